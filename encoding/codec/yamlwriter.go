@@ -1,0 +1,195 @@
+package codec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxAliased is how many bytes of JSON the aliases of a YAML body may expand to, give or take one scalar.
+const maxAliased = 1 << 20
+
+var (
+	errMerge  = errors.New("what << merges is not a mapping, nor a sequence of mappings")
+	errBinary = errors.New("!!binary is not supported; send base64 as a string")
+	errName   = errors.New("the name of a member is neither a string nor a number nor a boolean")
+)
+
+// writer writes the nodes of a YAML document as JSON.
+type writer struct {
+	dst     []byte
+	nodes   int // written or passed over so far
+	depth   int
+	inAlias bool
+	start   int // where in dst the outermost alias being written begins
+	aliased int // bytes written for the aliases before that
+}
+
+// enter is called at each node, before anything is written for it; leave follows it.
+func (w *writer) enter() error {
+	if w.depth++; w.depth > MaxDepth {
+		return &LimitError{What: "levels of nesting", Limit: MaxDepth}
+	}
+	if w.inAlias && w.aliased+len(w.dst)-w.start > maxAliased {
+		return tooMuchAliased()
+	}
+	return w.pass()
+}
+
+func (w *writer) leave() { w.depth-- }
+
+// pass counts a node.
+func (w *writer) pass() error {
+	if w.nodes++; w.nodes > MaxTokens {
+		return tooManyTokens()
+	}
+	return nil
+}
+
+func tooMuchAliased() error {
+	return &LimitError{What: "bytes from YAML aliases", Limit: maxAliased}
+}
+
+func (w *writer) value(node *yaml.Node) error {
+	if err := w.enter(); err != nil {
+		return err
+	}
+	defer w.leave()
+	switch node.Kind {
+	case yaml.MappingNode:
+		w.dst = append(w.dst, '{')
+		if err := w.members(node, map[string]int{}); err != nil {
+			return err
+		}
+		w.dst = append(w.dst, '}')
+		return nil
+	case yaml.SequenceNode:
+		return w.elements(node)
+	case yaml.AliasNode:
+		return w.alias(func() error { return w.value(node.Alias) })
+	default:
+		value, err := resolve(node)
+		if err != nil {
+			return atLine(node, err)
+		}
+		return w.scalar(node, value)
+	}
+}
+
+func (w *writer) elements(node *yaml.Node) error {
+	w.dst = append(w.dst, '[')
+	for i, element := range node.Content {
+		if i > 0 {
+			w.dst = append(w.dst, ',')
+		}
+		if err := w.value(element); err != nil {
+			return err
+		}
+	}
+	w.dst = append(w.dst, ']')
+	return nil
+}
+
+// alias calls write, which writes what an alias stands for, and counts the bytes.
+func (w *writer) alias(write func() error) error {
+	if w.inAlias {
+		return write()
+	}
+	w.inAlias, w.start = true, len(w.dst)
+	err := write()
+	w.inAlias = false
+	if w.aliased += len(w.dst) - w.start; err == nil && w.aliased > maxAliased {
+		return tooMuchAliased()
+	}
+	return err
+}
+
+// members writes the members of a mapping, then those that its merge keys add. written has the names written so far, each with
+// the number of the mapping it is from: a mapping overrules those it merges, and what is merged first overrules the rest.
+func (w *writer) members(node *yaml.Node, written map[string]int) error {
+	mapping := w.nodes
+	var merges []*yaml.Node
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
+			merges = append(merges, value)
+			continue
+		}
+		name, err := nameOf(key)
+		if err != nil {
+			return atLine(key, err)
+		}
+		if from, found := written[name]; found && from != mapping {
+			if err := w.pass(); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(written) > 0 {
+			w.dst = append(w.dst, ',')
+		}
+		written[name] = mapping
+		if err := w.member(key, name, value); err != nil {
+			return err
+		}
+	}
+	for _, source := range merges {
+		if err := w.merge(source, written); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) member(key *yaml.Node, name string, value *yaml.Node) error {
+	write := func() error { return w.scalar(key, name) }
+	err := error(nil)
+	if key.Kind == yaml.AliasNode {
+		err = w.alias(write)
+	} else {
+		err = write()
+	}
+	if err != nil {
+		return err
+	}
+	w.dst = append(w.dst, ':')
+	return w.value(value)
+}
+
+// merge writes those members of source that are not written yet.
+func (w *writer) merge(source *yaml.Node, written map[string]int) error {
+	if err := w.enter(); err != nil {
+		return err
+	}
+	defer w.leave()
+	switch source.Kind {
+	case yaml.MappingNode:
+		return w.members(source, written)
+	case yaml.AliasNode:
+		return w.alias(func() error { return w.merge(source.Alias, written) })
+	case yaml.SequenceNode:
+		for _, element := range source.Content {
+			if err := w.merge(element, written); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return atLine(source, errMerge)
+	}
+}
+
+func (w *writer) scalar(node *yaml.Node, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return atLine(node, err)
+	}
+	w.dst = append(w.dst, text...)
+	return nil
+}
+
+func atLine(node *yaml.Node, err error) error {
+	return &SyntaxError{Format: "yaml", Err: fmt.Errorf("line %d: %w", node.Line, err)}
+}

@@ -1,0 +1,212 @@
+package encoding
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var pod = Identity{APIVersion: "v1", Kind: "Pod", Namespace: "eu", Name: "web"}
+
+func TestNormalize(t *testing.T) {
+	node := Identity{APIVersion: "v1", Kind: "Node", Name: "n1"}
+	const head = `{"kind":"Pod","apiVersion":"v1",`
+	const web = head + `"metadata":{"resourceVersion":"7","name":"web","namespace":"eu"}`
+	tests := []struct {
+		name  string
+		value string
+		id    Identity
+		want  string
+		uid   string
+		label map[string]string
+	}{
+		{name: "stored", id: pod, value: head + `"metadata":{"name":"web","namespace":"eu"},"spec":{"a":[1,{}]}}`, want: web + `,"spec":{"a":[1,{}]}}`},
+		{
+			name: "uid and labels", id: pod,
+			value: head + `"metadata":{"name":"web","namespace":"eu","uid":"u1","labels":{"app":"a\"b","\u0061":""}}}`,
+			want:  head + `"metadata":{"resourceVersion":"7","name":"web","namespace":"eu","uid":"u1","labels":{"app":"a\"b","\u0061":""}}}`,
+			uid:   "u1", label: map[string]string{"app": `a"b`, "a": ""},
+		},
+		{
+			name: "without a namespace", id: node,
+			value: `{"kind":"Node","apiVersion":"v1","metadata":{"name":"n1"}}`,
+			want:  `{"kind":"Node","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"n1"}}`,
+		},
+		{
+			name: "a namespace too many", id: node,
+			value: `{"kind":"Node","apiVersion":"v1","metadata":{"name":"n1","namespace":"eu"}}`,
+			want:  `{"kind":"Node","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"n1"}}`,
+		},
+		{name: "empty", id: pod, value: `{}`, want: web + `}`},
+		{name: "metadata null", id: pod, value: `{"metadata":null}`, want: web + `}`},
+		{name: "pretty-printed", id: pod, value: "{\n  \"spec\": {\"b\": 1, \"a\": 2},\n  \"metadata\": {\"labels\": {\"l\": \"x\"}}\n}\n",
+			want:  head + `"spec":{"b":1,"a":2},"metadata":{"resourceVersion":"7","name":"web","namespace":"eu","labels":{"l":"x"}}}`,
+			label: map[string]string{"l": "x"}},
+		{
+			name: "the key is the truth", id: pod,
+			value: `{"apiVersion":"v2","kind":5,"metadata":{"name":"db","uid":null,"namespace":"us","labels":null}}`,
+			want:  `{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"7","name":"web","uid":null,"namespace":"eu","labels":null}}`,
+		},
+		{name: "resourceVersion present", id: pod, value: head + `"metadata":{"name":"web","namespace":"eu","resourceVersion":"3"}}`, want: web + `}`},
+		{name: "duplicate member", id: pod, value: head + `"metadata":{"name":"web","name":"web","namespace":"eu"}}`, want: web + `}`},
+		{name: "duplicate metadata", id: pod, value: head + `"metadata":{"uid":"u1"},"metadata":{}}`, want: web + `}`},
+		{name: "escaped member name", id: pod, value: head + `"m\u0065tadata":{"name":"web","namespace":"eu"}}`, want: web + `}`},
+		{name: "line ends in strings", id: pod, value: web[:len(head)] + "\"metadata\":{\"name\":\"web\",\"namespace\":\"eu\"},\"a\":\"\u2028…\u2029\"}",
+			want: web + `,"a":"\u2028…\u2029"}`},
+		{name: "numbers stay", id: pod, value: head + `"a":[1.0, 1e2, 18446744073709551616, 0.1000000000000000055], "metadata":{"name":"web","namespace":"eu"}}`,
+			want: head + `"a":[1.0,1e2,18446744073709551616,0.1000000000000000055],"metadata":{"resourceVersion":"7","name":"web","namespace":"eu"}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Normalize([]byte(tt.value), tt.id, 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, string(got.JSON)); diff != "" {
+				t.Errorf("document (-want +got):\n%s", diff)
+			}
+			if got.UID != tt.uid {
+				t.Errorf("UID = %q, want %q", got.UID, tt.uid)
+			}
+			if diff := cmp.Diff(tt.label, got.Labels); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNormalizeRefuses(t *testing.T) {
+	tests := []struct{ value, want string }{
+		{``, "not JSON: unexpected end of JSON input"},
+		{`hello`, "not JSON: invalid character 'h' looking for beginning of value"},
+		{`{} {}`, "not JSON: invalid character '{' after top-level value"},
+		{"{\"a\":\"\xff\"}", "not valid UTF-8"},
+		{`[1]`, "not a JSON object"},
+		{`null`, "not a JSON object"},
+		{`"text"`, "not a JSON object"},
+		{`{"metadata":[]}`, "metadata is not an object"},
+		{`{"metadata":{"labels":"x"}}`, "metadata.labels is not an object"},
+		{`{"metadata":{"labels":{"a":1}}}`, "metadata.labels has a value that is not a string"},
+		{`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"eu","uid":5}}`, "metadata.uid is not a string"},
+		{strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), "not JSON: invalid character '[' exceeded max depth"},
+	}
+	for _, tt := range tests {
+		_, err := Normalize([]byte(tt.value), pod, 7)
+		if _, ok := errors.AsType[*DecodeError](err); !ok || err.Error() != tt.want {
+			t.Errorf("%.40q: error %v, want %q", tt.value, err, tt.want)
+		}
+	}
+}
+
+// TestNormalizeAllocates holds the price of a value of our own: the document and the UID.
+func TestNormalizeAllocates(t *testing.T) {
+	value := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"eu","uid":"u1"},"spec":{"nodeName":"n1"}}`)
+	allocations := testing.AllocsPerRun(100, func() {
+		if _, err := Normalize(value, pod, 7); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocations > 2 {
+		t.Errorf("%v allocations, want 2 at most", allocations)
+	}
+}
+
+var values = []string{
+	`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"eu","uid":"u1","labels":{"a":"b"}},"spec":{"n":[1,2.50,"x"]}}`,
+	`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web"}}`,
+	`{"metadata":{"resourceVersion":"1","labels":{"a":null}}}`,
+	`{"metadata":{"labels":{"a":"1","a":"2"},"uid":"\u0075"},"spec":{"a":1},"spec":{"a":{"b":true}}}`,
+}
+
+// FuzzNormalize: the document is the one that decoding, correcting and encoding would make, on one line.
+func FuzzNormalize(f *testing.F) {
+	for _, value := range append(values, texts...) {
+		f.Add([]byte(value), "eu", int64(7))
+		f.Add([]byte(value), "", int64(1<<62))
+	}
+	f.Fuzz(func(t *testing.T, value []byte, namespace string, resourceVersion int64) {
+		id := Identity{APIVersion: "v1", Kind: "Pod", Namespace: strings.ToValidUTF8(namespace, "?"), Name: "web"}
+		original := bytes.Clone(value)
+		want, valid := normalized(value, id, resourceVersion)
+		got, err := Normalize(value, id, resourceVersion)
+		if (err == nil) != valid {
+			t.Fatalf("error %v, want valid = %t", err, valid)
+		}
+		if !bytes.Equal(original, value) {
+			t.Fatal("Normalize modified its argument")
+		}
+		if err != nil {
+			return
+		}
+		document := mustDecode(t, got.JSON)
+		if diff := cmp.Diff(want, document); diff != "" {
+			t.Errorf("document (-want +got):\n%s", diff)
+		}
+		for _, lineEnd := range []string{"\n", "\r", "\u2028", "\u2029"} {
+			if bytes.Contains(got.JSON, []byte(lineEnd)) {
+				t.Errorf("the document has a line end %q: %s", lineEnd, got.JSON)
+			}
+		}
+		if text, found := Lookup(got.JSON, []string{"metadata", "resourceVersion"}); !found || text != strconv.FormatInt(resourceVersion, 10) {
+			t.Errorf("resourceVersion = %q, %t", text, found)
+		}
+		checkMetadata(t, got, document)
+	})
+}
+
+func checkMetadata(t *testing.T, got Object, document map[string]any) {
+	t.Helper()
+	metadata := document["metadata"].(map[string]any)
+	if uid, _ := metadata["uid"].(string); uid != got.UID {
+		t.Errorf("UID = %q, want %q", got.UID, uid)
+	}
+	labels := map[string]string{}
+	if members, ok := metadata["labels"].(map[string]any); ok {
+		for name, value := range members {
+			labels[name] = value.(string)
+		}
+	}
+	if diff := cmp.Diff(labels, got.Labels, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}
+
+// normalized is the oracle of Normalize: it decodes to maps.
+func normalized(value []byte, id Identity, resourceVersion int64) (map[string]any, bool) {
+	decoded, _ := decode(value)
+	document, ok := decoded.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	if document["metadata"] == nil {
+		document["metadata"] = map[string]any{}
+	}
+	metadata, ok := document["metadata"].(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	if _, isString := metadata["uid"].(string); !isString && metadata["uid"] != nil {
+		return nil, false
+	}
+	labels, isObject := metadata["labels"].(map[string]any)
+	if !isObject && metadata["labels"] != nil {
+		return nil, false
+	}
+	for _, label := range labels {
+		if _, isString := label.(string); !isString {
+			return nil, false
+		}
+	}
+	document["kind"], document["apiVersion"] = id.Kind, id.APIVersion
+	metadata["name"], metadata["resourceVersion"] = id.Name, strconv.FormatInt(resourceVersion, 10)
+	delete(metadata, "namespace")
+	if id.Namespace != "" {
+		metadata["namespace"] = id.Namespace
+	}
+	return document, true
+}

@@ -1,0 +1,163 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestMerge(t *testing.T) {
+	tests := []struct{ doc, patch, want string }{
+		// the examples of RFC 7386, as far as both are objects
+		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
+		{`{"a":"b"}`, `{"a":null}`, `{}`},
+		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
+		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
+		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
+		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
+		{`{"e":null}`, `{"a":1}`, `{"a":1,"e":null}`},
+		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
+		// what the protocol needs
+		{`{"metadata":{"resourceVersion":"7"}}`, `{"metadata":{"resourceVersion":"5"}}`, `{"metadata":{"resourceVersion":"5"}}`},
+		{`{"a":9223372036854775807,"b":18446744073709551617}`, `{"c":0.10000000000000000001}`,
+			`{"a":9223372036854775807,"b":18446744073709551617,"c":0.10000000000000000001}`},
+		{`{"a":"<"}`, `{"b":">"}`, `{"a":"<","b":">"}`},
+		{`{"a":1}`, `{}`, `{"a":1}`},
+	}
+	for _, tt := range tests {
+		got, err := Merge([]byte(tt.doc), []byte(tt.patch))
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s + %s: got %s, %v; want %s", tt.doc, tt.patch, got, err, tt.want)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	const doc = `{"b":{"x/y":1,"m~n":2},"a":[1,2,3],"n":18446744073709551617,"t":"<"}`
+	tests := []struct{ name, patch, want string }{
+		{"add", `[{"op":"add","path":"/b/z","value":{"k":null}}]`, `{"b":{"x/y":1,"m~n":2,"z":{"k":null}},"a":[1,2,3],"n":18446744073709551617,"t":"<"}`},
+		{"remove", `[{"op":"remove","path":"/b/x~1y"},{"op":"remove","path":"/b/m~0n"}]`, `{"b":{},"a":[1,2,3],"n":18446744073709551617,"t":"<"}`},
+		{"replace", `[{"op":"replace","path":"/a/1","value":20000000000000000003}]`, `{"b":{"x/y":1,"m~n":2},"a":[1,20000000000000000003,3],"n":18446744073709551617,"t":"<"}`},
+		{"append", `[{"op":"add","path":"/a/-","value":4}]`, `{"b":{"x/y":1,"m~n":2},"a":[1,2,3,4],"n":18446744073709551617,"t":"<"}`},
+		{"negative index", `[{"op":"remove","path":"/a/-1"}]`, `{"b":{"x/y":1,"m~n":2},"a":[1,2],"n":18446744073709551617,"t":"<"}`},
+		{"move", `[{"op":"move","from":"/b/x~1y","path":"/a/0"}]`, `{"b":{"m~n":2},"a":[1,1,2,3],"n":18446744073709551617,"t":"<"}`},
+		{"copy and test", `[{"op":"copy","from":"/n","path":"/c"},{"op":"test","path":"/c","value":18446744073709551617}]`,
+			`{"b":{"x/y":1,"m~n":2},"a":[1,2,3],"n":18446744073709551617,"t":"<","c":18446744073709551617}`},
+		{"nothing", `[]`, doc},
+		{"whole", `[{"op":"replace","path":"","value":{"a":1}}]`, `{"a":1}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := JSON([]byte(doc), []byte(tt.patch))
+			if diff := cmp.Diff(tt.want, string(got)); err != nil || diff != "" {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestStrategic(t *testing.T) {
+	tests := []struct {
+		name             string
+		dataStruct       any
+		doc, patch, want string
+	}{
+		{"map", corev1.ConfigMap{}, `{"data":{"a":"1","b":"2"}}`, `{"data":{"a":null,"c":"<"}}`, `{"data":{"b":"2","c":"<"}}`},
+		{"list by key", appsv1.Deployment{},
+			`{"spec":{"template":{"spec":{"containers":[{"image":"x:1","name":"x"},{"image":"y:1","name":"y"}]}}}}`,
+			`{"spec":{"template":{"spec":{"containers":[{"name":"y","image":"y:2"},{"name":"x","$patch":"delete"}]}}}}`,
+			`{"spec":{"template":{"spec":{"containers":[{"image":"y:2","name":"y"}]}}}}`},
+		{"list of scalars", corev1.Pod{}, `{"metadata":{"finalizers":["a/x","b/x"]}}`, `{"metadata":{"$deleteFromPrimitiveList/finalizers":["a/x"]}}`,
+			`{"metadata":{"finalizers":["b/x"]}}`},
+		{"replace", corev1.ConfigMap{}, `{"data":{"a":"1"}}`, `{"data":{"$patch":"replace","b":"2"}}`, `{"data":{"b":"2"}}`},
+		{"numbers stay", corev1.Pod{}, `{"metadata":{"generation":9223372036854775807},"x":18446744073709551617}`, `{"y":0.10000000000000000001}`,
+			`{"metadata":{"generation":9223372036854775807},"x":18446744073709551617,"y":0.10000000000000000001}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Strategic([]byte(tt.doc), []byte(tt.patch), tt.dataStruct)
+			if diff := cmp.Diff(tt.want, string(got)); err != nil || diff != "" {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestMaxOperations: as many operations as are allowed do apply.
+func TestMaxOperations(t *testing.T) {
+	if _, err := JSON([]byte(`{"a":1}`), []byte(operations(MaxOperations))); err != nil {
+		t.Error(err)
+	}
+}
+
+// operations is a JSON patch of n operations.
+func operations(n int) string {
+	return `[` + strings.TrimSuffix(strings.Repeat(`{"op":"test","path":"/a","value":1},`, n), ",") + `]`
+}
+
+func TestRefuses(t *testing.T) {
+	strategic := func(doc, patch []byte) ([]byte, error) { return Strategic(doc, patch, corev1.Pod{}) }
+	copies := `[{"op":"add","path":"/x","value":{"y":"z"}}`
+	for i := range 40 { // each doubles x
+		copies += fmt.Sprintf(`,{"op":"copy","from":"/x","path":"/x/y%d"}`, i)
+	}
+	copies += `]`
+	deep := strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)
+	tests := []struct {
+		name       string
+		apply      func(doc, patch []byte) ([]byte, error)
+		doc, patch string
+		want       error
+		text       string // part of the error
+	}{
+		{"merge malformed", Merge, `{}`, `{bad`, ErrMalformed, "invalid character 'b'"},
+		{"merge empty", Merge, `{}`, ``, ErrMalformed, "unexpected end of JSON input"},
+		{"merge not UTF-8", Merge, `{}`, "{\"\xff\":1}", ErrMalformed, "UTF-8"},
+		{"merge array", Merge, `{}`, `[]`, ErrNotObject, "json: cannot unmarshal array into Go value of type map[string]interface {}"},
+		{"merge null", Merge, `{}`, `null`, ErrNotObject, ""},
+		{"merge deep", Merge, `{}`, deep, ErrTooLarge, "64 levels"},
+		{"merge into an array", Merge, `[]`, `{}`, ErrDocument, ""},
+		{"strategic malformed", strategic, `{}`, `{bad`, ErrMalformed, ""},
+		{"strategic array", strategic, `{}`, `[]`, ErrNotObject, ""},
+		{"strategic deep", strategic, `{}`, deep, ErrTooLarge, ""},
+		{"strategic many elements", strategic, `{"spec":{}}`, `{"spec":{"containers":[` + strings.Repeat(`{"name":"a"},`, 1000) + `{"name":"b"}]}}`,
+			ErrTooLarge, "1001 list elements"},
+		{"strategic without key", strategic, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"image":"x"}]}}`, ErrFailed, "merge key: name"},
+		{"strategic unknown directive", strategic, `{"spec":{}}`, `{"spec":{"$patch":"grow"}}`, ErrFailed, "unknown patch type"},
+		{"json malformed", JSON, `{}`, `[{]`, ErrMalformed, ""},
+		{"json object", JSON, `{}`, `{"op":"add"}`, ErrMalformed, "cannot unmarshal object"},
+		{"json test", JSON, `{"a":2}`, `[{"op":"test","path":"/a","value":1}]`, ErrFailed, "test"},
+		{"json unknown operation", JSON, `{}`, `[{"op":"grow","path":"/a"}]`, ErrFailed, "unsupported operation"},
+		{"json without operation", JSON, `{}`, `[{}]`, ErrFailed, ""},
+		{"json operation of no shape", JSON, `{}`, `[5]`, ErrMalformed, ""},
+		{"json null operation", JSON, `{}`, `[null]`, ErrFailed, ""},
+		{"json missing path", JSON, `{}`, `[{"op":"remove","path":"/a"}]`, ErrFailed, ""},
+		{"json missing parent", JSON, `{}`, `[{"op":"add","path":"/a/b/c","value":1}]`, ErrFailed, ""},
+		{"json index out of range", JSON, `{"a":[]}`, `[{"op":"replace","path":"/a/5","value":1}]`, ErrFailed, ""},
+		{"json too many operations", JSON, `{"a":1}`, operations(MaxOperations + 1), ErrTooLarge, "10001 operations, 10000 are allowed"},
+		{"json too many moves", JSON, `{"a":[` + strings.Repeat("0,", 90_000) + `0]}`, operations(1000), ErrTooLarge, "send fewer at a time"},
+		{"json copies", JSON, `{}`, copies, ErrTooLarge, ""},
+		{"json copy of the whole", JSON, `{}`, `[{"op":"copy","from":"","path":"/a"}]`, ErrFailed, "operation 0: from \"\" is not supported"},
+		{"json empty name", JSON, `{"":1}`, `[{"op":"test","path":"/","value":1}]`, ErrFailed, "operation 0: path \"/\" is not supported"},
+		{"json no pointer", JSON, `{"a":1}`, `[{"op":"remove","path":"x/a"}]`, ErrFailed, "not supported"},
+		{"json test without value", JSON, `{"a":1}`, `[{"op":"test","path":""}]`, ErrFailed, "a test needs a value"},
+		{"json test of null in an array", JSON, `{"a":[null]}`, `[{"op":"test","path":"/a","value":[null]}]`, ErrFailed, ""},
+		{"json result not an object", JSON, `{}`, `[{"op":"replace","path":"","value":[]}]`, ErrFailed, "not an object"},
+		{"json on an array", JSON, `[]`, `[]`, ErrDocument, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := tt.apply([]byte(tt.doc), []byte(tt.patch))
+			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.text) {
+				t.Errorf("got %.200s, error %.200v; want %v with %q", got, err, tt.want, tt.text)
+			}
+		})
+	}
+}

@@ -1,0 +1,51 @@
+package patch
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// maxCompared is how many pairs of list elements one patch may have compared, at about a microsecond each: the library looks for
+// each element of the patch in the whole list.
+const maxCompared = 1_000_000
+
+// Strategic applies a strategic merge patch, which must be an object, to doc and returns the result. dataStruct is a value of
+// the Go type of the document's kind, such as corev1.ConfigMap{}: its field tags say how lists are merged.
+// The error wraps ErrMalformed, ErrNotObject, ErrTooLarge, ErrFailed or ErrDocument.
+func Strategic(doc, patch []byte, dataStruct any) ([]byte, error) {
+	original, changes, err := decode(doc, patch)
+	if err != nil {
+		return nil, err
+	}
+	_, longest := elements(original)
+	added, longestAdded := elements(changes)
+	if added*(longest+longestAdded) > maxCompared {
+		return nil, fmt.Errorf("%w: %d list elements to merge into lists of up to %d", ErrTooLarge, added, longest)
+	}
+	result, err := strategicpatch.StrategicMergeMapPatch(original, changes, dataStruct)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFailed, err)
+	}
+	return marshal(result)
+}
+
+// elements returns how many elements all arrays inside value have, and how many the longest one has.
+func elements(value any) (total, longest int) {
+	add := func(value any) {
+		t, l := elements(value)
+		total, longest = total+t, max(longest, l)
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, member := range value {
+			add(member)
+		}
+	case []any:
+		total, longest = len(value), len(value)
+		for _, element := range value {
+			add(element)
+		}
+	}
+	return total, longest
+}

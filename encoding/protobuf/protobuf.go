@@ -1,0 +1,108 @@
+// Package protobuf decodes the protobuf form of objects, in which typed clients in Go write the kinds of Kubernetes itself, to
+// what their JSON form would have given.
+package protobuf
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"revtail/encoding/codec"
+)
+
+// MediaType is how a client says that a body is in this form.
+const MediaType = "application/vnd.kubernetes.protobuf"
+
+// magic is what every body begins with.
+var magic = []byte("k8s\x00")
+
+// ErrNotProtobuf says that a body does not begin as one in this form does.
+var ErrNotProtobuf = errors.New("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+
+// UnknownKindError says that a body is of a kind whose protobuf form is not known here.
+type UnknownKindError struct{ Kind schema.GroupVersionKind }
+
+func (e *UnknownKindError) Error() string {
+	return fmt.Sprintf("no kind %.100q is known in protobuf for version %.100q; send JSON", e.Kind.Kind, e.Kind.GroupVersion().String())
+}
+
+// kinds are the groups of Kubernetes that are served, with what all of them have: DeleteOptions and the like.
+var kinds = sync.OnceValue(func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme,
+		autoscalingv1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme, apiextensionsv1.AddToScheme)
+	utilruntime.Must(builder.AddToScheme(scheme)) // fails if two types have one name
+	return scheme
+})
+
+// message is what a type with a protobuf form can.
+type message interface{ Unmarshal(data []byte) error }
+
+// Decode decodes a body: the magic bytes, and a runtime.Unknown whose raw is the protobuf form of the kind that it names. The
+// object has apiVersion and kind, and numbers as encoding.Unmarshal gives them. The protobuf form does not tell null or an
+// empty struct from nothing at all: such members are left out where the kind lets them be. Fields that the kind does not have
+// are skipped, as in protobuf they have no names.
+//
+// The error is ErrNotProtobuf, an *UnknownKindError, a *codec.SyntaxError, a *codec.LimitError or codec.ErrNotUTF8. A body is
+// held to the limits of package codec, and to one on the memory that its messages take, before anything is built from it.
+func Decode(body []byte) (map[string]any, error) {
+	data, ok := bytes.CutPrefix(body, magic)
+	if !ok {
+		return nil, ErrNotProtobuf
+	}
+	var envelope runtime.Unknown
+	if err := envelope.Unmarshal(data); err != nil {
+		return nil, syntaxError(err)
+	}
+	kind := envelope.GroupVersionKind()
+	empty, err := kinds().New(kind)
+	typed, ok := empty.(message)
+	if err != nil || !ok { // not ok: a type that has a name for the sake of servers
+		return nil, &UnknownKindError{Kind: kind}
+	}
+	object, err := decode(typed, envelope.Raw)
+	if err != nil {
+		return nil, err
+	}
+	object["apiVersion"], object["kind"] = kind.GroupVersion().String(), kind.Kind
+	return object, nil
+}
+
+// decode decodes a message with the help of an empty value of its type.
+func decode(typed message, data []byte) (map[string]any, error) {
+	t := reflect.TypeOf(typed).Elem()
+	if err := check(t, data); err != nil {
+		return nil, err
+	}
+	if err := typed.Unmarshal(data); err != nil {
+		return nil, syntaxError(err)
+	}
+	text, err := json.Marshal(typed)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	decoded, err := codec.Decode(codec.JSON, text)
+	if err != nil {
+		return nil, err
+	}
+	prune(t, decoded.Object)
+	return decoded.Object, nil
+}
+
+func syntaxError(err error) error { return &codec.SyntaxError{Format: "protobuf", Err: err} }

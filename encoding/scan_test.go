@@ -1,0 +1,45 @@
+package encoding
+
+import (
+	"strings"
+	"testing"
+)
+
+// texts are JSON and what is close to it; they seed the fuzz tests too.
+var texts = []string{
+	`{}`, `[]`, `""`, `0`, `-0`, `1.5e+3`, `true`, `false`, `null`, ``, ` `, `{`, `[`, `"`, `-`, `+1`, `01`, `1.`, `.5`, `1e`, `1e+`,
+	`[1,]`, `[,1]`, `{"a":1,}`, `{"a"}`, `{a:1}`, `{"a":{}`, `{"a":[}`, `[1 2]`, `{} {}`, `tru`, `nulll`, "\x00", "{}\x00",
+	`"\u00e9"`, `"\ud800"`, `"\u12"`, `"\x"`, `"\`, "\"\n\"", "\"\x7f\"", "\"\xff\"", "\"é\u2028\"", "\ufeff{}", " {\n\t\"a\" : [ 1 , 2 ]\r\n} ",
+	`{"a":{"b":{"c":[{"d":null}]}},"a":{"b":2}}`, `{"meta\u0064ata":{"name":"x"}}`, `9223372036854775808`, `1e400`,
+}
+
+// TestScanner: what the scanner steps over is what encoding/json and UTF-8 call valid, no more and no less.
+func TestScanner(t *testing.T) {
+	for _, text := range texts {
+		checkScanner(t, text)
+	}
+	for _, depth := range []int{maxDepth, maxDepth + 1} {
+		checkScanner(t, strings.Repeat("[", depth)+strings.Repeat("]", depth))
+		checkScanner(t, strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth))
+	}
+}
+
+func FuzzScanner(f *testing.F) {
+	for _, text := range texts {
+		f.Add(text)
+	}
+	f.Fuzz(checkScanner)
+}
+
+func checkScanner(t *testing.T, text string) {
+	t.Helper()
+	_, want := decode([]byte(text))
+	s := scanner{doc: []byte(text)}
+	if got := s.skip() && s.end(); got != want {
+		t.Errorf("%.60q: valid = %t, encoding/json says %t", text, got, want)
+	}
+	s = scanner{doc: []byte(text)}
+	if _, got := s.value(); got && s.end() != want {
+		t.Errorf("%.60q: decoded = %t, encoding/json says %t", text, got, want)
+	}
+}
