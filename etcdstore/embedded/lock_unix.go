@@ -1,0 +1,27 @@
+//go:build unix && !solaris && !aix
+
+package embedded
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockDir takes an exclusive lock on the directory itself: no lock file is left behind, and the kernel ends the lock
+// with the process.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrDataDirInUse
+	}
+	_ = f.Close()
+	return nil, err
+}

@@ -1,0 +1,335 @@
+package etcdstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"revtail/etcdstore"
+)
+
+// Without an etcd, requests without a deadline of their own fail within a bound, and say that nothing was done.
+func TestUnreachable(t *testing.T) {
+	for name, address := range map[string]func(*testing.T) string{"nobody listens": deadAddress, "nobody answers": silentAddress} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := open(t, address(t))
+			var wg sync.WaitGroup
+			for what, call := range map[string]func() error{
+				"Get":      func() error { _, _, err := e.Get(t.Context(), "/a"); return err },
+				"List":     func() error { _, err := e.List(t.Context(), "/a", etcdstore.ListOptions{}); return err },
+				"Revision": func() error { _, err := e.Revision(t.Context()); return err },
+				"Create":   func() error { _, err := e.Create(t.Context(), "/a", nil); return err },
+				"Update":   func() error { _, err := e.Update(t.Context(), "/a", nil, 1); return err },
+				"Delete":   func() error { _, err := e.Delete(t.Context(), "/a", 0); return err },
+				"Watch": func() error {
+					w := e.Watch(t.Context(), "/a", 1)
+					defer w.Close()
+					_, err := w.Next(t.Context())
+					return err
+				},
+			} {
+				wg.Go(func() {
+					start := time.Now()
+					err := call()
+					if !errors.Is(err, etcdstore.ErrUnavailable) || errors.Is(err, etcdstore.ErrUnknownOutcome) {
+						t.Errorf("%s: %v, want ErrUnavailable", what, err)
+					}
+					if took := time.Since(start); took > patience {
+						t.Errorf("%s took %s", what, took)
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func TestAwait(t *testing.T) {
+	t.Run("answers", func(t *testing.T) {
+		if err := open(t, startEtcd(t).Endpoints()...).Await(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("names endpoint and cause", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		address := deadAddress(t)
+		err := open(t, address).Await(ctx)
+		for _, want := range []error{etcdstore.ErrUnavailable, context.DeadlineExceeded} {
+			if !errors.Is(err, want) {
+				t.Errorf("%v does not wrap %v", err, want)
+			}
+		}
+		for _, want := range []string{address, "connection refused"} {
+			if !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("%v does not say %q", err, want)
+			}
+		}
+	})
+	t.Run("closed", func(t *testing.T) {
+		e := open(t, deadAddress(t))
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Await(t.Context()); !errors.Is(err, etcdstore.ErrClosed) {
+			t.Errorf("%v, want ErrClosed", err)
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for name, cfg := range map[string]etcdstore.Config{
+		"no endpoints":          {},
+		"user without password": {Endpoints: []string{"127.0.0.1:1"}, Username: "u"},
+		"password without user": {Endpoints: []string{"127.0.0.1:1"}, Password: "p"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := etcdstore.Open(cfg); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+// answers are what an etcd may say, with what it means for a read and for a write that was sent.
+var answers = map[string]struct {
+	err         error
+	read, write error
+}{
+	"compacted":         {rpctypes.ErrGRPCCompacted, &etcdstore.CompactedError{}, &etcdstore.CompactedError{}},
+	"future":            {rpctypes.ErrGRPCFutureRev, &etcdstore.FutureError{}, &etcdstore.FutureError{}},
+	"no space":          {rpctypes.ErrGRPCNoSpace, etcdstore.ErrStorageFull, etcdstore.ErrStorageFull},
+	"too large":         {rpctypes.ErrGRPCRequestTooLarge, etcdstore.ErrTooLarge, etcdstore.ErrTooLarge},
+	"message too large": {status.Error(codes.ResourceExhausted, "received message larger than max"), etcdstore.ErrTooLarge, etcdstore.ErrTooLarge},
+	"permission denied": {rpctypes.ErrGRPCPermissionDenied, etcdstore.ErrDenied, etcdstore.ErrDenied},
+	"wrong password":    {rpctypes.ErrGRPCAuthFailed, etcdstore.ErrDenied, etcdstore.ErrDenied},
+	"no user":           {rpctypes.ErrGRPCUserEmpty, etcdstore.ErrDenied, etcdstore.ErrDenied},
+	"no leader":         {rpctypes.ErrGRPCNoLeader, etcdstore.ErrUnavailable, etcdstore.ErrUnavailable},
+	"too many requests": {rpctypes.ErrGRPCRequestTooManyRequests, etcdstore.ErrUnavailable, etcdstore.ErrUnavailable},
+	"learner":           {rpctypes.ErrGRPCNotSupportedForLearner, etcdstore.ErrUnavailable, etcdstore.ErrUnavailable},
+	"corrupt":           {rpctypes.ErrGRPCCorrupt, etcdstore.ErrUnavailable, etcdstore.ErrUnavailable},
+	"unimplemented":     {status.Error(codes.Unimplemented, "unknown service"), etcdstore.ErrUnavailable, etcdstore.ErrUnavailable},
+	"bad request":       {rpctypes.ErrGRPCDuplicateKey, etcdstore.ErrInvalid, etcdstore.ErrInvalid},
+
+	"leader changed":     {rpctypes.ErrGRPCLeaderChanged, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"timeout":            {rpctypes.ErrGRPCTimeout, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"leader fail":        {rpctypes.ErrGRPCTimeoutDueToLeaderFail, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"stopped":            {rpctypes.ErrGRPCStopped, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"etcd's deadline":    {rpctypes.ErrGRPCDeadlineExceeded, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"etcd's cancel":      {rpctypes.ErrGRPCCanceled, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"a proxy's cancel":   {status.Error(codes.Canceled, "stream reset"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"unavailable":        {status.Error(codes.Unavailable, "transport is closing"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"internal":           {status.Error(codes.Internal, "stream terminated"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"unknown":            {status.Error(codes.Unknown, "?"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"nobody knows where": {errors.New("plain"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+}
+
+// isKind is errors.Is, and for the two error types whether there is one.
+func isKind(err, kind error) bool {
+	switch kind.(type) { //nolint:errorlint // the kinds of the table are not wrapped
+	case *etcdstore.CompactedError:
+		return errors.As(err, new(*etcdstore.CompactedError))
+	case *etcdstore.FutureError:
+		return errors.As(err, new(*etcdstore.FutureError))
+	}
+	return errors.Is(err, kind)
+}
+
+func TestAnswers(t *testing.T) {
+	for name, tc := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fakeEtcd{
+				onRange: func(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) { return nil, tc.err },
+				onTxn:   func(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error) { return nil, tc.err },
+				onWatch: func(pb.Watch_WatchServer) error { return tc.err },
+			}
+			e := open(t, f.serve(t))
+			_, err := e.Create(t.Context(), "/a", nil)
+			if !isKind(err, tc.write) || !errors.Is(tc.write, etcdstore.ErrUnknownOutcome) && errors.Is(err, etcdstore.ErrUnknownOutcome) {
+				t.Errorf("write: %v, want %v", err, tc.write)
+			}
+			if n := f.txns.Load(); n != 1 {
+				t.Errorf("the write was sent %d times", n)
+			}
+			w := e.Watch(t.Context(), "/a", 1)
+			defer w.Close()
+			if _, err := w.Next(t.Context()); !isKind(err, tc.read) {
+				t.Errorf("watch: %v, want %v", err, tc.read)
+			}
+			if _, err := e.List(t.Context(), "/a", etcdstore.ListOptions{At: 7}); !isKind(err, tc.read) {
+				t.Errorf("read: %v, want %v", err, tc.read)
+			}
+		})
+	}
+}
+
+// The errors of revisions name the revision.
+func TestAnswersNameTheRevision(t *testing.T) {
+	f := &fakeEtcd{onRange: func(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
+		return nil, rpctypes.ErrGRPCCompacted
+	}}
+	_, err := open(t, f.serve(t)).List(t.Context(), "/a", etcdstore.ListOptions{At: 7})
+	var compacted *etcdstore.CompactedError
+	if !errors.As(err, &compacted) || compacted.Requested != 7 {
+		t.Errorf("%v, want a *CompactedError of 7", err)
+	}
+}
+
+// Members without a leader are to refuse each request, instead of keeping it until their own time limit.
+func TestRequireLeader(t *testing.T) {
+	check := func(ctx context.Context) error {
+		if got := metadata.ValueFromIncomingContext(ctx, rpctypes.MetadataRequireLeaderKey); !slices.Equal(got, []string{rpctypes.MetadataHasLeader}) {
+			t.Errorf("%s: %q", rpctypes.MetadataRequireLeaderKey, got)
+		}
+		return rpctypes.ErrGRPCPermissionDenied
+	}
+	f := &fakeEtcd{
+		onRange: func(ctx context.Context, _ *pb.RangeRequest) (*pb.RangeResponse, error) { return nil, check(ctx) },
+		onTxn:   func(ctx context.Context, _ *pb.TxnRequest) (*pb.TxnResponse, error) { return nil, check(ctx) },
+		onWatch: func(s pb.Watch_WatchServer) error { return check(s.Context()) },
+	}
+	e := open(t, f.serve(t))
+	w := e.Watch(t.Context(), "/", 1)
+	defer w.Close()
+	_, read := e.Revision(t.Context())
+	_, written := e.Create(t.Context(), "/a", nil)
+	_, watched := w.Next(t.Context())
+	for what, err := range map[string]error{"read": read, "write": written, "watch": watched} {
+		if !errors.Is(err, etcdstore.ErrDenied) {
+			t.Errorf("%s: %v, want what the server said", what, err)
+		}
+	}
+}
+
+// A write that was sent and not answered may have been done, whoever stops waiting for it.
+func TestUnansweredWrite(t *testing.T) {
+	t.Parallel()
+	received := make(chan struct{}, 1)
+	f := &fakeEtcd{onTxn: func(ctx context.Context, _ *pb.TxnRequest) (*pb.TxnResponse, error) {
+		received <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	e := open(t, f.serve(t))
+	t.Run("cancelled by the caller", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { <-received; cancel() }()
+		_, err := e.Create(ctx, "/a", nil)
+		for _, want := range []error{etcdstore.ErrUnknownOutcome, context.Canceled} {
+			if !errors.Is(err, want) {
+				t.Errorf("%v does not wrap %v", err, want)
+			}
+		}
+	})
+	t.Run("given up by the store", func(t *testing.T) {
+		_, err := e.Create(t.Context(), "/a", nil)
+		if !errors.Is(err, etcdstore.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want ErrUnknownOutcome, and no deadline that the caller knows nothing of", err)
+		}
+		<-received
+	})
+	if n := f.txns.Load(); n != 2 {
+		t.Errorf("2 writes were sent %d times", n)
+	}
+}
+
+// What etcd itself finds too large, in both its layers.
+func TestTooLarge(t *testing.T) {
+	e := open(t, startEtcd(t).Endpoints()...)
+	for _, size := range []int{1600 << 10, 3 << 20} {
+		if _, err := e.Create(t.Context(), "/a", make([]byte, size)); !errors.Is(err, etcdstore.ErrTooLarge) {
+			t.Errorf("%d bytes: %v, want ErrTooLarge", size, err)
+		}
+	}
+}
+
+// With etcd's own authentication switched on.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	server := startConfigured(t, "bcrypt-cost: 4") // hashing is what a login costs, and ten times that with -race
+	admin := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints()})
+	enableAuth(t, admin)
+	login := func(user, password string) *etcdstore.Etcd {
+		e, err := etcdstore.Open(etcdstore.Config{Endpoints: server.Endpoints(), Username: user, Password: password})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		return e
+	}
+	t.Run("right password", func(t *testing.T) {
+		e := login("root", "secret")
+		if err := e.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		rev, err := e.Create(t.Context(), "/a", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := e.Watch(t.Context(), "/", rev-1)
+		defer w.Close()
+		if batch, err := w.Next(t.Context()); err != nil || batch.Through != rev {
+			t.Errorf("%+v, %v", batch, err)
+		}
+	})
+	t.Run("wrong password", func(t *testing.T) {
+		e := login("root", "guess")
+		w := e.Watch(t.Context(), "/", 1)
+		defer w.Close()
+		_, created := e.Create(t.Context(), "/b", nil)
+		_, watched := w.Next(t.Context())
+		for what, err := range map[string]error{"Await": e.Await(t.Context()), "Create": created, "Watch": watched} {
+			if !errors.Is(err, etcdstore.ErrDenied) {
+				t.Errorf("%s: %v, want ErrDenied", what, err)
+			}
+		}
+	})
+	t.Run("no permission", func(t *testing.T) {
+		e := login("guest", "secret")
+		w := e.Watch(t.Context(), "/", 1)
+		defer w.Close()
+		_, created := e.Create(t.Context(), "/b", nil)
+		_, watched := w.Next(t.Context())
+		for what, err := range map[string]error{"Create": created, "Watch": watched} {
+			if !errors.Is(err, etcdstore.ErrDenied) {
+				t.Errorf("%s: %v, want ErrDenied", what, err)
+			}
+		}
+	})
+	t.Run("nobody", func(t *testing.T) {
+		if err := open(t, server.Endpoints()...).Await(t.Context()); !errors.Is(err, etcdstore.ErrDenied) {
+			t.Errorf("Await: %v, want ErrDenied", err)
+		}
+	})
+}
+
+// enableAuth makes root, who may do everything, and guest, who may do nothing, and switches authentication on.
+func enableAuth(t *testing.T, admin *clientv3.Client) {
+	t.Helper()
+	ctx := t.Context()
+	for _, step := range []func() error{
+		func() error { _, err := admin.UserAdd(ctx, "root", "secret"); return err },
+		func() error { _, err := admin.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := admin.UserAdd(ctx, "guest", "secret"); return err },
+		func() error { _, err := admin.AuthEnable(ctx); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,262 @@
+// Package memory is an etcdstore.Store in this process's memory: a model of etcd that is simple enough to be believed.
+// Tests compare with it, and use it where an etcd would be in the way (fake time, no network).
+//
+// It keeps etcd's rules, also the odd ones: a new store is at revision 1; after a compaction at C the state at C can still
+// be read and changes at C watched, but without the state before them. It has no size limits and cannot be unreachable.
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"revtail/etcdstore"
+)
+
+// Store is the whole history of its keys since the last Compact. It needs no closing.
+type Store struct {
+	mu        sync.RWMutex         // guards the fields below
+	keys      map[string][]version // the history of each key, oldest first
+	compacted etcdstore.Revision   // zero: never
+	oldest    *step                // the log, for watchers: from the step before the compacted one
+	newest    *step
+}
+
+var _ etcdstore.Store = (*Store)(nil)
+
+// version is what one write made of a key.
+type version struct {
+	at etcdstore.Revision
+	kv *etcdstore.KV // nil: deleted
+}
+
+// step is one revision of the log. Watchers hold on to the step they have come to, so that a compaction frees only what
+// nobody needs: as in etcd it does not touch watches that are up to date.
+type step struct {
+	revision etcdstore.Revision
+	events   []etcdstore.Event
+	ready    chan struct{} // closed when next is set
+	next     *step
+}
+
+// New returns an empty store at revision 1.
+func New() *Store {
+	first := &step{revision: 1, ready: make(chan struct{})}
+	return &Store{keys: map[string][]version{}, oldest: first, newest: first}
+}
+
+// Get implements etcdstore.Store.
+func (s *Store) Get(ctx context.Context, key string) (etcdstore.KV, etcdstore.Revision, error) {
+	if err := check(ctx, key); err != nil {
+		return etcdstore.KV{}, 0, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	rev := s.newest.revision
+	kv := s.atLocked(key, rev)
+	if kv == nil {
+		return etcdstore.KV{}, rev, fmt.Errorf("get %q: %w", key, etcdstore.ErrNotFound)
+	}
+	return *kv, rev, nil
+}
+
+// List implements etcdstore.Store.
+func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	if err := check(ctx, prefix); err != nil {
+		return etcdstore.Page{}, err
+	}
+	if o.At < 0 || o.Limit < 0 {
+		return etcdstore.Page{}, fmt.Errorf("%w: At and Limit must not be negative", etcdstore.ErrInvalid)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	page := etcdstore.Page{Revision: o.At}
+	switch current := s.newest.revision; {
+	case o.At == 0:
+		page.Revision = current
+	case o.At > current:
+		return etcdstore.Page{}, fmt.Errorf("list %q: %w", prefix, &etcdstore.FutureError{Requested: o.At, Current: current})
+	case o.At < s.compacted:
+		return etcdstore.Page{}, fmt.Errorf("list %q: %w", prefix, &etcdstore.CompactedError{Requested: o.At, Compacted: s.compacted})
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
+		if !strings.HasPrefix(key, prefix) || key <= o.After {
+			continue
+		}
+		switch kv := s.atLocked(key, page.Revision); {
+		case kv == nil:
+		case o.Limit > 0 && len(page.KVs) == o.Limit:
+			page.Remaining++
+		default:
+			page.KVs = append(page.KVs, *kv)
+		}
+	}
+	return page, nil
+}
+
+// Revision implements etcdstore.Store.
+func (s *Store) Revision(ctx context.Context) (etcdstore.Revision, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("revision: %w", err)
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.newest.revision, nil
+}
+
+// Create implements etcdstore.Store.
+func (s *Store) Create(ctx context.Context, key string, value []byte) (etcdstore.Revision, error) {
+	if err := check(ctx, key); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.nowLocked(key) != nil {
+		return 0, fmt.Errorf("create %q: %w", key, etcdstore.ErrExists)
+	}
+	return s.commitLocked(map[string][]byte{key: value}, nil), nil
+}
+
+// Update implements etcdstore.Store.
+func (s *Store) Update(ctx context.Context, key string, value []byte, want etcdstore.Revision) (etcdstore.Revision, error) {
+	if err := check(ctx, key); err != nil {
+		return 0, err
+	}
+	if want <= 0 {
+		return 0, fmt.Errorf("%w: update %q without the revision to be overwritten", etcdstore.ErrInvalid, key)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.expectLocked(key, want); err != nil {
+		return 0, fmt.Errorf("update %q: %w", key, err)
+	}
+	return s.commitLocked(map[string][]byte{key: value}, nil), nil
+}
+
+// Delete implements etcdstore.Store.
+func (s *Store) Delete(ctx context.Context, key string, want etcdstore.Revision) (etcdstore.Revision, error) {
+	if err := check(ctx, key); err != nil {
+		return 0, err
+	}
+	if want < 0 {
+		return 0, fmt.Errorf("%w: delete %q at a negative revision", etcdstore.ErrInvalid, key)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.expectLocked(key, want); err != nil {
+		return 0, fmt.Errorf("delete %q: %w", key, err)
+	}
+	return s.commitLocked(nil, []string{key}), nil
+}
+
+// Txn writes and deletes several keys at one revision, as foreign programs do with an etcd; the puts come first, both in
+// the order of their keys. Keys to be deleted that do not exist are left out; nothing to do makes no revision. It panics
+// when a key is to be put and deleted, which etcd refuses.
+func (s *Store) Txn(puts map[string][]byte, deletes []string) etcdstore.Revision {
+	deletes = slices.Compact(slices.Sorted(slices.Values(deletes)))
+	for _, key := range deletes {
+		if _, ok := puts[key]; ok {
+			panic(fmt.Sprintf("memory: Txn puts and deletes %q", key))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	deletes = slices.DeleteFunc(deletes, func(key string) bool { return s.nowLocked(key) == nil })
+	return s.commitLocked(puts, deletes)
+}
+
+// Compact drops the history before rev. Like etcd it refuses to do so twice (*etcdstore.CompactedError) and ahead of time
+// (*etcdstore.FutureError).
+func (s *Store) Compact(rev etcdstore.Revision) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch current := s.newest.revision; {
+	case rev <= s.compacted:
+		return fmt.Errorf("compact: %w", &etcdstore.CompactedError{Requested: rev, Compacted: s.compacted})
+	case rev > current:
+		return fmt.Errorf("compact: %w", &etcdstore.FutureError{Requested: rev, Current: current})
+	}
+	s.compacted = rev
+	for key, history := range s.keys {
+		// Up to rev only the newest version counts, and not even that if it says "deleted".
+		for len(history) > 1 && history[1].at <= rev || len(history) > 0 && history[0].at <= rev && history[0].kv == nil {
+			history = history[1:]
+		}
+		if len(history) == 0 {
+			delete(s.keys, key)
+		} else {
+			s.keys[key] = slices.Clone(history)
+		}
+	}
+	for s.oldest.next != nil && s.oldest.next.revision < rev {
+		s.oldest = s.oldest.next
+	}
+	return nil
+}
+
+// commitLocked makes the next revision.
+func (s *Store) commitLocked(puts map[string][]byte, deletes []string) etcdstore.Revision {
+	if len(puts)+len(deletes) == 0 {
+		return s.newest.revision
+	}
+	next := &step{revision: s.newest.revision + 1, ready: make(chan struct{})}
+	for _, key := range slices.Sorted(maps.Keys(puts)) {
+		kv := &etcdstore.KV{Key: key, Value: bytes.Clone(puts[key]), Created: next.revision, Modified: next.revision}
+		if before := s.nowLocked(key); before != nil {
+			kv.Created = before.Created
+		}
+		s.writeLocked(next, key, kv)
+	}
+	for _, key := range deletes {
+		s.writeLocked(next, key, nil)
+	}
+	last := s.newest
+	s.newest, last.next = next, next
+	close(last.ready)
+	return next.revision
+}
+
+func (s *Store) writeLocked(at *step, key string, kv *etcdstore.KV) {
+	at.events = append(at.events, etcdstore.Event{Revision: at.revision, Key: key, KV: kv, Prev: s.nowLocked(key)})
+	s.keys[key] = append(s.keys[key], version{at: at.revision, kv: kv})
+}
+
+func (s *Store) expectLocked(key string, want etcdstore.Revision) error {
+	switch kv := s.nowLocked(key); {
+	case kv == nil:
+		return etcdstore.ErrNotFound
+	case want != 0 && kv.Modified != want:
+		return fmt.Errorf("%w: it is at revision %d", etcdstore.ErrConflict, kv.Modified)
+	}
+	return nil
+}
+
+func (s *Store) nowLocked(key string) *etcdstore.KV {
+	if history := s.keys[key]; len(history) > 0 {
+		return history[len(history)-1].kv
+	}
+	return nil
+}
+
+func (s *Store) atLocked(key string, rev etcdstore.Revision) *etcdstore.KV {
+	for _, v := range slices.Backward(s.keys[key]) {
+		if v.at <= rev {
+			return v.kv
+		}
+	}
+	return nil
+}
+
+func check(ctx context.Context, key string) error {
+	if key == "" {
+		return fmt.Errorf("%w: keys and prefixes must not be empty", etcdstore.ErrInvalid)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%q: %w", key, err)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"revtail/etcdstore"
+)
+
+// batchRevisions is how many revisions a batch spans at most: etcd's figure for a watch that catches up.
+const batchRevisions = 1000
+
+// watcher is a cursor in the store's log.
+type watcher struct {
+	store    *Store
+	ctx      context.Context // of Watch
+	prefix   string
+	after    etcdstore.Revision
+	progress chan struct{} // holds one request
+	closing  sync.Once
+	closed   chan struct{}
+
+	// Only Next uses the fields below.
+	last  *step // everything up to it is delivered; nil: not begun
+	asked bool  // progress was requested and not yet answered
+	err   error
+}
+
+var _ etcdstore.Watcher = (*watcher)(nil)
+
+// Watch implements etcdstore.Store.
+func (s *Store) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
+	w := &watcher{
+		store:    s,
+		ctx:      ctx,
+		prefix:   prefix,
+		after:    after,
+		progress: make(chan struct{}, 1),
+		closed:   make(chan struct{}),
+	}
+	switch {
+	case prefix == "":
+		w.fail(fmt.Errorf("%w: the prefix must not be empty", etcdstore.ErrInvalid))
+	case after <= 0:
+		w.fail(fmt.Errorf("%w: a watch needs a revision to begin after", etcdstore.ErrInvalid))
+	default:
+		w.begin()
+	}
+	return w
+}
+
+// begin puts the cursor on the last step that is not later than after.
+func (w *watcher) begin() {
+	w.store.mu.RLock()
+	defer w.store.mu.RUnlock()
+	if w.after+1 < w.store.compacted {
+		w.fail(&etcdstore.CompactedError{Requested: w.after, Compacted: w.store.compacted})
+		return
+	}
+	w.last = w.store.oldest
+	for w.last.next != nil && w.last.next.revision <= w.after {
+		w.last = w.last.next
+	}
+}
+
+// Next implements etcdstore.Watcher.
+func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	for w.err == nil {
+		if err := w.ended(); err != nil {
+			w.fail(err)
+			break
+		}
+		if batch := w.pull(); len(batch.Events) > 0 {
+			return batch, nil
+		}
+		if w.asked {
+			w.asked = false
+			if w.last.revision > w.after {
+				return etcdstore.Batch{Through: w.last.revision}, nil
+			}
+		}
+		select {
+		case <-w.last.ready:
+		case <-w.progress:
+			w.asked = true
+		case <-w.closed:
+		case <-w.ctx.Done():
+		case <-ctx.Done():
+			return etcdstore.Batch{}, fmt.Errorf("watch %q: %w", w.prefix, ctx.Err())
+		}
+	}
+	return etcdstore.Batch{}, w.err
+}
+
+// ended says who ended the watch, if somebody did.
+func (w *watcher) ended() error {
+	select {
+	case <-w.closed:
+		return etcdstore.ErrClosed
+	default:
+		return w.ctx.Err()
+	}
+}
+
+// pull moves the cursor over what is there until something matches, and then to the end of it or of the batch.
+func (w *watcher) pull() etcdstore.Batch {
+	w.store.mu.RLock()
+	defer w.store.mu.RUnlock()
+	var batch etcdstore.Batch
+	for n := 0; w.last.next != nil && n < batchRevisions; {
+		w.last = w.last.next
+		if w.last.revision <= w.after {
+			continue // after was in the future when the watch began
+		}
+		for _, ev := range w.last.events {
+			if !strings.HasPrefix(ev.Key, w.prefix) {
+				continue
+			}
+			if ev.Revision <= w.store.compacted {
+				ev.Prev = nil // etcd looks it up only now, and finds it no more
+			}
+			batch.Events = append(batch.Events, ev)
+			batch.Through = ev.Revision
+		}
+		if len(batch.Events) > 0 {
+			n++
+		}
+	}
+	return batch
+}
+
+// RequestProgress implements etcdstore.Watcher.
+func (w *watcher) RequestProgress(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("watch %q: %w", w.prefix, err)
+	}
+	select {
+	case w.progress <- struct{}{}:
+	default: // one is under way
+	}
+	return nil
+}
+
+// Close implements etcdstore.Watcher.
+func (w *watcher) Close() error {
+	w.closing.Do(func() { close(w.closed) })
+	return nil
+}
+
+func (w *watcher) fail(err error) {
+	w.err = fmt.Errorf("watch %q after %d: %w", w.prefix, w.after, err)
+}

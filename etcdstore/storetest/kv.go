@@ -1,0 +1,238 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"revtail/etcdstore"
+)
+
+var getTests = map[string]func(*fixture){
+	"newest": func(f *fixture) {
+		created := f.create("a", "1")
+		updated := f.update("a", "2", created)
+		later := f.create("b", "")
+		got, rev, err := f.Get(f.ctx(), f.key("a"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.equal("value", *f.kv("a", "2", created, updated), got)
+		f.equal("revision of the read", later, rev)
+	},
+	"not-found": func(f *fixture) {
+		want := f.create("a", "1")
+		_, rev, err := f.Get(f.ctx(), f.key("b"))
+		f.wantError("Get", err, etcdstore.ErrNotFound)
+		f.equal("revision of the read", want, rev)
+	},
+	"created-anew": func(f *fixture) {
+		f.create("a", "1")
+		f.delete("a")
+		again := f.create("a", "2")
+		got, _, err := f.Get(f.ctx(), f.key("a"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.equal("value", *f.kv("a", "2", again, again), got)
+	},
+	"ctx": func(f *fixture) {
+		f.endedCtx(func(ctx context.Context) error { _, _, err := f.Get(ctx, f.key("a")); return err })
+	},
+	"invalid": func(f *fixture) {
+		_, _, err := f.Get(f.ctx(), "")
+		f.wantError("empty key", err, etcdstore.ErrInvalid)
+	},
+}
+
+var createTests = map[string]func(*fixture){
+	"next-revision": func(f *fixture) {
+		before := f.revision()
+		f.equal("revision", before+1, f.create("a", "1"))
+		f.equal("revision of the store", before+1, f.revision())
+	},
+	"exists": func(f *fixture) {
+		rev := f.create("a", "1")
+		_, err := f.Create(f.ctx(), f.key("a"), []byte("2"))
+		f.wantError("Create", err, etcdstore.ErrExists)
+		f.equal("left alone", []etcdstore.KV{*f.kv("a", "1", rev, rev)}, f.list(etcdstore.ListOptions{}).KVs)
+	},
+	"any-bytes": func(f *fixture) {
+		value := "\x00\xff{\"not\": json"
+		rev := f.create("a\x01ü", value)
+		got, _, err := f.Get(f.ctx(), f.key("a\x01ü"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.equal("value", *f.kv("a\x01ü", value, rev, rev), got)
+	},
+	"ctx": func(f *fixture) {
+		f.endedCtx(func(ctx context.Context) error { _, err := f.Create(ctx, f.key("a"), nil); return err })
+	},
+	"invalid": func(f *fixture) {
+		_, err := f.Create(f.ctx(), "", nil)
+		f.wantError("empty key", err, etcdstore.ErrInvalid)
+	},
+}
+
+var updateTests = map[string]func(*fixture){
+	"cas": func(f *fixture) {
+		created := f.create("a", "1")
+		updated := f.update("a", "2", created)
+		f.equal("revision", created+1, updated)
+		f.equal("state", []etcdstore.KV{*f.kv("a", "2", created, updated)}, f.list(etcdstore.ListOptions{}).KVs)
+	},
+	"conflict": func(f *fixture) {
+		created := f.create("a", "1")
+		updated := f.update("a", "2", created)
+		for _, want := range []etcdstore.Revision{created, updated + 1} {
+			_, err := f.Update(f.ctx(), f.key("a"), []byte("3"), want)
+			f.wantError("Update", err, etcdstore.ErrConflict)
+		}
+		f.equal("left alone", []etcdstore.KV{*f.kv("a", "2", created, updated)}, f.list(etcdstore.ListOptions{}).KVs)
+	},
+	"conflict-with-an-earlier-life": func(f *fixture) {
+		first := f.create("a", "1")
+		f.delete("a")
+		f.create("a", "2")
+		_, err := f.Update(f.ctx(), f.key("a"), []byte("3"), first)
+		f.wantError("Update", err, etcdstore.ErrConflict)
+	},
+	"not-found": func(f *fixture) {
+		rev := f.create("a", "1")
+		f.delete("a")
+		_, err := f.Update(f.ctx(), f.key("a"), []byte("2"), rev)
+		f.wantError("Update", err, etcdstore.ErrNotFound)
+	},
+	"same-value-is-a-write": func(f *fixture) {
+		rev := f.create("a", "1")
+		f.equal("revision", rev+1, f.update("a", "1", rev))
+	},
+	"ctx": func(f *fixture) {
+		f.endedCtx(func(ctx context.Context) error { _, err := f.Update(ctx, f.key("a"), nil, 1); return err })
+	},
+	"invalid": func(f *fixture) {
+		_, err := f.Update(f.ctx(), "", nil, 1)
+		f.wantError("empty key", err, etcdstore.ErrInvalid)
+		f.create("a", "1")
+		_, err = f.Update(f.ctx(), f.key("a"), nil, 0)
+		f.wantError("no want", err, etcdstore.ErrInvalid)
+	},
+}
+
+var deleteTests = map[string]func(*fixture){
+	"cas": func(f *fixture) {
+		rev := f.create("a", "1")
+		got, err := f.Delete(f.ctx(), f.key("a"), rev)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.equal("revision", rev+1, got)
+		f.equal("state", []etcdstore.KV(nil), f.list(etcdstore.ListOptions{}).KVs)
+	},
+	"whatever-it-is": func(f *fixture) {
+		rev := f.create("a", "1")
+		f.equal("revision", rev+1, f.delete("a"))
+	},
+	"conflict": func(f *fixture) {
+		rev := f.create("a", "1")
+		_, err := f.Delete(f.ctx(), f.key("a"), rev+1)
+		f.wantError("Delete", err, etcdstore.ErrConflict)
+		f.equal("left alone", []etcdstore.KV{*f.kv("a", "1", rev, rev)}, f.list(etcdstore.ListOptions{}).KVs)
+	},
+	"not-found": func(f *fixture) {
+		before := f.revision()
+		for _, want := range []etcdstore.Revision{0, before} {
+			_, err := f.Delete(f.ctx(), f.key("a"), want)
+			f.wantError("Delete", err, etcdstore.ErrNotFound)
+		}
+		f.equal("revision of the store", before, f.revision())
+	},
+	"only-this-key": func(f *fixture) {
+		f.create("a", "1")
+		rev := f.create("ab", "1")
+		f.delete("a")
+		f.equal("state", []etcdstore.KV{*f.kv("ab", "1", rev, rev)}, f.list(etcdstore.ListOptions{}).KVs)
+	},
+	"ctx": func(f *fixture) {
+		f.endedCtx(func(ctx context.Context) error { _, err := f.Delete(ctx, f.key("a"), 0); return err })
+	},
+	"invalid": func(f *fixture) {
+		_, err := f.Delete(f.ctx(), "", 0)
+		f.wantError("empty key", err, etcdstore.ErrInvalid)
+		_, err = f.Delete(f.ctx(), f.key("a"), -1)
+		f.wantError("negative want", err, etcdstore.ErrInvalid)
+	},
+}
+
+var writeTests = map[string]func(*fixture){
+	// Of those who update the same state one wins; whoever loses and tries again loses nothing.
+	"concurrent-updates": func(f *fixture) {
+		f.create("n", "")
+		const writers, each = 4, 10
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() {
+				for range each {
+					f.appendByte()
+				}
+			})
+		}
+		wg.Wait()
+		got, _, err := f.Get(f.ctx(), f.key("n"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.equal("bytes appended", writers*each, len(got.Value))
+	},
+	"concurrent-creates": func(f *fixture) {
+		var made atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				switch _, err := f.Create(f.ctx(), f.key("a"), nil); {
+				case err == nil:
+					made.Add(1)
+				case !errors.Is(err, etcdstore.ErrExists):
+					f.Errorf("Create: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		f.equal("creates that succeeded", int32(1), made.Load())
+	},
+}
+
+// appendByte appends a byte to "n" by compare and set, trying until it succeeds.
+func (f *fixture) appendByte() {
+	for {
+		kv, _, err := f.Get(f.ctx(), f.key("n"))
+		if err != nil {
+			f.Errorf("Get: %v", err)
+			return
+		}
+		_, err = f.Update(f.ctx(), kv.Key, append(kv.Value[:len(kv.Value):len(kv.Value)], 'x'), kv.Modified)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, etcdstore.ErrConflict) {
+			f.Errorf("Update: %v", err)
+			return
+		}
+	}
+}
+
+// endedCtx wants call to fail as its ended context says, and with nothing else that would mislead.
+func (f *fixture) endedCtx(call func(context.Context) error) {
+	f.Helper()
+	before := f.revision()
+	ctx, cancel := context.WithCancel(f.ctx())
+	cancel()
+	err := call(ctx)
+	f.wantError("ended context", err, context.Canceled)
+	if errors.Is(err, etcdstore.ErrUnknownOutcome) {
+		f.Errorf("ended context: %v, but nothing can have been sent", err)
+	}
+	f.equal("revision of the store", before, f.revision())
+}

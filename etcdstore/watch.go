@@ -1,0 +1,281 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+)
+
+// watcher is one etcd watch on a gRPC stream of its own. Its goroutine hands batches over one by one: while Next is not
+// called it does not receive, and etcd keeps what comes.
+type watcher struct {
+	store  *Etcd
+	prefix string
+	after  Revision
+	caller context.Context // of Watch
+	ctx    context.Context // of the stream: ends with caller, Close (cause ErrClosed) or Etcd.Close (cause ErrClosed)
+	cancel context.CancelCauseFunc
+
+	batches chan Batch
+	opened  chan struct{} // closed when stream is set
+	stream  pb.Watch_WatchClient
+	done    chan struct{} // closed when the goroutine has ended and err is set
+	err     error
+
+	sending sync.Mutex // held while RequestProgress sends: gRPC allows one sender at a time
+
+	// Only the goroutine uses the fields below.
+	through Revision // Batch.Through of the last batch; after at first
+	partial []Event  // of a response that is not complete yet: the last revision, as more of it may follow
+}
+
+var _ Watcher = (*watcher)(nil)
+
+// Watch implements Store.
+func (e *Etcd) Watch(ctx context.Context, prefix string, after Revision) Watcher {
+	w := &watcher{
+		store:   e,
+		prefix:  prefix,
+		after:   after,
+		caller:  ctx,
+		batches: make(chan Batch),
+		opened:  make(chan struct{}),
+		done:    make(chan struct{}),
+		through: after,
+	}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		w.cancel(ErrClosed)
+		w.end(nil)
+		return w
+	}
+	e.watches.Go(w.run)
+	return w
+}
+
+// Next implements Watcher.
+func (w *watcher) Next(ctx context.Context) (Batch, error) {
+	select {
+	case b := <-w.batches:
+		return b, nil
+	case <-w.done:
+		return Batch{}, w.err
+	case <-ctx.Done():
+		return Batch{}, fmt.Errorf("watch %q: %w", w.prefix, ctx.Err())
+	}
+}
+
+// RequestProgress implements Watcher.
+func (w *watcher) RequestProgress(ctx context.Context) error {
+	select {
+	case <-w.opened:
+	case <-w.done:
+		return w.err
+	case <-ctx.Done():
+		return fmt.Errorf("watch %q: %w", w.prefix, ctx.Err())
+	}
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	request := &pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}
+	if err := w.stream.Send(request); err == nil {
+		return nil
+	}
+	// Send knows only that the stream has ended. Why, the goroutine knows, if no batch keeps it.
+	select {
+	case <-w.done:
+		return w.err
+	default:
+		return fmt.Errorf("watch %q: %w: the stream has ended", w.prefix, ErrUnavailable)
+	}
+}
+
+// Close implements Watcher. It waits for the watch's goroutine.
+func (w *watcher) Close() error {
+	w.cancel(ErrClosed)
+	<-w.done
+	return nil
+}
+
+// run is the watch's goroutine.
+func (w *watcher) run() {
+	stop := context.AfterFunc(w.store.ctx, func() { w.cancel(ErrClosed) })
+	defer stop()
+	w.end(w.follow())
+}
+
+// end says for ever why the watch has ended: the one who ended it first, then what broke it.
+func (w *watcher) end(broken error) {
+	cause := context.Cause(w.ctx)
+	if cause != nil && !errors.Is(cause, ErrClosed) {
+		cause = w.caller.Err()
+	}
+	if cause == nil {
+		cause = broken
+	}
+	w.err = fmt.Errorf("watch %q after %d: %w", w.prefix, w.after, cause)
+	w.cancel(nil) // frees the stream
+	close(w.done)
+}
+
+// follow opens the stream and delivers what it brings until it breaks.
+func (w *watcher) follow() error {
+	if err := w.open(); err != nil {
+		return err
+	}
+	for {
+		resp, err := w.stream.Recv()
+		if err != nil {
+			return toError(w.caller, err, w.through, false)
+		}
+		batch, ok, err := w.receive(resp)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		select {
+		case w.batches <- batch:
+		case <-w.ctx.Done():
+			return w.ctx.Err()
+		}
+	}
+}
+
+// open does not wait for a connection as other requests do: the consumer knows better what to do meanwhile.
+func (w *watcher) open() error {
+	if err := checkPrefix(w.prefix); err != nil {
+		return err
+	}
+	if w.after <= 0 {
+		return fmt.Errorf("%w: a watch needs a revision to begin after", ErrInvalid)
+	}
+	stream, err := w.store.watch.Watch(clientv3.WithRequireLeader(w.ctx), grpc.WaitForReady(false))
+	if err != nil {
+		return toError(w.caller, err, w.after, false)
+	}
+	err = stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
+		Key:            []byte(w.prefix),
+		RangeEnd:       []byte(clientv3.GetPrefixRangeEnd(w.prefix)),
+		StartRevision:  int64(w.after) + 1, // the only place where "later than" becomes etcd's "from"
+		PrevKv:         true,
+		Fragment:       true,
+		ProgressNotify: true,
+	}}})
+	if err != nil {
+		_, err = stream.Recv() // Send knows only that the stream has ended
+		return toError(w.caller, err, w.after, false)
+	}
+	w.stream = stream
+	close(w.opened)
+	return nil
+}
+
+// receive turns a response into a batch; there is none when it brings nothing complete.
+func (w *watcher) receive(resp *pb.WatchResponse) (Batch, bool, error) {
+	switch {
+	case resp.CompactRevision != 0:
+		return Batch{}, false, &CompactedError{Requested: w.through, Compacted: Revision(resp.CompactRevision)}
+	case resp.Canceled:
+		return Batch{}, false, toError(w.caller, errors.New(resp.CancelReason), w.through, false)
+	case resp.Created:
+		return Batch{}, false, nil
+	case len(resp.Events) == 0:
+		return w.progress(Revision(resp.Header.GetRevision()))
+	}
+	if err := w.take(resp.Events); err != nil {
+		return Batch{}, false, err
+	}
+	// Etcd cuts large responses anywhere, also within a revision. Only the newest one can be incomplete.
+	complete := len(w.partial)
+	for newest := w.partial[complete-1].Revision; resp.Fragment && complete > 0 && w.partial[complete-1].Revision == newest; {
+		complete--
+	}
+	if complete == 0 {
+		return Batch{}, false, nil
+	}
+	batch := Batch{Events: w.partial[:complete:complete], Through: w.partial[complete-1].Revision}
+	w.partial = slices.Clone(w.partial[complete:])
+	w.through = batch.Through
+	return batch, true, nil
+}
+
+// progress is the one case in which the revision of a response's header says how far the watch is: with events it is
+// the store's, and events up to it may still be to come.
+func (w *watcher) progress(rev Revision) (Batch, bool, error) {
+	if rev < w.through || len(w.partial) > 0 {
+		return Batch{}, false, w.broken("progress up to %d amidst the events of it", rev)
+	}
+	w.through = rev
+	return Batch{Through: rev}, true, nil
+}
+
+// take adds the events of a response to partial, if they are what a watch may bring.
+func (w *watcher) take(events []*mvccpb.Event) error {
+	last := w.through
+	if n := len(w.partial); n > 0 {
+		last = w.partial[n-1].Revision
+	}
+	for _, in := range events {
+		ev := toEvent(in)
+		switch {
+		case ev.Revision < last, ev.Revision == w.through:
+			return w.broken("revision %d after %d", ev.Revision, last)
+		case !strings.HasPrefix(ev.Key, w.prefix):
+			return w.broken("an event of key %q", ev.Key)
+		}
+		last = ev.Revision
+		if ev.PrevLost() {
+			if err := w.findPrev(&ev); err != nil {
+				return err
+			}
+		}
+		w.partial = append(w.partial, ev)
+	}
+	return nil
+}
+
+// findPrev reads the state before ev. Etcd leaves it out when it has been compacted, but a response that is made just
+// while the watch is created lacks it too.
+func (w *watcher) findPrev(ev *Event) error {
+	resp, err := w.store.read(w.ctx, &pb.RangeRequest{Key: []byte(ev.Key), Revision: int64(ev.Revision) - 1})
+	var compacted *CompactedError
+	switch {
+	case errors.As(err, &compacted):
+		return nil
+	case err != nil:
+		return err
+	case len(resp.Kvs) > 0:
+		prev := toKV(resp.Kvs[0])
+		ev.Prev = &prev
+	}
+	return nil
+}
+
+// broken is the error for what no watch of an etcd that works brings: the consumer must begin anew.
+func (w *watcher) broken(format string, args ...any) error {
+	return fmt.Errorf("%w: the watch broke its promises: through %d came %s", ErrUnavailable, w.through, fmt.Sprintf(format, args...))
+}
+
+func toEvent(in *mvccpb.Event) Event {
+	ev := Event{Revision: Revision(in.Kv.ModRevision), Key: string(in.Kv.Key)}
+	if in.Type == mvccpb.Event_PUT {
+		kv := toKV(in.Kv)
+		ev.KV = &kv
+	}
+	if in.PrevKv != nil {
+		prev := toKV(in.PrevKv)
+		ev.Prev = &prev
+	}
+	return ev
+}
