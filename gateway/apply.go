@@ -1,0 +1,98 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/encoding/codec"
+)
+
+// apply makes an object agree with what the body says of it, for whoever manages these fields (server-side apply). An object
+// that does not exist is created.
+func (s *Server) apply(ctx context.Context, wr *write) (written, error) {
+	applied, err := wr.decodeApplied()
+	if err != nil {
+		return written{}, err
+	}
+	change := func(old document) (document, error) { return wr.merge(applied, old) }
+	if wr.subresource != "" {
+		return s.update(ctx, wr, change)
+	}
+	return s.updateOrCreate(ctx, wr, change, func() (document, error) {
+		if applied.GetResourceVersion() != "" {
+			return document{}, conflict(wr.target)
+		}
+		if uid := applied.GetUID(); uid != "" {
+			return document{}, apierrors.NewConflict(wr.groupResource(), wr.scope.Name, fmt.Errorf(
+				"uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
+		}
+		return wr.merge(applied, wr.blank())
+	})
+}
+
+// decodeApplied reads the body: a part of an object, in YAML or JSON.
+func (wr *write) decodeApplied() (document, error) {
+	contentType := codec.YAML
+	if json.Valid(wr.body) {
+		contentType = codec.JSON
+	}
+	decoded, err := codec.Decode(contentType, wr.body)
+	if err != nil {
+		return document{}, badRequest("error decoding YAML: %v", err)
+	}
+	d := newDocument(decoded.Object)
+	d.findings = duplicateFields(decoded.Duplicates)
+	group, version := wr.shown().Group, wr.shown().Version
+	want := schema.GroupVersionKind{Group: group, Version: version, Kind: wr.shown().Kind}
+	if found := d.GroupVersionKind(); found != want {
+		return document{}, badRequest("invalid object type: %v", found)
+	}
+	if _, ok := d.Object["metadata"].(map[string]any); !ok && d.Object["metadata"] != nil {
+		return document{}, badRequest("metadata must be an object")
+	}
+	if d.metadata()["managedFields"] != nil {
+		return document{}, badRequest("metadata.managedFields must be nil")
+	}
+	return d, nil
+}
+
+// merge applies a configuration to an object, or to the blank of one.
+func (wr *write) merge(applied, old document) (document, error) {
+	configuration, err := wr.unshow(applied)
+	if err != nil {
+		return document{}, err
+	}
+	merged, err := wr.fields()[wr.subresource].Apply(old.copy().Unstructured, configuration.Unstructured, wr.manager, wr.force)
+	if err != nil {
+		if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+			return document{}, err
+		}
+		return document{}, badRequest("%v", err)
+	}
+	object, ok := merged.(*unstructured.Unstructured)
+	if !ok {
+		return document{}, fmt.Errorf("%w: apply made a %T", errInternal, merged)
+	}
+	d := newDocument(object.Object)
+	if err = d.checkTypes(wr.resource); err != nil {
+		return document{}, wr.invalidPatch(err)
+	}
+	findings := slices.Concat(applied.findings, d.findingsSince(old, wr.resource))
+	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
+		return document{}, err
+	}
+	if err = wr.checkUID(d, old); err == nil {
+		err = wr.checkName(d)
+	}
+	if err != nil || wr.subresource == scaleSubresource { // whose configuration has nothing but the replicas
+		return d, err
+	}
+	return wr.embed(old, d)
+}

@@ -1,0 +1,241 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"revtail/gateway/resource"
+)
+
+// apply applies a configuration to an object as a field manager.
+func (s *testServer) apply(code int, path, manager, configuration string) map[string]any {
+	s.t.Helper()
+	return s.must(code, "PATCH", path+"?fieldManager="+manager, configuration, "Content-Type", applyType)
+}
+
+// managers are the field managers of an object, as "manager operation[ subresource]: fields".
+func managers(t *testing.T, object map[string]any) []string {
+	t.Helper()
+	entries, _ := object["metadata"].(map[string]any)["managedFields"].([]any)
+	out := make([]string, len(entries))
+	for i, entry := range entries {
+		e := entry.(map[string]any)
+		fields, err := json.Marshal(e["fieldsV1"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = e["manager"].(string) + " " + e["operation"].(string)
+		if sub, ok := e["subresource"].(string); ok {
+			out[i] += " " + sub
+		}
+		out[i] += ": " + strings.ReplaceAll(strings.ReplaceAll(string(fields), `"`, ""), ":{}", "")
+		if e["fieldsType"] != "FieldsV1" || e["time"] == nil || e["apiVersion"] == nil {
+			t.Errorf("entry: %v", e)
+		}
+	}
+	return out
+}
+
+func versionOf(object map[string]any) string {
+	return object["metadata"].(map[string]any)["resourceVersion"].(string)
+}
+
+// TestApply: the life of an object that two managers share.
+func TestApply(t *testing.T) {
+	s := newTestServer(t)
+	const path = configMaps + "/s"
+	check := func(object map[string]any, data string, want ...string) {
+		t.Helper()
+		got, err := json.Marshal(object["data"])
+		if err != nil || string(got) != data {
+			t.Errorf("data: %s, want %s", got, data)
+		}
+		if diff := cmp.Diff(want, managers(t, object)); diff != "" {
+			t.Errorf("managers (-want +got):\n%s", diff)
+		}
+	}
+	yaml := "kind: ConfigMap\napiVersion: v1\nmetadata: {name: s, creationTimestamp: null}\ndata: {a: '1', b: '2'}\n"
+	made := s.apply(http.StatusCreated, path, "m1", yaml)
+	check(made, `{"a":"1","b":"2"}`, "m1 Apply: {f:data:{f:a,f:b}}")
+	if diff := cmp.Diff(made, s.apply(http.StatusOK, path, "m1", yaml)); diff != "" {
+		t.Errorf("the same again (-want +got):\n%s", diff)
+	}
+
+	refused := s.apply(http.StatusConflict, path, "m2", configMap("s", "", `"data":{"a":"3","c":"4"}`))
+	cause := refused["details"].(map[string]any)["causes"].([]any)[0]
+	if diff := cmp.Diff(map[string]any{"reason": "FieldManagerConflict", "message": `conflict with "m1"`, "field": ".data.a"}, cause); diff != "" {
+		t.Errorf("cause (-want +got):\n%s", diff)
+	}
+	if want := `Apply failed with 1 conflict: conflict with "m1": .data.a`; refused["message"] != want || refused["reason"] != "Conflict" {
+		t.Errorf("refused: %v", refused)
+	}
+
+	check(s.apply(http.StatusOK, path, "m2&force=true", configMap("s", "", `"data":{"a":"3","c":"4"}`)), `{"a":"3","b":"2","c":"4"}`,
+		"m1 Apply: {f:data:{f:b}}", "m2 Apply: {f:data:{f:a,f:c}}")
+	check(s.apply(http.StatusOK, path, "m1", configMap("s", "", `"data":{"c":"4"}`)), `{"a":"3","c":"4"}`,
+		"m1 Apply: {f:data:{f:c}}", "m2 Apply: {f:data:{f:a,f:c}}")
+	check(s.apply(http.StatusOK, path, "m2", configMap("s", "", "")), `{"c":"4"}`, "m1 Apply: {f:data:{f:c}}")
+}
+
+// TestApplyMergesListsByTheirKeys, where Kubernetes does: by more than one key, too, and with their defaults.
+func TestApplyMergesListsByTheirKeys(t *testing.T) {
+	s := newTestServer(t)
+	pod := func(container string) string {
+		return `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[` + container + `]}}`
+	}
+	s.apply(http.StatusCreated, pods+"/p", "m1", pod(`{"name":"c","image":"i","ports":[{"containerPort":53,"protocol":"UDP"},{"containerPort":53}]}`))
+	s.apply(http.StatusOK, pods+"/p", "m2", pod(`{"name":"c","ports":[{"containerPort":53,"protocol":"TCP","name":"tcp"}]},{"name":"d","image":"j"}`))
+	merged := s.apply(http.StatusOK, pods+"/p", "m1", pod(`{"name":"c","image":"i2","ports":[{"containerPort":53}]}`))
+	got, err := json.Marshal(merged["spec"].(map[string]any)["containers"])
+	want := `[{"image":"i2","name":"c","ports":[{"containerPort":53,"name":"tcp","protocol":"TCP"}]},{"image":"j","name":"d"}]`
+	if err != nil || string(got) != want {
+		t.Errorf("containers: %s\nwant %s", got, want)
+	}
+}
+
+// TestRefusedConfigurations: and nothing is created by them.
+func TestRefusedConfigurations(t *testing.T) {
+	s := newTestServer(t)
+	s.create("a")
+	const a, x = configMaps + "/a?fieldManager=m", configMaps + "/x?fieldManager=m"
+	for _, test := range []struct {
+		name, path, body string
+		code             int
+		reason, message  string
+		details          string
+	}{
+		{"nobody's", configMaps + "/a", configMap("a", "", ""), 422, "Invalid", `PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch`,
+			" meta.k8s.io PatchOptions fieldManager=FieldValueRequired"},
+		{"without kind", a, `{"metadata":{"name":"a"}}`, 400, "BadRequest", "invalid object type: /, Kind=", ""},
+		{"of another kind", a, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"}}`, 400, "BadRequest", "invalid object type: /v1, Kind=Secret", ""},
+		{"not YAML", a, "a: [", 400, "BadRequest", "error decoding YAML", ""},
+		{"not an object", a, "[]", 400, "BadRequest", "error decoding YAML", ""},
+		{"with metadata of another type", a, `{"kind":"ConfigMap","apiVersion":"v1","metadata":5}`, 400, "BadRequest", "metadata must be an object", ""},
+		{"with managedFields", a, configMap("a", `"managedFields":[]`, ""), 400, "BadRequest", "metadata.managedFields must be nil", ""},
+		{"stale", a, configMap("a", `"resourceVersion":"1"`, ""), 409, "Conflict", "the object has been modified", "a configmaps"},
+		{"of another type", a, configMap("a", "", `"data":{"k":1}`), 400, "BadRequest", ".data.k: expected string", ""},
+		{"number that would be rounded", a, configMap("a", "", `"nope":12345678901234567890`), 400, "BadRequest", ".nope: expected", ""},
+		{"of another name", a, configMap("b", "", ""), 400, "BadRequest", "does not match the name on the URL", ""},
+		{"of another namespace", a, configMap("a", `"namespace":"b"`, ""), 400, "BadRequest", "namespace", ""},
+		{"of another uid", a, configMap("a", `"uid":"u"`, ""), 422, "Invalid", "field is immutable", "a ConfigMap metadata.uid=FieldValueInvalid"},
+		{"unknown field", a + "&fieldValidation=Strict", configMap("a", "", `"nope":1`), 422, "Invalid", `unknown field "nope"`, " patch=FieldValueInvalid"},
+		{"duplicate field", a + "&fieldValidation=Strict", configMap("a", "", `"data":{"k":"v","k":"w"}`), 422, "Invalid", `duplicate field "data.k"`, " patch=FieldValueInvalid"},
+		{"absent, with resourceVersion", x, configMap("x", `"resourceVersion":"1"`, ""), 409, "Conflict", "the object has been modified", "x configmaps"},
+		{"absent, with uid", x, configMap("x", `"uid":"u"`, ""), 409, "Conflict", "uid mismatch: the provided object specified uid u, and no existing object was found", "x configmaps"},
+		{"absent, status", pods + "/x/status?fieldManager=m", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"}}`, 404, "NotFound", `pods "x" not found`, "x pods"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			checkStatus(t, s.do("PATCH", test.path, test.body, "Content-Type", applyType), test.code, test.reason, test.message, test.details)
+		})
+	}
+	s.must(http.StatusNotFound, "GET", configMaps+"/x", "")
+}
+
+// TestApplyToStatus changes the status alone, and manages nothing else.
+func TestApplyToStatus(t *testing.T) {
+	s := newTestServer(t)
+	s.apply(http.StatusCreated, pods+"/p", "m", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Failed"}}`)
+	pod := s.apply(http.StatusOK, pods+"/p/status", "kubelet", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a":"b"}},"spec":{"nodeName":"n"},"status":{"phase":"Running"}}`)
+	want := []string{"kubelet Apply status: {f:status:{f:phase}}", "m Apply: {f:spec:{f:containers:{k:{\\name\\:\\c\\}:{.,f:image,f:name}}}}"}
+	if diff := cmp.Diff(want, managers(t, pod)); diff != "" {
+		t.Errorf("managers (-want +got):\n%s", diff)
+	}
+	if pod["status"].(map[string]any)["phase"] != "Running" || pod["spec"].(map[string]any)["nodeName"] != nil || pod["metadata"].(map[string]any)["labels"] != nil {
+		t.Errorf("pod: %v", pod)
+	}
+}
+
+// TestApplyToCustomResource: the schema says how lists are merged, and what is unknown.
+func TestApplyToCustomResource(t *testing.T) {
+	s := newTestServer(t)
+	s.define(widgetsDefinition)
+	const path = "/apis/example.com/v1/namespaces/default/widgets/w"
+	s.apply(http.StatusCreated, path, "m1", `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"color":"red"}}`)
+	both := s.apply(http.StatusOK, path, "m2", `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"size":5},"nope":1}`)
+	want := []string{"m1 Apply: {f:spec:{f:color}}", "m2 Apply: {f:nope,f:spec:{f:size}}"}
+	if diff := cmp.Diff(want, managers(t, both)); diff != "" || both["nope"] != nil {
+		t.Errorf("nope: %v, managers (-want +got):\n%s", both["nope"], diff)
+	}
+	s.apply(http.StatusConflict, path, "m2", `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"color":"blue"}}`)
+	s.apply(http.StatusUnprocessableEntity, path, "m2&fieldValidation=Strict", `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"nope":1}`)
+}
+
+// FuzzApply: whatever a client applies, to an object that others manage in part or to none, the answer is a document that can
+// be stored or a refusal that is the client's.
+func FuzzApply(f *testing.F) {
+	var deployment *resource.Resource
+	for _, res := range resource.Builtin() {
+		if res.Kind == "Deployment" {
+			deployment = res
+		}
+	}
+	t := target{resource: deployment, fields: newFieldManagers(deployment), scope: resource.Scope{Namespace: "default", Name: "d"}}
+	made := func(kind string) document {
+		wr := &write{target: t, writeParams: writeParams{manager: "maker", validation: "Warn"}, body: []byte(writeKinds[kind].object("d", "1"))}
+		d, err := wr.decode()
+		if err == nil {
+			err = wr.prepareCreate(f.Context(), d)
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+		d.SetResourceVersion("7")
+		return d
+	}
+	live := made("Deployment")
+	for _, seed := range []string{
+		writeKinds["Deployment"].object("d", "2"),
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, labels: {app: null}}\nspec:\n  template: {spec: {containers: [{name: web, ports: [{containerPort: 1e2}]}]}}\n",
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","finalizers":["a","a"]},"spec":{"replicas":12345678901234567890}}`,
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":null,"spec":[],"status":{}}`,
+		"&a [*a]",
+	} {
+		f.Add(seed, false)
+		f.Add(seed, true)
+	}
+	f.Fuzz(func(tt *testing.T, body string, force bool) {
+		for _, old := range []document{live, t.blank()} {
+			wr := &write{target: t, writeParams: writeParams{manager: "m", force: force, validation: "Warn", patchType: types.ApplyYAMLPatchType}, body: []byte(body)}
+			before, err := json.Marshal(old.Object)
+			if err != nil {
+				tt.Fatal(err)
+			}
+			applied, err := wr.decodeApplied()
+			var merged document
+			if err == nil {
+				merged, err = wr.merge(applied, old)
+			}
+			if after, failed := json.Marshal(old.Object); failed != nil || string(after) != string(before) {
+				tt.Errorf("what stands has changed:\n%s\n%s", before, after)
+			}
+			if err != nil {
+				if code := toStatus(err).Code; code >= http.StatusInternalServerError || errors.Is(err, errInternal) {
+					tt.Errorf("%d %v", code, err)
+				}
+				continue
+			}
+			if _, err := merged.encode(t); err != nil {
+				tt.Errorf("cannot be stored: %v", err)
+			}
+			if again, err := wr.merge(applied, merged); err != nil || !again.sameAs(merged) {
+				tt.Errorf("applied again: %v\n%v\n%v", err, merged.Object, again.Object)
+			}
+		}
+	})
+}
+
+// TestKubernetesFormOfAppliedYAML: kubectl sends YAML, and JSON under the name of YAML.
+func TestKubernetesFormOfAppliedYAML(t *testing.T) {
+	for _, body := range []string{"kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}", configMap("a", "", ""), " {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}"} {
+		wr := &write{target: target{resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}, body: []byte(body)}
+		if d, err := wr.decodeApplied(); err != nil || d.GetName() != "a" {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+}

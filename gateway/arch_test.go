@@ -1,0 +1,148 @@
+package gateway_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mayImport says, for each package of the module, which of its own packages it may import. A package without a line fails:
+// where it belongs in the house is decided before it is written.
+var mayImport = map[string][]string{
+	"cmd/revtail":                     {"etcdstore", "etcdstore/embedded", "gateway", "gateway/config"},
+	"encoding":                        {},
+	"encoding/codec":                  {"encoding"},
+	"encoding/patch":                  {"encoding", "encoding/codec"},
+	"encoding/protobuf":               {"encoding/codec"},
+	"etcdstore":                       {"etcdstore/zaplog"},
+	"etcdstore/embedded":              {"etcdstore/zaplog"},
+	"etcdstore/memory":                {"etcdstore"},
+	"etcdstore/storetest":             {"etcdstore"},
+	"etcdstore/zaplog":                {},
+	"gateway":                         {"encoding", "encoding/codec", "encoding/patch", "encoding/protobuf", "etcdstore", "gateway/customresource", "gateway/garbage", "gateway/metrics", "gateway/resource", "gateway/selector", "gateway/watchcache"},
+	"gateway/config":                  {},
+	"gateway/garbage":                 {"encoding", "etcdstore"},
+	"gateway/gatewaytest":             {},
+	"gateway/gatewaytest/conformance": {},
+	"gateway/customresource":          {"gateway/resource"},
+	"gateway/metrics":                 {},
+	"gateway/resource":                {},
+	"gateway/selector":                {"encoding"},
+	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/selector"},
+}
+
+// doors are the outside dependencies that one package alone may import.
+var doors = map[string]string{
+	"go.etcd.io/etcd/client/v3":       "etcdstore",
+	"go.etcd.io/etcd/server/v3/embed": "etcdstore/embedded",
+	"github.com/go-chi/chi/v5":        "gateway",
+}
+
+// TestImports reads the files itself: a test that asks the go command is cached and keeps passing.
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	walkGoFiles(t, "..", func(file, pkg string) {
+		seen[pkg] = true
+		allowed, ok := mayImport[pkg]
+		if !ok {
+			t.Errorf("package %s has no line in mayImport: say what it may import", pkg)
+			return
+		}
+		test := strings.HasSuffix(file, "_test.go")
+		for _, imported := range importsOf(t, file) {
+			if own, ok := strings.CutPrefix(imported, "revtail/"); ok && !test && own != pkg && !slices.Contains(allowed, own) {
+				t.Errorf("%s imports %s, which the house does not allow", file, imported)
+			}
+			for door, keeper := range doors {
+				if (imported == door || strings.HasPrefix(imported, door+"/")) && pkg != keeper {
+					t.Errorf("%s imports %s: only %s may", file, imported, keeper)
+				}
+			}
+		}
+	})
+	for pkg := range mayImport {
+		if !seen[pkg] {
+			t.Errorf("mayImport has a line for %s, which does not exist", pkg)
+		}
+	}
+}
+
+// TestTopLevel keeps the top level to what the layout names.
+func TestTopLevel(t *testing.T) {
+	allowed := []string{"cmd", "gateway", "etcdstore", "encoding", "deploy", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE", "CHANGELOG.md",
+		"bin", "revtail.etcd"} // the last two: what make builds and runs, which git ignores
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), ".") && !slices.Contains(allowed, entry.Name()) {
+			t.Errorf("the top level holds %s, which the layout does not name", entry.Name())
+		}
+	}
+}
+
+// TestPackageNames keeps packages from being called after nothing.
+func TestPackageNames(t *testing.T) {
+	walkGoFiles(t, "..", func(_, pkg string) {
+		if slices.Contains([]string{"util", "utils", "common", "helpers", "types", "model", "pkg", "internal"}, path.Base(pkg)) {
+			t.Errorf("package %s has a name that says nothing", pkg)
+		}
+	})
+}
+
+// walkGoFiles visits the module's own files; nested modules and dot folders are not a part of it.
+func walkGoFiles(t *testing.T, root string, visit func(file, pkg string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || isModule(name)) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(name, ".go") {
+			pkg, err := filepath.Rel(root, filepath.Dir(name))
+			if err != nil {
+				return err
+			}
+			visit(name, filepath.ToSlash(pkg))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isModule(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil
+}
+
+func importsOf(t *testing.T, file string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := make([]string, 0, len(parsed.Imports))
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imports = append(imports, imported)
+	}
+	return imports
+}

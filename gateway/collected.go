@@ -1,0 +1,156 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/garbage"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+// leaderKey is what the keys begin with by which gateways agree on who collects garbage. User's prefixes begin with a slash.
+const leaderKey = "revtail/leader"
+
+// newCollector makes the garbage collector, and finds the namespaces among the caches.
+func (s *Server) newCollector(caches map[*resource.Resource]*runningCache) *garbage.Collector {
+	config := garbage.Config{Store: s.options.Store, Key: leaderKey + s.options.Prefix, Owners: s.options.GarbageCollector, Logger: s.options.Logger}
+	for res, cache := range caches {
+		if isNamespaces(res) {
+			s.namespaces, config.Namespaces = cache.Cache, s.collected(res, cache)
+		}
+	}
+	return garbage.New(config)
+}
+
+// serve makes the server serve something else from now on. The caches must have been filled, but at the start.
+func (s *Server) serve(next *served) {
+	s.serving.Store(next)
+	var resources []*garbage.Resource
+	for _, res := range next.registry.All() {
+		if cache, ok := next.caches[res]; ok {
+			resources = append(resources, s.collected(res, cache))
+		}
+	}
+	s.collector.Serve(resources)
+}
+
+func (s *Server) collected(res *resource.Resource, cache *runningCache) *garbage.Resource {
+	return &garbage.Resource{
+		Name: res.QualifiedName(), APIVersion: res.APIVersion(), Kind: res.Kind, Namespaced: res.Namespaced,
+		Objects: &collected{server: s, target: target{resource: res, cache: cache.Cache}},
+	}
+}
+
+// collected is the objects of a resource as the garbage collector sees them.
+type collected struct {
+	server *Server
+	target target // without a scope
+}
+
+var _ garbage.Objects = (*collected)(nil)
+
+func (c *collected) at(namespace, name string) target {
+	t := c.target
+	t.scope = resource.Scope{Namespace: namespace, Name: name}
+	return t
+}
+
+func (c *collected) object(o *watchcache.Object, created etcdstore.Revision) *garbage.Object {
+	out := &garbage.Object{Namespace: o.Namespace, Name: o.Name, Created: created, Revision: o.Revision}
+	out.Key = c.server.key(c.target, resource.Scope{Namespace: o.Namespace, Name: o.Name})
+	if o.Invalid == nil {
+		out.JSON = o.JSON
+	}
+	return out
+}
+
+func (c *collected) Cached(ctx context.Context, namespace, name string) (*garbage.Object, error) {
+	t := c.at(namespace, name)
+	o, err := t.cache.Get(ctx, t.scope.Path(), 0)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return c.object(o, 0), nil
+}
+
+func (c *collected) Read(ctx context.Context, namespace, name string) (*garbage.Object, error) {
+	t := c.at(namespace, name)
+	kv, _, err := c.server.options.Store.Get(ctx, c.server.key(t, t.scope))
+	if errors.Is(err, etcdstore.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.object(t.cache.Decode(kv), kv.Created), nil
+}
+
+// List leaves out keys that no object can have: they are no part of the namespace.
+func (c *collected) List(ctx context.Context, namespace, after string, limit int) (garbage.Page, error) {
+	t := c.at(namespace, "")
+	prefix := c.server.key(t, t.scope)
+	options := etcdstore.ListOptions{Limit: limit}
+	if after != "" {
+		options.After = prefix + after
+	}
+	list, err := c.server.options.Store.List(ctx, prefix, options)
+	if err != nil {
+		return garbage.Page{}, err
+	}
+	var page garbage.Page
+	for _, kv := range list.KVs {
+		if _, ok := t.resource.Split(namespace + "/" + kv.Key[len(prefix):]); ok {
+			page.Objects = append(page.Objects, c.object(t.cache.Decode(kv), kv.Created))
+		}
+	}
+	if n := len(list.KVs); n > 0 && list.Remaining > 0 {
+		page.Next = list.KVs[n-1].Key[len(prefix):]
+	}
+	return page, nil
+}
+
+// Delete has the revision for a precondition, which is stronger than the uid.
+func (c *collected) Delete(ctx context.Context, o *garbage.Object) (gone bool, err error) {
+	revision := strconv.FormatInt(int64(o.Revision), 10)
+	kept, _, err := c.server.delete(ctx, c.at(o.Namespace, o.Name), &metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{ResourceVersion: &revision}})
+	switch {
+	case isAbsent(err):
+		return true, nil
+	case apierrors.IsConflict(err):
+		return false, nil
+	}
+	return err == nil && kept == nil, err
+}
+
+func (c *collected) Watch() (garbage.Watch, error) {
+	w, err := c.target.cache.Watch(watchcache.WatchQuery{State: true, Own: true})
+	if err != nil {
+		return nil, err
+	}
+	return &collectedWatch{objects: c, watcher: w}, nil
+}
+
+// collectedWatch is a watch of the garbage collector.
+type collectedWatch struct {
+	objects *collected
+	watcher *watchcache.Watcher
+}
+
+func (w *collectedWatch) Close() { w.watcher.Close() }
+
+func (w *collectedWatch) Next(ctx context.Context) (garbage.Step, error) {
+	batch, err := w.watcher.Next(ctx)
+	step := garbage.Step{Synced: batch.Synced, Changes: make([]garbage.Change, len(batch.Changes))}
+	for i, change := range batch.Changes {
+		step.Changes[i] = garbage.Change{Object: w.objects.object(change.Object, 0), Gone: change.Type == encoding.Deleted}
+	}
+	return step, err
+}

@@ -1,0 +1,68 @@
+// Package config is the configuration of the gateway: a flag, an environment variable and a key of a file for each
+// option, all from one table (options.go). A flag wins over the environment, that over the file, that over the default.
+//
+// No option takes a secret, only names of files that hold one: so there is nothing to mask where a configuration is
+// printed, and nothing to find in a list of processes.
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config says what a gateway does. Flags.Load makes it, Validate judges it. Each field is an option of options.go,
+// where its meaning and its flag are.
+type Config struct {
+	Listen    []string
+	Anonymous bool
+
+	EtcdEndpoints    []string
+	EtcdCACert       string
+	EtcdCert         string
+	EtcdKey          string
+	EtcdUser         string
+	EtcdPasswordFile string
+	EtcdPrefix       string
+
+	DataDir           string
+	EmbeddedClientURL string
+	EmbeddedConfig    string
+
+	History          time.Duration // zero: never compact
+	GarbageCollector bool
+
+	LogFormat string // LogAuto, LogText or LogJSON
+	LogLevel  slog.Level
+
+	StartupTimeout time.Duration
+	DrainDelay     time.Duration
+	DrainGrace     time.Duration
+
+	set map[string]bool // the options, by name, that a flag, the environment or a file gave
+}
+
+// What Config.LogFormat may be.
+const (
+	LogAuto = "auto" // text on a terminal, else JSON
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// Default is the configuration when nothing is given.
+func Default() Config {
+	return Config{
+		Listen:            []string{"127.0.0.1:8080"},
+		EtcdPrefix:        "/registry",
+		DataDir:           "revtail.etcd",
+		EmbeddedClientURL: "http://127.0.0.1:2379",
+		History:           time.Hour,
+		GarbageCollector:  true,
+		LogFormat:         LogAuto,
+		LogLevel:          slog.LevelInfo,
+		StartupTimeout:    30 * time.Second,
+		DrainGrace:        15 * time.Second,
+	}
+}
+
+// External says that etcd is not in this process.
+func (c Config) External() bool { return len(c.EtcdEndpoints) > 0 }

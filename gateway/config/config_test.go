@@ -1,0 +1,252 @@
+package config
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/pflag"
+)
+
+// samples is a value for each option that is not its default, and the field that it belongs to.
+var samples = map[string]struct {
+	text  string
+	field string
+	want  any
+}{
+	"listen":              {"127.0.0.1:1,127.0.0.1:2", "Listen", []string{"127.0.0.1:1", "127.0.0.1:2"}},
+	"anonymous":           {"true", "Anonymous", true},
+	"etcd-endpoints":      {"a:1, b:2", "EtcdEndpoints", []string{"a:1", "b:2"}},
+	"etcd-cacert":         {"ca.pem", "EtcdCACert", "ca.pem"},
+	"etcd-cert":           {"cert.pem", "EtcdCert", "cert.pem"},
+	"etcd-key":            {"key.pem", "EtcdKey", "key.pem"},
+	"etcd-user":           {"root", "EtcdUser", "root"},
+	"etcd-password-file":  {"password", "EtcdPasswordFile", "password"},
+	"etcd-prefix":         {"/other", "EtcdPrefix", "/other"},
+	"data-dir":            {"dir", "DataDir", "dir"},
+	"embedded-client-url": {"http://127.0.0.1:0", "EmbeddedClientURL", "http://127.0.0.1:0"},
+	"embedded-config":     {"etcd.yaml", "EmbeddedConfig", "etcd.yaml"},
+	"history":             {"10m", "History", 10 * time.Minute},
+	"garbage-collector":   {"false", "GarbageCollector", false},
+	"log-format":          {"json", "LogFormat", "json"},
+	"log-level":           {"debug", "LogLevel", slog.LevelDebug},
+	"startup-timeout":     {"1s", "StartupTimeout", time.Second},
+	"drain-delay":         {"2s", "DrainDelay", 2 * time.Second},
+	"drain-grace":         {"3s", "DrainGrace", 3 * time.Second},
+}
+
+var ignoreSources = cmpopts.IgnoreUnexported(Config{})
+
+// load is what a command line, an environment and a file give.
+func load(t *testing.T, args, environ []string, file string) (Config, error) {
+	t.Helper()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags := AddFlags(fs)
+	if file != "" {
+		args = append(args, "--config", writeFile(t, "apiVersion: revtail/v1\n"+file))
+	}
+	if err := fs.Parse(args); err != nil {
+		return Config{}, err
+	}
+	return flags.Load(environ)
+}
+
+func writeFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "revtail.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestEveryOptionFromEverySource(t *testing.T) {
+	for _, o := range options {
+		sample, ok := samples[o.name]
+		if !ok {
+			t.Errorf("option %s has no sample in this test", o.name)
+			continue
+		}
+		want := Default()
+		reflect.ValueOf(&want).Elem().FieldByName(sample.field).Set(reflect.ValueOf(sample.want))
+		if o.name == "etcd-endpoints" {
+			want.History = 0
+		}
+		sources := map[string]struct {
+			args, environ []string
+			file          string
+		}{
+			"flag":        {args: []string{"--" + o.name + "=" + sample.text}},
+			"environment": {environ: []string{o.env() + "=" + sample.text}},
+			"file":        {file: fmt.Sprintf("%s: %s\n", o.key(), sample.text)},
+		}
+		for source, from := range sources {
+			t.Run(o.name+" from "+source, func(t *testing.T) {
+				got, err := load(t, from.args, from.environ, from.file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got, ignoreSources); diff != "" {
+					t.Errorf("configuration (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestEveryFieldIsAnOptionAndIsRead(t *testing.T) {
+	optionOf := make(map[string]string)
+	for name, sample := range samples {
+		optionOf[sample.field] = name
+	}
+	read := fieldsRead(t, "credentials.go", "../../cmd/revtail/*.go")
+	read["Anonymous"] = true // all it does is to have Validate accept a Listen
+	for field := range reflect.TypeFor[Config]().Fields() {
+		if !field.IsExported() {
+			continue
+		}
+		if _, ok := findOption(func(o option) string { return o.name }, optionOf[field.Name]); !ok {
+			t.Errorf("field %s belongs to no option", field.Name)
+		}
+		if !read[field.Name] {
+			t.Errorf("field %s is read nowhere: an option that does nothing", field.Name)
+		}
+	}
+}
+
+// fieldsRead is every x in an expression c.x, cfg.x or p.cfg.x of files, tests aside.
+func fieldsRead(t *testing.T, globs ...string) map[string]bool {
+	t.Helper()
+	read := make(map[string]bool)
+	for _, glob := range globs {
+		paths, err := filepath.Glob(glob)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no files match %s (%v)", glob, err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				selector, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				var of string
+				switch x := selector.X.(type) {
+				case *ast.Ident:
+					of = x.Name
+				case *ast.SelectorExpr:
+					of = x.Sel.Name
+				}
+				if of == "c" || of == "cfg" {
+					read[selector.Sel.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	return read
+}
+
+func TestPrecedence(t *testing.T) {
+	tests := []struct {
+		name          string
+		args, environ []string
+		file          string
+		want          []string
+	}{
+		{name: "default", want: []string{"127.0.0.1:8080"}},
+		{name: "file", file: "listen: [f:1, f:2]\n", want: []string{"f:1", "f:2"}},
+		{name: "environment over file", environ: []string{"REVTAIL_LISTEN=e:1"}, file: "listen: [f:1, f:2]\n", want: []string{"e:1"}},
+		{name: "flag over environment", args: []string{"--listen", "a:1", "--listen", "a:2"}, environ: []string{"REVTAIL_LISTEN=e:1"}, file: "listen: f:1\n", want: []string{"a:1", "a:2"}},
+		{name: "empty variable is none", environ: []string{"REVTAIL_LISTEN="}, file: "listen: f:1\n", want: []string{"f:1"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := load(t, test.args, test.environ, test.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got.Listen); diff != "" {
+				t.Errorf("listen (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestConfigFileOfTheEnvironment(t *testing.T) {
+	first, second := writeFile(t, "apiVersion: revtail/v1\ndataDir: first\n"), writeFile(t, "apiVersion: revtail/v1\ndataDir: second\n")
+	got, err := load(t, nil, []string{"REVTAIL_CONFIG=" + first}, "")
+	if err != nil || got.DataDir != "first" {
+		t.Errorf("REVTAIL_CONFIG: data directory %q, error %v; want first", got.DataDir, err)
+	}
+	got, err = load(t, []string{"--config", second}, []string{"REVTAIL_CONFIG=" + first}, "")
+	if err != nil || got.DataDir != "second" {
+		t.Errorf("--config over REVTAIL_CONFIG: data directory %q, error %v; want second", got.DataDir, err)
+	}
+}
+
+func TestHistoryIsOffForAnExternalEtcdUnlessGiven(t *testing.T) {
+	external := "--etcd-endpoints=a:1"
+	tests := []struct {
+		args []string
+		want time.Duration
+	}{
+		{nil, time.Hour},
+		{[]string{external}, 0},
+		{[]string{external, "--history=1h"}, time.Hour},
+		{[]string{"--history=0"}, 0},
+	}
+	for _, test := range tests {
+		got, err := load(t, test.args, nil, "")
+		if err != nil || got.History != test.want {
+			t.Errorf("%q: history %v, error %v; want %v", test.args, got.History, err, test.want)
+		}
+	}
+}
+
+func TestPrintedConfigLoadsToTheSame(t *testing.T) {
+	tests := [][]string{
+		nil,
+		{"--listen=127.0.0.1:1,[::1]:2", "--history=90s", "--log-level=warn", "--anonymous", "--etcd-user=1234567", "--etcd-password-file=on"},
+		{"--etcd-endpoints=https://a:1,b:2", "--etcd-cacert=ca", "--etcd-cert=cert", "--etcd-key=key"},
+		{"--embedded-config=etcd.yaml"},
+	}
+	for _, args := range tests {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			want, err := load(t, args, nil, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			printed, err := want.YAML()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := load(t, []string{"--config", writeFile(t, string(printed))}, nil, "")
+			if err == nil {
+				err = got.Validate()
+			}
+			if err != nil {
+				t.Fatalf("the printed configuration is refused: %v\n%s", err, printed)
+			}
+			if diff := cmp.Diff(want, got, ignoreSources); diff != "" {
+				t.Errorf("configuration (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

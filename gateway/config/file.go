@@ -1,0 +1,119 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+// apiVersion is what the key apiVersion of a file must be, so that later versions can tell files apart.
+const apiVersion = "revtail/v1"
+
+// readFile reads a configuration file. It refuses unknown and repeated keys, all in one error.
+func readFile(path string) ([]assignment, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	content, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if got := content["apiVersion"]; got != apiVersion {
+		return nil, fmt.Errorf("%s: want the line `apiVersion: %s` (got %v)", path, apiVersion, got)
+	}
+	delete(content, "apiVersion")
+	var given []assignment
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(content)) {
+		o, known := findOption(option.key, key)
+		if !known {
+			errs = append(errs, fmt.Errorf("%s: unknown key %s%s", path, key, didYouMean(key, names(option.key, "apiVersion"))))
+			continue
+		}
+		texts, err := scalars(content[key])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %s: %w", path, key, err))
+		}
+		for _, s := range texts {
+			given = append(given, assignment{o, s, path + ": " + key})
+		}
+	}
+	return given, errors.Join(errs...)
+}
+
+// decode is YAML as Go values, numbers as they are written.
+func decode(data []byte) (map[string]any, error) {
+	if severalDocuments(data) { // of which the decoder would take the first, and say nothing
+		return nil, errors.New("several YAML documents (a line ---): want one")
+	}
+	asJSON, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, err
+	}
+	var content map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(asJSON))
+	decoder.UseNumber()
+	return content, decoder.Decode(&content)
+}
+
+// severalDocuments finds a separator after a line that says something.
+func severalDocuments(data []byte) bool {
+	content := false
+	for line := range bytes.Lines(data) {
+		separator := bytes.HasPrefix(line, []byte("---"))
+		if separator && content {
+			return true
+		}
+		line = bytes.TrimSpace(line)
+		content = content || !separator && len(line) > 0 && line[0] != '#'
+	}
+	return false
+}
+
+// scalars are a scalar, or the scalars of a list, as a flag would have them.
+func scalars(v any) ([]string, error) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}, nil
+	case bool, json.Number:
+		return []string{fmt.Sprint(v)}, nil
+	case []any:
+		var all []string
+		for _, element := range v {
+			s, isText := element.(string)
+			if !isText {
+				return nil, fmt.Errorf("want a list of strings, got %v in it", element)
+			}
+			all = append(all, s)
+		}
+		return all, nil
+	case nil:
+		return nil, errors.New("no value: give it one or remove the key")
+	default:
+		return nil, errors.New("want a string, a number, true, false or a list of strings")
+	}
+}
+
+// YAML is the configuration as a file that --config reads, in the order of --help. Options that do not apply are left out.
+func (c Config) YAML() ([]byte, error) {
+	out := []byte("apiVersion: " + apiVersion + "\n")
+	for _, o := range options {
+		v := o.value(&c).yaml()
+		if v == nil || c.excluded(o.name) != "" {
+			continue
+		}
+		line, err := yaml.Marshal(map[string]any{o.key(): v})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.key(), err)
+		}
+		out = append(out, line...)
+	}
+	return out, nil
+}

@@ -1,0 +1,89 @@
+package config
+
+import "strings"
+
+// option is one line of the configuration. Everything about it follows from this: flag, environment variable, key in
+// the file, line in --help and in --print-config.
+type option struct {
+	name  string              // of the flag
+	usage string              // what --help says; the word in backquotes stands for the value
+	value func(*Config) value // where it is kept
+}
+
+var options = []option{
+	{"listen", "HTTP `address` host:port; port 0 is any free one; may be repeated",
+		func(c *Config) value { return &listValue{at: &c.Listen} }},
+	{"anonymous", "let anybody who can reach a --listen address that is not loopback do anything under --etcd-prefix",
+		func(c *Config) value { return (*boolValue)(&c.Anonymous) }},
+
+	{"etcd-endpoints", "external etcd: `URLs` or host:port, comma separated; none: an etcd in this process",
+		func(c *Config) value { return &listValue{at: &c.EtcdEndpoints} }},
+	{"etcd-cacert", "external etcd: PEM `file` of the authorities that its certificate is checked with",
+		func(c *Config) value { return (*textValue)(&c.EtcdCACert) }},
+	{"etcd-cert", "external etcd: PEM `file` of the client certificate",
+		func(c *Config) value { return (*textValue)(&c.EtcdCert) }},
+	{"etcd-key", "external etcd: PEM `file` of the client certificate's key",
+		func(c *Config) value { return (*textValue)(&c.EtcdKey) }},
+	{"etcd-user", "`name` to log in to etcd with, when etcd has authentication enabled",
+		func(c *Config) value { return (*textValue)(&c.EtcdUser) }},
+	{"etcd-password-file", "`file` whose content is the password of --etcd-user",
+		func(c *Config) value { return (*textValue)(&c.EtcdPasswordFile) }},
+	{"etcd-prefix", "where in etcd resources live: a `path`",
+		func(c *Config) value { return (*textValue)(&c.EtcdPrefix) }},
+
+	{"data-dir", "embedded etcd: data `directory`",
+		func(c *Config) value { return (*textValue)(&c.DataDir) }},
+	{"embedded-client-url", "embedded etcd: loopback `URL` where etcdctl reaches it; port 0 is any free one",
+		func(c *Config) value { return (*textValue)(&c.EmbeddedClientURL) }},
+	{"embedded-config", "embedded etcd: a whole etcd configuration `file`, for clusters, TLS and peers",
+		func(c *Config) value { return (*textValue)(&c.EmbeddedConfig) }},
+
+	{"history", "how long old revisions stay before they are compacted; 0: for ever, which is the default with --etcd-endpoints",
+		func(c *Config) value { return (*durationValue)(&c.History) }},
+	{"garbage-collector", "delete objects whose owners, by their ownerReferences, are all gone; false where another program does that",
+		func(c *Config) value { return (*boolValue)(&c.GarbageCollector) }},
+
+	{"log-format", "`format` of the log on stderr: auto (text on a terminal, else json), text or json",
+		func(c *Config) value { return (*textValue)(&c.LogFormat) }},
+	{"log-level", "`level` of the log: debug, info, warn or error",
+		func(c *Config) value { return (*levelValue)(&c.LogLevel) }},
+
+	{"startup-timeout", "how long to wait for etcd at the start",
+		func(c *Config) value { return (*durationValue)(&c.StartupTimeout) }},
+	{"drain-delay", "after SIGTERM: how long to serve on, with /readyz saying no, so that load balancers notice",
+		func(c *Config) value { return (*durationValue)(&c.DrainDelay) }},
+	{"drain-grace", "after that: how long requests under way may take to end",
+		func(c *Config) value { return (*durationValue)(&c.DrainGrace) }},
+}
+
+// env is the option's environment variable.
+func (o option) env() string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
+}
+
+// key is the option's key in the file: the flag in camel case, as etcdEndpoints.
+func (o option) key() string {
+	words := strings.Split(o.name, "-")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// findOption is the option for which is(o) equals s.
+func findOption(is func(option) string, s string) (option, bool) {
+	for _, o := range options {
+		if is(o) == s {
+			return o, true
+		}
+	}
+	return option{}, false
+}
+
+// names are what is(o) gives for each option, after others that are known too.
+func names(is func(option) string, others ...string) []string {
+	for _, o := range options {
+		others = append(others, is(o))
+	}
+	return others
+}

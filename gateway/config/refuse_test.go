@@ -1,0 +1,160 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// refusal is a configuration and what the message about it must say: the name that is wrong, and the remedy.
+type refusal struct {
+	name          string
+	args, environ []string
+	file          string
+	says          []string
+}
+
+func checkRefused(t *testing.T, tests []refusal) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, err := load(t, test.args, test.environ, test.file)
+			if err == nil {
+				err = c.Validate()
+			}
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, s := range test.says {
+				if !strings.Contains(err.Error(), s) {
+					t.Errorf("the message does not say %q: %v", s, err)
+				}
+			}
+		})
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	checkRefused(t, []refusal{
+		{name: "unknown key", file: "listn: a\nzzz: b\n", says: []string{"unknown key listn (did you mean listen?)", "unknown key zzz"}},
+		{name: "key in the form of a flag", file: "data-dir: a\n", says: []string{"data-dir", "did you mean dataDir?"}},
+		{name: "key twice", file: "dataDir: a\ndataDir: b\n", says: []string{"dataDir"}},
+		{name: "two documents", file: "---\ndataDir: b\n", says: []string{"several YAML documents"}},
+		{name: "no value", file: "dataDir:\n", says: []string{"dataDir", "no value"}},
+		{name: "a map", file: "dataDir: {a: b}\n", says: []string{"dataDir", "want a string"}},
+		{name: "a list of numbers", file: "listen: [1]\n", says: []string{"listen", "list of strings"}},
+		{name: "duration without a unit in the file", file: "history: 60\n", says: []string{"revtail.yaml: history", "missing unit"}},
+		{name: "file that is not there", args: []string{"--config", "absent.yaml"}, says: []string{"--config", "absent.yaml"}},
+		{name: "unknown variable", environ: []string{"REVTAIL_LISTN=a", "HOME=/"}, says: []string{"REVTAIL_LISTN", "did you mean REVTAIL_LISTEN?"}},
+		{name: "variable", environ: []string{"REVTAIL_HISTORY=soon"}, says: []string{"REVTAIL_HISTORY", "soon"}},
+		{name: "variable that is a bool", environ: []string{"REVTAIL_ANONYMOUS=maybe"}, says: []string{"REVTAIL_ANONYMOUS"}},
+		{name: "flag", args: []string{"--log-level=loud"}, says: []string{"--log-level", "loud"}},
+	})
+}
+
+func TestLoadRefusesOtherVersions(t *testing.T) {
+	for _, content := range []string{"", "dataDir: a\n", "apiVersion: revtail/v2\n", "apiVersion: 1\n"} {
+		_, err := load(t, []string{"--config", writeFile(t, content)}, nil, "")
+		if err == nil || !strings.Contains(err.Error(), "apiVersion: revtail/v1") {
+			t.Errorf("%q: %v, want a message with the version to write", content, err)
+		}
+	}
+	if _, err := load(t, []string{"--config", writeFile(t, "# a comment\n---\napiVersion: revtail/v1\n")}, nil, ""); err != nil {
+		t.Errorf("separator before the only document: %v", err)
+	}
+}
+
+func TestValidateRefuses(t *testing.T) {
+	external := "--etcd-endpoints=a:1"
+	checkRefused(t, []refusal{
+		{name: "all interfaces", args: []string{"--listen=:8080"}, says: []string{"--listen :8080", "--anonymous", "/registry", "no authentication"}},
+		{name: "other address", args: []string{"--listen=10.0.0.1:8080"}, says: []string{"--anonymous"}},
+		{name: "host name", args: []string{"--listen=host:8080"}, says: []string{"--anonymous"}},
+		{name: "one of two", args: []string{"--listen=127.0.0.1:1", "--listen=0.0.0.0:2"}, says: []string{"--listen 0.0.0.0:2"}},
+		{name: "no port", args: []string{"--listen=127.0.0.1"}, says: []string{"--listen", "host:port"}},
+		{name: "port that is none", args: []string{"--listen=127.0.0.1:65536"}, says: []string{"--listen", "65535"}},
+		{name: "empty address", args: []string{"--listen="}, says: []string{"--listen"}},
+		{name: "everything at once", args: []string{"--listen=x", "--etcd-prefix=x", "--log-format=x"}, says: []string{"--listen", "--etcd-prefix", "--log-format"}},
+		{name: "endpoint without a port", args: []string{"--etcd-endpoints=a"}, says: []string{"--etcd-endpoints", "host:port"}},
+		{name: "empty endpoint", args: []string{"--etcd-endpoints=a:1,"}, says: []string{"--etcd-endpoints"}},
+		{name: "endpoint with a path", args: []string{"--etcd-endpoints=http://a:1/v3"}, says: []string{"--etcd-endpoints"}},
+		{name: "endpoint of another kind", args: []string{"--etcd-endpoints=ftp://a:1"}, says: []string{"--etcd-endpoints"}},
+		{name: "endpoint with a user", args: []string{"--etcd-endpoints=http://u:p@a:1"}, says: []string{"--etcd-user"}},
+		{name: "plain endpoint with TLS options", args: []string{"--etcd-endpoints=http://a:1", "--etcd-cacert=ca"}, says: []string{"https://"}},
+		{name: "certificate without key", args: []string{external, "--etcd-cert=c"}, says: []string{"--etcd-cert and --etcd-key"}},
+		{name: "user without password", args: []string{external, "--etcd-user=u"}, says: []string{"--etcd-user and --etcd-password-file"}},
+		{name: "user and password in one", args: []string{external, "--etcd-user=u:p"}, says: []string{"--etcd-password-file"}},
+		{name: "prefix /", args: []string{"--etcd-prefix=/"}, says: []string{"--etcd-prefix", "/registry"}},
+		{name: "prefix with / at the end", args: []string{"--etcd-prefix=/a/"}, says: []string{"--etcd-prefix"}},
+		{name: "relative prefix", args: []string{"--etcd-prefix=a"}, says: []string{"--etcd-prefix"}},
+		{name: "prefix that climbs", args: []string{"--etcd-prefix=/a/../b"}, says: []string{"--etcd-prefix"}},
+		{name: "prefix with an empty part", args: []string{"--etcd-prefix=/a//b"}, says: []string{"--etcd-prefix"}},
+		{name: "negative history", args: []string{"--history=-1s"}, says: []string{"--history"}},
+		{name: "negative grace", args: []string{"--drain-grace=-1s"}, says: []string{"--drain-grace"}},
+		{name: "no time to start", args: []string{"--startup-timeout=0"}, says: []string{"--startup-timeout"}},
+		{name: "format", args: []string{"--log-format=xml"}, says: []string{"--log-format", "json"}},
+		{name: "two etcds", args: []string{external, "--embedded-config=f"}, says: []string{"--embedded-config means nothing with --etcd-endpoints"}},
+		{name: "data directory of no etcd", args: []string{external}, environ: []string{"REVTAIL_DATA_DIR=d"}, says: []string{"--data-dir means nothing with --etcd-endpoints"}},
+		{name: "data directory twice", args: []string{"--embedded-config=f"}, file: "dataDir: d\n", says: []string{"--data-dir means nothing with --embedded-config"}},
+		{name: "client URL twice", args: []string{"--embedded-config=f", "--embedded-client-url=http://127.0.0.1:0"}, says: []string{"--embedded-client-url"}},
+		{name: "authorities of no etcd", args: []string{"--etcd-cacert=c"}, says: []string{"--etcd-cacert", "embedded etcd"}},
+	})
+}
+
+func TestNoSecretIsRepeatedInAMessage(t *testing.T) {
+	for _, arg := range []string{"--etcd-user=root:canary", "--etcd-endpoints=http://root:canary@a:1", "--etcd-endpoints=root:canary@a:1"} {
+		c, err := load(t, []string{arg}, nil, "")
+		if err == nil {
+			err = c.Validate()
+		}
+		if err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v, want a refusal without the password", arg, err)
+		}
+	}
+}
+
+func TestValidateAccepts(t *testing.T) {
+	tests := [][]string{
+		nil,
+		{"--listen=localhost:0", "--listen=127.1.2.3:1", "--listen=[::1]:2"},
+		{"--listen=:8080", "--anonymous"},
+		{"--etcd-endpoints=a:1,https://[::1]:2,unix:///run/etcd.sock", "--etcd-cacert=ca"},
+		{"--etcd-user=u", "--etcd-password-file=f"},
+		{"--etcd-prefix=/a/b.c"},
+		{"--history=0", "--drain-grace=0"},
+	}
+	for _, args := range tests {
+		c, err := load(t, args, nil, "")
+		if err == nil {
+			err = c.Validate()
+		}
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+// A Service named revtail makes Kubernetes put these into each container of its namespace.
+func TestServiceLinksAreNoOptions(t *testing.T) {
+	environ := []string{
+		"REVTAIL_SERVICE_HOST=10.0.0.1", "REVTAIL_SERVICE_PORT=8080", "REVTAIL_SERVICE_PORT_HTTP=8080", "REVTAIL_PORT=tcp://10.0.0.1:8080",
+		"REVTAIL_PORT_8080_TCP=tcp://10.0.0.1:8080", "REVTAIL_PORT_8080_TCP_PROTO=tcp", "REVTAIL_PORT_8080_TCP_PORT=8080",
+		"REVTAIL_PORT_8080_TCP_ADDR=10.0.0.1", "REVTAIL_GATEWAY_SERVICE_HOST=10.0.0.1", "REVTAIL_GATEWAY_PORT_8080_TCP_ADDR=10.0.0.1",
+	}
+	if _, err := load(t, nil, environ, ""); err != nil {
+		t.Error(err)
+	}
+	for _, o := range options {
+		if serviceLink.MatchString(o.env()) {
+			t.Errorf("%s looks like a service link and would be ignored", o.env())
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"listen", "data-dir", "etcd-endpoints"}
+	for name, want := range map[string]string{"lisen": "listen", "datadir": "data-dir", "endpoints": "", "etcd-endpoint": "etcd-endpoints", "x": ""} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

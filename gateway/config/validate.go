@@ -1,0 +1,144 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// exclusions are what leaves options without a meaning.
+var exclusions = []struct {
+	by     string // as messages have it
+	given  func(Config) bool
+	others []string // names of options
+}{
+	{"--etcd-endpoints", Config.External, []string{"data-dir", "embedded-client-url", "embedded-config"}},
+	{"--embedded-config", func(c Config) bool { return c.EmbeddedConfig != "" }, []string{"data-dir", "embedded-client-url"}},
+	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
+}
+
+// excluded says what leaves an option without a meaning; "" when nothing does.
+func (c Config) excluded(name string) string {
+	for _, e := range exclusions {
+		if slices.Contains(e.others, name) && e.given(c) {
+			return e.by
+		}
+	}
+	return ""
+}
+
+// Validate says what is wrong with the configuration as a whole: all of it, one line for each problem, naming the flag
+// and what to do. It opens no file.
+func (c Config) Validate() error {
+	return errors.Join(
+		c.validateExclusions(), c.validateListen(), c.validateEndpoints(), c.validateCredentials(),
+		validatePrefix(c.EtcdPrefix), c.validateTimes(), c.validateLog())
+}
+
+func (c Config) validateExclusions() error {
+	var errs []error
+	for _, o := range options {
+		if by := c.excluded(o.name); by != "" && c.set[o.name] {
+			errs = append(errs, fmt.Errorf("--%s means nothing with %s: correct one of the two", o.name, by))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) validateListen() error {
+	var errs []error
+	for _, address := range c.Listen {
+		host, port, err := net.SplitHostPort(address)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("--listen %q: want host:port with a port from 0 to 65535, as in 127.0.0.1:8080", address))
+		case !loopback(host) && !c.Anonymous:
+			errs = append(errs, fmt.Errorf("--listen %s: revtail has no authentication yet in this version: anybody who can reach this "+
+				"address could read and change everything under %s in etcd. Listen on a loopback address such as 127.0.0.1:%s, or add "+
+				"--anonymous if that is meant", address, c.EtcdPrefix, port))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// loopback says that a host cannot be reached from other machines.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (c Config) validateEndpoints() error {
+	var errs []error
+	for _, endpoint := range c.EtcdEndpoints {
+		scheme, rest, hasScheme := strings.Cut(endpoint, "://")
+		if !hasScheme {
+			scheme, rest = "", endpoint
+		}
+		u, err := url.Parse("//" + rest)
+		switch {
+		case !slices.Contains([]string{"", "http", "https", "unix", "unixs"}, scheme), err != nil, u.Host+u.Path == "",
+			!strings.HasPrefix(scheme, "unix") && (u.Port() == "" || u.Hostname() == "" || u.Path != ""):
+			errs = append(errs, errors.New("--etcd-endpoints: want host:port, http://host:port or https://host:port, comma separated"))
+		case u.User != nil:
+			errs = append(errs, errors.New("--etcd-endpoints: no user and password in it: use --etcd-user and --etcd-password-file"))
+		case scheme == "http" && c.EtcdCACert+c.EtcdCert+c.EtcdKey != "":
+			errs = append(errs, fmt.Errorf("--etcd-endpoints %s is not TLS: write https://, or remove --etcd-cacert, --etcd-cert and --etcd-key", endpoint))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) validateCredentials() error {
+	var errs []error
+	if (c.EtcdCert == "") != (c.EtcdKey == "") {
+		errs = append(errs, errors.New("--etcd-cert and --etcd-key go together: give both or none"))
+	}
+	if strings.Contains(c.EtcdUser, ":") {
+		errs = append(errs, errors.New("--etcd-user takes the name alone: everybody on this machine can read a command line; "+
+			"put the password into a file and name it with --etcd-password-file"))
+	}
+	if (c.EtcdUser == "") != (c.EtcdPasswordFile == "") {
+		errs = append(errs, errors.New("--etcd-user and --etcd-password-file go together: give both or none"))
+	}
+	return errors.Join(errs...)
+}
+
+func validatePrefix(prefix string) error {
+	switch {
+	case prefix == "/":
+		return errors.New("--etcd-prefix /: that is everything in etcd; choose a path of its own, as /registry")
+	case !strings.HasPrefix(prefix, "/") || path.Clean(prefix) != prefix:
+		return fmt.Errorf("--etcd-prefix %q: want a path that begins with / and does not end with it, without empty parts, . and .., as /registry", prefix)
+	}
+	return nil
+}
+
+func (c Config) validateTimes() error {
+	var errs []error
+	for flag, d := range map[string]time.Duration{"history": c.History, "drain-delay": c.DrainDelay, "drain-grace": c.DrainGrace} {
+		if d < 0 {
+			errs = append(errs, fmt.Errorf("--%s %v: must not be negative", flag, d))
+		}
+	}
+	if c.StartupTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("--startup-timeout %v: must be more than nothing", c.StartupTimeout))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) validateLog() error {
+	if !slices.Contains([]string{LogAuto, LogText, LogJSON}, c.LogFormat) {
+		return fmt.Errorf("--log-format %q: want %s, %s or %s", c.LogFormat, LogAuto, LogText, LogJSON)
+	}
+	return nil
+}

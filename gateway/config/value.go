@@ -1,0 +1,82 @@
+package config
+
+import (
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// value is a field of a Config as text.
+type value interface {
+	pflag.Value
+	yaml() any // how the file has it; nil when there is nothing to say
+}
+
+type textValue string
+
+func (v *textValue) Set(s string) error { *v = textValue(s); return nil }
+func (v *textValue) String() string     { return string(*v) }
+func (v *textValue) Type() string       { return "string" }
+func (v *textValue) yaml() any {
+	if *v == "" {
+		return nil
+	}
+	return string(*v)
+}
+
+// listValue replaces what a weaker source gave at its first Set, and appends at the next ones.
+type listValue struct {
+	at  *[]string
+	set bool
+}
+
+func (v *listValue) Set(s string) error {
+	if !v.set {
+		*v.at = nil
+	}
+	v.set = true
+	for part := range strings.SplitSeq(s, ",") {
+		*v.at = append(*v.at, strings.TrimSpace(part))
+	}
+	return nil
+}
+func (v *listValue) String() string { return strings.Join(*v.at, ",") }
+func (v *listValue) Type() string   { return "strings" }
+func (v *listValue) yaml() any {
+	if len(*v.at) == 0 {
+		return nil
+	}
+	return *v.at
+}
+
+type boolValue bool
+
+func (v *boolValue) Set(s string) error {
+	b, err := strconv.ParseBool(s)
+	*v = boolValue(b)
+	return err
+}
+func (v *boolValue) String() string { return strconv.FormatBool(bool(*v)) }
+func (v *boolValue) Type() string   { return "bool" }
+func (v *boolValue) yaml() any      { return bool(*v) }
+
+type durationValue time.Duration
+
+func (v *durationValue) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	*v = durationValue(d)
+	return err
+}
+func (v *durationValue) String() string { return time.Duration(*v).String() }
+func (v *durationValue) Type() string   { return "duration" }
+func (v *durationValue) yaml() any      { return v.String() }
+
+type levelValue slog.Level
+
+func (v *levelValue) Set(s string) error { return (*slog.Level)(v).UnmarshalText([]byte(s)) }
+func (v *levelValue) String() string     { return strings.ToLower(slog.Level(*v).String()) }
+func (v *levelValue) Type() string       { return "level" }
+func (v *levelValue) yaml() any          { return v.String() }

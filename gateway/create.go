@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/etcdstore"
+	"revtail/gateway/resource"
+)
+
+func (s *Server) serveCreate(w http.ResponseWriter, r *http.Request, t target) {
+	s.serveWrite(w, r, t, func(ctx context.Context, wr *write) (written, error) {
+		d, err := wr.decode()
+		if err != nil {
+			return written{}, err
+		}
+		return s.create(ctx, wr, d)
+	})
+}
+
+// create stores a new object under a key that must not exist.
+func (s *Server) create(ctx context.Context, wr *write, d document) (written, error) {
+	generated := d.GetName() == "" && d.GetGenerateName() != ""
+	if err := wr.prepareCreate(ctx, d); err != nil {
+		return written{}, err
+	}
+	if err := s.checkNamespace(ctx, wr.target, d.GetName()); err != nil {
+		return written{}, err
+	}
+	if err := s.checkDefinition(ctx, wr.target); err != nil {
+		return written{}, err
+	}
+	for attempt := 1; ; attempt++ {
+		done := written{scope: resource.Scope{Namespace: wr.scope.Namespace, Name: d.GetName()}, created: true}
+		var err error
+		done.value, done.revision, err = d.store(wr.target, func(value []byte) (etcdstore.Revision, error) {
+			return s.put(ctx, s.key(wr.target, done.scope), value, wr.dryRun)
+		})
+		if !errors.Is(err, etcdstore.ErrExists) {
+			return done, err
+		}
+		if !generated || attempt == nameAttempts {
+			return done, s.exists(ctx, wr.target, done.scope)
+		}
+		d.generateName()
+	}
+}
+
+// prepareCreate sets what the server sets, drops what it owns, and checks the rest.
+func (wr *write) prepareCreate(ctx context.Context, d document) error {
+	if d.GetResourceVersion() != "" {
+		return badRequest("resourceVersion should not be set on objects to be created")
+	}
+	if err := d.placeIn(wr.target); err != nil {
+		return err
+	}
+	d.drop("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
+	d.metadata()["uid"] = uuid.NewString()
+	d.metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	d.metadata()["generation"] = int64(1)
+	if wr.resource.Status {
+		delete(d.Object, "status")
+	}
+	if d.GetName() == "" && d.GetGenerateName() != "" {
+		d.generateName()
+	}
+	wr.track(wr.blank(), d)
+	meta, err := d.meta()
+	if err != nil {
+		return cannotHandle(wr.resource, err)
+	}
+	errs := validation.ValidateObjectMeta(meta, wr.resource.Namespaced, wr.resource.ValidateName, field.NewPath("metadata"))
+	if wr.resource.Schema != nil {
+		errs = append(errs, wr.resource.Schema.Validate(ctx, d.Object, nil)...)
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(wr.groupKind(), d.GetName(), errs)
+	}
+	wr.warnFinalizers(nil, meta.Finalizers)
+	return nil
+}
+
+// blank is an object of the resource in which nothing stands: what there was before a create.
+func (t target) blank() document {
+	return newDocument(map[string]any{"apiVersion": t.resource.APIVersion(), "kind": t.resource.Kind, "metadata": map[string]any{}})
+}
+
+// placeIn gives a document the namespace of the URL, and refuses another one.
+func (d document) placeIn(t target) error {
+	switch d.GetNamespace() {
+	case t.scope.Namespace:
+		return nil
+	case "":
+		d.SetNamespace(t.scope.Namespace)
+		return nil
+	}
+	return badRequest("the namespace of the provided object does not match the namespace sent on the request")
+}
+
+const (
+	// generated names get letters that spell nothing and are not mistaken for one another
+	nameLetters   = "bcdfghjklmnpqrstvwxz2456789"
+	nameSuffix    = 5
+	maxNamePrefix = 63 - nameSuffix
+	// nameAttempts is how many generated names are tried before the client is told to try again.
+	nameAttempts = 8
+)
+
+func (d document) generateName() {
+	base := d.GetGenerateName()
+	name := []byte(base[:min(len(base), maxNamePrefix)])
+	for range nameSuffix {
+		name = append(name, nameLetters[rand.IntN(len(nameLetters))])
+	}
+	d.SetName(string(name))
+}
+
+// put creates a key, or with dryRun only finds out whether it could.
+func (s *Server) put(ctx context.Context, key string, value []byte, dryRun bool) (etcdstore.Revision, error) {
+	if !dryRun {
+		return s.options.Store.Create(ctx, key, value)
+	}
+	_, _, err := s.options.Store.Get(ctx, key)
+	switch {
+	case err == nil:
+		return 0, etcdstore.ErrExists
+	case errors.Is(err, etcdstore.ErrNotFound):
+		return 0, nil
+	}
+	return 0, err
+}
+
+// exists is the refusal of a create whose name is taken, maybe only for as long as its owner takes to go away.
+func (s *Server) exists(ctx context.Context, t target, scope resource.Scope) error {
+	err := apierrors.NewAlreadyExists(t.groupResource(), scope.Name)
+	t.scope = scope
+	if _, old, failed := s.current(ctx, t); failed == nil && old.GetDeletionTimestamp() != nil {
+		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package customresource
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	apimachineryvalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/gateway/resource"
+)
+
+// Definition is a CustomResourceDefinition that has been read, with its defaults. It does not change.
+type Definition struct {
+	// V1 is the definition as clients see it: shared, never modify it.
+	V1       *apiextensionsv1.CustomResourceDefinition
+	internal *apiextensions.CustomResourceDefinition
+}
+
+// Parse reads a definition. The error says which field has the wrong type; whether the definition makes sense, Validate says.
+func Parse(document []byte) (*Definition, error) {
+	d := &Definition{V1: &apiextensionsv1.CustomResourceDefinition{}, internal: &apiextensions.CustomResourceDefinition{}}
+	if err := json.Unmarshal(document, d.V1); err != nil {
+		return nil, err
+	}
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(d.V1)
+	apiextensionsv1.SetDefaults_CustomResourceDefinitionSpec(&d.V1.Spec)
+	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(d.V1, d.internal, nil)
+	return d, err
+}
+
+// Validate checks a definition, as the successor of old if that is not nil.
+func (d *Definition) Validate(ctx context.Context, old *Definition) field.ErrorList {
+	if conversion := d.V1.Spec.Conversion; conversion != nil && conversion.Strategy != apiextensionsv1.NoneConverter {
+		return field.ErrorList{field.NotSupported(field.NewPath("spec", "conversion", "strategy"), conversion.Strategy,
+			[]apiextensionsv1.ConversionStrategyType{apiextensionsv1.NoneConverter})}
+	}
+	if old != nil {
+		return validation.ValidateCustomResourceDefinitionUpdate(ctx, d.internal, old.internal)
+	}
+	created := d.internal.DeepCopy()
+	created.Status.StoredVersions = []string{d.storageVersion()} // as it will have it
+	return validation.ValidateCustomResourceDefinition(ctx, created)
+}
+
+// storageVersion is the version in which objects are stored; empty: none is marked, which is invalid.
+func (d *Definition) storageVersion() string {
+	for _, version := range d.V1.Spec.Versions {
+		if version.Storage {
+			return version.Name
+		}
+	}
+	return ""
+}
+
+// Resources makes the resources that a definition defines, one for each version that is served, the preferred one first.
+func (d *Definition) Resources() ([]*resource.Resource, error) {
+	var resources []*resource.Resource
+	for i := range d.V1.Spec.Versions {
+		version := &d.V1.Spec.Versions[i]
+		if !version.Served {
+			continue
+		}
+		res, err := d.resource(version)
+		if err != nil {
+			return nil, fmt.Errorf("version %s: %w", version.Name, err)
+		}
+		resources = append(resources, res)
+	}
+	sortVersions(resources)
+	return resources, nil
+}
+
+func (d *Definition) resource(version *apiextensionsv1.CustomResourceDefinitionVersion) (*resource.Resource, error) {
+	names := d.V1.Spec.Names
+	res := &resource.Resource{
+		Group: d.V1.Spec.Group, Version: version.Name, Storage: d.storageVersion(),
+		Plural: names.Plural, Singular: names.Singular, Kind: names.Kind, ListKindName: names.ListKind,
+		Namespaced: d.V1.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		ShortNames: names.ShortNames, Categories: names.Categories,
+		ValidateName: apimachineryvalidation.NameIsDNSSubdomain,
+		Columns:      columns(version.AdditionalPrinterColumns),
+	}
+	if sub := version.Subresources; sub != nil {
+		res.Status = sub.Status != nil
+		res.Scale = scale(sub.Scale)
+	}
+	schema, err := newSchema(d, version)
+	if err != nil {
+		return nil, err
+	}
+	res.Schema = schema
+	return res, nil
+}
+
+func scale(s *apiextensionsv1.CustomResourceSubresourceScale) *resource.Scale {
+	if s == nil {
+		return nil
+	}
+	path := func(text string) []string { return strings.Split(strings.TrimPrefix(text, "."), ".") }
+	out := &resource.Scale{SpecReplicas: path(s.SpecReplicasPath), StatusReplicas: path(s.StatusReplicasPath)}
+	if s.LabelSelectorPath != nil {
+		out.Selector = path(*s.LabelSelectorPath)
+	}
+	return out
+}
+
+func columns(defined []apiextensionsv1.CustomResourceColumnDefinition) []resource.Column {
+	var out []resource.Column
+	for _, c := range defined {
+		out = append(out, resource.Column{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description, Priority: c.Priority, JSONPath: c.JSONPath})
+	}
+	return out
+}

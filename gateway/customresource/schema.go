@@ -1,0 +1,214 @@
+package customresource
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"revtail/gateway/resource"
+)
+
+// Schema is what one version of a definition demands of its objects. It is safe for concurrent use.
+type Schema struct {
+	declared   *apiextensionsv1.JSONSchemaProps
+	structural *structuralschema.Structural
+	preserve   bool // unknown fields stay
+	whole      validation.SchemaValidator
+	rules      *cel.Validator // nil: none
+	scale      *resource.Scale
+	defaults   bool // there are some
+}
+
+var _ resource.Schema = (*Schema)(nil)
+
+func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionVersion) (*Schema, error) {
+	declared, err := apiextensions.GetSchemaForVersion(d.internal, version.Name)
+	if err != nil {
+		return nil, err
+	}
+	props := &apiextensions.JSONSchemaProps{Type: "object"}
+	if declared != nil && declared.OpenAPIV3Schema != nil {
+		props = declared.OpenAPIV3Schema
+	}
+	s := &Schema{preserve: d.V1.Spec.PreserveUnknownFields, declared: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
+	if version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
+		s.declared = version.Schema.OpenAPIV3Schema
+	}
+	if version.Subresources != nil {
+		s.scale = scale(version.Subresources.Scale)
+	}
+	if s.structural, err = structuralschema.NewStructural(props); err != nil {
+		return nil, err
+	}
+	if err := defaulting.PruneDefaults(s.structural); err != nil {
+		return nil, err
+	}
+	if s.whole, _, err = validation.NewSchemaValidator(props); err != nil {
+		return nil, err
+	}
+	s.defaults = hasDefaults(s.structural)
+	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
+	return s, nil
+}
+
+// OpenAPI makes the schema for clients. It is the caller's, to add to.
+func (s *Schema) OpenAPI() *spec.Schema {
+	text, err := json.Marshal(s.declared)
+	out := &spec.Schema{}
+	if err == nil {
+		err = json.Unmarshal(text, out)
+	}
+	if err != nil { // it has been read as a structural schema, which says less
+		panic(fmt.Sprintf("customresource: a schema cannot be rendered: %v", err))
+	}
+	if s.preserve {
+		out.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+	}
+	return out
+}
+
+// Complete brings an object into the form in which it is stored: what the schema does not know is removed, and returned as
+// paths; defaults are set.
+func (s *Schema) Complete(object map[string]any) (unknown []string, err error) {
+	plainNumbers(object)
+	apiVersion, kind, metadata := object["apiVersion"], object["kind"], object["metadata"]
+	if !s.preserve {
+		unknown = pruning.PruneWithOptions(object, s.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	}
+	if failed, paths := objectmeta.CoerceWithOptions(nil, object, s.structural, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true}); failed != nil {
+		return nil, failed
+	} else if len(paths) > 0 {
+		unknown = append(unknown, paths...)
+	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
+	defaulting.Default(object, s.structural)
+	object["apiVersion"], object["kind"], object["metadata"] = apiVersion, kind, metadata
+	return unknown, nil
+}
+
+// Defaults sets, in place, what the schema says of fields that are not there.
+func (s *Schema) Defaults(object map[string]any) {
+	plainNumbers(object)
+	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
+	defaulting.Default(object, s.structural)
+}
+
+// HasDefaults tells whether Defaults ever does something.
+func (s *Schema) HasDefaults() bool { return s.defaults }
+
+func hasDefaults(s *structuralschema.Structural) bool {
+	found := false
+	visitor := structuralschema.Visitor{Structural: func(s *structuralschema.Structural) bool {
+		found = found || s.Default.Object != nil
+		return false
+	}}
+	visitor.Visit(s.DeepCopy())
+	return found
+}
+
+// Validate checks a completed object against the schema and its rules, as the successor of old if that is not nil: what has
+// not changed since may stay as it was (ratcheting).
+func (s *Schema) Validate(ctx context.Context, object, old map[string]any) field.ErrorList {
+	var errs field.ErrorList
+	var rules []cel.Option
+	if old == nil {
+		errs = validation.ValidateCustomResource(nil, object, s.whole)
+	} else {
+		plainNumbers(old)
+		correlated := common.NewCorrelatedObject(object, old, &model.Structural{Structural: s.structural})
+		errs = validation.ValidateCustomResourceUpdate(nil, object, old, s.whole, validation.WithRatcheting(correlated))
+		rules = append(rules, cel.WithRatcheting(correlated))
+	}
+	errs = append(errs, s.validateScale(object)...)
+	errs = append(errs, objectmeta.Validate(ctx, nil, object, s.structural, false)...)
+	if old == nil || len(listtype.ValidateListSetsAndMaps(nil, s.structural, old)) == 0 {
+		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
+	}
+	if s.rules == nil {
+		return errs
+	}
+	if len(errs) > 0 {
+		return errs // the rules may rely on what the schema says
+	}
+	var before any
+	if old != nil {
+		before = old
+	}
+	broken, _ := s.rules.Validate(ctx, nil, s.structural, object, before, celconfig.RuntimeCELCostBudget, rules...)
+	return broken
+}
+
+// Selectable tells whether a path of member names can lead to a scalar.
+func (s *Schema) Selectable(path []string) bool {
+	at := s.structural
+	for _, member := range path {
+		if s.preserve || at.XPreserveUnknownFields {
+			return true
+		}
+		next, ok := at.Properties[member]
+		if !ok {
+			if at.AdditionalProperties == nil || at.AdditionalProperties.Structural == nil {
+				return false
+			}
+			next = *at.AdditionalProperties.Structural
+		}
+		at = &next
+	}
+	return at.XIntOrString || at.Type == "string" || at.Type == "integer" || at.Type == "number" || at.Type == "boolean"
+}
+
+// validateScale checks that the replicas of the scale subresource are a number that it can show.
+func (s *Schema) validateScale(object map[string]any) (errs field.ErrorList) {
+	if s.scale == nil {
+		return nil
+	}
+	for _, path := range [][]string{s.scale.SpecReplicas, s.scale.StatusReplicas} {
+		replicas, _, err := unstructured.NestedInt64(object, path...)
+		where := field.NewPath(path[0], path[1:]...)
+		switch {
+		case err != nil:
+			errs = append(errs, field.Invalid(where, replicas, err.Error()))
+		case replicas < 0:
+			errs = append(errs, field.Invalid(where, replicas, "should be a non-negative integer"))
+		case replicas > math.MaxInt32:
+			errs = append(errs, field.Invalid(where, replicas, fmt.Sprintf("should be less than or equal to %d", math.MaxInt32)))
+		}
+	}
+	return errs
+}
+
+// plainNumbers replaces numbers that keep their digits, in place: schemas know integers of 64 bits and floats.
+func plainNumbers(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			value[name] = plainNumbers(member)
+		}
+	case []any:
+		for i, element := range value {
+			value[i] = plainNumbers(element)
+		}
+	case json.Number:
+		if f, err := value.Float64(); err == nil {
+			return f
+		}
+	}
+	return value
+}

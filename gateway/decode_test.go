@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	serializer "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"revtail/encoding/protobuf"
+	"revtail/gateway/resource"
+)
+
+const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
+var leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
+
+// inProtobuf is a body as typed clients send it.
+func inProtobuf(t *testing.T, kind schema.GroupVersionKind, object runtime.Object) string {
+	t.Helper()
+	object = object.DeepCopyObject()
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	var body bytes.Buffer
+	if err := serializer.NewSerializer(nil, nil).Encode(object, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body.String()
+}
+
+// asTypedClient are the headers of a typed client.
+var asTypedClient = []string{"Content-Type", protobuf.MediaType, "Accept", protobuf.MediaType + ",application/json"}
+
+func lease(holder, resourceVersion string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: resourceVersion},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder},
+	}
+}
+
+// TestProtobufBodies: a typed client writes, replaces and deletes an object of a built-in kind; the answers are JSON.
+func TestProtobufBodies(t *testing.T) {
+	s := newTestServer(t)
+	send := func(method, path string, kind schema.GroupVersionKind, object runtime.Object, code int) map[string]any {
+		t.Helper()
+		a := s.do(method, path, inProtobuf(t, kind, object), asTypedClient...)
+		if a.code != code || a.header.Get("Content-Type") != "application/json" {
+			t.Fatalf("%s %s: %d %s, want %d", method, path, a.code, a.body, code)
+		}
+		return a.json(t)
+	}
+	created := send(http.MethodPost, leases, leaseKind, lease("one", ""), http.StatusCreated)
+	first := created["metadata"].(map[string]any)["resourceVersion"].(string)
+	if holder := created["spec"].(map[string]any)["holderIdentity"]; holder != "one" {
+		t.Errorf("created: %v", created)
+	}
+	send(http.MethodPut, leases+"/a", leaseKind, lease("two", first), http.StatusOK)
+	send(http.MethodPut, leases+"/a", leaseKind, lease("three", first), http.StatusConflict)
+	send(http.MethodPut, leases+"/a", leaseKind, lease("three", ""), http.StatusUnprocessableEntity)
+
+	options := leaseKind.GroupVersion().WithKind("DeleteOptions")
+	send(http.MethodDelete, leases+"/a", options, &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("another")}, http.StatusConflict)
+	send(http.MethodDelete, leases+"/a", options, &metav1.DeleteOptions{}, http.StatusOK)
+	send(http.MethodPost, leases, leaseKind, lease("one", ""), http.StatusCreated)
+	send(http.MethodDelete, leases, options, &metav1.DeleteOptions{DryRun: []string{"All"}}, http.StatusOK)
+	send(http.MethodDelete, leases, options, &metav1.DeleteOptions{}, http.StatusOK)
+	if a := s.get(leases + "/a"); a.code != http.StatusNotFound {
+		t.Errorf("after it was deleted: %d %s", a.code, a.body)
+	}
+}
+
+// TestProtobufBodiesRefused: a body that is not what it says is refused, with no field validation to complain of.
+func TestProtobufBodiesRefused(t *testing.T) {
+	s := newTestServer(t)
+	whole := inProtobuf(t, leaseKind, lease("one", ""))
+	for _, tt := range []struct {
+		name, method, body string
+		message            string
+	}{
+		{"JSON", http.MethodPost, `{"kind":"Lease"}`, "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"},
+		{"empty", http.MethodPost, "", "provided data does not appear to be a protobuf message"},
+		{"another kind", http.MethodPost, inProtobuf(t, corev1.SchemeGroupVersion.WithKind("ConfigMap"), &corev1.ConfigMap{}), "does not match"},
+		{"unknown kind", http.MethodPost, inProtobuf(t, schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, lease("", "")),
+			`no kind \"Widget\" is known in protobuf`},
+		{"truncated", http.MethodPost, whole[:len(whole)-1], "protobuf parse error"},
+		{"not options", http.MethodDelete, whole, "must be of kind DeleteOptions"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := s.do(tt.method, leases+"?fieldValidation=Strict", tt.body, asTypedClient...)
+			if a.code != http.StatusBadRequest || !strings.Contains(a.body, tt.message) {
+				t.Errorf("%d %s, want %q", a.code, a.body, tt.message)
+			}
+		})
+	}
+	a := s.do(http.MethodPost, leases+"?fieldValidation=Strict", whole, asTypedClient...)
+	if a.code != http.StatusCreated {
+		t.Errorf("strict: %d %s", a.code, a.body)
+	}
+}
+
+// TestAcceptedMediaTypes: protobuf is for the kinds that have it, and the refusal says which types are.
+func TestAcceptedMediaTypes(t *testing.T) {
+	builtin, custom := resource.Builtin()[0], &resource.Resource{Group: "example.com", Version: "v1", Plural: "widgets", Kind: "Widget"}
+	for _, tt := range []struct {
+		resource          *resource.Resource
+		contentType, want string
+	}{
+		{custom, protobuf.MediaType, "application/json, application/yaml"},
+		{custom, "text/plain", "application/json, application/yaml"},
+		{builtin, "text/plain", "application/json, application/yaml, application/vnd.kubernetes.protobuf"},
+	} {
+		_, err := decode(tt.resource, tt.contentType, []byte(`{}`))
+		status := toStatus(err)
+		want := "the body of the request was in an unknown format - accepted media types include: " + tt.want
+		if status.Code != http.StatusUnsupportedMediaType || status.Message != want {
+			t.Errorf("%s, %s: %v", tt.resource.Kind, tt.contentType, status)
+		}
+	}
+}

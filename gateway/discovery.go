@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/gateway/resource"
+)
+
+// discovery is what tells clients which resources there are, in the two forms that clients ask for: a document for each
+// group and version, and the aggregated one (discovery_aggregated.go).
+type discovery struct {
+	coreVersions     []string
+	groups           representation
+	group            map[string]representation
+	resources        map[schema.GroupVersion]representation
+	aggregatedCore   representation
+	aggregatedGroups representation
+}
+
+func newDiscovery(groups []*apiGroup) discovery {
+	d := discovery{
+		coreVersions: []string{}, // clients read null as a list that is missing
+		group:        make(map[string]representation),
+		resources:    make(map[schema.GroupVersion]representation),
+	}
+	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	var core, named []*apiGroup
+	for _, group := range groups {
+		for _, version := range group.versions {
+			d.resources[version.GroupVersion] = represent("application/json", resourceList(version))
+			if group.name == "" {
+				d.coreVersions = append(d.coreVersions, version.Version)
+			}
+		}
+		if group.name == "" {
+			core = append(core, group)
+			continue
+		}
+		named = append(named, group)
+		document := group.document()
+		list.Groups = append(list.Groups, document)
+		document.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+		d.group[group.name] = represent("application/json", document)
+	}
+	d.groups = represent("application/json", list)
+	d.aggregatedCore, d.aggregatedGroups = represent(aggregatedType, aggregate(core)), represent(aggregatedType, aggregate(named))
+	return d
+}
+
+func (g *apiGroup) document() metav1.APIGroup {
+	out := metav1.APIGroup{Name: g.name}
+	for _, version := range g.versions {
+		out.Versions = append(out.Versions, metav1.GroupVersionForDiscovery{GroupVersion: version.String(), Version: version.Version})
+	}
+	out.PreferredVersion = out.Versions[0]
+	return out
+}
+
+// subresourceVerbs are the verbs of every subresource.
+var subresourceVerbs = []string{"get", "patch", "update"}
+
+func resourceVerbs(res *resource.Resource) []string {
+	if res.Virtual {
+		return []string{"create"}
+	}
+	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+}
+
+func resourceList(version *apiVersion) metav1.APIResourceList {
+	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version.String()}
+	for _, res := range version.resources {
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: res.Plural, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: resourceVerbs(res),
+			ShortNames: res.ShortNames, Categories: res.Categories,
+		})
+		for _, sub := range subresources(res) {
+			described := metav1.APIResource{
+				Name: res.Plural + "/" + sub.subresource, Namespaced: res.Namespaced, Kind: sub.shown().Kind, Verbs: subresourceVerbs,
+			}
+			if sub.shown() != res {
+				described.Group, described.Version = sub.shown().Group, sub.shown().Version
+			}
+			list.APIResources = append(list.APIResources, described)
+		}
+	}
+	return list
+}
+
+func (s *Server) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
+	d := s.describe().discovery
+	// A client is told to come back the way it came.
+	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
+	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.coreVersions,
+		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{address}}
+	s.serveDiscovery(w, r, represent("application/json", versions), d.aggregatedCore)
+}
+
+func (s *Server) serveGroups(w http.ResponseWriter, r *http.Request) {
+	d := s.describe().discovery
+	s.serveDiscovery(w, r, d.groups, d.aggregatedGroups)
+}
+
+func (s *Server) serveGroup(w http.ResponseWriter, r *http.Request) {
+	document, ok := s.describe().discovery.group[chi.URLParam(r, "group")]
+	if !ok {
+		notFound(w, r)
+		return
+	}
+	s.serveDiscovery(w, r, document)
+}
+
+func (s *Server) serveResources(w http.ResponseWriter, r *http.Request) {
+	version := schema.GroupVersion{Group: chi.URLParam(r, "group"), Version: chi.URLParam(r, "version")}
+	document, ok := s.describe().discovery.resources[version]
+	if !ok {
+		notFound(w, r)
+		return
+	}
+	s.serveDiscovery(w, r, document)
+}
+
+// serveDiscovery answers with the first of the forms, in the order of the client's preference, that it can read.
+func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...representation) {
+	for _, c := range parseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
+		for _, form := range forms {
+			if form.satisfies(c) {
+				w.Header().Set("Cache-Control", "public")
+				form.serve(w, r)
+				return
+			}
+		}
+	}
+	w.Header().Add("Vary", "Accept")
+	s.fail(w, r, negotiateJSON(r))
+}
+
+// satisfies tells whether a clause of an Accept header takes this form.
+func (p representation) satisfies(c clause) bool {
+	if p.contentType == aggregatedType {
+		return c.acceptsAggregated()
+	}
+	return c.acceptsJSON()
+}

@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/gateway/resource"
+)
+
+// aggregatedType is what a client asks for, and reads in the answer, when it wants all groups in one document.
+const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+// acceptsAggregated tells whether a client takes the aggregated form of discovery.
+func (c clause) acceptsAggregated() bool {
+	return c.media == "application/json" && c.parameters["g"] == apidiscovery.GroupName && c.parameters["v"] == "v2" &&
+		c.parameters["as"] == "APIGroupDiscoveryList"
+}
+
+func aggregate(groups []*apiGroup) apidiscovery.APIGroupDiscoveryList {
+	list := apidiscovery.APIGroupDiscoveryList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apidiscovery.SchemeGroupVersion.String()},
+		Items:    []apidiscovery.APIGroupDiscovery{},
+	}
+	for _, group := range groups {
+		item := apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: group.name}}
+		for _, version := range group.versions {
+			resources := make([]apidiscovery.APIResourceDiscovery, len(version.resources))
+			for i, res := range version.resources {
+				resources[i] = aggregateResource(res)
+			}
+			item.Versions = append(item.Versions, apidiscovery.APIVersionDiscovery{
+				Version: version.Version, Resources: resources, Freshness: apidiscovery.DiscoveryFreshnessCurrent,
+			})
+		}
+		list.Items = append(list.Items, item)
+	}
+	return list
+}
+
+func aggregateResource(res *resource.Resource) apidiscovery.APIResourceDiscovery {
+	kind := func(res *resource.Resource) *metav1.GroupVersionKind {
+		return &metav1.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}
+	}
+	out := apidiscovery.APIResourceDiscovery{
+		Resource: res.Plural, ResponseKind: kind(res), Scope: apidiscovery.ScopeCluster, SingularResource: res.Singular, Verbs: resourceVerbs(res),
+		ShortNames: res.ShortNames, Categories: res.Categories,
+	}
+	if res.Namespaced {
+		out.Scope = apidiscovery.ScopeNamespace
+	}
+	for _, sub := range subresources(res) {
+		out.Subresources = append(out.Subresources, apidiscovery.APISubresourceDiscovery{
+			Subresource: sub.subresource, ResponseKind: kind(sub.shown()), Verbs: subresourceVerbs,
+		})
+	}
+	return out
+}

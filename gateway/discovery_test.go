@@ -1,0 +1,223 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/etcdstore/memory"
+	"revtail/gateway/resource"
+)
+
+// describedServer is a server of which only what it says about itself is asked: it does not run.
+func describedServer(t *testing.T, version string) *Server {
+	t.Helper()
+	s, err := New(Options{Store: memory.New(), Prefix: "/registry", Version: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ask sends a GET; header is pairs of names and values.
+func ask(t *testing.T, s *Server, url string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// askFor sends a GET that must succeed, and reads the answer into value.
+func askFor(t *testing.T, s *Server, url string, value any, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := ask(t, s, url, header...)
+	if w.Code != http.StatusOK {
+		t.Fatalf("GET %s: %d %s", url, w.Code, w.Body)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), value); err != nil {
+		t.Fatalf("GET %s: %v", url, err)
+	}
+	return w
+}
+
+func TestDiscoveryIsRevalidated(t *testing.T) {
+	s := describedServer(t, "")
+	for _, path := range []string{"/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1"} {
+		for _, accept := range []string{"application/json", acceptAggregated} {
+			first := ask(t, s, path, "Accept", accept)
+			etag := first.Header().Get("ETag")
+			if len(etag) != 130 || etag[0] != '"' || etag[129] != '"' || strings.ToUpper(etag) != etag {
+				t.Errorf("GET %s: ETag: %s", path, etag)
+			}
+			if got := first.Header().Get("Cache-Control"); got != "public" {
+				t.Errorf("GET %s: Cache-Control: %s", path, got)
+			}
+			again := ask(t, s, path, "Accept", accept, "If-None-Match", `"other", `+etag)
+			if again.Code != http.StatusNotModified || again.Body.Len() != 0 || again.Header().Get("ETag") != etag {
+				t.Errorf("GET %s with its ETag: %d, ETag %s, %d bytes", path, again.Code, again.Header().Get("ETag"), again.Body.Len())
+			}
+			if other := ask(t, s, path, "Accept", accept, "If-None-Match", `"other"`); other.Code != http.StatusOK {
+				t.Errorf("GET %s with another ETag: %d", path, other.Code)
+			}
+		}
+	}
+	plain, aggregated := ask(t, s, "/apis"), ask(t, s, "/apis", "Accept", acceptAggregated)
+	if plain.Header().Get("ETag") == aggregated.Header().Get("ETag") {
+		t.Error("both forms have one ETag")
+	}
+}
+
+// An ETag is that of the bytes that were sent.
+func TestDiscoveryIndented(t *testing.T) {
+	s := describedServer(t, "")
+	compact, indented := ask(t, s, "/apis"), ask(t, s, "/apis?pretty=true")
+	if strings.Count(compact.Body.String(), "\n") != 1 || strings.Count(indented.Body.String(), "\n") < 10 {
+		t.Errorf("compact: %s\nindented: %s", compact.Body, indented.Body)
+	}
+	etag := indented.Header().Get("ETag")
+	if etag == compact.Header().Get("ETag") {
+		t.Error("both have one ETag")
+	}
+	if w := ask(t, s, "/apis?pretty=true", "If-None-Match", etag); w.Code != http.StatusNotModified {
+		t.Errorf("with its ETag: %d", w.Code)
+	}
+}
+
+// kubectl keeps discovery for hours and asks only whether the ETag is still the same.
+func TestDiscoveryETagFollowsResources(t *testing.T) {
+	widget := widgetResources(t)[0]
+	describe := func(more ...*resource.Resource) *description {
+		builtin := resource.Builtin()
+		some := []*resource.Resource{builtin[0], builtin[len(builtin)-1]} // of the core group and of another one
+		return newDescription(resource.NewRegistry(append(some, more...)), nil)
+	}
+	before, same, after := describe(), describe(), describe(widget)
+
+	for name, of := range map[string]func(*description) representation{
+		"groups":     func(d *description) representation { return d.discovery.groups },
+		"aggregated": func(d *description) representation { return d.discovery.aggregatedGroups },
+		"OpenAPI":    func(d *description) representation { return d.openAPI.index() },
+	} {
+		if of(before).etag != of(same).etag {
+			t.Errorf("%s: the same resources have two ETags: replicas would differ", name)
+		}
+		if of(before).etag == of(after).etag {
+			t.Errorf("%s: a resource was added and the ETag stays", name)
+		}
+	}
+	if before.discovery.aggregatedCore.etag != after.discovery.aggregatedCore.etag {
+		t.Error("the ETag of the core group changes with another group")
+	}
+}
+
+func TestDiscoveryLegacy(t *testing.T) {
+	s := describedServer(t, "")
+	var versions metav1.APIVersions
+	askFor(t, s, "http://gateway.example:8080/api", &versions)
+	if diff := cmp.Diff(metav1.APIVersions{
+		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
+		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: "gateway.example:8080"}},
+	}, versions); diff != "" {
+		t.Errorf("/api (-want +got):\n%s", diff)
+	}
+
+	appsV1 := metav1.GroupVersionForDiscovery{GroupVersion: "apps/v1", Version: "v1"}
+	apps := metav1.APIGroup{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{appsV1}, PreferredVersion: appsV1}
+	var list metav1.APIGroupList
+	askFor(t, s, "/apis", &list)
+	if list.Kind != "APIGroupList" || len(list.Groups) != 7 || !cmp.Equal(list.Groups[0], apps) {
+		t.Errorf("/apis: %+v", list)
+	}
+
+	apps.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+	var group metav1.APIGroup
+	askFor(t, s, "/apis/apps", &group)
+	if diff := cmp.Diff(apps, group); diff != "" {
+		t.Errorf("/apis/apps (-want +got):\n%s", diff)
+	}
+}
+
+func TestDiscoveryResources(t *testing.T) {
+	s := describedServer(t, "")
+	var core, batch metav1.APIResourceList
+	askFor(t, s, "/api/v1", &core)
+	askFor(t, s, "/apis/batch/v1/", &batch)
+
+	all, status := metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}, metav1.Verbs{"get", "patch", "update"}
+	if diff := cmp.Diff(metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "batch/v1",
+		APIResources: []metav1.APIResource{
+			{Name: "jobs", SingularName: "job", Namespaced: true, Kind: "Job", Verbs: all, Categories: []string{"all"}},
+			{Name: "jobs/status", Namespaced: true, Kind: "Job", Verbs: status},
+			{Name: "cronjobs", SingularName: "cronjob", Namespaced: true, Kind: "CronJob", Verbs: all, ShortNames: []string{"cj"}, Categories: []string{"all"}},
+			{Name: "cronjobs/status", Namespaced: true, Kind: "CronJob", Verbs: status},
+		},
+	}, batch); diff != "" {
+		t.Errorf("/apis/batch/v1 (-want +got):\n%s", diff)
+	}
+	if core.GroupVersion != "v1" {
+		t.Errorf("/api/v1: groupVersion %s", core.GroupVersion)
+	}
+	for _, name := range []string{"configmaps", "namespaces", "pods/status"} {
+		if !slices.ContainsFunc(core.APIResources, func(r metav1.APIResource) bool { return r.Name == name }) {
+			t.Errorf("/api/v1 has no %s", name)
+		}
+	}
+}
+
+func TestDiscoveryUnknown(t *testing.T) {
+	s := describedServer(t, "")
+	for _, path := range []string{"/apis/nope", "/apis/nope/v1", "/apis/apps/v9", "/apis/apps/v9/deployments", "/apis/apps/v1/nopes", "/api/v9", "/nope",
+		"/openapi/v3/apis/nope/v1", "/openapi/v3/apis/apps", "/openapi/v2"} {
+		w := ask(t, s, path)
+		if w.Code != http.StatusNotFound || w.Body.String() != "404 page not found\n" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+			t.Errorf("GET %s: %d %s %q", path, w.Code, w.Header().Get("Content-Type"), w.Body)
+		}
+	}
+}
+
+// Clients take null for a list that is missing.
+func TestDiscoveryOfNothing(t *testing.T) {
+	d := newDescription(resource.NewRegistry(nil), nil)
+	for name, got := range map[string]representation{
+		"groups": d.discovery.groups, "aggregated core": d.discovery.aggregatedCore, "aggregated groups": d.discovery.aggregatedGroups,
+		"OpenAPI": d.openAPI.index(),
+	} {
+		if strings.Contains(string(got.body), "null") {
+			t.Errorf("%s: %s", name, got.body)
+		}
+	}
+	if d.discovery.coreVersions == nil {
+		t.Error("the versions of the core group would be null")
+	}
+}
+
+func TestGroupResourcesKeepsOrder(t *testing.T) {
+	of := func(group, version, plural string) *resource.Resource {
+		return &resource.Resource{Group: group, Version: version, Plural: plural}
+	}
+	var got []string
+	for _, group := range groupResources([]*resource.Resource{
+		of("b", "v2", "one"), of("a", "v1", "two"), of("b", "v1", "three"), of("b", "v2", "four"), of("", "v1", "five"),
+	}) {
+		for _, version := range group.versions {
+			for _, res := range version.resources {
+				got = append(got, version.path()+"/"+res.Plural)
+			}
+		}
+	}
+	want := []string{"apis/b/v2/one", "apis/b/v2/four", "apis/b/v1/three", "apis/a/v1/two", "api/v1/five"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/encoding"
+	"revtail/encoding/codec"
+	"revtail/etcdstore"
+	"revtail/gateway/watchcache"
+)
+
+// Reasons beyond those of Kubernetes.
+const (
+	reasonUnknownOutcome = metav1.StatusReason("OutcomeUnknown")
+	reasonStorageFull    = metav1.StatusReason("StorageFull")
+)
+
+// fail answers with an error. Errors before the first byte of an answer come here; later ones are frames of the stream.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := toStatus(err)
+	if status.Code >= http.StatusInternalServerError {
+		s.options.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "code", status.Code, "error", err)
+	}
+	writeStatus(w, r, err)
+}
+
+// writeStatus writes an error as a Status object, with its HTTP code.
+func writeStatus(w http.ResponseWriter, r *http.Request, err error) {
+	status := toStatus(err)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	respond(w, r, int(status.Code), encoding.AppendStatus(nil, status))
+}
+
+// toStatus turns any error into what a client gets to see. It is the only place that chooses HTTP codes for errors of other
+// packages.
+func toStatus(err error) *metav1.Status {
+	var (
+		status    apierrors.APIStatus
+		expired   *watchcache.ExpiredError
+		compacted *etcdstore.CompactedError
+		reverted  *watchcache.RevertedError
+		tooLarge  *watchcache.TooLargeError
+		future    *etcdstore.FutureError
+		notReady  *watchcache.NotReadyError
+		mediaType *codec.UnsupportedMediaTypeError
+	)
+	switch {
+	case errors.As(err, &status):
+		out := status.Status()
+		return &out
+	case errors.As(err, &expired):
+		return newStatus(http.StatusGone, metav1.StatusReasonExpired, expired.Error())
+	case errors.As(err, &reverted):
+		return newStatus(http.StatusGone, metav1.StatusReasonExpired, reverted.Error())
+	case errors.As(err, &compacted):
+		return newStatus(http.StatusGone, metav1.StatusReasonExpired, "The resourceVersion for the provided list is too old.")
+	case errors.As(err, &tooLarge):
+		return tooLargeStatus(int64(tooLarge.Requested), int64(tooLarge.Current))
+	case errors.As(err, &future):
+		return tooLargeStatus(int64(future.Requested), int64(future.Current))
+	case errors.As(err, &notReady):
+		seconds := max(1, int32(math.Ceil(notReady.RetryAfter.Seconds())))
+		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "storage is (re)initializing: "+notReady.Error(), seconds)
+	case errors.As(err, &mediaType):
+		return newStatus(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, unsupported(mediaType.Accepted))
+	}
+	return storeStatus(err)
+}
+
+// storeStatus translates the refusals of the store.
+func storeStatus(err error) *metav1.Status {
+	switch {
+	case errors.Is(err, etcdstore.ErrTooLarge):
+		return newStatus(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+			"the object is larger than etcd accepts in one request (its --max-request-bytes, 1.5 MiB unless changed)")
+	case errors.Is(err, etcdstore.ErrStorageFull):
+		return newStatus(http.StatusInsufficientStorage, reasonStorageFull,
+			"etcd is out of space; the write may have been done: compact and defragment etcd, then disarm its alarm")
+	case errors.Is(err, etcdstore.ErrUnknownOutcome):
+		return newStatus(http.StatusGatewayTimeout, reasonUnknownOutcome,
+			"etcd did not answer: the write may have been done or not, read the object to find out")
+	case errors.Is(err, watchcache.ErrStopped), errors.Is(err, errDraining):
+		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "the gateway is shutting down", 1)
+	case errors.Is(err, etcdstore.ErrUnavailable), errors.Is(err, etcdstore.ErrClosed):
+		return retryable(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "etcd cannot be reached or has no leader", 1)
+	case errors.Is(err, context.DeadlineExceeded):
+		return retryable(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the request did not complete within its time", 1)
+	case errors.Is(err, context.Canceled):
+		return newStatus(499, metav1.StatusReasonTimeout, "the client went away")
+	}
+	return newStatus(http.StatusInternalServerError, metav1.StatusReasonInternalError, "internal error, see the gateway's log")
+}
+
+func newStatus(code int32, reason metav1.StatusReason, message string) *metav1.Status {
+	return &metav1.Status{Status: metav1.StatusFailure, Message: message, Reason: reason, Code: code}
+}
+
+func retryable(code int32, reason metav1.StatusReason, message string, seconds int32) *metav1.Status {
+	status := newStatus(code, reason, message)
+	status.Details = &metav1.StatusDetails{RetryAfterSeconds: seconds}
+	return status
+}
+
+// tooLargeStatus is what client-go recognizes by its cause.
+func tooLargeStatus(requested, current int64) *metav1.Status {
+	status := retryable(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
+		fmt.Sprintf("Timeout: Too large resource version: %d, current: %d", requested, current), 1)
+	status.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return status
+}
+
+func unsupported(accepted []string) string {
+	return "the body of the request was in an unknown format - accepted media types include: " + strings.Join(accepted, ", ")
+}
+
+var errInternal = errors.New("internal error")
+
+func badRequest(format string, args ...any) error {
+	return apierrors.NewBadRequest(fmt.Sprintf(format, args...))
+}
+
+// noSubresource is the answer to a subresource that a resource does not have.
+func noSubresource(t target) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+		Message: fmt.Sprintf("%s %q has no subresource %q", t.resource.QualifiedName(), t.scope.Name, t.subresource),
+		Details: &metav1.StatusDetails{Name: t.scope.Name, Group: t.resource.Group, Kind: t.resource.Plural},
+	}}
+}
+
+// notFound is the answer to a URL that leads nowhere; client-go knows this text.
+func notFound(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "404 page not found", http.StatusNotFound)
+}
+
+func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	writeStatus(w, r, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+		fmt.Sprintf("the method %s is not allowed on this URL", r.Method))})
+}

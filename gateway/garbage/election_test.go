@@ -1,0 +1,199 @@
+package garbage
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
+)
+
+// candidate is a replica that wants to lead for ever.
+type candidate struct {
+	store   *mortalStore
+	leading atomic.Bool
+	stop    func()
+}
+
+func newCandidate(t *testing.T, store etcdstore.Store) *candidate {
+	t.Helper()
+	c := &candidate{store: &mortalStore{Store: store, dead: new(atomic.Bool)}}
+	e := &election{store: c.store, key: "leader", holder: holderName(), log: slog.New(slog.DiscardHandler)}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for ctx.Err() == nil {
+			e.lead(ctx, func() bool { return true }, func(leading context.Context) {
+				c.leading.Store(true)
+				<-leading.Done()
+				c.leading.Store(false)
+			})
+		}
+	})
+	c.stop = func() {
+		cancel()
+		running.Wait()
+	}
+	t.Cleanup(c.stop)
+	return c
+}
+
+func leaders(candidates ...*candidate) (out []int) {
+	for i, c := range candidates {
+		if c.leading.Load() {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func TestOneLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		candidates := []*candidate{newCandidate(t, store), newCandidate(t, store), newCandidate(t, store)}
+		for range 600 {
+			after(100 * time.Millisecond)
+			if got := leaders(candidates...); len(got) != 1 {
+				t.Fatalf("%d replicas lead", len(got))
+			}
+		}
+	})
+}
+
+// TestTakeover says that a leader which does not reach etcd any more has stopped before another one begins.
+func TestTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		first := newCandidate(t, store)
+		after(time.Second)
+		second := newCandidate(t, store)
+		after(time.Minute)
+		if got := leaders(first, second); len(got) != 1 || got[0] != 0 {
+			t.Fatalf("%v lead, want the first", got)
+		}
+		first.store.dead.Store(true)
+		var without time.Duration
+		for range 200 {
+			after(100 * time.Millisecond)
+			got := leaders(first, second)
+			if len(got) > 1 {
+				t.Fatal("two replicas lead")
+			}
+			if len(got) == 0 {
+				without += 100 * time.Millisecond
+			}
+		}
+		if got := leaders(first, second); len(got) != 1 || got[0] != 1 {
+			t.Fatalf("%v lead, want the second", got)
+		}
+		if without < time.Second || without > lease {
+			t.Errorf("%v without a leader", without)
+		}
+		first.store.dead.Store(false)
+		after(time.Minute)
+		if got := leaders(first, second); len(got) != 1 || got[0] != 1 {
+			t.Errorf("%v lead after the first came back, want the second", got)
+		}
+	})
+}
+
+// TestRelease says that the end of a leader, in order, leaves the way free at once.
+func TestRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		first := newCandidate(t, store)
+		after(time.Second)
+		first.stop()
+		if _, _, err := store.Get(t.Context(), "leader"); err == nil {
+			t.Error("the key is still there")
+		}
+		next := newCandidate(t, store)
+		synctest.Wait()
+		if !next.leading.Load() {
+			t.Error("the next one does not lead at once")
+		}
+	})
+}
+
+// TestUnreadableKey says that a key which somebody else wrote does not stop the work for ever.
+func TestUnreadableKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		store.Txn(map[string][]byte{"leader": []byte("me")}, nil)
+		c := newCandidate(t, store)
+		after(lease + 2*claimEvery)
+		if !c.leading.Load() {
+			t.Error("nobody leads")
+		}
+	})
+}
+
+// TestOneReplicaActs says that replicas share the work without doing it twice.
+func TestOneReplicaActs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		w.start()
+		w.start()
+		w.put("Parent/a/p")
+		for _, name := range []string{"c1", "c2", "c3", "c4", "c5"} {
+			w.put("Child/a/"+name, "Parent/p")
+		}
+		synctest.Wait()
+		w.remove("Parent/a/p")
+		after(time.Minute)
+		w.expect()
+		if n := w.deletes.Load(); n != 5 {
+			t.Errorf("5 objects were deleted by %d attempts", n)
+		}
+	})
+}
+
+// TestNothingToDoWritesNothing says that an idle gateway leaves etcd alone, and holds nothing.
+func TestNothingToDoWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		w.put("Child/a/c", "Parent/p")
+		after(time.Second)
+		w.expect()
+		if w.leader("garbage") == "" {
+			t.Error("nobody leads just after there was something to do")
+		}
+		after(2 * linger)
+		if holder := w.leader("garbage"); holder != "" {
+			t.Errorf("%s leads with nothing to do", holder)
+		}
+		before, err := w.store.Revision(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		after(time.Hour)
+		if now, err := w.store.Revision(t.Context()); err != nil || now != before {
+			t.Errorf("revision %d, then %d (%v) though nobody wrote", before, now, err)
+		}
+	})
+}
+
+// TestShutdownReleases says that a restart takes over at once.
+func TestShutdownReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		stop := w.start()
+		w.put("Child/a/c", "Parent/p")
+		after(time.Second)
+		stop()
+		if holder := w.leader("garbage"); holder != "" {
+			t.Errorf("%s leads after its end", holder)
+		}
+		w.start()
+		w.put("Child/a/c", "Parent/p")
+		after(100 * time.Millisecond)
+		w.expect()
+	})
+}

@@ -1,0 +1,234 @@
+package garbage
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestOwners says of an object what becomes of it, and of what it owns.
+func TestOwners(t *testing.T) {
+	deleted := `,"deletionTimestamp":"2026-11-21T00:00:00Z"`
+	tests := []struct {
+		name  string
+		begin func(*world)
+		then  func(*world)
+		left  []string
+	}{
+		{name: "the owner lives", begin: func(w *world) {
+			w.put("Parent/a/p")
+			w.put("Child/a/c", "Parent/p")
+		}, left: []string{"Parent/a/p", "Child/a/c"}},
+		{name: "the owner goes", begin: func(w *world) {
+			w.put("Parent/a/p")
+			w.put("Child/a/c", "Parent/p")
+			w.put("Child/a/other")
+		}, then: func(w *world) { w.remove("Parent/a/p") }, left: []string{"Child/a/other"}},
+		{name: "a chain", begin: func(w *world) {
+			w.put("Parent/a/p")
+			w.put("Child/a/c1", "Parent/p")
+			w.put("Child/a/c2", "Child/c1")
+			w.put("Child/a/c3", "Child/c2")
+		}, then: func(w *world) { w.remove("Parent/a/p") }, left: []string{}},
+		{name: "a cycle keeps itself", begin: func(w *world) {
+			w.put("Child/a/c1", "Child/c2")
+			w.put("Child/a/c2", "Child/c1")
+		}, left: []string{"Child/a/c1", "Child/a/c2"}},
+		{name: "a cycle falls when one is deleted", begin: func(w *world) {
+			w.put("Child/a/c1", "Child/c3")
+			w.put("Child/a/c2", "Child/c1")
+			w.put("Child/a/c3", "Child/c2")
+		}, then: func(w *world) { w.remove("Child/a/c1") }, left: []string{}},
+		{name: "one of two owners goes", begin: func(w *world) {
+			w.put("Parent/a/p1")
+			w.put("Parent/a/p2")
+			w.put("Child/a/c", "Parent/p1", "Parent/p2")
+		}, then: func(w *world) { w.remove("Parent/a/p1") }, left: []string{"Parent/a/p2", "Child/a/c"}},
+		{name: "both of two owners go", begin: func(w *world) {
+			w.put("Parent/a/p1")
+			w.put("Parent/a/p2")
+			w.put("Child/a/c", "Parent/p1", "Parent/p2")
+		}, then: func(w *world) {
+			w.remove("Parent/a/p1")
+			after(time.Second)
+			w.remove("Parent/a/p2")
+		}, left: []string{}},
+		{name: "another owner of the same name", begin: func(w *world) {
+			w.put("Parent/a/p:first")
+			w.put("Child/a/c", "Parent/p:first")
+		}, then: func(w *world) {
+			w.remove("Parent/a/p")
+			w.put("Parent/a/p:second")
+		}, left: []string{"Parent/a/p"}},
+		{name: "another owner in the same place at one revision", begin: func(w *world) {
+			w.put("Parent/a/p:first")
+			w.put("Child/a/c", "Parent/p:first")
+		}, then: func(w *world) { w.put("Parent/a/p:second") }, left: []string{"Parent/a/p"}},
+		{name: "an owner that went before the start", begin: func(w *world) {
+			w.put("Child/a/c", "Parent/p")
+		}, left: []string{}},
+		{name: "an owner that never was", then: func(w *world) {
+			w.put("Child/a/c", "Parent/p")
+		}, left: []string{}},
+		{name: "a reference that is added later", begin: func(w *world) {
+			w.put("Child/a/c")
+		}, then: func(w *world) { w.put("Child/a/c", "Parent/p") }, left: []string{}},
+		{name: "an owner of a kind that is not served", begin: func(w *world) {
+			w.put("Child/a/c", "Parent/p", "Unknown/u")
+		}, left: []string{"Child/a/c"}},
+		{name: "a cluster-wide owner", begin: func(w *world) {
+			w.put("Global/g")
+			w.put("Child/a/c1", "Global/g")
+			w.put("Child/a/c2", "Global/gone")
+		}, left: []string{"Global/g", "Child/a/c1"}},
+		{name: "an owner in another namespace is none", begin: func(w *world) {
+			w.put("Parent/b/p")
+			w.put("Child/a/c", "Parent/p")
+		}, left: []string{"Parent/b/p"}},
+		{name: "a cluster-wide object cannot have an owner in a namespace", begin: func(w *world) {
+			w.put("Global/g", "Parent/p")
+		}, left: []string{"Global/g"}},
+		{name: "an owner that cannot be read", begin: func(w *world) {
+			w.store.Txn(map[string][]byte{"/r/Parent/a/p": []byte("k8s\x00")}, nil)
+			w.put("Child/a/c", "Parent/p")
+		}, left: []string{"Parent/a/p", "Child/a/c"}},
+		{name: "an owner without a uid", begin: func(w *world) {
+			w.store.Txn(map[string][]byte{"/r/Parent/a/p": []byte(`{"data":{}}`)}, nil)
+			w.put("Child/a/c", "Parent/p")
+		}, left: []string{"Parent/a/p", "Child/a/c"}},
+		{name: "a reference without a uid", begin: func(w *world) {
+			w.put("Child/a/c", "Parent/p:")
+		}, left: []string{"Child/a/c"}},
+		{name: "references that cannot be understood", begin: func(w *world) {
+			w.write("Child/a/c", `,"ownerReferences":"p"`)
+		}, left: []string{"Child/a/c"}},
+		{name: "an owner that waits for its finalizers", begin: func(w *world) {
+			w.write("Parent/a/p", deleted+`,"finalizers":["x/y"]`)
+			w.put("Child/a/c", "Parent/p")
+		}, left: []string{"Parent/a/p", "Child/a/c"}},
+		{name: "a dependent that waits for its finalizers", begin: func(w *world) {
+			w.write("Child/a/c1", `,"finalizers":["x/y"]`, "Parent/p")
+			w.put("Child/a/c2", "Child/c1")
+		}, left: []string{"Child/a/c1", "Child/a/c2"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				if test.begin != nil {
+					test.begin(w)
+				}
+				w.start()
+				synctest.Wait()
+				if test.then != nil {
+					test.then(w)
+				}
+				after(time.Minute)
+				w.expect(test.left...)
+			})
+		})
+	}
+}
+
+// TestOwnersAreVerified says that a cache alone convinces nobody.
+func TestOwnersAreVerified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.put("Parent/a/p")
+		w.put("Child/a/c", "Parent/p")
+		w.forgetful.Store(true)
+		w.start()
+		after(time.Minute)
+		w.expect("Parent/a/p", "Child/a/c")
+		if n := w.deletes.Load(); n != 0 {
+			t.Errorf("%d attempts to delete an object whose owner lives", n)
+		}
+		w.forgetful.Store(false)
+		w.remove("Parent/a/p")
+		after(time.Second)
+		w.expect()
+	})
+}
+
+// TestDependentChangesMeanwhile says that an object which gets a living owner in the last moment stays.
+func TestDependentChangesMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.put("Parent/a/p1")
+		w.put("Parent/a/p2")
+		w.put("Child/a/c", "Parent/p1")
+		w.setHook(func(key string) error {
+			if strings.HasSuffix(key, "/c") {
+				w.put("Child/a/c", "Parent/p2")
+			}
+			return nil
+		})
+		w.start()
+		synctest.Wait()
+		w.remove("Parent/a/p1")
+		after(time.Minute)
+		w.expect("Parent/a/p2", "Child/a/c")
+		if n := w.deletes.Load(); n != 1 {
+			t.Errorf("%d attempts to delete it, want 1", n)
+		}
+	})
+}
+
+// TestFailedDeletesAreRepeated says that garbage does not stay because etcd was not there.
+func TestFailedDeletesAreRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.setHook(func(string) error { return errors.New("no") })
+		w.start()
+		w.put("Child/a/c", "Parent/p")
+		after(10 * time.Second)
+		w.expect("Child/a/c")
+		w.setHook(nil)
+		after(maxPause)
+		w.expect()
+	})
+}
+
+// TestMemory says that what is not to be collected costs nothing.
+func TestMemory(t *testing.T) {
+	w := newWorld(t)
+	resources := w.resources(w.store)
+	g := newGraph(resources)
+	at := func(name string) place { return place{resources[3], "a", name} }
+	w.put("Child/a/plain")
+	w.put("Child/a/unknown", "Unknown/u")
+	w.put("Child/a/owned", "Parent/p", "Parent/q")
+	for _, name := range []string{"plain", "unknown", "owned"} {
+		o, err := resources[3].Objects.Read(t.Context(), "a", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.set(at(name), o)
+	}
+	if len(g.dependents) != 1 || len(g.owned) != 2 {
+		t.Errorf("the graph holds %d dependents and %d owners, want 1 and 2", len(g.dependents), len(g.owned))
+	}
+	g.remove(at("owned"))
+	if len(g.dependents)+len(g.owned) > 0 {
+		t.Errorf("an empty graph holds %d dependents and %d owners", len(g.dependents), len(g.owned))
+	}
+}
+
+// TestKindsChange says that references are understood anew when there are other kinds.
+func TestKindsChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.put("Child/a/c", "Parent/p")
+		resources := w.resources(w.store)
+		c := w.collector(resources)
+		c.Serve([]*Resource{resources[0], resources[1], resources[3]}) // without Parent
+		w.run(c)
+		after(time.Minute)
+		w.expect("Child/a/c")
+		c.Serve(resources)
+		after(time.Second)
+		w.expect()
+	})
+}

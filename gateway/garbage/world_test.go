@@ -1,0 +1,323 @@
+package garbage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// things are the objects of one resource in a store. Their memory is the store itself, unless it is told to be out of date.
+type things struct {
+	store      etcdstore.Store
+	prefix     string
+	namespaced bool
+	forgetful  *atomic.Bool                  // Cached finds nothing
+	deletes    *atomic.Int64                 // counts the calls of Delete
+	before     func(key string) (stop error) // called by Delete, if not nil
+}
+
+func (t *things) key(namespace, name string) string {
+	if t.namespaced {
+		return t.prefix + namespace + "/" + name
+	}
+	return t.prefix + name
+}
+
+func (t *things) object(kv etcdstore.KV) *Object {
+	o := &Object{Key: kv.Key, Name: kv.Key[len(t.prefix):], Created: kv.Created, Revision: kv.Modified}
+	if t.namespaced {
+		o.Namespace, o.Name, _ = strings.Cut(o.Name, "/")
+	}
+	if json.Valid(kv.Value) {
+		o.JSON = kv.Value
+	}
+	return o
+}
+
+func (t *things) Cached(ctx context.Context, namespace, name string) (*Object, error) {
+	if t.forgetful.Load() {
+		return nil, nil
+	}
+	return t.Read(ctx, namespace, name)
+}
+
+func (t *things) Read(ctx context.Context, namespace, name string) (*Object, error) {
+	kv, _, err := t.store.Get(ctx, t.key(namespace, name))
+	if errors.Is(err, etcdstore.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.object(kv), nil
+}
+
+func (t *things) List(ctx context.Context, namespace, after string, limit int) (Page, error) {
+	o := etcdstore.ListOptions{Limit: limit}
+	if after != "" {
+		o.After = t.key(namespace, after)
+	}
+	list, err := t.store.List(ctx, t.key(namespace, ""), o)
+	var page Page
+	for _, kv := range list.KVs {
+		page.Objects = append(page.Objects, t.object(kv))
+	}
+	if list.Remaining > 0 {
+		page.Next = page.Objects[len(page.Objects)-1].Name
+	}
+	return page, err
+}
+
+func (t *things) Delete(ctx context.Context, o *Object) (bool, error) {
+	t.deletes.Add(1)
+	if t.before != nil {
+		if err := t.before(o.Key); err != nil {
+			return false, err
+		}
+	}
+	var err error
+	if f, ok := o.facts(); ok && len(f.Finalizers) > 0 {
+		if f.Deleted == "" {
+			marked := strings.Replace(string(o.JSON), `"metadata":{`, `"metadata":{"deletionTimestamp":"2026-11-21T00:00:00Z",`, 1)
+			_, err = t.store.Update(ctx, o.Key, []byte(marked), o.Revision)
+		}
+		return false, ignoreLost(err)
+	}
+	_, err = t.store.Delete(ctx, o.Key, o.Revision)
+	return err == nil, ignoreLost(err)
+}
+
+// ignoreLost takes a lost race for no error, as the gateway does.
+func ignoreLost(err error) error {
+	if errors.Is(err, etcdstore.ErrConflict) || errors.Is(err, etcdstore.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+func (t *things) Watch() (Watch, error) { return &thingsWatch{things: t}, nil }
+
+type thingsWatch struct {
+	things *things
+	open   etcdstore.Watcher
+	cancel context.CancelFunc
+}
+
+func (w *thingsWatch) Next(ctx context.Context) (Step, error) {
+	var step Step
+	if w.open == nil {
+		list, err := w.things.store.List(ctx, w.things.prefix, etcdstore.ListOptions{})
+		if err != nil {
+			return step, err
+		}
+		for _, kv := range list.KVs {
+			step.Changes = append(step.Changes, Change{Object: w.things.object(kv)})
+		}
+		step.Synced = true
+		ctx, w.cancel = context.WithCancel(ctx)
+		w.open = w.things.store.Watch(ctx, w.things.prefix, list.Revision)
+		return step, nil
+	}
+	batch, err := w.open.Next(ctx)
+	for _, e := range batch.Events {
+		if e.KV != nil {
+			step.Changes = append(step.Changes, Change{Object: w.things.object(*e.KV)})
+		} else {
+			step.Changes = append(step.Changes, Change{Object: w.things.object(*e.Prev), Gone: true})
+		}
+	}
+	return step, err
+}
+
+func (w *thingsWatch) Close() {
+	if w.open != nil {
+		w.cancel()
+		_ = w.open.Close()
+	}
+}
+
+// world is a store with four kinds of objects, for use in a synctest bubble: Namespace and Global (cluster-wide), Parent and
+// Child (in namespaces).
+type world struct {
+	t         *testing.T
+	store     *memory.Store
+	forgetful atomic.Bool
+	deletes   atomic.Int64
+
+	mu     sync.Mutex // guards the field below
+	before func(key string) error
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return &world{t: t, store: memory.New()}
+}
+
+// resources are those of a replica that reaches the store by s.
+func (w *world) resources(s etcdstore.Store) []*Resource {
+	var out []*Resource
+	for _, kind := range []string{"Namespace", "Global", "Parent", "Child"} {
+		namespaced := kind == "Parent" || kind == "Child"
+		out = append(out, &Resource{Name: strings.ToLower(kind) + "s", APIVersion: "v1", Kind: kind, Namespaced: namespaced,
+			Objects: &things{store: s, prefix: "/r/" + kind + "/", namespaced: namespaced, forgetful: &w.forgetful, deletes: &w.deletes,
+				before: w.hook}})
+	}
+	return out
+}
+
+func (w *world) hook(key string) error {
+	w.mu.Lock()
+	before := w.before
+	w.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	return before(key)
+}
+
+func (w *world) setHook(before func(key string) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.before = before
+}
+
+// start runs a replica until stop is called: in order, it has released everything then.
+func (w *world) start() (stop func()) { return w.startOn(w.store) }
+
+func (w *world) startOn(s etcdstore.Store) (stop func()) {
+	w.t.Helper()
+	resources := w.resources(s)
+	c := w.collector(resources)
+	c.Serve(resources)
+	return w.run(c)
+}
+
+func (w *world) collector(resources []*Resource) *Collector {
+	store := resources[0].Objects.(*things).store
+	return New(Config{Store: store, Key: "revtail/leader/r", Namespaces: resources[0], Owners: true, Logger: slog.New(slog.DiscardHandler)})
+}
+
+func (w *world) run(c *Collector) (stop func()) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.Run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-ended
+	}
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// put writes an object: path is Kind/namespace/name or Kind/name; the uid is the last part of the path unless given after a
+// colon, and owners are paths of the same form.
+func (w *world) put(path string, owners ...string) {
+	w.t.Helper()
+	w.write(path, "", owners...)
+}
+
+// write is put with more members of metadata.
+func (w *world) write(path, more string, owners ...string) {
+	w.t.Helper()
+	_, name, uid := split(path)
+	var references []string
+	for _, owner := range owners {
+		kind, ownerName, ownerUID := split(owner)
+		references = append(references, fmt.Sprintf(`{"apiVersion":"v1","kind":%q,"name":%q,"uid":%q}`, kind, ownerName, ownerUID))
+	}
+	value := fmt.Sprintf(`{"metadata":{"name":%q,"uid":%q%s`, name, uid, more)
+	if len(references) > 0 {
+		value += `,"ownerReferences":[` + strings.Join(references, ",") + "]"
+	}
+	path, _, _ = strings.Cut(path, ":")
+	w.store.Txn(map[string][]byte{"/r/" + path: []byte(value + "}}")}, nil)
+}
+
+func split(path string) (kind, name, uid string) {
+	path, uid, found := strings.Cut(path, ":")
+	parts := strings.Split(path, "/")
+	name = parts[len(parts)-1]
+	if !found {
+		uid = name
+	}
+	return parts[0], name, uid
+}
+
+func (w *world) remove(paths ...string) {
+	w.t.Helper()
+	for i := range paths {
+		paths[i] = "/r/" + paths[i]
+	}
+	w.store.Txn(nil, paths)
+}
+
+// terminate marks a namespace.
+func (w *world) terminate(name, more string) {
+	w.t.Helper()
+	w.write("Namespace/"+name, `,"deletionTimestamp":"2026-11-21T00:00:00Z"`+more)
+}
+
+// left are the paths of all objects.
+func (w *world) left() []string {
+	w.t.Helper()
+	page, err := w.store.List(w.t.Context(), "/r/", etcdstore.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := []string{}
+	for _, kv := range page.KVs {
+		out = append(out, strings.TrimPrefix(kv.Key, "/r/"))
+	}
+	return out
+}
+
+// after lets time go by in the bubble.
+func after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func (w *world) expect(want ...string) {
+	w.t.Helper()
+	slices.Sort(want)
+	if got := w.left(); !slices.Equal(got, want) {
+		w.t.Errorf("left are %q, want %q", got, want)
+	}
+}
+
+// leader is who holds a leader's key, or empty.
+func (w *world) leader(duty string) string {
+	w.t.Helper()
+	kv, _, err := w.store.Get(w.t.Context(), "revtail/leader/r/"+duty)
+	if errors.Is(err, etcdstore.ErrNotFound) {
+		return ""
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var r record
+	if err := json.Unmarshal(kv.Value, &r); err != nil {
+		w.t.Fatal(err)
+	}
+	return r.Holder
+}

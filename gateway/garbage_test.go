@@ -1,0 +1,249 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"revtail/etcdstore/memory"
+)
+
+// bubble is a gateway that collects garbage, in a synctest bubble: without a network.
+type bubble struct {
+	t      *testing.T
+	store  *memory.Store
+	server *Server
+	stop   func()
+}
+
+func newBubble(t *testing.T, store *memory.Store) *bubble {
+	t.Helper()
+	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), GarbageCollector: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.Run(ctx) })
+	b := &bubble{t: t, store: store, server: server, stop: func() {
+		cancel()
+		running.Wait()
+	}}
+	t.Cleanup(b.stop)
+	if err := server.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return b
+}
+
+func (b *bubble) do(method, path, body string) answer {
+	b.t.Helper()
+	r := httptest.NewRequestWithContext(b.t.Context(), method, path, strings.NewReader(body))
+	if method == http.MethodPatch {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	w := httptest.NewRecorder()
+	b.server.ServeHTTP(w, r)
+	return answer{w.Code, w.Header(), w.Body.String()}
+}
+
+// must fails the test when an answer has another code.
+func (b *bubble) must(code int, method, path, body string) answer {
+	b.t.Helper()
+	a := b.do(method, path, body)
+	if a.code != code {
+		b.t.Fatalf("%s %s: %d %s", method, path, a.code, a.body)
+	}
+	return a
+}
+
+// create creates an object with members of metadata beside its name, and returns its uid.
+func (b *bubble) create(path, apiVersion, kind, name, metadata string) string {
+	b.t.Helper()
+	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q%s}}`, apiVersion, kind, name, metadata)
+	var object struct{ Metadata struct{ UID string } }
+	if err := json.Unmarshal([]byte(b.must(http.StatusCreated, http.MethodPost, path, body).body), &object); err != nil {
+		b.t.Fatal(err)
+	}
+	return object.Metadata.UID
+}
+
+func (b *bubble) configMap(namespace, name, metadata string) string {
+	b.t.Helper()
+	return b.create("/api/v1/namespaces/"+namespace+"/configmaps", "v1", "ConfigMap", name, metadata)
+}
+
+func ownedBy(apiVersion, kind, name, uid string) string {
+	return fmt.Sprintf(`,"ownerReferences":[{"apiVersion":%q,"kind":%q,"name":%q,"uid":%q}]`, apiVersion, kind, name, uid)
+}
+
+// gone tells whether a path answers 404 after some time.
+func (b *bubble) gone(path string) bool {
+	b.t.Helper()
+	<-time.After(10 * time.Second)
+	return b.do(http.MethodGet, path, "").code == http.StatusNotFound
+}
+
+const namespaceDemo = "/api/v1/namespaces/demo"
+
+func TestDeleteNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, memory.New())
+		b.create("/api/v1/namespaces", "v1", "Namespace", "demo", "")
+		b.configMap("demo", "plain", "")
+		b.configMap("demo", "held", `,"finalizers":["example.com/f"]`)
+		b.configMap("other", "plain", "")
+		b.store.Txn(map[string][]byte{"/registry/secrets/demo/broken": []byte("not JSON")}, nil)
+
+		answer := b.must(http.StatusOK, http.MethodDelete, namespaceDemo, "").json(t)
+		metadata, status := answer["metadata"].(map[string]any), answer["status"].(map[string]any)
+		if answer["kind"] != "Namespace" || metadata["deletionTimestamp"] == nil || status["phase"] != "Terminating" {
+			t.Errorf("DELETE is answered with %v", answer)
+		}
+		if b.gone(namespaceDemo) {
+			t.Error("the namespace is gone while a finalizer holds an object in it")
+		}
+		if !b.gone(namespaceDemo+"/configmaps/plain") || b.gone(namespaceDemo+"/configmaps/held") || b.gone("/api/v1/namespaces/other/configmaps/plain") {
+			t.Error("what is left is not what the finalizer holds and what is in other namespaces")
+		}
+
+		again := b.must(http.StatusOK, http.MethodDelete, namespaceDemo, "").json(t)["metadata"].(map[string]any)
+		if again["resourceVersion"] != metadata["resourceVersion"] {
+			t.Error("a second DELETE changes the namespace")
+		}
+		b.must(http.StatusOK, http.MethodPatch, namespaceDemo, `{"metadata":{"labels":{"l":"v"}}}`)
+		if b.gone(namespaceDemo) {
+			t.Error("an update removes a terminating namespace that is not empty")
+		}
+
+		b.must(http.StatusOK, http.MethodPatch, namespaceDemo+"/configmaps/held", `{"metadata":{"finalizers":null}}`)
+		if !b.gone(namespaceDemo) {
+			t.Error("the namespace stays after its last object")
+		}
+		if _, _, err := b.store.Get(t.Context(), "/registry/secrets/demo/broken"); err == nil {
+			t.Error("a value that cannot be read stays in the namespace")
+		}
+		b.configMap("demo", "plain", "") // a namespace need not exist
+	})
+}
+
+func TestDeleteEmptyNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, memory.New())
+		b.create("/api/v1/namespaces", "v1", "Namespace", "demo", "")
+		dry := b.must(http.StatusOK, http.MethodDelete, namespaceDemo+"?dryRun=All", "").json(t)
+		if dry["status"].(map[string]any)["phase"] != "Terminating" {
+			t.Errorf("a dry run is answered with %v", dry)
+		}
+		if a := b.must(http.StatusOK, http.MethodDelete, namespaceDemo, "").json(t); a["status"] != "Success" {
+			t.Errorf("DELETE is answered with %v", a)
+		}
+		b.must(http.StatusNotFound, http.MethodGet, namespaceDemo, "")
+		b.must(http.StatusNotFound, http.MethodDelete, namespaceDemo, "")
+	})
+}
+
+func TestCreateInTerminatingNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, memory.New())
+		b.create("/api/v1/namespaces", "v1", "Namespace", "demo", "")
+		b.configMap("demo", "held", `,"finalizers":["example.com/f"]`)
+		b.must(http.StatusOK, http.MethodDelete, namespaceDemo, "")
+		refusal := b.must(http.StatusForbidden, http.MethodPost, namespaceDemo+"/configmaps",
+			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"late"}}`).json(t)
+		want := `configmaps "late" is forbidden: unable to create new content in namespace demo because it is being terminated`
+		if refusal["reason"] != "Forbidden" || refusal["message"] != want {
+			t.Errorf("the refusal is %v, want %s", refusal, want)
+		}
+		cause, _ := refusal["details"].(map[string]any)["causes"].([]any)[0].(map[string]any)
+		if cause["reason"] != "NamespaceTerminating" || cause["field"] != "metadata.namespace" {
+			t.Errorf("the cause is %v", cause)
+		}
+		b.must(http.StatusForbidden, http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/demo/leases/late",
+			`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"late"}}`)
+		b.must(http.StatusOK, http.MethodPatch, namespaceDemo+"/configmaps/held", `{"data":{"still":"writable"}}`)
+	})
+}
+
+// TestNamespaceDeletionSurvivesRestart says that the next life of a gateway goes on where the last one was ended.
+func TestNamespaceDeletionSurvivesRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		b := newBubble(t, store)
+		b.create("/api/v1/namespaces", "v1", "Namespace", "demo", "")
+		b.configMap("demo", "held", `,"finalizers":["example.com/f"]`)
+		b.must(http.StatusOK, http.MethodDelete, namespaceDemo, "")
+		b.stop()
+		store.Txn(nil, []string{"/registry/configmaps/demo/held"})
+		if b = newBubble(t, store); !b.gone(namespaceDemo) {
+			t.Error("the namespace is still there")
+		}
+	})
+}
+
+func TestOwnerChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, memory.New())
+		const apps, core = "/apis/apps/v1/namespaces/demo/", "/api/v1/namespaces/demo/"
+		deployment := b.create(apps+"deployments", "apps/v1", "Deployment", "web", "")
+		set := b.create(apps+"replicasets", "apps/v1", "ReplicaSet", "web-1", ownedBy("apps/v1", "Deployment", "web", deployment))
+		for i := range 3 {
+			b.create(core+"pods", "v1", "Pod", fmt.Sprintf("web-1-%d", i), ownedBy("apps/v1", "ReplicaSet", "web-1", set))
+		}
+		b.create(core+"pods", "v1", "Pod", "stray", ownedBy("example.com/v1", "Robot", "r", "1"))
+		if b.gone(core + "pods/web-1-0") {
+			t.Fatal("a pod is gone while its owner lives")
+		}
+		b.must(http.StatusOK, http.MethodDelete, apps+"deployments/web?propagationPolicy=Foreground", "")
+		if !b.gone(apps+"replicasets/web-1") || !b.gone(core+"pods/web-1-0") || !b.gone(core+"pods/web-1-2") {
+			t.Error("dependents are left")
+		}
+		if b.gone(core + "pods/stray") {
+			t.Error("the owner of an unknown kind does not count as existing")
+		}
+	})
+}
+
+// TestOrphanActsAsBackground says that whoever wants dependents to stay is told that they do not.
+func TestOrphanActsAsBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubble(t, memory.New())
+		owner := b.configMap("demo", "owner", "")
+		b.configMap("demo", "dependent", ownedBy("v1", "ConfigMap", "owner", owner))
+		a := b.must(http.StatusOK, http.MethodDelete, namespaceDemo+"/configmaps/owner?propagationPolicy=Orphan", "")
+		if warning := a.header.Get("Warning"); !strings.Contains(warning, "Orphan acts as Background") {
+			t.Errorf("the warning is %q", warning)
+		}
+		if !b.gone(namespaceDemo + "/configmaps/dependent") {
+			t.Error("the dependent stays")
+		}
+	})
+}
+
+// TestTwoGateways says that gateways on one etcd share the work, and that one goes on where the other ended.
+func TestTwoGateways(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		first, second := newBubble(t, store), newBubble(t, store)
+		owner := first.configMap("demo", "owner", "")
+		first.configMap("demo", "dependent", ownedBy("v1", "ConfigMap", "owner", owner))
+		second.must(http.StatusOK, http.MethodDelete, namespaceDemo+"/configmaps/owner", "")
+		if !first.gone(namespaceDemo + "/configmaps/dependent") {
+			t.Error("the dependent stays")
+		}
+		first.stop()
+		second.configMap("demo", "dependent", ownedBy("v1", "ConfigMap", "owner", owner))
+		if !second.gone(namespaceDemo + "/configmaps/dependent") {
+			t.Error("the dependent stays when one gateway is left")
+		}
+	})
+}

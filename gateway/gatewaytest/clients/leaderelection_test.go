@@ -1,0 +1,179 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"revtail/gateway/gatewaytest"
+)
+
+// candidates is how many take part in an election, and leaseDuration how long they wait for a leader that is gone.
+const (
+	candidates    = 10
+	leaseDuration = 2 * time.Second
+)
+
+// TestLeaderElection: one of ten candidates leads. Another one takes over when the leader is gone and its lease has run out,
+// or as soon as a leader gives the lease back. No candidate ever takes the lease from one that holds it.
+func TestLeaderElection(t *testing.T) {
+	t.Parallel()
+	e := newElection(t, gatewaytest.Start(t))
+	e.join(t, "gone", false)
+	if leader := e.next(t); leader != "gone" {
+		t.Fatalf("the only candidate is not the leader, but %q", leader)
+	}
+	for i := range candidates - 1 {
+		e.join(t, fmt.Sprint("candidate-", i), true)
+	}
+	before := "gone"
+	for range 4 {
+		e.leave(before)
+		leader := e.next(t)
+		if leader == before {
+			t.Fatalf("%q is gone and leads again", leader)
+		}
+		before = leader
+	}
+	e.end(t)
+}
+
+// election is one lease, those who want it, and what became of it.
+type election struct {
+	client  kubernetes.Interface
+	elected chan string
+	leaders map[string]func() // how to make a candidate leave, and wait until it has
+
+	mu      sync.Mutex // guards the field below
+	history []*coordinationv1.Lease
+}
+
+func newElection(t *testing.T, gw *gatewaytest.Gateway) *election {
+	t.Helper()
+	c := newClient(t, gw)
+	c.config.Transport = protobufOnly{t: t, next: c.config.Transport}
+	e := &election{client: c.typed(t), elected: make(chan string, candidates), leaders: make(map[string]func())}
+	watch, err := e.client.CoordinationV1().Leases(namespace).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for event := range watch.ResultChan() {
+			if lease, ok := event.Object.(*coordinationv1.Lease); ok {
+				e.mu.Lock()
+				e.history = append(e.history, lease)
+				e.mu.Unlock()
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		watch.Stop()
+		<-ended
+	})
+	return e
+}
+
+// protobufOnly is a transport that lets no other bodies through: what the test proves of them, it then proves.
+type protobufOnly struct {
+	t    *testing.T
+	next http.RoundTripper
+}
+
+func (p protobufOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	if contentType := req.Header.Get("Content-Type"); req.Body != nil && contentType != "application/vnd.kubernetes.protobuf" {
+		p.t.Errorf("%s %s has a body of type %q", req.Method, req.URL.Path, contentType)
+	}
+	return p.next.RoundTrip(req)
+}
+
+// join adds a candidate. One that does not release the lease leaves as if it had been killed.
+func (e *election) join(t *testing.T, name string, release bool) {
+	t.Helper()
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Name: "election", Namespace: namespace}, Client: e.client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: name},
+		},
+		LeaseDuration: leaseDuration, RenewDeadline: leaseDuration * 3 / 4, RetryPeriod: leaseDuration / 20, ReleaseOnCancel: release,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { e.elected <- name },
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		elector.Run(ctx)
+	}()
+	e.leaders[name] = func() {
+		cancel()
+		<-ended
+	}
+	t.Cleanup(e.leaders[name])
+}
+
+func (e *election) leave(name string) { e.leaders[name]() }
+
+// next returns who was elected.
+func (e *election) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case name := <-e.elected:
+		return name
+	case <-time.After(gatewaytest.Patience):
+		t.Fatal("nobody was elected")
+		return ""
+	}
+}
+
+// end ends the election and goes through every state that the lease had.
+func (e *election) end(t *testing.T) {
+	t.Helper()
+	for _, leave := range e.leaders {
+		leave()
+	}
+	last, err := e.client.CoordinationV1().Leases(namespace).Get(t.Context(), "election", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := func() []*coordinationv1.Lease {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.history
+	}
+	gatewaytest.Until(t, "the last state of the lease", func() bool {
+		seen := states()
+		return len(seen) > 0 && seen[len(seen)-1].ResourceVersion == last.ResourceVersion
+	})
+	seen := states()
+	for i, lease := range seen[1:] {
+		checkSuccession(t, seen[i].Spec, lease.Spec)
+	}
+}
+
+// checkSuccession checks that a lease passed to another holder only when it was free.
+func checkSuccession(t *testing.T, before, after coordinationv1.LeaseSpec) {
+	t.Helper()
+	from, to := *before.HolderIdentity, *after.HolderIdentity
+	if from == to || from == "" || to == "" { // renewed, taken when it was given back, or given back
+		return
+	}
+	if free := before.RenewTime.Add(leaseDuration); after.AcquireTime.Time.Before(free) {
+		t.Errorf("%s took the lease at %v, while %s held it until %v", to, after.AcquireTime, from, free)
+	}
+}

@@ -1,0 +1,84 @@
+package gatewaytest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Tool returns the path of a program that the tests use but do not build: one of the folder that REVTAIL_TOOLS names or,
+// without that, of PATH. When it is not in PATH the test is skipped, and says what to do.
+func Tool(tb testing.TB, name string) string {
+	tb.Helper()
+	if folder := os.Getenv("REVTAIL_TOOLS"); folder != "" {
+		path, err := exec.LookPath(filepath.Join(folder, name))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return path
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		tb.Skipf("%v: `make e2e` builds it and runs this test", err)
+	}
+	return path
+}
+
+// Cluster is a cluster of etcd processes.
+type Cluster struct {
+	// Members are in the order of Endpoints.
+	Members []*Member
+}
+
+// Member is an etcd process.
+type Member struct {
+	// Endpoint is the URL where clients reach it. It stays the same over restarts.
+	Endpoint string
+
+	*process
+	command []string
+}
+
+// StartEtcd starts a cluster of n members and waits until each of them answers linearizable reads. It ends with the test.
+func StartEtcd(tb testing.TB, n int) *Cluster {
+	tb.Helper()
+	program := Tool(tb, "etcd")
+	c := &Cluster{}
+	var peers, initial []string
+	for i := range n {
+		c.Members = append(c.Members, &Member{Endpoint: "http://" + freeAddress(tb)})
+		peers = append(peers, "http://"+freeAddress(tb))
+		initial = append(initial, fmt.Sprintf("m%d=%s", i, peers[i]))
+	}
+	for i, m := range c.Members {
+		m.command = []string{
+			program, "--name", fmt.Sprintf("m%d", i), "--data-dir", filepath.Join(tb.TempDir(), "data"),
+			"--listen-client-urls", m.Endpoint, "--advertise-client-urls", m.Endpoint,
+			"--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
+			"--initial-cluster", strings.Join(initial, ","), "--log-level", "warn",
+		}
+		m.process = launch(tb, "etcd at "+m.Endpoint, filepath.Join(tb.ArtifactDir(), fmt.Sprintf("etcd-%d.log", i)), m.command...)
+	}
+	for _, m := range c.Members {
+		DialEtcd(tb, m.Endpoint).Revision(tb)
+	}
+	return c
+}
+
+// Restart starts a member again after Stop or Kill.
+func (m *Member) Restart(tb testing.TB) {
+	tb.Helper()
+	m.process = launch(tb, m.name, m.log, m.command...)
+}
+
+// Endpoints are the clients' URLs of all members, as --etcd-endpoints takes them.
+func (c *Cluster) Endpoints() string {
+	var urls []string
+	for _, m := range c.Members {
+		urls = append(urls, m.Endpoint)
+	}
+	return strings.Join(urls, ",")
+}

@@ -1,0 +1,60 @@
+package gatewaytest
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Gateway is a revtail process. Its methods fail the test when something does not work.
+type Gateway struct {
+	// URL is where it serves, without a slash at the end. It stays the same over restarts.
+	URL string
+	// EtcdEndpoint is the URL of its embedded etcd; empty: it has none.
+	EtcdEndpoint string
+
+	*process
+	command []string
+}
+
+// Start starts a gateway on a free port and waits until it is ready. It has an embedded etcd with a data directory of its
+// own, unless the arguments have --etcd-endpoints. It ends with the test.
+func Start(tb testing.TB, args ...string) *Gateway {
+	tb.Helper()
+	address := freeAddress(tb)
+	g := &Gateway{URL: "http://" + address}
+	g.command = []string{Binary(tb), "serve", "--listen", address, "--log-level", "debug", "--log-format", "json"}
+	if !slices.Contains(args, "--etcd-endpoints") {
+		g.EtcdEndpoint = "http://" + freeAddress(tb)
+		g.command = append(g.command, "--embedded-client-url", g.EtcdEndpoint, "--data-dir", filepath.Join(tb.TempDir(), "data"))
+	}
+	g.command = append(g.command, args...)
+	g.launch(tb, filepath.Join(tb.ArtifactDir(), "revtail-"+address[len("127.0.0.1:"):]+".log"))
+	return g
+}
+
+// Restart starts the gateway again after Stop or Kill: the same address, the same data.
+func (g *Gateway) Restart(tb testing.TB) {
+	tb.Helper()
+	g.launch(tb, g.log)
+}
+
+var readyLine = regexp.MustCompile(`^READY http=(\S+) etcd=(\S+) revision=([1-9][0-9]*)$`)
+
+func (g *Gateway) launch(tb testing.TB, log string) {
+	tb.Helper()
+	g.process = launch(tb, "revtail at "+g.URL, log, g.command...)
+	select {
+	case line := <-g.out.first:
+		ready := readyLine.FindStringSubmatch(line)
+		if ready == nil || ready[1] != g.URL {
+			tb.Fatalf("ready line %q: want one with http=%s", line, g.URL)
+		}
+	case <-g.ended:
+		tb.Fatalf("%s ended before it was ready, with code %d", g.name, g.cmd.ProcessState.ExitCode())
+	case <-time.After(Patience):
+		tb.Fatalf("%s is not ready after %v", g.name, Patience)
+	}
+}

@@ -1,0 +1,52 @@
+package gatewaytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"testing"
+)
+
+// Object is what the tests look at of an object, a list or a Status.
+type Object struct {
+	Kind       string            `json:"kind"`
+	APIVersion string            `json:"apiVersion"`
+	Metadata   Metadata          `json:"metadata"`
+	Data       map[string]string `json:"data,omitempty"`
+
+	Items []Object `json:"items,omitempty"`
+
+	Code    int    `json:"code,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Metadata is an object's.
+type Metadata struct {
+	Name            string            `json:"name,omitempty"`
+	Namespace       string            `json:"namespace,omitempty"`
+	ResourceVersion string            `json:"resourceVersion,omitempty"`
+	UID             string            `json:"uid,omitempty"`
+	Annotations     map[string]string `json:"annotations,omitempty"`
+	Labels          map[string]string `json:"labels,omitempty"`
+}
+
+// Revision is the object's resourceVersion as a number.
+func (o Object) Revision(tb testing.TB) int64 {
+	tb.Helper()
+	n, err := strconv.ParseInt(o.Metadata.ResourceVersion, 10, 64)
+	if err != nil {
+		tb.Fatalf("resourceVersion of %s %q: %v", o.Kind, o.Metadata.Name, err)
+	}
+	return n
+}
+
+// ConfigMap is the JSON of a ConfigMap with one value, under "value".
+func ConfigMap(name, value string) string {
+	object := Object{Kind: "ConfigMap", APIVersion: "v1", Metadata: Metadata{Name: name}, Data: map[string]string{"value": value}}
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(fmt.Sprintf("a ConfigMap: %v", err)) // strings can always be marshalled
+	}
+	return string(text)
+}

@@ -1,0 +1,188 @@
+package gatewaytest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience is how long anything is waited for. Only a test that fails takes so long.
+const Patience = 60 * time.Second
+
+// Until tries until done returns true, and fails the test when it does not within Patience.
+func Until(tb testing.TB, what string, done func() bool) {
+	tb.Helper()
+	deadline := time.After(Patience)
+	for !done() {
+		select {
+		case <-deadline:
+			tb.Fatalf("%s: not within %v", what, Patience)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// process is a program that runs, or has run.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	log   string        // the file with all that it wrote to stderr
+	out   *lines        // what it writes to stdout
+	ended chan struct{} // closed when it has
+}
+
+// launch starts a program. It ends with the test.
+func launch(tb testing.TB, name, log string, command ...string) *process {
+	tb.Helper()
+	stderr, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = stderr.Close() }() // the program has its own
+	p := &process{name: name, log: log, out: newLines(), ended: make(chan struct{})}
+	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // tb.Context ends before the cleanups: it would not let the program end in order
+	p.cmd.Dir = filepath.Dir(log)
+	p.cmd.Stdout, p.cmd.Stderr = p.out, stderr
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "REVTAIL_") && !strings.HasPrefix(variable, "ETCD_") {
+			p.cmd.Env = append(p.cmd.Env, variable)
+		}
+	}
+	if err := p.cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // the exit code is in cmd
+		close(p.ended)
+	}()
+	tb.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // it may have ended already
+		<-p.ended
+		p.judge(tb)
+	})
+	return p
+}
+
+// judge looks at the log of a process that has ended.
+func (p *process) judge(tb testing.TB) {
+	tb.Helper()
+	log, err := os.ReadFile(p.log)
+	if err != nil {
+		tb.Error(err)
+	}
+	for _, bad := range []string{"WARNING: DATA RACE", "panic while answering", "panic: "} {
+		if bytes.Contains(log, []byte(bad)) {
+			tb.Errorf("%s: the log has %q", p.name, bad)
+		}
+	}
+	if tb.Failed() {
+		const last = 16 << 10
+		tb.Logf("%s: %s ends with\n%s", p.name, p.log, log[max(0, len(log)-last):])
+	}
+}
+
+// Terminate asks the program to end in order, with SIGTERM.
+func (p *process) Terminate(tb testing.TB) {
+	tb.Helper()
+	p.signal(tb, syscall.SIGTERM)
+}
+
+// Exit waits for the end of the program and returns its exit code; -1: a signal ended it.
+func (p *process) Exit(tb testing.TB) int {
+	tb.Helper()
+	select {
+	case <-p.ended:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(Patience):
+		tb.Fatalf("%s does not end", p.name)
+		return -1
+	}
+}
+
+// Stop is Terminate and Exit.
+func (p *process) Stop(tb testing.TB) int {
+	tb.Helper()
+	p.Terminate(tb)
+	return p.Exit(tb)
+}
+
+// Kill ends the program as a power cut would, with SIGKILL, and waits for its end.
+func (p *process) Kill(tb testing.TB) {
+	tb.Helper()
+	p.signal(tb, os.Kill)
+	p.Exit(tb)
+}
+
+func (p *process) signal(tb testing.TB, s os.Signal) {
+	tb.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		tb.Fatalf("%s: %v", p.name, err)
+	}
+}
+
+// Log returns what the program, also in its earlier lives, has written to stderr.
+func (p *process) Log(tb testing.TB) string {
+	tb.Helper()
+	log, err := os.ReadFile(p.log)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(log)
+}
+
+// lines collects output and hands out the first line.
+type lines struct {
+	first chan string // gets it
+
+	mu   sync.Mutex // guards the field below
+	text []byte
+}
+
+var _ io.Writer = (*lines)(nil)
+
+func newLines() *lines { return &lines{first: make(chan string, 1)} }
+
+func (l *lines) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := bytes.IndexByte(l.text, '\n')
+	l.text = append(l.text, data...)
+	if end := bytes.IndexByte(l.text, '\n'); before < 0 && end >= 0 {
+		l.first <- string(l.text[:end])
+	}
+	return len(data), nil
+}
+
+// taken are the ports that freeAddress has given out in this process.
+var taken sync.Map
+
+// freeAddress is an address on loopback that stays free while nobody listens there, as between two lives of a program: its
+// port is below those from which the kernel takes ports for port 0 and for outgoing connections.
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	for range 1000 {
+		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(20_000))
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			tb.Fatal(err)
+		}
+		if _, given := taken.LoadOrStore(address, true); !given {
+			return address
+		}
+	}
+	tb.Fatal("no free port between 10000 and 30000")
+	return ""
+}

@@ -1,0 +1,154 @@
+package gatewaytest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"revtail/gateway/gatewaytest"
+)
+
+const secrets = "/api/v1/namespaces/default/secrets"
+
+// TestResume: a client that was cut off gets exactly what it missed, however the gateway ended.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	ends := map[string]func(*testing.T, *gatewaytest.Gateway){
+		"SIGTERM": func(t *testing.T, gw *gatewaytest.Gateway) {
+			if code := gw.Stop(t); code != 0 {
+				t.Errorf("exit code %d after SIGTERM", code)
+			}
+		},
+		"kill -9": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Kill(t) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gw := gatewaytest.Start(t)
+			gw.Create(t, configMaps, gatewaytest.ConfigMap("a", "1"))
+			seen := gw.Get(t, configMaps).Metadata.ResourceVersion
+			url := "/api/v1/configmaps?watch=1&resourceVersion=" + seen
+			witness := gw.Watch(t, url) // is not cut off before the end
+			want := change(t, gw, witness)
+			end(t, gw)
+			gw.Restart(t)
+
+			watch := gw.Watch(t, url)
+			gw.Create(t, configMaps, gatewaytest.ConfigMap("live", "")) // the seam between history and the log
+			got := linesOf(t, watch, len(want))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("after the restart (-the witness +got):\n%s", diff)
+			}
+			if event := watch.Next(t); event.Type != "ADDED" || event.Object.Metadata.Name != "live" {
+				t.Errorf("after what was missed: %s, want live ADDED", event.Line)
+			}
+		})
+	}
+}
+
+// change makes some events, and returns their frames.
+func change(t *testing.T, gw *gatewaytest.Gateway, witness *gatewaytest.Watch) []string {
+	t.Helper()
+	gw.Create(t, secrets, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"not-watched"}}`)
+	gw.Patch(t, configMaps+"/a", `{"data":{"value":"2"}}`)
+	for i := range 30 {
+		gw.Create(t, configMaps, gatewaytest.ConfigMap(fmt.Sprint("b", i), ""))
+	}
+	gw.Delete(t, configMaps+"/a")
+	gw.Create(t, configMaps, gatewaytest.ConfigMap("a", "3"))
+	gatewaytest.DialEtcd(t, gw.EtcdEndpoint).Put(t,
+		"/registry/configmaps/default/c0", gatewaytest.ConfigMap("c0", ""), "/registry/configmaps/default/c1", gatewaytest.ConfigMap("c1", ""))
+	gw.Delete(t, configMaps+"/c0")
+	return linesOf(t, witness, 36)
+}
+
+func linesOf(t *testing.T, watch *gatewaytest.Watch, n int) []string {
+	t.Helper()
+	var lines []string
+	for range n {
+		lines = append(lines, watch.Next(t).Line)
+	}
+	return lines
+}
+
+// TestExpired: what etcd has compacted away is told as one ERROR, but not while the gateway still remembers it.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	gw := gatewaytest.Start(t)
+	etcd := gatewaytest.DialEtcd(t, gw.EtcdEndpoint)
+	old := gw.Create(t, configMaps, gatewaytest.ConfigMap("a", "1")).Metadata.ResourceVersion
+	gw.Patch(t, configMaps+"/a", `{"data":{"value":"2"}}`)
+	gw.Patch(t, configMaps+"/a", `{"data":{"value":"3"}}`)
+	compacted := etcd.Revision(t)
+	etcd.Compact(t, compacted)
+
+	url := configMaps + "?watch=1&resourceVersion="
+	if event := gw.Watch(t, url+old).Next(t); event.Type != "MODIFIED" || event.Object.Data["value"] != "2" {
+		t.Errorf("from the gateway's memory: %s", event.Line)
+	}
+	gw.Kill(t)
+	gw.Restart(t)
+	for _, revision := range []string{old, "1"} {
+		events := gw.Watch(t, url+revision).Rest(t)
+		if len(events) != 1 || events[0].Type != "ERROR" || events[0].Object.Kind != "Status" || events[0].Object.Code != 410 || events[0].Object.Reason != "Expired" {
+			t.Errorf("watch from the compacted revision %s: %v, want one ERROR 410 Expired", revision, events)
+		}
+	}
+	exact := gw.Do(t, "GET", configMaps+"?resourceVersionMatch=Exact&resourceVersion="+old, "")
+	if exact.Code != 410 || exact.Object.Reason != "Expired" {
+		t.Errorf("list at the compacted revision: %d %s", exact.Code, exact.Body)
+	}
+
+	watch := gw.Watch(t, url+fmt.Sprint(compacted))
+	gw.Patch(t, configMaps+"/a", `{"data":{"value":"4"}}`)
+	if event := watch.Next(t); event.Type != "MODIFIED" || event.Object.Data["value"] != "4" {
+		t.Errorf("from the compacted revision itself: %s", event.Line)
+	}
+}
+
+// TestBookmarks: a bookmark carries a quiet client over writes elsewhere and their compaction.
+func TestBookmarks(t *testing.T) {
+	t.Parallel()
+	gw := gatewaytest.Start(t)
+	gw.Create(t, secrets, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"quiet"}}`)
+	watch := gw.Watch(t, secrets+"?watch=1&allowWatchBookmarks=true&timeoutSeconds=10")
+	if event := watch.Next(t); event.Type != "ADDED" {
+		t.Errorf("first: %s, want the state", event.Line)
+	}
+	synced := watch.Next(t)
+	if synced.Type != "BOOKMARK" || synced.Object.Metadata.Annotations["k8s.io/initial-events-end"] != "true" {
+		t.Errorf("second: %s, want the end of the state", synced.Line)
+	}
+	var elsewhere int64
+	for i := range 20 {
+		elsewhere = gw.Create(t, configMaps, gatewaytest.ConfigMap(fmt.Sprint("loud", i), "")).Revision(t)
+	}
+
+	marked := synced.Object
+	for _, event := range watch.Rest(t) {
+		if event.Type != "BOOKMARK" || event.Object.Kind != "Secret" || event.Object.APIVersion != "v1" {
+			t.Errorf("then: %s, want bookmarks of the kind", event.Line)
+		}
+		if event.Object.Revision(t) < marked.Revision(t) {
+			t.Errorf("bookmarks go back from %s to %s", marked.Metadata.ResourceVersion, event.Object.Metadata.ResourceVersion)
+		}
+		marked = event.Object
+	}
+	if marked.Revision(t) < elsewhere {
+		t.Fatalf("the last bookmark is at %d, the writes elsewhere went to %d", marked.Revision(t), elsewhere)
+	}
+	gatewaytest.DialEtcd(t, gw.EtcdEndpoint).Compact(t, marked.Revision(t))
+	gw.Kill(t)
+	gw.Restart(t)
+	watch = gw.Watch(t, secrets+"?watch=1&resourceVersion="+marked.Metadata.ResourceVersion)
+	gw.Delete(t, secrets+"/quiet")
+	if event := watch.Next(t); event.Type != "DELETED" || event.Object.Metadata.Name != "quiet" {
+		t.Errorf("resumed at the last bookmark: %s", event.Line)
+	}
+	for _, event := range gw.Watch(t, secrets+"?watch=1&timeoutSeconds=1").Rest(t) {
+		if event.Type == "BOOKMARK" {
+			t.Errorf("a bookmark that nobody asked for: %s", event.Line)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// healthTimeout bounds the read by which readiness is found out.
+const healthTimeout = 2 * time.Second
+
+func (s *Server) serveLive(w http.ResponseWriter, _ *http.Request) {
+	writeText(w, http.StatusOK, "ok")
+}
+
+// check is one condition of readiness.
+type check struct {
+	name string
+	err  error
+}
+
+// serveReady answers 200 when requests can be served: etcd answers a linearizable read, the caches are filled and the server
+// is not about to stop. ?verbose shows each condition.
+func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
+	checks := s.readiness(r.Context())
+	code, lines := http.StatusOK, new(strings.Builder)
+	for _, c := range checks {
+		if c.err != nil {
+			code = http.StatusServiceUnavailable
+			fmt.Fprintf(lines, "[-]%s failed: %v\n", c.name, c.err)
+		} else {
+			fmt.Fprintf(lines, "[+]%s ok\n", c.name)
+		}
+	}
+	switch {
+	case r.URL.Query().Has("verbose"), code != http.StatusOK:
+		fmt.Fprintf(lines, "%s check %s\n", strings.TrimPrefix(r.URL.Path, "/"), map[bool]string{true: "passed", false: "failed"}[code == http.StatusOK])
+		writeText(w, code, lines.String())
+	default:
+		writeText(w, code, "ok")
+	}
+}
+
+func (s *Server) readiness(ctx context.Context) []check {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	_, err := s.options.Store.Revision(ctx)
+	checks := []check{{"etcd", err}}
+	filling := 0
+	caching := s.now().caches
+	for _, cache := range caching {
+		if !cache.Stats().Ready {
+			filling++
+		}
+	}
+	var caches, shutdown error
+	if filling > 0 {
+		caches = fmt.Errorf("%d of %d are being filled", filling, len(caching))
+	}
+	if s.streams.leaving() {
+		shutdown = errDraining
+	}
+	return append(checks, check{"caches", caches}, check{"shutdown", shutdown})
+}
+
+func writeText(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(text)) // a client that has gone away needs no answer
+}
+
+// serveRoot tells a person where things are.
+func (s *Server) serveRoot(w http.ResponseWriter, _ *http.Request) {
+	writeText(w, http.StatusOK, `revtail: list and watch etcd over HTTP
+
+  /api/v1, /apis            which resources there are; try /api/v1/configmaps?watch=true
+  /readyz?verbose, /livez   health
+  /metrics                  figures for Prometheus
+  /version                  what runs here
+`)
+}

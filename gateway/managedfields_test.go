@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
+	"revtail/gateway/resource"
+)
+
+// as makes a write as a program, by its User-Agent.
+func (s *testServer) as(agent string, code int, method, path, body string, header ...string) map[string]any {
+	s.t.Helper()
+	return s.must(code, method, path, body, append([]string{"User-Agent", agent}, header...)...)
+}
+
+// TestEveryWriteEntersItsManager: the fieldManager, else what the program calls itself up to the first slash.
+func TestEveryWriteEntersItsManager(t *testing.T) {
+	s := newTestServer(t)
+	const p = pods + "/p"
+	for _, step := range []struct {
+		agent, method, path, contentType, body string
+		code                                   int
+		want                                   []string
+	}{
+		{"one/1.0 (linux)", "POST", pods, "", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[]}}`, 201,
+			[]string{"one Update: {f:spec:{.,f:containers,f:nodeName}}"}},
+		{"two", "PATCH", p, mergeType, `{"metadata":{"labels":{"a":"b"}}}`, 200,
+			[]string{"one Update: {f:spec:{.,f:containers,f:nodeName}}", "two Update: {f:metadata:{f:labels:{.,f:a}}}"}},
+		{"two", "PATCH", p + "/status?fieldManager=three", strategicType, `{"status":{"phase":"Running"}}`, 200,
+			[]string{"one Update: {f:spec:{.,f:containers,f:nodeName}}", "three Update status: {f:status:{.,f:phase}}", "two Update: {f:metadata:{f:labels:{.,f:a}}}"}},
+		{"two", "PATCH", p, jsonPatchType, `[{"op":"remove","path":"/metadata/labels"},{"op":"replace","path":"/spec/nodeName","value":"m"}]`, 200,
+			[]string{"one Update: {f:spec:{.,f:containers}}", "three Update status: {f:status:{.,f:phase}}", "two Update: {f:spec:{f:nodeName}}"}},
+		{"one", "PUT", p + "/status", "", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","managedFields":[]}}`, 200,
+			[]string{"one Update: {f:spec:{.,f:containers}}", "two Update: {f:spec:{f:nodeName}}"}},
+	} {
+		header := []string{"Content-Type", step.contentType}
+		if step.contentType == "" {
+			header = nil
+		}
+		got := managers(t, s.as(step.agent, step.code, step.method, step.path, step.body, header...))
+		if diff := cmp.Diff(step.want, slices.Sorted(slices.Values(got))); diff != "" {
+			t.Errorf("%s %s by %s (-want +got):\n%s", step.method, step.path, step.agent, diff)
+		}
+	}
+}
+
+// TestUnchangedObjectKeepsItsManagers, their times and its resourceVersion, whoever writes it again and whatever he says of
+// managedFields.
+func TestUnchangedObjectKeepsItsManagers(t *testing.T) {
+	s := newTestServer(t)
+	made := s.as("one", http.StatusCreated, "POST", configMaps, configMap("a", "", `"data":{"k":"v"}`))
+	for _, step := range []struct{ method, contentType, body string }{
+		{"PUT", jsonBody, configMap("a", "", `"data":{"k":"v"}`)},
+		{"PUT", jsonBody, configMap("a", `"managedFields":null`, `"data":{"k":"v"}`)},
+		{"PUT", jsonBody, configMap("a", `"managedFields":[{"manager":"x"},{}]`, `"data":{"k":"v"}`)},
+		{"PATCH", mergeType, `{}`},
+		{"PATCH", mergeType, `{"data":{"k":"v"}}`},
+		{"PATCH", jsonPatchType, `[]`},
+	} {
+		got := s.as("two", http.StatusOK, step.method, configMaps+"/a", step.body, "Content-Type", step.contentType)
+		if diff := cmp.Diff(made, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.body, diff)
+		}
+	}
+}
+
+// TestTimeAloneIsNoChange: a configuration that sets what the server owns makes a new entry, but not a new object.
+func TestTimeAloneIsNoChange(t *testing.T) {
+	old := newDocument(map[string]any{"metadata": map[string]any{"name": "a", "managedFields": []any{map[string]any{"manager": "m", "time": "1"}}}})
+	next := old.copy()
+	next.metadata()["managedFields"].([]any)[0].(map[string]any)["time"] = "2"
+	if !next.sameAs(old) {
+		t.Error("another time makes another object")
+	}
+	next.metadata()["managedFields"].([]any)[0].(map[string]any)["manager"] = "n"
+	if next.sameAs(old) {
+		t.Error("another manager makes no other object")
+	}
+}
+
+// TestManagedFieldsCanBeReset by an empty list, or one with an empty entry.
+func TestManagedFieldsCanBeReset(t *testing.T) {
+	for _, reset := range []string{`[]`, `[{}]`} {
+		s := newTestServer(t)
+		s.as("one", http.StatusCreated, "POST", configMaps, configMap("a", "", `"data":{"k":"v"}`))
+		got := s.as("two", http.StatusOK, "PATCH", configMaps+"/a", `{"metadata":{"managedFields":`+reset+`}}`, "Content-Type", mergeType)
+		if len(managers(t, got)) != 0 {
+			t.Errorf("%s leaves %v", reset, managers(t, got))
+		}
+		// Who applies next finds what was there before him as somebody's.
+		s.apply(http.StatusConflict, configMaps+"/a", "m", configMap("a", "", `"data":{"k":"w"}`))
+	}
+}
+
+// TestManagedFieldsGoBeforeTheObject: an object that is too large for etcd with them is stored without.
+func TestManagedFieldsGoBeforeTheObject(t *testing.T) {
+	s := newWriteServer(t, limitedStore{memory.New(), 1000})
+	members := func(n int) string {
+		var out []string
+		for i := range n {
+			out = append(out, fmt.Sprintf(`"k%02d":"v"`, i))
+		}
+		return `"data":{` + strings.Join(out, ",") + `}`
+	}
+	tracked := func(answered string) bool { return strings.Contains(answered, "managedFields") }
+	if !tracked(s.send(t, http.StatusCreated, "POST", configMaps, configMap("a", "", members(2)))) {
+		t.Error("a small object has no managedFields")
+	}
+	if tracked(s.send(t, http.StatusCreated, "POST", configMaps, configMap("b", "", members(50)))) {
+		t.Error("a large object has managedFields")
+	}
+	if tracked(s.send(t, http.StatusOK, "PUT", configMaps+"/a", configMap("a", "", members(50)))) {
+		t.Error("a small object that grew has managedFields")
+	}
+	s.send(t, http.StatusRequestEntityTooLarge, "PUT", configMaps+"/a", configMap("a", "", members(200)))
+	s.send(t, http.StatusRequestEntityTooLarge, "POST", configMaps, configMap("c", "", members(200)))
+}
+
+// limitedStore refuses values that are longer than limit.
+type limitedStore struct {
+	etcdstore.Store
+	limit int
+}
+
+func (s limitedStore) Create(ctx context.Context, key string, value []byte) (etcdstore.Revision, error) {
+	if len(value) > s.limit {
+		return 0, fmt.Errorf("create: %w", etcdstore.ErrTooLarge)
+	}
+	return s.Store.Create(ctx, key, value)
+}
+
+func (s limitedStore) Update(ctx context.Context, key string, value []byte, want etcdstore.Revision) (etcdstore.Revision, error) {
+	if len(value) > s.limit {
+		return 0, fmt.Errorf("update: %w", etcdstore.ErrTooLarge)
+	}
+	return s.Store.Update(ctx, key, value, want)
+}
+
+// TestManagersOfAnotherVersion of a custom resource stay: its versions have the same fields.
+func TestManagersOfAnotherVersion(t *testing.T) {
+	s := newTestServer(t)
+	const version = `
+  - name: v1
+    served: true
+    storage: true`
+	s.define(strings.Replace(widgetsDefinition, version, `
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`+version, 1))
+	const path = "/namespaces/default/widgets/w?fieldManager="
+	s.must(http.StatusCreated, "PATCH", "/apis/example.com/v1"+path+"m1", `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"color":"red","size":1}}`,
+		"Content-Type", applyType)
+	both := s.must(http.StatusOK, "PATCH", "/apis/example.com/v2"+path+"m2", `{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"name":"w"},"spec":{"max":9}}`, "Content-Type", applyType)
+	want := []string{"m1 Apply: {f:spec:{f:color,f:size}}", "m2 Apply: {f:spec:{.,f:max}}"}
+	if diff := cmp.Diff(want, managers(t, both)); diff != "" {
+		t.Errorf("managers (-want +got):\n%s", diff)
+	}
+	s.must(http.StatusConflict, "PATCH", "/apis/example.com/v2"+path+"m2", `{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"name":"w"},"spec":{"color":"blue"}}`, "Content-Type", applyType)
+}
+
+// TestBuiltinKindsHaveTypes: how the fields of each are merged is known, and not guessed from values.
+func TestBuiltinKindsHaveTypes(t *testing.T) {
+	for _, res := range resource.Builtin() {
+		schemas := make(schemaSet)
+		schemas.addResource(res)
+		converter, err := managedfields.NewTypeConverter(schemas, true)
+		if err != nil {
+			t.Errorf("%s: %v", res.QualifiedName(), err)
+			continue
+		}
+		object := target{resource: res}.blank()
+		if _, err := converter.ObjectToTyped(object.Unstructured); err != nil {
+			t.Errorf("%s: %v", res.QualifiedName(), err)
+		}
+		if want := (schema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}); object.GroupVersionKind() != want {
+			t.Errorf("%s: blank is %v", res.QualifiedName(), object.GroupVersionKind())
+		}
+	}
+}
+
+// TestProgramOfUserAgent is fit to be a field manager's name.
+func TestProgramOfUserAgent(t *testing.T) {
+	for agent, want := range map[string]string{
+		"": "", "kubectl/v1.37 (linux/amd64)": "kubectl", "/x": "", "a\x00b\u200bc/1": "abc", strings.Repeat("é", 100): strings.Repeat("é", 64),
+	} {
+		if got := programOf(agent); got != want {
+			t.Errorf("programOf(%q) = %q, want %q", agent, got, want)
+		}
+	}
+}

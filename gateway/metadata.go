@@ -1,0 +1,137 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	kjson "sigs.k8s.io/json"
+)
+
+// meta is the metadata, typed, but for managedFields: these are checked by who reads them. An error says which field has the
+// wrong type.
+func (d document) meta() (*metav1.ObjectMeta, error) {
+	text, err := json.Marshal(without(d.metadata(), "managedFields"))
+	if err != nil {
+		return nil, err
+	}
+	meta := &metav1.ObjectMeta{}
+	return meta, kjson.UnmarshalCaseSensitivePreserveInts(text, meta)
+}
+
+func (d document) metadata() map[string]any {
+	metadata, ok := d.Object["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		d.Object["metadata"] = metadata
+	}
+	return metadata
+}
+
+// take copies members of another document's metadata, or removes them where the other has none.
+func (d document) take(other document, members ...string) {
+	for _, member := range members {
+		keep(d.metadata(), other.metadata(), member)
+	}
+}
+
+// keep gives one object the member of another one, or removes it where the other has none.
+func keep(object, other map[string]any, member string) {
+	if value, ok := other[member]; ok {
+		object[member] = value
+	} else {
+		delete(object, member)
+	}
+}
+
+// withMember is an object with another value for one member.
+func withMember(object map[string]any, name string, value any) map[string]any {
+	out := maps.Clone(object)
+	out[name] = value
+	return out
+}
+
+func without(object map[string]any, name string) map[string]any {
+	out := maps.Clone(object)
+	delete(out, name)
+	return out
+}
+
+// drop removes members of the metadata.
+func (d document) drop(members ...string) {
+	for _, member := range members {
+		delete(d.metadata(), member)
+	}
+}
+
+// sameSpec tells whether two documents agree in everything but metadata and, where it has a subresource of its own, status:
+// what generation counts.
+func (d document) sameSpec(other document, withStatus bool) bool {
+	strip := func(o document) map[string]any {
+		if withStatus {
+			return without(o.Object, "metadata")
+		}
+		return without(without(o.Object, "metadata"), "status")
+	}
+	return equalJSON(strip(d), strip(other))
+}
+
+// sameAs tells whether two documents say the same. When somebody wrote what he manages is not a part of it: the time alone
+// is no change.
+func (d document) sameAs(other document) bool {
+	return equalJSON(d.withoutTimes(), other.withoutTimes())
+}
+
+func (d document) withoutTimes() map[string]any {
+	entries, ok := d.metadata()["managedFields"].([]any)
+	if !ok {
+		return d.Object
+	}
+	timeless := make([]any, len(entries))
+	for i, entry := range entries {
+		timeless[i] = entry
+		if members, ok := entry.(map[string]any); ok {
+			timeless[i] = without(members, "time")
+		}
+	}
+	return withMember(d.Object, "metadata", withMember(d.metadata(), "managedFields", timeless))
+}
+
+// equalJSON compares values by what would be stored of them.
+func equalJSON(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, equalJSON)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equalJSON)
+	case int64, float64, json.Number:
+		switch b.(type) {
+		case int64, float64, json.Number:
+			return a == b || fmt.Sprint(a) == fmt.Sprint(b) // one may have been written as 1, the other as 1.0
+		}
+		return false
+	}
+	return a == b
+}
+
+// warnFinalizers warns of finalizers that are new and that somebody else could call the same.
+func (wr *write) warnFinalizers(old, finalizers []string) {
+	for _, name := range finalizers {
+		if slices.Contains(old, name) {
+			continue
+		}
+		for _, problem := range utilvalidation.IsQualifiedName(name) {
+			wr.warn(fmt.Sprintf("metadata.finalizers: %q: %s", name, problem))
+		}
+		if !strings.Contains(name, "/") && name != metav1.FinalizerOrphanDependents && name != metav1.FinalizerDeleteDependents {
+			wr.warn(fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name including a path (/) "+
+				"to avoid accidental conflicts with other finalizer writers", name))
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// collector turns figures into metrics when somebody asks.
+type collector struct {
+	version string
+	caches  func() []Cache
+}
+
+func newCollector(version string, caches func() []Cache) *collector {
+	return &collector{version: version, caches: caches}
+}
+
+var (
+	byResource = []string{"resource"}
+
+	buildInfo = prometheus.NewDesc("revtail_build_info", "Constant 1; the label says which version runs.", []string{"version"}, nil)
+	ready     = prometheus.NewDesc("revtail_cache_ready", "1 when the watch cache of the resource is filled.", byResource, nil)
+	revision  = prometheus.NewDesc("revtail_cache_revision", "The etcd revision up to which the watch cache is complete.", byResource, nil)
+	objects   = prometheus.NewDesc("revtail_cache_objects", "Objects in the watch cache.", byResource, nil)
+	invalid   = prometheus.NewDesc("revtail_undecodable_values", "Values in etcd that cannot be shown as objects of the resource.", byResource, nil)
+	watchers  = prometheus.NewDesc("revtail_watchers", "Open watches.", byResource, nil)
+	events    = prometheus.NewDesc("revtail_cache_log_events", "Events held in memory for watches that resume.", byResource, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(descriptions chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{buildInfo, ready, revision, objects, invalid, watchers, events} {
+		descriptions <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(metrics chan<- prometheus.Metric) {
+	metrics <- prometheus.MustNewConstMetric(buildInfo, prometheus.GaugeValue, 1, c.version)
+	for _, cache := range c.caches() {
+		gauge := func(d *prometheus.Desc, value float64) {
+			metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, cache.Resource)
+		}
+		var filled float64
+		if cache.Ready {
+			filled = 1
+		}
+		gauge(ready, filled)
+		gauge(revision, float64(cache.Revision))
+		gauge(objects, float64(cache.Objects))
+		gauge(invalid, float64(cache.Invalid))
+		gauge(watchers, float64(cache.Watchers))
+		gauge(events, float64(cache.Events))
+	}
+}

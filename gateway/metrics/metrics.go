@@ -1,0 +1,41 @@
+// Package metrics shows a gateway's figures to Prometheus.
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Cache are the figures of one resource's cache.
+type Cache struct {
+	Resource string // qualified: "pods", "deployments.apps"
+	Ready    bool
+	Revision int64
+	Objects  int
+	Invalid  int
+	Watchers int
+	Events   int
+}
+
+// Handler serves the figures in Prometheus' formats, those of an embedded etcd (which registers with the default registry)
+// among them. caches is called for every request.
+func Handler(version string, caches func() []Cache) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(newCollector(version, caches))
+	gatherers := prometheus.Gatherers{registry, defaultRegistry()}
+	return promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+// defaultRegistry is where etcd and the Go collectors are.
+func defaultRegistry() prometheus.Gatherer {
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		_ = prometheus.Register(c) // already there: as good
+	}
+	return prometheus.DefaultGatherer
+}

@@ -1,0 +1,134 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"revtail/gateway/resource"
+)
+
+type contextKey int
+
+const headKey contextKey = iota
+
+// headIsGet answers HEAD as GET; net/http leaves out the body.
+func headIsGet(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			r = r.WithContext(context.WithValue(r.Context(), headKey, true))
+			r.Method = http.MethodGet
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isHead tells whether nobody will read the body.
+func isHead(r *http.Request) bool { return r.Context().Value(headKey) != nil }
+
+// identify gives every answer a number of its own and the headers that all answers have.
+func (s *Server) identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Audit-Id", uuid.NewString())
+		h.Set("Cache-Control", "no-cache, private")
+		h.Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// logAccess writes one line for each request, at debug level: a watch when it ends.
+func (s *Server) logAccess(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.options.Logger.Enabled(r.Context(), slog.LevelDebug) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		began := time.Now()
+		recorded := &recorder{ResponseWriter: w}
+		defer func() {
+			s.options.Logger.Debug("request", "method", r.Method, "path", r.URL.Path, "query", r.URL.RawQuery, "status", recorded.status,
+				"duration", time.Since(began), "client", r.RemoteAddr, "agent", r.UserAgent(), "audit", w.Header().Get("Audit-Id"))
+		}()
+		next.ServeHTTP(recorded, r)
+	})
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach what is below: flushes and deadlines.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// recoverPanic keeps a mistake of ours from ending more than one request.
+func (s *Server) recoverPanic(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			reason := recover()
+			if reason == nil {
+				return
+			}
+			if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(reason) // meant: the connection must break
+			}
+			s.options.Logger.Error("panic while answering a request", "method", r.Method, "path", r.URL.Path, "panic", reason,
+				"stack", string(debug.Stack()))
+			s.fail(w, r, errInternal)
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// maxQuery bounds the query of a URL, in bytes.
+const maxQuery = 32 << 10
+
+// limitQuery refuses queries that are too long or malformed.
+func limitQuery(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.URL.RawQuery) > maxQuery {
+			writeStatus(w, r, badRequest("the query is longer than %d bytes", maxQuery))
+			return
+		}
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			writeStatus(w, r, badRequest("the query is malformed: %v", err))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// cleanPath lets only paths through of which every segment can be a part of an etcd key, and hands on the decoded path:
+// behind it there is one way to read a URL.
+func cleanPath(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		escaped := r.URL.EscapedPath()
+		segments, err := resource.ParsePath(escaped)
+		if err != nil {
+			if strings.Contains(escaped, "//") {
+				notFound(w, r) // as kube-apiserver answers
+				return
+			}
+			writeStatus(w, r, badRequest("%v", err))
+			return
+		}
+		r.URL.Path, r.URL.RawPath = "/"+strings.Join(segments, "/"), ""
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,114 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"revtail/gateway/resource"
+)
+
+// openAPI is the OpenAPI v3 description of the resources: a document for each group and version, and an index that leads to
+// them by their hashes. Each is rendered when it is first asked for: that of the core group has hundreds of types.
+type openAPI struct {
+	index     func() representation
+	documents map[string]openAPIPart // by the path of the group and version: "api/v1", "apis/apps/v1"
+}
+
+// openAPIPart is the document of a group and version.
+type openAPIPart struct {
+	resources []*resource.Resource // that it describes
+	render    func() representation
+}
+
+// newOpenAPI describes groups. A document that is held for the same resources is taken over.
+func newOpenAPI(groups []*apiGroup, held map[string]openAPIPart) openAPI {
+	documents := make(map[string]openAPIPart)
+	for _, group := range groups {
+		for _, version := range group.versions {
+			part := held[version.path()]
+			if part.render == nil || !slices.Equal(part.resources, version.resources) {
+				part = openAPIPart{resources: version.resources, render: sync.OnceValue(func() representation {
+					return represent("application/json", openAPIDocument(version))
+				})}
+			}
+			documents[version.path()] = part
+		}
+	}
+	return openAPI{documents: documents, index: sync.OnceValue(func() representation { return openAPIIndex(documents) })}
+}
+
+func openAPIIndex(documents map[string]openAPIPart) representation {
+	type link struct {
+		ServerRelativeURL string `json:"serverRelativeURL"`
+	}
+	paths := make(map[string]link, len(documents))
+	for path, part := range documents {
+		paths[path] = link{ServerRelativeURL: openAPIURL(path, part.render())}
+	}
+	return represent("application/json", map[string]any{"paths": paths})
+}
+
+// openAPIURL is the URL under which a document never changes.
+func openAPIURL(path string, document representation) string {
+	return "/openapi/v3/" + path + "?hash=" + document.hash()
+}
+
+func openAPIDocument(version *apiVersion) *spec3.OpenAPI {
+	schemas := make(schemaSet)
+	schemas.addCommon()
+	paths := make(map[string]*spec3.Path)
+	for _, res := range version.resources {
+		schemas.addResource(res)
+		addPaths(paths, version, res)
+	}
+	return &spec3.OpenAPI{
+		Version:    "3.0.0",
+		Info:       &spec.Info{InfoProps: spec.InfoProps{Title: "revtail", Version: "v" + protocolMajor + "." + protocolMinor + ".0"}},
+		Paths:      &spec3.Paths{Paths: paths},
+		Components: &spec3.Components{Schemas: schemas},
+	}
+}
+
+func (s *Server) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
+	if err := negotiateJSON(r); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.describe().openAPI.index().serve(w, r)
+}
+
+// immutableFor is how long a document may be kept that stands under the hash of its content: a year is what HTTP allows at
+// most.
+const immutableFor = 365 * 24 * time.Hour
+
+// serveOpenAPI answers with the document of a group and version. The hash in the query decides how long the answer may be
+// kept; a hash that is no longer right leads to the one that is.
+func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
+	path := chi.URLParam(r, "*")
+	part, ok := s.describe().openAPI.documents[path]
+	if !ok {
+		notFound(w, r)
+		return
+	}
+	if err := negotiateJSON(r); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	document := part.render()
+	switch r.URL.Query().Get("hash") {
+	case "":
+	case document.hash():
+		w.Header().Set("Cache-Control", "public, immutable")
+		w.Header().Set("Expires", time.Now().Add(immutableFor).UTC().Format(http.TimeFormat))
+	default:
+		http.Redirect(w, r, openAPIURL(path, document), http.StatusMovedPermanently)
+		return
+	}
+	document.serve(w, r)
+}

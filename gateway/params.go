@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/etcdstore"
+	"revtail/gateway/selector"
+)
+
+// listParams are the query parameters of a list or a watch. Unknown parameters are ignored; of a repeated one, the first
+// counts.
+type listParams struct {
+	selector  *selector.Selector
+	watch     bool
+	bookmarks bool
+
+	revision   etcdstore.Revision
+	unset      bool // no resourceVersion was given: revision is zero, and so it is for resourceVersion=0
+	exact      bool // resourceVersionMatch=Exact
+	notOlder   bool // resourceVersionMatch=NotOlderThan
+	state      bool // a watch that begins with the state
+	limit      int
+	after      *continueToken
+	timeout    time.Duration // how long a watch or a list may last; zero: not given
+	hasTimeout bool
+}
+
+// parseListParams reads and checks the query, as kube-apiserver does and in its words.
+func parseListParams(r *http.Request, watch bool) (listParams, error) {
+	query := r.URL.Query()
+	p := listParams{watch: watch || boolParam(query, "watch"), bookmarks: boolParam(query, "allowWatchBookmarks")}
+	options := internalversion.ListOptions{
+		Watch:                p.watch,
+		ResourceVersion:      query.Get("resourceVersion"),
+		ResourceVersionMatch: metav1.ResourceVersionMatch(query.Get("resourceVersionMatch")),
+		Continue:             query.Get("continue"),
+	}
+	if value, ok := query["sendInitialEvents"]; ok {
+		send := parseBool(value[0])
+		options.SendInitialEvents = &send
+	}
+	var err error
+	if p.limit, err = parseLimit(query); err != nil {
+		return p, err
+	}
+	if err = p.parseTimeout(query); err != nil {
+		return p, err
+	}
+	internalversion.SetListOptionsDefaults(&options, true)
+	if errs := validation.ValidateListOptions(&options, true); len(errs) > 0 {
+		return p, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	p.state = options.SendInitialEvents != nil && *options.SendInitialEvents
+	p.exact = options.ResourceVersionMatch == metav1.ResourceVersionMatchExact
+	p.notOlder = options.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan
+	if p.selector, err = selector.Parse(query.Get("labelSelector"), query.Get("fieldSelector")); err != nil {
+		return p, badRequest("%v", err)
+	}
+	if p.revision, p.unset, err = parseRevision(options.ResourceVersion); err != nil {
+		return p, err
+	}
+	return p, p.parseContinue(options.Continue)
+}
+
+func (p *listParams) parseContinue(text string) (err error) {
+	if text == "" || p.watch {
+		return nil
+	}
+	if p.revision != 0 {
+		return badRequest("specifying resource version is not allowed when using continue")
+	}
+	p.after, err = parseContinueToken(text)
+	return err
+}
+
+func (p *listParams) parseTimeout(query url.Values) error {
+	if text := query.Get("timeoutSeconds"); text != "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return badRequest("%v", err)
+		}
+		p.hasTimeout = seconds > 0
+		p.timeout = time.Duration(min(max(seconds, 0), maxTimeoutSeconds)) * time.Second
+	}
+	if text := query.Get("timeout"); text != "" {
+		timeout, err := time.ParseDuration(text)
+		if err != nil {
+			return badRequest("invalid timeout specified in the request URL - %v", err)
+		}
+		if !p.watch && timeout > 0 && (!p.hasTimeout || timeout < p.timeout) {
+			p.timeout, p.hasTimeout = timeout, true
+		}
+	}
+	return nil
+}
+
+// maxTimeoutSeconds keeps a duration from overflowing: a year.
+const maxTimeoutSeconds = 365 * 24 * 60 * 60
+
+func parseLimit(query url.Values) (int, error) {
+	text := query.Get("limit")
+	if text == "" {
+		return 0, nil
+	}
+	limit, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, badRequest("%v", err)
+	}
+	return int(min(max(limit, 0), math.MaxInt32)), nil // zero and less: no limit
+}
+
+// parseRevision reads a resourceVersion. unset tells the empty one, "whatever is newest now", from zero, "any".
+func parseRevision(text string) (revision etcdstore.Revision, unset bool, err error) {
+	if text == "" {
+		return 0, true, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err == nil && n > math.MaxInt64 {
+		err = &strconv.NumError{Func: "ParseUint", Num: text, Err: strconv.ErrRange}
+	}
+	if err != nil {
+		return 0, false, badRequest("invalid resource version: resourceVersion: Invalid value: %q: %v", text, err)
+	}
+	return etcdstore.Revision(n), false, nil
+}
+
+// parseBool is how Kubernetes reads a boolean parameter: all but 0 and false is true, the empty value too.
+func parseBool(text string) bool { return text != "0" && !strings.EqualFold(text, "false") }
+
+// boolParam reads a boolean parameter; one that is not there is false.
+func boolParam(query url.Values, name string) bool {
+	values, ok := query[name]
+	return ok && parseBool(values[0])
+}

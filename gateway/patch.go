@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/encoding"
+	"revtail/encoding/codec"
+	"revtail/encoding/patch"
+	"revtail/gateway/resource"
+)
+
+func (s *Server) servePatch(w http.ResponseWriter, r *http.Request, t target) {
+	s.serveWrite(w, r, t, func(ctx context.Context, wr *write) (written, error) {
+		if wr.patchType == types.ApplyYAMLPatchType {
+			return s.apply(ctx, wr)
+		}
+		return s.update(ctx, wr, wr.applyPatch)
+	})
+}
+
+// patchTypes are the media types of the patches that a resource takes. Strategic merge patches need a Go type.
+func patchTypes(res *resource.Resource) []string {
+	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
+	if res.GoType != nil {
+		accepted = append(accepted, string(types.StrategicMergePatchType))
+	}
+	return append(accepted, string(types.ApplyYAMLPatchType))
+}
+
+// parsePatchType finds out which kind of patch a request brings.
+func parsePatchType(r *http.Request, t target) (types.PatchType, error) {
+	accepted := patchTypes(t.shown())
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // a malformed one is none
+	if !slices.Contains(accepted, media) {
+		return "", &codec.UnsupportedMediaTypeError{Accepted: accepted}
+	}
+	return types.PatchType(media), nil
+}
+
+// applyPatch makes the document that a patch leads to.
+func (wr *write) applyPatch(old document) (document, error) {
+	before, err := old.MarshalJSON()
+	if err == nil {
+		before, err = wr.show(before)
+	}
+	if err != nil {
+		return document{}, err
+	}
+	var after []byte
+	switch wr.patchType {
+	case types.JSONPatchType:
+		after, err = patch.JSON(before, wr.body)
+	case types.MergePatchType:
+		after, err = patch.Merge(before, wr.body)
+	default:
+		after, err = patch.Strategic(before, wr.body, wr.shown().GoType)
+	}
+	if err != nil {
+		return document{}, patchError(err)
+	}
+	d, err := wr.decodePatched(before, after)
+	if err != nil {
+		return document{}, err
+	}
+	if d.GetResourceVersion() == "" { // the patch removed it: it is based on what stands
+		d.SetResourceVersion(old.GetResourceVersion())
+	}
+	if err = wr.checkUID(d, old); err == nil {
+		err = wr.prepareUpdate(d)
+	}
+	if err != nil {
+		return document{}, err
+	}
+	return wr.embed(old, d)
+}
+
+// decodePatched reads the result of a patch. What it finds of unknown fields is the patch's doing: those that were there
+// before are not held against it.
+func (wr *write) decodePatched(before, after []byte) (document, error) {
+	decoded, err := codec.Decode("", after) // with the limits of a body: a small patch can make a large document
+	if err != nil {
+		return document{}, patchError(err)
+	}
+	d := newDocument(decoded.Object)
+	if err = d.checkKind(wr.shown(), after); err != nil {
+		return document{}, err
+	}
+	if err = d.checkTypes(wr.shown()); err != nil {
+		return document{}, wr.invalidPatch(err)
+	}
+	findings := d.findings
+	if len(findings) > 0 {
+		old, err := encoding.Unmarshal(before)
+		if err != nil {
+			return document{}, err
+		}
+		findings = d.findingsSince(newDocument(old), wr.shown())
+	}
+	if sent, err := codec.Decode("", wr.body); err == nil { // an object, thus not a JSON patch
+		findings = append(duplicateFields(sent.Duplicates), findings...)
+	}
+	return d, wr.validateFields(findings, wr.invalidPatch)
+}
+
+// checkUID refuses a patch that makes another object of what it changes.
+func (wr *write) checkUID(d, old document) error {
+	if uid := d.GetUID(); uid != "" && uid != old.GetUID() {
+		return apierrors.NewInvalid(wr.groupKind(), wr.scope.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+	}
+	return nil
+}
+
+// invalidPatch refuses a patch for what it leads to.
+func (wr *write) invalidPatch(err error) error {
+	const maxExcerpt = 1024
+	text := strings.ToValidUTF8(string(wr.body[:min(len(wr.body), maxExcerpt)]), "�")
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), text, err.Error())})
+}
+
+// patchError says what is wrong with a patch.
+func patchError(err error) error {
+	switch {
+	case errors.Is(err, patch.ErrTooLarge):
+		return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err.Error())}
+	case errors.Is(err, patch.ErrFailed):
+		status := newStatus(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
+			"the server rejected our request due to an error in our request: "+err.Error())
+		status.Details = &metav1.StatusDetails{}
+		return &apierrors.StatusError{ErrStatus: *status}
+	case errors.Is(err, patch.ErrMalformed):
+		return badRequest("invalid JSON patch: %v", err)
+	case errors.Is(err, patch.ErrNotObject):
+		return badRequest("error decoding patch: %v", err)
+	}
+	return badRequest("%v", err)
+}

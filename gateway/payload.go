@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const (
+	// compressAbove is the size, in bytes, above which an answer is compressed; what is smaller is held back until it is
+	// complete, and so has a Content-Length.
+	compressAbove = 128 << 10
+	// spillSize is how many bytes of a larger answer are collected for one write.
+	spillSize = 64 << 10
+)
+
+// payload is the body of an answer that is made while it is sent. The caller adds to bytes, calls spill now and then, and
+// finish at the end; after an error, finish alone. The head of the answer is sent with the first bytes.
+type payload struct {
+	*buffer
+
+	writer     http.ResponseWriter
+	code       int
+	coding     *coding    // that the client takes; nil: none
+	compressor compressor // nil: not compressed
+	open       bool       // the head has been sent
+	err        error      // of the connection; what is added afterwards goes nowhere
+}
+
+// newPayload makes the body of an answer; the caller sets the headers that are about what is in it. compressors is nil where
+// no answer is so large.
+func newPayload(w http.ResponseWriter, r *http.Request, code int, compressors *compressors) *payload {
+	p := &payload{buffer: payloads.Get().(*buffer), writer: w, code: code}
+	if compressors != nil && !isHead(r) {
+		p.coding = compressors.preferred(strings.Join(r.Header.Values("Accept-Encoding"), ","))
+	}
+	return p
+}
+
+// spill sends what has been collected, once it is enough for that. After an error there is no more to add.
+func (p *payload) spill() error {
+	if p.err == nil && (p.open && len(p.bytes) >= spillSize || len(p.bytes) > compressAbove) {
+		p.send()
+	}
+	return p.err
+}
+
+// send sends the buffer as a part of an answer of unknown length.
+func (p *payload) send() {
+	if !p.open {
+		p.begin()
+	}
+	if p.compressor != nil {
+		_, p.err = p.compressor.Write(p.bytes)
+	} else {
+		_, p.err = p.writer.Write(p.bytes)
+	}
+	p.bytes = p.bytes[:0]
+}
+
+// begin sends the head of a large answer.
+func (p *payload) begin() {
+	p.open = true
+	if p.coding != nil {
+		header := p.writer.Header()
+		header.Set("Content-Encoding", p.coding.name)
+		header.Add("Vary", "Accept-Encoding")
+		p.compressor = p.coding.pool.Get().(compressor)
+		p.compressor.Reset(p.writer)
+	}
+	p.writer.WriteHeader(p.code)
+}
+
+// payloads holds the buffers of answers that are done. One that a large object has blown up is dropped.
+var payloads = sync.Pool{New: func() any { return new(buffer) }}
+
+// finish sends the rest, and ends the use of the buffer. A client that has gone away needs no answer: there is no error.
+func (p *payload) finish() {
+	defer func() {
+		if cap(p.bytes) <= 2*compressAbove {
+			p.bytes = p.bytes[:0]
+			payloads.Put(p.buffer)
+		}
+	}()
+	if p.err == nil && p.coding != nil && len(p.bytes) > compressAbove {
+		p.send()
+	}
+	switch {
+	case !p.open:
+		p.writer.Header().Set("Content-Length", strconv.Itoa(len(p.bytes)))
+		p.writer.WriteHeader(p.code)
+		_, _ = p.writer.Write(p.bytes)
+	case p.err == nil:
+		p.send()
+	}
+	if p.compressor == nil {
+		return
+	}
+	if p.err == nil {
+		_ = p.compressor.Close()
+	}
+	p.compressor.Reset(nil)
+	p.coding.pool.Put(p.compressor)
+}

@@ -1,0 +1,67 @@
+package resource
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+)
+
+// builtin are the kinds that are there on a fresh start, so that the classic walk needs no preparation. They are stored as
+// their clients wrote them; no controller acts on them.
+var builtin = []Resource{
+	{Version: "v1", Plural: "namespaces", Kind: "Namespace", ShortNames: []string{"ns"}, Status: true, UnconditionalUpdate: true,
+		GoType: corev1.Namespace{}, ValidateName: validation.ValidateNamespaceName},
+	{Version: "v1", Plural: "nodes", Kind: "Node", ShortNames: []string{"no"}, Status: true, UnconditionalUpdate: true, GoType: corev1.Node{}},
+	{Version: "v1", Plural: "pods", Kind: "Pod", Namespaced: true, ShortNames: []string{"po"}, Categories: []string{"all"}, Status: true,
+		UnconditionalUpdate: true, GoType: corev1.Pod{}},
+	{Version: "v1", Plural: "services", Kind: "Service", Namespaced: true, ShortNames: []string{"svc"}, Categories: []string{"all"}, Status: true,
+		UnconditionalUpdate: true, GoType: corev1.Service{}, ValidateName: validation.NameIsDNS1035Label},
+	{Version: "v1", Plural: "configmaps", Kind: "ConfigMap", Namespaced: true, ShortNames: []string{"cm"}, UnconditionalUpdate: true,
+		GoType: corev1.ConfigMap{}},
+	{Version: "v1", Plural: "secrets", Kind: "Secret", Namespaced: true, UnconditionalUpdate: true, GoType: corev1.Secret{}},
+	{Version: "v1", Plural: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true, ShortNames: []string{"sa"}, UnconditionalUpdate: true,
+		GoType: corev1.ServiceAccount{}, ValidateName: validation.ValidateServiceAccountName},
+	{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true, ShortNames: []string{"ev"}, CreateOnUpdate: true, UnconditionalUpdate: true,
+		GoType: corev1.Event{}},
+
+	{Group: "apps", Version: "v1", Plural: "deployments", Kind: "Deployment", Namespaced: true, ShortNames: []string{"deploy"},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.Deployment{}},
+	{Group: "apps", Version: "v1", Plural: "replicasets", Kind: "ReplicaSet", Namespaced: true, ShortNames: []string{"rs"},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.ReplicaSet{}},
+	{Group: "apps", Version: "v1", Plural: "statefulsets", Kind: "StatefulSet", Namespaced: true, ShortNames: []string{"sts"},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.StatefulSet{}},
+	{Group: "apps", Version: "v1", Plural: "daemonsets", Kind: "DaemonSet", Namespaced: true, ShortNames: []string{"ds"},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, GoType: appsv1.DaemonSet{}},
+
+	{Group: "batch", Version: "v1", Plural: "jobs", Kind: "Job", Namespaced: true, Categories: []string{"all"}, Status: true,
+		UnconditionalUpdate: true, GoType: batchv1.Job{}},
+	{Group: "batch", Version: "v1", Plural: "cronjobs", Kind: "CronJob", Namespaced: true, ShortNames: []string{"cj"},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, GoType: batchv1.CronJob{}},
+
+	{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Kind: "Lease", Namespaced: true, CreateOnUpdate: true,
+		GoType: coordinationv1.Lease{}},
+	{Group: "events.k8s.io", Version: "v1", Plural: "events", Kind: "Event", Namespaced: true, ShortNames: []string{"ev"},
+		CreateOnUpdate: true, UnconditionalUpdate: true, GoType: eventsv1.Event{}},
+}
+
+// replicas is where the kinds of workloads that can be scaled keep how many.
+var replicas = &Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}
+
+// Builtin returns the built-in kinds, in the order in which discovery shows them.
+func Builtin() []*Resource {
+	out := make([]*Resource, len(builtin))
+	for i := range builtin {
+		r := builtin[i]
+		if r.Singular == "" {
+			r.Singular = singular(r.Kind)
+		}
+		if r.ValidateName == nil {
+			r.ValidateName = validation.NameIsDNSSubdomain
+		}
+		out[i] = &r
+	}
+	return out
+}

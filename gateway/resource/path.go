@@ -1,0 +1,69 @@
+package resource
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSegment is the length a name can have at most, in bytes: that of a DNS name.
+const maxSegment = 253
+
+// PathError says why a URL path is refused.
+type PathError struct{ Segment, Reason string }
+
+func (e *PathError) Error() string {
+	return fmt.Sprintf("the path segment %.64q %s", e.Segment, e.Reason)
+}
+
+// ParsePath reads a URL path as it stood on the wire: it is split on "/" first and each segment is unescaped exactly once,
+// so that an escaped slash can never move a boundary. Every segment is then fit to be a part of an etcd key.
+//
+// An empty segment is refused, but for the first (the path begins with "/") and the last (a trailing slash, dropped).
+func ParsePath(escaped string) ([]string, error) {
+	rest, ok := strings.CutPrefix(escaped, "/")
+	if !ok {
+		return nil, &PathError{Segment: escaped, Reason: `does not begin with "/"`}
+	}
+	if rest == "" {
+		return nil, nil
+	}
+	segments := strings.Split(strings.TrimSuffix(rest, "/"), "/")
+	for i, raw := range segments {
+		segment, err := url.PathUnescape(raw)
+		if err != nil {
+			return nil, &PathError{Segment: raw, Reason: "is not properly escaped"}
+		}
+		if reason := refuse(segment); reason != "" {
+			return nil, &PathError{Segment: raw, Reason: reason}
+		}
+		segments[i] = segment
+	}
+	return segments, nil
+}
+
+func validSegment(s string) bool { return refuse(s) == "" }
+
+// refuse says what makes a segment unfit for a key; empty: nothing does.
+func refuse(s string) string {
+	switch {
+	case s == "":
+		return "is empty"
+	case s == "." || s == "..":
+		return "is a relative path, which no object can be called"
+	case len(s) > maxSegment:
+		return fmt.Sprintf("is longer than %d bytes", maxSegment)
+	case !utf8.ValidString(s):
+		return "is not valid UTF-8"
+	}
+	for _, c := range s {
+		if c == '/' || c == '\\' || c == '%' {
+			return fmt.Sprintf("contains %q, which no object's name can", c)
+		}
+		if c < 0x20 || c == 0x7f {
+			return "contains a control character"
+		}
+	}
+	return ""
+}

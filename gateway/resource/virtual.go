@@ -1,0 +1,25 @@
+package resource
+
+import (
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+)
+
+// virtual are the kinds by which clients ask who they are and what they may do.
+var virtual = []Resource{
+	{Group: "authentication.k8s.io", Version: "v1", Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", Virtual: true,
+		GoType: authenticationv1.SelfSubjectReview{}},
+	{Group: "authorization.k8s.io", Version: "v1", Plural: "selfsubjectaccessreviews", Kind: "SelfSubjectAccessReview", Virtual: true,
+		GoType: authorizationv1.SelfSubjectAccessReview{}},
+}
+
+// Virtual returns the virtual resources. They are in no Registry, as there is nothing to list, watch or keep of them.
+func Virtual() []*Resource {
+	out := make([]*Resource, len(virtual))
+	for i := range virtual {
+		r := virtual[i]
+		r.Singular = singular(r.Kind)
+		out[i] = &r
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"revtail/gateway/watchcache"
+)
+
+// respond writes a complete JSON document as it is, in the format that the client reads.
+func respond(w http.ResponseWriter, r *http.Request, code int, document []byte) {
+	send(newPayload(w, r, code, nil), formatOf(r), document)
+}
+
+// respondObject writes an object of the target's resource in the form that the client asks for: the answer to a write.
+func (s *Server) respondObject(w http.ResponseWriter, r *http.Request, t target, code int, document []byte) {
+	f, err := negotiateForm(r, anObject)
+	if err != nil { // not reached: a write is negotiated before it is done
+		s.fail(w, r, err)
+		return
+	}
+	if document, err = t.show(document); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	send(newPayload(w, r, code, s.transports.compressors), f.format(r), f.view(t.shown()).object(document))
+}
+
+// send writes a document and ends the answer.
+func send(p *payload, f format, document []byte) {
+	p.writer.Header().Set("Content-Type", f.contentType())
+	p.bytes = f.appendDocument(p.bytes, document)
+	p.finish()
+}
+
+// wantsPretty tells whether a person reads the answer: by pretty=, or by the program that asks.
+func wantsPretty(r *http.Request) bool {
+	if values, ok := r.URL.Query()["pretty"]; ok {
+		return parseBool(values[0])
+	}
+	agent := r.UserAgent()
+	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
+}
+
+// warn adds a Warning header (RFC 9111, section 5.5, as Kubernetes uses it); what a header cannot carry is dropped from text.
+func warn(w http.ResponseWriter, text string) {
+	text = strings.Map(func(c rune) rune {
+		if c < 0x20 || c == 0x7f {
+			return -1
+		}
+		return c
+	}, text)
+	if header, err := utilnet.NewWarningHeader(299, "-", text); err == nil {
+		w.Header().Add("Warning", header)
+	}
+}
+
+// warnInvalid names the values that an answer leaves out because they cannot be shown.
+func (s *Server) warnInvalid(w http.ResponseWriter, t target, objects []*watchcache.Object, count int) {
+	for _, o := range objects {
+		warn(w, "the value of the key "+strconv.Quote(t.resource.Prefix(s.options.Prefix)+o.Path())+" is not shown: "+o.Invalid.Error())
+	}
+	if more := count - len(objects); more > 0 {
+		warn(w, strconv.Itoa(more)+" more values are not shown because they cannot be decoded")
+	}
+}

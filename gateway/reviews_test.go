@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"revtail/gateway/resource"
+)
+
+const (
+	accessReviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+	selfReviews   = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+)
+
+func TestAccessReview(t *testing.T) {
+	s := newTestServer(t)
+	const body = `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"resourceAttributes":{"verb":"create","resource":"pods"}}}`
+	question := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods"}}}
+	for name, a := range map[string]answer{
+		"JSON":     s.do(http.MethodPost, accessReviews, body),
+		"YAML":     s.do(http.MethodPost, accessReviews, body, "Content-Type", "application/yaml"),
+		"protobuf": s.do(http.MethodPost, accessReviews, inProtobuf(t, authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"), question), asTypedClient...),
+	} {
+		got := a.json(t)
+		want := map[string]any{"allowed": true, "reason": "revtail has no authorization yet: everybody may do everything"}
+		if diff := cmp.Diff(want, got["status"]); a.code != http.StatusCreated || diff != "" || got["kind"] != "SelfSubjectAccessReview" {
+			t.Errorf("%s: %d %s (-want +got):\n%s", name, a.code, a.body, diff)
+		}
+		if diff := cmp.Diff(map[string]any{"verb": "create", "resource": "pods"}, got["spec"].(map[string]any)["resourceAttributes"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestSelfReview(t *testing.T) {
+	s := newTestServer(t)
+	const body = `{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`
+	for name, a := range map[string]answer{
+		"JSON": s.do(http.MethodPost, selfReviews, body),
+		"YAML": s.do(http.MethodPost, selfReviews, body, "Content-Type", "application/yaml"),
+		"protobuf": s.do(http.MethodPost, selfReviews,
+			inProtobuf(t, authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), &authenticationv1.SelfSubjectReview{}), asTypedClient...),
+	} {
+		want := map[string]any{"userInfo": map[string]any{"username": "system:anonymous", "groups": []any{"system:unauthenticated"}}}
+		if diff := cmp.Diff(want, a.json(t)["status"]); a.code != http.StatusCreated || diff != "" {
+			t.Errorf("%s: %d %s (-want +got):\n%s", name, a.code, a.body, diff)
+		}
+	}
+}
+
+func TestReviewsRefuse(t *testing.T) {
+	s := newTestServer(t)
+	access := func(spec string) string {
+		return `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":` + spec + `}`
+	}
+	for _, tt := range []struct {
+		name, method, path, body string
+		code                     int
+	}{
+		{"no question", http.MethodPost, accessReviews, access(`{}`), http.StatusUnprocessableEntity},
+		{"two questions", http.MethodPost, accessReviews, access(`{"resourceAttributes":{},"nonResourceAttributes":{}}`), http.StatusUnprocessableEntity},
+		{"another kind", http.MethodPost, selfReviews, access(`{}`), http.StatusBadRequest},
+		{"unknown field", http.MethodPost, accessReviews + "?fieldValidation=Strict", access(`{"resourceAttributes":{"no":1}}`), http.StatusBadRequest},
+		{"malformed", http.MethodPost, accessReviews, `{`, http.StatusBadRequest},
+		{"list", http.MethodGet, accessReviews, "", http.StatusMethodNotAllowed},
+		{"delete", http.MethodDelete, selfReviews, "", http.StatusMethodNotAllowed},
+		{"patch", http.MethodPatch, selfReviews, "{}", http.StatusMethodNotAllowed},
+		{"one of them", http.MethodGet, accessReviews + "/a", "", http.StatusNotFound},
+	} {
+		if a := s.do(tt.method, tt.path, tt.body); a.code != tt.code {
+			t.Errorf("%s: %d %s, want %d", tt.name, a.code, a.body, tt.code)
+		}
+	}
+}
+
+// TestReviewsAreDescribed: clients find them, and that they can only be created.
+func TestReviewsAreDescribed(t *testing.T) {
+	s := newTestServer(t)
+	for _, res := range resource.Virtual() {
+		list := s.get("/apis/" + res.APIVersion()).json(t)["resources"].([]any)
+		described := list[0].(map[string]any)
+		if diff := cmp.Diff([]any{"create"}, described["verbs"]); len(list) != 1 || described["name"] != res.Plural || diff != "" {
+			t.Errorf("%s: %v", res.Plural, list)
+		}
+		aggregated := s.get("/apis", "Accept", aggregatedType).body
+		if !strings.Contains(aggregated, `"resource":"`+res.Plural+`"`) {
+			t.Errorf("%s is not in the aggregated discovery", res.Plural)
+		}
+		paths := s.get("/openapi/v3/apis/" + res.APIVersion()).json(t)["paths"].(map[string]any)
+		path, _ := paths["/apis/"+res.APIVersion()+"/"+res.Plural].(map[string]any)
+		if len(paths) != 1 || path["post"] == nil || path["get"] != nil {
+			t.Errorf("%s: %v", res.Plural, paths)
+		}
+	}
+}

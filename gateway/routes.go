@@ -1,0 +1,54 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"revtail/gateway/metrics"
+)
+
+// routes is every URL of the product.
+func (s *Server) routes() http.Handler {
+	r := chi.NewRouter()
+	r.Use(s.identify, s.logAccess, s.recoverPanic, limitQuery, cleanPath, onlyWatchesUpgrade)
+	r.NotFound(notFound)
+	r.MethodNotAllowed(methodNotAllowed)
+
+	r.Get("/", s.serveRoot)
+	r.Get("/livez", s.serveLive)
+	r.Get("/healthz", s.serveReady)
+	r.Get("/readyz", s.serveReady)
+	r.Method(http.MethodGet, "/metrics", metrics.Handler(s.options.Version, s.figures))
+
+	r.Get("/version", s.serveVersion)
+	r.Get("/api", s.serveCoreVersions)
+	r.Get("/apis", s.serveGroups)
+	r.Get("/apis/{group}", s.serveGroup)
+	r.Get("/openapi/v3", s.serveOpenAPIIndex)
+	r.Get("/openapi/v3/*", s.serveOpenAPI)
+
+	s.reviewRoutes(r)
+	r.Route("/api/{version}", s.resourceRoutes)
+	r.Route("/apis/{group}/{version}", s.resourceRoutes)
+	return headIsGet(r)
+}
+
+// resourceRoutes are the URLs of one group and version. A name in the place of {resource} that is not one of a resource is
+// answered with 404 by target.
+func (s *Server) resourceRoutes(r chi.Router) {
+	r.Get("/", s.serveResources)
+	r.HandleFunc("/{resource}", s.serveCollection)
+	r.HandleFunc("/{resource}/{name}", s.serveObject)
+	r.HandleFunc("/{resource}/{name}/{subresource}", s.serveSubresource)
+
+	r.HandleFunc("/namespaces/{namespace}/{resource}", s.serveCollection)
+	r.HandleFunc("/namespaces/{namespace}/{resource}/{name}", s.serveObject)
+	r.HandleFunc("/namespaces/{namespace}/{resource}/{name}/{subresource}", s.serveSubresource)
+
+	// The legacy form: what stands below /watch is watched.
+	r.Get("/watch/{resource}", s.serveLegacyWatch)
+	r.Get("/watch/{resource}/{name}", s.serveLegacyWatch)
+	r.Get("/watch/namespaces/{namespace}/{resource}", s.serveLegacyWatch)
+	r.Get("/watch/namespaces/{namespace}/{resource}/{name}", s.serveLegacyWatch)
+}

@@ -1,0 +1,182 @@
+// Package selector decides which objects a client asked for: label selectors and field selectors, as Kubernetes spells
+// them, with one step beyond: a field selector may name any scalar field of any resource, not only declared ones.
+package selector
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"revtail/encoding"
+)
+
+// maxLength bounds the text of one selector, in bytes: parsing is linear, matching is done for every event.
+const maxLength = 16 << 10
+
+// maxRequirements bounds how many conditions one selector may join.
+const maxRequirements = 32
+
+// Object is what a selector looks at.
+type Object interface {
+	SelectNamespace() string
+	SelectName() string
+	SelectLabels() map[string]string
+	// SelectDocument is the object's JSON, read only when a field other than name and namespace is asked for.
+	SelectDocument() []byte
+}
+
+// Selector is a conjunction of label and field requirements. The zero value and nil match everything.
+// It is immutable and safe for concurrent use.
+type Selector struct {
+	labels labels.Selector
+	fields []field
+}
+
+type field struct {
+	path   []string
+	value  string
+	negate bool
+}
+
+// Parse reads the two query parameters of a request; an empty one demands nothing. The error says what could not be
+// understood, in words for the client.
+func Parse(labelSelector, fieldSelector string) (*Selector, error) {
+	if len(labelSelector) > maxLength || len(fieldSelector) > maxLength {
+		return nil, fmt.Errorf("a selector may have at most %d bytes", maxLength)
+	}
+	s := &Selector{}
+	if labelSelector != "" {
+		parsed, err := labels.Parse(labelSelector)
+		if err != nil {
+			return nil, err
+		}
+		if requirements, _ := parsed.Requirements(); len(requirements) > maxRequirements {
+			return nil, fmt.Errorf("a label selector may have at most %d requirements", maxRequirements)
+		}
+		s.labels = parsed
+	}
+	var err error
+	s.fields, err = parseFields(fieldSelector)
+	return s, err
+}
+
+func parseFields(text string) ([]field, error) {
+	if text == "" {
+		return nil, nil
+	}
+	parsed, err := fields.ParseSelector(text)
+	if err != nil {
+		return nil, err
+	}
+	requirements := parsed.Requirements()
+	if len(requirements) > maxRequirements {
+		return nil, fmt.Errorf("a field selector may have at most %d requirements", maxRequirements)
+	}
+	out := make([]field, 0, len(requirements))
+	for _, r := range requirements {
+		path, err := parsePath(r.Field)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, field{path: path, value: r.Value, negate: r.Operator == selection.NotEquals})
+	}
+	return out, nil
+}
+
+var errEmptyField = errors.New("a field selector needs a field name before the operator, for example metadata.name=x")
+
+// parsePath splits a field such as spec.nodeName into member names.
+func parsePath(name string) ([]string, error) {
+	if name == "" {
+		return nil, errEmptyField
+	}
+	path := strings.Split(strings.TrimPrefix(name, "."), ".")
+	for _, member := range path {
+		if member == "" || strings.ContainsAny(member, " \t\r\n()[]{}\"'") {
+			return nil, fmt.Errorf("field label not supported: %s", name)
+		}
+	}
+	return path, nil
+}
+
+// Empty tells whether the selector matches everything.
+func (s *Selector) Empty() bool {
+	return s == nil || (s.labels == nil || s.labels.Empty()) && len(s.fields) == 0
+}
+
+// Matches tells whether an object meets every requirement. An absent field has the value "".
+func (s *Selector) Matches(o Object) bool {
+	if s == nil {
+		return true
+	}
+	if s.labels != nil && !s.labels.Matches(labels.Set(o.SelectLabels())) {
+		return false
+	}
+	for i := range s.fields {
+		if !s.fields[i].matches(o) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *field) matches(o Object) bool {
+	return (f.lookup(o) == f.value) != f.negate
+}
+
+func (f *field) lookup(o Object) string {
+	if len(f.path) == 2 && f.path[0] == "metadata" {
+		switch f.path[1] {
+		case "name":
+			return o.SelectName()
+		case "namespace":
+			return o.SelectNamespace()
+		}
+	}
+	value, _ := encoding.Lookup(o.SelectDocument(), f.path)
+	return value
+}
+
+// Fields are the paths of the fields that the selector looks at.
+func (s *Selector) Fields() [][]string {
+	if s == nil {
+		return nil
+	}
+	paths := make([][]string, len(s.fields))
+	for i, f := range s.fields {
+		paths[i] = f.path
+	}
+	return paths
+}
+
+// Name is the one name that can match, if the selector demands metadata.name=x: the scope of such a watch is one object.
+func (s *Selector) Name() (string, bool) { return s.demands("name") }
+
+// Namespace is the one namespace that can match, if the selector demands metadata.namespace=x.
+func (s *Selector) Namespace() (string, bool) { return s.demands("namespace") }
+
+func (s *Selector) demands(member string) (string, bool) {
+	if s == nil {
+		return "", false
+	}
+	for _, f := range s.fields {
+		if !f.negate && len(f.path) == 2 && f.path[0] == "metadata" && f.path[1] == member {
+			return f.value, true
+		}
+	}
+	return "", false
+}
+
+// WithName is the selector and metadata.name=name.
+func (s *Selector) WithName(name string) *Selector {
+	out := &Selector{}
+	if s != nil {
+		*out = *s
+	}
+	out.fields = append(append([]field(nil), out.fields...), field{path: []string{"metadata", "name"}, value: name})
+	return out
+}

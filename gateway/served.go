@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/metrics"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+// served is what a server serves at one time. It does not change: when definitions change, another one takes its place.
+type served struct {
+	registry    *resource.Registry
+	caches      map[*resource.Resource]*runningCache
+	description *description
+}
+
+// runningCache is the cache of a resource, with the means to stop it and what writes need.
+type runningCache struct {
+	*watchcache.Cache
+	fields fieldManagers
+	stop   context.CancelFunc // nil: not started
+}
+
+// newServed makes what is served after what was described by before, which is nil at the start.
+func newServed(caches map[*resource.Resource]*runningCache, resources []*resource.Resource, before *description) *served {
+	registry := resource.NewRegistry(resources)
+	return &served{registry: registry, caches: caches, description: newDescription(registry, before)}
+}
+
+// now is what is served at this moment.
+func (s *Server) now() *served { return s.serving.Load() }
+
+// newCache makes the cache of a resource.
+func (s *Server) newCache(res *resource.Resource) *runningCache {
+	return &runningCache{fields: newFieldManagers(res), Cache: watchcache.New(watchcache.Config{
+		Store:  s.options.Store,
+		Prefix: res.Prefix(s.options.Prefix),
+		Decode: decoder(res, s.options.Prefix),
+		Logger: s.options.Logger,
+	})}
+}
+
+// start runs a cache until ctx ends or its stop is called.
+func (c *runningCache) start(ctx context.Context, running *sync.WaitGroup) {
+	ctx, c.stop = context.WithCancel(ctx)
+	running.Go(func() { _ = c.Run(ctx) }) // always nil
+}
+
+// decoder makes objects of what stands in etcd below a resource's prefix.
+func decoder(res *resource.Resource, root string) func(etcdstore.KV) *watchcache.Object {
+	prefix := res.Prefix(root)
+	return func(kv etcdstore.KV) *watchcache.Object {
+		scope, ok := res.Split(kv.Key[len(prefix):])
+		object := &watchcache.Object{Namespace: scope.Namespace, Name: scope.Name}
+		if !ok {
+			object.Invalid = errMisplaced
+			return object
+		}
+		id := encoding.Identity{APIVersion: res.APIVersion(), Kind: res.Kind, Namespace: scope.Namespace, Name: scope.Name}
+		doc, err := encoding.Normalize(withDefaults(res, kv.Value), id, int64(kv.Modified))
+		object.JSON, object.Labels, object.Invalid = doc.JSON, doc.Labels, err
+		return object
+	}
+}
+
+// withDefaults is a stored object as clients see it: with what the schema, which may be younger, says of fields that it does
+// not have. Status is one of them, as it is not stored with the object at first.
+func withDefaults(res *resource.Resource, value []byte) []byte {
+	if res.Schema == nil || !res.Schema.HasDefaults() {
+		return value
+	}
+	object, err := encoding.Unmarshal(value)
+	if err != nil {
+		return value // Normalize says what is wrong with it
+	}
+	res.Schema.Defaults(object)
+	completed, err := encoding.Marshal(object)
+	if err != nil {
+		return value
+	}
+	return completed
+}
+
+var errMisplaced = errors.New("the key has not the form that the resource's keys have")
+
+// figures are those of all caches, for /metrics.
+func (s *Server) figures() []metrics.Cache {
+	now := s.now()
+	out := make([]metrics.Cache, 0, len(now.caches))
+	for _, res := range now.registry.All() {
+		cache, ok := now.caches[res]
+		if !ok {
+			continue
+		}
+		stats := cache.Stats()
+		out = append(out, metrics.Cache{
+			Resource: res.QualifiedName(), Ready: stats.Ready, Revision: int64(stats.Revision), Objects: stats.Objects,
+			Invalid: stats.Invalid, Watchers: stats.Watchers, Events: stats.Events,
+		})
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"revtail/etcdstore"
+	"revtail/gateway/customresource"
+	"revtail/gateway/garbage"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+// Options say what a Server serves.
+type Options struct {
+	Store   etcdstore.Store // needed; the caller closes it after Run has returned
+	Prefix  string          // needed: where resources live in etcd, for example /registry
+	Logger  *slog.Logger    // nil: slog.Default()
+	Version string          // of the program, for /version; empty: unknown
+
+	GarbageCollector bool // delete objects whose owners, by their ownerReferences, are all gone
+}
+
+// Server answers HTTP requests. It serves resources while Run runs.
+type Server struct {
+	options    Options
+	builtin    []*resource.Resource // served always
+	serving    atomic.Pointer[served]
+	defined    chan struct{} // closed when the resources that were defined before the start are served
+	handler    http.Handler
+	streams    streams
+	transports transports
+	authorizer authorizer
+	collector  *garbage.Collector
+	namespaces *watchcache.Cache
+}
+
+// New makes a server of the built-in kinds.
+func New(options Options) (*Server, error) {
+	if options.Store == nil {
+		return nil, errors.New("gateway: Options.Store is required")
+	}
+	if options.Prefix == "" || options.Prefix[0] != '/' {
+		return nil, errors.New("gateway: Options.Prefix is required and begins with a slash")
+	}
+	if options.Logger == nil {
+		options.Logger = slog.Default()
+	}
+	s := &Server{
+		options:    options,
+		builtin:    append(resource.Builtin(), customresource.Kind()),
+		defined:    make(chan struct{}),
+		transports: newTransports(),
+		authorizer: everybody{},
+	}
+	caches := make(map[*resource.Resource]*runningCache)
+	for _, res := range s.builtin {
+		caches[res] = s.newCache(res)
+	}
+	s.collector = s.newCollector(caches)
+	s.serve(newServed(caches, s.builtin, nil))
+	s.handler = s.routes()
+	return s, nil
+}
+
+// Run keeps the caches up to date until ctx ends; when it returns, all that it started has ended. It is called once.
+func (s *Server) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, cache := range s.now().caches {
+		cache.start(ctx, &running)
+	}
+	definitions := &definitions{server: s, cache: s.now().caches[customresource.Kind()].Cache, running: &running, ready: s.defined}
+	running.Go(func() { definitions.run(ctx) })
+	running.Go(func() {
+		if s.WaitReady(ctx) == nil {
+			s.collector.Run(ctx)
+		}
+	})
+	<-ctx.Done()
+	return nil
+}
+
+// WaitReady waits until every cache has been filled, or returns ctx's error.
+func (s *Server) WaitReady(ctx context.Context) error {
+	for _, cache := range s.now().caches {
+		select {
+		case <-cache.Filled():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	select {
+	case <-s.defined:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// StartDraining makes /readyz answer 503, so that load balancers turn away; everything else goes on.
+func (s *Server) StartDraining() { s.streams.announce() }
+
+// Drain ends every watch, each with what it still has to deliver and, where its client wants them, a last bookmark; new ones
+// are refused with 429. It returns when all have ended, or with ctx's error.
+func (s *Server) Drain(ctx context.Context) error { return s.streams.drain(ctx) }

@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"revtail/encoding"
+)
+
+const (
+	// stallLimit is how long a client may take nothing of what is being written to it, before it is cut; until then it is only
+	// late, at nobody else's cost.
+	stallLimit = 30 * time.Second
+	// collectSize is how many bytes of frames are collected before they are written between two revisions, and collectMost
+	// how many at any place: a revision of any usual size leaves in one write. More than 16 KiB would make writes hardly
+	// cheaper, and is what each client that takes nothing costs.
+	collectSize = 16 << 10
+	collectMost = 1 << 20
+	// keepSize is how large a buffer may be to be used again.
+	keepSize = 128 << 10
+)
+
+// transport is the road of a stream to its client. Its methods are called by one goroutine: frame and flush any number of
+// times, then end unless something failed, close in any case. After an error nothing but close is called.
+type transport interface {
+	// frame adds one line, with its newline; it may be sent at once, or wait for flush. The line is the caller's.
+	frame(line []byte) error
+	// flush sends what has been added.
+	flush() error
+	// end sends what has been added and what tells the client that the stream is complete.
+	end() error
+	// close frees what the transport holds and waits for its goroutines. Without end before it, the client sees a broken
+	// stream.
+	close()
+}
+
+// transports make streams, and hold what these share.
+type transports struct {
+	stall       time.Duration // stallLimit; shorter in tests
+	compressors *compressors
+}
+
+func newTransports() transports {
+	return transports{stall: stallLimit, compressors: newCompressors()}
+}
+
+// stream writes the frames of a watch to a client. It picks the transport:
+//
+//	WebSocket                  one message for each frame
+//	HTTP/1.1 without TLS       the connection, taken over: one chunk for each frame, one write for each flush
+//	HTTP/1.1 with TLS          net/http: one chunk and one write for each frame
+//	HTTP/2, HTTP/1.0           net/http: one write for each flush
+//
+// The last three may be compressed; then what is between two flushes is one chunk.
+type stream struct {
+	writer  http.ResponseWriter
+	request *http.Request
+	shared  *transports
+
+	transport transport // nil until open
+	uncount   func()    // of a compressed stream; nil: not compressed
+	collected int       // bytes since the last flush
+	err       error     // of the transport; what is added afterwards goes nowhere
+}
+
+// newStream does nothing yet: the caller opens the stream, and closes it in any case.
+func (t *transports) newStream(w http.ResponseWriter, r *http.Request) *stream {
+	return &stream{writer: w, request: r, shared: t}
+}
+
+// open sends the head of the answer at once: a client knows that its watch stands before the first event. The context it
+// returns ends also when the client goes away. After an error there is nothing more to tell the client.
+func (s *stream) open(ctx context.Context) (context.Context, error) {
+	if wantsWebSocket(s.request) {
+		return s.openWebSocket(ctx)
+	}
+	coding, uncount := s.shared.compressors.choose(s.request)
+	s.uncount = uncount
+	header := s.writer.Header()
+	header.Set("Content-Type", "application/json")
+	header.Add("Vary", "Accept-Encoding")
+	if coding != nil {
+		header.Set("Content-Encoding", coding.name)
+	}
+	var err error
+	aside(func() { ctx, err = s.openHTTP(ctx) })
+	if coding != nil {
+		s.transport = &compressedTransport{transport: s.transport, coding: coding}
+	}
+	return ctx, err
+}
+
+// openHTTP sends the head and takes the connection over where that is possible.
+func (s *stream) openHTTP(ctx context.Context) (context.Context, error) {
+	take := canTakeOver(s.request)
+	if take {
+		s.writer.Header().Set("Connection", "close")
+	}
+	response := newResponseTransport(s.writer, s.request, s.shared.stall)
+	s.transport = response
+	if err := response.open(); err != nil || !take {
+		return ctx, err
+	}
+	taken, takenCtx, err := takeOver(ctx, s.writer, s.shared.stall)
+	if errors.Is(err, http.ErrNotSupported) {
+		return ctx, nil
+	}
+	if err != nil {
+		return ctx, err
+	}
+	s.transport = taken
+	return takenCtx, nil
+}
+
+// aside runs f on a goroutine of its own and waits for it. The stack of a goroutine that waits does not shrink below four
+// times what is on it: a watch that has run f itself may hold 8 KiB more for as long as it lasts.
+func aside(f func()) {
+	var (
+		running  sync.WaitGroup
+		panicked any
+	)
+	running.Go(func() {
+		defer func() { panicked = recover() }()
+		f()
+	})
+	running.Wait()
+	if panicked != nil {
+		panic(panicked)
+	}
+}
+
+// event adds the frame of an event.
+func (s *stream) event(t encoding.EventType, object []byte) {
+	line := getBuffer()
+	line.bytes = encoding.AppendEvent(line.bytes, t, object)
+	s.frame(line.bytes)
+	line.put()
+}
+
+// frame adds a frame that is ready.
+func (s *stream) frame(frame []byte) {
+	if s.err != nil {
+		return
+	}
+	s.err = s.transport.frame(frame)
+	s.collected += len(frame)
+	if s.collected >= collectMost {
+		_ = s.flush() // kept in err
+	}
+}
+
+// settle is called between two revisions: when much has been added since the last flush, it is sent.
+func (s *stream) settle() {
+	if s.collected >= collectSize {
+		_ = s.flush() // kept in err
+	}
+}
+
+// write adds a frame and flushes.
+func (s *stream) write(frame []byte) error {
+	s.frame(frame)
+	return s.flush()
+}
+
+// flush sends what has been added.
+func (s *stream) flush() error {
+	if s.err == nil && s.collected > 0 {
+		s.err = s.transport.flush()
+	}
+	s.collected = 0
+	return s.err
+}
+
+// end tells the client that the stream is complete.
+func (s *stream) end() error {
+	if s.err == nil {
+		s.err = s.transport.end()
+	}
+	return s.err
+}
+
+// close frees what the stream holds. Unless end came before, the client finds its stream broken; where net/http has the
+// connection, the caller has to panic with http.ErrAbortHandler for that.
+func (s *stream) close() {
+	if s.transport != nil {
+		s.transport.close()
+	}
+	if s.uncount != nil {
+		s.uncount()
+	}
+}
+
+// buffer is bytes on their way. It is taken for one batch only: a watch that waits holds none.
+type buffer struct{ bytes []byte }
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+func getBuffer() *buffer { return buffers.Get().(*buffer) }
+
+// put gives the buffer back. One that a large object has blown up is dropped.
+func (b *buffer) put() {
+	if cap(b.bytes) <= keepSize {
+		b.bytes = b.bytes[:0]
+		buffers.Put(b)
+	}
+}

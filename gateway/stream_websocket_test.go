@@ -1,0 +1,332 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// handshakeRequest is the sample of RFC 6455, section 1.2.
+const handshakeRequest = "GET / HTTP/1.1\r\nHost: test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n" +
+	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+
+func dialWebSocket(t *testing.T, url string, options *websocket.DialOptions) *websocket.Conn {
+	t.Helper()
+	socket, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(url, "http"), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = socket.CloseNow() })
+	return socket
+}
+
+func readMessage(t *testing.T, socket *websocket.Conn) string {
+	t.Helper()
+	kind, message, err := socket.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kind != websocket.MessageText {
+		t.Errorf("a message of type %v", kind)
+	}
+	return string(message)
+}
+
+// readFrame reads a frame of a server as it stands on the wire: its first byte and its content.
+func readFrame(r io.Reader) (first byte, content string, err error) {
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return 0, "", err
+	}
+	size := uint64(head[1])
+	extended := make([]byte, map[uint64]int{126: 2, 127: 8}[size])
+	if _, err := io.ReadFull(r, extended); err != nil {
+		return 0, "", err
+	}
+	switch len(extended) {
+	case 2:
+		size = uint64(binary.BigEndian.Uint16(extended))
+	case 8:
+		size = binary.BigEndian.Uint64(extended)
+	}
+	body := make([]byte, size)
+	_, err = io.ReadFull(r, body)
+	return head[0], string(body), err
+}
+
+// TestWebSocketWatch: the events of a watch come as one text message each, the same bytes as without WebSocket, also on the
+// legacy URLs; the deadline of the watch closes it normally.
+func TestWebSocketWatch(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.create("first")
+	want := s.get(configMaps + "?watch=1&resourceVersion=0&timeoutSeconds=1").body
+	for _, path := range []string{configMaps + "?watch=1&", strings.Replace(configMaps, "/v1/", "/v1/watch/", 1) + "?"} {
+		socket := dialWebSocket(t, s.url+path+"resourceVersion=0&timeoutSeconds=1", nil)
+		if got := readMessage(t, socket); got != want {
+			t.Errorf("message %q, want %q", got, want)
+		}
+		if _, _, err := socket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+			t.Errorf("at the deadline: %v", err)
+		}
+	}
+}
+
+func TestWebSocketOverTLS(t *testing.T) {
+	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
+	server.StartTLS()
+	socket := dialWebSocket(t, server.URL, &websocket.DialOptions{HTTPClient: server.Client()})
+	if got := readMessage(t, socket); got != "one\n" {
+		t.Errorf("message %q", got)
+	}
+	if _, _, err := socket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+func TestWebSocketFramesOnTheWire(t *testing.T) {
+	long := strings.Repeat("x", 70000) + "\n"
+	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error {
+		s.frame([]byte("one\n"))
+		s.frame([]byte(long))
+		return s.flush()
+	})
+	server.Start()
+	_, r := connect(t, server.Listener.Addr().String(), handshakeRequest)
+	head := readHead(t, r)
+	if !strings.HasPrefix(head, "HTTP/1.1 101 Switching Protocols\r\n") || !strings.Contains(head, "\r\nSec-Websocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n") {
+		t.Errorf("head %q", head)
+	}
+	for _, want := range []struct {
+		first   byte
+		content string
+	}{
+		{0x81, "one\n"}, {0x81, long},
+		{0x88, "\x03\xe8"}, // normal closure
+	} {
+		first, content, err := readFrame(r)
+		if err != nil || first != want.first || content != want.content {
+			t.Fatalf("frame %#x of %d bytes, %v; want %#x of %d", first, len(content), err, want.first, len(want.content))
+		}
+	}
+}
+
+func TestWebSocketTellsThatTheServerShutsDown(t *testing.T) {
+	s := newTestServer(t)
+	socket := dialWebSocket(t, s.url+configMaps+"?watch=1&allowWatchBookmarks=1&resourceVersion="+s.create("first"), nil)
+	ended := make(chan error, 1)
+	go func() { ended <- s.server.Drain(context.WithoutCancel(t.Context())) }()
+	if got := readMessage(t, socket); !strings.HasPrefix(got, `{"type":"BOOKMARK",`) {
+		t.Errorf("the last message is %q, want a bookmark", got)
+	}
+	if _, _, err := socket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("the WebSocket ended with %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWebSocketNoticesItsClientLeave: with a close frame, and without one.
+func TestWebSocketNoticesItsClientLeave(t *testing.T) {
+	for name, leave := range map[string]func(*websocket.Conn) error{
+		"closed": func(c *websocket.Conn) error { return c.Close(websocket.StatusNormalClosure, "") },
+		"cut":    (*websocket.Conn).CloseNow,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cause := make(chan error, 1)
+			server := newStreamServer(t, stallLimit, func(ctx context.Context, _ *stream) error {
+				<-ctx.Done()
+				cause <- context.Cause(ctx)
+				return nil
+			})
+			server.Start()
+			if err := leave(dialWebSocket(t, server.URL, nil)); err != nil {
+				t.Errorf("leave: %v", err)
+			}
+			// net/http may notice it first: a client can be gone before its connection is taken over.
+			if err := <-cause; !errors.Is(err, errClientGone) && !errors.Is(err, context.Canceled) {
+				t.Errorf("the context ended with %v", err)
+			}
+		})
+	}
+}
+
+// TestWebSocketIgnoresMessages: a watch has nothing to be told, as long as it is not much.
+func TestWebSocketIgnoresMessages(t *testing.T) {
+	lines := make(chan string)
+	server := newStreamServer(t, stallLimit, inTurn(lines))
+	server.Start()
+	socket := dialWebSocket(t, server.URL, nil)
+	if err := socket.Write(t.Context(), websocket.MessageText, []byte("are you there?")); err != nil {
+		t.Fatal(err)
+	}
+	lines <- "one\n"
+	if got := readMessage(t, socket); got != "one\n" {
+		t.Errorf("message %q", got)
+	}
+	if err := socket.Write(t.Context(), websocket.MessageText, make([]byte, maxMessage+1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := socket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
+		t.Errorf("after a message of %d bytes: %v", maxMessage+1, err)
+	}
+}
+
+func TestWebSocketHandshake(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	host := strings.TrimPrefix(s.url, "http://")
+	watch := configMaps + "?watch=1&timeoutSeconds=1&resourceVersion=0"
+	for _, test := range []struct {
+		name   string
+		path   string
+		header []string // added to those of a good handshake; an empty value takes one away
+		code   int
+		reason string
+	}{
+		{"without Origin", watch, nil, 101, ""},
+		{"of the same origin", watch, []string{"Origin", "http://" + host}, 101, ""},
+		{"of another origin", watch, []string{"Origin", "http://evil.example.com"}, 403, "Forbidden"},
+		{"of a file", watch, []string{"Origin", "null"}, 403, "Forbidden"},
+		{"without a key", watch, []string{"Sec-Websocket-Key", ""}, 400, "BadRequest"},
+		{"of an old version", watch, []string{"Sec-Websocket-Version", "8"}, 400, "BadRequest"},
+		{"for a revision that is none", configMaps + "?watch=1&resourceVersion=abc", nil, 400, "BadRequest"},
+		{"for an unknown resource", "/api/v1/namespaces/default/nothings?watch=1", nil, 404, ""},
+		{"for a list", configMaps, nil, 400, "BadRequest"},
+		{"for a list in a namespace called watch", "/api/v1/namespaces/watch/configmaps", nil, 400, "BadRequest"},
+		{"for no resource at all", "/version", nil, 400, "BadRequest"},
+		{"without Upgrade", watch, []string{"Upgrade", ""}, 200, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			header := http.Header{
+				"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="},
+			}
+			for i := 0; i < len(test.header); i += 2 {
+				header.Set(test.header[i], test.header[i+1])
+				if test.header[i+1] == "" {
+					header.Del(test.header[i])
+				}
+			}
+			var request strings.Builder
+			request.WriteString("GET " + test.path + " HTTP/1.1\r\nHost: " + host + "\r\n")
+			_ = header.Write(&request)
+			_, r := connect(t, host, request.String()+"\r\n")
+			response, err := http.ReadResponse(bufio.NewReader(r), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != test.code {
+				t.Errorf("code %d, want %d", response.StatusCode, test.code)
+			}
+			if test.reason != "" {
+				body, err := io.ReadAll(response.Body)
+				status := answer{body: string(body)}.json(t)
+				if err != nil || status["kind"] != "Status" || status["reason"] != test.reason || status["message"] == "" {
+					t.Errorf("%s, %v", body, err)
+				}
+			}
+		})
+	}
+}
+
+func TestWebSocketSubprotocols(t *testing.T) {
+	server := newStreamServer(t, stallLimit, func(context.Context, *stream) error { return nil })
+	server.Start()
+	for _, test := range []struct {
+		offered []string
+		want    string
+	}{
+		{nil, ""},
+		{[]string{"base64.binary.k8s.io", "json"}, "base64.binary.k8s.io"},
+		{[]string{bearerProtocol + "c2VjcmV0", "json"}, "json"},
+		{[]string{bearerProtocol + "c2VjcmV0"}, ""},
+	} {
+		if got := dialWebSocket(t, server.URL, &websocket.DialOptions{Subprotocols: test.offered}).Subprotocol(); got != test.want {
+			t.Errorf("of %q: %q, want %q", test.offered, got, test.want)
+		}
+	}
+}
+
+func TestWebSocketOfStalledClientIsCut(t *testing.T) {
+	result := make(chan error, 1)
+	server := newStreamServer(t, 100*time.Millisecond, func(_ context.Context, s *stream) error {
+		for {
+			if err := s.write(make([]byte, 64<<10)); err != nil {
+				result <- err
+				return err
+			}
+		}
+	})
+	server.Start()
+	_, r := connect(t, server.Listener.Addr().String(), handshakeRequest)
+	readHead(t, r)
+	if err := <-result; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the stream ended with %v", err)
+	}
+	for {
+		first, _, err := readFrame(r)
+		if err != nil {
+			return
+		}
+		if first == 0x88 {
+			t.Fatal("the client got a close frame after a part of an event")
+		}
+	}
+}
+
+// TestWebSocketPings: a client that answers stays, one that does not is gone after the second ping would be due.
+func TestWebSocketPings(t *testing.T) {
+	untilGone := func(ctx context.Context, _ *stream) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	t.Run("unanswered", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			_, r, ended := serveInBubble(t, handshakeRequest, untilGone)
+			if first, _, err := readFrame(r); err != nil || first != 0x89 {
+				t.Errorf("frame %#x, %v; want a ping", first, err)
+			}
+			if after := <-ended; after != 2*pingEvery {
+				t.Errorf("gone after %v, want %v", after, 2*pingEvery)
+			}
+		})
+	})
+	t.Run("answered", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			client, r, ended := serveInBubble(t, handshakeRequest, untilGone)
+			for range 10 {
+				first, content, err := readFrame(r)
+				if err != nil || first != 0x89 {
+					t.Fatalf("frame %#x, %v; want a ping", first, err)
+				}
+				if err := sendPong(client, content); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = client.Close()
+			if after := <-ended; after != 10*pingEvery {
+				t.Errorf("gone after %v, want %v: when it left", after, 10*pingEvery)
+			}
+		})
+	})
+}
+
+// sendPong writes a frame of a client, with a mask of zeros.
+func sendPong(conn net.Conn, content string) error {
+	frame := append([]byte{0x8a, 0x80 | byte(len(content)), 0, 0, 0, 0}, content...)
+	_, err := conn.Write(frame)
+	return err
+}

@@ -1,0 +1,155 @@
+package gateway
+
+import (
+	"encoding/json"
+	"slices"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/encoding"
+	"revtail/gateway/resource"
+)
+
+// The subresources: parts of an object that have a URL of their own.
+const (
+	statusSubresource = "status" // shown with the whole object around it
+	scaleSubresource  = "scale"  // shown as a Scale
+)
+
+// scaleKind is the kind of the scale subresource, whatever the resource.
+var scaleKind = &resource.Resource{Group: "autoscaling", Version: "v1", Kind: "Scale", GoType: autoscalingv1.Scale{}}
+
+// subresources are those that a resource has, as targets of requests for them.
+func subresources(res *resource.Resource) []target {
+	var out []target
+	if res.Status {
+		out = append(out, target{resource: res, subresource: statusSubresource})
+	}
+	if res.Scale != nil {
+		out = append(out, target{resource: res, subresource: scaleSubresource})
+	}
+	return out
+}
+
+// hasSubresource tells whether the resource has the subresource of the URL.
+func (t target) hasSubresource() bool {
+	return slices.ContainsFunc(subresources(t.resource), func(sub target) bool { return sub.subresource == t.subresource })
+}
+
+// shown is the resource as which a request sees the object.
+func (t target) shown() *resource.Resource {
+	if t.subresource == scaleSubresource {
+		return scaleKind
+	}
+	return t.resource
+}
+
+// show is an object as a request sees it.
+func (t target) show(object []byte) ([]byte, error) {
+	if t.subresource != scaleSubresource {
+		return object, nil
+	}
+	decoded, err := encoding.Unmarshal(object)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(scaleOf(newDocument(decoded), t.resource))
+}
+
+// scaleOf is the Scale of an object. Replicas that the object does not name are the one that Kubernetes takes for its own
+// kinds, and none for a custom resource.
+func scaleOf(d document, res *resource.Resource) autoscalingv1.Scale {
+	replicas := func(path []string, otherwise int64) int32 {
+		if n, ok, err := unstructured.NestedInt64(d.Object, path...); ok && err == nil {
+			return int32(n)
+		}
+		return int32(otherwise)
+	}
+	unset := int64(0)
+	if res.GoType != nil {
+		unset = 1
+	}
+	return autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{Kind: scaleKind.Kind, APIVersion: scaleKind.APIVersion()},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GetName(), Namespace: d.GetNamespace(), UID: d.GetUID(), ResourceVersion: d.GetResourceVersion(),
+			CreationTimestamp: d.GetCreationTimestamp()},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: replicas(res.Scale.SpecReplicas, unset)},
+		Status: autoscalingv1.ScaleStatus{Replicas: replicas(res.Scale.StatusReplicas, 0), Selector: scaleSelector(d, res.Scale.Selector)},
+	}
+}
+
+// scaleSelector is the label selector at a path, in the form of a query; the object has it so, or as a LabelSelector.
+func scaleSelector(d document, path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	value, _, _ := unstructured.NestedFieldNoCopy(d.Object, path...)
+	switch value := value.(type) {
+	case string:
+		return value
+	case map[string]any:
+		labels := &metav1.LabelSelector{}
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(value, labels) != nil {
+			return ""
+		}
+		if selector, err := metav1.LabelSelectorAsSelector(labels); err == nil {
+			return selector.String()
+		}
+	}
+	return ""
+}
+
+// embed is an object with what a request has made of what it saw of it.
+func (t target) embed(old, shown document) (document, error) {
+	switch {
+	case t.subresource == scaleSubresource:
+		next := old.copy()
+		if version := shown.GetResourceVersion(); version != "" {
+			next.SetResourceVersion(version)
+		}
+		next.take(shown, "uid")
+		return next, t.setReplicas(next, shown)
+	case t.subresource == statusSubresource:
+		next := old.copy()
+		keep(next.Object, shown.Object, "status")
+		next.take(shown, "uid", "resourceVersion", "managedFields")
+		return next, nil
+	case t.resource.Status:
+		keep(shown.Object, old.Object, "status")
+	}
+	return shown, nil
+}
+
+// unshow is what a configuration that is applied to what a request sees says of the object itself.
+func (t target) unshow(applied document) (document, error) {
+	if t.subresource != scaleSubresource {
+		return applied.copy(), nil
+	}
+	out := t.blank()
+	out.take(applied, "name", "namespace", "uid", "resourceVersion")
+	if _, ok, _ := unstructured.NestedFieldNoCopy(applied.Object, "spec", "replicas"); !ok {
+		return out, nil
+	}
+	return out, t.setReplicas(out, applied)
+}
+
+// setReplicas sets the replicas of an object to those of a Scale; its type has been checked.
+func (t target) setReplicas(d, scale document) error {
+	replicas, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	switch {
+	case err != nil:
+		return cannotHandle(scaleKind, err)
+	case replicas < 0:
+		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(scaleKind.Kind).GroupKind(), t.scope.Name, field.ErrorList{
+			field.Invalid(field.NewPath("spec", "replicas"), replicas, "must be greater than or equal to 0")})
+	}
+	if err := unstructured.SetNestedField(d.Object, replicas, t.resource.Scale.SpecReplicas...); err != nil {
+		return badRequest("%s has no place for replicas: %v", t.scope.Name, err)
+	}
+	return nil
+}

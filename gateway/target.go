@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"revtail/gateway/resource"
+	"revtail/gateway/selector"
+	"revtail/gateway/watchcache"
+)
+
+// target is what a request is about.
+type target struct {
+	resource    *resource.Resource
+	cache       *watchcache.Cache
+	fields      fieldManagers
+	scope       resource.Scope
+	subresource string
+}
+
+// target finds what a URL speaks of; false: nothing, and the answer (404) has been given.
+func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
+	param := func(name string) string { return chi.URLParam(r, name) }
+	t := target{scope: resource.Scope{Namespace: param("namespace"), Name: param("name")}, subresource: param("subresource")}
+	plural := param("resource")
+	// /namespaces/{name} has a place of its own among the routes, but a namespace's subresources look like resources in it.
+	if plural == "status" && t.scope.Namespace != "" && t.scope.Name == "" {
+		plural, t.subresource = "namespaces", "status"
+		t.scope = resource.Scope{Name: t.scope.Namespace}
+	}
+	now := s.now()
+	t.resource = now.registry.Lookup(param("group"), param("version"), plural)
+	if t.resource == nil || misplaced(t.resource, t.scope) {
+		notFound(w, r)
+		return target{}, false
+	}
+	t.cache, t.fields = now.caches[t.resource].Cache, now.caches[t.resource].fields
+	return t, true
+}
+
+// misplaced tells whether a URL has a namespace where the resource has none, or lacks one before a name.
+func misplaced(res *resource.Resource, scope resource.Scope) bool {
+	if res.Namespaced {
+		return scope.Namespace == "" && scope.Name != ""
+	}
+	return scope.Namespace != ""
+}
+
+// key is the etcd key of the object that the request is about, or of another one of the same resource.
+func (s *Server) key(t target, scope resource.Scope) string {
+	return t.resource.Prefix(s.options.Prefix) + scope.Path()
+}
+
+func (s *Server) serveCollection(w http.ResponseWriter, r *http.Request) {
+	t, ok := s.target(w, r)
+	if !ok {
+		return
+	}
+	if t.subresource != "" {
+		s.serveTarget(w, r, t)
+		return
+	}
+	switch r.Method {
+	case http.MethodGet:
+		s.serveListOrWatch(w, r, t)
+	case http.MethodPost:
+		if t.resource.Namespaced && t.scope.Namespace == "" {
+			notFound(w, r) // an object is created in a namespace
+			return
+		}
+		s.serveCreate(w, r, t)
+	case http.MethodDelete:
+		if t.resource.Namespaced && t.scope.Namespace == "" {
+			methodNotAllowed(w, r) // nobody empties all namespaces at once
+			return
+		}
+		s.serveDeleteCollection(w, r, t)
+	case http.MethodPut, http.MethodPatch:
+		s.fail(w, r, badRequest("name must be provided: this URL is a collection"))
+	default:
+		methodNotAllowed(w, r)
+	}
+}
+
+func (s *Server) serveObject(w http.ResponseWriter, r *http.Request) {
+	if t, ok := s.target(w, r); ok {
+		s.serveTarget(w, r, t)
+	}
+}
+
+func (s *Server) serveSubresource(w http.ResponseWriter, r *http.Request) {
+	t, ok := s.target(w, r)
+	if !ok {
+		return
+	}
+	if !t.hasSubresource() {
+		s.fail(w, r, noSubresource(t))
+		return
+	}
+	s.serveTarget(w, r, t)
+}
+
+// serveTarget answers for one object, or its status.
+func (s *Server) serveTarget(w http.ResponseWriter, r *http.Request, t target) {
+	switch {
+	case r.Method == http.MethodGet:
+		s.serveGet(w, r, t)
+	case r.Method == http.MethodPut:
+		s.serveUpdate(w, r, t)
+	case r.Method == http.MethodPatch:
+		s.servePatch(w, r, t)
+	case r.Method == http.MethodDelete && t.subresource == "":
+		s.serveDelete(w, r, t)
+	default:
+		methodNotAllowed(w, r)
+	}
+}
+
+func (s *Server) serveLegacyWatch(w http.ResponseWriter, r *http.Request) {
+	t, ok := s.target(w, r)
+	if !ok {
+		return
+	}
+	s.serveWatch(w, r, t)
+}
+
+// checkFields refuses a field selector on what no object of the resource can have.
+func (t target) checkFields(s *selector.Selector) error {
+	if t.resource.Schema == nil {
+		return nil
+	}
+	for _, path := range s.Fields() {
+		if path[0] != "metadata" && !t.resource.Schema.Selectable(path) {
+			return badRequest("field label not supported: %s", strings.Join(path, "."))
+		}
+	}
+	return nil
+}

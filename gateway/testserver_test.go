@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"revtail/etcdstore/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testServer is a gateway over a store in memory, behind real HTTP.
+type testServer struct {
+	t      *testing.T
+	store  *memory.Store
+	server *Server
+	url    string
+}
+
+func newTestServer(t *testing.T) *testServer {
+	t.Helper()
+	return serveStore(t, memory.New())
+}
+
+// serveStore starts a gateway over a store that has a history.
+func serveStore(t *testing.T, store *memory.Store) *testServer {
+	t.Helper()
+	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Run(ctx)
+	}()
+	if err := server.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(server)
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+		cancel()
+		<-ended
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	return &testServer{t: t, store: store, server: server, url: front.URL}
+}
+
+// answer is what came back.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+func (a answer) json(t *testing.T) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
+		t.Fatalf("not JSON: %v: %.200s", err, a.body)
+	}
+	return out
+}
+
+func (s *testServer) do(method, path, body string, header ...string) answer {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	read, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, string(read)}
+}
+
+func (s *testServer) get(path string, header ...string) answer {
+	s.t.Helper()
+	return s.do(http.MethodGet, path, "", header...)
+}
+
+const configMaps = "/api/v1/namespaces/default/configmaps"
+
+// create makes a ConfigMap and returns its resourceVersion.
+func (s *testServer) create(name string) string {
+	s.t.Helper()
+	a := s.do(http.MethodPost, configMaps, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"`+name+`"}}`)
+	if a.code != http.StatusCreated {
+		s.t.Fatalf("create %s: %d %s", name, a.code, a.body)
+	}
+	return a.json(s.t)["metadata"].(map[string]any)["resourceVersion"].(string)
+}

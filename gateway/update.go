@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/etcdstore"
+	"revtail/gateway/watchcache"
+)
+
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request, t target) {
+	s.serveWrite(w, r, t, func(ctx context.Context, wr *write) (written, error) {
+		d, err := wr.decode()
+		if err == nil {
+			err = wr.prepareUpdate(d)
+		}
+		if err != nil {
+			return written{}, err
+		}
+		replace := func(old document) (document, error) { return wr.embed(old, d.copy()) }
+		if !t.resource.CreateOnUpdate || t.subresource != "" || d.GetResourceVersion() != "" {
+			return s.update(ctx, wr, replace)
+		}
+		return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.copy(), nil })
+	})
+}
+
+// prepareUpdate checks that a new state is about the object of the URL, and names what it is based on as a revision.
+func (wr *write) prepareUpdate(d document) error {
+	err := wr.checkName(d)
+	if err == nil {
+		_, _, err = parseRevision(d.GetResourceVersion())
+	}
+	return err
+}
+
+func (wr *write) checkName(d document) error {
+	switch d.GetName() {
+	case wr.scope.Name:
+		return d.placeIn(wr.target)
+	case "":
+		return badRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", wr.scope.Name)
+	}
+	return badRequest("the name of the object (%s) does not match the name on the URL (%s)", d.GetName(), wr.scope.Name)
+}
+
+// unconditional tells whether an update may leave out resourceVersion. A scale never needs one.
+func (t target) unconditional() bool {
+	return t.resource.UnconditionalUpdate || t.subresource == scaleSubresource
+}
+
+func noResourceVersion(t target) error {
+	return apierrors.NewInvalid(t.pluralKind(), t.scope.Name, field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+}
+
+// updateOrCreate updates an object or, where there is none, creates it.
+func (s *Server) updateOrCreate(ctx context.Context, wr *write, change func(document) (document, error), first func() (document, error)) (written, error) {
+	for range maxAttempts {
+		done, err := s.update(ctx, wr, change)
+		if !isAbsent(err) {
+			return done, err
+		}
+		d, err := first()
+		if err != nil {
+			return written{}, err
+		}
+		done, err = s.create(ctx, wr, d)
+		if !apierrors.IsAlreadyExists(err) {
+			return done, err
+		}
+	}
+	return written{}, conflict(wr.target)
+}
+
+// update changes an object: change makes the new document of the one that stands, which it leaves as it is. It is called
+// again when somebody else was faster, unless the new document names the resourceVersion that it is based on.
+func (s *Server) update(ctx context.Context, wr *write, change func(document) (document, error)) (written, error) {
+	for range maxAttempts {
+		object, old, err := s.current(ctx, wr.target)
+		if err != nil {
+			return written{}, err
+		}
+		next, err := change(old)
+		if err != nil {
+			return written{}, err
+		}
+		if err = wr.succeed(ctx, next, old); err != nil {
+			return written{}, err
+		}
+		done, err := s.replace(ctx, wr, next, old, object)
+		if !errors.Is(err, etcdstore.ErrConflict) && !errors.Is(err, etcdstore.ErrNotFound) {
+			return done, err
+		}
+	}
+	return written{}, conflict(wr.target)
+}
+
+// succeed makes a document the successor of another one: it keeps what the server owns, and is checked against it.
+func (wr *write) succeed(ctx context.Context, next, old document) error {
+	switch next.GetResourceVersion() {
+	case old.GetResourceVersion():
+	case "", "0":
+		if !wr.unconditional() {
+			return noResourceVersion(wr.target)
+		}
+	default:
+		return conflict(wr.target)
+	}
+	if uid := next.GetUID(); uid != "" && uid != old.GetUID() {
+		return apierrors.NewConflict(wr.groupResource(), wr.scope.Name, fmt.Errorf(
+			"the UID in the object (%s) is not that of the stored one (%s): it has been deleted and created again", uid, old.GetUID()))
+	}
+	next.take(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
+	next.drop("selfLink")
+	if !next.sameSpec(old, !wr.resource.Status) {
+		next.metadata()["generation"] = old.GetGeneration() + 1
+	}
+	wr.track(old, next)
+	return wr.checkSuccessor(ctx, next, old)
+}
+
+func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
+	meta, err := next.meta()
+	if err != nil {
+		return cannotHandle(wr.resource, err)
+	}
+	oldMeta, err := old.meta()
+	if err != nil {
+		// What stands was written by a program that does not care about types; replacing it must be possible.
+		oldMeta = &metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+			CreationTimestamp: meta.CreationTimestamp}
+	}
+	errs := validation.ValidateObjectMetaUpdate(meta, oldMeta, field.NewPath("metadata"))
+	if wr.resource.Schema != nil {
+		errs = append(errs, wr.resource.Schema.Validate(ctx, next.Object, old.Object)...)
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(wr.groupKind(), wr.scope.Name, errs)
+	}
+	wr.warnFinalizers(oldMeta.Finalizers, meta.Finalizers)
+	return nil
+}
+
+// replace stores a successor. One that changes nothing is not written, and one that was waiting to be deleted and has lost
+// its last finalizer is deleted; a namespace is when it is empty.
+func (s *Server) replace(ctx context.Context, wr *write, next, old document, object *watchcache.Object) (written, error) {
+	key := s.key(wr.target, wr.scope)
+	put := func(value []byte) (etcdstore.Revision, error) {
+		return s.options.Store.Update(ctx, key, value, object.Revision)
+	}
+	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.isNamespace()
+	stays := func([]byte) (etcdstore.Revision, error) { return object.Revision, nil }
+	switch {
+	case !last && next.sameAs(old):
+		next, put = old, stays
+	case wr.dryRun:
+		put = stays
+	case last:
+		put = func([]byte) (etcdstore.Revision, error) { return s.options.Store.Delete(ctx, key, object.Revision) }
+	}
+	value, revision, err := next.store(wr.target, put)
+	return written{scope: wr.scope, value: value, revision: revision}, err
+}

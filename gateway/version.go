@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// The level of the protocol is that of this minor version of Kubernetes, and it is what clients compare with their own:
+// kubectl warns when it is more than one away.
+const (
+	protocolMajor = "1"
+	protocolMinor = "37"
+	previousMinor = "36" // the oldest that the protocol is compatible with
+)
+
+func (s *Server) serveVersion(w http.ResponseWriter, r *http.Request) {
+	build, _ := debug.ReadBuildInfo() // nil in a program built without modules
+	document, err := json.Marshal(versionInfo(s.options.Version, build))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	respond(w, r, http.StatusOK, document)
+}
+
+// versionInfo says what runs here. The product's own version is build metadata (Semantic Versioning, section 10) behind the
+// protocol's, as distributions of Kubernetes name theirs. The date is that of the commit, so that builds are reproducible.
+func versionInfo(product string, build *debug.BuildInfo) version.Info {
+	info := version.Info{
+		Major: protocolMajor, Minor: protocolMinor,
+		EmulationMajor: protocolMajor, EmulationMinor: protocolMinor,
+		MinCompatibilityMajor: protocolMajor, MinCompatibilityMinor: previousMinor,
+		GitVersion: "v" + protocolMajor + "." + protocolMinor + ".0+revtail" + buildMetadata(product),
+		GoVersion:  runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if build == nil {
+		return info
+	}
+	for _, setting := range build.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			info.GitCommit = setting.Value
+		case "vcs.time":
+			info.BuildDate = setting.Value
+		case "vcs.modified":
+			info.GitTreeState = "clean"
+			if setting.Value == "true" {
+				info.GitTreeState = "dirty"
+			}
+		}
+	}
+	return info
+}
+
+// buildMetadata makes of a version what may stand behind the plus sign of another: ".0.3.1-rc.1".
+func buildMetadata(product string) string {
+	identifiers := strings.FieldsFunc(strings.TrimPrefix(product, "v"), func(c rune) bool {
+		return c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+	if len(identifiers) == 0 {
+		return ""
+	}
+	return "." + strings.Join(identifiers, ".")
+}

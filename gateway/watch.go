@@ -1,0 +1,206 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/watchcache"
+)
+
+const (
+	// minWatch: a watch without timeoutSeconds lasts once to twice as long, at random, so that clients that came together do
+	// not come back together.
+	minWatch = 30 * time.Minute
+	// bookmarkEvery is how often a client is told how far its watch is complete, and bookmarkBefore how long before the end.
+	bookmarkEvery  = time.Minute
+	bookmarkBefore = 2 * time.Second
+)
+
+// serveWatch is the life of a watch: the query is checked, a cursor is opened, and until the deadline whatever the cursor
+// has ready is written. What goes wrong before the first byte is a Status with its HTTP code; afterwards it is an ERROR frame.
+func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
+	params, err := parseListParams(r, true)
+	var f form
+	if err == nil {
+		f, err = negotiateForm(r, aWatch)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	query, err := s.watchQuery(r.Context(), t, params)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	ctx, done, ok := s.streams.add(r.Context())
+	if !ok {
+		s.fail(w, r, errDraining)
+		return
+	}
+	defer done()
+	watcher, err := t.cache.Watch(query)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer watcher.Close()
+	stream := s.transports.newStream(w, r)
+	defer stream.close()
+	ctx, err = stream.open(ctx)
+	if err != nil || isHead(r) {
+		return
+	}
+	watch := &watch{target: t, watcher: watcher, view: f.view(t.resource), stream: stream, bookmarks: params.bookmarks,
+		deadline: deadline(params)}
+	if err = watch.run(ctx); err == nil {
+		err = stream.end()
+	}
+	if err != nil {
+		s.options.Logger.Debug("watch broken", "path", r.URL.Path, "error", err)
+		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
+	}
+}
+
+// watchQuery says where the watch begins. A state without a resourceVersion must hold every write that was acknowledged
+// before the request: etcd is asked how far that is.
+func (s *Server) watchQuery(ctx context.Context, t target, p listParams) (watchcache.WatchQuery, error) {
+	q := watchcache.WatchQuery{Namespace: t.scope.Namespace, Name: t.scope.Name, Selector: p.selector, State: p.state}
+	if err := t.checkFields(p.selector); err != nil {
+		return q, err
+	}
+	narrow(&q.Namespace, &q.Name, p)
+	newest := p.revision
+	if p.unset {
+		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		var err error
+		if newest, err = s.options.Store.Revision(bounded); err != nil {
+			return q, err
+		}
+	}
+	if p.state {
+		q.AtLeast = newest
+	} else {
+		q.After = newest
+	}
+	return q, nil
+}
+
+func deadline(p listParams) time.Time {
+	if p.hasTimeout {
+		return time.Now().Add(p.timeout)
+	}
+	return time.Now().Add(minWatch + rand.N(minWatch))
+}
+
+// watch is one open watch.
+type watch struct {
+	target    target
+	watcher   *watchcache.Watcher
+	view      view
+	stream    *stream
+	bookmarks bool
+	deadline  time.Time
+	marked    etcdstore.Revision // of the last bookmark
+}
+
+// run writes until the deadline, the client or the server ends the watch. Its error is one of the connection.
+func (wt *watch) run(ctx context.Context) error {
+	for {
+		until := wt.nextBookmark()
+		ended, err := wt.deliver(ctx, until)
+		switch {
+		case err != nil:
+			return err
+		case ended:
+			return nil
+		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errDraining):
+			return nil // the client has gone
+		}
+		last := ctx.Err() != nil || !time.Now().Before(wt.deadline)
+		if err := wt.catchUp(last); err != nil || last {
+			return err
+		}
+	}
+}
+
+// deliver writes what the cursor has until a time comes or ctx ends. ended tells that the watch is over, with an ERROR frame
+// where one is due.
+func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err error) {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	for {
+		batch, err := wt.watcher.Next(ctx)
+		switch {
+		case err == nil:
+			if err := wt.write(batch); err != nil {
+				return true, err
+			}
+		case ctx.Err() != nil:
+			return false, nil
+		case errors.Is(err, watchcache.ErrStopped):
+			return true, nil
+		default:
+			return true, wt.stream.write(encoding.AppendError(nil, toStatus(err)))
+		}
+	}
+}
+
+func (wt *watch) write(batch watchcache.Batch) error {
+	for i, change := range batch.Changes {
+		if i > 0 && change.Revision != batch.Changes[i-1].Revision {
+			wt.stream.settle()
+		}
+		wt.stream.event(change.Type, wt.view.object(change.Object.JSON))
+	}
+	if batch.Synced && wt.bookmarks {
+		wt.bookmark(batch.Through, true)
+	}
+	return wt.stream.flush()
+}
+
+func (wt *watch) bookmark(through etcdstore.Revision, end bool) {
+	wt.stream.event(encoding.Bookmark, wt.view.bookmark(through, end))
+	wt.marked = through
+}
+
+// nextBookmark is when run has to look up from waiting: at the next bookmark, or at the end.
+func (wt *watch) nextBookmark() time.Time {
+	if !wt.bookmarks {
+		return wt.deadline
+	}
+	now := time.Now()
+	next := now.Add(bookmarkEvery)
+	if before := wt.deadline.Add(-bookmarkBefore); before.After(now) && before.Before(next) {
+		next = before
+	}
+	if wt.deadline.Before(next) {
+		return wt.deadline
+	}
+	return next
+}
+
+// catchUp writes what is ready without waiting, and a bookmark that says how far the client is now. The last one of a watch
+// is left out when it would say nothing new.
+func (wt *watch) catchUp(last bool) error {
+	if wt.bookmarks {
+		wt.target.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
+	}
+	batch, err := wt.watcher.Poll()
+	if err != nil {
+		return nil //nolint:nilerr // Next returns the same error, and deliver writes it; a watch that ends needs none
+	}
+	if err := wt.write(batch); err != nil {
+		return err
+	}
+	if wt.bookmarks && !batch.Synced && batch.Through > 0 && !(last && batch.Through == wt.marked) {
+		wt.bookmark(batch.Through, false)
+	}
+	return wt.stream.flush()
+}

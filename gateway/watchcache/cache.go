@@ -1,0 +1,252 @@
+package watchcache
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"revtail/etcdstore"
+)
+
+// Config says what a Cache keeps. Every field is needed.
+type Config struct {
+	Store  etcdstore.Store
+	Prefix string // what the keys of the resource begin with; ends with "/"
+	// Decode makes an object of a key and its value. What cannot be shown comes back with Invalid set, never as nil; of the
+	// result, Decode sets everything but what it cannot know.
+	Decode func(etcdstore.KV) *Object
+	Logger *slog.Logger
+}
+
+// Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
+type Cache struct {
+	config   Config
+	wanted   chan struct{} // holds one: somebody waits for the cache to catch up
+	filled   chan struct{} // closed after the first fill
+	archives chan struct{} // holds one for each watcher that reads etcd's history
+
+	mu       sync.Mutex // guards the fields below, for O(1) or the size of one batch
+	ready    bool
+	stopped  bool
+	through  etcdstore.Revision // up to which the cache is complete
+	current  snapshot           // the state as of through
+	log      log
+	sleepers map[scope]*sleeper
+	advanced chan struct{} // closed when through grows; nil: nobody waits
+	waiting  int           // how many wait for advanced
+	pages    pages         // snapshots that clients are paging through
+	watchers int
+}
+
+// sleeper is where the watchers of one scope wait for its next event.
+type sleeper struct {
+	wake chan struct{} // closed when there is one
+	at   uint64        // after wake is closed: the position of that event
+	done bool          // wake is closed
+}
+
+// maxArchives bounds how many watchers of one resource read etcd's history at the same time; the others wait their turn.
+const maxArchives = 16
+
+// New makes a cache; Run fills it.
+func New(config Config) *Cache {
+	return &Cache{
+		config:   config,
+		wanted:   make(chan struct{}, 1),
+		filled:   make(chan struct{}),
+		archives: make(chan struct{}, maxArchives),
+		sleepers: make(map[scope]*sleeper),
+	}
+}
+
+// Filled is closed when the cache has been filled for the first time.
+func (c *Cache) Filled() <-chan struct{} { return c.filled }
+
+// Decode makes an object of a key of the resource and its value, whether or not the cache holds it.
+func (c *Cache) Decode(kv etcdstore.KV) *Object {
+	o := c.config.Decode(kv)
+	o.path, o.Revision = kv.Key[len(c.config.Prefix):], kv.Modified
+	return o
+}
+
+// Stats are figures for operators.
+type Stats struct {
+	Ready    bool
+	Revision etcdstore.Revision
+	Objects  int // that can be shown
+	Invalid  int // values that cannot be shown
+	Watchers int
+	Events   int // in the log
+}
+
+// Stats returns the figures of this moment.
+func (c *Cache) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first)}
+	if c.current.objects != nil {
+		s.Objects, s.Invalid = c.current.objects.Len(), c.current.invalid.Len()
+	}
+	return s
+}
+
+// publish replaces the whole state after a fill: the log starts anew with the newest events, those later than floor, and
+// whoever waits looks again.
+func (c *Cache) publish(s snapshot, floor etcdstore.Revision, newest []*event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ready {
+		c.ready = true
+		select {
+		case <-c.filled:
+		default:
+			close(c.filled)
+		}
+	}
+	c.current = s
+	c.log.reset(floor)
+	for _, e := range newest {
+		c.log.append(e)
+	}
+	c.advanceLocked(s.revision)
+	c.wakeAllLocked()
+}
+
+// append publishes one batch: the state after it, and its events.
+func (c *Cache) append(s snapshot, events []*event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current = s
+	for _, e := range events {
+		position := c.log.next
+		c.log.append(e)
+		if len(c.sleepers) > 0 {
+			c.wakeLocked(e, position)
+		}
+	}
+	c.advanceLocked(s.revision)
+}
+
+func (c *Cache) wakeLocked(e *event, position uint64) {
+	for _, scope := range scopesOf(e.object()) {
+		if s := c.sleepers[scope]; s != nil {
+			s.at, s.done = position, true
+			close(s.wake)
+			delete(c.sleepers, scope)
+		}
+	}
+}
+
+func (c *Cache) wakeAllLocked() {
+	for scope, s := range c.sleepers {
+		s.done = true // at zero: the sleeper looks for its position itself
+		close(s.wake)
+		delete(c.sleepers, scope)
+	}
+}
+
+func (c *Cache) sleepLocked(in scope) *sleeper {
+	s := c.sleepers[in]
+	if s == nil {
+		s = &sleeper{wake: make(chan struct{})}
+		c.sleepers[in] = s
+	}
+	return s
+}
+
+// advanceLocked never lets through go back: a refill after a restored etcd may, and is then a new history.
+func (c *Cache) advanceLocked(through etcdstore.Revision) {
+	c.through = through
+	if c.advanced != nil {
+		close(c.advanced)
+		c.advanced = nil
+	}
+}
+
+// stop ends every watcher and everyone who waits.
+func (c *Cache) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped, c.ready = true, false
+	c.wakeAllLocked()
+	c.advanceLocked(c.through)
+}
+
+// unreadyLocked is what a reader gets from a cache that cannot serve.
+func (c *Cache) unreadyLocked() error {
+	if c.stopped {
+		return ErrStopped
+	}
+	return &NotReadyError{RetryAfter: time.Second}
+}
+
+// patience is how long a reader waits for a revision that the cache has not reached (kube-apiserver: 3 s as well).
+const patience = 3 * time.Second
+
+// WaitUntil waits until the cache is complete up to a revision: *TooLargeError when it is not after 3 s, *NotReadyError,
+// ErrStopped, or ctx's error.
+func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) error {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		advanced, err := c.reached(revision)
+		if advanced == nil {
+			return err
+		}
+		select {
+		case c.wanted <- struct{}{}:
+		default:
+		}
+		select {
+		case <-advanced:
+			c.leave()
+		case <-timer.C:
+			c.leave()
+			return &TooLargeError{Requested: revision, Current: c.Stats().Revision}
+		case <-ctx.Done():
+			c.leave()
+			return ctx.Err()
+		}
+	}
+}
+
+// freshness is how long Refresh waits for etcd's answer.
+const freshness = 250 * time.Millisecond
+
+// Refresh asks etcd how far the resource is complete, and waits a moment for the answer: what Poll tells after it is not
+// older than the call, if etcd answers. Any number of callers cost one question in 100 ms.
+func (c *Cache) Refresh(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, freshness)
+	defer cancel()
+	_ = c.WaitUntil(ctx, c.Stats().Revision+1) // a store in which nothing happened has no answer
+}
+
+// reached returns nil and nil when the cache is complete up to a revision, else what to wait for; leave takes that back.
+func (c *Cache) reached(revision etcdstore.Revision) (<-chan struct{}, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ready {
+		return nil, c.unreadyLocked()
+	}
+	if c.through >= revision {
+		return nil, nil
+	}
+	if c.advanced == nil {
+		c.advanced = make(chan struct{})
+	}
+	c.waiting++
+	return c.advanced, nil
+}
+
+func (c *Cache) leave() {
+	c.mu.Lock()
+	c.waiting--
+	c.mu.Unlock()
+}
+
+func (c *Cache) awaited() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting > 0
+}

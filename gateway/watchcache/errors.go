@@ -1,0 +1,46 @@
+package watchcache
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"revtail/etcdstore"
+)
+
+// ErrStopped says that the cache has been stopped. A stream that gets it has lost nothing: it ends cleanly and its client
+// continues elsewhere from its last revision.
+var ErrStopped = errors.New("the watch cache has stopped")
+
+// NotReadyError says that the cache is being filled.
+type NotReadyError struct {
+	// RetryAfter is how long to wait before asking again.
+	RetryAfter time.Duration
+}
+
+func (e *NotReadyError) Error() string { return "the cache of this resource is being filled" }
+
+// ExpiredError says that what happened after a revision is not known any more: the client must list again.
+type ExpiredError struct {
+	Requested etcdstore.Revision
+	Oldest    etcdstore.Revision // the oldest revision that could have been asked for; zero: not known
+}
+
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
+}
+
+// RevertedError says that a revision lies in the future of the store even after waiting for it: it is of another history,
+// as after a restore from a backup.
+type RevertedError struct{ Requested, Current etcdstore.Revision }
+
+func (e *RevertedError) Error() string {
+	return fmt.Sprintf("resource version %d is newer than the store's newest, %d: it is of another history, list again", e.Requested, e.Current)
+}
+
+// TooLargeError says that a state as new as asked for did not arrive in time.
+type TooLargeError struct{ Requested, Current etcdstore.Revision }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("Too large resource version: %d, current: %d", e.Requested, e.Current)
+}

@@ -1,0 +1,82 @@
+package watchcache
+
+import (
+	"sync"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/selector"
+)
+
+// event is one change in the log, shared by all watchers.
+type event struct {
+	revision etcdstore.Revision
+	current  *Object // nil: the object is gone, or cannot be shown any more
+	previous *Object // nil: the object is new, or could not be shown before
+
+	departure sync.Once
+	departed  *Object // previous with the event's revision; made when the first watcher needs it
+}
+
+// newEvent is nil when the change shows in no watch: neither state can be shown.
+func newEvent(revision etcdstore.Revision, current, previous *Object) *event {
+	e := &event{revision: revision, current: visible(current), previous: visible(previous)}
+	if e.current == nil && e.previous == nil {
+		return nil
+	}
+	return e
+}
+
+func visible(o *Object) *Object {
+	if o == nil || o.Invalid != nil {
+		return nil
+	}
+	return o
+}
+
+// object is one of the two states: both have the same namespace and name.
+func (e *event) object() *Object {
+	if e.current != nil {
+		return e.current
+	}
+	return e.previous
+}
+
+func (e *event) size() int {
+	size := 0
+	if e.current != nil {
+		size += len(e.current.JSON)
+	}
+	if e.previous != nil {
+		size += len(e.previous.JSON)
+	}
+	return size
+}
+
+func (e *event) left() *Object {
+	e.departure.Do(func() { e.departed = e.previous.at(e.revision) })
+	return e.departed
+}
+
+// Change is an event as one watcher sees it.
+type Change struct {
+	Type     encoding.EventType
+	Revision etcdstore.Revision
+	// Object is the new state or, for DELETED, the last one that matched, with Revision as its resourceVersion.
+	Object *Object
+}
+
+// change is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
+func (e *event) change(s *selector.Selector) (Change, bool) {
+	is := e.current != nil && s.Matches(e.current)
+	was := e.previous != nil && s.Matches(e.previous)
+	switch {
+	case is && was:
+		return Change{encoding.Modified, e.revision, e.current}, true
+	case is:
+		return Change{encoding.Added, e.revision, e.current}, true
+	case was:
+		return Change{encoding.Deleted, e.revision, e.left()}, true
+	}
+	return Change{}, false
+}

@@ -1,0 +1,175 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"revtail/etcdstore"
+	"revtail/gateway/selector"
+)
+
+// ListQuery says what to list.
+type ListQuery struct {
+	Namespace string // empty: all
+	Name      string // empty: all
+	Selector  *selector.Selector
+
+	At      etcdstore.Revision // the state as of exactly this revision; zero: the newest one that is cached
+	AtLeast etcdstore.Revision // wait for this revision; zero: whatever is cached
+	After   string             // only objects whose Path is greater; empty: from the start
+	Limit   int                // at most so many objects; zero: all
+}
+
+func (q *ListQuery) scope() scope { return scope{q.Namespace, q.Name} }
+
+// List is the answer.
+type List struct {
+	Revision etcdstore.Revision
+	Objects  iter.Seq[*Object] // in the order of their paths
+	// Continue is the Path of the last object if more follow, else empty.
+	Continue string
+	// Remaining is how many objects follow; nil: none, or a selector makes it unknown.
+	Remaining *int64
+	// Invalid are objects of the scope that cannot be shown: at most maxInvalid of them, of InvalidCount.
+	Invalid      []*Object
+	InvalidCount int
+}
+
+// maxInvalid is how many undecodable values an answer names.
+const maxInvalid = 5
+
+// List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, and those of
+// the store.
+func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
+	if q.At == 0 {
+		if err := c.WaitUntil(ctx, q.AtLeast); err != nil {
+			return nil, err
+		}
+		c.mu.Lock()
+		s := c.current
+		c.mu.Unlock()
+		return c.list(&s, q), nil
+	}
+	s, err := c.past(ctx, q.At)
+	if err != nil {
+		return nil, err
+	}
+	list := c.list(s, q)
+	list.Revision = q.At
+	return list, nil
+}
+
+// Get returns one object from memory, in a state not older than atLeast; nil when there is none.
+func (c *Cache) Get(ctx context.Context, path string, atLeast etcdstore.Revision) (*Object, error) {
+	if err := c.WaitUntil(ctx, atLeast); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	s := c.current
+	c.mu.Unlock()
+	return s.get(path), nil
+}
+
+// list applies a query to a state. A list without a limit is made while it is read; a page is collected at once, since its
+// head says whether more follow.
+func (c *Cache) list(s *snapshot, q ListQuery) *List {
+	in := q.scope()
+	list := &List{Revision: s.revision}
+	ascend(s.invalid, in, q.After, func(o *Object) bool {
+		if list.InvalidCount++; len(list.Invalid) < maxInvalid {
+			list.Invalid = append(list.Invalid, o)
+		}
+		return true
+	})
+	matching := func(yield func(*Object) bool) {
+		ascend(s.objects, in, q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
+	}
+	if q.Limit <= 0 {
+		list.Objects = matching
+		return list
+	}
+	objects := make([]*Object, 0, min(q.Limit, 1024))
+	var more int64
+	for o := range matching {
+		if len(objects) == q.Limit {
+			if more++; !q.Selector.Empty() {
+				break // how many match is not worth a scan
+			}
+			continue
+		}
+		objects = append(objects, o)
+	}
+	list.Objects = func(yield func(*Object) bool) {
+		for _, o := range objects {
+			if !yield(o) {
+				return
+			}
+		}
+	}
+	if more > 0 {
+		list.Continue = objects[len(objects)-1].path
+		if q.Selector.Empty() {
+			list.Remaining = &more
+		}
+		c.mu.Lock()
+		c.pages.keep(*s)
+		c.mu.Unlock()
+	}
+	return list
+}
+
+// past is the state as of a revision. Whether that revision may still be read is etcd's to say, so that all replicas answer
+// alike: one tiny read. The state itself comes from memory if a snapshot covers it, else from etcd.
+func (c *Cache) past(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
+	if err := c.held(ctx, at); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	if c.ready && c.current.covers(at) {
+		defer c.mu.Unlock()
+		s := c.current
+		return &s, nil
+	}
+	s, ok := c.pages.find(at)
+	c.mu.Unlock()
+	if ok {
+		return &s, nil
+	}
+	return c.load(ctx, at)
+}
+
+// held asks etcd whether it has the state as of a revision; a revision that is not reached yet is waited for.
+func (c *Cache) held(ctx context.Context, at etcdstore.Revision) error {
+	err := c.probe(ctx, at)
+	var future *etcdstore.FutureError
+	if !errors.As(err, &future) {
+		return err
+	}
+	if err := c.WaitUntil(ctx, at); err != nil {
+		return err
+	}
+	return c.probe(ctx, at)
+}
+
+func (c *Cache) probe(ctx context.Context, at etcdstore.Revision) error {
+	_, err := c.config.Store.List(ctx, c.config.Prefix+"\x00", etcdstore.ListOptions{At: at, Limit: 1})
+	return err
+}
+
+// load reads the state as of a revision from etcd, and keeps it for the pages that follow.
+func (c *Cache) load(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
+	page, err := c.config.Store.List(ctx, c.config.Prefix, etcdstore.ListOptions{At: at})
+	if err != nil {
+		return nil, err
+	}
+	m := newMirror()
+	for _, kv := range page.KVs {
+		m.set(c.Decode(kv), nil)
+	}
+	s := m.snapshot(at, at)
+	c.mu.Lock()
+	c.pages.keep(s)
+	c.mu.Unlock()
+	return &s, nil
+}

@@ -1,0 +1,173 @@
+package watchcache
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
+)
+
+func (w *world) list(q ListQuery) *List {
+	w.t.Helper()
+	list, err := w.cache.List(w.t.Context(), q)
+	if err != nil {
+		w.t.Fatalf("list %+v: %v", q, err)
+	}
+	return list
+}
+
+func labels(list *List) []string {
+	out := []string{}
+	for o := range list.Objects {
+		out = append(out, o.Path()+"="+o.Labels["l"])
+	}
+	return out
+}
+
+func (w *world) expectList(q ListQuery, want ...string) *List {
+	w.t.Helper()
+	list := w.list(q)
+	if diff := cmp.Diff(append([]string{}, want...), labels(list)); diff != "" {
+		w.t.Errorf("list %+v (- want, + got):\n%s", q, diff)
+	}
+	return list
+}
+
+func TestListScopesAndOrder(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		for _, path := range []string{"b/x", "a/y", "a/x", "ab/x"} {
+			w.put(path, "1", "")
+		}
+		w.put("a/y", "2", "")
+		w.expectList(ListQuery{}, "a/x=1", "a/y=2", "ab/x=1", "b/x=1")
+		w.expectList(ListQuery{Namespace: "a"}, "a/x=1", "a/y=2")
+		w.expectList(ListQuery{Namespace: "a", Name: "x"}, "a/x=1")
+		w.expectList(ListQuery{Name: "x"}, "a/x=1", "ab/x=1", "b/x=1")
+		w.expectList(ListQuery{Selector: parse(w.t, "l=2", "")}, "a/y=2")
+		w.expectList(ListQuery{Namespace: "none"})
+	})
+}
+
+func TestListWaitsForWritesElsewhere(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.put("a/x", "1", "")
+		newest := w.store.Txn(map[string][]byte{"/registry/others/y": []byte("{}")}, nil)
+		if list := w.expectList(ListQuery{AtLeast: newest}, "a/x=1"); list.Revision != newest {
+			t.Errorf("the list is of revision %d, the store is at %d", list.Revision, newest)
+		}
+	})
+}
+
+func TestListOfTheFuture(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		newest := w.put("a/x", "", "")
+		for _, q := range []ListQuery{{AtLeast: newest + 10}, {At: newest + 10}} {
+			began := time.Now()
+			_, err := w.cache.List(w.t.Context(), q)
+			var late *TooLargeError
+			if !errors.As(err, &late) || late.Current != newest || time.Since(began) != patience {
+				t.Errorf("list %+v: %v after %v", q, err, time.Since(began))
+			}
+		}
+	})
+}
+
+func TestListPagesShowOneRevision(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		for i := range 5 {
+			w.put(fmt.Sprintf("a/%d", i), "1", "")
+		}
+		first := w.expectList(ListQuery{Limit: 2}, "a/0=1", "a/1=1")
+		if first.Continue != "a/1" || first.Remaining == nil || *first.Remaining != 3 {
+			t.Errorf("the first page continues after %q, %v remain", first.Continue, first.Remaining)
+		}
+		w.put("a/2", "2", "")
+		w.put("a/25", "2", "")
+		w.remove("a/3")
+		second := w.expectList(ListQuery{At: first.Revision, After: first.Continue, Limit: 2}, "a/2=1", "a/3=1")
+		if second.Revision != first.Revision || *second.Remaining != 1 {
+			t.Errorf("the second page is of %d (the first of %d), %d remain", second.Revision, first.Revision, *second.Remaining)
+		}
+		last := w.expectList(ListQuery{At: first.Revision, After: second.Continue, Limit: 2}, "a/4=1")
+		if last.Continue != "" || last.Remaining != nil {
+			t.Errorf("the last page continues after %q, %v remain", last.Continue, last.Remaining)
+		}
+		w.expectList(ListQuery{At: first.Revision, After: first.Continue}, "a/2=1", "a/3=1", "a/4=1")
+	})
+}
+
+func TestListPagesWithSelectorAreFull(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		for i := range 10 {
+			w.put(fmt.Sprintf("a/%d", i), fmt.Sprint(i%2), "")
+		}
+		page := w.expectList(ListQuery{Limit: 3, Selector: parse(w.t, "l=1", "")}, "a/1=1", "a/3=1", "a/5=1")
+		if page.Continue != "a/5" || page.Remaining != nil {
+			t.Errorf("the page continues after %q, %v remain", page.Continue, page.Remaining)
+		}
+		rest := w.expectList(ListQuery{At: page.Revision, After: page.Continue, Limit: 3, Selector: parse(w.t, "l=1", "")}, "a/7=1", "a/9=1")
+		if rest.Continue != "" {
+			t.Errorf("the rest continues after %q", rest.Continue)
+		}
+	})
+}
+
+// The past is the same whether memory or etcd tells it, and gone when etcd says so.
+func TestListAtARevision(t *testing.T) {
+	var first etcdstore.Revision
+	prepare := func(s *memory.Store) {
+		first = s.Txn(map[string][]byte{root + "a/x": thing("a/x", "1", "")}, nil)
+		s.Txn(map[string][]byte{root + "a/x": thing("a/x", "2", "")}, nil)
+	}
+	bubble(t, prepare, func(w *world) {
+		w.expectList(ListQuery{At: first}, "a/x=1")
+		third := w.put("a/x", "3", "")
+		w.remove("a/x")
+		if list := w.expectList(ListQuery{At: third}, "a/x=3"); list.Revision != third {
+			t.Errorf("the list at %d says it is of %d", third, list.Revision)
+		}
+		w.expectList(ListQuery{At: first}, "a/x=1")
+		w.compact(third)
+		synctest.Wait()
+		_, err := w.cache.List(w.t.Context(), ListQuery{At: first})
+		var compacted *etcdstore.CompactedError
+		if !errors.As(err, &compacted) {
+			t.Errorf("a compacted revision gets %v, although a snapshot of it was kept", err)
+		}
+		w.expectList(ListQuery{At: third}, "a/x=3")
+	})
+}
+
+func TestListNamesWhatCannotBeShown(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.put("a/x", "1", "")
+		for i := range maxInvalid + 2 {
+			w.write(fmt.Sprintf("b/%d", i), []byte("?"))
+		}
+		list := w.expectList(ListQuery{}, "a/x=1")
+		if list.InvalidCount != maxInvalid+2 || len(list.Invalid) != maxInvalid || list.Invalid[0].Path() != "b/0" {
+			t.Errorf("%d cannot be shown, named are %v", list.InvalidCount, list.Invalid)
+		}
+		if list := w.list(ListQuery{Namespace: "a"}); list.InvalidCount != 0 {
+			t.Error("the list of one namespace names values of another one")
+		}
+	})
+}
+
+func TestGet(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		newest := w.put("a/x", "1", "")
+		if o, err := w.cache.Get(w.t.Context(), "a/x", newest); err != nil || o.Labels["l"] != "1" {
+			t.Errorf("got %+v, %v", o, err)
+		}
+		if o, err := w.cache.Get(w.t.Context(), "a/y", 0); err != nil || o != nil {
+			t.Errorf("got %+v, %v", o, err)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package watchcache
+
+import (
+	"cmp"
+	"sort"
+
+	"revtail/etcdstore"
+)
+
+const (
+	// maxEvents (a power of two) and maxBytes bound one resource's log; what is older is read from etcd.
+	maxEvents = 16 << 10
+	maxBytes  = 64 << 20
+	// minEvents is the first size of the ring: most resources of a gateway are quiet.
+	minEvents = 64
+)
+
+// log is a ring of the most recent events. Each event has a position; positions grow by one and are never used again, not
+// even after a reset. Its methods need the cache's lock.
+type log struct {
+	ring  []*event // its length is a power of two; position p stands at p modulo the length
+	first uint64   // the position of the oldest event that is held
+	next  uint64   // the position that the next event gets
+	bytes int
+	limit int // of the ring's length; zero: maxEvents
+	// floor: every event later than this revision is held.
+	floor etcdstore.Revision
+}
+
+// reset forgets all events; what follows is complete after the revision floor. No position given out before is valid then:
+// one is skipped, and position zero never is.
+func (l *log) reset(floor etcdstore.Revision) {
+	limit := cmp.Or(l.limit, maxEvents)
+	*l = log{ring: make([]*event, min(minEvents, limit)), first: l.next + 1, next: l.next + 1, limit: limit, floor: floor}
+}
+
+func (l *log) at(position uint64) *event { return l.ring[position&uint64(len(l.ring)-1)] }
+
+func (l *log) append(e *event) {
+	if l.next-l.first == uint64(len(l.ring)) {
+		if len(l.ring) < l.limit {
+			l.grow()
+		} else {
+			l.drop()
+		}
+	}
+	l.ring[l.next&uint64(len(l.ring)-1)] = e
+	l.next++
+	l.bytes += e.size()
+	for l.bytes > maxBytes && l.first < l.next-1 {
+		l.drop()
+	}
+}
+
+func (l *log) grow() {
+	ring := make([]*event, 2*len(l.ring))
+	for p := l.first; p < l.next; p++ {
+		ring[p&uint64(len(ring)-1)] = l.at(p)
+	}
+	l.ring = ring
+}
+
+func (l *log) drop() {
+	e := l.at(l.first)
+	l.ring[l.first&uint64(len(l.ring)-1)] = nil
+	l.first++
+	l.bytes -= e.size()
+	l.floor = e.revision
+}
+
+// after is the position of the first event later than a revision, which must not be less than floor.
+func (l *log) after(revision etcdstore.Revision) uint64 {
+	n := sort.Search(int(l.next-l.first), func(i int) bool { return l.at(l.first+uint64(i)).revision > revision })
+	return l.first + uint64(n)
+}
+
+// read copies about limit events from a position on, never a part of a revision.
+func (l *log) read(position uint64, limit int) []*event {
+	end := min(position+uint64(limit), l.next)
+	for end > position && end < l.next && l.at(end).revision == l.at(end-1).revision {
+		end++
+	}
+	if end <= position {
+		return nil
+	}
+	events := make([]*event, 0, end-position)
+	for p := position; p < end; p++ {
+		events = append(events, l.at(p))
+	}
+	return events
+}

@@ -1,0 +1,80 @@
+package watchcache
+
+import (
+	"testing"
+
+	"revtail/etcdstore"
+)
+
+func at(revision etcdstore.Revision) *event {
+	return &event{revision: revision, current: &Object{JSON: []byte("{}"), Revision: revision}}
+}
+
+func revisions(events []*event) []etcdstore.Revision {
+	var out []etcdstore.Revision
+	for _, e := range events {
+		out = append(out, e.revision)
+	}
+	return out
+}
+
+func TestLogKeepsTheNewestEvents(t *testing.T) {
+	l := log{limit: 8}
+	l.reset(10)
+	for revision := etcdstore.Revision(11); revision <= 30; revision++ {
+		l.append(at(revision))
+	}
+	if got, want := l.next-l.first, uint64(8); got != want {
+		t.Fatalf("the log holds %d events, want %d", got, want)
+	}
+	if l.floor != 22 {
+		t.Errorf("floor is %d: every event later than 22 is held", l.floor)
+	}
+	got := revisions(l.read(l.after(25), 100))
+	if len(got) != 5 || got[0] != 26 || got[4] != 30 {
+		t.Errorf("after 25 come %v, want 26 to 30", got)
+	}
+}
+
+func TestLogReadsWholeRevisions(t *testing.T) {
+	l := log{}
+	l.reset(1)
+	for _, revision := range []etcdstore.Revision{2, 3, 3, 3, 3, 4} {
+		l.append(at(revision))
+	}
+	if got := revisions(l.read(l.after(1), 2)); len(got) != 5 {
+		t.Errorf("a step of 2 events is %v: it must end with the revision it began", got)
+	}
+	if got := l.read(l.after(4), 2); got != nil {
+		t.Errorf("after the end come %v", revisions(got))
+	}
+}
+
+func TestLogIsBoundedInBytes(t *testing.T) {
+	l := log{}
+	l.reset(1)
+	big := &Object{JSON: make([]byte, maxBytes/4)}
+	for revision := etcdstore.Revision(2); revision < 20; revision++ {
+		l.append(&event{revision: revision, current: big})
+	}
+	if l.bytes > maxBytes {
+		t.Errorf("the log holds %d bytes, more than %d", l.bytes, maxBytes)
+	}
+	if got := l.next - l.first; got != 4 {
+		t.Errorf("the log holds %d events of a quarter of its size", got)
+	}
+}
+
+func TestLogPositionsAreNeverUsedAgain(t *testing.T) {
+	l := log{}
+	l.reset(1)
+	if l.first == 0 {
+		t.Error("position zero is valid: a cursor that knows no position would be taken for one that does")
+	}
+	l.append(at(2))
+	end := l.next
+	l.reset(9)
+	if l.first <= end {
+		t.Errorf("after a reset the log begins at %d, but %d was the end of what it forgot", l.first, end)
+	}
+}

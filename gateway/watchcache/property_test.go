@@ -1,0 +1,277 @@
+package watchcache
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
+)
+
+// state is what an observer of etcd knows of the objects: by path, the label and the revision.
+type state map[string]struct {
+	label    string
+	revision etcdstore.Revision
+	broken   bool
+}
+
+// history is the truth: the state as of each revision, from 1 on.
+type history []state
+
+func (h history) at(revision etcdstore.Revision) state { return h[revision-1] }
+
+func (h history) newest() etcdstore.Revision { return etcdstore.Revision(len(h)) }
+
+// write appends a revision in which the paths change; an empty label deletes, "?" is a value that cannot be decoded.
+func (h *history) write(labels map[string]string) {
+	next := state{}
+	if len(*h) > 0 {
+		next = maps.Clone(h.at(h.newest()))
+	}
+	revision := h.newest() + 1
+	for path, label := range labels {
+		if label == "" {
+			delete(next, path)
+			continue
+		}
+		entry := next[path]
+		entry.label, entry.revision, entry.broken = label, revision, label == "?"
+		next[path] = entry
+	}
+	*h = append(*h, next)
+}
+
+// filter is what a watcher of the property test looks at.
+type filter struct{ namespace, name, label string }
+
+func (f filter) matches(s state, path string) bool {
+	namespace, name, _ := strings.Cut(path, "/")
+	entry, ok := s[path]
+	return ok && !entry.broken && (f.namespace == "" || f.namespace == namespace) && (f.name == "" || f.name == name) &&
+		(f.label == "" || f.label == entry.label)
+}
+
+// list is what a list, or the beginning of a watch, must show of a state.
+func (f filter) list(s state) []string {
+	var out []string
+	for _, path := range slices.Sorted(maps.Keys(s)) {
+		if f.matches(s, path) {
+			out = append(out, seen{"ADDED", path, s[path].label, fmt.Sprint(s[path].revision)}.String())
+		}
+	}
+	return out
+}
+
+// events is what a watch must show of the revisions in (after, through].
+func (h history) events(f filter, after, through etcdstore.Revision) []string {
+	var out []string
+	for revision := after + 1; revision <= through; revision++ {
+		before, now := h.at(revision-1), h.at(revision)
+		var step []string
+		for _, path := range slices.Sorted(maps.Keys(union(before, now))) {
+			if before[path] == now[path] {
+				continue
+			}
+			was, is := f.matches(before, path), f.matches(now, path)
+			switch {
+			case was && is:
+				step = append(step, seen{"MODIFIED", path, now[path].label, fmt.Sprint(revision)}.String())
+			case is:
+				step = append(step, seen{"ADDED", path, now[path].label, fmt.Sprint(revision)}.String())
+			case was:
+				step = append(step, seen{"DELETED", path, before[path].label, fmt.Sprint(revision)}.String())
+			}
+		}
+		out = append(out, step...)
+	}
+	return out
+}
+
+func union(a, b state) state {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// plan is one drawn run: writes in order, and watchers that begin after some of them.
+type plan struct {
+	before   int // how many writes there are when the cache starts
+	writes   []map[string]string
+	watchers []plannedWatcher
+	logLimit int
+}
+
+type plannedWatcher struct {
+	filter filter
+	begin  int // after which write it is opened
+	after  int // the revision it begins after; zero: with the state
+	reads  int // after how many writes it reads
+}
+
+var (
+	drawPath   = rapid.SampledFrom([]string{"a/x", "a/xy", "a/z", "ab/x", "b/x"})
+	drawLabel  = rapid.SampledFrom([]string{"", "1", "2", "?"})
+	drawFilter = rapid.Custom(func(t *rapid.T) filter {
+		return filter{
+			namespace: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "namespace"),
+			name:      rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "name"),
+			label:     rapid.SampledFrom([]string{"", "", "1"}).Draw(t, "label"),
+		}
+	})
+	drawPlan = rapid.Custom(func(t *rapid.T) plan {
+		p := plan{logLimit: rapid.SampledFrom([]int{2, 8, 64}).Draw(t, "log")}
+		p.writes = rapid.SliceOfN(rapid.MapOfN(drawPath, drawLabel, 1, 3), 1, 30).Draw(t, "writes")
+		p.before = rapid.IntRange(0, len(p.writes)).Draw(t, "before")
+		p.watchers = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plannedWatcher {
+			begin := rapid.IntRange(p.before, len(p.writes)).Draw(t, "begin")
+			return plannedWatcher{
+				filter: drawFilter.Draw(t, "filter"),
+				begin:  begin,
+				after:  rapid.IntRange(0, begin+1).Draw(t, "after"),
+				reads:  rapid.IntRange(1, 10).Draw(t, "reads"),
+			}
+		}), 1, 5).Draw(t, "watchers")
+		return p
+	})
+)
+
+// TestEveryWatcherSeesTheSlice compares what watchers of all kinds see with the history that was written: exactly the
+// events of their slice, in order, whatever the log holds and however rarely they read.
+func TestEveryWatcherSeesTheSlice(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := drawPlan.Draw(rt, "plan")
+		var problems []string
+		synctest.Test(t, func(t *testing.T) { problems = p.run(t) })
+		if len(problems) > 0 {
+			rt.Fatalf("%s", strings.Join(problems, "\n"))
+		}
+	})
+}
+
+// follower is a watcher of a run, and what it has got.
+type follower struct {
+	planned plannedWatcher
+	watcher *Watcher
+	started etcdstore.Revision // the newest when it was opened
+	got     []string
+	through etcdstore.Revision
+}
+
+func (p plan) run(t *testing.T) (problems []string) {
+	t.Helper()
+	h := history{{}} // revision 1: nothing
+	write := func(s *memory.Store, labels map[string]string) {
+		puts, deletes := map[string][]byte{}, []string{}
+		for path, label := range labels {
+			switch label {
+			case "":
+				deletes = append(deletes, root+path)
+			case "?":
+				puts[root+path] = []byte("?")
+			default:
+				puts[root+path] = thing(path, label, "")
+			}
+		}
+		if revision := s.Txn(puts, deletes); revision > h.newest() {
+			h.write(labels)
+		}
+	}
+	w := newWorld(t, func(s *memory.Store) {
+		for _, labels := range p.writes[:p.before] {
+			write(s, labels)
+		}
+	})
+	w.cache.mu.Lock()
+	w.cache.log.limit = p.logLimit
+	w.cache.log.reset(w.cache.through)
+	w.cache.mu.Unlock()
+
+	followers := make([]*follower, len(p.watchers))
+	for i := p.before; i <= len(p.writes); i++ {
+		for n, planned := range p.watchers {
+			if planned.begin == i {
+				followers[n] = p.open(w, planned, h.newest())
+			}
+			if f := followers[n]; f != nil && (i%planned.reads == 0 || i == len(p.writes)) {
+				f.read(w)
+			}
+		}
+		if i < len(p.writes) {
+			write(w.store, p.writes[i])
+			synctest.Wait()
+		}
+	}
+	for _, f := range followers {
+		problems = append(problems, f.check(h)...)
+	}
+	return problems
+}
+
+func (p plan) open(w *world, planned plannedWatcher, newest etcdstore.Revision) *follower {
+	f := &follower{planned: planned, started: newest}
+	if planned.after > int(newest) {
+		f.planned.after = int(newest)
+	}
+	q := WatchQuery{Namespace: planned.filter.namespace, Name: planned.filter.name, After: etcdstore.Revision(f.planned.after), State: planned.after == 0}
+	if planned.filter.label != "" {
+		q.Selector = parse(w.t, "l="+planned.filter.label, "")
+	}
+	f.watcher = w.watch(q)
+	if q.State { // the state is taken now, whenever the rest is read
+		f.read(w)
+	}
+	return f
+}
+
+func (f *follower) read(w *world) {
+	changes, through, err := w.drain(f.watcher)
+	for _, c := range changes {
+		f.got = append(f.got, c.String())
+	}
+	if f.through = through; err != nil {
+		f.got = append(f.got, "ERROR "+err.Error())
+	}
+}
+
+func (f *follower) check(h history) (problems []string) {
+	if f.through != h.newest() {
+		problems = append(problems, fmt.Sprintf("%+v: complete up to %d of %d", f.planned, f.through, h.newest()))
+	}
+	var want []string
+	after := etcdstore.Revision(f.planned.after)
+	if after == 0 {
+		want, after = f.planned.filter.list(h.at(f.started)), f.started
+	}
+	if f.planned.after > 1 {
+		if same := h.events(f.planned.filter, after-1, after); len(same) > 1 {
+			want = append(want, same...) // a client may have got a part of it: it comes again
+		}
+	}
+	want = append(want, h.events(f.planned.filter, after, h.newest())...)
+	if diff := cmp.Diff(sortRevisions(want), sortRevisions(f.got)); diff != "" {
+		problems = append(problems, fmt.Sprintf("%+v (- want, + got):\n%s", f.planned, diff))
+	}
+	return problems
+}
+
+// sortRevisions orders the events of one revision, which have no order among themselves; the order of revisions stays.
+func sortRevisions(events []string) []string {
+	out := append([]string{}, events...)
+	revision := func(e string) string { return e[strings.LastIndex(e, "=")+1:] }
+	for i := 0; i < len(out); {
+		j := i + 1
+		for j < len(out) && revision(out[j]) == revision(out[i]) {
+			j++
+		}
+		slices.Sort(out[i:j])
+		i = j
+	}
+	return out
+}

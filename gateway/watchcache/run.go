@@ -1,0 +1,279 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"revtail/etcdstore"
+)
+
+const (
+	// fillPage is how many keys one request of a fill asks for: some megabytes of usual objects.
+	fillPage = 5000
+	// askEvery is how often etcd is asked how far a quiet watch is complete; silence is after how much quiet the watch is
+	// taken for dead, because three answers in a row did not come.
+	askEvery = 5 * time.Second
+	silence  = 15 * time.Second
+	// lookBackTimeout is how long a filled cache waits for the events of its newest revision before it serves without them.
+	lookBackTimeout = time.Second
+	// askGap is the least time between two such questions while readers wait for the answer.
+	askGap = 100 * time.Millisecond
+	// the pauses between two attempts to reach etcd
+	firstPause = 50 * time.Millisecond
+	maxPause   = 2 * time.Second
+)
+
+var (
+	errSilent   = errors.New("the watch went silent")
+	errDisorder = errors.New("the watch broke the order of revisions")
+)
+
+// Run keeps the cache up to date until ctx ends; it returns nil then, when all that it started has ended too. What goes
+// wrong with etcd is logged and tried again. Run must be called once.
+func (c *Cache) Run(ctx context.Context) error {
+	defer c.stop()
+	r := &runner{cache: c, mirror: newMirror()}
+	pause := firstPause
+	for ctx.Err() == nil {
+		followed, err := r.session(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if followed {
+			pause = firstPause
+		}
+		c.config.Logger.Warn("watch cache lost etcd, trying again", "prefix", c.config.Prefix, "error", err, "pause", pause)
+		sleep(ctx, pause+rand.N(pause)) // jitter: the caches of many resources do not come back at the same moment
+		pause = min(2*pause, maxPause)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// runner is the one writer of a cache.
+type runner struct {
+	cache   *Cache
+	mirror  *mirror
+	since   etcdstore.Revision // of the last change in the mirror
+	through etcdstore.Revision // zero: the mirror must be filled
+
+	published bool // the cache serves what the mirror was filled with
+}
+
+// session fills the mirror if that is needed and follows etcd until something goes wrong. followed tells whether anything
+// was received.
+func (r *runner) session(ctx context.Context) (followed bool, err error) {
+	after := r.through
+	if r.through == 0 {
+		if err := r.fill(ctx); err != nil {
+			return false, fmt.Errorf("fill: %w", err)
+		}
+		after = max(r.through-1, 1) // the log begins with the newest revision: a client may have got only a part of it
+	}
+	followed, err = r.follow(ctx, after)
+	var compacted *etcdstore.CompactedError
+	if errors.As(err, &compacted) || errors.Is(err, errDisorder) || !r.published {
+		r.through = 0 // events were lost, or the mirror cannot be trusted or was never served: start from a new state
+	}
+	return followed, err
+}
+
+// fill reads the whole state as of one revision. It is published when follow has seen that revision's events.
+func (r *runner) fill(ctx context.Context) error {
+	filled := newMirror()
+	options := etcdstore.ListOptions{Limit: fillPage}
+	for {
+		page, err := r.cache.config.Store.List(ctx, r.cache.config.Prefix, options)
+		if err != nil {
+			return err
+		}
+		for _, kv := range page.KVs {
+			o := r.cache.Decode(kv)
+			filled.set(o, nil)
+			options.After = kv.Key
+		}
+		options.At = page.Revision
+		if page.Remaining == 0 {
+			break
+		}
+	}
+	r.mirror, r.since, r.through, r.published = filled, options.At, options.At, false
+	return nil
+}
+
+// follow applies what etcd's watch delivers until it fails. What is not later than the mirror goes to the log alone.
+func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, after)
+	var asking sync.WaitGroup
+	asking.Go(func() { r.cache.askProgress(ctx, watcher) })
+	defer func() {
+		cancel()
+		_ = watcher.Close() // what it has to say, Next said
+		asking.Wait()
+	}()
+	if !r.published {
+		if err := r.lookBack(ctx, watcher); err != nil {
+			return false, err
+		}
+	}
+	quiet := silence
+	for {
+		batch, err := next(ctx, watcher, quiet)
+		if errors.Is(err, errSilent) {
+			if quiet, err = r.explainSilence(ctx, watcher, quiet); err != nil {
+				return followed, err
+			}
+			continue
+		}
+		if err != nil {
+			return followed, err
+		}
+		if err := r.apply(batch); err != nil {
+			return followed, err
+		}
+		followed, quiet = true, silence
+	}
+}
+
+// lookBack takes the events of the revision that the mirror was filled at into the log, and publishes the mirror. They are
+// the first that the watch delivers. Where they do not come, or a compaction has taken the states before them, the log begins
+// after them.
+func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher) error {
+	if r.through == 1 {
+		r.publish(r.through, nil) // before any write
+		return nil
+	}
+	if err := watcher.RequestProgress(ctx); err != nil {
+		return err
+	}
+	batch, err := next(ctx, watcher, lookBackTimeout)
+	if errors.Is(err, errSilent) {
+		r.publish(r.through, nil)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	floor, newest := r.through-1, []*event(nil)
+	for len(batch.Events) > 0 && batch.Events[0].Revision <= r.through {
+		if batch.Events[0].PrevLost() {
+			floor = r.through
+		}
+		if e := r.cache.pastEvent(batch.Events[0]); e != nil {
+			newest = append(newest, e)
+		}
+		batch.Events = batch.Events[1:]
+	}
+	if floor == r.through {
+		newest = nil
+	}
+	r.publish(floor, newest)
+	return r.apply(batch)
+}
+
+// publish makes the cache serve what the mirror was filled with; newest are the events later than floor.
+func (r *runner) publish(floor etcdstore.Revision, newest []*event) {
+	r.published = true
+	r.cache.publish(r.mirror.snapshot(r.since, r.through), floor, newest)
+}
+
+// next waits for a batch, but not longer than quiet: errSilent then.
+func next(ctx context.Context, watcher etcdstore.Watcher, quiet time.Duration) (etcdstore.Batch, error) {
+	bounded, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	batch, err := watcher.Next(bounded)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return batch, errSilent
+	}
+	return batch, err
+}
+
+// explainSilence finds out what a silence means, and how long to wait on. etcd does not tell the progress of a watch before
+// the first write after its start, so in a store where nothing happens silence is right. Where something has happened, the
+// watch is asked once more: it may have been a moment ago. If it stays silent, it is dead.
+func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, quiet time.Duration) (time.Duration, error) {
+	newest, err := r.cache.config.Store.Revision(ctx)
+	switch {
+	case err != nil:
+		return 0, err
+	case newest <= r.through:
+		return silence, nil
+	case quiet < silence:
+		return 0, fmt.Errorf("%w at revision %d while the store went on to %d", errSilent, r.through, newest)
+	}
+	return askEvery, watcher.RequestProgress(ctx)
+}
+
+// apply brings the mirror from one revision to a later one and publishes the difference.
+func (r *runner) apply(batch etcdstore.Batch) error {
+	if batch.Through < r.through {
+		if len(batch.Events) == 0 {
+			return nil // an answer about the time before the mirror
+		}
+		return fmt.Errorf("%w: it went back from %d to %d", errDisorder, r.through, batch.Through)
+	}
+	var events []*event
+	for _, e := range batch.Events {
+		if e.Revision <= r.through {
+			return fmt.Errorf("%w: it delivered %d after %d", errDisorder, e.Revision, r.through)
+		}
+		if change := r.change(e); change != nil {
+			events = append(events, change)
+		}
+		r.since = e.Revision
+	}
+	r.through = batch.Through
+	r.cache.append(r.mirror.snapshot(r.since, r.through), events)
+	return nil
+}
+
+// change applies one event. The state before it is the mirror's: etcd does not know it any more where it has compacted.
+func (r *runner) change(e etcdstore.Event) *event {
+	previous := r.mirror.get(e.Key[len(r.cache.config.Prefix):])
+	if e.KV == nil {
+		if previous != nil {
+			r.mirror.remove(previous)
+		}
+		return newEvent(e.Revision, nil, previous)
+	}
+	current := r.cache.Decode(*e.KV)
+	r.mirror.set(current, previous)
+	return newEvent(e.Revision, current, previous)
+}
+
+// askProgress asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once
+// when a reader waits, but not more often than every askGap.
+func (c *Cache) askProgress(ctx context.Context, watcher etcdstore.Watcher) {
+	idle := time.NewTicker(askEvery)
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wanted:
+		case <-idle.C:
+		}
+		for {
+			if err := watcher.RequestProgress(ctx); err != nil {
+				c.config.Logger.Debug("progress request failed", "prefix", c.config.Prefix, "error", err)
+			}
+			sleep(ctx, askGap)
+			if ctx.Err() != nil || !c.awaited() {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package watchcache
+
+import "strings"
+
+// scope is the part of a resource that a reader asked for: all of it, one namespace, or one object.
+type scope struct {
+	namespace string // empty: all
+	name      string // empty: all
+}
+
+// path is what the paths of the scope begin with. It is as narrow as the order of keys allows: a name without a namespace
+// may stand in any namespace.
+func (s scope) path() string {
+	if s.namespace == "" {
+		return ""
+	}
+	return s.namespace + "/" + s.name
+}
+
+// holdsPath tells whether a path begins as those of the scope do: past the last one that does, a scan can end.
+func (s scope) holdsPath(path string) bool { return strings.HasPrefix(path, s.path()) }
+
+func (s scope) contains(o *Object) bool {
+	return (s.namespace == "" || s.namespace == o.Namespace) && (s.name == "" || s.name == o.Name)
+}
+
+// scopesOf are the scopes that an object belongs to: those whose watchers wake when it changes.
+func scopesOf(o *Object) [4]scope {
+	return [4]scope{
+		{},
+		{namespace: o.Namespace},
+		{name: o.Name},
+		{namespace: o.Namespace, name: o.Name},
+	}
+}

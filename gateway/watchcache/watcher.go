@@ -1,0 +1,334 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/selector"
+)
+
+// WatchQuery says what to watch, and from where.
+type WatchQuery struct {
+	Namespace string // empty: all
+	Name      string // empty: all
+	Selector  *selector.Selector
+
+	// State: begin with the objects that match now, as ADDED. Otherwise begin after After.
+	State bool
+	// AtLeast: the state must be as new as this revision; zero: whatever is cached.
+	AtLeast etcdstore.Revision
+	// After: the changes later than this revision; zero: later than the cache's newest.
+	After etcdstore.Revision
+	// Own: the watch is this process's, and not counted among those of clients.
+	Own bool
+}
+
+// Batch is a step of a watch: complete revisions only.
+type Batch struct {
+	Changes []Change
+	// Through is the revision up to which the watcher has now delivered everything that matches: a client may resume there.
+	// Zero while the initial state is not complete.
+	Through etcdstore.Revision
+	// Synced: with this batch the initial state is complete. True once, and only if State was asked for.
+	Synced bool
+}
+
+const (
+	// batchEvents is about how many events of the log one step looks at, so that a late watcher's batch stays small.
+	batchEvents = 256
+	// batchState is how many objects of the initial state one step delivers.
+	batchState = 256
+)
+
+// Watcher is one client's cursor. It holds no buffer: a client that is slow falls behind in the log and, when the log has
+// moved on, reads etcd's history instead. One goroutine uses it.
+type Watcher struct {
+	cache *Cache
+	query WatchQuery
+	scope scope
+	begun bool
+	err   error
+
+	// resuming: whether the client has all of the revision it resumes at is not decided yet.
+	resuming bool
+
+	state *initialState
+	past  *archive
+
+	through  etcdstore.Revision // everything up to it has been delivered
+	position uint64             // every event of the scope before it has been delivered; valid while the log holds it
+	sleeper  *sleeper           // where the watcher waits, or waited last
+}
+
+// initialState is what of the state has not been delivered yet.
+type initialState struct {
+	snapshot snapshot
+	after    string
+}
+
+// Watch opens a cursor. *NotReadyError or ErrStopped when the cache cannot serve; what takes waiting is left to Next.
+// The caller closes the Watcher.
+func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ready {
+		return nil, c.unreadyLocked()
+	}
+	if !q.Own {
+		c.watchers++
+	}
+	w := &Watcher{cache: c, query: q, scope: scope{q.Namespace, q.Name}, through: q.After, resuming: q.After > 0 && !q.State}
+	if !q.State && q.After == 0 {
+		w.through = c.through
+	}
+	return w, nil
+}
+
+// Close frees what the watcher holds. It must be called once, by the goroutine that uses the watcher.
+func (w *Watcher) Close() {
+	if w.past != nil {
+		w.past.close()
+	}
+	if w.query.Own {
+		return
+	}
+	w.cache.mu.Lock()
+	w.cache.watchers--
+	w.cache.mu.Unlock()
+}
+
+// Next waits for the next step, which is never empty unless Synced. After an error it returns the same error for ever:
+// *TooLargeError (the state asked for did not arrive), *ExpiredError and *RevertedError (the client must list again),
+// ErrStopped, or one of the store. An ended ctx ends only this call.
+func (w *Watcher) Next(ctx context.Context) (Batch, error) {
+	for w.err == nil {
+		batch, wake, err := w.step(ctx)
+		if err != nil {
+			return Batch{}, w.fail(ctx, err)
+		}
+		if len(batch.Changes) > 0 || batch.Synced {
+			return batch, nil
+		}
+		if wake == nil {
+			continue
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return Batch{}, ctx.Err()
+		}
+	}
+	return Batch{}, w.err
+}
+
+// Poll is Next without waiting: its Batch may be empty, and its Through then says how far nothing matched. It is what a
+// bookmark is made of.
+func (w *Watcher) Poll() (Batch, error) {
+	switch {
+	case w.err != nil:
+		return Batch{}, w.err
+	case !w.begun || w.past != nil:
+		return Batch{Through: w.known()}, nil
+	}
+	batch, _, err := w.step(context.Background()) //nolint:forbidigo // cannot block: the log alone is read
+	if err != nil {
+		w.err = err
+		return Batch{}, err
+	}
+	return batch, nil
+}
+
+// known is through, as far as a client may resume there.
+func (w *Watcher) known() etcdstore.Revision {
+	if w.state != nil || !w.begun && w.query.State {
+		return 0
+	}
+	return w.through
+}
+
+// fail remembers an error, unless it is only the end of this call's ctx.
+func (w *Watcher) fail(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return err
+	}
+	w.err = err
+	return err
+}
+
+// step delivers what can be delivered now. If that is nothing, wake is closed when it is worth to try again; nil: at once.
+func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
+	if !w.begun {
+		if err := w.begin(ctx); err != nil {
+			return Batch{}, nil, err
+		}
+		w.begun = true
+	}
+	if w.state != nil {
+		return w.nextState(), nil, nil
+	}
+	if w.past != nil {
+		batch, err := w.nextPast(ctx)
+		return batch, nil, err
+	}
+	return w.nextLog()
+}
+
+// begin waits until the cache has reached the revision that the client speaks of.
+func (w *Watcher) begin(ctx context.Context) error {
+	c := w.cache
+	if !w.query.State {
+		return w.awaitFuture(ctx)
+	}
+	if err := c.WaitUntil(ctx, w.query.AtLeast); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return ErrStopped
+	}
+	w.state = &initialState{snapshot: c.current}
+	w.through, w.position = c.through, c.log.next
+	return nil
+}
+
+// awaitFuture waits for a revision that the cache has not reached. Another replica may be ahead by some events; a revision
+// that etcd itself has not reached is of another history.
+func (w *Watcher) awaitFuture(ctx context.Context) error {
+	for {
+		err := w.cache.WaitUntil(ctx, w.through)
+		var late *TooLargeError
+		if !errors.As(err, &late) {
+			return err
+		}
+		bounded, cancel := context.WithTimeout(ctx, patience)
+		current, err := w.cache.config.Store.Revision(bounded)
+		cancel()
+		if err == nil && current < w.through {
+			return &RevertedError{Requested: w.through, Current: current}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+func (w *Watcher) nextState() Batch {
+	var batch Batch
+	ascend(w.state.snapshot.objects, w.scope, w.state.after, func(o *Object) bool {
+		w.state.after = o.path
+		if w.query.Selector.Matches(o) {
+			batch.Changes = append(batch.Changes, Change{encoding.Added, o.Revision, o})
+		}
+		return len(batch.Changes) < batchState
+	})
+	if len(batch.Changes) < batchState {
+		batch.Synced, batch.Through = true, w.through
+		w.state = nil
+	}
+	return batch
+}
+
+// nextLog delivers from the log, or turns to etcd's history when the log does not reach back far enough.
+func (w *Watcher) nextLog() (Batch, <-chan struct{}, error) {
+	events, wake, err := w.read()
+	if errors.Is(err, errBehind) {
+		w.past = &archive{cache: w.cache, scope: w.scope, after: w.through, through: w.through, pause: firstPause}
+		if w.resuming {
+			w.past.through = max(w.through-1, 1)
+		}
+		return Batch{Through: w.through}, nil, nil
+	}
+	if err != nil {
+		return Batch{}, nil, err
+	}
+	return Batch{Changes: w.matching(events), Through: w.through}, wake, nil
+}
+
+func (w *Watcher) matching(events []*event) []Change {
+	var changes []Change
+	for _, e := range events {
+		if !w.scope.contains(e.object()) {
+			continue
+		}
+		if change, ok := e.change(w.query.Selector); ok {
+			changes = append(changes, change)
+		}
+	}
+	return changes
+}
+
+var errBehind = errors.New("the log has moved on")
+
+// read takes the next events and moves the cursor past them. At the end of the log it returns what the watcher's scope
+// wakes by.
+func (w *Watcher) read() ([]*event, <-chan struct{}, error) {
+	c := w.cache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return nil, nil, ErrStopped
+	}
+	if w.sleeper != nil { // nothing of the scope has happened before the event that woke it
+		w.position = w.sleeper.at
+		if !w.sleeper.done {
+			w.position = c.log.next
+		}
+		w.sleeper = nil
+	}
+	if w.position < c.log.first {
+		if w.through < c.log.floor || w.resuming && w.through == c.log.floor {
+			return nil, nil, errBehind
+		}
+		w.findLocked()
+	}
+	delivered := w.through
+	events := c.log.read(w.position, batchEvents)
+	w.position += uint64(len(events))
+	if w.position < c.log.next {
+		w.through = max(delivered, events[len(events)-1].revision)
+		return laterThan(delivered, events), nil, nil
+	}
+	w.through = max(delivered, c.through)
+	if len(events) > 0 {
+		return laterThan(delivered, events), nil, nil
+	}
+	w.sleeper = c.sleepLocked(w.scope)
+	return nil, w.sleeper.wake, nil
+}
+
+// findLocked finds the position in the log.
+func (w *Watcher) findLocked() {
+	log := &w.cache.log
+	w.position = log.after(w.through)
+	if w.resuming {
+		begin := log.after(w.through - 1)
+		if events := w.resumeIn(log.read(begin, int(w.position-begin))); len(events) > 0 {
+			w.position, w.through = begin, w.through-1
+		}
+	}
+}
+
+// resumeIn decides what of the events is new to a client that resumes at a revision. It may have got a part of that revision
+// only, when several of its keys changed in it: then the whole of it comes again. Of a single change it has all.
+func (w *Watcher) resumeIn(events []*event) []*event {
+	if !w.resuming {
+		return events
+	}
+	w.resuming = false
+	later := laterThan(w.query.After, events)
+	if same := events[:len(events)-len(later)]; len(w.matching(same)) > 1 {
+		return events
+	}
+	return later
+}
+
+// laterThan drops what etcd's history has delivered already: it can be ahead of the log.
+func laterThan(revision etcdstore.Revision, events []*event) []*event {
+	for len(events) > 0 && events[0].revision <= revision {
+		events = events[1:]
+	}
+	return events
+}

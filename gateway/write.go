@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+// maxAttempts is how often a write that names no resourceVersion is tried against a key that others keep changing.
+const maxAttempts = 64
+
+// write is a request that changes one object.
+type write struct {
+	target
+	writeParams
+	contentType string
+	body        []byte
+	warnings    []string // for the client, whatever comes of the write
+}
+
+// written is an object as a write has left it.
+type written struct {
+	scope    resource.Scope
+	value    []byte             // as it is stored
+	revision etcdstore.Revision // zero: a dry run that creates
+	created  bool
+}
+
+// serveWrite is what all writes of one object have in common: it reads the request, has do change the object, and answers.
+func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request, t target, do func(context.Context, *write) (written, error)) {
+	wr, err := readWrite(w, r, t)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	defer cancel()
+	done, err := do(ctx, wr)
+	wr.sendWarnings(w)
+	var object []byte
+	if err == nil {
+		object, err = done.object(t)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	code := http.StatusOK
+	if done.created {
+		code = http.StatusCreated
+	}
+	s.respondObject(w, r, t, code, object)
+}
+
+// readWrite reads and checks all of a request but what its body says.
+func readWrite(w http.ResponseWriter, r *http.Request, t target) (*write, error) {
+	params, err := parseWriteParams(r, t)
+	if err != nil {
+		return nil, err
+	}
+	if err = negotiate(r); err != nil {
+		return nil, err
+	}
+	body, err := readBody(w, r)
+	return &write{target: t, writeParams: params, contentType: r.Header.Get("Content-Type"), body: body}, err
+}
+
+// warn keeps a warning for the answer; a change that is tried again gives the same ones.
+func (wr *write) warn(text string) {
+	if !slices.Contains(wr.warnings, text) {
+		wr.warnings = append(wr.warnings, text)
+	}
+}
+
+func (wr *write) sendWarnings(w http.ResponseWriter) {
+	for _, text := range wr.warnings {
+		warn(w, text)
+	}
+}
+
+// object is what a client gets to see of it.
+func (d written) object(t target) ([]byte, error) {
+	value := withDefaults(t.resource, d.value)
+	if d.revision == 0 {
+		object, err := encoding.Unmarshal(value)
+		if err != nil {
+			return nil, err
+		}
+		return encoding.Marshal(withMember(object, "apiVersion", t.resource.APIVersion()))
+	}
+	id := encoding.Identity{APIVersion: t.resource.APIVersion(), Kind: t.resource.Kind, Namespace: d.scope.Namespace, Name: d.scope.Name}
+	object, err := encoding.Normalize(value, id, int64(d.revision))
+	return object.JSON, err
+}
+
+// current reads the object that a request is about, to change it. An object that cannot be shown cannot be changed either;
+// it can be deleted.
+func (s *Server) current(ctx context.Context, t target) (*watchcache.Object, document, error) {
+	object, err := s.read(ctx, t)
+	if err != nil {
+		return nil, document{}, err
+	}
+	if object == nil || object.Invalid != nil {
+		return object, document{}, absent(t)
+	}
+	decoded, err := encoding.Unmarshal(object.JSON)
+	return object, document{Unstructured: &unstructured.Unstructured{Object: decoded}}, err
+}
+
+// store writes a document with put and returns its value. One that etcd finds too large is tried again without its
+// managedFields, as it may be these that make it so.
+func (d document) store(t target, put func(value []byte) (etcdstore.Revision, error)) ([]byte, etcdstore.Revision, error) {
+	value, err := d.encode(t)
+	if err != nil {
+		return nil, 0, err
+	}
+	revision, err := put(value)
+	if errors.Is(err, etcdstore.ErrTooLarge) && d.metadata()["managedFields"] != nil {
+		d.drop("managedFields")
+		if value, err = d.encode(t); err != nil {
+			return nil, 0, err
+		}
+		revision, err = put(value)
+	}
+	return value, revision, err
+}
+
+// encode is a document as it is stored: of a custom resource, in the version in which all of its objects are.
+func (d document) encode(t target) ([]byte, error) {
+	object := d.Object
+	if version := t.resource.Storage; version != "" && version != t.resource.Version {
+		object = withMember(object, "apiVersion", t.resource.Group+"/"+version)
+	}
+	value, err := encoding.Marshal(object)
+	if err != nil {
+		return nil, badRequest("%v", err)
+	}
+	return value, nil
+}
+
+func (t target) groupKind() schema.GroupKind {
+	return schema.GroupKind{Group: t.resource.Group, Kind: t.resource.Kind}
+}
+
+// pluralKind and kindAsResource are for refusals in which Kubernetes names the resource and not the kind, or the other way
+// round.
+func (t target) pluralKind() schema.GroupKind {
+	return schema.GroupKind{Group: t.resource.Group, Kind: t.resource.Plural}
+}
+
+func (t target) kindAsResource() schema.GroupResource {
+	return schema.GroupResource{Group: t.resource.Group, Resource: t.resource.Kind}
+}
+
+func isAbsent(err error) bool { return apierrors.IsNotFound(err) }
+
+func conflict(t target) error {
+	return apierrors.NewConflict(t.groupResource(), t.scope.Name, errModified)
+}

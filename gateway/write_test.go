@@ -1,0 +1,281 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	mergeType     = "application/merge-patch+json"
+	jsonPatchType = "application/json-patch+json"
+	strategicType = "application/strategic-merge-patch+json"
+	applyType     = "application/apply-patch+yaml"
+
+	pods        = "/api/v1/namespaces/default/pods"
+	deployments = "/apis/apps/v1/namespaces/default/deployments"
+)
+
+// configMap is the JSON of a ConfigMap with some metadata beside its name and other members.
+func configMap(name, metadata, members string) string {
+	join := func(a, b string) string { return strings.TrimSuffix(a+","+b, ",") }
+	return `{` + join(`"kind":"ConfigMap","apiVersion":"v1","metadata":{`+join(`"name":"`+name+`"`, metadata)+`}`, members) + `}`
+}
+
+// TestRefusedWrites: what is wrong with a write is said with the code, the reason, the details and the words that clients know.
+func TestRefusedWrites(t *testing.T) {
+	s := newTestServer(t)
+	s.create("a")
+	s.must(http.StatusCreated, "POST", leases, `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l"}}`)
+	s.must(http.StatusCreated, "POST", configMaps, configMap("dying", `"finalizers":["example.com/x"]`, ""))
+	s.must(http.StatusOK, "DELETE", configMaps+"/dying", "")
+	const a, dying = configMaps + "/a", configMaps + "/dying"
+	tooMany := "[" + strings.TrimSuffix(strings.Repeat(`{"op":"test","path":"/kind","value":"ConfigMap"},`, 10_001), ",") + "]"
+	for _, test := range []struct {
+		name, method, path, contentType, body string
+		code                                  int
+		reason, message                       string // a part of it
+		details                               string // in short; "-": whatever they are
+	}{
+		{"create what exists", "POST", configMaps, "", configMap("a", "", ""), 409, "AlreadyExists", `configmaps "a" already exists`, `a configmaps`},
+		{"create what is going away", "POST", configMaps, "", configMap("dying", "", ""), 409, "AlreadyExists",
+			`object is being deleted: configmaps "dying" already exists`, `dying configmaps`},
+		{"malformed", "POST", configMaps, "", `{bad json`, 400, "BadRequest", "json parse error: invalid character 'b' looking for beginning of object key string ({bad json)", ""},
+		{"empty", "POST", configMaps, "", ``, 400, "BadRequest", "unexpected end of JSON input (<empty>)", ""},
+		{"array", "POST", configMaps, "", `[]`, 400, "BadRequest", "must be of type ConfigMap", ""},
+		{"without kind", "POST", configMaps, "", `{}`, 400, "BadRequest", "Object 'Kind' is missing in '{}'", ""},
+		{"of another kind", "POST", configMaps, "", `{"kind":"Gadget","apiVersion":"v1","metadata":{"name":"x"}}`, 422, "Invalid",
+			`kind: Invalid value: "Gadget": must be ConfigMap`, `x Gadget kind=FieldValueInvalid`},
+		{"of another version", "POST", configMaps, "", `{"kind":"ConfigMap","apiVersion":"v2"}`, 400, "BadRequest",
+			"the API version in the data (v2) does not match the expected API version (v1)", ""},
+		{"bad name", "POST", configMaps, "", configMap("Bad_Name", "", ""), 422, "Invalid", `ConfigMap "Bad_Name" is invalid: metadata.name: Invalid value`,
+			`Bad_Name ConfigMap metadata.name=FieldValueInvalid`},
+		{"no name", "POST", configMaps, "", `{"kind":"ConfigMap","apiVersion":"v1"}`, 422, "Invalid", "name or generateName is required", ` ConfigMap metadata.name=FieldValueRequired`},
+		{"bad label", "POST", configMaps, "", configMap("x", `"labels":{"l":"b c"}`, ""), 422, "Invalid", "metadata.labels: Invalid value", `x ConfigMap metadata.labels=FieldValueInvalid`},
+		{"label of another type", "POST", configMaps, "", configMap("x", `"labels":{"l":1}`, ""), 400, "BadRequest",
+			`ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`, ""},
+		{"field of another type", "POST", configMaps, "", configMap("x", "", `"data":{"a":1}`), 400, "BadRequest", "cannot be handled as a ConfigMap", ""},
+		{"annotations too long", "POST", configMaps, "", configMap("x", `"annotations":{"a":"`+strings.Repeat("x", 262145)+`"}`, ""), 422, "Invalid",
+			"metadata.annotations: Too long: may not be more than 262144 bytes", `x ConfigMap metadata.annotations=FieldValueTooLong`},
+		{"another namespace", "POST", configMaps, "", configMap("x", `"namespace":"other"`, ""), 400, "BadRequest",
+			"the namespace of the provided object does not match the namespace sent on the request", ""},
+		{"create with resourceVersion", "POST", configMaps, "", configMap("x", `"resourceVersion":"1"`, ""), 400, "BadRequest", "should not be set on objects to be created", ""},
+		{"text", "POST", configMaps, "text/plain", configMap("x", "", ""), 415, "UnsupportedMediaType", "accepted media types include: application/json, application/yaml", ""},
+		{"too long for us", "POST", configMaps, "", strings.Repeat(" ", maxBody+1), 413, "RequestEntityTooLarge", "limit is 3145728", ""},
+		{"bad dryRun", "POST", configMaps + "?dryRun=Nope", "", ``, 422, "Invalid", `CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Nope"]: supported values: "All"`,
+			` meta.k8s.io CreateOptions dryRun=FieldValueNotSupported`},
+		{"long fieldManager", "PUT", a + "?fieldManager=" + strings.Repeat("x", 129), "", ``, 422, "Invalid", "fieldManager: Too long: may not be more than 128 bytes",
+			` meta.k8s.io UpdateOptions fieldManager=FieldValueTooLong`},
+		{"bad fieldValidation", "PATCH", a + "?fieldValidation=Bogus", mergeType, ``, 422, "Invalid", `supported values: "", "Ignore", "Strict", "Warn"`,
+			` meta.k8s.io PatchOptions fieldValidation=FieldValueNotSupported`},
+		{"strict", "POST", configMaps + "?fieldValidation=Strict", "", configMap("x", "", `"nope":1,"data":{"a":"1","a":"2"}`), 400, "BadRequest",
+			`strict decoding error: duplicate field "data.a", unknown field "nope"`, ""},
+
+		{"update without resourceVersion", "PUT", leases + "/l", "", `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l"}}`, 422, "Invalid",
+			`leases.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
+			`l coordination.k8s.io leases metadata.resourceVersion=FieldValueInvalid`},
+		{"stale", "PUT", a, "", configMap("a", `"resourceVersion":"1"`, ""), 409, "Conflict",
+			`Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again`, `a configmaps`},
+		{"resourceVersion that is none", "PUT", a, "", configMap("a", `"resourceVersion":"abc"`, ""), 400, "BadRequest", "invalid resource version", ""},
+		{"another name", "PUT", a, "", configMap("b", "", ""), 400, "BadRequest", "the name of the object (b) does not match the name on the URL (a)", ""},
+		{"update without a name", "PUT", a, "", `{"kind":"ConfigMap","apiVersion":"v1"}`, 400, "BadRequest", "the name of the object (a based on URL) was undeterminable: name must be provided", ""},
+		{"another uid", "PUT", a, "", configMap("a", `"uid":"zzz"`, ""), 409, "Conflict", `Operation cannot be fulfilled on configmaps "a"`, `a configmaps`},
+		{"update what is absent", "PUT", configMaps + "/x", "", configMap("x", "", ""), 404, "NotFound", `configmaps "x" not found`, `x configmaps`},
+		{"update a collection", "PUT", configMaps, "", `{}`, 400, "BadRequest", "name must be provided", ""},
+		{"patch a collection", "PATCH", configMaps, mergeType, `{}`, 400, "BadRequest", "name must be provided", ""},
+		{"delete in all namespaces", "DELETE", "/api/v1/configmaps", "", ``, 405, "MethodNotAllowed", "not allowed", ""},
+
+		{"malformed merge patch", "PATCH", a, mergeType, `{bad`, 400, "BadRequest", "invalid JSON patch", ""},
+		{"merge patch array", "PATCH", a, mergeType, `[]`, 400, "BadRequest", "json: cannot unmarshal array into Go value of type map[string]interface {}", ""},
+		{"patch of no known type", "PATCH", a, "application/json", `{}`, 415, "UnsupportedMediaType",
+			"application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml", ""},
+		{"patch what is absent", "PATCH", configMaps + "/x", mergeType, `{}`, 404, "NotFound", `configmaps "x" not found`, `x configmaps`},
+		{"patch the name", "PATCH", a, mergeType, `{"metadata":{"name":"b"}}`, 400, "BadRequest", "does not match the name on the URL", ""},
+		{"patch the uid", "PATCH", a, mergeType, `{"metadata":{"uid":"b"}}`, 422, "Invalid", "field is immutable", `a ConfigMap metadata.uid=FieldValueInvalid`},
+		{"patch a resourceVersion", "PATCH", a, mergeType, `{"metadata":{"resourceVersion":"1"}}`, 409, "Conflict", "the object has been modified", `a configmaps`},
+		{"patch to another type", "PATCH", a, mergeType, `{"data":1}`, 422, "Invalid", "patch: Invalid value", ` patch=FieldValueInvalid`},
+		{"strict patch", "PATCH", a + "?fieldValidation=Strict", mergeType, `{"nope":1}`, 422, "Invalid", ` "" is invalid: patch: Invalid value`, ` patch=FieldValueInvalid`},
+		{"strict patch of duplicates", "PATCH", a + "?fieldValidation=Strict", mergeType, `{"data":{"a":"1","a":"1"}}`, 422, "Invalid", `duplicate field "data.a"`, ` patch=FieldValueInvalid`},
+		{"force a merge patch", "PATCH", a + "?force=true", mergeType, `{}`, 422, "Invalid", "force: Forbidden: may not be specified for non-apply patch",
+			` meta.k8s.io PatchOptions force=FieldValueForbidden`},
+		{"failed test", "PATCH", a, jsonPatchType, `[{"op":"test","path":"/kind","value":"x"}]`, 422, "Invalid", "the server rejected our request due to an error in our request", `{}`},
+		{"unknown operation", "PATCH", a, jsonPatchType, `[{"op":"grow","path":"/kind"}]`, 422, "Invalid", "the server rejected our request", `{}`},
+		{"missing path", "PATCH", a, jsonPatchType, `[{"op":"remove","path":"/data/x"}]`, 422, "Invalid", "the server rejected our request", `{}`},
+		{"JSON patch object", "PATCH", a, jsonPatchType, `{}`, 400, "BadRequest", "cannot unmarshal object", ""},
+		{"JSON patch of no operations", "PATCH", a, jsonPatchType, `[1]`, 400, "BadRequest", "cannot unmarshal number", ""},
+		{"too many operations", "PATCH", a, jsonPatchType, tooMany, 413, "RequestEntityTooLarge", "10000 are allowed", ""},
+		{"new finalizer in the end", "PATCH", dying, mergeType, `{"metadata":{"finalizers":["example.com/x","example.com/y"]}}`, 422, "Invalid",
+			`no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.com/y"}`, `dying ConfigMap metadata.finalizers=FieldValueForbidden`},
+		{"unknown subresource", "GET", a + "/nope", "", ``, 404, "NotFound", `configmaps "a" has no subresource "nope"`, `a configmaps`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			header := []string{"Content-Type", test.contentType}
+			if test.contentType == "" {
+				header = nil
+			}
+			checkStatus(t, s.do(test.method, test.path, test.body, header...), test.code, test.reason, test.message, test.details)
+		})
+	}
+	if got := s.get(configMaps).json(t)["items"].([]any); len(got) != 2 {
+		t.Errorf("something was stored: %v", got)
+	}
+}
+
+// checkStatus compares an answer with a refusal; details are in short "name [group] kind [field=reason]…".
+func checkStatus(t *testing.T, a answer, code int, reason, message, details string) {
+	t.Helper()
+	var status struct {
+		Kind, APIVersion, Status, Message, Reason string
+		Details                                   *struct {
+			Name, Group, Kind string
+			Causes            []struct{ Reason, Field string }
+		}
+		Code int
+	}
+	if err := json.Unmarshal([]byte(a.body), &status); err != nil {
+		t.Fatalf("%d, not a Status: %.300s", a.code, a.body)
+	}
+	short := ""
+	if d := status.Details; d != nil {
+		parts := []string{d.Name}
+		for _, part := range []string{d.Group, d.Kind} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		for _, cause := range d.Causes {
+			parts = append(parts, cause.Field+"="+cause.Reason)
+		}
+		if short = strings.Join(parts, " "); short == "" {
+			short = "{}"
+		}
+	}
+	if a.code != code || status.Code != code || status.Reason != reason || !strings.Contains(status.Message, message) || short != details ||
+		status.Kind != "Status" || status.APIVersion != "v1" || status.Status != "Failure" {
+		t.Errorf("got %d %s %q; want %d %s %q\n%.500s", a.code, status.Reason, short, code, reason, details, a.body)
+	}
+}
+
+// TestCreateOwnsItsMetadata: what a client says of the fields that belong to the server is not heard.
+func TestCreateOwnsItsMetadata(t *testing.T) {
+	s := newTestServer(t)
+	pod := s.must(http.StatusCreated, "POST", pods, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","uid":"x","generation":7,"selfLink":"x",
+		"creationTimestamp":"2001-01-01T00:00:00Z","deletionTimestamp":"2001-01-01T00:00:00Z","deletionGracePeriodSeconds":5},
+		"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Running"}}`)
+	metadata := pod["metadata"].(map[string]any)
+	if metadata["uid"] == "x" || metadata["creationTimestamp"] == "2001-01-01T00:00:00Z" || metadata["generation"] != 1.0 || metadata["namespace"] != "default" {
+		t.Errorf("metadata: %v", metadata)
+	}
+	for _, member := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		if metadata[member] != nil {
+			t.Errorf("%s: %v", member, metadata[member])
+		}
+	}
+	if pod["status"] != nil {
+		t.Errorf("status: %v", pod["status"])
+	}
+}
+
+// TestGivenNameIsNotGenerated: generateName beside a name does nothing, so that a name that is taken is told.
+func TestGivenNameIsNotGenerated(t *testing.T) {
+	s := newTestServer(t)
+	s.create("a")
+	checkStatus(t, s.do("POST", configMaps, configMap("a", `"generateName":"b-"`, "")), 409, "AlreadyExists", "already exists", "a configmaps")
+	made := s.must(http.StatusCreated, "POST", configMaps, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"generateName":"`+strings.Repeat("x", 70)+`"}}`)
+	if name := made["metadata"].(map[string]any)["name"].(string); len(name) != 63 || !strings.HasPrefix(name, strings.Repeat("x", 58)) {
+		t.Errorf("generated %q", name)
+	}
+}
+
+// TestDryRunStoresNothing: the answers are as if, and nothing is.
+func TestDryRunStoresNothing(t *testing.T) {
+	s := newTestServer(t)
+	version := s.create("a")
+	made := s.must(http.StatusCreated, "POST", configMaps+"?dryRun=All", configMap("b", "", ""))
+	if made["metadata"].(map[string]any)["resourceVersion"] != nil {
+		t.Errorf("created: %v", made)
+	}
+	s.must(http.StatusConflict, "POST", configMaps+"?dryRun=All", configMap("a", "", ""))
+	for _, answered := range []map[string]any{
+		s.must(http.StatusOK, "PUT", configMaps+"/a?dryRun=All", configMap("a", "", `"data":{"k":"v"}`)),
+		s.must(http.StatusOK, "PATCH", configMaps+"/a?dryRun=All", `{"data":{"k":"v"}}`, "Content-Type", mergeType),
+	} {
+		metadata := answered["metadata"].(map[string]any)
+		if metadata["resourceVersion"] != version || metadata["generation"] != 2.0 || answered["data"] == nil {
+			t.Errorf("changed: %v", answered)
+		}
+	}
+	s.must(http.StatusCreated, "PATCH", configMaps+"/c?dryRun=All&fieldManager=m", configMap("c", "", ""), "Content-Type", applyType)
+	s.must(http.StatusOK, "DELETE", configMaps+"/a?dryRun=All", "")
+	items := s.get(configMaps).json(t)["items"].([]any)
+	if len(items) != 1 || items[0].(map[string]any)["metadata"].(map[string]any)["resourceVersion"] != version {
+		t.Errorf("stored: %v", items)
+	}
+}
+
+// TestWarnings: what is accepted all the same is warned of, once.
+func TestWarnings(t *testing.T) {
+	s := newTestServer(t)
+	for _, test := range []struct {
+		name, method, path, body string
+		want                     []string
+	}{
+		{"unknown and duplicate fields", "POST", configMaps, configMap("a", "", `"nope":1,"data":{"a":"1","a":"2"}`),
+			[]string{`299 - "duplicate field \"data.a\""`, `299 - "unknown field \"nope\""`}},
+		{"ignored", "PUT", configMaps + "/a?fieldValidation=Ignore", configMap("a", "", `"nope":1`), nil},
+		{"a patch answers for its own only", "PATCH", configMaps + "/a", `{"data":{"k":"v"},"again":1}`, []string{`299 - "unknown field \"again\""`}},
+		{"finalizers that others could have", "PATCH", configMaps + "/a", `{"metadata":{"finalizers":["foo","orphan","example.com/bar"]}}`,
+			[]string{`299 - "metadata.finalizers: \"foo\": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers"`}},
+		{"finalizers that were there", "PATCH", configMaps + "/a", `{"data":{"k":"w"}}`, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			header := []string{"Content-Type", "application/json"}
+			if test.method == "PATCH" {
+				header[1] = mergeType
+			}
+			a := s.do(test.method, test.path, test.body, header...)
+			if diff := cmp.Diff(test.want, a.header.Values("Warning")); a.code >= 300 || diff != "" {
+				t.Errorf("%d (-want +got):\n%s", a.code, diff)
+			}
+		})
+	}
+}
+
+// TestGenerationCountsWhatIsMeant: metadata and status are not.
+func TestGenerationCountsWhatIsMeant(t *testing.T) {
+	s := newTestServer(t)
+	s.must(http.StatusCreated, "POST", pods, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	for _, step := range []struct {
+		path, patch string
+		generation  float64
+	}{
+		{pods + "/p", `{"metadata":{"labels":{"a":"b"}}}`, 1},
+		{pods + "/p/status", `{"status":{"phase":"Running"}}`, 1},
+		{pods + "/p", `{"status":{"phase":"Failed"}}`, 1},
+		{pods + "/p", `{"spec":{"nodeName":"n"}}`, 2},
+		{pods + "/p", `{"metadata":{"generation":9}}`, 2},
+	} {
+		pod := s.must(http.StatusOK, "PATCH", step.path, step.patch, "Content-Type", mergeType)
+		if got := pod["metadata"].(map[string]any)["generation"]; got != step.generation {
+			t.Errorf("%s: generation %v, want %v", step.patch, got, step.generation)
+		}
+		if phase := pod["status"]; phase != nil && phase.(map[string]any)["phase"] == "Failed" {
+			t.Errorf("%s has changed the status", step.patch)
+		}
+	}
+}
+
+// TestLeaseIsCreatedByUpdate: a few kinds are, if the update does not say what it is based on.
+func TestLeaseIsCreatedByUpdate(t *testing.T) {
+	s := newTestServer(t)
+	lease := func(version string) string {
+		return `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l","resourceVersion":"` + version + `"},"spec":{"leaseDurationSeconds":5}}`
+	}
+	s.must(http.StatusNotFound, "PUT", leases+"/l", lease("1"))
+	made := s.must(http.StatusCreated, "PUT", leases+"/l", lease(""))
+	s.must(http.StatusUnprocessableEntity, "PUT", leases+"/l", lease(""))
+	s.must(http.StatusOK, "PUT", leases+"/l", lease(made["metadata"].(map[string]any)["resourceVersion"].(string)))
+}
