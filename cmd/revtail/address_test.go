@@ -1,0 +1,42 @@
+package main
+
+import (
+	"net"
+	"testing"
+)
+
+func TestGatewayURL(t *testing.T) {
+	tests := []struct{ listen, want string }{
+		{"127.0.0.1:8080", "http://127.0.0.1:8080"},
+		{"0.0.0.0:8080", "http://127.0.0.1:8080"},
+		{":8080", "http://127.0.0.1:8080"},
+		{"[::]:8080", "http://[::1]:8080"},
+		{"10.0.0.1:80", "http://10.0.0.1:80"},
+		{"localhost:80", "http://localhost:80"},
+	}
+	for _, test := range tests {
+		if got, err := gatewayURL(test.listen); err != nil || got != test.want {
+			t.Errorf("gatewayURL(%q) = %q, %v; want %q", test.listen, got, err, test.want)
+		}
+	}
+	for _, listen := range []string{"127.0.0.1:0", "127.0.0.1"} {
+		if got, err := gatewayURL(listen); err == nil {
+			t.Errorf("gatewayURL(%q) = %q, want an error", listen, got)
+		}
+	}
+}
+
+func TestListenURL(t *testing.T) {
+	bound := &net.TCPAddr{IP: net.IPv6unspecified, Port: 1234}
+	for given, want := range map[string]string{
+		"127.0.0.1:0":  "http://127.0.0.1:1234",
+		"localhost:0":  "http://localhost:1234",
+		"0.0.0.0:1234": "http://0.0.0.0:1234",
+		"[::1]:0":      "http://[::1]:1234",
+		":0":           "http://[::]:1234",
+	} {
+		if got := listenURL(given, bound); got != want {
+			t.Errorf("listenURL(%q) = %q, want %q", given, got, want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/embedded"
+	"revtail/gateway/config"
+)
+
+// backend is the etcd that is served: one in this process, or an external one. Close it.
+type backend struct {
+	name   string // for the ready line
+	member *embedded.Server
+	store  *etcdstore.Etcd
+}
+
+// openBackend returns when etcd answers a linearizable read. Errors name the flag to change.
+func openBackend(ctx context.Context, cfg config.Config, logger *slog.Logger) (*backend, error) {
+	starting, cancel := context.WithTimeout(ctx, cfg.StartupTimeout)
+	defer cancel()
+	b, access, err := findEtcd(starting, cfg, logger)
+	if err != nil {
+		return nil, explainStart(err, cfg)
+	}
+	access.Logger = logger
+	access.Username = cfg.EtcdUser
+	if access.Password, err = cfg.EtcdPassword(); err != nil {
+		return nil, errors.Join(&exitError{exitUsage, err}, b.Close())
+	}
+	if b.store, err = etcdstore.Open(access); err != nil {
+		return nil, errors.Join(explainStart(err, cfg), b.Close())
+	}
+	if err := b.store.Await(starting); err != nil {
+		return nil, errors.Join(explainStart(err, cfg), b.Close())
+	}
+	return b, nil
+}
+
+// findEtcd starts the embedded etcd unless there is an external one, and says how to reach it.
+func findEtcd(ctx context.Context, cfg config.Config, logger *slog.Logger) (*backend, etcdstore.Config, error) {
+	if cfg.External() {
+		tls, err := cfg.EtcdTLS()
+		if err != nil {
+			err = &exitError{exitUsage, err}
+		}
+		return &backend{name: strings.Join(cfg.EtcdEndpoints, ",")}, etcdstore.Config{Endpoints: cfg.EtcdEndpoints, TLS: tls}, err
+	}
+	what := embedded.Config{DataDir: cfg.DataDir, ClientURL: cfg.EmbeddedClientURL, Logger: logger}
+	if cfg.EmbeddedConfig != "" {
+		what = embedded.Config{ConfigFile: cfg.EmbeddedConfig, Logger: logger}
+	}
+	member, err := embedded.Start(ctx, what)
+	if err != nil {
+		return nil, etcdstore.Config{}, err
+	}
+	logger.Info("embedded etcd is ready", "endpoints", member.Endpoints())
+	return &backend{name: "embedded", member: member}, etcdstore.Config{Endpoints: member.Endpoints(), TLS: member.TLS()}, nil
+}
+
+// Died gets one error when the embedded etcd ends by itself.
+func (b *backend) Died() <-chan error {
+	if b.member == nil {
+		return nil
+	}
+	return b.member.Err()
+}
+
+// Close closes the connections, and the embedded etcd last.
+func (b *backend) Close() error {
+	var errs []error
+	if b.store != nil {
+		errs = append(errs, b.store.Close())
+	}
+	if b.member != nil {
+		errs = append(errs, b.member.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// explainStart says what to do about an etcd that cannot be started or reached, and gives the error its exit code.
+func explainStart(err error, cfg config.Config) error {
+	dirFlag, urlFlag := "--data-dir", "--embedded-client-url"
+	if cfg.EmbeddedConfig != "" {
+		dirFlag, urlFlag = "data-dir in the file of --embedded-config", "listen-client-urls in the file of --embedded-config"
+	}
+	var (
+		refused *embedded.ConfigError
+		dir     *embedded.DataDirError
+		address *embedded.AddressError
+	)
+	switch {
+	case errors.As(err, &refused) && cfg.EmbeddedConfig != "":
+		return &exitError{exitUsage, fmt.Errorf("--embedded-config: %w", err)}
+	case errors.As(err, &refused):
+		return &exitError{exitUsage, fmt.Errorf("--embedded-client-url: %w (--embedded-config)", err)}
+	case errors.Is(err, embedded.ErrDataDirInUse) && errors.As(err, &dir):
+		return fmt.Errorf("the data directory %s is in use by another process: stop that one, or choose another directory with %s", dir.Dir, dirFlag)
+	case errors.As(err, &dir):
+		return fmt.Errorf("%w: repair it, or choose another directory with %s", err, dirFlag)
+	case errors.Is(err, embedded.ErrAddressInUse) && errors.As(err, &address):
+		return fmt.Errorf("the embedded etcd cannot listen on %s, which is in use: choose another address with %s (port 0 is any free one), "+
+			"or use the etcd that runs there with --etcd-endpoints", address.Address, urlFlag)
+	case errors.As(err, &address):
+		return fmt.Errorf("the embedded etcd cannot %w: choose another address with %s", err, urlFlag)
+	case errors.Is(err, etcdstore.ErrDenied):
+		return fmt.Errorf("%w: check --etcd-user, --etcd-password-file and --etcd-cert", err)
+	case errors.Is(err, context.DeadlineExceeded) && cfg.External():
+		return &exitError{exitUnreachable, fmt.Errorf("no answer from etcd at %s within --startup-timeout %v: correct --etcd-endpoints, or wait longer (%w)",
+			strings.Join(cfg.EtcdEndpoints, ", "), cfg.StartupTimeout, err)}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &exitError{exitUnreachable, fmt.Errorf("the embedded etcd was not ready within --startup-timeout %v: wait longer (%w)", cfg.StartupTimeout, err)}
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+)
+
+// stuckWriter says when it is entered and stands still until it may go on.
+type stuckWriter struct {
+	entered, goOn chan struct{}
+	written       bytes.Buffer
+}
+
+func (w *stuckWriter) Write(p []byte) (int, error) {
+	select {
+	case w.entered <- struct{}{}:
+	default:
+	}
+	<-w.goOn
+	return w.written.Write(p)
+}
+
+func TestLogWriterNeverWaitsForItsReader(t *testing.T) {
+	to := &stuckWriter{entered: make(chan struct{}), goOn: make(chan struct{})}
+	var dropped []uint64
+	w := newLogWriter(to, func(n uint64) { dropped = append(dropped, n) })
+
+	_, _ = fmt.Fprintln(w, "first")
+	<-to.entered // the backlog is empty again
+	const tooMany = 10
+	for range logBacklog + tooMany {
+		_, _ = fmt.Fprintln(w, "more")
+	}
+	close(to.goOn)
+	w.Close()
+
+	if len(dropped) != 1 || dropped[0] != tooMany {
+		t.Errorf("dropped %v lines, want one report of %d", dropped, tooMany)
+	}
+	if lines := bytes.Count(to.written.Bytes(), []byte("\n")); lines != 1+logBacklog {
+		t.Errorf("%d lines written, want %d", lines, 1+logBacklog)
+	}
+}
+
+func TestLogWriterCloseGivesUpOnAStuckReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := &stuckWriter{entered: make(chan struct{}, 1), goOn: make(chan struct{})}
+		w := newLogWriter(to, func(uint64) {})
+		_, _ = fmt.Fprintln(w, "first")
+		w.Close()
+		close(to.goOn)
+		<-w.done
+	})
+}
+
+func TestLogWriterKeepsLines(t *testing.T) {
+	var to bytes.Buffer
+	w := newLogWriter(&to, func(uint64) { t.Error("lines dropped") })
+	line := []byte("a\n")
+	_, _ = w.Write(line)
+	copy(line, "b") // slog uses its buffer again
+	_, _ = io.WriteString(w, "c\n")
+	w.Close()
+	if got := to.String(); got != "a\nc\n" {
+		t.Errorf("written %q", got)
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience is how long a script waits for anything. Only a test that fails takes that long.
+const patience = 60 * time.Second
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"revtail": main})
+}
+
+// TestScripts runs testdata/*.txtar. Beside testscript's own commands there are these:
+//
+//	start NAME ARGS...       run revtail in the background, with its output in NAME.out and NAME.err
+//	ready NAME               wait for its ready line and set $NAME to its first URL
+//	waitfor FILE REGEXP      wait until the file has a line that matches
+//	signal NAME SIGNAL       send TERM, INT or KILL
+//	exited NAME CODE         wait for its end
+//	watch NAME URL           open a stream in the background
+//	watched NAME             wait until it has ended; it must have ended cleanly
+//	busy NAME                occupy a port and set $NAME to its address
+//	capture NAME FILE REGEXP set $NAME to what the first group of the expression matches in the file
+//	exits CODE PROGRAM...    run a program, which must exit with the code; stdout and stderr see its output
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"start": scriptStart, "ready": scriptReady, "waitfor": scriptWaitFor, "signal": scriptSignal,
+			"exited": scriptExited, "watch": scriptWatch, "watched": scriptWatched, "busy": scriptBusy,
+			"capture": scriptCapture, "exits": scriptExits,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Values[scriptKey{}] = &script{children: make(map[string]*child), streams: make(map[string]chan error)}
+			return nil
+		},
+	})
+}
+
+type scriptKey struct{}
+
+// script is what one script has running.
+type script struct {
+	children map[string]*child
+	streams  map[string]chan error // each gets how its stream ended
+}
+
+type child struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when it has
+}
+
+func stateOf(ts *testscript.TestScript) *script { return ts.Value(scriptKey{}).(*script) }
+
+func childOf(ts *testscript.TestScript, name string) *child {
+	p, ok := stateOf(ts).children[name]
+	if !ok {
+		ts.Fatalf("no process %s", name)
+	}
+	return p
+}
+
+func wantArgs(ts *testscript.TestScript, neg bool, args []string, least int) {
+	if neg || len(args) < least {
+		ts.Fatalf("wrong use of a command: see TestScripts")
+	}
+}
+
+func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 1)
+	name := args[0]
+	stdout, err := os.Create(ts.MkAbs(name + ".out"))
+	ts.Check(err)
+	defer stdout.Close()
+	stderr, err := os.Create(ts.MkAbs(name + ".err"))
+	ts.Check(err)
+	defer stderr.Close()
+	cmd := exec.Command("revtail", args[1:]...) //nolint:noctx // the script stops it
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "REVTAIL_") {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	ts.Check(cmd.Start())
+	p := &child{cmd: cmd, ended: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // "exited" looks at the state
+		close(p.ended)
+	}()
+	stateOf(ts).children[name] = p
+	ts.Defer(func() {
+		_ = cmd.Process.Kill() // it may have ended already
+		<-p.ended
+	})
+}
+
+func scriptReady(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 1)
+	line := waitFor(ts, args[0]+".out", regexp.MustCompile(`(?m)^READY http=([^ ,]+).*$`), childOf(ts, args[0]).ended)
+	ts.Setenv(args[0], line[1])
+}
+
+func scriptWaitFor(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	waitFor(ts, args[0], regexp.MustCompile(args[1]), nil)
+}
+
+// waitFor reads a file again until it matches. When ended is closed before, that is a failure.
+func waitFor(ts *testscript.TestScript, file string, pattern *regexp.Regexp, ended <-chan struct{}) []string {
+	deadline := time.After(patience)
+	for {
+		content := ts.ReadFile(file)
+		if match := pattern.FindStringSubmatch(content); match != nil {
+			return match
+		}
+		select {
+		case <-ended:
+			ts.Fatalf("the process ended; stderr:\n%s", ts.ReadFile(strings.TrimSuffix(file, ".out")+".err"))
+		case <-deadline:
+			ts.Fatalf("%s never matched %s:\n%s", file, pattern, content)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func scriptSignal(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	signals := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+	ts.Check(childOf(ts, args[0]).cmd.Process.Signal(signals[args[1]]))
+}
+
+func scriptExited(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	p := childOf(ts, args[0])
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		ts.Fatalf("%s does not end; stderr:\n%s", args[0], ts.ReadFile(args[0]+".err"))
+	}
+	if got := strconv.Itoa(p.cmd.ProcessState.ExitCode()); got != args[1] {
+		ts.Fatalf("exit code %s, want %s; stderr:\n%s", got, args[1], ts.ReadFile(args[0]+".err"))
+	}
+}
+
+func scriptWatch(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args[1], nil)
+	ts.Check(err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	ts.Check(err)
+	if resp.StatusCode != http.StatusOK {
+		ts.Fatalf("%s: %s", args[1], resp.Status)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, resp.Body)
+		ended <- errors.Join(err, resp.Body.Close())
+	}()
+	stateOf(ts).streams[args[0]] = ended
+	ts.Defer(cancel)
+}
+
+func scriptWatched(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 1)
+	select {
+	case err := <-stateOf(ts).streams[args[0]]:
+		ts.Check(err)
+	case <-time.After(patience):
+		ts.Fatalf("stream %s does not end", args[0])
+	}
+}
+
+func scriptBusy(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 1)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+	ts.Setenv(args[0], l.Addr().String())
+}
+
+func scriptCapture(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 3)
+	ts.Setenv(args[0], waitFor(ts, args[1], regexp.MustCompile(args[2]), nil)[1])
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		code = failed.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got := strconv.Itoa(code); got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"revtail/etcdstore"
+	"revtail/gateway"
+	"revtail/gateway/config"
+)
+
+func newServeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway, with an etcd in the same process unless --etcd-endpoints is given",
+		Long: `Run the gateway, with an etcd in the same process unless --etcd-endpoints is given.
+
+When everything answers, one line on stdout says where, as in
+  READY http=http://127.0.0.1:8080 etcd=embedded revision=1
+The log goes to stderr. SIGTERM or SIGINT ends watches and requests in order, a second one the process at once.
+
+Each flag has an environment variable (--etcd-prefix: REVTAIL_ETCD_PREFIX) and a key in the --config file (etcdPrefix).
+A flag wins over the environment, the environment over the file.
+
+Exit codes: 0 ended by a signal, 1 failed, 2 wrong usage or configuration, 3 etcd not reachable within --startup-timeout.`,
+	}
+	flags := config.AddFlags(cmd.Flags())
+	printConfig := cmd.Flags().Bool("print-config", false, "print the configuration that all sources together give, as a --config file, and exit")
+	cmd.Flags().SortFlags = false
+	cmd.RunE = verb(func(cmd *cobra.Command) error {
+		cfg, err := flags.Load(os.Environ())
+		if err == nil {
+			err = cfg.Validate()
+		}
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		if *printConfig {
+			return writeConfig(cmd.OutOrStdout(), cfg)
+		}
+		logger, flush := newLogger(cfg, cmd.ErrOrStderr())
+		defer flush()
+		return serve(cmd.Context(), cfg, logger, cmd.OutOrStdout())
+	})
+	return cmd
+}
+
+func writeConfig(w io.Writer, cfg config.Config) error {
+	out, err := cfg.YAML()
+	if err == nil {
+		_, err = w.Write(out)
+	}
+	return err
+}
+
+// process is what is open while the gateway runs.
+type process struct {
+	cfg        config.Config
+	logger     *slog.Logger
+	etcd       *backend
+	gateway    *gateway.Server
+	web        *webServer
+	background *group
+}
+
+// serve is the life of the process: open, run, drain. What is opened is closed in reverse order, by the deferred calls;
+// ctx ends it in order.
+func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
+	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
+	p := &process{cfg: cfg, logger: logger}
+	p.etcd, err = openBackend(ctx, cfg, logger)
+	if err != nil && ctx.Err() != nil {
+		logger.Info("stopped before etcd was ready")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.etcd.Close()) }()
+	p.gateway, err = gateway.New(gateway.Options{
+		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
+	})
+	if err != nil {
+		return err
+	}
+	p.web, err = listen(ctx, cfg.Listen, p.gateway, logger)
+	if err != nil {
+		return err
+	}
+	p.background = newGroup(context.WithoutCancel(ctx)) // requests that drain after the signal still need it
+	defer p.background.Stop()
+	if err := p.run(ctx, stdout); err != nil {
+		return err
+	}
+	return p.drain()
+}
+
+// run serves until ctx ends, or something fails that the gateway cannot go on without.
+func (p *process) run(ctx context.Context, stdout io.Writer) error {
+	p.background.Go(p.web.Serve) // before the caches are filled: /livez and /readyz answer meanwhile
+	p.background.Go(p.gateway.Run)
+	if p.cfg.History > 0 {
+		p.background.Go(func(ctx context.Context) error { return p.etcd.store.Compact(ctx, p.cfg.History, p.logger) })
+	}
+	p.background.Go(func(context.Context) error { return p.announce(ctx, stdout) })
+	return p.wait(ctx)
+}
+
+// announce prints the ready line when every cache is filled, unless ctx ends before.
+func (p *process) announce(ctx context.Context, stdout io.Writer) error {
+	var revision etcdstore.Revision
+	err := p.gateway.WaitReady(ctx)
+	if err == nil {
+		revision, err = p.etcd.store.Revision(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // stopped before it was ready: that is no failure
+	}
+	if err != nil {
+		return fmt.Errorf("etcd's revision: %w", err)
+	}
+	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
+	return err
+}
+
+// wait returns nil when ctx ends, and earlier the error that the gateway cannot go on after.
+func (p *process) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-p.etcd.Died():
+		return fmt.Errorf("the embedded etcd ended: %w", err)
+	case err := <-p.background.Failed():
+		return err
+	}
+}
+
+// drain tells load balancers to turn away, ends the watches, then the other requests, and cuts what takes too long.
+func (p *process) drain() error {
+	p.logger.Info("stopping", "delay", p.cfg.DrainDelay.String(), "grace", p.cfg.DrainGrace.String())
+	p.gateway.StartDraining()
+	delay, cancel := context.WithTimeout(context.Background(), p.cfg.DrainDelay)
+	defer cancel()
+	if err := p.wait(delay); err != nil {
+		return err
+	}
+	grace, cancel := context.WithTimeout(context.Background(), p.cfg.DrainGrace)
+	defer cancel()
+	if err := p.gateway.Drain(grace); err != nil {
+		p.logger.Warn("some watches did not end within --drain-grace and are cut", "error", err)
+	}
+	if err := p.web.Shutdown(grace); err != nil {
+		p.logger.Warn("some requests did not end within --drain-grace and are cut", "error", err)
+	}
+	return nil
+}
