@@ -1,0 +1,86 @@
+# Everything a developer does, by name. `make` alone lists it.
+# ARGS go to `revtail serve`; PKG narrows test, race, bench and cover; FUZZTIME is the time of each fuzz target.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+
+PKG      ?= ./...
+FUZZTIME ?= 10s
+GOARCH   ?= $(shell go env GOARCH)
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
+BUILD    := build -trimpath -ldflags '-s -w -X main.release=$(VERSION)'
+TOOLS    := $(CURDIR)/bin/tools
+CLIENTS  := gateway/gatewaytest/clients
+IMAGE    ?= revtail
+
+.PHONY: help build run test race e2e conformance fuzz bench lint fix cover image compose-test ci clean tools
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build the program: bin/revtail
+	go $(BUILD) -o bin/revtail ./cmd/revtail
+
+run: ## Start the gateway with an etcd of its own on loopback
+	go run ./cmd/revtail serve $(ARGS)
+
+test: ## Run every test that needs nothing but Go
+	go test $(PKG)
+
+race: ## Run them again under the race detector (needs a C compiler)
+	go test -race $(PKG)
+
+e2e: $(TOOLS)/etcd ## Run unmodified clients against the gateway: informers, etcdctl, kubectl
+	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) PATH=$(TOOLS):$$PATH go test -count=1 ./...
+
+conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
+	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
+
+fuzz: ## Run each fuzz target for FUZZTIME
+	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' cmd encoding etcdstore gateway | while IFS=: read -r file func; do \
+		echo "$$file: $${func#func }"; \
+		run() { go test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$${file%/*} </dev/null; }; \
+		run || { echo "once more: what was found is tried first, and a deadline of the fuzzer itself is no finding"; run; } || exit 1; done
+
+bench: $(TOOLS)/etcd ## Run the benchmarks six times each and summarise them
+	go test -run '^$$' -bench . -benchmem -count 6 $(PKG) | tee bin/bench.txt
+	$(TOOLS)/benchstat bin/bench.txt
+
+lint: $(TOOLS)/golangci-lint ## Check style, imports, formatting and go.mod
+	go vet ./... && $(TOOLS)/golangci-lint run
+	cd $(CLIENTS) && go vet ./... && $(TOOLS)/golangci-lint run
+	for module in . $(CLIENTS); do (cd $$module && go mod tidy -diff); done
+	go mod verify
+
+fix: $(TOOLS)/golangci-lint ## Mend what lint can mend
+	for module in . $(CLIENTS); do (cd $$module && $(TOOLS)/golangci-lint fmt && go mod tidy); done
+	$(TOOLS)/golangci-lint run --fix
+
+cover: ## Measure what the tests cover: bin/cover.out and a summary
+	@mkdir -p bin
+	go test -coverpkg=./... -coverprofile=bin/cover.out $(PKG)
+	go tool cover -func=bin/cover.out | tail -1
+
+image: ## Build the container image: revtail
+	mkdir -p bin/image/data
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go $(BUILD) -o bin/image/revtail ./cmd/revtail
+	docker build --platform linux/$(GOARCH) --tag $(IMAGE) --file deploy/Dockerfile .
+
+compose-test: image $(TOOLS)/etcd ## Start deploy/compose.yaml for real and drive it with curl
+	.ci/compose-test
+
+ci: ## Run exactly what CI runs
+	.ci/run
+
+clean: ## Remove what was built
+	rm -rf bin
+
+tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd ## Build etcd, kubectl, the linter and the rest into bin/tools
+
+$(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.*)
+	cd .ci/tools/lint && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
+
+# etcd stands for all of them; it is static, as the others, since the etcd image of .ci/etcd-image holds nothing else.
+$(TOOLS)/etcd: $(wildcard .ci/tools/go.* .ci/tools/kubectl/*)
+	cd .ci/tools && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool
+	mv $(TOOLS)/server $@
