@@ -19,6 +19,9 @@ const (
 	// bookmarkEvery is how often a client is told how far its watch is complete, and bookmarkBefore how long before the end.
 	bookmarkEvery  = time.Minute
 	bookmarkBefore = 2 * time.Second
+	// headPatience is how long the head of the answer waits for the state to be fixed. A client that writes as soon as it sees
+	// the head then sees its write as an event, and not merged into the state.
+	headPatience = 200 * time.Millisecond
 )
 
 // serveWatch is the life of a watch: the query is checked, a cursor is opened, and until the deadline whatever the cursor
@@ -50,6 +53,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		return
 	}
 	defer watcher.Close()
+	begin(ctx, watcher)
 	stream := s.transports.newStream(w, r)
 	defer stream.close()
 	ctx, err = stream.open(ctx)
@@ -65,6 +69,12 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		s.options.Logger.Debug("watch broken", "path", r.URL.Path, "error", err)
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
+}
+
+func begin(ctx context.Context, watcher *watchcache.Watcher) {
+	ctx, cancel := context.WithTimeout(ctx, headPatience)
+	defer cancel()
+	watcher.Begin(ctx)
 }
 
 // watchQuery says where the watch begins. A state without a resourceVersion must hold every write that was acknowledged

@@ -99,6 +99,14 @@ func (w *Watcher) Close() {
 	w.cache.mu.Unlock()
 }
 
+// Begin fixes the state that the watch begins with: what changes later comes as events. It returns when that is done, has
+// failed, or ctx ends; the rest, and the error, is left to Next.
+func (w *Watcher) Begin(ctx context.Context) {
+	if err := w.begin(ctx); err != nil {
+		_ = w.fail(ctx, err) // Next returns it
+	}
+}
+
 // Next waits for the next step, which is never empty unless Synced. After an error it returns the same error for ever:
 // *TooLargeError (the state asked for did not arrive), *ExpiredError and *RevertedError (the client must list again),
 // ErrStopped, or one of the store. An ended ctx ends only this call.
@@ -159,11 +167,8 @@ func (w *Watcher) fail(ctx context.Context, err error) error {
 
 // step delivers what can be delivered now. If that is nothing, wake is closed when it is worth to try again; nil: at once.
 func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
-	if !w.begun {
-		if err := w.begin(ctx); err != nil {
-			return Batch{}, nil, err
-		}
-		w.begun = true
+	if err := w.begin(ctx); err != nil {
+		return Batch{}, nil, err
 	}
 	if w.state != nil {
 		return w.nextState(), nil, nil
@@ -177,10 +182,23 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 
 // begin waits until the cache has reached the revision that the client speaks of.
 func (w *Watcher) begin(ctx context.Context) error {
-	c := w.cache
-	if !w.query.State {
-		return w.awaitFuture(ctx)
+	if w.begun {
+		return nil
 	}
+	wait := w.awaitFuture
+	if w.query.State {
+		wait = w.takeState
+	}
+	if err := wait(ctx); err != nil {
+		return err
+	}
+	w.begun = true
+	return nil
+}
+
+// takeState fixes the state that the watch begins with.
+func (w *Watcher) takeState(ctx context.Context) error {
+	c := w.cache
 	if err := c.WaitUntil(ctx, w.query.AtLeast); err != nil {
 		return err
 	}
