@@ -1,5 +1,5 @@
 # Everything a developer does, by name. `make` alone lists it.
-# ARGS go to `revtail serve`; PKG narrows test, race, bench and cover; FUZZTIME is the time of each fuzz target.
+# ARGS go to `revtail serve`, or to the benchmark; PKG narrows test, race, microbench and cover; FUZZTIME is the time of each fuzz target.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -11,9 +11,14 @@ VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 BUILD    := build -trimpath -ldflags '-s -w -X main.release=$(VERSION)'
 TOOLS    := $(CURDIR)/bin/tools
 CLIENTS  := gateway/gatewaytest/clients
+BENCH    := gateway/gatewaytest/bench
 IMAGE    ?= revtail
 
-.PHONY: help build run test race e2e conformance fuzz bench lint fix cover image compose-test ci clean tools
+# A kubectl that does not know its version cannot tell whether the server's is too far away.
+KUBECTL_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion=v1{{slice .Version 2}}' k8s.io/kubectl
+REF      ?= HEAD
+
+.PHONY: help build run test race e2e conformance fuzz bench bench-quick bench-diff bench-growth microbench lint fix cover image compose-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,7 +35,7 @@ test: ## Run every test that needs nothing but Go
 race: ## Run them again under the race detector (needs a C compiler)
 	go test -race $(PKG)
 
-e2e: $(TOOLS)/etcd ## Run unmodified clients against the gateway: informers, etcdctl, kubectl
+e2e: $(TOOLS)/etcd $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) PATH=$(TOOLS):$$PATH go test -count=1 ./...
 
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
@@ -42,7 +47,19 @@ fuzz: ## Run each fuzz target for FUZZTIME
 		run() { go test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$${file%/*} </dev/null; }; \
 		run || { echo "once more: what was found is tried first, and a deadline of the fuzzer itself is no finding"; run; } || exit 1; done
 
-bench: $(TOOLS)/etcd ## Run the benchmarks six times each and summarise them
+bench: $(TOOLS)/etcd ## Measure the program against its goals and peers: a table, and bin/bench.json; ARGS="-row fanout" for some rows
+	go run ./$(BENCH) $(ARGS)
+
+bench-quick: $(TOOLS)/etcd ## The same, smaller and once: finds what is broken
+	go run ./$(BENCH) -quick $(ARGS)
+
+bench-diff: $(TOOLS)/etcd ## Measure the working tree and the commit REF in turns
+	go run ./$(BENCH) -diff $(REF) $(ARGS)
+
+bench-growth: $(TOOLS)/etcd ## Measure how cost grows: tables, and the plot bin/bench-growth.svg
+	go run ./$(BENCH) -growth $(ARGS)
+
+microbench: $(TOOLS)/etcd ## Run the benchmarks of functions six times each and summarise them
 	go test -run '^$$' -bench . -benchmem -count 6 $(PKG) | tee bin/bench.txt
 	$(TOOLS)/benchstat bin/bench.txt
 
@@ -75,12 +92,16 @@ ci: ## Run exactly what CI runs
 clean: ## Remove what was built
 	rm -rf bin
 
-tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd ## Build etcd, kubectl, the linter and the rest into bin/tools
+tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd $(TOOLS)/kubectl-debian ## Build etcd, kubectl, the linter and the rest into bin/tools
 
 $(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.*)
 	cd .ci/tools/lint && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
 
 # etcd stands for all of them; it is static, as the others, since the etcd image of .ci/etcd-image holds nothing else.
 $(TOOLS)/etcd: $(wildcard .ci/tools/go.* .ci/tools/kubectl/*)
-	cd .ci/tools && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool
+	cd .ci/tools && CGO_ENABLED=0 go build -trimpath -ldflags "$$($(KUBECTL_VERSION))" -o $(TOOLS)/ tool
 	mv $(TOOLS)/server $@
+
+# Debian's kubectl is an old one. Where it cannot be had, the test that uses it is skipped, and says so.
+$(TOOLS)/kubectl-debian:
+	.ci/kubectl-debian $@ || echo "no kubectl of Debian: the test that uses it will be skipped"

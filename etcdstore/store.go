@@ -53,6 +53,12 @@ type Page struct {
 	Remaining int64    // how many keys of the prefix follow the last one of this page
 }
 
+// Guard is a key that must stand at a revision for a write to another key to be done.
+type Guard struct {
+	Key      string
+	Modified Revision // must be positive
+}
+
 // Store is a history of keys and values. It is safe for concurrent use. storetest holds the contract as a suite.
 //
 // Every method ends when its context does, with an error that wraps ctx.Err(); a write then wraps ErrUnknownOutcome too
@@ -73,6 +79,10 @@ type Store interface {
 
 	// Create writes a key that must not exist: ErrExists otherwise.
 	Create(ctx context.Context, key string, value []byte) (Revision, error)
+
+	// CreateGuarded is Create on the condition that another key still stands as it is known: ErrConflict otherwise, and
+	// ErrExists before that.
+	CreateGuarded(ctx context.Context, key string, value []byte, guard Guard) (Revision, error)
 
 	// Update overwrites a key whose Modified must equal want: ErrConflict otherwise, ErrNotFound when it does not exist.
 	// The store never writes without a want.

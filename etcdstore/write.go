@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -27,6 +28,34 @@ func (e *Etcd) Create(ctx context.Context, key string, value []byte) (Revision, 
 		return 0, fmt.Errorf("create %q: %w", key, ErrExists)
 	}
 	return Revision(resp.Header.Revision), nil
+}
+
+// CreateGuarded implements Store.
+func (e *Etcd) CreateGuarded(ctx context.Context, key string, value []byte, guard Guard) (Revision, error) {
+	if err := errors.Join(checkKey(key), guard.check()); err != nil {
+		return 0, err
+	}
+	resp, err := e.write(ctx, &pb.TxnRequest{
+		Compare: []*pb.Compare{modified(key, pb.Compare_EQUAL, 0), modified(guard.Key, pb.Compare_EQUAL, guard.Modified)},
+		Success: []*pb.RequestOp{put(key, value)},
+		Failure: []*pb.RequestOp{get(key)},
+	})
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("create %q: %w", key, err)
+	case resp.Succeeded:
+		return Revision(resp.Header.Revision), nil
+	case len(resp.Responses[0].GetResponseRange().GetKvs()) > 0:
+		return 0, fmt.Errorf("create %q: %w", key, ErrExists)
+	}
+	return 0, fmt.Errorf("create %q: %q: %w", key, guard.Key, ErrConflict)
+}
+
+func (g Guard) check() error {
+	if g.Modified <= 0 {
+		return fmt.Errorf("%w: guard %q without the revision that it must have", ErrInvalid, g.Key)
+	}
+	return checkKey(g.Key)
 }
 
 // Update implements Store.

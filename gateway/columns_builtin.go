@@ -10,6 +10,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -34,7 +35,18 @@ var builtinColumns = map[schema.GroupKind]columns{
 	{Group: appsv1.GroupName, Kind: "DaemonSet"}:   daemonSetColumns,
 	{Group: batchv1.GroupName, Kind: "Job"}:        jobColumns,
 	{Group: batchv1.GroupName, Kind: "CronJob"}:    cronJobColumns,
+
+	{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}: {nameColumn, createdColumn},
 }
+
+// createdColumn is a time and not an age, though it is said to be a date.
+var createdColumn = column{name: "Created At", kind: "date", description: "When it was created.", cell: func(o jsonValue, _ time.Time) any {
+	created := o.at("metadata", "creationTimestamp").time()
+	if created.IsZero() {
+		return unknown
+	}
+	return created.UTC().Format(time.RFC3339)
+}}
 
 func namespaceStatus(o jsonValue) string {
 	if o.at("metadata", "deletionTimestamp").exists() {

@@ -35,14 +35,14 @@ func (s *Server) create(ctx context.Context, wr *write, d document) (written, er
 	if err := s.checkNamespace(ctx, wr.target, d.GetName()); err != nil {
 		return written{}, err
 	}
-	if err := s.checkDefinition(ctx, wr.target); err != nil {
+	var err error
+	if wr.guard, err = s.checkDefinition(ctx, wr.target, asCached); err != nil {
 		return written{}, err
 	}
 	for attempt := 1; ; attempt++ {
 		done := written{scope: resource.Scope{Namespace: wr.scope.Namespace, Name: d.GetName()}, created: true}
-		var err error
 		done.value, done.revision, err = d.store(wr.target, func(value []byte) (etcdstore.Revision, error) {
-			return s.put(ctx, s.key(wr.target, done.scope), value, wr.dryRun)
+			return s.put(ctx, wr, s.key(wr.target, done.scope), value)
 		})
 		if !errors.Is(err, etcdstore.ErrExists) {
 			return done, err
@@ -72,6 +72,7 @@ func (wr *write) prepareCreate(ctx context.Context, d document) error {
 	if d.GetName() == "" && d.GetGenerateName() != "" {
 		d.generateName()
 	}
+	d.keepStringData(wr.resource)
 	wr.track(wr.blank(), d)
 	meta, err := d.meta()
 	if err != nil {
@@ -123,19 +124,36 @@ func (d document) generateName() {
 	d.SetName(string(name))
 }
 
-// put creates a key, or with dryRun only finds out whether it could.
-func (s *Server) put(ctx context.Context, key string, value []byte, dryRun bool) (etcdstore.Revision, error) {
-	if !dryRun {
+// put creates a key, or in a dry run only finds out whether it could.
+func (s *Server) put(ctx context.Context, wr *write, key string, value []byte) (etcdstore.Revision, error) {
+	switch {
+	case wr.dryRun:
+		return 0, s.free(ctx, key)
+	case wr.guard == (etcdstore.Guard{}):
 		return s.options.Store.Create(ctx, key, value)
 	}
+	for range maxAttempts {
+		revision, err := s.options.Store.CreateGuarded(ctx, key, value, wr.guard)
+		if !errors.Is(err, etcdstore.ErrConflict) {
+			return revision, err
+		}
+		if wr.guard, err = s.checkDefinition(ctx, wr.target, asStored); err != nil {
+			return 0, err
+		}
+	}
+	return 0, conflict(wr.target)
+}
+
+// free tells whether a key does not exist.
+func (s *Server) free(ctx context.Context, key string) error {
 	_, _, err := s.options.Store.Get(ctx, key)
 	switch {
 	case err == nil:
-		return 0, etcdstore.ErrExists
+		return etcdstore.ErrExists
 	case errors.Is(err, etcdstore.ErrNotFound):
-		return 0, nil
+		return nil
 	}
-	return 0, err
+	return err
 }
 
 // exists is the refusal of a create whose name is taken, maybe only for as long as its owner takes to go away.

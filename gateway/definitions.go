@@ -238,8 +238,29 @@ func (d *definitions) writeStatus(ctx context.Context, definition *customresourc
 	if have, err := json.Marshal(definition.V1.Status); err == nil && bytes.Equal(have, want) {
 		return nil
 	}
-	store := d.server.options.Store
-	kv, _, err := store.Get(ctx, d.key(definition))
+	return d.rewrite(ctx, definition, func(stored document) (outcome, error) {
+		if stored.GetGeneration() != definition.V1.Generation {
+			return unchanged, nil // it has changed since: the change comes by the watch
+		}
+		stored.Object["status"], err = encoding.Unmarshal(want)
+		return changed, err
+	})
+}
+
+// outcome is what is to become of a stored definition.
+type outcome int
+
+const (
+	unchanged outcome = iota
+	changed
+	removed
+)
+
+// rewrite makes of a definition that stands in etcd what change makes of it. Another definition of the same name stays as it
+// is. Where somebody else was faster the error is ErrConflict, and the watch brings what they wrote.
+func (d *definitions) rewrite(ctx context.Context, definition *customresource.Definition, change func(stored document) (outcome, error)) error {
+	store, key := d.server.options.Store, d.key(definition)
+	kv, _, err := store.Get(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -247,24 +268,24 @@ func (d *definitions) writeStatus(ctx context.Context, definition *customresourc
 	if err != nil {
 		return err
 	}
-	if object["status"], err = encoding.Unmarshal(want); err != nil {
+	stored := newDocument(object)
+	if stored.GetUID() != definition.V1.UID {
+		return nil
+	}
+	become, err := change(stored)
+	if err != nil || become == unchanged {
 		return err
 	}
-	value, err := encoding.Marshal(object)
+	if become == removed {
+		_, err = store.Delete(ctx, key, kv.Modified)
+		return err
+	}
+	value, err := encoding.Marshal(stored.Object)
 	if err != nil || bytes.Equal(value, kv.Value) {
 		return err
 	}
-	if generation := definition.V1.Generation; !sameGeneration(object, generation) {
-		return nil // it has changed since: the change comes by the watch
-	}
-	_, err = store.Update(ctx, d.key(definition), value, kv.Modified)
+	_, err = store.Update(ctx, key, value, kv.Modified)
 	return err
-}
-
-func sameGeneration(object map[string]any, generation int64) bool {
-	metadata, _ := object["metadata"].(map[string]any)
-	held, _ := metadata["generation"].(int64)
-	return held == generation
 }
 
 func (d *definitions) key(definition *customresource.Definition) string {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,30 +36,49 @@ func (t target) keptForCleanup(old document) document {
 	return kept
 }
 
-// checkDefinition refuses to create an object of a resource whose definition is being deleted.
-func (s *Server) checkDefinition(ctx context.Context, t target) error {
+// asCached and asStored are where checkDefinition looks: in memory first, as that is right nearly always.
+const (
+	asCached = false
+	asStored = true
+)
+
+// checkDefinition refuses to create an object of a resource whose definition is being deleted, or has been. What it found
+// guards the create: a replica that has not heard of the deletion would leave an object behind that nobody sees.
+func (s *Server) checkDefinition(ctx context.Context, t target, stored bool) (etcdstore.Guard, error) {
 	if t.resource.Storage == "" {
-		return nil
+		return etcdstore.Guard{}, nil
 	}
-	definition, err := s.now().caches[customresource.Kind()].Get(ctx, t.resource.QualifiedName(), 0)
-	if err != nil || definition == nil {
-		return err
+	at := target{resource: customresource.Kind(), scope: resource.Scope{Name: t.resource.QualifiedName()}}
+	at.cache = s.now().caches[at.resource].Cache
+	var definition *watchcache.Object
+	var err error
+	if stored {
+		definition, err = s.read(ctx, at)
+	} else {
+		definition, err = at.cache.Get(ctx, at.scope.Path(), 0)
 	}
-	if _, terminating := encoding.Lookup(definition.JSON, []string{"metadata", "deletionTimestamp"}); !terminating {
-		return nil
+	if err != nil {
+		return etcdstore.Guard{}, err
 	}
-	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-		"create not allowed while custom resource definition is terminating")}
+	if definition == nil {
+		return etcdstore.Guard{}, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusNotFound, metav1.StatusReasonNotFound,
+			"the server could not find the requested resource")}
+	}
+	if _, terminating := encoding.Lookup(definition.JSON, []string{"metadata", "deletionTimestamp"}); terminating {
+		return etcdstore.Guard{}, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+			"create not allowed while custom resource definition is terminating")}
+	}
+	return etcdstore.Guard{Key: s.key(at, at.scope), Modified: definition.Revision}, nil
 }
 
 // empty deletes the objects of a definition that is being deleted, and when there are none any more, the definition. Objects
-// that others hold by finalizers are marked, and waited for.
+// that others hold by finalizers are marked, and waited for. Where the names belong to somebody else, so do the objects.
 func (d *definitions) empty(ctx context.Context, definition *customresource.Definition) {
 	name := definition.V1.Name
 	left := 0
-	if held := d.served[name]; held != nil && len(held.resources) > 0 {
+	if stored := definition.Stored(); !slices.ContainsFunc(d.server.builtin, stored.SamePlace) {
 		var err error
-		if left, err = d.server.deleteAll(ctx, target{resource: held.resources[0], cache: held.caches[0].Cache}); err != nil {
+		if left, err = d.server.deleteAll(ctx, stored); err != nil {
 			d.server.options.Logger.Warn("the objects of a CustomResourceDefinition were not all deleted, trying again", "name", name, "error", err)
 			return
 		}
@@ -75,50 +93,43 @@ func (d *definitions) empty(ctx context.Context, definition *customresource.Defi
 
 // release takes the finalizer from a definition that is being deleted. It goes when that was the last one.
 func (d *definitions) release(ctx context.Context, definition *customresource.Definition) error {
-	store := d.server.options.Store
-	kv, _, err := store.Get(ctx, d.key(definition))
-	if err != nil {
-		return err
-	}
-	object, err := encoding.Unmarshal(kv.Value)
-	if err != nil {
-		return err
-	}
-	stored := newDocument(object)
-	if stored.GetUID() != definition.V1.UID {
-		return nil // another one has taken the name
-	}
-	finalizers := slices.DeleteFunc(stored.GetFinalizers(), func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
-	if len(finalizers) == 0 {
-		_, err = store.Delete(ctx, d.key(definition), kv.Modified)
-		return err
-	}
-	stored.SetFinalizers(finalizers)
-	value, err := encoding.Marshal(stored.Object)
-	if err != nil || bytes.Equal(value, kv.Value) {
-		return err
-	}
-	_, err = store.Update(ctx, d.key(definition), value, kv.Modified)
-	return err
+	return d.rewrite(ctx, definition, func(stored document) (outcome, error) {
+		finalizers := slices.DeleteFunc(stored.GetFinalizers(), func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
+		if len(finalizers) == 0 {
+			return removed, nil
+		}
+		stored.SetFinalizers(finalizers)
+		return changed, nil
+	})
 }
 
-// deleteAll deletes every object of a resource, and returns how many there were: they are gone when a later call finds none.
-func (s *Server) deleteAll(ctx context.Context, t target) (found int, err error) {
-	newest, err := s.options.Store.Revision(ctx)
-	if err != nil {
-		return 0, err
-	}
-	list, err := t.cache.List(ctx, watchcache.ListQuery{AtLeast: newest})
-	if err != nil {
-		return 0, err
-	}
-	objects := slices.Concat(slices.Collect(list.Objects), list.Invalid)
-	for _, object := range objects {
-		one := t
-		one.scope = resource.Scope{Namespace: object.Namespace, Name: object.Name}
-		if _, _, err := s.delete(ctx, one, &metav1.DeleteOptions{}); err != nil && !isAbsent(err) {
-			return 0, fmt.Errorf("deleting %s: %w", one.scope.Path(), err)
+// deletePage is how many objects deleteAll reads at a time.
+const deletePage = 500
+
+// deleteAll deletes every object of a resource, which need not be served, and returns how many there were: they are gone when
+// a later call finds none. Keys that no object can have are left alone.
+func (s *Server) deleteAll(ctx context.Context, res *resource.Resource) (found int, err error) {
+	t := target{resource: res, cache: s.newCache(res).Cache}
+	prefix := res.Prefix(s.options.Prefix)
+	options := etcdstore.ListOptions{Limit: deletePage}
+	for {
+		page, err := s.options.Store.List(ctx, prefix, options)
+		if err != nil {
+			return 0, err
 		}
+		for _, kv := range page.KVs {
+			var ok bool
+			if t.scope, ok = res.Split(kv.Key[len(prefix):]); !ok {
+				continue
+			}
+			if _, _, err := s.delete(ctx, t, &metav1.DeleteOptions{}); err != nil && !isAbsent(err) {
+				return 0, fmt.Errorf("deleting %s: %w", t.scope.Path(), err)
+			}
+			found++
+		}
+		if page.Remaining == 0 || len(page.KVs) == 0 {
+			return found, nil
+		}
+		options.After = page.KVs[len(page.KVs)-1].Key
 	}
-	return len(objects) + list.InvalidCount - len(list.Invalid), nil // of the invalid ones, not all are named at once
 }

@@ -2,14 +2,18 @@ package gateway
 
 import (
 	"bufio"
+	"context"
 	"net/http"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
 )
 
 func TestDeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
@@ -61,7 +65,126 @@ func TestDeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
 		t.Errorf("afterwards: %d %s", a.code, a.body)
 	}
 	s.must(http.StatusNotFound, http.MethodGet, crds+"/widgets.example.com", "")
-	if page, err := s.store.List(t.Context(), "/registry/example.com/", etcdstore.ListOptions{}); err != nil || len(page.KVs) > 0 {
-		t.Errorf("left in the store: %v %v", page.KVs, err)
+	s.leftInStore("/registry/example.com/")
+}
+
+// leftInStore fails the test if there are other keys than those named that begin with a prefix.
+func (s *testServer) leftInStore(prefix string, want ...string) {
+	s.t.Helper()
+	page, err := s.store.List(s.t.Context(), prefix, etcdstore.ListOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var got []string
+	for _, kv := range page.KVs {
+		got = append(got, strings.TrimPrefix(kv.Key, prefix))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("left in the store below %s (-want +got):\n%s", prefix, diff)
+	}
+}
+
+// deleteDefinition deletes a definition and waits until it has gone.
+func (s *testServer) deleteDefinition(name string) {
+	s.t.Helper()
+	s.must(http.StatusOK, http.MethodDelete, crds+"/"+name, "")
+	await(s.t, name+" to go", func() bool { return s.get(crds+"/"+name).code == http.StatusNotFound })
+}
+
+func TestDeletedDefinitionTakesAlongWhatIsNotServed(t *testing.T) {
+	s := newTestServer(t)
+	s.define(widgetsDefinition)
+	s.must(http.StatusCreated, http.MethodPost, widgets, widget("one", `{}`))
+	s.must(http.StatusOK, http.MethodPatch, crds+"/widgets.example.com", `[{"op":"replace","path":"/spec/versions/0/served","value":false}]`,
+		"Content-Type", "application/json-patch+json")
+	await(t, "no version to be served", func() bool { return !s.served(widgets) })
+	s.leftInStore("/registry/example.com/widgets/", "default/one")
+
+	s.deleteDefinition("widgets.example.com")
+	s.leftInStore("/registry/example.com/")
+}
+
+// TestDeletedDefinitionLeavesBuiltinObjects: one that asked in vain for the name of a built-in kind never had any.
+func TestDeletedDefinitionLeavesBuiltinObjects(t *testing.T) {
+	s := newTestServer(t)
+	manifest := strings.NewReplacer("widgets", "leases", "Widget", "Tenancy", "example.com", "coordination.k8s.io",
+		"metadata: {", "metadata: {annotations: {api-approved.kubernetes.io: unapproved}, ").Replace(widgetsDefinition)
+	s.must(http.StatusCreated, http.MethodPost, crds, asJSON(t, manifest))
+	await(t, "a verdict", func() bool {
+		return s.conditions("leases.coordination.k8s.io")["NamesAccepted"] == "False PluralConflict"
+	})
+	s.must(http.StatusCreated, http.MethodPost, "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+		`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"held"}}`)
+
+	s.deleteDefinition("leases.coordination.k8s.io")
+	s.leftInStore("/registry/coordination.k8s.io/leases/", "default/held")
+}
+
+// deafStore is a store whose watches of definitions say nothing any more: that of a replica which hears of changes late.
+type deafStore struct {
+	*memory.Store
+	deaf atomic.Bool
+}
+
+func (s *deafStore) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
+	watcher := s.Store.Watch(ctx, prefix, after)
+	if !strings.Contains(prefix, "/customresourcedefinitions/") {
+		return watcher
+	}
+	return &deafWatcher{watcher, s}
+}
+
+type deafWatcher struct {
+	etcdstore.Watcher
+	store *deafStore
+}
+
+func (w *deafWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	batch, err := w.Watcher.Next(ctx)
+	if err == nil && w.store.deaf.Load() {
+		<-ctx.Done()
+		return etcdstore.Batch{}, ctx.Err()
+	}
+	return batch, err
+}
+
+// TestReplicaThatHearsLate: whether an object can be created is decided by what stands in etcd, and not by what a replica has
+// heard of it.
+func TestReplicaThatHearsLate(t *testing.T) {
+	const held = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"held","finalizers":["example.com/hold"]}}`
+	for _, test := range []struct {
+		name   string
+		change func(s *testServer)
+		code   int
+		left   []string
+	}{
+		{"of a change", func(s *testServer) {
+			s.must(http.StatusOK, http.MethodPatch, crds+"/widgets.example.com", `{"metadata":{"labels":{"a":"b"}}}`, "Content-Type", "application/merge-patch+json")
+		}, http.StatusCreated, []string{"default/late"}},
+		{"of a deletion that is under way", func(s *testServer) {
+			s.must(http.StatusCreated, http.MethodPost, widgets, held)
+			s.must(http.StatusOK, http.MethodDelete, crds+"/widgets.example.com", "")
+		}, http.StatusMethodNotAllowed, []string{"default/held"}},
+		{"of a deletion", func(s *testServer) {
+			s.deleteDefinition("widgets.example.com")
+		}, http.StatusNotFound, nil},
+		{"of a deletion and a new definition", func(s *testServer) {
+			s.deleteDefinition("widgets.example.com")
+			s.define(widgetsDefinition)
+		}, http.StatusCreated, []string{"default/late"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := memory.New()
+			first, through := serveStore(t, store), &deafStore{Store: store}
+			second := serveThrough(t, store, through)
+			first.define(widgetsDefinition)
+			await(t, "the second to serve", func() bool { return second.served(widgets) })
+			through.deaf.Store(true)
+			test.change(first)
+
+			second.must(test.code, http.MethodPost, widgets, widget("late", `{}`))
+			first.leftInStore("/registry/example.com/widgets/", test.left...)
+			second.must(test.code, http.MethodPatch, widgets+"/applied?fieldManager=m", widget("applied", `{}`), "Content-Type", "application/apply-patch+yaml")
+		})
 	}
 }

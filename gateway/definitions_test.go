@@ -82,7 +82,13 @@ func decodeJSON(t *testing.T, text string) (value any) {
 // widgetResources is what widgetsDefinition defines.
 func widgetResources(t *testing.T) []*resource.Resource {
 	t.Helper()
-	definition, err := customresource.Parse([]byte(asJSON(t, widgetsDefinition)))
+	return resourcesOf(t, asJSON(t, widgetsDefinition))
+}
+
+// resourcesOf is what a definition defines.
+func resourcesOf(t *testing.T, definitionJSON string) []*resource.Resource {
+	t.Helper()
+	definition, err := customresource.Parse([]byte(definitionJSON))
 	if err != nil {
 		t.Fatal(err)
 	}

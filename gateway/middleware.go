@@ -17,7 +17,10 @@ import (
 
 type contextKey int
 
-const headKey contextKey = iota
+const (
+	headKey contextKey = iota
+	accessKey
+)
 
 // headIsGet answers HEAD as GET; net/http leaves out the body.
 func headIsGet(next http.Handler) http.Handler {
@@ -51,14 +54,49 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		began := time.Now()
 		recorded := &recorder{ResponseWriter: w}
+		a := &access{
+			logger: s.options.Logger, began: time.Now(), method: r.Method, path: r.URL.Path, query: r.URL.RawQuery,
+			client: r.RemoteAddr, agent: r.UserAgent(), audit: w.Header().Get("Audit-Id"),
+		}
 		defer func() {
-			s.options.Logger.Debug("request", "method", r.Method, "path", r.URL.Path, "query", r.URL.RawQuery, "status", recorded.status,
-				"duration", time.Since(began), "client", r.RemoteAddr, "agent", r.UserAgent(), "audit", w.Header().Get("Audit-Id"))
+			if !a.kept {
+				a.status = recorded.status
+				a.end()
+			}
 		}()
-		next.ServeHTTP(recorded, r)
+		next.ServeHTTP(recorded, r.WithContext(context.WithValue(r.Context(), accessKey, a)))
 	})
+}
+
+// access is the line about a request.
+type access struct {
+	logger                                    *slog.Logger
+	began                                     time.Time
+	method, path, query, client, agent, audit string
+	status                                    int
+	kept                                      bool
+}
+
+// accessOf is nil, whose methods do nothing, where no line is wanted.
+func accessOf(r *http.Request) *access {
+	a, _ := r.Context().Value(accessKey).(*access)
+	return a
+}
+
+// keep leaves it to the caller to end the request, which goes on when its handler has returned.
+func (a *access) keep() {
+	if a != nil {
+		a.kept, a.status = true, http.StatusOK
+	}
+}
+
+func (a *access) end() {
+	if a == nil {
+		return
+	}
+	a.logger.Debug("request", "method", a.method, "path", a.path, "query", a.query, "status", a.status, "duration", time.Since(a.began),
+		"client", a.client, "agent", a.agent, "audit", a.audit)
 }
 
 // recorder remembers the status of an answer.
@@ -88,12 +126,15 @@ func (s *Server) recoverPanic(next http.Handler) http.Handler {
 			if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(reason) // meant: the connection must break
 			}
-			s.options.Logger.Error("panic while answering a request", "method", r.Method, "path", r.URL.Path, "panic", reason,
-				"stack", string(debug.Stack()))
+			logPanic(s.options.Logger, reason, "method", r.Method, "path", r.URL.Path)
 			s.fail(w, r, errInternal)
 		}()
 		next.ServeHTTP(w, r)
 	})
+}
+
+func logPanic(logger *slog.Logger, reason any, about ...any) {
+	logger.Error("panic while answering a request", append(about, "panic", reason, "stack", string(debug.Stack()))...)
 }
 
 // maxQuery bounds the query of a URL, in bytes.

@@ -14,10 +14,12 @@ import (
 )
 
 // openAPI is the OpenAPI v3 description of the resources: a document for each group and version, and an index that leads to
-// them by their hashes. Each is rendered when it is first asked for: that of the core group has hundreds of types.
+// them by their hashes; beside it the one of v2. Each is rendered when it is first asked for: that of the core group has
+// hundreds of types.
 type openAPI struct {
 	index     func() representation
 	documents map[string]openAPIPart // by the path of the group and version: "api/v1", "apis/apps/v1"
+	v2        openAPIV2
 }
 
 // openAPIPart is the document of a group and version.
@@ -40,7 +42,8 @@ func newOpenAPI(groups []*apiGroup, held map[string]openAPIPart) openAPI {
 			documents[version.path()] = part
 		}
 	}
-	return openAPI{documents: documents, index: sync.OnceValue(func() representation { return openAPIIndex(documents) })}
+	index := sync.OnceValue(func() representation { return openAPIIndex(documents) })
+	return openAPI{documents: documents, index: index, v2: newOpenAPIV2(groups)}
 }
 
 func openAPIIndex(documents map[string]openAPIPart) representation {

@@ -153,6 +153,7 @@ func (o operations) operation(action, description string) *spec3.Operation {
 	op := &spec3.Operation{OperationProps: spec3.OperationProps{
 		OperationId: id + o.scope + o.resource.Kind + o.part,
 		Description: description,
+		Deprecated:  o.resource.Deprecation != "",
 	}}
 	op.AddExtension("x-kubernetes-action", action)
 	op.AddExtension(kindExtension, kindOf(o.shown(), o.shown().Kind))

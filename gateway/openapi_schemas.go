@@ -38,6 +38,9 @@ func (set schemaSet) addResource(res *resource.Resource) {
 	list.SetProperty("items", *spec.ArrayProperty(reference(name)))
 	list.Required = []string{"items"}
 	list.AddExtension(kindExtension, []any{kindOf(res, res.ListKind())})
+	if fields, ok := set[name].Extensions[selectableExtension]; ok {
+		list.AddExtension(selectableExtension, fields)
+	}
 	set[listSchema(res)] = list
 }
 
@@ -75,6 +78,10 @@ func (set schemaSet) customKind(res *resource.Resource) *spec.Schema {
 	s.SetProperty("metadata", *withDescription(metadata, "What every object has: its name, its labels and more."))
 	return s
 }
+
+// selectableExtension names, in the schemas of a custom resource and of its list, the fields that its definition calls
+// selectable.
+const selectableExtension = "x-kubernetes-selectable-fields"
 
 // kindExtension marks schemas and operations with the kind that they are about.
 const kindExtension = "x-kubernetes-group-version-kind"

@@ -17,7 +17,11 @@ import (
 // authorizer knows who asks and what they may do.
 type authorizer interface {
 	user(r *http.Request) authenticationv1.UserInfo
+	// authorize answers whether a user may do one thing.
 	authorize(user authenticationv1.UserInfo, access authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus
+	// rules are all that a user may do in a namespace, and outside of namespaces. Where they cannot say it all, they say that
+	// they are incomplete.
+	rules(user authenticationv1.UserInfo, namespace string) authorizationv1.SubjectRulesReviewStatus
 }
 
 // everybody is the authorizer of a gateway that does not ask its clients who they are.
@@ -31,9 +35,18 @@ func (everybody) authorize(authenticationv1.UserInfo, authorizationv1.SelfSubjec
 	return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "revtail has no authorization yet: everybody may do everything"}
 }
 
+func (everybody) rules(authenticationv1.UserInfo, string) authorizationv1.SubjectRulesReviewStatus {
+	anything := []string{"*"}
+	return authorizationv1.SubjectRulesReviewStatus{
+		ResourceRules:    []authorizationv1.ResourceRule{{Verbs: anything, APIGroups: anything, Resources: anything}},
+		NonResourceRules: []authorizationv1.NonResourceRule{{Verbs: anything, NonResourceURLs: anything}},
+	}
+}
+
 // reviewRoutes are the URLs of the virtual resources.
 func (s *Server) reviewRoutes(r chi.Router) {
-	reviews := map[string]review{"SelfSubjectAccessReview": s.reviewAccess, "SelfSubjectReview": s.reviewSelf}
+	reviews := map[string]review{
+		"SelfSubjectAccessReview": s.reviewAccess, "SelfSubjectRulesReview": s.reviewRules, "SelfSubjectReview": s.reviewSelf}
 	for _, res := range resource.Virtual() {
 		r.HandleFunc("/apis/"+res.APIVersion()+"/"+res.Plural, func(w http.ResponseWriter, r *http.Request) {
 			s.serveReview(w, r, target{resource: res}, reviews[res.Kind])
@@ -89,6 +102,19 @@ func (s *Server) reviewAccess(r *http.Request, t target, d document) (any, error
 			field.Required(field.NewPath("spec", "resourceAttributes"), "exactly one of nonResourceAttributes or resourceAttributes must be specified")})
 	}
 	question.Status = s.authorizer.authorize(s.authorizer.user(r), question.Spec)
+	return question, nil
+}
+
+// reviewRules answers what a client may do.
+func (s *Server) reviewRules(r *http.Request, _ target, d document) (any, error) {
+	question := &authorizationv1.SelfSubjectRulesReview{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
+		return nil, badRequest("%v", err)
+	}
+	if question.Spec.Namespace == "" {
+		return nil, badRequest("no namespace on request")
+	}
+	question.Status = s.authorizer.rules(s.authorizer.user(r), question.Spec.Namespace)
 	return question, nil
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 const (
 	accessReviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+	rulesReviews  = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 	selfReviews   = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 )
 
@@ -34,6 +36,27 @@ func TestAccessReview(t *testing.T) {
 		}
 		if diff := cmp.Diff(map[string]any{"verb": "create", "resource": "pods"}, got["spec"].(map[string]any)["resourceAttributes"]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestRulesReview(t *testing.T) {
+	s := newTestServer(t)
+	const body = `{"kind":"SelfSubjectRulesReview","apiVersion":"authorization.k8s.io/v1","spec":{"namespace":"default"}}`
+	question := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: "default"}}
+	for name, a := range map[string]answer{
+		"JSON":     s.do(http.MethodPost, rulesReviews, body),
+		"YAML":     s.do(http.MethodPost, rulesReviews, body, "Content-Type", "application/yaml"),
+		"protobuf": s.do(http.MethodPost, rulesReviews, inProtobuf(t, authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectRulesReview"), question), asTypedClient...),
+	} {
+		anything := []any{"*"}
+		want := map[string]any{
+			"resourceRules":    []any{map[string]any{"verbs": anything, "apiGroups": anything, "resources": anything}},
+			"nonResourceRules": []any{map[string]any{"verbs": anything, "nonResourceURLs": anything}},
+			"incomplete":       false,
+		}
+		if diff := cmp.Diff(want, a.json(t)["status"]); a.code != http.StatusCreated || diff != "" {
+			t.Errorf("%s: %d %s (-want +got):\n%s", name, a.code, a.body, diff)
 		}
 	}
 }
@@ -65,6 +88,8 @@ func TestReviewsRefuse(t *testing.T) {
 	}{
 		{"no question", http.MethodPost, accessReviews, access(`{}`), http.StatusUnprocessableEntity},
 		{"two questions", http.MethodPost, accessReviews, access(`{"resourceAttributes":{},"nonResourceAttributes":{}}`), http.StatusUnprocessableEntity},
+		{"no namespace", http.MethodPost, rulesReviews, `{"kind":"SelfSubjectRulesReview","apiVersion":"authorization.k8s.io/v1"}`, http.StatusBadRequest},
+		{"of somebody else", http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", access(`{}`), http.StatusNotFound},
 		{"another kind", http.MethodPost, selfReviews, access(`{}`), http.StatusBadRequest},
 		{"unknown field", http.MethodPost, accessReviews + "?fieldValidation=Strict", access(`{"resourceAttributes":{"no":1}}`), http.StatusBadRequest},
 		{"malformed", http.MethodPost, accessReviews, `{`, http.StatusBadRequest},
@@ -84,8 +109,8 @@ func TestReviewsAreDescribed(t *testing.T) {
 	s := newTestServer(t)
 	for _, res := range resource.Virtual() {
 		list := s.get("/apis/" + res.APIVersion()).json(t)["resources"].([]any)
-		described := list[0].(map[string]any)
-		if diff := cmp.Diff([]any{"create"}, described["verbs"]); len(list) != 1 || described["name"] != res.Plural || diff != "" {
+		i := slices.IndexFunc(list, func(described any) bool { return text(t, described, "name") == res.Plural })
+		if i < 0 || !cmp.Equal([]any{"create"}, list[i].(map[string]any)["verbs"]) {
 			t.Errorf("%s: %v", res.Plural, list)
 		}
 		aggregated := s.get("/apis", "Accept", aggregatedType).body
@@ -94,7 +119,7 @@ func TestReviewsAreDescribed(t *testing.T) {
 		}
 		paths := s.get("/openapi/v3/apis/" + res.APIVersion()).json(t)["paths"].(map[string]any)
 		path, _ := paths["/apis/"+res.APIVersion()+"/"+res.Plural].(map[string]any)
-		if len(paths) != 1 || path["post"] == nil || path["get"] != nil {
+		if len(paths) != len(list) || path["post"] == nil || path["get"] != nil {
 			t.Errorf("%s: %v", res.Plural, paths)
 		}
 	}

@@ -19,12 +19,13 @@ func (s *Server) routes() http.Handler {
 	r.Get("/livez", s.serveLive)
 	r.Get("/healthz", s.serveReady)
 	r.Get("/readyz", s.serveReady)
-	r.Method(http.MethodGet, "/metrics", metrics.Handler(s.options.Version, s.figures))
+	r.Method(http.MethodGet, "/metrics", metrics.Handler(s.options.Version, s.figures, s.options.Metrics...))
 
 	r.Get("/version", s.serveVersion)
 	r.Get("/api", s.serveCoreVersions)
 	r.Get("/apis", s.serveGroups)
 	r.Get("/apis/{group}", s.serveGroup)
+	r.Get("/openapi/v2", s.serveOpenAPIV2)
 	r.Get("/openapi/v3", s.serveOpenAPIIndex)
 	r.Get("/openapi/v3/*", s.serveOpenAPI)
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"revtail/etcdstore"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
@@ -22,6 +24,8 @@ type Options struct {
 	Logger  *slog.Logger    // nil: slog.Default()
 	Version string          // of the program, for /version; empty: unknown
 
+	Metrics []prometheus.Collector // more of them for /metrics
+
 	GarbageCollector bool // delete objects whose owners, by their ownerReferences, are all gone
 }
 
@@ -34,6 +38,7 @@ type Server struct {
 	handler    http.Handler
 	streams    streams
 	transports transports
+	writers    writers
 	authorizer authorizer
 	collector  *garbage.Collector
 	namespaces *watchcache.Cache
@@ -55,6 +60,7 @@ func New(options Options) (*Server, error) {
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
 		transports: newTransports(),
+		writers:    writers{logger: options.Logger, stall: stallLimit},
 		authorizer: everybody{},
 	}
 	caches := make(map[*resource.Resource]*runningCache)
@@ -76,6 +82,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	definitions := &definitions{server: s, cache: s.now().caches[customresource.Kind()].Cache, running: &running, ready: s.defined}
 	running.Go(func() { definitions.run(ctx) })
+	running.Go(func() { s.writers.run(ctx) })
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil {
 			s.collector.Run(ctx)

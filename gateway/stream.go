@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -50,11 +51,10 @@ func newTransports() transports {
 // stream writes the frames of a watch to a client. It picks the transport:
 //
 //	WebSocket                  one message for each frame
-//	HTTP/1.1 without TLS       the connection, taken over: one chunk for each frame, one write for each flush
-//	HTTP/1.1 with TLS          net/http: one chunk and one write for each frame
+//	HTTP/1.1                   the connection, taken over: one chunk for each frame, one write for each flush
 //	HTTP/2, HTTP/1.0           net/http: one write for each flush
 //
-// The last three may be compressed; then what is between two flushes is one chunk.
+// The last two may be compressed; then what is between two flushes is one chunk.
 type stream struct {
 	writer  http.ResponseWriter
 	request *http.Request
@@ -72,7 +72,7 @@ func (t *transports) newStream(w http.ResponseWriter, r *http.Request) *stream {
 }
 
 // open sends the head of the answer at once: a client knows that its watch stands before the first event. The context it
-// returns ends also when the client goes away. After an error there is nothing more to tell the client.
+// returns ends also when the client goes away, if attend is called. After an error there is nothing more to tell the client.
 func (s *stream) open(ctx context.Context) (context.Context, error) {
 	if wantsWebSocket(s.request) {
 		return s.openWebSocket(ctx)
@@ -129,6 +129,39 @@ func aside(f func()) {
 	running.Wait()
 	if panicked != nil {
 		panic(panicked)
+	}
+}
+
+// resumeStream goes on with the stream on a connection that was taken before. The context it returns ends also when the client
+// goes away.
+func (t *transports) resumeStream(ctx context.Context, conn net.Conn) (*stream, context.Context) {
+	taken, ctx := newTakenTransport(ctx, conn, t.stall)
+	return &stream{shared: t, transport: taken}, ctx
+}
+
+// release lets go of the connection, if it is one that a writer may own and all is sent. keep takes that back.
+func (s *stream) release() (net.Conn, bool) {
+	taken, ok := s.transport.(*takenTransport)
+	if !ok || taken.refused || s.flush() != nil {
+		return nil, false
+	}
+	return taken.release(), true
+}
+
+func (s *stream) keep() {
+	if taken, ok := s.transport.(*takenTransport); ok {
+		taken.refused = true
+	}
+}
+
+// attend makes the stream's context end when the client goes away, where nothing else does.
+func (s *stream) attend() {
+	below := s.transport
+	if compressed, ok := below.(*compressedTransport); ok {
+		below = compressed.transport
+	}
+	if taken, ok := below.(*takenTransport); ok {
+		taken.attend()
 	}
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"revtail/encoding"
 )
 
 // errClientGone is the cause by which a stream's context ends when its client has left.
@@ -21,9 +24,11 @@ const maxUnasked = 64 << 10
 // takenTransport writes to a connection that was taken from net/http after the head of the answer: net/http can make a chunk
 // of each frame only by a write of its own for each. The connection ends with the stream, as the head says.
 type takenTransport struct {
-	conn    net.Conn
-	cancel  context.CancelCauseFunc // of the context that ends with the client
+	conn    limitedConn
+	gone    context.CancelCauseFunc // ends the stream's context
 	reading sync.WaitGroup
+	attends bool
+	refused bool    // no writer wants the connection
 	pending *buffer // chunks; nil: nothing waits for flush
 	ended   bool
 }
@@ -31,7 +36,7 @@ type takenTransport struct {
 // canTakeOver tells whether the answer will be chunks on a connection of which every byte is ours. Bytes of a request's body
 // that have not been read would belong to net/http.
 func canTakeOver(r *http.Request) bool {
-	return r.ProtoMajor == 1 && r.ProtoMinor == 1 && r.TLS == nil && r.ContentLength == 0 && !isHead(r)
+	return r.ProtoMajor == 1 && r.ProtoMinor == 1 && r.ContentLength == 0 && !isHead(r)
 }
 
 // takeOver takes the connection after the head has been sent. The context it returns ends also when the client goes away.
@@ -43,34 +48,76 @@ func takeOver(ctx context.Context, w http.ResponseWriter, stall time.Duration) (
 	}
 	// net/http keeps these two until its handler returns: without their 8 KiB an idle watch costs a third less.
 	*buffered.Reader, *buffered.Writer = bufio.Reader{}, bufio.Writer{}
-	ctx, cancel := context.WithCancelCause(ctx)
-	t := &takenTransport{conn: limitedConn{conn, stall}, cancel: cancel}
-	t.reading.Go(func() { awaitClient(conn, cancel) })
+	t, ctx := newTakenTransport(ctx, conn, stall)
 	return t, ctx, nil
 }
 
-// awaitClient reads until the connection ends: that is how a client that has gone is noticed while nothing is written.
-func awaitClient(conn net.Conn, gone context.CancelCauseFunc) {
+// newTakenTransport writes to a connection. The context it returns ends also when the client goes away.
+func newTakenTransport(ctx context.Context, conn net.Conn, stall time.Duration) (*takenTransport, context.Context) {
+	ctx, gone := context.WithCancelCause(ctx)
+	return &takenTransport{conn: limitedConn{conn, stall}, gone: gone}, ctx
+}
+
+// attend begins to notice when the client goes away.
+func (t *takenTransport) attend() {
+	if t.attends {
+		return
+	}
+	t.attends = true
+	t.reading.Go(func() {
+		if awaitClient(t.conn.Conn) {
+			t.gone(errClientGone)
+		}
+	})
+}
+
+// release stops what attend has begun, and lets go of the connection.
+func (t *takenTransport) release() net.Conn {
+	if t.attends {
+		_ = t.conn.SetReadDeadline(time.Unix(1, 0)) // a connection that is gone shows that to whoever uses it next
+		t.reading.Wait()
+		_ = t.conn.SetReadDeadline(time.Time{})
+		t.attends = false
+	}
+	return t.conn.Conn
+}
+
+// awaitClient reads until the connection ends: that is how a client that has gone is noticed while nothing is written. False:
+// somebody has put an end to the reading.
+func awaitClient(conn net.Conn) (gone bool) {
 	scrap := make([]byte, 128)
 	for received := 0; received < maxUnasked; {
 		n, err := conn.Read(scrap)
 		if err != nil {
-			break
+			return !errors.Is(err, os.ErrDeadlineExceeded)
 		}
 		received += n
 	}
-	gone(errClientGone)
+	return true
 }
 
 func (t *takenTransport) frame(line []byte) error {
 	if t.pending == nil {
 		t.pending = getBuffer()
 	}
-	chunks := strconv.AppendUint(t.pending.bytes, uint64(len(line)), 16)
-	chunks = append(chunks, "\r\n"...)
-	chunks = append(chunks, line...)
-	t.pending.bytes = append(chunks, "\r\n"...)
+	t.pending.bytes = appendChunk(t.pending.bytes, line)
 	return nil
+}
+
+// lastChunk ends a chunked body (RFC 9112, section 7.1).
+const lastChunk = "0\r\n\r\n"
+
+func appendChunk(dst, line []byte) []byte {
+	dst = append(strconv.AppendUint(dst, uint64(len(line)), 16), "\r\n"...)
+	dst = append(dst, line...)
+	return append(dst, "\r\n"...)
+}
+
+// appendEventChunk appends the chunk of an event.
+func appendEventChunk(dst []byte, t encoding.EventType, object []byte) []byte {
+	dst = append(strconv.AppendUint(dst, uint64(encoding.EventLength(t, object)), 16), "\r\n"...)
+	dst = encoding.AppendEvent(dst, t, object)
+	return append(dst, "\r\n"...)
 }
 
 func (t *takenTransport) flush() error {
@@ -87,7 +134,7 @@ func (t *takenTransport) end() error {
 	if t.pending == nil {
 		t.pending = getBuffer()
 	}
-	t.pending.bytes = append(t.pending.bytes, "0\r\n\r\n"...)
+	t.pending.bytes = append(t.pending.bytes, lastChunk...)
 	err := t.flush()
 	t.ended = err == nil
 	return err
@@ -99,7 +146,7 @@ func (t *takenTransport) close() {
 	}
 	_ = t.conn.Close() // nothing is left to be done with it
 	t.reading.Wait()
-	t.cancel(context.Canceled)
+	t.gone(context.Canceled)
 }
 
 // limitedConn is a connection whose writes fail when the client has taken nothing for some time.
@@ -114,13 +161,28 @@ func (c limitedConn) Write(p []byte) (int, error) {
 		if err := c.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
 			return written, err
 		}
-		n, err := c.Conn.Write(p[written:])
+		n, err := c.Conn.Write(c.piece(p[written:]))
 		written += n
+		if err == nil && written < len(p) {
+			continue
+		}
 		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, err
 		}
 	}
 }
+
+// piece is how much is written with one deadline. A TLS connection is of no use after it has passed, however much was written
+// before.
+func (c limitedConn) piece(p []byte) []byte {
+	if _, secured := c.Conn.(*tls.Conn); secured {
+		return p[:min(len(p), tlsPiece)]
+	}
+	return p
+}
+
+// tlsPiece is some records of TLS.
+const tlsPiece = 64 << 10
 
 // NetConn is the connection below, as crypto/tls calls it.
 func (c limitedConn) NetConn() net.Conn { return c.Conn }

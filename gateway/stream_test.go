@@ -56,6 +56,7 @@ func serveStream(stream *stream, r *http.Request, serve func(context.Context, *s
 	if err != nil {
 		return
 	}
+	stream.attend()
 	if err = serve(ctx, stream); err == nil {
 		err = stream.end()
 	}

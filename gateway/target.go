@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -20,7 +21,7 @@ type target struct {
 	subresource string
 }
 
-// target finds what a URL speaks of; false: nothing, and the answer (404) has been given.
+// target finds what a URL speaks of; false: nothing, and the answer (404, or 429 while that is not known yet) has been given.
 func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 	param := func(name string) string { return chi.URLParam(r, name) }
 	t := target{scope: resource.Scope{Namespace: param("namespace"), Name: param("name")}, subresource: param("subresource")}
@@ -30,14 +31,33 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 		plural, t.subresource = "namespaces", "status"
 		t.scope = resource.Scope{Name: t.scope.Namespace}
 	}
+	complete := s.complete() // asked first: what is defined by then is in now
 	now := s.now()
 	t.resource = now.registry.Lookup(param("group"), param("version"), plural)
+	if t.resource == nil && !complete {
+		// A client that asks right after a restart must not believe that its resource is gone.
+		s.fail(w, r, &watchcache.NotReadyError{RetryAfter: time.Second})
+		return target{}, false
+	}
 	if t.resource == nil || misplaced(t.resource, t.scope) {
 		notFound(w, r)
 		return target{}, false
 	}
+	if t.resource.Deprecation != "" {
+		warn(w, t.resource.Deprecation)
+	}
 	t.cache, t.fields = now.caches[t.resource].Cache, now.caches[t.resource].fields
 	return t, true
+}
+
+// complete tells whether every resource is served that was defined before the start.
+func (s *Server) complete() bool {
+	select {
+	case <-s.defined:
+		return true
+	default:
+		return false
+	}
 }
 
 // misplaced tells whether a URL has a namespace where the resource has none, or lacks one before a name.

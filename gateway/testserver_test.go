@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 )
 
@@ -33,7 +34,13 @@ func newTestServer(t *testing.T) *testServer {
 // serveStore starts a gateway over a store that has a history.
 func serveStore(t *testing.T, store *memory.Store) *testServer {
 	t.Helper()
-	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	return serveThrough(t, store, store)
+}
+
+// serveThrough starts a gateway that sees a store through another one.
+func serveThrough(t *testing.T, store *memory.Store, through etcdstore.Store) *testServer {
+	t.Helper()
+	server, err := New(Options{Store: through, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,11 @@ func TestVersionIsSemantic(t *testing.T) {
 		"(devel)":           "v1.37.0+revtail.devel",
 		"1..2 / über_3":     "v1.37.0+revtail.1.2.ber.3",
 		"v0.0.0-2026-abcde": "v1.37.0+revtail.0.0.0-2026-abcde",
+		// What Go notes of a working tree, and what git describe says of a commit.
+		"v0.0.0-20261121034600-c894459ab0f1+dirty": "v1.37.0+revtail.0.0.0-20261121034600-c894459ab0f1.dirty",
+		"v0.3.1-4-gc894459-dirty":                  "v1.37.0+revtail.0.3.1-4-gc894459-dirty",
+		"c894459":                                  "v1.37.0+revtail.c894459",
+		"007":                                      "v1.37.0+revtail.007",
 	} {
 		got := versionInfo(product, nil).GitVersion
 		if got != want {

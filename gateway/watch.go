@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"time"
 
@@ -22,6 +23,8 @@ const (
 	// headPatience is how long the head of the answer waits for the state to be fixed. A client that writes as soon as it sees
 	// the head then sees its write as an event, and not merged into the state.
 	headPatience = 200 * time.Millisecond
+	// statePatience is how long a watch whose time is over may go on with its initial state.
+	statePatience = 2 * time.Second
 )
 
 // serveWatch is the life of a watch: the query is checked, a cursor is opened, and until the deadline whatever the cursor
@@ -41,32 +44,30 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		s.fail(w, r, err)
 		return
 	}
-	ctx, done, ok := s.streams.add(r.Context())
+	entry, ctx, ok := s.streams.add(r.Context())
 	if !ok {
 		s.fail(w, r, errDraining)
 		return
 	}
-	defer done()
 	watcher, err := t.cache.Watch(query)
 	if err != nil {
+		entry.done()
 		s.fail(w, r, err)
 		return
 	}
-	defer watcher.Close()
+	wt := &watch{
+		server: s, target: t, watcher: watcher, view: f.view(t.resource), bookmarks: params.bookmarks, deadline: deadline(params),
+		entry: entry, path: r.URL.Path, access: accessOf(r),
+	}
 	begin(ctx, watcher)
-	stream := s.transports.newStream(w, r)
-	defer stream.close()
-	ctx, err = stream.open(ctx)
+	wt.stream = s.transports.newStream(w, r)
+	ctx, err = wt.stream.open(ctx)
 	if err != nil || isHead(r) {
+		wt.close(nil) // there is nobody to tell
 		return
 	}
-	watch := &watch{target: t, watcher: watcher, view: f.view(t.resource), stream: stream, bookmarks: params.bookmarks,
-		deadline: deadline(params)}
-	if err = watch.run(ctx); err == nil {
-		err = stream.end()
-	}
-	if err != nil {
-		s.options.Logger.Debug("watch broken", "path", r.URL.Path, "error", err)
+	wt.access.keep()
+	if err := wt.live(ctx); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
 }
@@ -111,20 +112,67 @@ func deadline(p listParams) time.Time {
 
 // watch is one open watch.
 type watch struct {
+	server    *Server
 	target    target
 	watcher   *watchcache.Watcher
 	view      view
-	stream    *stream
+	stream    *stream // nil: a writer has the connection
 	bookmarks bool
 	deadline  time.Time
 	marked    etcdstore.Revision // of the last bookmark
+
+	entry  *openStream
+	path   string
+	access *access
 }
 
-// run writes until the deadline, the client or the server ends the watch. Its error is one of the connection.
+// errAdopted ends a watch's time on a goroutine: a writer has it now.
+var errAdopted = errors.New("adopted by a writer")
+
+// live serves the watch on the caller's goroutine until it ends or is adopted by a writer. An error: the client must see that
+// the stream is broken.
+func (wt *watch) live(ctx context.Context) error {
+	err := wt.run(ctx)
+	if errors.Is(err, errAdopted) {
+		return nil
+	}
+	if err == nil {
+		err = wt.stream.end()
+	}
+	wt.close(err)
+	return err
+}
+
+// goOn is live for a watch that a writer has given back.
+func (wt *watch) goOn(ctx context.Context, conn net.Conn) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			logPanic(wt.server.options.Logger, reason, "path", wt.path)
+			wt.close(errInternal)
+		}
+	}()
+	wt.stream, ctx = wt.server.transports.resumeStream(wt.entry.goOn(ctx), conn)
+	_ = wt.live(ctx) // the connection tells the client
+}
+
+// close frees what the watch holds. err says why it broke; nil: it ended well.
+func (wt *watch) close(err error) {
+	if err != nil {
+		wt.server.options.Logger.Debug("watch broken", "path", wt.path, "error", err)
+	}
+	if wt.stream != nil {
+		wt.stream.close()
+	}
+	wt.watcher.Close()
+	wt.access.end()
+	wt.entry.done()
+}
+
+// run writes until the deadline, the client or the server ends the watch, or a writer adopts it. Its error is one of the
+// connection, or errAdopted.
 func (wt *watch) run(ctx context.Context) error {
 	for {
-		until := wt.nextBookmark()
-		ended, err := wt.deliver(ctx, until)
+		ended, err := wt.deliver(ctx, wt.nextBookmark())
 		switch {
 		case err != nil:
 			return err
@@ -133,12 +181,15 @@ func (wt *watch) run(ctx context.Context) error {
 		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errDraining):
 			return nil // the client has gone
 		}
-		last := ctx.Err() != nil || !time.Now().Before(wt.deadline)
+		last := ctx.Err() != nil || wt.over(time.Now())
 		if err := wt.catchUp(last); err != nil || last {
 			return err
 		}
 	}
 }
+
+// over tells whether the watch's time is over.
+func (wt *watch) over(now time.Time) bool { return !now.Before(wt.deadline) }
 
 // deliver writes what the cursor has until a time comes or ctx ends. ended tells that the watch is over, with an ERROR frame
 // where one is due.
@@ -146,6 +197,10 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	for {
+		if wt.watcher.Follows() && wt.hand() {
+			return true, errAdopted
+		}
+		wt.stream.attend()
 		batch, err := wt.watcher.Next(ctx)
 		switch {
 		case err == nil:
@@ -160,6 +215,19 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 			return true, wt.stream.write(encoding.AppendError(nil, toStatus(err)))
 		}
 	}
+}
+
+// hand gives the watch to a writer, if it is one that writers serve.
+func (wt *watch) hand() bool {
+	conn, ok := wt.stream.release()
+	if !ok {
+		return false
+	}
+	if wt.server.writers.adopt(wt, conn) {
+		return true
+	}
+	wt.stream.keep()
+	return false
 }
 
 func (wt *watch) write(batch watchcache.Batch) error {
@@ -196,9 +264,19 @@ func (wt *watch) nextBookmark() time.Time {
 	return next
 }
 
-// catchUp writes what is ready without waiting, and a bookmark that says how far the client is now. The last one of a watch
-// is left out when it would say nothing new.
+// wantsBookmark tells whether there is something to say: the last one of a watch is left out when it would say nothing new.
+func (wt *watch) wantsBookmark(through etcdstore.Revision, last bool) bool {
+	return wt.bookmarks && through > 0 && !(last && through == wt.marked)
+}
+
+// catchUp writes what is ready, and a bookmark that says how far the client is now. With last it does not leave a client with
+// half of the initial state, if the rest is to be had soon.
 func (wt *watch) catchUp(last bool) error {
+	if last {
+		if err := wt.completeState(); err != nil {
+			return err
+		}
+	}
 	if wt.bookmarks {
 		wt.target.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
 	}
@@ -209,8 +287,24 @@ func (wt *watch) catchUp(last bool) error {
 	if err := wt.write(batch); err != nil {
 		return err
 	}
-	if wt.bookmarks && !batch.Synced && batch.Through > 0 && !(last && batch.Through == wt.marked) {
+	if !batch.Synced && wt.wantsBookmark(batch.Through, last) {
 		wt.bookmark(batch.Through, false)
 	}
 	return wt.stream.flush()
+}
+
+// completeState writes the rest of the initial state.
+func (wt *watch) completeState() error {
+	ctx, cancel := context.WithTimeout(context.Background(), statePatience) //nolint:forbidigo // the watch's own time is over
+	defer cancel()
+	for wt.watcher.Beginning() {
+		batch, err := wt.watcher.Next(ctx)
+		if err != nil {
+			return nil // it ends anyway
+		}
+		if err := wt.write(batch); err != nil {
+			return err
+		}
+	}
+	return nil
 }

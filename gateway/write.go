@@ -25,7 +25,8 @@ type write struct {
 	writeParams
 	contentType string
 	body        []byte
-	warnings    []string // for the client, whatever comes of the write
+	warnings    []string        // for the client, whatever comes of the write
+	guard       etcdstore.Guard // of a create; zero: none is needed
 }
 
 // written is an object as a write has left it.

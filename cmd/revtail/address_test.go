@@ -3,6 +3,8 @@ package main
 import (
 	"net"
 	"testing"
+
+	"revtail/gateway/config"
 )
 
 func TestGatewayURL(t *testing.T) {
@@ -15,28 +17,32 @@ func TestGatewayURL(t *testing.T) {
 		{"localhost:80", "http://localhost:80"},
 	}
 	for _, test := range tests {
-		if got, err := gatewayURL(test.listen); err != nil || got != test.want {
+		if got, err := gatewayURL(config.Config{Listen: []string{test.listen}}); err != nil || got != test.want {
 			t.Errorf("gatewayURL(%q) = %q, %v; want %q", test.listen, got, err, test.want)
 		}
 	}
+	withTLS := config.Config{Listen: []string{"[::]:8443", "127.0.0.1:1"}, TLSCertFile: "cert.pem"}
+	if got, err := gatewayURL(withTLS); err != nil || got != "https://[::1]:8443" {
+		t.Errorf("gatewayURL with TLS = %q, %v; want https://[::1]:8443", got, err)
+	}
 	for _, listen := range []string{"127.0.0.1:0", "127.0.0.1"} {
-		if got, err := gatewayURL(listen); err == nil {
+		if got, err := gatewayURL(config.Config{Listen: []string{listen}}); err == nil {
 			t.Errorf("gatewayURL(%q) = %q, want an error", listen, got)
 		}
 	}
 }
 
-func TestListenURL(t *testing.T) {
+func TestListenHost(t *testing.T) {
 	bound := &net.TCPAddr{IP: net.IPv6unspecified, Port: 1234}
 	for given, want := range map[string]string{
-		"127.0.0.1:0":  "http://127.0.0.1:1234",
-		"localhost:0":  "http://localhost:1234",
-		"0.0.0.0:1234": "http://0.0.0.0:1234",
-		"[::1]:0":      "http://[::1]:1234",
-		":0":           "http://[::]:1234",
+		"127.0.0.1:0":  "127.0.0.1:1234",
+		"localhost:0":  "localhost:1234",
+		"0.0.0.0:1234": "0.0.0.0:1234",
+		"[::1]:0":      "[::1]:1234",
+		":0":           "[::]:1234",
 	} {
-		if got := listenURL(given, bound); got != want {
-			t.Errorf("listenURL(%q) = %q, want %q", given, got, want)
+		if got := listenHost(given, bound); got != want {
+			t.Errorf("listenHost(%q) = %q, want %q", given, got, want)
 		}
 	}
 }

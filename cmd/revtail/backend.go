@@ -25,7 +25,7 @@ func openBackend(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 	defer cancel()
 	b, access, err := findEtcd(starting, cfg, logger)
 	if err != nil {
-		return nil, explainStart(err, cfg)
+		return nil, explainStart(ctx, err, cfg)
 	}
 	access.Logger = logger
 	access.Username = cfg.EtcdUser
@@ -33,10 +33,10 @@ func openBackend(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 		return nil, errors.Join(&exitError{exitUsage, err}, b.Close())
 	}
 	if b.store, err = etcdstore.Open(access); err != nil {
-		return nil, errors.Join(explainStart(err, cfg), b.Close())
+		return nil, errors.Join(explainStart(ctx, err, cfg), b.Close())
 	}
 	if err := b.store.Await(starting); err != nil {
-		return nil, errors.Join(explainStart(err, cfg), b.Close())
+		return nil, errors.Join(explainStart(ctx, err, cfg), b.Close())
 	}
 	return b, nil
 }
@@ -83,7 +83,7 @@ func (b *backend) Close() error {
 }
 
 // explainStart says what to do about an etcd that cannot be started or reached, and gives the error its exit code.
-func explainStart(err error, cfg config.Config) error {
+func explainStart(ctx context.Context, err error, cfg config.Config) error {
 	dirFlag, urlFlag := "--data-dir", "--embedded-client-url"
 	if cfg.EmbeddedConfig != "" {
 		dirFlag, urlFlag = "data-dir in the file of --embedded-config", "listen-client-urls in the file of --embedded-config"
@@ -110,8 +110,12 @@ func explainStart(err error, cfg config.Config) error {
 	case errors.Is(err, etcdstore.ErrDenied):
 		return fmt.Errorf("%w: check --etcd-user, --etcd-password-file and --etcd-cert", err)
 	case errors.Is(err, context.DeadlineExceeded) && cfg.External():
-		return &exitError{exitUnreachable, fmt.Errorf("no answer from etcd at %s within --startup-timeout %v: correct --etcd-endpoints, or wait longer (%w)",
-			strings.Join(cfg.EtcdEndpoints, ", "), cfg.StartupTimeout, err)}
+		why := diagnoseTLS(ctx, cfg)
+		if why == nil {
+			why = fmt.Errorf("correct --etcd-endpoints, or wait longer (%w)", err)
+		}
+		return &exitError{exitUnreachable, fmt.Errorf("no answer from etcd at %s within --startup-timeout %v: %w",
+			strings.Join(cfg.EtcdEndpoints, ", "), cfg.StartupTimeout, why)}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &exitError{exitUnreachable, fmt.Errorf("the embedded etcd was not ready within --startup-timeout %v: wait longer (%w)", cfg.StartupTimeout, err)}
 	}

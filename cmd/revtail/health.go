@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -27,27 +29,32 @@ func newHealthCommand() *cobra.Command {
 		Long: `Ask a gateway whether it is ready. Exit with 0 when it is, else with 1 and the reason.
 
 Without --url it asks the gateway that 'revtail serve' would be in the same environment: REVTAIL_LISTEN, or listen in
-the file that REVTAIL_CONFIG names, or http://127.0.0.1:8080.`,
+the file that REVTAIL_CONFIG names, or 127.0.0.1:8080; over HTTPS if REVTAIL_TLS_CERT_FILE, or that file, says so.
+
+The certificate of a gateway on a loopback address is not checked, unless --cacert says with what: nobody else can listen
+there but who is on this machine.`,
 	}
-	url := cmd.Flags().String("url", "", "`URL` of the gateway, as http://127.0.0.1:8080")
+	check := readyCheck{}
+	cmd.Flags().StringVar(&check.url, "url", "", "`URL` of the gateway, as http://127.0.0.1:8080")
+	cmd.Flags().StringVar(&check.cacert, "cacert", "", "PEM `file` of the authorities that the gateway's certificate is checked with; none: those of the system")
 	cmd.RunE = verb(func(cmd *cobra.Command) error {
-		if *url == "" {
+		if check.url == "" {
 			cfg, err := new(config.Flags).Load(os.Environ())
 			if err == nil {
-				*url, err = gatewayURL(cfg.Listen[0])
+				check.url, err = gatewayURL(cfg)
 			}
 			if err != nil {
 				return &exitError{exitUsage, err}
 			}
 		}
-		return checkReady(cmd.Context(), *url, cmd.OutOrStdout())
+		return check.run(cmd.Context(), cmd.OutOrStdout())
 	})
 	return cmd
 }
 
-// gatewayURL is where a gateway that listens on an address answers this machine.
-func gatewayURL(listen string) (string, error) {
-	host, port, err := net.SplitHostPort(listen)
+// gatewayURL is where a gateway answers this machine.
+func gatewayURL(cfg config.Config) (string, error) {
+	host, port, err := net.SplitHostPort(cfg.Listen[0])
 	if err != nil || port == "0" {
 		return "", errors.New("the address of the gateway is not known from its configuration: give --url")
 	}
@@ -57,18 +64,31 @@ func gatewayURL(listen string) (string, error) {
 			host = "::1"
 		}
 	}
-	return "http://" + net.JoinHostPort(host, port), nil
+	scheme := "http://"
+	if cfg.TLS() {
+		scheme = "https://"
+	}
+	return scheme + net.JoinHostPort(host, port), nil
 }
 
-// checkReady asks for /readyz.
-func checkReady(ctx context.Context, url string, stdout io.Writer) error {
+// readyCheck asks a gateway for /readyz.
+type readyCheck struct {
+	url    string // of the gateway
+	cacert string // file of authorities; empty: the system's, and any for an address of this machine
+}
+
+func (c readyCheck) run(ctx context.Context, stdout io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(url, "/")+"/readyz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.url, "/")+"/readyz", nil)
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("--url: %w", err)}
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is this machine
+	tlsConfig, err := c.tlsConfig(req.URL.Hostname())
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: tlsConfig}} // no proxy: it is this machine
 	resp, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("not ready: %w", err)
@@ -83,4 +103,19 @@ func checkReady(ctx context.Context, url string, stdout io.Writer) error {
 		return fmt.Errorf("not ready: %s: %w", resp.Status, err)
 	}
 	return fmt.Errorf("not ready: %s: %s", resp.Status, strings.TrimSpace(string(reason)))
+}
+
+func (c readyCheck) tlsConfig(host string) (*tls.Config, error) {
+	if c.cacert == "" {
+		return &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: config.Loopback(host)}, nil
+	}
+	pem, err := os.ReadFile(c.cacert)
+	if err != nil {
+		return nil, fmt.Errorf("--cacert: %w", err)
+	}
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--cacert %s: no certificate in this file", c.cacert)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}, nil
 }

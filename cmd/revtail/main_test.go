@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"revtail/gateway/gatewaytest"
 )
 
 // patience is how long a script waits for anything. Only a test that fails takes that long.
@@ -30,14 +33,18 @@ func TestMain(m *testing.M) {
 //	start NAME ARGS...       run revtail in the background, with its output in NAME.out and NAME.err
 //	ready NAME               wait for its ready line and set $NAME to its first URL
 //	waitfor FILE REGEXP      wait until the file has a line that matches
-//	signal NAME SIGNAL       send TERM, INT or KILL
+//	signal NAME SIGNAL       send TERM, INT, HUP or KILL
 //	exited NAME CODE         wait for its end
 //	watch NAME URL           open a stream in the background
 //	watched NAME             wait until it has ended; it must have ended cleanly
 //	busy NAME                occupy a port and set $NAME to its address
 //	capture NAME FILE REGEXP set $NAME to what the first group of the expression matches in the file
 //	exits CODE PROGRAM...    run a program, which must exit with the code; stdout and stderr see its output
+//
+// In the folder of each there are server.crt and server.key, signed by ca.crt; and other.crt and other.key, signed by nobody
+// known.
 func TestScripts(t *testing.T) {
+	files := certificates(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -47,9 +54,22 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[scriptKey{}] = &script{children: make(map[string]*child), streams: make(map[string]chan error)}
-			return nil
+			var errs []error
+			for name, content := range files {
+				errs = append(errs, os.WriteFile(filepath.Join(env.WorkDir, name), content, 0o600))
+			}
+			return errors.Join(errs...)
 		},
 	})
+}
+
+func certificates(t *testing.T) map[string][]byte {
+	t.Helper()
+	authority, nobody := gatewaytest.NewAuthority(t, "authority"), gatewaytest.NewAuthority(t, "nobody")
+	server, other := authority.Issue(t, "server"), nobody.Issue(t, "other")
+	return map[string][]byte{
+		"ca.crt": authority.PEM, "server.crt": server.Cert, "server.key": server.Key, "other.crt": other.Cert, "other.key": other.Key,
+	}
 }
 
 type scriptKey struct{}
@@ -142,7 +162,7 @@ func waitFor(ts *testscript.TestScript, file string, pattern *regexp.Regexp, end
 
 func scriptSignal(ts *testscript.TestScript, neg bool, args []string) {
 	wantArgs(ts, neg, args, 2)
-	signals := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+	signals := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}
 	ts.Check(childOf(ts, args[0]).cmd.Process.Signal(signals[args[1]]))
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway"
+	"revtail/gateway/certificate"
 	"revtail/gateway/config"
 )
 
@@ -25,6 +26,9 @@ func newServeCommand() *cobra.Command {
 When everything answers, one line on stdout says where, as in
   READY http=http://127.0.0.1:8080 etcd=embedded revision=1
 The log goes to stderr. SIGTERM or SIGINT ends watches and requests in order, a second one the process at once.
+
+With --tls-cert-file and --tls-private-key-file every --listen address is HTTPS. The files of TLS are read again when they
+change, and at once at SIGHUP: new connections get what they say, open ones go on.
 
 Each flag has an environment variable (--etcd-prefix: REVTAIL_ETCD_PREFIX) and a key in the --config file (etcdPrefix).
 A flag wins over the environment, the environment over the file.
@@ -62,19 +66,24 @@ func writeConfig(w io.Writer, cfg config.Config) error {
 
 // process is what is open while the gateway runs.
 type process struct {
-	cfg        config.Config
-	logger     *slog.Logger
-	etcd       *backend
-	gateway    *gateway.Server
-	web        *webServer
-	background *group
+	cfg          config.Config
+	logger       *slog.Logger
+	hangups      <-chan os.Signal
+	certificates *certificate.Keeper // nil: plain HTTP
+	etcd         *backend
+	gateway      *gateway.Server
+	web          *webServer
+	background   *group
 }
 
 // serve is the life of the process: open, run, drain. What is opened is closed in reverse order, by the deferred calls;
 // ctx ends it in order.
 func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
-	p := &process{cfg: cfg, logger: logger}
+	p := &process{cfg: cfg, logger: logger, hangups: catchHangups()}
+	if err = p.openCertificates(); err != nil {
+		return &exitError{exitUsage, err}
+	}
 	p.etcd, err = openBackend(ctx, cfg, logger)
 	if err != nil && ctx.Err() != nil {
 		logger.Info("stopped before etcd was ready")
@@ -86,12 +95,13 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 	defer func() { err = errors.Join(err, p.etcd.Close()) }()
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
+		Metrics: p.metrics(),
 	})
 	if err != nil {
 		return err
 	}
-	p.web, err = listen(ctx, cfg.Listen, p.gateway, logger)
-	if err != nil {
+	p.web = newWebServer(p.gateway, p.tlsConfig(), logger)
+	if err = p.web.Listen(ctx, cfg.Listen); err != nil {
 		return err
 	}
 	p.background = newGroup(context.WithoutCancel(ctx)) // requests that drain after the signal still need it
@@ -106,6 +116,10 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.background.Go(p.web.Serve) // before the caches are filled: /livez and /readyz answer meanwhile
 	p.background.Go(p.gateway.Run)
+	p.background.Go(p.reloadAtHangups)
+	if p.certificates != nil {
+		p.background.Go(p.certificates.Run)
+	}
 	if p.cfg.History > 0 {
 		p.background.Go(func(ctx context.Context) error { return p.etcd.store.Compact(ctx, p.cfg.History, p.logger) })
 	}

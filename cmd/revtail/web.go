@@ -2,44 +2,63 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// webServer is an HTTP server on one or several addresses.
+// webServer is an HTTP server, or an HTTPS server, on one or several addresses.
 type webServer struct {
 	http      *http.Server
+	secure    bool // HTTPS; http.Server has a TLSConfig later on also without
 	listeners []net.Listener
 	urls      []string // of the listeners, with real ports
 }
 
-// listen binds all addresses or none. Serve serves them, and closes them at the end.
-func listen(ctx context.Context, addresses []string, handler http.Handler, logger *slog.Logger) (*webServer, error) {
-	w := &webServer{http: &http.Server{
+// newWebServer makes a server that listens nowhere yet; of HTTPS when there is a TLS configuration.
+func newWebServer(handler http.Handler, tlsConfig *tls.Config, logger *slog.Logger) *webServer {
+	return &webServer{secure: tlsConfig != nil, http: &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second, // against clients that send a header byte by byte
+		TLSConfig:         tlsConfig,
+		ReadHeaderTimeout: 10 * time.Second, // against clients that send a header, or shake hands, byte by byte
 		IdleTimeout:       90 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		WriteTimeout:      0, // a watch has no end; each write to it has its own deadline
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout:  30 * time.Second, // a peer that is gone is noticed while its watches are quiet
+			WriteByteTimeout: 30 * time.Second, // of the connection; the streams on it wait for one another
+		},
+		ErrorLog: slog.NewLogLogger(clientErrors{logger.Handler()}, slog.LevelWarn),
 	}}
+}
+
+// Listen binds all addresses or none. Serve serves them, and closes them at the end.
+func (w *webServer) Listen(ctx context.Context, addresses []string) error {
 	for _, address := range addresses {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
 			w.closeListeners()
-			return nil, explainListen(address, err)
+			return explainListen(address, err)
 		}
 		w.listeners = append(w.listeners, l)
-		w.urls = append(w.urls, listenURL(address, l.Addr()))
+		w.urls = append(w.urls, w.scheme()+listenHost(address, l.Addr()))
 	}
-	return w, nil
+	return nil
+}
+
+func (w *webServer) scheme() string {
+	if w.secure {
+		return "https://"
+	}
+	return "http://"
 }
 
 // Serve serves until ctx ends, also after Shutdown, or until a listener fails.
@@ -50,7 +69,7 @@ func (w *webServer) Serve(ctx context.Context) error {
 	defer func() { _ = w.http.Close() }()
 	for _, l := range w.listeners {
 		serving.Go(func() {
-			if err := w.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			if err := w.serveOn(l); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 		})
@@ -61,6 +80,13 @@ func (w *webServer) Serve(ctx context.Context) error {
 	case err := <-failed:
 		return err
 	}
+}
+
+func (w *webServer) serveOn(l net.Listener) error {
+	if w.secure {
+		return w.http.ServeTLS(l, "", "")
+	}
+	return w.http.Serve(l)
 }
 
 // Shutdown refuses new connections and waits for the requests under way. When ctx ends first, their connections are cut.
@@ -85,12 +111,32 @@ func explainListen(address string, err error) error {
 	return fmt.Errorf("%w: choose another address with --listen", err)
 }
 
-// listenURL is the address that the user gave with the port that it became.
-func listenURL(given string, bound net.Addr) string {
+// listenHost is the address that the user gave with the port that it became.
+func listenHost(given string, bound net.Addr) string {
 	host, _, err := net.SplitHostPort(given)
 	tcp, isTCP := bound.(*net.TCPAddr)
 	if err != nil || !isTCP || host == "" {
-		return "http://" + bound.String()
+		return bound.String()
 	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+}
+
+// clientErrors is a log handler for what net/http complains about. What any stranger can cause by connecting is not worth
+// more than debug level.
+type clientErrors struct{ slog.Handler }
+
+// Enabled implements slog.Handler. net/http says what it has to say at one level: Handle chooses the real one.
+func (clientErrors) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (h clientErrors) Handle(ctx context.Context, r slog.Record) error {
+	for _, by := range []string{"http: TLS handshake error", "http2: server: error reading preface"} {
+		if strings.HasPrefix(r.Message, by) {
+			r.Level = slog.LevelDebug
+		}
+	}
+	if !h.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
 }

@@ -8,6 +8,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -117,6 +118,25 @@ func (s *Store) Create(ctx context.Context, key string, value []byte) (etcdstore
 	defer s.mu.Unlock()
 	if s.nowLocked(key) != nil {
 		return 0, fmt.Errorf("create %q: %w", key, etcdstore.ErrExists)
+	}
+	return s.commitLocked(map[string][]byte{key: value}, nil), nil
+}
+
+// CreateGuarded implements etcdstore.Store.
+func (s *Store) CreateGuarded(ctx context.Context, key string, value []byte, guard etcdstore.Guard) (etcdstore.Revision, error) {
+	if err := errors.Join(check(ctx, key), check(ctx, guard.Key)); err != nil {
+		return 0, err
+	}
+	if guard.Modified <= 0 {
+		return 0, fmt.Errorf("%w: guard %q without the revision that it must have", etcdstore.ErrInvalid, guard.Key)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.nowLocked(key) != nil {
+		return 0, fmt.Errorf("create %q: %w", key, etcdstore.ErrExists)
+	}
+	if s.expectLocked(guard.Key, guard.Modified) != nil {
+		return 0, fmt.Errorf("create %q: %q: %w", key, guard.Key, etcdstore.ErrConflict)
 	}
 	return s.commitLocked(map[string][]byte{key: value}, nil), nil
 }

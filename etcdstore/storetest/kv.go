@@ -76,6 +76,63 @@ var createTests = map[string]func(*fixture){
 	},
 }
 
+var createGuardedTests = map[string]func(*fixture){
+	"next-revision": func(f *fixture) {
+		guard := f.create("g", "")
+		made, err := f.createGuarded(guard)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.equal("revision", guard+1, made)
+		f.equal("state", []etcdstore.KV{*f.kv("a", "1", made, made), *f.kv("g", "", guard, guard)}, f.list(etcdstore.ListOptions{}).KVs)
+	},
+	"guard-has-changed": func(f *fixture) {
+		before := f.create("g", "1")
+		after := f.update("g", "2", before)
+		for _, guard := range []etcdstore.Revision{before, after + 1} {
+			_, err := f.createGuarded(guard)
+			f.wantError("CreateGuarded", err, etcdstore.ErrConflict)
+		}
+		f.equal("not created", []etcdstore.KV{*f.kv("g", "2", before, after)}, f.list(etcdstore.ListOptions{}).KVs)
+	},
+	"guard-is-gone": func(f *fixture) {
+		guard := f.create("g", "1")
+		f.delete("g")
+		_, err := f.createGuarded(guard)
+		f.wantError("CreateGuarded", err, etcdstore.ErrConflict)
+		f.create("g", "2")
+		_, err = f.createGuarded(guard)
+		f.wantError("CreateGuarded beside a later life", err, etcdstore.ErrConflict)
+	},
+	"exists": func(f *fixture) {
+		guard := f.create("g", "")
+		f.create("a", "1")
+		_, err := f.createGuarded(guard)
+		f.wantError("CreateGuarded", err, etcdstore.ErrExists)
+		_, err = f.createGuarded(guard + 7)
+		f.wantError("CreateGuarded, and the guard has changed", err, etcdstore.ErrExists)
+	},
+	"ctx": func(f *fixture) {
+		f.endedCtx(func(ctx context.Context) error {
+			_, err := f.CreateGuarded(ctx, f.key("a"), nil, etcdstore.Guard{Key: f.key("g"), Modified: 1})
+			return err
+		})
+	},
+	"invalid": func(f *fixture) {
+		for what, guard := range map[string]etcdstore.Guard{"no guard": {}, "no revision": {Key: f.key("g")}, "no key of the guard": {Modified: 1}} {
+			_, err := f.CreateGuarded(f.ctx(), f.key("a"), nil, guard)
+			f.wantError(what, err, etcdstore.ErrInvalid)
+		}
+		_, err := f.CreateGuarded(f.ctx(), "", nil, etcdstore.Guard{Key: f.key("g"), Modified: 1})
+		f.wantError("empty key", err, etcdstore.ErrInvalid)
+	},
+}
+
+// createGuarded creates the key a with the value "1", if the key g is at a revision.
+func (f *fixture) createGuarded(guard etcdstore.Revision) (etcdstore.Revision, error) {
+	return f.CreateGuarded(f.ctx(), f.key("a"), []byte("1"), etcdstore.Guard{Key: f.key("g"), Modified: guard})
+}
+
 var updateTests = map[string]func(*fixture){
 	"cas": func(f *fixture) {
 		created := f.create("a", "1")

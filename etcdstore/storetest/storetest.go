@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"Get", getTests},
 		{"List", listTests},
 		{"Create", createTests},
+		{"CreateGuarded", createGuardedTests},
 		{"Update", updateTests},
 		{"Delete", deleteTests},
 		{"Write", writeTests},

@@ -16,6 +16,10 @@ type Config struct {
 	Listen    []string
 	Anonymous bool
 
+	TLSCertFile       string
+	TLSPrivateKeyFile string
+	ClientCAFile      string
+
 	EtcdEndpoints    []string
 	EtcdCACert       string
 	EtcdCert         string
@@ -63,6 +67,9 @@ func Default() Config {
 		DrainGrace:        15 * time.Second,
 	}
 }
+
+// TLS says that the listeners speak HTTPS, all of them.
+func (c Config) TLS() bool { return c.TLSCertFile != "" }
 
 // External says that etcd is not in this process.
 func (c Config) External() bool { return len(c.EtcdEndpoints) > 0 }

@@ -16,6 +16,13 @@ var options = []option{
 	{"anonymous", "let anybody who can reach a --listen address that is not loopback do anything under --etcd-prefix",
 		func(c *Config) value { return (*boolValue)(&c.Anonymous) }},
 
+	{"tls-cert-file", "PEM `file` of the server's certificate, followed by those between it and its authority: every --listen address is HTTPS then",
+		func(c *Config) value { return (*textValue)(&c.TLSCertFile) }},
+	{"tls-private-key-file", "PEM `file` of that certificate's key; these files are read again when they change, and at SIGHUP",
+		func(c *Config) value { return (*textValue)(&c.TLSPrivateKeyFile) }},
+	{"client-ca-file", "PEM `file` of authorities: clients are asked for a certificate, and refused with one that none of these has signed",
+		func(c *Config) value { return (*textValue)(&c.ClientCAFile) }},
+
 	{"etcd-endpoints", "external etcd: `URLs` or host:port, comma separated; none: an etcd in this process",
 		func(c *Config) value { return &listValue{at: &c.EtcdEndpoints} }},
 	{"etcd-cacert", "external etcd: PEM `file` of the authorities that its certificate is checked with",

@@ -21,6 +21,7 @@ var exclusions = []struct {
 }{
 	{"--etcd-endpoints", Config.External, []string{"data-dir", "embedded-client-url", "embedded-config"}},
 	{"--embedded-config", func(c Config) bool { return c.EmbeddedConfig != "" }, []string{"data-dir", "embedded-client-url"}},
+	{"plain HTTP (no --tls-cert-file)", func(c Config) bool { return !c.TLS() }, []string{"client-ca-file"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
 }
 
@@ -62,7 +63,7 @@ func (c Config) validateListen() error {
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("--listen %q: want host:port with a port from 0 to 65535, as in 127.0.0.1:8080", address))
-		case !loopback(host) && !c.Anonymous:
+		case !Loopback(host) && !c.Anonymous:
 			errs = append(errs, fmt.Errorf("--listen %s: revtail has no authentication yet in this version: anybody who can reach this "+
 				"address could read and change everything under %s in etcd. Listen on a loopback address such as 127.0.0.1:%s, or add "+
 				"--anonymous if that is meant", address, c.EtcdPrefix, port))
@@ -71,8 +72,8 @@ func (c Config) validateListen() error {
 	return errors.Join(errs...)
 }
 
-// loopback says that a host cannot be reached from other machines.
-func loopback(host string) bool {
+// Loopback says that a host cannot be reached from other machines.
+func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
@@ -100,6 +101,9 @@ func (c Config) validateEndpoints() error {
 
 func (c Config) validateCredentials() error {
 	var errs []error
+	if (c.TLSCertFile == "") != (c.TLSPrivateKeyFile == "") {
+		errs = append(errs, errors.New("--tls-cert-file and --tls-private-key-file go together: give both or none"))
+	}
 	if (c.EtcdCert == "") != (c.EtcdKey == "") {
 		errs = append(errs, errors.New("--etcd-cert and --etcd-key go together: give both or none"))
 	}

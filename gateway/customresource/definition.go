@@ -76,6 +76,16 @@ func (d *Definition) Resources() ([]*resource.Resource, error) {
 	return resources, nil
 }
 
+// Stored is the resource in the version in which its objects are stored, whether or not any version is served. It says where
+// they are, and nothing of what they look like.
+func (d *Definition) Stored() *resource.Resource {
+	names := d.V1.Spec.Names
+	return &resource.Resource{
+		Group: d.V1.Spec.Group, Version: d.storageVersion(), Plural: names.Plural, Kind: names.Kind,
+		Namespaced: d.V1.Spec.Scope == apiextensionsv1.NamespaceScoped,
+	}
+}
+
 func (d *Definition) resource(version *apiextensionsv1.CustomResourceDefinitionVersion) (*resource.Resource, error) {
 	names := d.V1.Spec.Names
 	res := &resource.Resource{
@@ -85,6 +95,7 @@ func (d *Definition) resource(version *apiextensionsv1.CustomResourceDefinitionV
 		ShortNames: names.ShortNames, Categories: names.Categories,
 		ValidateName: apimachineryvalidation.NameIsDNSSubdomain,
 		Columns:      columns(version.AdditionalPrinterColumns),
+		Deprecation:  d.deprecation(version),
 	}
 	if sub := version.Subresources; sub != nil {
 		res.Status = sub.Status != nil

@@ -23,9 +23,6 @@ var kind = &resource.Resource{
 	Status: true, GoType: apiextensionsv1.CustomResourceDefinition{},
 	ValidateName: apimachineryvalidation.NameIsDNSSubdomain,
 	Schema:       definitionSchema{},
-	Columns: []resource.Column{
-		{Name: "Created At", Type: "date", Description: "When the definition was created.", JSONPath: ".metadata.creationTimestamp"},
-	},
 }
 
 // definitionSchema is what is demanded of definitions.

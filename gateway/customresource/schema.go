@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -33,7 +34,8 @@ type Schema struct {
 	whole      validation.SchemaValidator
 	rules      *cel.Validator // nil: none
 	scale      *resource.Scale
-	defaults   bool // there are some
+	selectable []any // the fields that the definition declares so, as clients are told
+	defaults   bool  // there are some
 }
 
 var _ resource.Schema = (*Schema)(nil)
@@ -53,6 +55,9 @@ func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionV
 	}
 	if version.Subresources != nil {
 		s.scale = scale(version.Subresources.Scale)
+	}
+	for _, declared := range version.SelectableFields {
+		s.selectable = append(s.selectable, map[string]any{"fieldPath": strings.TrimPrefix(declared.JSONPath, ".")})
 	}
 	if s.structural, err = structuralschema.NewStructural(props); err != nil {
 		return nil, err
@@ -80,6 +85,9 @@ func (s *Schema) OpenAPI() *spec.Schema {
 	}
 	if s.preserve {
 		out.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+	}
+	if len(s.selectable) > 0 {
+		out.AddExtension("x-kubernetes-selectable-fields", s.selectable)
 	}
 	return out
 }

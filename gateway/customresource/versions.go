@@ -1,8 +1,10 @@
 package customresource
 
 import (
+	"fmt"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/version"
 
 	"revtail/gateway/resource"
@@ -14,4 +16,26 @@ func sortVersions(resources []*resource.Resource) {
 	slices.SortStableFunc(resources, func(a, b *resource.Resource) int {
 		return -version.CompareKubeAwareVersionStrings(a.Version, b.Version)
 	})
+}
+
+// deprecation is what the clients of a version are warned of: what the definition says or, where it only says that there is
+// something to say, which version they should use. Empty: the version is not deprecated.
+func (d *Definition) deprecation(deprecated *apiextensionsv1.CustomResourceDefinitionVersion) string {
+	if !deprecated.Deprecated {
+		return ""
+	}
+	if deprecated.DeprecationWarning != nil {
+		return *deprecated.DeprecationWarning
+	}
+	group, kind, better := d.V1.Spec.Group, d.V1.Spec.Names.Kind, deprecated.Name
+	for _, v := range d.V1.Spec.Versions {
+		if v.Served && !v.Deprecated && version.CompareKubeAwareVersionStrings(v.Name, better) > 0 {
+			better = v.Name
+		}
+	}
+	warning := fmt.Sprintf("%s/%s %s is deprecated", group, deprecated.Name, kind)
+	if better != deprecated.Name {
+		warning += fmt.Sprintf("; use %s/%s %s", group, better, kind)
+	}
+	return warning
 }

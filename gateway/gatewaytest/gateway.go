@@ -1,6 +1,7 @@
 package gatewaytest
 
 import (
+	"crypto/tls"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +13,8 @@ import (
 type Gateway struct {
 	// URL is where it serves, without a slash at the end. It stays the same over restarts.
 	URL string
+	// TLS is how to talk to it when it serves HTTPS; the test has to set it.
+	TLS *tls.Config
 	// EtcdEndpoint is the URL of its embedded etcd; empty: it has none.
 	EtcdEndpoint string
 
@@ -20,13 +23,16 @@ type Gateway struct {
 }
 
 // Start starts a gateway on a free port and waits until it is ready. It has an embedded etcd with a data directory of its
-// own, unless the arguments have --etcd-endpoints. It ends with the test.
+// own, unless the arguments have --etcd-endpoints or --embedded-config. It ends with the test.
 func Start(tb testing.TB, args ...string) *Gateway {
 	tb.Helper()
 	address := freeAddress(tb)
 	g := &Gateway{URL: "http://" + address}
+	if slices.Contains(args, "--tls-cert-file") {
+		g.URL = "https://" + address
+	}
 	g.command = []string{Binary(tb), "serve", "--listen", address, "--log-level", "debug", "--log-format", "json"}
-	if !slices.Contains(args, "--etcd-endpoints") {
+	if !slices.Contains(args, "--etcd-endpoints") && !slices.Contains(args, "--embedded-config") {
 		g.EtcdEndpoint = "http://" + freeAddress(tb)
 		g.command = append(g.command, "--embedded-client-url", g.EtcdEndpoint, "--data-dir", filepath.Join(tb.TempDir(), "data"))
 	}

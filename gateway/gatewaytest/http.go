@@ -21,6 +21,13 @@ type Answer struct {
 // client makes a connection for each request: none is left over when a gateway or a test ends.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
+func (g *Gateway) client() *http.Client {
+	if g.TLS == nil {
+		return client
+	}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: g.TLS}}
+}
+
 // Do sends a request with a JSON body, a merge patch for PATCH, and reads the whole answer. An empty body is none.
 // It fails the test when there is no answer.
 func (g *Gateway) Do(tb testing.TB, method, path, body string) Answer {
@@ -46,7 +53,7 @@ func (g *Gateway) Try(ctx context.Context, method, path, body string) (Answer, e
 	case body != "":
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := client.Do(req)
+	resp, err := g.client().Do(req)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -113,7 +120,12 @@ func Metric(tb testing.TB, url, name string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for line := range strings.Lines(answer.Body) {
+	return answer.Metric(name)
+}
+
+// Metric returns the value of a metric in an answer of /metrics, as it stands there; empty: there is none of that name.
+func (a Answer) Metric(name string) string {
+	for line := range strings.Lines(a.Body) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			return strings.TrimSpace(value)
 		}

@@ -116,6 +116,12 @@ func (p *process) Stop(tb testing.TB) int {
 	return p.Exit(tb)
 }
 
+// Hangup asks the program to read its files again, with SIGHUP.
+func (p *process) Hangup(tb testing.TB) {
+	tb.Helper()
+	p.signal(tb, syscall.SIGHUP)
+}
+
 // Kill ends the program as a power cut would, with SIGKILL, and waits for its end.
 func (p *process) Kill(tb testing.TB) {
 	tb.Helper()

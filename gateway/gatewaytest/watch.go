@@ -3,6 +3,8 @@ package gatewaytest
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -58,7 +60,14 @@ func (g *Gateway) Watch(tb testing.TB, path string) *Watch {
 
 func (g *Gateway) dial(tb testing.TB) net.Conn {
 	tb.Helper()
-	conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", strings.TrimPrefix(g.URL, "http://"))
+	var dialer interface {
+		DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	} = new(net.Dialer)
+	if g.TLS != nil {
+		dialer = &tls.Dialer{Config: g.TLS}
+	}
+	_, address, _ := strings.Cut(g.URL, "://")
+	conn, err := dialer.DialContext(tb.Context(), "tcp", address)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -21,10 +21,11 @@ type Cache struct {
 }
 
 // Handler serves the figures in Prometheus' formats, those of an embedded etcd (which registers with the default registry)
-// among them. caches is called for every request.
-func Handler(version string, caches func() []Cache) http.Handler {
+// and of more among them. caches is called for every request.
+func Handler(version string, caches func() []Cache, more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(version, caches))
+	registry.MustRegister(more...)
 	gatherers := prometheus.Gatherers{registry, defaultRegistry()}
 	return promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }

@@ -31,6 +31,8 @@ type Resource struct {
 
 	// Storage is the version whose apiVersion stored objects carry; empty: Version.
 	Storage string
+	// Deprecation is what clients of a version that they should leave are warned of; empty: the version may stay.
+	Deprecation string
 	// ListKindName is the kind of lists; empty: the kind with "List" behind it.
 	ListKindName string
 	// Schema checks and completes objects; nil for built-in kinds, whose GoType is known.
@@ -75,6 +77,9 @@ func (r *Resource) QualifiedKind() string {
 	}
 	return r.Kind + "." + r.Group
 }
+
+// SamePlace tells whether the objects of two resources have the same keys: those of two versions of one resource have.
+func (r *Resource) SamePlace(o *Resource) bool { return r.Group == o.Group && r.Plural == o.Plural }
 
 // Prefix is what every key of the resource begins with below root; it ends with "/".
 func (r *Resource) Prefix(root string) string {

@@ -11,6 +11,8 @@ var virtual = []Resource{
 		GoType: authenticationv1.SelfSubjectReview{}},
 	{Group: "authorization.k8s.io", Version: "v1", Plural: "selfsubjectaccessreviews", Kind: "SelfSubjectAccessReview", Virtual: true,
 		GoType: authorizationv1.SelfSubjectAccessReview{}},
+	{Group: "authorization.k8s.io", Version: "v1", Plural: "selfsubjectrulesreviews", Kind: "SelfSubjectRulesReview", Virtual: true,
+		GoType: authorizationv1.SelfSubjectRulesReview{}},
 }
 
 // Virtual returns the virtual resources. They are in no Registry, as there is nothing to list, watch or keep of them.

@@ -128,14 +128,17 @@ func (f *field) matches(o Object) bool {
 	return (f.lookup(o) == f.value) != f.negate
 }
 
+// isIdentity tells whether the field is the object's name or namespace.
+func (f *field) isIdentity() bool {
+	return len(f.path) == 2 && f.path[0] == "metadata" && (f.path[1] == "name" || f.path[1] == "namespace")
+}
+
 func (f *field) lookup(o Object) string {
-	if len(f.path) == 2 && f.path[0] == "metadata" {
-		switch f.path[1] {
-		case "name":
+	if f.isIdentity() {
+		if f.path[1] == "name" {
 			return o.SelectName()
-		case "namespace":
-			return o.SelectNamespace()
 		}
+		return o.SelectNamespace()
 	}
 	value, _ := encoding.Lookup(o.SelectDocument(), f.path)
 	return value
@@ -179,4 +182,39 @@ func (s *Selector) WithName(name string) *Selector {
 	}
 	out.fields = append(append([]field(nil), out.fields...), field{path: []string{"metadata", "name"}, value: name})
 	return out
+}
+
+// Equality is a demand that one label or field has one value.
+type Equality struct {
+	Key   string // names the label or the field
+	Value string
+	of    func(Object) string
+}
+
+// Of is the value that an object has there; "" where it has none.
+func (e Equality) Of(o Object) string { return e.of(o) }
+
+// Equality is one of the demands of this kind that the selector makes, besides a name and a namespace, if it makes any: what
+// matches the selector has this value there.
+func (s *Selector) Equality() (Equality, bool) {
+	if s == nil {
+		return Equality{}, false
+	}
+	for i := range s.fields {
+		if f := &s.fields[i]; !f.negate && !f.isIdentity() {
+			return Equality{Key: "field " + strings.Join(f.path, "."), Value: f.value, of: f.lookup}, true
+		}
+	}
+	if s.labels == nil {
+		return Equality{}, false
+	}
+	requirements, _ := s.labels.Requirements()
+	for _, r := range requirements {
+		if values := r.Values(); len(values) == 1 && (r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals || r.Operator() == selection.In) {
+			label := r.Key()
+			of := func(o Object) string { return o.SelectLabels()[label] }
+			return Equality{Key: "label " + label, Value: values.UnsortedList()[0], of: of}, true
+		}
+	}
+	return Equality{}, false
 }

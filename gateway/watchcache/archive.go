@@ -34,7 +34,7 @@ func (w *Watcher) nextPast(ctx context.Context) (Batch, error) {
 		w.past.close()
 		w.past, w.position = nil, 0
 	}
-	return Batch{Changes: w.matching(events), Through: w.through}, nil
+	return Batch{Changes: w.matching(nil, events), Through: w.through}, nil
 }
 
 // meetsLog tells whether the log holds everything that follows.

@@ -32,18 +32,12 @@ type Cache struct {
 	through  etcdstore.Revision // up to which the cache is complete
 	current  snapshot           // the state as of through
 	log      log
-	sleepers map[scope]*sleeper
+	sleepers map[topic]*sleeper
+	indexes  indexes
 	advanced chan struct{} // closed when through grows; nil: nobody waits
 	waiting  int           // how many wait for advanced
 	pages    pages         // snapshots that clients are paging through
 	watchers int
-}
-
-// sleeper is where the watchers of one scope wait for its next event.
-type sleeper struct {
-	wake chan struct{} // closed when there is one
-	at   uint64        // after wake is closed: the position of that event
-	done bool          // wake is closed
 }
 
 // maxArchives bounds how many watchers of one resource read etcd's history at the same time; the others wait their turn.
@@ -56,7 +50,8 @@ func New(config Config) *Cache {
 		wanted:   make(chan struct{}, 1),
 		filled:   make(chan struct{}),
 		archives: make(chan struct{}, maxArchives),
-		sleepers: make(map[scope]*sleeper),
+		sleepers: make(map[topic]*sleeper),
+		indexes:  make(indexes),
 	}
 }
 
@@ -126,33 +121,6 @@ func (c *Cache) append(s snapshot, events []*event) {
 		}
 	}
 	c.advanceLocked(s.revision)
-}
-
-func (c *Cache) wakeLocked(e *event, position uint64) {
-	for _, scope := range scopesOf(e.object()) {
-		if s := c.sleepers[scope]; s != nil {
-			s.at, s.done = position, true
-			close(s.wake)
-			delete(c.sleepers, scope)
-		}
-	}
-}
-
-func (c *Cache) wakeAllLocked() {
-	for scope, s := range c.sleepers {
-		s.done = true // at zero: the sleeper looks for its position itself
-		close(s.wake)
-		delete(c.sleepers, scope)
-	}
-}
-
-func (c *Cache) sleepLocked(in scope) *sleeper {
-	s := c.sleepers[in]
-	if s == nil {
-		s = &sleeper{wake: make(chan struct{})}
-		c.sleepers[in] = s
-	}
-	return s
 }
 
 // advanceLocked never lets through go back: a refill after a restored etcd may, and is then a new history.

@@ -74,16 +74,12 @@ func (l *log) after(revision etcdstore.Revision) uint64 {
 	return l.first + uint64(n)
 }
 
-// read copies about limit events from a position on, never a part of a revision.
-func (l *log) read(position uint64, limit int) []*event {
+// read appends about limit events from a position on, never a part of a revision.
+func (l *log) read(events []*event, position uint64, limit int) []*event {
 	end := min(position+uint64(limit), l.next)
 	for end > position && end < l.next && l.at(end).revision == l.at(end-1).revision {
 		end++
 	}
-	if end <= position {
-		return nil
-	}
-	events := make([]*event, 0, end-position)
 	for p := position; p < end; p++ {
 		events = append(events, l.at(p))
 	}

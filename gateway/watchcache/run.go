@@ -156,10 +156,7 @@ func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher) error 
 		r.publish(r.through, nil) // before any write
 		return nil
 	}
-	if err := watcher.RequestProgress(ctx); err != nil {
-		return err
-	}
-	batch, err := next(ctx, watcher, lookBackTimeout)
+	batch, err := first(ctx, watcher)
 	if errors.Is(err, errSilent) {
 		r.publish(r.through, nil)
 		return nil
@@ -182,6 +179,20 @@ func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher) error 
 	}
 	r.publish(floor, newest)
 	return r.apply(batch)
+}
+
+// first waits for the first batch, but not longer than lookBackTimeout: errSilent then. It asks for progress more than once:
+// etcd does not answer before the watch has caught up.
+func first(ctx context.Context, watcher etcdstore.Watcher) (batch etcdstore.Batch, err error) {
+	for range lookBackTimeout / askGap {
+		if err = watcher.RequestProgress(ctx); err != nil {
+			return batch, err
+		}
+		if batch, err = next(ctx, watcher, askGap); !errors.Is(err, errSilent) {
+			break
+		}
+	}
+	return batch, err
 }
 
 // publish makes the cache serve what the mirror was filled with; newest are the events later than floor.

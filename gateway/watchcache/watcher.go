@@ -47,7 +47,7 @@ const (
 type Watcher struct {
 	cache *Cache
 	query WatchQuery
-	scope scope
+	topic topic
 	begun bool
 	err   error
 
@@ -58,8 +58,12 @@ type Watcher struct {
 	past  *archive
 
 	through  etcdstore.Revision // everything up to it has been delivered
-	position uint64             // every event of the scope before it has been delivered; valid while the log holds it
+	position uint64             // every event of the topic before it has been delivered; valid while the log holds it
 	sleeper  *sleeper           // where the watcher waits, or waited last
+
+	ready *Ready // where the watcher is put when it wakes; nil: Next waits for it
+	owner any
+	seat  int // among the watchers that are parked with it
 }
 
 // initialState is what of the state has not been delivered yet.
@@ -79,7 +83,8 @@ func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 	if !q.Own {
 		c.watchers++
 	}
-	w := &Watcher{cache: c, query: q, scope: scope{q.Namespace, q.Name}, through: q.After, resuming: q.After > 0 && !q.State}
+	w := &Watcher{cache: c, query: q, through: q.After, resuming: q.After > 0 && !q.State}
+	w.topic = c.indexes.open(scope{q.Namespace, q.Name}, q.Selector)
 	if !q.State && q.After == 0 {
 		w.through = c.through
 	}
@@ -91,12 +96,13 @@ func (w *Watcher) Close() {
 	if w.past != nil {
 		w.past.close()
 	}
-	if w.query.Own {
-		return
-	}
 	w.cache.mu.Lock()
-	w.cache.watchers--
-	w.cache.mu.Unlock()
+	defer w.cache.mu.Unlock()
+	w.wakeUpLocked()
+	w.cache.indexes.close(w.topic)
+	if !w.query.Own {
+		w.cache.watchers--
+	}
 }
 
 // Begin fixes the state that the watch begins with: what changes later comes as events. It returns when that is done, has
@@ -148,6 +154,18 @@ func (w *Watcher) Poll() (Batch, error) {
 	return batch, nil
 }
 
+// Follows tells whether the watcher is past its initial state and past etcd's history: Poll then tells all there is.
+func (w *Watcher) Follows() bool { return w.begun && w.state == nil && w.past == nil && w.err == nil }
+
+// Beginning tells whether a part of the initial state is still to come.
+func (w *Watcher) Beginning() bool {
+	return w.err == nil && w.query.State && (!w.begun || w.state != nil)
+}
+
+// Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero while the initial
+// state is not complete.
+func (w *Watcher) Through() etcdstore.Revision { return w.known() }
+
 // known is through, as far as a client may resume there.
 func (w *Watcher) known() etcdstore.Revision {
 	if w.state != nil || !w.begun && w.query.State {
@@ -177,7 +195,7 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 		batch, err := w.nextPast(ctx)
 		return batch, nil, err
 	}
-	return w.nextLog()
+	return w.nextLog(new(Reader))
 }
 
 // begin waits until the cache has reached the revision that the client speaks of.
@@ -235,7 +253,7 @@ func (w *Watcher) awaitFuture(ctx context.Context) error {
 
 func (w *Watcher) nextState() Batch {
 	var batch Batch
-	ascend(w.state.snapshot.objects, w.scope, w.state.after, func(o *Object) bool {
+	ascend(w.state.snapshot.objects, w.topic.scope, w.state.after, func(o *Object) bool {
 		w.state.after = o.path
 		if w.query.Selector.Matches(o) {
 			batch.Changes = append(batch.Changes, Change{encoding.Added, o.Revision, o})
@@ -247,106 +265,4 @@ func (w *Watcher) nextState() Batch {
 		w.state = nil
 	}
 	return batch
-}
-
-// nextLog delivers from the log, or turns to etcd's history when the log does not reach back far enough.
-func (w *Watcher) nextLog() (Batch, <-chan struct{}, error) {
-	events, wake, err := w.read()
-	if errors.Is(err, errBehind) {
-		w.past = &archive{cache: w.cache, scope: w.scope, after: w.through, through: w.through, pause: firstPause}
-		if w.resuming {
-			w.past.through = max(w.through-1, 1)
-		}
-		return Batch{Through: w.through}, nil, nil
-	}
-	if err != nil {
-		return Batch{}, nil, err
-	}
-	return Batch{Changes: w.matching(events), Through: w.through}, wake, nil
-}
-
-func (w *Watcher) matching(events []*event) []Change {
-	var changes []Change
-	for _, e := range events {
-		if !w.scope.contains(e.object()) {
-			continue
-		}
-		if change, ok := e.change(w.query.Selector); ok {
-			changes = append(changes, change)
-		}
-	}
-	return changes
-}
-
-var errBehind = errors.New("the log has moved on")
-
-// read takes the next events and moves the cursor past them. At the end of the log it returns what the watcher's scope
-// wakes by.
-func (w *Watcher) read() ([]*event, <-chan struct{}, error) {
-	c := w.cache
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped {
-		return nil, nil, ErrStopped
-	}
-	if w.sleeper != nil { // nothing of the scope has happened before the event that woke it
-		w.position = w.sleeper.at
-		if !w.sleeper.done {
-			w.position = c.log.next
-		}
-		w.sleeper = nil
-	}
-	if w.position < c.log.first {
-		if w.through < c.log.floor || w.resuming && w.through == c.log.floor {
-			return nil, nil, errBehind
-		}
-		w.findLocked()
-	}
-	delivered := w.through
-	events := c.log.read(w.position, batchEvents)
-	w.position += uint64(len(events))
-	if w.position < c.log.next {
-		w.through = max(delivered, events[len(events)-1].revision)
-		return laterThan(delivered, events), nil, nil
-	}
-	w.through = max(delivered, c.through)
-	if len(events) > 0 {
-		return laterThan(delivered, events), nil, nil
-	}
-	w.sleeper = c.sleepLocked(w.scope)
-	return nil, w.sleeper.wake, nil
-}
-
-// findLocked finds the position in the log.
-func (w *Watcher) findLocked() {
-	log := &w.cache.log
-	w.position = log.after(w.through)
-	if w.resuming {
-		begin := log.after(w.through - 1)
-		if events := w.resumeIn(log.read(begin, int(w.position-begin))); len(events) > 0 {
-			w.position, w.through = begin, w.through-1
-		}
-	}
-}
-
-// resumeIn decides what of the events is new to a client that resumes at a revision. It may have got a part of that revision
-// only, when several of its keys changed in it: then the whole of it comes again. Of a single change it has all.
-func (w *Watcher) resumeIn(events []*event) []*event {
-	if !w.resuming {
-		return events
-	}
-	w.resuming = false
-	later := laterThan(w.query.After, events)
-	if same := events[:len(events)-len(later)]; len(w.matching(same)) > 1 {
-		return events
-	}
-	return later
-}
-
-// laterThan drops what etcd's history has delivered already: it can be ahead of the log.
-func laterThan(revision etcdstore.Revision, events []*event) []*event {
-	for len(events) > 0 && events[0].revision <= revision {
-		events = events[1:]
-	}
-	return events
 }

@@ -126,13 +126,13 @@ func TestWatchWakesByScope(t *testing.T) {
 		}()
 		synctest.Wait()
 		w.cache.mu.Lock()
-		asleep := w.cache.sleepers[scope{namespace: "quiet"}]
+		asleep := w.cache.sleepers[topic{scope: scope{namespace: "quiet"}}]
 		w.cache.mu.Unlock()
 		for i := range 100 {
 			w.put("a/x", fmt.Sprint(i), "")
 		}
 		w.cache.mu.Lock()
-		if asleep == nil || w.cache.sleepers[scope{namespace: "quiet"}] != asleep {
+		if asleep == nil || w.cache.sleepers[topic{scope: scope{namespace: "quiet"}}] != asleep {
 			t.Error("a change elsewhere woke the watcher")
 		}
 		w.cache.mu.Unlock()

@@ -8,11 +8,15 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/features"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"revtail/gateway/gatewaytest"
@@ -21,6 +25,9 @@ import (
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 const namespace = "default"
+
+// watchList tells whether this process's client-go begins with a watch that has the state in it, or with a list.
+var watchList = features.FeatureGates().Enabled(features.WatchListClient)
 
 // client is client-go, and what it asked for.
 type client struct {
@@ -63,10 +70,21 @@ func (c *client) typed(t *testing.T) kubernetes.Interface {
 	return k
 }
 
+func (c *client) metadata(t *testing.T) metadata.Interface {
+	t.Helper()
+	m, err := metadata.NewForConfig(c.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// create creates a ConfigMap with a value. Its metadata have it too, for those who see no more.
 func create(t *testing.T, maps dynamic.ResourceInterface, name, value string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{
-		"kind": "ConfigMap", "apiVersion": "v1", "metadata": map[string]any{"name": name}, "data": map[string]any{"value": value},
+		"kind": "ConfigMap", "apiVersion": "v1", "data": map[string]any{"value": value},
+		"metadata": map[string]any{"name": name, "annotations": map[string]any{"value": value}},
 	}}
 	created, err := maps.Create(t.Context(), object, metav1.CreateOptions{})
 	if err != nil {
@@ -79,6 +97,7 @@ func update(t *testing.T, maps dynamic.ResourceInterface, name, value string) *u
 	t.Helper()
 	object, err := maps.Get(t.Context(), name, metav1.GetOptions{})
 	if err == nil {
+		object.SetAnnotations(map[string]string{"value": value})
 		err = unstructured.SetNestedField(object.Object, value, "data", "value")
 	}
 	if err == nil {
@@ -97,7 +116,29 @@ func remove(t *testing.T, maps dynamic.ResourceInterface, name string) {
 	}
 }
 
-// requests is a transport that notes what goes through it.
+// value is that of a ConfigMap, in whatever form a client has it.
+func value(o any) string {
+	switch o := o.(type) {
+	case *corev1.ConfigMap:
+		return o.Data["value"]
+	case *unstructured.Unstructured:
+		v, _, _ := unstructured.NestedString(o.Object, "data", "value")
+		return v
+	default:
+		return accessor(o).GetAnnotations()["value"]
+	}
+}
+
+// accessor gives the metadata of an object in whatever form.
+func accessor(o any) metav1.Object {
+	object, err := meta.Accessor(o)
+	if err != nil {
+		panic(err) // clients make nothing but objects
+	}
+	return object
+}
+
+// requests is a transport that notes what is read through it.
 type requests struct {
 	next http.RoundTripper
 
@@ -106,20 +147,33 @@ type requests struct {
 }
 
 func (r *requests) RoundTrip(req *http.Request) (*http.Response, error) {
-	r.mu.Lock()
-	r.seen = append(r.seen, req.URL)
-	r.mu.Unlock()
+	if req.Method == http.MethodGet {
+		r.mu.Lock()
+		r.seen = append(r.seen, req.URL)
+		r.mu.Unlock()
+	}
 	return r.next.RoundTrip(req)
 }
 
-// lists are the requests that ask for the whole state: lists, and watches that begin with it.
-func (r *requests) lists() []string {
+// expectState checks how often a resource's whole state was asked for, and that it was in the way of this client-go: with a
+// watch that begins with it, or with a list.
+func (r *requests) expectState(t *testing.T, resource string, times int) {
+	t.Helper()
+	states := r.states(resource)
+	other := slices.ContainsFunc(states, func(query string) bool { return strings.Contains(query, "sendInitialEvents=true") != watchList })
+	if len(states) != times || other {
+		t.Errorf("the state of %s was asked for with %q, want %d times, and watches: %v", resource, states, times, watchList)
+	}
+}
+
+// states are the queries that ask for the whole state of a resource: lists, and watches that begin with it.
+func (r *requests) states(resource string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []string
 	for _, u := range r.seen {
 		query := u.Query()
-		collection := strings.HasSuffix(u.Path, "/configmaps")
+		collection := strings.HasSuffix(u.Path, "/"+resource)
 		if collection && (query.Get("watch") != "true" || query.Get("sendInitialEvents") == "true") {
 			out = append(out, u.RawQuery)
 		}

@@ -19,7 +19,7 @@ func TestCluster(t *testing.T) {
 	two := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
 	viaOne, viaTwo := newClient(t, one).configMaps(t), newClient(t, two).configMaps(t)
 	create(t, viaOne, "a", "1")
-	informers := []*informer{startInformer(t, one), startInformer(t, two)}
+	informers := []*informer{startInformer(t, one, "dynamic"), startInformer(t, two, "typed")}
 	expect := func(calls ...string) {
 		t.Helper()
 		for _, i := range informers {
@@ -60,12 +60,10 @@ func TestCluster(t *testing.T) {
 	create(t, viaTwo, "d", "1")
 	one.Restart(t)
 	expect("add d 1")
-	for n, i := range informers {
+	for _, i := range informers {
 		i.checkStore(t, one)
 		i.checkStore(t, two)
-		if lists := i.requests.lists(); len(lists) != 1 {
-			t.Errorf("informer %d asked for the state with %q, want only once", n, lists)
-		}
+		i.requests.expectState(t, "configmaps", 1)
 	}
 }
 

@@ -1,63 +1,133 @@
 package clients
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic/dynamicinformer"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 
 	"revtail/gateway/gatewaytest"
 )
 
+// readers are the kinds of client that informers are made of: how each makes one for ConfigMaps, and what it lists itself.
+var readers = map[string]struct {
+	informer func(*testing.T, *client) cache.SharedIndexInformer
+	list     func(*testing.T, *client) (runtime.Object, error)
+}{
+	"dynamic": {
+		func(t *testing.T, c *client) cache.SharedIndexInformer {
+			return dynamicinformer.NewFilteredDynamicInformer(c.dynamic(t), configMaps, namespace, 0, nil, nil).Informer()
+		},
+		func(t *testing.T, c *client) (runtime.Object, error) {
+			return c.configMaps(t).List(t.Context(), metav1.ListOptions{})
+		},
+	},
+	"typed": {
+		func(t *testing.T, c *client) cache.SharedIndexInformer {
+			return coreinformers.NewConfigMapInformer(c.typed(t), namespace, 0, nil)
+		},
+		func(t *testing.T, c *client) (runtime.Object, error) {
+			return c.typed(t).CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
+		},
+	},
+	"metadata": {
+		func(t *testing.T, c *client) cache.SharedIndexInformer {
+			return metadatainformer.NewFilteredMetadataInformer(c.metadata(t), configMaps, namespace, 0, nil, nil).Informer()
+		},
+		func(t *testing.T, c *client) (runtime.Object, error) {
+			return c.metadata(t).Resource(configMaps).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
+		},
+	},
+}
+
 // informer is a shared informer that runs, and what its handlers were told.
 type informer struct {
 	*client
 	cache.SharedIndexInformer
-	told chan string // "add NAME VALUE", "update NAME OLD NEW", "delete NAME VALUE"
+	kind string // of reader
+
+	mu    sync.Mutex // guards the fields below
+	told  []string   // "add NAME VALUE", "update NAME OLD NEW", "delete NAME VALUE"
+	taken int        // how many of them calls has returned
 }
 
-// startInformer runs an informer until the test ends, and waits until it has synced.
-func startInformer(t *testing.T, gw *gatewaytest.Gateway) *informer {
+// startInformer runs an informer of a kind of reader until the test ends, and waits until it has synced.
+func startInformer(t *testing.T, gw *gatewaytest.Gateway, kind string) *informer {
 	t.Helper()
-	i := &informer{client: newClient(t, gw), told: make(chan string, 1000)}
-	i.SharedIndexInformer = dynamicinformer.NewFilteredDynamicInformer(i.dynamic(t), configMaps, namespace, 0, nil, nil).Informer()
+	i := &informer{client: newClient(t, gw), kind: kind}
+	i.SharedIndexInformer = readers[kind].informer(t, i.client)
+	i.run(t)
+	return i
+}
+
+func (i *informer) run(t *testing.T) {
+	t.Helper()
 	registration, err := i.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { i.told <- "add " + describe(o) },
-		UpdateFunc: func(old, o any) { i.told <- "update " + describe(old) + " " + value(o) },
-		DeleteFunc: func(o any) { i.told <- "delete " + describe(o) },
+		AddFunc: func(o any) { i.tell("add " + describe(o)) },
+		UpdateFunc: func(old, o any) {
+			checkSuccessor(t, accessor(old), accessor(o))
+			i.tell("update " + describe(old) + " " + value(o))
+		},
+		DeleteFunc: func(o any) { i.tell("delete " + describe(o)) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop, ended := make(chan struct{}), make(chan struct{})
+	background(t, i.RunWithContext)
+	gatewaytest.Until(t, "the informer's sync", registration.HasSynced)
+}
+
+// background runs something until the test ends, and waits for its end.
+func background(t *testing.T, run func(context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
 	go func() {
-		i.Run(stop)
-		close(ended)
+		defer close(ended)
+		run(ctx)
 	}()
 	t.Cleanup(func() {
-		close(stop)
+		cancel()
 		<-ended
 	})
-	gatewaytest.Until(t, "the informer's sync", registration.HasSynced)
-	return i
+}
+
+func (i *informer) tell(call string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.told = append(i.told, call)
 }
 
 func describe(o any) string {
 	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		return "unknown " + gone.Key // a delete that the informer did not see: a relist found it
 	}
-	return o.(*unstructured.Unstructured).GetName() + " " + value(o)
+	return accessor(o).GetName() + " " + value(o)
 }
 
-func value(o any) string {
-	v, _, _ := unstructured.NestedString(o.(*unstructured.Unstructured).Object, "data", "value")
-	return v
+// checkSuccessor checks that an update is a later state of the same object, or the same one after a relist. Other programs
+// that write to etcd leave no uid.
+func checkSuccessor(t *testing.T, before, after metav1.Object) {
+	t.Helper()
+	from, err := strconv.ParseInt(before.GetResourceVersion(), 10, 64)
+	to, err2 := strconv.ParseInt(after.GetResourceVersion(), 10, 64)
+	same := after.GetUID() == before.GetUID() || after.GetUID() == "" || before.GetUID() == ""
+	if err != nil || err2 != nil || from > to || !same {
+		t.Errorf("an update of %s from uid %s at %q to uid %s at %q", before.GetName(),
+			before.GetUID(), before.GetResourceVersion(), after.GetUID(), after.GetResourceVersion())
+	}
 }
 
 // expectState waits for what the handlers are told of the initial state, which comes in any order.
@@ -83,56 +153,70 @@ func (i *informer) calls(t *testing.T, n int) []string {
 	t.Helper()
 	var got []string
 	gatewaytest.Until(t, fmt.Sprintf("%d calls of handlers", n), func() bool {
-		select {
-		case call := <-i.told:
-			got = append(got, call)
-		default:
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if len(i.told) < i.taken+n {
+			return false
 		}
-		return len(got) == n
+		got = slices.Clone(i.told[i.taken : i.taken+n])
+		i.taken += n
+		return true
 	})
 	return got
 }
 
-// checkStore compares the informer's store with a list.
+// checkStore compares the informer's store with what the same kind of client lists.
 func (i *informer) checkStore(t *testing.T, gw *gatewaytest.Gateway) {
 	t.Helper()
-	list, err := newClient(t, gw).configMaps(t).List(t.Context(), metav1.ListOptions{})
+	list, err := readers[i.kind].list(t, newClient(t, gw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, err := meta.ExtractList(list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := make(map[string]any)
-	for _, item := range list.Items {
-		want[item.GetNamespace()+"/"+item.GetName()] = item.Object
+	for _, item := range items {
+		want[cache.MetaObjectToName(accessor(item)).String()] = item
 	}
+	var diff string
+	defer func() {
+		if diff != "" {
+			t.Logf("the store (-list +store):\n%s", diff)
+		}
+	}()
 	gatewaytest.Until(t, "a store that equals the list", func() bool {
 		got := make(map[string]any)
-		for _, key := range i.GetStore().ListKeys() {
-			if o, ok, err := i.GetStore().GetByKey(key); err == nil && ok {
-				got[key] = o.(*unstructured.Unstructured).Object
-			}
+		for _, item := range i.GetStore().List() {
+			got[cache.MetaObjectToName(accessor(item)).String()] = item
 		}
-		return cmp.Equal(want, got)
+		// Unlike those of kube-apiserver, lists say of each item what it is, also for the kinds where a client knows.
+		diff = cmp.Diff(want, got, cmpopts.IgnoreTypes(metav1.TypeMeta{}))
+		return diff == ""
 	})
 }
 
-// TestInformer: the list-then-watch loop with its queue, handlers and store.
+// TestInformer: the list-then-watch loop with its queue, handlers and store, on every kind of client.
 func TestInformer(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
 	maps := newClient(t, gw).configMaps(t)
 	create(t, maps, "a", "1")
 	create(t, maps, "b", "1")
-	i := startInformer(t, gw)
-	i.expectState(t, "add a 1", "add b 1")
-
+	var informers []*informer
+	for kind := range readers {
+		i := startInformer(t, gw, kind)
+		i.expectState(t, "add a 1", "add b 1")
+		informers = append(informers, i)
+	}
 	create(t, maps, "c", "1")
 	update(t, maps, "a", "2")
 	remove(t, maps, "b")
-	i.expect(t, "add c 1", "update a 1 2", "delete b 1")
-	i.checkStore(t, gw)
-
-	if lists := i.requests.lists(); len(lists) != 1 || !strings.Contains(lists[0], "sendInitialEvents=true") {
-		t.Errorf("the informer asked for the state with %q, want one watch that begins with it", lists)
+	for _, i := range informers {
+		i.expect(t, "add c 1", "update a 1 2", "delete b 1")
+		i.checkStore(t, gw)
+		i.requests.expectState(t, "configmaps", 1)
 	}
 }
 
@@ -140,7 +224,7 @@ func TestInformer(t *testing.T) {
 func TestInformerEmpty(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
-	i := startInformer(t, gw)
+	i := startInformer(t, gw, "typed")
 	create(t, newClient(t, gw).configMaps(t), "first", "1")
 	i.expect(t, "add first 1")
 }
@@ -148,10 +232,6 @@ func TestInformerEmpty(t *testing.T) {
 // TestInformerRestart: however the gateway ends, an informer gets what it missed, and does not ask for the state again.
 func TestInformerRestart(t *testing.T) {
 	t.Parallel()
-	ends := map[string]func(*testing.T, *gatewaytest.Gateway){
-		"SIGTERM": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Stop(t) },
-		"kill -9": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Kill(t) },
-	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -161,23 +241,23 @@ func TestInformerRestart(t *testing.T) {
 			maps := newClient(t, gw).configMaps(t)
 			create(t, maps, "a", "1")
 			create(t, maps, "b", "1")
-			i := startInformer(t, gw)
+			i := startInformer(t, gw, "dynamic")
 			i.expectState(t, "add a 1", "add b 1")
 			update(t, maps, "a", "2")
 			i.expect(t, "update a 1 2")
 
 			end(t, gw)
-			const prefix = "/registry/configmaps/default/"
-			keys.Put(t, prefix+"a", gatewaytest.ConfigMap("a", "3"))
-			keys.Put(t, prefix+"c", gatewaytest.ConfigMap("c", "1"))
-			keys.Delete(t, prefix+"b")
+			keys.Put(t, mapKey("a"), gatewaytest.ConfigMap("a", "3"))
+			keys.Put(t, mapKey("c"), gatewaytest.ConfigMap("c", "1"))
+			keys.Delete(t, mapKey("b"))
 			gw.Restart(t)
 			i.expect(t, "update a 2 3", "add c 1", "delete b 1")
 			update(t, maps, "c", "2")
 			i.expect(t, "update c 1 2")
 			i.checkStore(t, gw)
-			if lists := i.requests.lists(); len(lists) != 1 || !i.requests.resumed() {
-				t.Errorf("the informer asked for the state with %q, want only once, and to resume", lists)
+			i.requests.expectState(t, "configmaps", 1)
+			if !i.requests.resumed() {
+				t.Error("the informer did not resume")
 			}
 		})
 	}
@@ -192,19 +272,17 @@ func TestInformerExpired(t *testing.T) {
 	maps := newClient(t, gw).configMaps(t)
 	create(t, maps, "a", "1")
 	create(t, maps, "b", "1")
-	i := startInformer(t, gw)
+	i := startInformer(t, gw, "dynamic")
 	i.expectState(t, "add a 1", "add b 1")
 	update(t, maps, "a", "2")
 	i.expect(t, "update a 1 2")
 
 	gw.Kill(t)
-	keys.Delete(t, "/registry/configmaps/default/a")
-	keys.Put(t, "/registry/configmaps/default/c", gatewaytest.ConfigMap("c", "1"))
+	keys.Delete(t, mapKey("a"))
+	keys.Put(t, mapKey("c"), gatewaytest.ConfigMap("c", "1"))
 	keys.Compact(t, keys.Revision(t))
 	gw.Restart(t)
-	gatewaytest.Until(t, "the new state", func() bool {
-		keys := i.GetStore().ListKeys()
-		return len(keys) == 2 && len(i.requests.lists()) == 2
-	})
+	i.expectState(t, "add c 1", "delete unknown default/a", "update b 1 1")
 	i.checkStore(t, gw)
+	i.requests.expectState(t, "configmaps", 2)
 }

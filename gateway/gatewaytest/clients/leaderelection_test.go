@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +25,8 @@ const (
 )
 
 // TestLeaderElection: one of ten candidates leads. Another one takes over when the leader is gone and its lease has run out,
-// or as soon as a leader gives the lease back. No candidate ever takes the lease from one that holds it.
+// or as soon as a leader gives the lease back. There are never two leaders: the lease's history shows who held it when, and
+// no candidate took it from one that held it.
 func TestLeaderElection(t *testing.T) {
 	t.Parallel()
 	e := newElection(t, gatewaytest.Start(t))
@@ -35,16 +37,16 @@ func TestLeaderElection(t *testing.T) {
 	for i := range candidates - 1 {
 		e.join(t, fmt.Sprint("candidate-", i), true)
 	}
-	before := "gone"
+	leaders := []string{"gone"}
 	for range 4 {
-		e.leave(before)
+		e.leave(leaders[len(leaders)-1])
 		leader := e.next(t)
-		if leader == before {
+		if slices.Contains(leaders, leader) {
 			t.Fatalf("%q is gone and leads again", leader)
 		}
-		before = leader
+		leaders = append(leaders, leader)
 	}
-	e.end(t)
+	e.end(t, leaders)
 }
 
 // election is one lease, those who want it, and what became of it.
@@ -141,8 +143,8 @@ func (e *election) next(t *testing.T) string {
 	}
 }
 
-// end ends the election and goes through every state that the lease had.
-func (e *election) end(t *testing.T) {
+// end ends the election and goes through every state that the lease had. The leaders known so far were the first to hold it.
+func (e *election) end(t *testing.T, leaders []string) {
 	t.Helper()
 	for _, leave := range e.leaders {
 		leave()
@@ -160,20 +162,39 @@ func (e *election) end(t *testing.T) {
 		seen := states()
 		return len(seen) > 0 && seen[len(seen)-1].ResourceVersion == last.ResourceVersion
 	})
-	seen := states()
-	for i, lease := range seen[1:] {
-		checkSuccession(t, seen[i].Spec, lease.Spec)
+	var holders []string
+	before := coordinationv1.LeaseSpec{HolderIdentity: new("")}
+	for _, lease := range states() {
+		holder := *lease.Spec.HolderIdentity
+		if holder != "" && (len(holders) == 0 || holders[len(holders)-1] != holder) {
+			holders = append(holders, holder)
+		}
+		checkSuccession(t, before, lease.Spec)
+		before = lease.Spec
+	}
+	if len(holders) < len(leaders) || !slices.Equal(holders[:len(leaders)], leaders) {
+		t.Errorf("the lease was held by %q, while the leaders were %q", holders, leaders)
 	}
 }
 
-// checkSuccession checks that a lease passed to another holder only when it was free.
+// checkSuccession checks one change of a lease: its holder renews it and goes on to hold it, or it passes to another one that
+// found it free.
 func checkSuccession(t *testing.T, before, after coordinationv1.LeaseSpec) {
 	t.Helper()
 	from, to := *before.HolderIdentity, *after.HolderIdentity
-	if from == to || from == "" || to == "" { // renewed, taken when it was given back, or given back
+	if from == "" || to == "" {
+		return // taken when it was free, or given back
+	}
+	if from == to {
+		if !after.AcquireTime.Equal(before.AcquireTime) || after.RenewTime.Before(before.RenewTime) {
+			t.Errorf("%s renewed at %v, after %v, what it holds since %v, not %v", to, after.RenewTime, before.RenewTime, after.AcquireTime, before.AcquireTime)
+		}
 		return
 	}
 	if free := before.RenewTime.Add(leaseDuration); after.AcquireTime.Time.Before(free) {
 		t.Errorf("%s took the lease at %v, while %s held it until %v", to, after.AcquireTime, from, free)
+	}
+	if *after.LeaseTransitions != *before.LeaseTransitions+1 {
+		t.Errorf("%s took the lease from %s, and its transitions went from %d to %d", to, from, *before.LeaseTransitions, *after.LeaseTransitions)
 	}
 }

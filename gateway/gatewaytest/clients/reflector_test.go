@@ -2,7 +2,7 @@ package clients
 
 import (
 	"context"
-	"strings"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,77 +15,120 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestReflector: a reflector on the typed client, which would rather read protobuf, with and without the watch that begins
-// with the state.
-func TestReflector(t *testing.T) {
-	t.Parallel()
-	for _, watchList := range []bool{true, false} {
-		name := "list, then watch"
-		if watchList {
-			name = "watch list"
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			gw := gatewaytest.Start(t)
-			maps := newClient(t, gw).configMaps(t)
-			create(t, maps, "a", "1")
-			create(t, maps, "b", "1")
-			c := newClient(t, gw)
-			store := cache.NewStore(cache.MetaNamespaceKeyFunc)
-			reflect(t, listWatch(t, c, watchList), store)
-			values := func() map[string]string {
-				got := make(map[string]string)
-				for _, o := range store.List() {
-					m := o.(*corev1.ConfigMap)
-					got[m.Name] = m.Data["value"]
-				}
-				return got
-			}
-			gatewaytest.Until(t, "the state", func() bool { return cmp.Equal(values(), map[string]string{"a": "1", "b": "1"}) })
-			create(t, maps, "c", "1")
-			update(t, maps, "a", "2")
-			remove(t, maps, "b")
-			gatewaytest.Until(t, "the changes", func() bool { return cmp.Equal(values(), map[string]string{"a": "2", "c": "1"}) })
-			lists := c.requests.lists()
-			if len(lists) != 1 || strings.Contains(lists[0], "sendInitialEvents=true") != watchList {
-				t.Errorf("the reflector asked for the state with %q", lists)
-			}
-		})
-	}
+// ends are the ways in which a gateway's life ends.
+var ends = map[string]func(*testing.T, *gatewaytest.Gateway){
+	"SIGTERM": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Stop(t) },
+	"kill -9": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Kill(t) },
 }
 
-// reflect runs a reflector until the test ends.
-func reflect(t *testing.T, lw cache.ListerWatcher, store cache.Store) {
-	t.Helper()
-	reflector := cache.NewReflectorWithOptions(lw, &corev1.ConfigMap{}, store, cache.ReflectorOptions{})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		reflector.RunWithContext(ctx)
-		close(ended)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
+// reflector is a reflector on the typed client, which would rather read protobuf.
+type reflector struct {
+	*client
+	store cache.Store
 }
 
-// plain is a client that cannot speak of watches that begin with the state.
-type plain struct{}
-
-func (plain) IsWatchListSemanticsUnSupported() bool { return true }
-
-func listWatch(t *testing.T, c *client, watchList bool) cache.ListerWatcher {
+// startReflector runs a reflector until the test ends.
+func startReflector(t *testing.T, gw *gatewaytest.Gateway) *reflector {
 	t.Helper()
-	maps := c.typed(t).CoreV1().ConfigMaps(namespace)
+	r := &reflector{client: newClient(t, gw), store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	maps := r.typed(t).CoreV1().ConfigMaps(namespace)
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return maps.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return maps.Watch(ctx, o)
 		},
 	}
-	if watchList {
-		return lw
+	background(t, cache.NewReflectorWithOptions(lw, &corev1.ConfigMap{}, r.store, cache.ReflectorOptions{}).RunWithContext)
+	return r
+}
+
+// expect waits until the store has these values, and no others.
+func (r *reflector) expect(t *testing.T, want map[string]string) {
+	t.Helper()
+	gatewaytest.Until(t, fmt.Sprintf("a store with %v", want), func() bool {
+		got := make(map[string]string)
+		for _, o := range r.store.List() {
+			got[accessor(o).GetName()] = value(o)
+		}
+		return cmp.Equal(want, got)
+	})
+}
+
+// TestReflector: what is compacted while a reflector follows is behind it.
+func TestReflector(t *testing.T) {
+	t.Parallel()
+	gw := gatewaytest.Start(t)
+	maps := newClient(t, gw).configMaps(t)
+	create(t, maps, "a", "1")
+	create(t, maps, "b", "1")
+	r := startReflector(t, gw)
+	r.expect(t, map[string]string{"a": "1", "b": "1"})
+	create(t, maps, "c", "1")
+	update(t, maps, "a", "2")
+	keys := gatewaytest.DialEtcd(t, gw.EtcdEndpoint)
+	keys.Compact(t, keys.Revision(t))
+	remove(t, maps, "b")
+	r.expect(t, map[string]string{"a": "2", "c": "1"})
+	r.requests.expectState(t, "configmaps", 1)
+}
+
+// TestReflectorRestart: a reflector whose gateway was away gets what it missed. It asks for the state again if, and only if,
+// etcd has forgotten what comes after the last revision that it was told.
+func TestReflectorRestart(t *testing.T) {
+	t.Parallel()
+	for name, end := range ends {
+		for compacted, states := range map[bool]int{false: 1, true: 2} {
+			t.Run(fmt.Sprintf("%s, compacted %v", name, compacted), func(t *testing.T) {
+				t.Parallel()
+				etcd := gatewaytest.StartEtcd(t, 1)
+				keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
+				gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
+				maps := newClient(t, gw).configMaps(t)
+				create(t, maps, "a", "1")
+				create(t, maps, "b", "1")
+				r := startReflector(t, gw)
+				r.expect(t, map[string]string{"a": "1", "b": "1"})
+				update(t, maps, "a", "2") // client-go does not resume a watch that ended within a second, with no event
+				r.expect(t, map[string]string{"a": "2", "b": "1"})
+
+				end(t, gw)
+				keys.Put(t, mapKey("a"), gatewaytest.ConfigMap("a", "3"), mapKey("c"), gatewaytest.ConfigMap("c", "1"))
+				keys.Delete(t, mapKey("b"))
+				if compacted {
+					keys.Compact(t, keys.Revision(t))
+				}
+				gw.Restart(t)
+				r.expect(t, map[string]string{"a": "3", "c": "1"})
+				update(t, maps, "c", "2")
+				r.expect(t, map[string]string{"a": "3", "c": "2"})
+				r.requests.expectState(t, "configmaps", states)
+			})
+		}
 	}
-	return cache.ToListWatcherWithWatchListSemantics(lw, plain{})
+}
+
+// mapKey is the key of a ConfigMap in etcd.
+func mapKey(name string) string { return "/registry/configmaps/" + namespace + "/" + name }
+
+// TestReflectorBookmark: a gateway that ends in order tells a reflector how far it has come. So one whose objects have not
+// changed for long resumes, though its last event is compacted.
+func TestReflectorBookmark(t *testing.T) {
+	t.Parallel()
+	etcd := gatewaytest.StartEtcd(t, 1)
+	keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
+	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
+	maps := newClient(t, gw).configMaps(t)
+	create(t, maps, "a", "1")
+	r := startReflector(t, gw)
+	r.expect(t, map[string]string{"a": "1"})
+	for range 10 {
+		keys.Put(t, "/registry/secrets/default/other", `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"other"}}`)
+	}
+
+	gw.Stop(t)
+	keys.Compact(t, keys.Revision(t))
+	keys.Put(t, mapKey("a"), gatewaytest.ConfigMap("a", "2"))
+	gw.Restart(t)
+	r.expect(t, map[string]string{"a": "2"})
+	r.requests.expectState(t, "configmaps", 1)
 }

@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"container/heap"
+	"time"
+)
+
+// client is a watch whose connection a writer owns. All of it is the writer's.
+type client struct {
+	watch  *watch
+	socket socket
+	writer *writer
+	tag    int32 // tells it from others that had the same descriptor
+
+	rest    []byte    // accepted from the log, and not taken by the system yet
+	stalled time.Time // when the client took something last, while rest is not empty
+	ending  bool      // nothing comes after rest
+	closed  bool
+	unasked int // bytes the client has sent after its request
+
+	next    time.Time // of a bookmark, or the deadline
+	marking bool      // the bookmark is being made
+	last    bool      // with the next bookmark the watch ends
+	place   int       // in the schedule
+}
+
+// due is when the client has to be looked after although nothing happens.
+func (c *client) due() time.Time {
+	if len(c.rest) == 0 {
+		return c.next
+	}
+	if cut := c.stalled.Add(c.writer.pool.stall); c.ending || cut.Before(c.next) {
+		return cut
+	}
+	return c.next
+}
+
+// end is called when the server drains.
+func (c *client) end() {
+	c.writer.post(func() { c.writer.mark(c, true) })
+}
+
+const unscheduled = -1
+
+// schedule is a heap of clients, the one that is due first at its head.
+type schedule []*client
+
+// Len and the others implement heap.Interface.
+func (s schedule) Len() int           { return len(s) }
+func (s schedule) Less(i, j int) bool { return s[i].due().Before(s[j].due()) }
+func (s schedule) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].place, s[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (s *schedule) Push(x any) {
+	c := x.(*client)
+	c.place = len(*s)
+	*s = append(*s, c)
+}
+
+// Pop implements heap.Interface.
+func (s *schedule) Pop() any {
+	last := len(*s) - 1
+	c := (*s)[last]
+	(*s)[last] = nil
+	*s = (*s)[:last]
+	c.place = unscheduled
+	return c
+}
+
+// put enters a client, or moves it where its new due time belongs.
+func (s *schedule) put(c *client) {
+	if c.place == unscheduled {
+		heap.Push(s, c)
+		return
+	}
+	heap.Fix(s, c.place)
+}
+
+func (s *schedule) drop(c *client) {
+	if c.place != unscheduled {
+		heap.Remove(s, c.place)
+	}
+}
+
+// first is the client that is due at a time, if there is one.
+func (s schedule) first(now time.Time) *client {
+	if len(s) == 0 || s[0].due().After(now) {
+		return nil
+	}
+	return s[0]
+}

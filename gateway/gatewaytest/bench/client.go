@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"hash/crc32"
+	"net"
+	"strings"
+	"time"
+)
+
+// client is a connection with one request at a time. It reads answers without keeping them.
+type client struct {
+	conn    net.Conn
+	address string
+	buffer  []byte
+}
+
+// answer is what a client notes of an answer's body.
+type answer struct {
+	bytes     int64
+	checksum  uint32
+	firstByte time.Duration // from the request to the first byte of the body
+	body      []byte        // only where it is asked for
+}
+
+func dial(ctx context.Context, e endpoint) (*client, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", e.address)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{conn: conn, address: e.address, buffer: make([]byte, 256<<10)}
+	if e.transport != plain {
+		config := e.trust.Clone()
+		config.NextProtos = []string{"http/1.1"}
+		c.conn = tls.Client(conn, config)
+	}
+	return c, nil
+}
+
+func (c *client) close() { _ = c.conn.Close() }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// get reads an answer and notes its checksum.
+func (c *client) get(path string) (answer, error) { return c.note("GET", path, "") }
+
+// note sends a request, reads the answer and notes its checksum.
+func (c *client) note(method, path, body string) (answer, error) {
+	var a answer
+	start := time.Now()
+	err := c.do(method, path, body, func(p []byte) {
+		if a.bytes == 0 {
+			a.firstByte = time.Since(start)
+		}
+		a.bytes += int64(len(p))
+		a.checksum = crc32.Update(a.checksum, castagnoli, p)
+	})
+	return a, err
+}
+
+// send sends a body and reads the answer, which has to be a 2xx.
+func (c *client) send(method, path, body string) (answer, error) {
+	var a answer
+	err := c.do(method, path, body, func(p []byte) { a.body = append(a.body, p...) })
+	return a, err
+}
+
+func (c *client) do(method, path, body string, take func(p []byte)) error {
+	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	var request strings.Builder
+	_, _ = fmt.Fprintf(&request, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, c.address)
+	if body != "" {
+		_, _ = fmt.Fprintf(&request, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	request.WriteString("\r\n")
+	request.WriteString(body)
+	if _, err := c.conn.Write([]byte(request.String())); err != nil {
+		return err
+	}
+	r := response{body: take}
+	for !r.complete() {
+		n, err := c.conn.Read(c.buffer)
+		if err == nil {
+			err = r.feed(c.buffer[:n])
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", method, path, err)
+		}
+	}
+	return nil
+}

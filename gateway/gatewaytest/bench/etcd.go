@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// etcd is an etcd process and a connection to it. The requests are those of clientv3, without what that adds.
+type etcd struct {
+	*process
+	dir      string // of its data
+	endpoint string // host:port
+	conn     *grpc.ClientConn
+	kv       pb.KVClient
+}
+
+// startEtcd starts an etcd with an empty data directory and waits until it answers.
+func (s *stage) startEtcd(ctx context.Context) (*etcd, error) {
+	dir, err := os.MkdirTemp(s.dir, "etcd-")
+	if err != nil {
+		return nil, err
+	}
+	client, peer := freeAddress(), freeAddress()
+	e := &etcd{dir: dir, endpoint: client}
+	e.process, err = launch("etcd", s.dir, s.etcdProgram, "--data-dir", dir, "--log-level", "warn", "--quota-backend-bytes", "8589934592",
+		"--listen-client-urls", "http://"+client, "--advertise-client-urls", "http://"+client,
+		"--listen-peer-urls", "http://"+peer, "--initial-advertise-peer-urls", "http://"+peer, "--initial-cluster", "default=http://"+peer)
+	if err != nil {
+		return nil, err
+	}
+	e.conn, err = grpc.NewClient(client, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	if err != nil {
+		e.stop()
+		return nil, err
+	}
+	e.kv = pb.NewKVClient(e.conn)
+	starting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := e.revision(starting); err != nil {
+		e.close()
+		return nil, fmt.Errorf("etcd: %w: %s", err, e.lastWords())
+	}
+	return e, nil
+}
+
+func (e *etcd) close() {
+	_ = e.conn.Close()
+	e.stop()
+	_ = os.RemoveAll(e.dir) // what is left goes with the stage
+}
+
+// revision is the newest one.
+func (e *etcd) revision(ctx context.Context) (int64, error) {
+	answer, err := e.kv.Range(ctx, &pb.RangeRequest{Key: []byte("absent"), CountOnly: true})
+	if err != nil {
+		return 0, err
+	}
+	return answer.Header.Revision, nil
+}
+
+// put returns the revision of the write.
+func (e *etcd) put(ctx context.Context, key string, value []byte) (int64, error) {
+	answer, err := e.kv.Put(ctx, &pb.PutRequest{Key: []byte(key), Value: value})
+	if err != nil {
+		return 0, err
+	}
+	return answer.Header.Revision, nil
+}
+
+// load puts n objects, and returns their revisions.
+func (e *etcd) load(ctx context.Context, n int, object func(i int) (key string, value []byte)) ([]int64, error) {
+	const atOnce = 256 // etcd writes those that wait together
+	revisions := make([]int64, n)
+	return revisions, eachOf(indices(n), atOnce, func(i int) (err error) {
+		key, value := object(i)
+		revisions[i], err = e.put(ctx, key, value)
+		return err
+	})
+}
+
+// freeAddress is an address on loopback where nobody listens: its port is below those that the kernel takes for outgoing
+// connections.
+func freeAddress() string {
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(20_000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			_ = l.Close()
+			return address
+		}
+	}
+}

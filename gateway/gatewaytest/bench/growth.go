@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+)
+
+// curve is how the product's figures grow with something.
+type curve struct {
+	along   string // what the steps are of
+	steps   []int
+	metrics []metric
+	measure func(ctx context.Context, step int) (sample, error)
+}
+
+// metric is a column of the table, and a line of the plot.
+type metric struct{ key, name, unit string }
+
+var fanOutMetrics = []metric{{"cpu", "CPU a delivery", "µs"}, {"event", "CPU an event", "ms"}, {"p99", "p99", "ms"}, {"rate", "deliveries", "/s"}}
+
+func (s *stage) curves() []curve {
+	return []curve{
+		{"watchers, 5 events/s", []int{1, 10, 100, 1000, 10_000}, fanOutMetrics, func(ctx context.Context, watchers int) (sample, error) {
+			return s.growFanOut(ctx, watchers, 5)
+		}},
+		{"events/s, 1,000 watchers", []int{1, 10, 100, 500, 1000, 2000}, fanOutMetrics, func(ctx context.Context, rate int) (sample, error) {
+			return s.growFanOut(ctx, s.size.watchers, rate)
+		}},
+		{"objects", []int{1000, 10_000, 100_000, 500_000}, []metric{
+			{"start", "start-up", "s"}, {"memory", "memory", "MiB"}, {"list", "a list", "ms"}, {"first", "its first byte", "ms"},
+		}, s.growState},
+	}
+}
+
+// runGrowth measures the curves, prints them as tables and plots them.
+func runGrowth(ctx context.Context, s *stage, svg string, stdout io.Writer) error {
+	var panels []panel
+	for _, c := range s.curves() {
+		var samples []sample
+		for _, step := range c.steps {
+			got, err := c.measure(ctx, step)
+			if err != nil {
+				return fmt.Errorf("%s %d: %w", c.along, step, err)
+			}
+			s.say("%s %s: %s", thousands(float64(step)), c.along, got)
+			samples = append(samples, got)
+		}
+		if err := c.table(stdout, samples); err != nil {
+			return err
+		}
+		panels = append(panels, c.panel(samples))
+	}
+	return os.WriteFile(svg, plot(panels), 0o644) //nolint:gosec // anybody may look at it
+}
+
+// growFanOut is a fan-out at a pace, with a gateway of its own.
+func (s *stage) growFanOut(ctx context.Context, watchers, rate int) (sample, error) {
+	const seconds = 4
+	o := new(opening)
+	defer func() { closeAll(o.closers) }()
+	sized := *s
+	sized.size.watchers = watchers
+	f, err := sized.openProductFanOut(ctx, o, s.products[0].binary, plain)
+	if err != nil {
+		return nil, err
+	}
+	got, err := f.run(ctx, load{events: max(rate*seconds, 10), rate: float64(rate)})
+	if err != nil {
+		return nil, err
+	}
+	got["event"] = got["cpu"] * float64(watchers) / 1000
+	return got, nil
+}
+
+// growState is a gateway that starts before an etcd with many objects, and lists them.
+func (s *stage) growState(ctx context.Context, objects int) (sample, error) {
+	o := new(opening)
+	defer func() { closeAll(o.closers) }()
+	e, revisions, err := s.openStored(ctx, o, objects)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.openProduct(ctx, o, s.products[0].binary, e, plain)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := p.settled(ctx, s.size.settle)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.keepList(ctx, p.endpoint, revisions); err != nil {
+		return nil, err
+	}
+	client, err := listers(ctx, o, p.endpoint, configMapsURL, "", 1)
+	if err != nil {
+		return nil, err
+	}
+	l, err := openListing(p.process, client)
+	if err != nil {
+		return nil, err
+	}
+	got, err := l.run(2 * time.Second)
+	if err != nil {
+		return nil, err
+	}
+	return sample{"start": p.startUp.Seconds(), "memory": float64(memory) / (1 << 20), "first": got["first"],
+		"list": float64(l.want.bytes) / 1e3 / got["rate"]}, nil
+}
+
+func (c curve) table(w io.Writer, samples []sample) error {
+	out := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
+	_, _ = fmt.Fprintf(out, "| %s\t|", c.along) // Flush has the error
+	for _, m := range c.metrics {
+		_, _ = fmt.Fprintf(out, " %s, %s\t|", m.name, m.unit)
+	}
+	for i, step := range c.steps {
+		_, _ = fmt.Fprintf(out, "\n| %s\t|", thousands(float64(step)))
+		for _, m := range c.metrics {
+			_, _ = fmt.Fprintf(out, " %s\t|", number(samples[i][m.key]))
+		}
+	}
+	_, _ = fmt.Fprintln(out)
+	return out.Flush()
+}
+
+func (c curve) panel(samples []sample) panel {
+	p := panel{title: c.along}
+	for _, m := range c.metrics {
+		line := series{name: m.name + ", " + m.unit}
+		for i, step := range c.steps {
+			line.points = append(line.points, [2]float64{float64(step), samples[i][m.key]})
+		}
+		p.series = append(p.series, line)
+	}
+	return p
+}

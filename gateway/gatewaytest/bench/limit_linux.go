@@ -1,0 +1,13 @@
+package main
+
+import "syscall"
+
+// raiseFileLimit raises the number of open files that is allowed as far as it goes, and returns it.
+func raiseFileLimit() (uint64, error) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0, err
+	}
+	limit.Cur = limit.Max
+	return limit.Max, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+}

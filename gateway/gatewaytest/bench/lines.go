@@ -1,0 +1,33 @@
+package main
+
+import "bytes"
+
+// lines cuts a stream of bytes, which comes in pieces of any size, into lines. The pieces are the caller's: what is left of
+// the last one is copied.
+type lines struct {
+	partial []byte
+	handle  func(line []byte)
+}
+
+func (l *lines) feed(p []byte) {
+	if len(l.partial) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			l.partial = append(l.partial, p...)
+			return
+		}
+		l.partial = append(l.partial, p[:end+1]...)
+		l.handle(l.partial)
+		l.partial = l.partial[:0]
+		p = p[end+1:]
+	}
+	for {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			break
+		}
+		l.handle(p[:end+1])
+		p = p[end+1:]
+	}
+	l.partial = append(l.partial, p...)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// runPeer is this program as one of the servers that the product is compared with.
+func runPeer(ctx context.Context, args []string, stdout io.Writer) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "null":
+			return runNullFanOut(ctx, args[1:], stdout)
+		case "prepared":
+			return runPrepared(ctx, args[1:], stdout)
+		}
+	}
+	return fmt.Errorf("peers: null, prepared")
+}
+
+// peer is a process of this program.
+type peer struct {
+	*process
+	endpoint endpoint
+	control  string // where a null fan-out takes its events
+}
+
+func (s *stage) startPeer(ctx context.Context, t transport, args ...string) (*peer, error) {
+	command := append([]string{s.self, "peer"}, args...)
+	if t != plain {
+		command = append(command, "-cert", s.certificate.certFile, "-key", s.certificate.keyFile)
+	}
+	p, err := launch(args[0], s.dir, command...)
+	if err != nil {
+		return nil, err
+	}
+	ready, err := p.ready(ctx)
+	if err != nil {
+		p.stop()
+		return nil, err
+	}
+	return &peer{process: p, endpoint: endpoint{transport: t, address: ready["http"], trust: s.certificate.trust}, control: ready["control"]}, nil
+}
+
+func (s *stage) startNull(ctx context.Context, d design, t transport) (*peer, error) {
+	return s.startPeer(ctx, t, "null", "-design", string(d))
+}
+
+// openPrepared starts a server of prepared bytes that is closed with the next contender.
+func (s *stage) openPrepared(ctx context.Context, o *opening, t transport, body string) (*peer, error) {
+	p, err := s.startPeer(ctx, t, prepared, "-body", body)
+	if err == nil {
+		o.own(p.stop)
+	}
+	return p, err
+}

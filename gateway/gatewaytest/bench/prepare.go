@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// prepare finds or builds the programs, and lets this process open as many files as it may.
+func (s *stage) prepare(ctx context.Context, o options) (err error) {
+	if o.quick {
+		s.rounds, s.size = 1, quickSize()
+	}
+	if o.rounds > 0 {
+		s.rounds = o.rounds
+	}
+	if err := s.raiseFileLimit(); err != nil {
+		return err
+	}
+	if s.etcdProgram, err = filepath.Abs(o.etcd); err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.etcdProgram); err != nil {
+		return fmt.Errorf("%w: `make tools` builds it", err)
+	}
+	binary := o.binary
+	if binary == "" {
+		if binary, err = s.build(ctx, ".", "revtail"); err != nil {
+			return err
+		}
+	}
+	binary, err = filepath.Abs(binary)
+	s.products = []subject{{name: "revtail", binary: binary}}
+	return err
+}
+
+// build builds the product from the sources in a folder.
+func (s *stage) build(ctx context.Context, source, name string) (string, error) {
+	s.say("building %s", name)
+	out := filepath.Join(s.dir, name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, "./cmd/revtail") //nolint:gosec // the name is ours
+	cmd.Dir = source
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %w\n%s", cmd, err, output)
+	}
+	return out, nil
+}
+
+// spareFiles is what a process has open beside the connections of its watchers.
+const spareFiles = 500
+
+// raiseFileLimit asks for as many open files as the system allows; the peers and the product inherit that. Where it is too
+// little, fewer watchers are opened.
+func (s *stage) raiseFileLimit() error {
+	limit, err := raiseFileLimit()
+	if err != nil {
+		return err
+	}
+	if most := int(limit) - spareFiles; most < s.size.idle[plain] {
+		s.say("only %d open files are allowed: %d idle watchers instead of %d", limit, most, s.size.idle[plain])
+		s.size.idle[plain] = most
+	}
+	return nil
+}

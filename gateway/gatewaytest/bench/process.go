@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is how long anything is waited for that should come at once.
+const patience = 60 * time.Second
+
+// process is a program that is measured from outside: what it costs is what the operating system charges it.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	log   string        // the file with what it wrote to stderr
+	first chan string   // gets its first line on stdout
+	ended chan struct{} // closed when it has
+}
+
+// launch starts a program whose files are in dir.
+func launch(name, dir string, command ...string) (*process, error) {
+	log, err := os.CreateTemp(dir, name+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }() // the program has its own
+	p := &process{name: name, log: log.Name(), first: make(chan string, 1), ended: make(chan struct{})}
+	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // it is stopped in order, by stop
+	p.cmd.Dir = dir
+	p.cmd.Stderr = log
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "REVTAIL_") && !strings.HasPrefix(variable, "ETCD_") {
+			p.cmd.Env = append(p.cmd.Env, variable)
+		}
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go p.follow(stdout)
+	return p, nil
+}
+
+func (p *process) follow(stdout io.Reader) {
+	reader := bufio.NewReader(stdout)
+	if line, err := reader.ReadString('\n'); err == nil {
+		p.first <- strings.TrimSpace(line)
+	}
+	_, _ = io.Copy(io.Discard, reader)
+	_ = p.cmd.Wait() // how it ends is of no interest here
+	close(p.ended)
+}
+
+// ready waits for the program's first line, and returns the words of it that are key=value.
+func (p *process) ready(ctx context.Context) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case line := <-p.first:
+		words := map[string]string{}
+		for word := range strings.FieldsSeq(line) {
+			key, value, _ := strings.Cut(word, "=")
+			words[key] = value
+		}
+		return words, nil
+	case <-p.ended:
+		return nil, fmt.Errorf("%s ended before it was ready: %s", p.name, p.lastWords())
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s is not ready: %w", p.name, ctx.Err())
+	}
+}
+
+// lastWords are the end of the log.
+func (p *process) lastWords() string {
+	const most = 1000
+	log, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(bytes.TrimSpace(log[max(0, len(log)-most):]))
+}
+
+// stop ends the program: in order, or else by force.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	select {
+	case <-p.ended:
+	case <-time.After(10 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+}
+
+// file is the path of a file below /proc/PID.
+func (p *process) file(name string) string {
+	return filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), name)
+}
+
+// cpu is the processor time that the program has used, its own and the kernel's for it. The scheduler's account of its
+// threads, of which a Go program ends none, is exact; where the kernel keeps none, there are the ticks of the process.
+func (p *process) cpu() (time.Duration, error) {
+	threads, err := filepath.Glob(p.file("task/*/schedstat"))
+	if err != nil {
+		return 0, err
+	}
+	var sum time.Duration
+	for _, thread := range threads {
+		account, err := os.ReadFile(thread) //nolint:gosec // below /proc
+		if err != nil {
+			return p.ticks()
+		}
+		used, err := parseSchedstat(string(account))
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	if sum == 0 {
+		return p.ticks()
+	}
+	return sum, nil
+}
+
+// parseSchedstat reads the first field of /proc/PID/task/TID/schedstat: nanoseconds on a processor.
+func parseSchedstat(account string) (time.Duration, error) {
+	used, _, _ := strings.Cut(account, " ")
+	n, err := strconv.ParseInt(used, 10, 64)
+	return time.Duration(n), err
+}
+
+// ticks is the processor time in units of 10 ms.
+func (p *process) ticks() (time.Duration, error) {
+	stat, err := os.ReadFile(p.file("stat"))
+	if err != nil {
+		return 0, err
+	}
+	return parseCPU(string(stat))
+}
+
+// parseCPU reads utime and stime, the 14th and 15th field of /proc/PID/stat. The second field may hold anything, brackets too.
+func parseCPU(stat string) (time.Duration, error) {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on every Linux
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/PID/stat is %q", stat)
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * tick, err
+}
+
+// memory is what the program holds in RAM that no file backs: its heap and stacks.
+func (p *process) memory() (int64, error) { return p.kilobytes("smaps_rollup", "Anonymous") }
+
+// resident is all that the program holds in RAM, and peak the most of it since forgetPeak.
+func (p *process) resident() (int64, error) { return p.kilobytes("status", "VmRSS") }
+
+func (p *process) peak() (int64, error) { return p.kilobytes("status", "VmHWM") }
+
+func (p *process) forgetPeak() error { return os.WriteFile(p.file("clear_refs"), []byte("5"), 0) }
+
+// kilobytes is a line of a file below /proc/PID, in bytes.
+func (p *process) kilobytes(file, key string) (int64, error) {
+	text, err := os.ReadFile(p.file(file))
+	if err != nil {
+		return 0, err
+	}
+	return parseKilobytes(string(text), key)
+}
+
+func parseKilobytes(text, key string) (int64, error) {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, key+":"); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, fmt.Errorf("no line %s", key)
+}
+
+// settled is the least memory that the program holds while it is left alone for a time: garbage goes back to the operating
+// system late.
+func (p *process) settled(ctx context.Context, d time.Duration) (int64, error) {
+	least, err := p.memory()
+	for end := time.Now().Add(d); err == nil && time.Now().Before(end); {
+		if err = pause(ctx, d/10); err == nil {
+			var now int64
+			now, err = p.memory()
+			least = min(least, now)
+		}
+	}
+	return least, err
+}
+
+// pause lets time pass, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// product is a revtail process before an external etcd.
+type product struct {
+	*process
+	endpoint endpoint
+	startUp  time.Duration // from its start to its ready line
+}
+
+// startProduct starts a revtail and waits until it is ready. More arguments are flags of serve.
+func (s *stage) startProduct(ctx context.Context, binary string, e *etcd, t transport, flags ...string) (*product, error) {
+	command := []string{binary, "serve", "--listen", "127.0.0.1:0", "--etcd-endpoints", "http://" + e.endpoint,
+		"--garbage-collector=false", "--log-level", "warn"}
+	if t != plain {
+		command = append(command, "--tls-cert-file", s.certificate.certFile, "--tls-private-key-file", s.certificate.keyFile)
+	}
+	start := time.Now()
+	p, err := launch("revtail", s.dir, append(command, flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	ready, err := p.ready(ctx)
+	if err != nil {
+		p.stop()
+		if strings.Contains(err.Error(), "unknown flag: --tls") {
+			return nil, notMeasured("this revtail has no --tls-cert-file")
+		}
+		return nil, err
+	}
+	_, address, ok := strings.Cut(ready["http"], "://")
+	if !ok {
+		p.stop()
+		return nil, fmt.Errorf("revtail serves %q", ready["http"])
+	}
+	return &product{process: p, startUp: time.Since(start), endpoint: endpoint{transport: t, address: address, trust: s.certificate.trust}}, nil
+}
+
+// openProduct starts a revtail that is closed with the next contender.
+func (s *stage) openProduct(ctx context.Context, o *opening, binary string, e *etcd, t transport, flags ...string) (*product, error) {
+	p, err := s.startProduct(ctx, binary, e, t, flags...)
+	if err == nil {
+		o.own(p.stop)
+	}
+	return p, err
+}
+
+// notMeasured is why a figure cannot be had from this server: that is no failure.
+type notMeasured string
+
+func (n notMeasured) Error() string { return "not measured: " + string(n) }

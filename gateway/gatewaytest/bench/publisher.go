@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// publisher puts events on their way.
+type publisher interface {
+	// publish returns when the i-th event of a run is acknowledged, with its revision. It may be called concurrently.
+	publish(ctx context.Context, i int) (revision int64, err error)
+	// revision is the newest one: the next event has the one after it.
+	revision(ctx context.Context) (int64, error)
+}
+
+// load is what is published.
+type load struct {
+	events int
+	rate   float64 // events a second; zero: as fast as the last watcher takes them
+}
+
+const (
+	// writers is how many events are under way to their acknowledgement.
+	writers = 64
+	// ahead is how many events the last watcher may be behind, at saturation. More would be buffers of the kernel that fill,
+	// not clients that are served.
+	ahead = 128
+)
+
+// publishAll publishes a load, and returns the revisions of the events when all are acknowledged.
+func publishAll(ctx context.Context, p publisher, t *tracker, l load) ([]int64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	revisions := make([]int64, l.events)
+	return revisions, eachOf(indices(l.events), writers, func(i int) error {
+		err := l.await(ctx, t, i)
+		if err == nil {
+			revisions[i], err = p.publish(ctx, i)
+		}
+		if err != nil {
+			cancel() // of those that wait
+			return fmt.Errorf("event %d: %w", i, err)
+		}
+		t.ack(revisions[i])
+		return nil
+	})
+}
+
+// await waits until the i-th event is due.
+func (l load) await(ctx context.Context, t *tracker, i int) error {
+	if l.rate == 0 {
+		return t.reach(ctx, int64(i-ahead))
+	}
+	return pause(ctx, time.Until(t.start.Add(time.Duration(float64(i)/l.rate*float64(time.Second)))))
+}

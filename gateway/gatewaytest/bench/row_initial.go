@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// initialEvents are watches that ask for the state first.
+const initialEvents = configMapsURL + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+
+// states is a server from which many clients take the whole state at once.
+type states struct {
+	server   *process
+	endpoint endpoint
+	watchers int
+	bytes    int64 // of the state
+	want     sequence
+}
+
+// run opens the watches and waits until each has the state.
+func (st *states) run(ctx context.Context) (sample, error) {
+	resident, err := st.server.resident()
+	if err != nil {
+		return nil, err
+	}
+	if err := st.server.forgetPeak(); err != nil {
+		return nil, err
+	}
+	f, err := openFleet(ctx, st.endpoint, watches{count: st.watchers, path: func(int) string { return initialEvents }, state: true})
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	took, err := f.awaitStates()
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range f.watchers {
+		if err := w.checkState(st.want); err != nil {
+			return nil, fmt.Errorf("watcher %d: %w", i, err)
+		}
+	}
+	peak, err := st.server.peak()
+	objects := float64(st.want.count) * float64(st.watchers)
+	return sample{
+		"rate": float64(st.bytes) * float64(st.watchers) / took.Seconds() / 1e6, "events": objects / took.Seconds(),
+		"extra": float64(peak-resident) / (1 << 20),
+	}, err
+}
+
+// initialRow compares initial events with the same bytes from memory.
+func initialRow(figures []figure) row {
+	return row{name: "initial", figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
+		o := new(opening)
+		watchers, objects := s.size.initial[0], s.size.initial[1]
+		e, revisions, err := s.openStored(ctx, o, objects)
+		if err != nil {
+			return o.end(err)
+		}
+		add := func(name string, server *process, at endpoint, bytes int) {
+			st := &states{server: server, endpoint: at, watchers: watchers, bytes: int64(bytes), want: sequenceOf(revisions)}
+			o.add(contender{name: name, run: st.run})
+		}
+		var state []byte
+		for _, product := range s.products {
+			p, failed := s.openProduct(ctx, o, product.binary, e, plain)
+			if failed != nil {
+				return o.end(failed)
+			}
+			if state, err = readState(ctx, p.endpoint); err != nil {
+				return o.end(err)
+			}
+			add(product.name, p.process, p.endpoint, len(state))
+		}
+		if !s.withPeers {
+			return o.end(nil)
+		}
+		file := filepath.Join(s.dir, "state.json")
+		if err := os.WriteFile(file, state, 0o600); err != nil {
+			return o.end(err)
+		}
+		p, err := s.openPrepared(ctx, o, plain, file)
+		if err != nil {
+			return o.end(err)
+		}
+		add(prepared, p.process, p.endpoint, len(state))
+		return o.end(nil)
+	}}
+}
+
+// readState reads initial events up to the bookmark that ends them.
+func readState(ctx context.Context, e endpoint) ([]byte, error) {
+	c, err := dial(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	a, err := c.send("GET", initialEvents+"&timeoutSeconds=1", "")
+	if err != nil {
+		return nil, err
+	}
+	end := bytes.Index(a.body, []byte(`"k8s.io/initial-events-end":"true"`))
+	if end < 0 {
+		return nil, fmt.Errorf("no bookmark ends the initial events: %.300s", a.body)
+	}
+	return a.body[:end+bytes.IndexByte(a.body[end:], '\n')+1], nil
+}

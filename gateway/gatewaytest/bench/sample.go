@@ -1,0 +1,17 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// String is a sample on a line of progress.
+func (s sample) String() string {
+	var parts []string
+	for _, metric := range slices.Sorted(maps.Keys(s)) {
+		parts = append(parts, fmt.Sprintf("%s %s", metric, number(s[metric])))
+	}
+	return strings.Join(parts, ", ")
+}

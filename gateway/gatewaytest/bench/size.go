@@ -1,0 +1,41 @@
+package main
+
+import "time"
+
+// size is how much is done.
+type size struct {
+	watchers      int // of the fan-out
+	events        int // at saturation, plain
+	paced, steady int // seconds of 10 and of 200 events a second
+	idle          map[transport]int
+	settle        time.Duration // how long memory may take to settle
+	selectors     int           // watchers that each wait for something else
+	unmatched     load          // what happens meanwhile
+	objects       [2]int        // of the lists
+	lists         time.Duration // how long is listed
+	cached        int           // objects in the cache
+	initial       [2]int        // watchers and objects of initial events
+	writes        time.Duration // how long is written
+	resourceTypes int
+}
+
+func fullSize() size {
+	return size{
+		watchers: 1000, events: 3000, paced: 5, steady: 3,
+		idle:   map[transport]int{plain: 10_000, tls11: 2000, http2: 5000},
+		settle: 2 * time.Second, selectors: 5000, unmatched: load{events: 3000, rate: 1000},
+		objects: [2]int{10_000, 50_000}, lists: 1500 * time.Millisecond, cached: 50_000, initial: [2]int{100, 10_000},
+		writes: 2 * time.Second, resourceTypes: 200,
+	}
+}
+
+// quickSize finds what is broken, and what has become much slower; its figures are no measure of the goals.
+func quickSize() size {
+	return size{
+		watchers: 500, events: 1500, paced: 2, steady: 2,
+		idle:   map[transport]int{plain: 10_000, tls11: 1000, http2: 2000},
+		settle: time.Second, selectors: 2000, unmatched: load{events: 1000, rate: 1000},
+		objects: [2]int{2000, 10_000}, lists: 500 * time.Millisecond, cached: 10_000, initial: [2]int{50, 2000},
+		writes: time.Second, resourceTypes: 50,
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// stage is what rows are measured on: programs, a folder, and how much is to be done.
+type stage struct {
+	products    []subject // the gateways to compare: one, or two of different commits
+	withPeers   bool
+	etcdProgram string
+	self        string // this program, which is the peers too
+	dir         string
+	certificate *certificate
+	size        size
+	rounds      int
+	progress    io.Writer
+}
+
+// subject is a build of the product.
+type subject struct{ name, binary string }
+
+// row is a part of the benchmark: what is measured together, on the same contenders.
+type row struct {
+	name    string
+	figures []figure
+	// open prepares the contenders. Their close is called in any case.
+	open func(ctx context.Context, s *stage) ([]contender, error)
+}
+
+// contender is what is measured: the product, or a peer.
+type contender struct {
+	name  string
+	run   func(ctx context.Context) (sample, error) // one round
+	close func()
+	once  bool // for information: one round is enough
+}
+
+// sample is what one round of a contender gave: metrics by name.
+type sample map[string]float64
+
+// result is a row after all its rounds.
+type result struct {
+	row     row
+	samples map[string][]sample // by contender, in the order of rounds
+	err     error               // of a check, or of the measurement; notMeasured: neither
+}
+
+// median is that of a metric over a contender's rounds; NaN: it has none.
+func (r result) median(contender, metric string) float64 {
+	var values []float64
+	for _, s := range r.samples[contender] {
+		if v, ok := s[metric]; ok {
+			values = append(values, v)
+		}
+	}
+	return median(values)
+}
+
+// failed tells whether a check failed, or the measurement did.
+func (r result) failed() bool {
+	var why notMeasured
+	return r.err != nil && !errors.As(r.err, &why)
+}
+
+// measure runs a row: all contenders in turn, round after round, so that what the machine does beside hits all alike.
+func (s *stage) measure(ctx context.Context, r row) result {
+	res := result{row: r, samples: map[string][]sample{}}
+	start := time.Now()
+	contenders, err := r.open(ctx, s)
+	defer func() {
+		for _, c := range contenders {
+			c.close()
+		}
+	}()
+	for round := 0; round < s.rounds && err == nil; round++ {
+		for _, c := range contenders {
+			if err != nil || c.once && round > 0 {
+				continue
+			}
+			var got sample
+			if got, err = c.run(ctx); err != nil {
+				err = fmt.Errorf("%s: %w", c.name, err)
+				continue
+			}
+			res.samples[c.name] = append(res.samples[c.name], got)
+			s.say("%s %d/%d, %s: %s", r.name, round+1, s.rounds, c.name, got)
+		}
+	}
+	res.err = err
+	switch {
+	case err != nil && !res.failed():
+		s.say("%s: %v", r.name, err)
+	case err != nil:
+		s.say("%s FAILED: %s", r.name, firstLine(err.Error()))
+	default:
+		s.say("%s took %v", r.name, time.Since(start).Round(time.Millisecond))
+	}
+	return res
+}
+
+// say tells how far it has come.
+func (s *stage) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...) // nothing depends on it
+}
+
+// opening collects contenders, and what has to be closed when they cannot all be opened.
+type opening struct {
+	contenders []contender
+	closers    []func()
+}
+
+// own has something closed with the contenders, or when they fail to open.
+func (o *opening) own(closer func()) { o.closers = append(o.closers, closer) }
+
+// add adds a contender. What was owned since the last one closes with it.
+func (o *opening) add(c contender) {
+	closers := o.closers
+	o.closers = nil
+	c.close = func() { closeAll(closers) }
+	o.contenders = append(o.contenders, c)
+}
+
+// end returns the contenders, and closes what belongs to none of them.
+func (o *opening) end(err error) ([]contender, error) {
+	closeAll(o.closers)
+	return o.contenders, err
+}
+
+// closeAll closes in reverse order.
+func closeAll(closers []func()) {
+	for i := len(closers) - 1; i >= 0; i-- {
+		closers[i]()
+	}
+}
+
+// newStage makes the folder of a run. Close removes it.
+func newStage(progress io.Writer) (*stage, error) {
+	dir, err := os.MkdirTemp("", "revtail-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{dir: dir, progress: progress, withPeers: true, rounds: 3, size: fullSize()}
+	if s.certificate, err = newCertificate(dir); err == nil {
+		s.self, err = os.Executable()
+	}
+	return s, err
+}
+
+func (s *stage) close() { _ = os.RemoveAll(s.dir) }

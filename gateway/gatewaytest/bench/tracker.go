@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// tracker follows a number of events from their acknowledgement to the last watcher. Their revisions are those that follow
+// base; others are left to the check of the sequences.
+type tracker struct {
+	base    int64
+	waiting []atomic.Int32 // how many watchers have not seen the event yet
+	acked   []atomic.Int64 // when; in nanoseconds since start
+	seenAll []atomic.Int64 // when the last watcher had it
+	start   time.Time
+
+	complete atomic.Int64 // how many events the last watcher has
+	mu       sync.Mutex   // guards the field below
+	moved    *sync.Cond   // complete has grown
+}
+
+func newTracker(base int64, events, watchers int) *tracker {
+	t := &tracker{base: base, start: time.Now(), waiting: make([]atomic.Int32, events), acked: make([]atomic.Int64, events),
+		seenAll: make([]atomic.Int64, events)}
+	t.moved = sync.NewCond(&t.mu)
+	for i := range t.waiting {
+		t.waiting[i].Store(int32(watchers))
+	}
+	return t
+}
+
+// seen is called by each watcher for each event.
+func (t *tracker) seen(revision int64) {
+	i := revision - t.base - 1
+	if i < 0 || i >= int64(len(t.waiting)) || t.waiting[i].Add(-1) != 0 {
+		return
+	}
+	t.seenAll[i].Store(int64(time.Since(t.start)))
+	t.mu.Lock()
+	t.complete.Add(1)
+	t.moved.Broadcast()
+	t.mu.Unlock()
+}
+
+// ack notes that an event was acknowledged.
+func (t *tracker) ack(revision int64) {
+	if i := revision - t.base - 1; i >= 0 && i < int64(len(t.acked)) {
+		t.acked[i].Store(int64(time.Since(t.start)))
+	}
+}
+
+// reach waits until the last watcher has that many events, or ctx ends.
+func (t *tracker) reach(ctx context.Context, events int64) error {
+	if t.complete.Load() >= events {
+		return nil
+	}
+	stop := context.AfterFunc(ctx, func() {
+		t.mu.Lock()
+		t.moved.Broadcast()
+		t.mu.Unlock()
+	})
+	defer stop()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.complete.Load() < events {
+		if ctx.Err() != nil {
+			return fmt.Errorf("after %v the last watcher has %d of %d events", time.Since(t.start).Round(time.Millisecond), t.complete.Load(), events)
+		}
+		t.moved.Wait()
+	}
+	return nil
+}
+
+// lags are the times from the acknowledgement of each event to the last watcher, in milliseconds, sorted.
+func (t *tracker) lags() []float64 {
+	lags := make([]float64, len(t.acked))
+	for i := range lags {
+		lags[i] = max(0, time.Duration(t.seenAll[i].Load()-t.acked[i].Load()).Seconds()*1000)
+	}
+	slices.Sort(lags)
+	return lags
+}

@@ -1,0 +1,95 @@
+package gatewaytest
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/authpb"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+)
+
+// SecureEtcd is an etcd that speaks TLS, with clients that show a certificate of Clients. It is the embedded one of a gateway
+// of its own.
+type SecureEtcd struct {
+	*Gateway
+	Endpoint string     // URL
+	CA       string     // file of the authority of etcd's own certificate
+	Clients  *Authority // signs the certificates of clients
+
+	servers *Authority
+	dir     string
+}
+
+// StartSecureEtcd starts one. It ends with the test.
+func StartSecureEtcd(tb testing.TB) *SecureEtcd {
+	tb.Helper()
+	e := &SecureEtcd{Endpoint: "https://" + freeAddress(tb), servers: NewAuthority(tb, "servers"), dir: tb.TempDir()}
+	e.CA = e.write(tb, "ca.crt", e.servers.PEM)
+	e.Trust(tb, NewAuthority(tb, "clients"))
+	cert, key := e.WritePair(tb, "etcd", e.servers.Issue(tb, "root")) // etcd takes its own client's name from it
+	config := fmt.Sprintf(`
+data-dir: %s
+listen-client-urls: %[2]s
+advertise-client-urls: %[2]s
+listen-peer-urls: http://127.0.0.1:0
+bcrypt-cost: 4
+client-transport-security: {cert-file: %s, key-file: %s, client-cert-auth: true, trusted-ca-file: %s}
+`, filepath.Join(e.dir, "data"), e.Endpoint, cert, key, filepath.Join(e.dir, "clients.crt"))
+	e.Gateway = Start(tb, "--embedded-config", e.write(tb, "etcd.yaml", []byte(config)))
+	return e
+}
+
+// Trust makes an authority that of the clients, from the next start on.
+func (e *SecureEtcd) Trust(tb testing.TB, clients *Authority) {
+	tb.Helper()
+	e.Clients = clients
+	e.write(tb, "clients.crt", slices.Concat(e.servers.PEM, clients.PEM))
+}
+
+// WritePair writes, or writes over, the files of a certificate and its key.
+func (e *SecureEtcd) WritePair(tb testing.TB, name string, pair Pair) (cert, key string) {
+	tb.Helper()
+	return e.write(tb, name+".crt", pair.Cert), e.write(tb, name+".key", pair.Key)
+}
+
+func (e *SecureEtcd) write(tb testing.TB, name string, content []byte) string {
+	tb.Helper()
+	path := filepath.Join(e.dir, name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// EnableLogin makes a user who may do everything below some prefixes, and switches etcd's authentication on.
+func (e *SecureEtcd) EnableLogin(tb testing.TB, user, password string, prefixes ...string) {
+	tb.Helper()
+	config := &tls.Config{RootCAs: e.servers.Pool(), Certificates: []tls.Certificate{e.Clients.Issue(tb, "root").TLS(tb)}}
+	conn, err := grpc.NewClient(strings.TrimPrefix(e.Endpoint, "https://"), grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	auth := pb.NewAuthClient(conn)
+	for name, roles := range map[string][]string{"root": {"root"}, user: {user}} {
+		call(tb, auth.UserAdd, &pb.AuthUserAddRequest{Name: name, Password: password})
+		for _, role := range roles {
+			call(tb, auth.RoleAdd, &pb.AuthRoleAddRequest{Name: role})
+			call(tb, auth.UserGrantRole, &pb.AuthUserGrantRoleRequest{User: name, Role: role})
+		}
+	}
+	for _, prefix := range prefixes {
+		end := prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1)
+		call(tb, auth.RoleGrantPermission, &pb.AuthRoleGrantPermissionRequest{Name: user, Perm: &authpb.Permission{
+			PermType: authpb.READWRITE, Key: []byte(prefix), RangeEnd: []byte(end),
+		}})
+	}
+	call(tb, auth.AuthEnable, &pb.AuthEnableRequest{})
+}

@@ -1,0 +1,123 @@
+package gatewaytest_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"revtail/gateway/gatewaytest"
+)
+
+const password = "canary-7361"
+
+// TestSecureEtcd: TLS to etcd, with a client certificate that is renewed while the gateway runs.
+func TestSecureEtcd(t *testing.T) {
+	t.Parallel()
+	etcd := gatewaytest.StartSecureEtcd(t)
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "gateway"))
+	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key)
+	watch := gw.Watch(t, configMaps+"?watch=1")
+	gw.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))
+	wantEvent(t, watch, "before")
+
+	etcd.Kill(t)
+	etcd.Trust(t, gatewaytest.NewAuthority(t, "other"))
+	etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "gateway"))
+	etcd.Restart(t)
+	createSoon(t, gw, "after")
+	wantEvent(t, watch, "after")
+}
+
+// TestEtcdLogin: a user that may do no more than the gateway needs, and an etcd that forgets who has logged in.
+func TestEtcdLogin(t *testing.T) {
+	t.Parallel()
+	etcd := gatewaytest.StartSecureEtcd(t)
+	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key,
+		"--etcd-user", "revtail", "--etcd-password-file", secretFile(t, password+"\n"), "--history", "1h")
+	watch := gw.Watch(t, configMaps+"?watch=1")
+	gw.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))
+	wantEvent(t, watch, "before")
+
+	etcd.Kill(t)
+	etcd.Restart(t)
+	createSoon(t, gw, "after")
+	wantEvent(t, watch, "after")
+	if log := gw.Log(t); strings.Contains(log, password) {
+		t.Error("the log has the password")
+	}
+}
+
+// TestSecureEtcdRefuses: what keeps the gateway and etcd apart is said in words that name the flag to change.
+func TestSecureEtcdRefuses(t *testing.T) {
+	t.Parallel()
+	etcd := gatewaytest.StartSecureEtcd(t)
+	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
+	stranger := gatewaytest.NewAuthority(t, "stranger")
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	otherCert, otherKey := etcd.WritePair(t, "other", stranger.Issue(t, "nobody"))
+	address := strings.TrimPrefix(etcd.Endpoint, "https://")
+	secure, known, shown := "--etcd-endpoints="+etcd.Endpoint, "--etcd-cacert="+etcd.CA, []string{"--etcd-cert=" + cert, "--etcd-key=" + key}
+	wrong := secretFile(t, "guess")
+
+	tests := map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"authorities not given":      {append(shown, secure), 3, "name its authorities with --etcd-cacert"},
+		"wrong authorities":          {append(shown, secure, "--etcd-cacert="+otherCert), 3, "none of the authorities in --etcd-cacert " + otherCert},
+		"no client certificate":      {[]string{secure, known}, 3, "wants a client certificate: give --etcd-cert and --etcd-key"},
+		"wrong client certificate":   {[]string{secure, known, "--etcd-cert=" + otherCert, "--etcd-key=" + otherKey}, 3, "refuses the client certificate of --etcd-cert " + otherCert},
+		"key of another certificate": {[]string{secure, known, "--etcd-cert=" + cert, "--etcd-key=" + otherKey}, 2, "--etcd-cert, --etcd-key: tls: private key does not match"},
+		"TLS not asked for":          {[]string{"--etcd-endpoints=" + address}, 3, "speaks TLS: write https:// in --etcd-endpoints"},
+		"plain HTTP asked for":       {[]string{"--etcd-endpoints=http://" + address}, 3, "speaks TLS: write https:// in --etcd-endpoints"},
+		"nobody logs in":             {append(shown, secure, known), 1, "check --etcd-user, --etcd-password-file and --etcd-cert"},
+		"wrong password":             {append(shown, secure, known, "--etcd-user=revtail", "--etcd-password-file="+wrong), 1, "check --etcd-user, --etcd-password-file and --etcd-cert"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"serve", "--listen=127.0.0.1:0", "--startup-timeout=5s"}, test.args...)
+			cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), args...)
+			cmd.Env = []string{} // a REVTAIL_… of the tests' own is none of the program's
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			ended := (*exec.ExitError)(nil)
+			if err := cmd.Run(); !errors.As(err, &ended) || ended.ExitCode() != test.code {
+				t.Errorf("it ends with %v, want code %d", err, test.code)
+			}
+			if _, last, _ := strings.Cut(said.String(), "\nrevtail: "); !strings.Contains(last, test.says) {
+				t.Errorf("it says\n%swant %q", said.String(), test.says)
+			}
+		})
+	}
+}
+
+func secretFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	replaceFile(t, path, []byte(content))
+	return path
+}
+
+func wantEvent(t *testing.T, watch *gatewaytest.Watch, name string) {
+	t.Helper()
+	if event := watch.Next(t); event.Type != "ADDED" || event.Object.Metadata.Name != name {
+		t.Errorf("event %s, want that %s was added", event.Line, name)
+	}
+}
+
+// createSoon creates a ConfigMap as soon as etcd is there again.
+func createSoon(t *testing.T, gw *gatewaytest.Gateway, name string) {
+	t.Helper()
+	gatewaytest.Until(t, "a write", func() bool {
+		code := gw.Do(t, http.MethodPost, configMaps, gatewaytest.ConfigMap(name, "")).Code
+		return code == http.StatusCreated || code == http.StatusConflict // an attempt before may have been done
+	})
+}

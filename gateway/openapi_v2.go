@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// openAPIV2 is the OpenAPI v2 description of all resources, for clients that do not know v3, such as kubectl before 1.27: one
+// document in two forms, each made when it is first asked for, and gone with the resources that it describes.
+type openAPIV2 struct {
+	json, protobuf func() representation
+}
+
+// protobufV2Type is the media type of the protobuf form. Clients may ask for it by an older name, with an "@" where no media
+// type may have one.
+const protobufV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
+func newOpenAPIV2(groups []*apiGroup) openAPIV2 {
+	return openAPIV2{
+		json:     sync.OnceValue(func() representation { return represent(jsonType, swaggerOf(groups)) }),
+		protobuf: sync.OnceValue(func() representation { return newRepresentation(protobufV2Type, inProtobufV2(swaggerOf(groups))) }),
+	}
+}
+
+// inProtobufV2 is a document in the protobuf form, to which there is no other way than through its JSON.
+func inProtobufV2(swagger *spec.Swagger) []byte {
+	text, err := json.Marshal(swagger)
+	var document *openapiv2.Document
+	if err == nil {
+		document, err = openapiv2.ParseDocument(text)
+	}
+	var out []byte
+	if err == nil {
+		out, err = proto.MarshalOptions{Deterministic: true}.Marshal(document)
+	}
+	if err != nil { // schemaV2 leaves nothing in that OpenAPI v2 does not know
+		panic(fmt.Sprintf("gateway: the OpenAPI v2 document cannot be rendered: %v", err))
+	}
+	return out
+}
+
+// serveOpenAPIV2 answers with the first of the forms, in the order of the client's preference, that it can read.
+func (s *Server) serveOpenAPIV2(w http.ResponseWriter, r *http.Request) {
+	forms := s.describe().openAPI.v2
+	accept := strings.ReplaceAll(strings.Join(r.Header.Values("Accept"), ","), "spec.v2@v1.0", "spec.v2.v1.0")
+	for _, c := range parseAccept(accept) {
+		switch {
+		case c.media == protobufV2Type:
+			forms.protobuf().serve(w, r)
+			return
+		case c.acceptsJSON():
+			forms.json().serve(w, r)
+			return
+		}
+	}
+	w.Header().Add("Vary", "Accept")
+	s.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+protobufV2Type))
+}

@@ -1,0 +1,213 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	"github.com/google/go-cmp/cmp"
+	googleproto "google.golang.org/protobuf/proto"
+	"k8s.io/kube-openapi/pkg/util/proto"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"revtail/gateway/resource"
+)
+
+// olderProtobufV2Type is how clients of before Kubernetes 1.27 call the protobuf form.
+const olderProtobufV2Type = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+func TestOpenAPIV2Forms(t *testing.T) {
+	s := describedServer(t, "")
+	for _, test := range []struct{ accept, want string }{
+		{"", jsonType},
+		{"*/*", jsonType},
+		{jsonType, jsonType},
+		{olderProtobufV2Type, protobufV2Type},
+		{protobufV2Type, protobufV2Type},
+		{protobufV2Type + ", " + jsonType, protobufV2Type},
+		{jsonType + ";q=0.5, " + olderProtobufV2Type, protobufV2Type},
+	} {
+		w := ask(t, s, "/openapi/v2", "Accept", test.accept)
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != test.want || w.Header().Get("Vary") != "Accept" {
+			t.Errorf("Accept %q: %d %v", test.accept, w.Code, w.Header())
+		}
+		etag := w.Header().Get("ETag")
+		if w := ask(t, s, "/openapi/v2", "Accept", test.accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+			t.Errorf("Accept %q with its ETag %s: %d", test.accept, etag, w.Code)
+		}
+	}
+	if w := ask(t, s, "/openapi/v2", "Accept", "text/html"); w.Code != http.StatusNotAcceptable {
+		t.Errorf("as HTML: %d", w.Code)
+	}
+}
+
+// TestOpenAPIV2IsMadeOnDemand: it is a megabyte that most clients never ask for, and one rendering serves all who do.
+func TestOpenAPIV2IsMadeOnDemand(t *testing.T) {
+	s := describedServer(t, "")
+	made := 0
+	count := func() representation { made++; return representation{} }
+	s.describe().openAPI.v2 = openAPIV2{json: count, protobuf: count}
+	for _, path := range []string{"/openapi/v3", "/openapi/v3/api/v1", "/api", "/apis"} {
+		if ask(t, s, path); made != 0 {
+			t.Fatalf("made for somebody who asked for %s", path)
+		}
+	}
+	forms := newOpenAPIV2(groupResources(widgetResources(t)))
+	for name, form := range map[string]func() representation{"JSON": forms.json, "protobuf": forms.protobuf} {
+		if first, second := form(), form(); &first.body[0] != &second.body[0] {
+			t.Errorf("%s is made for each question", name)
+		}
+	}
+}
+
+// modelsOf reads the protobuf form as kubectl does.
+func modelsOf(t *testing.T, s *Server) (proto.Models, *openapiv2.Document) {
+	t.Helper()
+	document := &openapiv2.Document{}
+	if err := googleproto.Unmarshal(ask(t, s, "/openapi/v2", "Accept", olderProtobufV2Type).Body.Bytes(), document); err != nil {
+		t.Fatal(err)
+	}
+	models, err := proto.NewOpenAPIData(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return models, document
+}
+
+func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
+	s := describedServer(t, "")
+	models, document := modelsOf(t, s)
+	for _, res := range append(s.now().registry.All(), resource.Virtual()...) {
+		model, ok := models.LookupModel(kindSchema(res)).(*proto.Kind)
+		if !ok || model.GetDescription() == "" {
+			t.Errorf("%s: %T", res.QualifiedKind(), models.LookupModel(kindSchema(res)))
+			continue
+		}
+		if _, ok := model.Fields["metadata"]; !ok {
+			t.Errorf("%s has no metadata", res.QualifiedKind())
+		}
+	}
+	port := models.LookupModel("io.k8s.api.core.v1.ServicePort").(*proto.Kind).Fields["targetPort"].(proto.Reference)
+	if number, ok := port.SubSchema().(*proto.Primitive); !ok || number.Type != "string" || number.Format != "int-or-string" {
+		t.Errorf("a number or a string: %+v", port.SubSchema())
+	}
+	if !strings.HasPrefix(port.GetDescription(), "Number or name of the port") {
+		t.Errorf("a reference is described as %q", port.GetDescription())
+	}
+	// kubectl looks for dryRun where a kind is patched.
+	for _, path := range document.GetPaths().GetPath() {
+		if path.GetName() == "/api/v1/namespaces/{namespace}/pods/{name}" {
+			if patch := path.GetValue().GetPatch().String(); !strings.Contains(patch, `"dryRun"`) || !strings.Contains(patch, "io.k8s.apimachinery.pkg.apis.meta.v1.Patch") {
+				t.Errorf("patch: %s", patch)
+			}
+			return
+		}
+	}
+	t.Error("no path of a pod")
+}
+
+// TestOpenAPIV2IsClosed: nothing is referred to that is not there.
+func TestOpenAPIV2IsClosed(t *testing.T) {
+	var document any
+	askFor(t, describedServer(t, ""), "/openapi/v2", &document)
+	definitions := document.(map[string]any)["definitions"].(map[string]any)
+	walkJSON(document, func(name string, value any) {
+		reference, ok := value.(string)
+		if name != "$ref" || !ok {
+			return
+		}
+		if target, ok := strings.CutPrefix(reference, "#/definitions/"); !ok || definitions[target] == nil {
+			t.Errorf("%s leads nowhere", reference)
+		}
+	})
+}
+
+func TestOpenAPIV2FollowsDefinitions(t *testing.T) {
+	s := newTestServer(t)
+	before, _ := modelsOf(t, s.server)
+	if before.LookupModel("com.example.v1.Widget") != nil {
+		t.Fatal("described before it is defined")
+	}
+	s.define(widgetsDefinition)
+	models, _ := modelsOf(t, s.server)
+	widget, ok := models.LookupModel("com.example.v1.Widget").(*proto.Kind)
+	if !ok || widget.GetDescription() != "Widget is a thing of some color." {
+		t.Fatalf("%+v", models.LookupModel("com.example.v1.Widget"))
+	}
+	if color := widget.Fields["spec"].(*proto.Kind).Fields["color"]; color.GetDescription() != "Its color." {
+		t.Errorf("color: %+v", color)
+	}
+	want := []any{map[any]any{"group": "example.com", "version": "v1", "kind": "Widget"}}
+	if diff := cmp.Diff(want, widget.GetExtensions()[kindExtension]); diff != "" {
+		t.Errorf("kind (-want +got):\n%s", diff)
+	}
+}
+
+// TestSchemaV2 is about what v2, or those who read it, cannot take.
+func TestSchemaV2(t *testing.T) {
+	for _, test := range []struct{ name, v3, v2 string }{
+		{"what both know", `{"type":"string","pattern":"a","maxLength":3,"enum":["a"],"default":"a"}`,
+			`{"type":"string","pattern":"a","maxLength":3,"enum":["a"],"default":"a"}`},
+		{"choices", `{"type":"integer","oneOf":[{"minimum":1}],"anyOf":[{"minimum":1}],"allOf":[{"minimum":1}],"not":{"minimum":1}}`,
+			`{"type":"integer"}`},
+		{"null", `{"type":"object","required":["a","b"],"properties":{"a":{"type":"array","nullable":true,"items":{"type":"string"}},"b":{"type":"string"}}}`,
+			`{"type":"object","required":["b"],"properties":{"a":{},"b":{"type":"string"}}}`},
+		{"unknown fields", `{"type":"object","description":"Any.","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}}`,
+			`{"description":"Any.","x-kubernetes-preserve-unknown-fields":true}`},
+		{"unknown elements", `{"type":"array"}`, `{}`},
+		{"number or string", `{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}`, `{"x-kubernetes-int-or-string":true}`},
+		{"inside", `{"type":"array","items":{"type":"object","additionalProperties":{"type":"string","nullable":true}}}`,
+			`{"type":"array","items":{"type":"object","additionalProperties":{}}}`},
+		{"reference", `{"description":"Its owner.","default":{},"allOf":[{"$ref":"#/components/schemas/a"}]}`,
+			`{"description":"Its owner.","default":{},"$ref":"#/definitions/a"}`},
+	} {
+		in := &spec.Schema{}
+		if err := json.Unmarshal([]byte(test.v3), in); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(schemaV2(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(decodeJSON(t, test.v2), decodeJSON(t, string(got))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+		again, err := json.Marshal(in)
+		if err != nil || !cmp.Equal(decodeJSON(t, test.v3), decodeJSON(t, string(again))) {
+			t.Errorf("%s: the schema itself was changed: %v %s", test.name, err, again)
+		}
+	}
+}
+
+// TestOpenAPIV2InTheWild: kubectl can read the schemas of other projects.
+func TestOpenAPIV2InTheWild(t *testing.T) {
+	projects, err := filepath.Glob(filepath.Join(realworld, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var resources []*resource.Resource
+	for _, project := range projects {
+		for _, m := range manifests(t, project, "crds") {
+			resources = append(resources, resourcesOf(t, m.json)...)
+		}
+	}
+	if len(resources) == 0 {
+		t.Skipf("no definitions of other projects at %s", realworld)
+	}
+	document := &openapiv2.Document{}
+	if err := googleproto.Unmarshal(inProtobufV2(swaggerOf(groupResources(resources))), document); err != nil {
+		t.Fatal(err)
+	}
+	models, err := proto.NewOpenAPIData(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, res := range resources {
+		if kind, ok := models.LookupModel(kindSchema(res)).(*proto.Kind); !ok || kind.Fields["spec"] == nil {
+			t.Errorf("%s: %+v", res.QualifiedKind(), models.LookupModel(kindSchema(res)))
+		}
+	}
+}

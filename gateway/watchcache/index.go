@@ -1,0 +1,75 @@
+package watchcache
+
+import (
+	"iter"
+
+	"revtail/gateway/selector"
+)
+
+// topic is what a watcher waits for: the changes in a scope or, where its selector demands one value of a label or a field,
+// those of objects that have this value before or after the change. Thousands of watchers that each wait for a value of their
+// own so cost an event one wake-up.
+type topic struct {
+	scope
+	key   string // of the selector's equality; empty: every change of the scope
+	value string
+}
+
+// maxIndexes bounds how many labels and fields of one resource watchers are woken by: each is read from every changed object.
+const maxIndexes = 8
+
+// indexes are the labels and fields that watchers are woken by.
+type indexes map[string]*index
+
+type index struct {
+	equality selector.Equality
+	watchers int
+}
+
+// open says what a new watcher waits for; close takes that back.
+func (x indexes) open(in scope, s *selector.Selector) topic {
+	equality, ok := s.Equality()
+	if !ok {
+		return topic{scope: in}
+	}
+	known := x[equality.Key]
+	if known == nil {
+		if len(x) == maxIndexes {
+			return topic{scope: in}
+		}
+		known = &index{equality: equality}
+		x[equality.Key] = known
+	}
+	known.watchers++
+	return topic{in, equality.Key, equality.Value}
+}
+
+func (x indexes) close(about topic) {
+	known := x[about.key]
+	if known == nil {
+		return
+	}
+	if known.watchers--; known.watchers == 0 {
+		delete(x, about.key)
+	}
+}
+
+// valuesOf yields, for each label or field, the values of the object before and after a change.
+func (x indexes) valuesOf(e *event) iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		for key, known := range x {
+			values := make([]string, 0, 2)
+			if e.previous != nil {
+				values = append(values, known.equality.Of(e.previous))
+			}
+			if e.current != nil {
+				if value := known.equality.Of(e.current); len(values) == 0 || value != values[0] {
+					values = append(values, value)
+				}
+			}
+			if !yield(key, values) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package watchcache
+
+// sleeper is where the watchers of one topic wait for its next event.
+type sleeper struct {
+	wake   chan struct{} // closed when there is one; nil: nobody waits by it
+	at     uint64        // when there is one: its position
+	done   bool          // there is one
+	parked []parking
+}
+
+// parking are the watchers of one Ready.
+type parking struct {
+	ready    *Ready
+	watchers []*Watcher
+}
+
+// rouse wakes whoever waits: O(1) for each Ready, whatever the number of its watchers.
+func (s *sleeper) rouse(position uint64) {
+	s.at, s.done = position, true
+	if s.wake != nil {
+		close(s.wake)
+	}
+	for _, p := range s.parked {
+		p.ready.add(p.watchers)
+	}
+	s.parked = nil
+}
+
+func (s *sleeper) park(w *Watcher) {
+	p := s.parkingOf(w.ready)
+	if p == nil {
+		s.parked = append(s.parked, parking{ready: w.ready})
+		p = &s.parked[len(s.parked)-1]
+	}
+	w.seat = len(p.watchers)
+	p.watchers = append(p.watchers, w)
+}
+
+func (s *sleeper) unpark(w *Watcher) {
+	p := s.parkingOf(w.ready)
+	last := len(p.watchers) - 1
+	moved := p.watchers[last]
+	p.watchers[w.seat], moved.seat = moved, w.seat
+	p.watchers[last] = nil
+	p.watchers = p.watchers[:last]
+}
+
+// parkingOf is a search among as many as there are Readys: one for each processor.
+func (s *sleeper) parkingOf(ready *Ready) *parking {
+	for i := range s.parked {
+		if s.parked[i].ready == ready {
+			return &s.parked[i]
+		}
+	}
+	return nil
+}
+
+func (s *sleeper) empty() bool {
+	for _, p := range s.parked {
+		if len(p.watchers) > 0 {
+			return false
+		}
+	}
+	return s.wake == nil
+}
+
+// sleepLocked lets the watcher wait for the next event of its topic.
+func (w *Watcher) sleepLocked() <-chan struct{} {
+	s := w.cache.sleepers[w.topic]
+	if s == nil {
+		s = &sleeper{}
+		w.cache.sleepers[w.topic] = s
+	}
+	w.sleeper = s
+	if w.ready != nil {
+		s.park(w)
+		return nil
+	}
+	if s.wake == nil {
+		s.wake = make(chan struct{})
+	}
+	return s.wake
+}
+
+// wakeUpLocked moves the cursor of a watcher that slept: nothing of its topic has happened before the event that woke it, or
+// before the end of the log.
+func (w *Watcher) wakeUpLocked() {
+	s := w.sleeper
+	if s == nil {
+		return
+	}
+	w.sleeper = nil
+	w.position = s.at
+	if s.done {
+		return
+	}
+	w.position = w.cache.log.next
+	if w.ready != nil {
+		s.unpark(w)
+		if s.empty() {
+			delete(w.cache.sleepers, w.topic)
+		}
+	}
+}
+
+func (c *Cache) wakeLocked(e *event, position uint64) {
+	scopes := scopesOf(e.object())
+	for _, in := range scopes {
+		c.rouseLocked(topic{scope: in}, position)
+	}
+	for key, values := range c.indexes.valuesOf(e) {
+		for _, in := range scopes {
+			for _, value := range values {
+				c.rouseLocked(topic{in, key, value}, position)
+			}
+		}
+	}
+}
+
+func (c *Cache) rouseLocked(about topic, position uint64) {
+	if s := c.sleepers[about]; s != nil {
+		s.rouse(position)
+		delete(c.sleepers, about)
+	}
+}
+
+// wakeAllLocked wakes with position zero: each looks for its position itself.
+func (c *Cache) wakeAllLocked() {
+	for about, s := range c.sleepers {
+		s.rouse(0)
+		delete(c.sleepers, about)
+	}
+}

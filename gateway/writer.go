@@ -1,0 +1,411 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"revtail/encoding"
+	"revtail/gateway/watchcache"
+)
+
+// writer serves its clients from one goroutine. It never waits for one of them: what a connection does not take now is kept
+// until it can, and the client's cursor stays where it is meanwhile.
+type writer struct {
+	pool   *writers
+	ctx    context.Context   // of all
+	ready  *watchcache.Ready // clients that may have something to deliver
+	poller *poller
+	bell   chan struct{} // holds one: something was posted, or is ready
+
+	mu     sync.Mutex // guards the field below
+	posted []func()   // for the goroutine to call
+
+	// all below: the goroutine's
+	clients    map[int32]*client // by descriptor
+	tag        int32             // of the newest client
+	schedule   schedule
+	queue      []*client // have something to deliver
+	now        time.Time
+	reader     watchcache.Reader
+	frames     []byte // assembled last
+	framesView view   // for which
+	refreshing map[*watchcache.Cache][]*client
+}
+
+func newWriter(ctx context.Context, pool *writers) (*writer, error) {
+	poller, err := newPoller()
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{
+		pool: pool, ctx: ctx, poller: poller, bell: make(chan struct{}, 1),
+		clients: make(map[int32]*client), refreshing: make(map[*watchcache.Cache][]*client),
+	}
+	w.ready = watchcache.NewReady(w.ring)
+	return w, nil
+}
+
+func (w *writer) ring() {
+	select {
+	case w.bell <- struct{}{}:
+	default:
+	}
+}
+
+// post has f called by the writer's goroutine.
+func (w *writer) post(f func()) {
+	w.mu.Lock()
+	w.posted = append(w.posted, f)
+	w.mu.Unlock()
+	w.ring()
+}
+
+func (w *writer) takePosted() []func() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	posted := w.posted
+	w.posted = nil
+	return posted
+}
+
+// listen hands what happens to sockets to the writer's goroutine.
+func (w *writer) listen() {
+	signals := make([]signal, 0, 256)
+	for {
+		var err error
+		if signals, err = w.poller.wait(signals); err != nil {
+			return // closed
+		}
+		batch := slices.Clone(signals)
+		w.post(func() {
+			for _, s := range batch {
+				w.attend(s)
+			}
+		})
+	}
+}
+
+// idle is how long a writer without clients sleeps at most.
+const idle = time.Hour
+
+func (w *writer) run(quit <-chan struct{}) {
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+	for {
+		w.now = time.Now()
+		w.work()
+		if len(w.queue) > 0 {
+			continue
+		}
+		wait := idle
+		if len(w.schedule) > 0 {
+			wait = time.Until(w.schedule[0].due())
+		}
+		timer.Reset(wait)
+		select {
+		case <-w.bell:
+		case <-timer.C:
+		case <-quit:
+			w.quit()
+			return
+		}
+	}
+}
+
+// work does what there is to do now, and gives each client that has something to deliver one write.
+func (w *writer) work() {
+	for _, f := range w.takePosted() {
+		f()
+	}
+	for _, woken := range w.ready.Take() {
+		for _, watcher := range woken {
+			if c, ok := watcher.Owner().(*client); ok {
+				w.serve(c)
+			}
+		}
+	}
+	queue := w.queue
+	w.queue = nil
+	for _, c := range queue {
+		w.serve(c)
+	}
+	for c := w.schedule.first(w.now); c != nil; c = w.schedule.first(w.now) {
+		w.lookAfter(c)
+	}
+}
+
+func (w *writer) quit() {
+	for _, f := range w.takePosted() {
+		f()
+	}
+	for _, c := range w.clients {
+		w.close(c, errDraining)
+	}
+	w.poller.close()
+}
+
+// join begins with a client.
+func (w *writer) join(c *client) {
+	w.tag++
+	c.tag = w.tag
+	w.clients[int32(c.socket.fd)] = c
+	if err := w.poller.add(c.socket, c.tag); err != nil {
+		w.close(c, err)
+		return
+	}
+	w.schedule.put(c)
+	w.serve(c)
+}
+
+// serve gives a client what it has to get next, up to the size of a batch. The others come first before it gets more.
+func (w *writer) serve(c *client) {
+	if w.deliver(c) {
+		w.queue = append(w.queue, c)
+	}
+}
+
+// deliver writes a batch; false: there is none, or the client does not take more now.
+func (w *writer) deliver(c *client) bool {
+	if c.closed || c.ending || len(c.rest) > 0 {
+		return false
+	}
+	defer w.contain(c)
+	batch, same, err := w.reader.Poll(c.watch.watcher)
+	switch {
+	case err != nil:
+		w.finish(c, endOf(err))
+	case !c.watch.watcher.Follows():
+		w.giveBack(c)
+	case len(batch.Changes) > 0:
+		w.assemble(c.watch.view, batch, same)
+		w.send(c, w.frames)
+		return !c.closed && len(c.rest) == 0
+	}
+	return false
+}
+
+// assemble makes the chunks of a batch. Clients that get the same ones, one after the other, get those of the first.
+func (w *writer) assemble(v view, batch watchcache.Batch, same bool) {
+	plain, shared := v.(plainView)
+	if same && shared && w.framesView == plain {
+		return
+	}
+	w.framesView = nil
+	if shared {
+		w.framesView = plain
+	}
+	if cap(w.frames) > collectMost {
+		w.frames = nil // a large object had come by
+	}
+	w.frames = w.frames[:0]
+	for _, change := range batch.Changes {
+		w.frames = appendEventChunk(w.frames, change.Type, v.object(change.Object.JSON))
+	}
+}
+
+// send writes what the connection takes, and keeps the rest.
+func (w *writer) send(c *client, data []byte) {
+	n, err := c.socket.write(data)
+	switch {
+	case err != nil:
+		w.close(c, err)
+	case n < len(data):
+		c.rest, c.stalled = slices.Clone(data[n:]), w.now
+		w.schedule.put(c)
+	case c.ending:
+		w.close(c, nil)
+	}
+}
+
+// attend acts on what happened to a socket.
+func (w *writer) attend(s signal) {
+	c := w.clients[s.fd]
+	if c == nil || c.tag != s.tag {
+		return // it was about one that had the descriptor before
+	}
+	if s.readable && !w.hear(c) {
+		return
+	}
+	if s.writable && len(c.rest) > 0 {
+		w.sendRest(c)
+	}
+}
+
+// hear throws away what the client has sent; false: it has gone.
+func (w *writer) hear(c *client) bool {
+	var scrap [512]byte
+	for {
+		n, more, err := c.socket.read(scrap[:])
+		if c.unasked += n; err == nil && c.unasked > maxUnasked {
+			err = errClientGone
+		}
+		if err != nil {
+			w.close(c, errClientGone)
+			return false
+		}
+		if !more {
+			return true
+		}
+	}
+}
+
+func (w *writer) sendRest(c *client) {
+	n, err := c.socket.write(c.rest)
+	if err != nil {
+		w.close(c, err)
+		return
+	}
+	if n == 0 {
+		return
+	}
+	c.stalled = w.now
+	if c.rest = c.rest[n:]; len(c.rest) > 0 {
+		w.schedule.put(c)
+		return
+	}
+	c.rest = nil
+	if c.ending {
+		w.close(c, nil)
+		return
+	}
+	w.schedule.put(c)
+	w.serve(c)
+}
+
+var errStalled = errors.New("the client takes nothing")
+
+// lookAfter is called when a client is due: it is cut when it takes nothing, and otherwise gets a bookmark or the end.
+func (w *writer) lookAfter(c *client) {
+	switch {
+	case len(c.rest) > 0 && !w.now.Before(c.stalled.Add(w.pool.stall)):
+		w.close(c, errStalled)
+	case c.watch.over(w.now):
+		w.mark(c, true)
+	default:
+		w.mark(c, false)
+	}
+}
+
+// mark gives a client the bookmark that is due, and, with last, the end. A bookmark needs to know how far etcd is; that takes
+// asking, and is asked once for all who are due at the same time.
+func (w *writer) mark(c *client, last bool) {
+	if c.closed || c.ending {
+		return
+	}
+	c.last = c.last || last
+	c.next = w.now.Add(bookmarkEvery) // unless bookmark, which is called long before, says something else
+	w.schedule.put(c)
+	if c.marking {
+		return
+	}
+	c.marking = true
+	if !c.watch.bookmarks {
+		w.bookmark(c)
+		return
+	}
+	cache := c.watch.target.cache
+	waiting, asked := w.refreshing[cache]
+	w.refreshing[cache] = append(waiting, c)
+	if asked {
+		return
+	}
+	w.pool.borrowed.Go(func() {
+		cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
+		w.post(func() { w.fresh(cache) })
+	})
+}
+
+// fresh is called when it is known how far a cache is.
+func (w *writer) fresh(cache *watchcache.Cache) {
+	due := w.refreshing[cache]
+	delete(w.refreshing, cache)
+	for _, c := range due {
+		w.bookmark(c)
+	}
+}
+
+// bookmark writes what is there, how far that is, and the end if it is time. A client that does not take what it was sent
+// before gets its bookmark another time.
+func (w *writer) bookmark(c *client) {
+	c.marking = false
+	for w.deliver(c) {
+	}
+	if c.closed || c.ending || len(c.rest) > 0 && !c.last {
+		return
+	}
+	var tail []byte
+	if through := c.watch.watcher.Through(); c.watch.wantsBookmark(through, c.last) {
+		c.watch.marked = through
+		tail = appendEventChunk(tail, encoding.Bookmark, c.watch.view.bookmark(through, false))
+	}
+	if c.last {
+		w.finish(c, append(tail, lastChunk...))
+		return
+	}
+	c.next = c.watch.nextBookmark()
+	w.schedule.put(c)
+	w.send(c, tail)
+}
+
+// finish sends the last that a client gets.
+func (w *writer) finish(c *client, tail []byte) {
+	c.ending = true
+	if len(c.rest) > 0 {
+		c.rest = append(c.rest, tail...)
+		w.schedule.put(c)
+		return
+	}
+	w.send(c, tail)
+}
+
+// endOf is the end of a stream: with an ERROR frame, where the client has to know something.
+func endOf(err error) []byte {
+	if errors.Is(err, watchcache.ErrStopped) {
+		return []byte(lastChunk)
+	}
+	return append(appendChunk(nil, encoding.AppendError(nil, toStatus(err))), lastChunk...)
+}
+
+// giveBack lets a goroutine go on with a client: etcd's history must be read, and that takes waiting.
+func (w *writer) giveBack(c *client) {
+	w.forget(c)
+	w.poller.remove(c.socket)
+	c.watch.watcher.Detach()
+	conn, err := c.socket.conn()
+	if err != nil {
+		c.watch.close(err)
+		return
+	}
+	w.pool.borrowed.Go(func() { c.watch.goOn(w.ctx, conn) })
+}
+
+// close ends a client; without an error, all it got is complete.
+func (w *writer) close(c *client, err error) {
+	if c.closed {
+		return
+	}
+	w.forget(c)
+	if err == nil {
+		c.socket.close()
+	} else {
+		c.socket.abort()
+	}
+	c.watch.close(err)
+}
+
+func (w *writer) forget(c *client) {
+	c.closed, c.rest = true, nil
+	delete(w.clients, int32(c.socket.fd))
+	w.schedule.drop(c)
+}
+
+// contain keeps a mistake of ours from ending more than one stream.
+func (w *writer) contain(c *client) {
+	if reason := recover(); reason != nil {
+		logPanic(w.pool.logger, reason, "path", c.watch.path)
+		w.close(c, errInternal)
+	}
+}

@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// errNoSocket: the connection is not one that a writer can own, or the platform has none.
+var errNoSocket = errors.New("not a socket that can be polled")
+
+// writers own the connections of watches over plain HTTP/1.1 that have caught up: as many goroutines as there are processors,
+// where otherwise each watch has one, or two. A watch costs a kilobyte then, and a delivery little more than its write.
+//
+// A watch begins on a goroutine, which sends the head, the initial state and what etcd's history has, waits for nobody and may
+// block. When nothing but the log is left to follow it is adopted. One that falls behind the log is given back to a goroutine
+// until it has caught up again.
+type writers struct {
+	logger *slog.Logger
+	stall  time.Duration
+
+	mu       sync.Mutex      // guards the three fields below
+	ctx      context.Context // of run: what goes on on a goroutine again ends with it; nil: not running
+	each     []*writer       // empty: no watch has been adopted yet
+	next     int
+	quit     chan struct{}
+	serving  sync.WaitGroup // the goroutines of the writers
+	borrowed sync.WaitGroup // what the writers have started besides
+}
+
+// run lets watches be adopted until ctx ends; those that are left are broken then.
+func (ws *writers) run(ctx context.Context) {
+	ws.mu.Lock()
+	ws.ctx, ws.quit = ctx, make(chan struct{})
+	ws.mu.Unlock()
+	<-ctx.Done()
+	ws.mu.Lock()
+	ws.ctx = nil // from here on nobody joins
+	close(ws.quit)
+	ws.mu.Unlock()
+	ws.serving.Wait()
+	ws.borrowed.Wait()
+}
+
+// startLocked starts the writers, when the first watch is adopted.
+func (ws *writers) startLocked() error {
+	for len(ws.each) < runtime.GOMAXPROCS(0) {
+		w, err := newWriter(ws.ctx, ws)
+		if err != nil {
+			return err
+		}
+		ws.each = append(ws.each, w)
+		ws.serving.Go(func() { w.run(ws.quit) })
+		ws.serving.Go(w.listen)
+	}
+	return nil
+}
+
+// adopt takes a watch that follows the log, and the connection it writes to. False: it stays the caller's.
+func (ws *writers) adopt(wt *watch, conn net.Conn) bool {
+	if !isSocket(conn) {
+		return false
+	}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.ctx == nil || ws.startLocked() != nil {
+		return false
+	}
+	socket, err := newSocket(conn)
+	if err != nil {
+		return false
+	}
+	wt.stream = nil
+	ws.next++
+	w := ws.each[ws.next%len(ws.each)]
+	c := &client{watch: wt, socket: socket, writer: w, next: wt.nextBookmark(), place: unscheduled}
+	wt.watcher.Attach(w.ready, c)
+	w.post(func() { w.join(c) })
+	wt.entry.adopt(c)
+	return true
+}
+
+// isSocket tells whether the connection is one of the system's, which can be polled.
+func isSocket(conn net.Conn) bool {
+	_, ok := conn.(syscall.Conn)
+	return ok
+}
