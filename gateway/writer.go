@@ -122,7 +122,7 @@ func (w *writer) work() {
 	}
 	for _, woken := range w.ready.Take() {
 		for _, watcher := range woken {
-			if c, ok := watcher.Owner().(*client); ok {
+			if c, ok := watcher.Owner().(*client); ok && c.writer == w { // it may have gone elsewhere meanwhile
 				w.serve(c)
 			}
 		}

@@ -22,8 +22,9 @@ type reading struct {
 	batch    Batch
 }
 
-// Poll is Watcher.Poll for a watcher that Follows. The Batch is valid until the next call. same: it is the batch of the call
-// before, which was for another watcher.
+// Poll is Watcher.Poll for a watcher that Follows and is attached. An empty Batch says that the watcher sleeps now, or that it
+// does not follow any more. The Batch is valid until the next call. same: it is the batch of the call before, which was for
+// another watcher.
 func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if w.err != nil {
 		return Batch{}, false, w.err
@@ -31,11 +32,15 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if again, ok := r.again(w); ok {
 		return again, true, nil
 	}
-	batch, _, err = w.nextLog(r)
-	if err != nil {
-		w.err = err
+	for {
+		batch, _, err = w.nextLog(r)
+		if err != nil {
+			w.err = err
+		}
+		if len(batch.Changes) > 0 || w.sleeper != nil || !w.Follows() {
+			return batch, false, err
+		}
 	}
-	return batch, false, err
 }
 
 // again moves the cursor over what was read last, if that is what the watcher would read.

@@ -40,7 +40,12 @@ func (r *Ready) Take() [][]*Watcher {
 
 // Attach makes ready what the watcher wakes from its next Poll on; Next is not to be called until Detach. It must Follow.
 // owner is for whoever takes it from there.
-func (w *Watcher) Attach(ready *Ready, owner any) { w.ready, w.owner = ready, owner }
+func (w *Watcher) Attach(ready *Ready, owner any) {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	w.wakeUpLocked()
+	w.ready, w.owner = ready, owner
+}
 
 // Detach takes Attach back.
 func (w *Watcher) Detach() {
@@ -50,5 +55,9 @@ func (w *Watcher) Detach() {
 	w.ready, w.owner = nil, nil
 }
 
-// Owner is what Attach was told.
-func (w *Watcher) Owner() any { return w.owner }
+// Owner is what Attach was told; nil: the watcher is not attached any more.
+func (w *Watcher) Owner() any {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	return w.owner
+}

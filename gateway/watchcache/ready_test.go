@@ -1,0 +1,134 @@
+package watchcache
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"revtail/etcdstore"
+)
+
+// crew serves attached watchers as a writer does: whoever is ready polls until it sleeps.
+type crew struct {
+	w      *world
+	ready  *Ready
+	rings  int
+	reader Reader
+	got    map[string][]string // by the watcher's name
+}
+
+func newCrew(w *world) *crew {
+	c := &crew{w: w, got: map[string][]string{}}
+	c.ready = NewReady(func() { c.rings++ })
+	return c
+}
+
+func (c *crew) attach(name string, after etcdstore.Revision, q WatchQuery) *Watcher {
+	c.w.t.Helper()
+	q.After = after
+	watcher := c.w.watch(q)
+	watcher.Begin(c.w.t.Context())
+	watcher.Attach(c.ready, name)
+	c.poll(watcher)
+	return watcher
+}
+
+func (c *crew) poll(watcher *Watcher) {
+	c.w.t.Helper()
+	for {
+		batch, _, err := c.reader.Poll(watcher)
+		if err != nil {
+			c.w.t.Fatal(err)
+		}
+		if len(batch.Changes) == 0 {
+			return
+		}
+		name := watcher.Owner().(string)
+		for _, change := range batch.Changes {
+			c.got[name] = append(c.got[name], fmt.Sprint(change.Type, " ", change.Object.Path(), " ", change.Revision))
+		}
+	}
+}
+
+func (c *crew) serve() (woken int) {
+	c.w.t.Helper()
+	for _, together := range c.ready.Take() {
+		for _, watcher := range together {
+			woken++
+			c.poll(watcher)
+		}
+	}
+	return woken
+}
+
+// Attached watchers get their slices, also where most of what they pass by is for others.
+func TestReadyWatchersSeeTheirSlices(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "one", "")
+		for range 300 { // more than one read
+			w.put("a/y", "other", "")
+		}
+		c := newCrew(w)
+		c.attach("all of b", start, WatchQuery{Namespace: "b"})
+		c.attach("again all of b", start, WatchQuery{Namespace: "b"})
+		c.attach("label", start, WatchQuery{Selector: parse(w.t, "l=one", "")})
+		c.attach("name", start, WatchQuery{Name: "z"})
+		if woken := c.serve(); woken != 0 {
+			t.Errorf("%d watchers woke before anything happened", woken)
+		}
+		w.put("b/z", "two", "")
+		if woken := c.serve(); woken != 3 {
+			t.Errorf("%d watchers woke, want those of the namespace and the name", woken)
+		}
+		w.put("b/z", "one", "")
+		w.put("a/y", "other", "")
+		w.put("b/z", "two", "")
+		c.serve()
+		added, first, second := "ADDED b/z 303", "MODIFIED b/z 304", "MODIFIED b/z 306"
+		want := map[string][]string{
+			"all of b": {added, first, second}, "again all of b": {added, first, second}, "name": {added, first, second},
+			"label": {"ADDED b/z 304", "DELETED b/z 306"},
+		}
+		if diff := cmp.Diff(want, c.got); diff != "" {
+			t.Errorf("(- want, + got):\n%s", diff)
+		}
+		if c.rings == 0 {
+			t.Error("nobody was told that watchers are ready")
+		}
+	})
+}
+
+// A watcher that is closed while it waits leaves nothing behind, and one that is detached is waited for with Next again.
+func TestReadyForgetsClosedWatchers(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "", "")
+		c := newCrew(w)
+		var open []*Watcher
+		for i := range 5 {
+			watcher, err := w.cache.Watch(WatchQuery{After: start, Selector: parse(w.t, fmt.Sprintf("l=%d", i), "")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			watcher.Begin(t.Context())
+			watcher.Attach(c.ready, "")
+			c.poll(watcher)
+			open = append(open, watcher)
+		}
+		kept := c.attach("kept", start, WatchQuery{})
+		for _, i := range []int{2, 0, 4, 3, 1} {
+			open[i].Close()
+		}
+		w.cache.mu.Lock()
+		if len(w.cache.sleepers) != 1 || len(w.cache.indexes) != 0 {
+			t.Errorf("%d topics are waited for and %d labels known, want that of the one watcher that is left", len(w.cache.sleepers), len(w.cache.indexes))
+		}
+		w.cache.mu.Unlock()
+		kept.Detach()
+		w.put("a/x", "3", "")
+		w.expect(kept, "MODIFIED a/x l=3 rv=3")
+		if woken := c.serve(); woken != 0 {
+			t.Errorf("%d watchers are ready, want none", woken)
+		}
+	})
+}
