@@ -15,7 +15,7 @@ import (
 var errNoSocket = errors.New("not a socket that can be polled")
 
 // writers own the connections of watches over plain HTTP/1.1 that have caught up: as many goroutines as there are processors,
-// where otherwise each watch has one, or two. A watch costs a kilobyte then, and a delivery little more than its write.
+// where otherwise each watch has one, or two. An idle watch costs 5 KB then, and a delivery little more than its write.
 //
 // A watch begins on a goroutine, which sends the head, the initial state and what etcd's history has, waits for nobody and may
 // block. When nothing but the log is left to follow it is adopted. One that falls behind the log is given back to a goroutine
@@ -24,7 +24,7 @@ type writers struct {
 	logger *slog.Logger
 	stall  time.Duration
 
-	mu       sync.Mutex      // guards the three fields below
+	mu       sync.Mutex      // guards the four fields below
 	ctx      context.Context // of run: what goes on on a goroutine again ends with it; nil: not running
 	each     []*writer       // empty: no watch has been adopted yet
 	next     int
