@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"iter"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,7 +45,7 @@ func (s *Server) serve(next *served) {
 func (s *Server) collected(res *resource.Resource, cache *runningCache) *garbage.Resource {
 	return &garbage.Resource{
 		Name: res.QualifiedName(), APIVersion: res.APIVersion(), Kind: res.Kind, Namespaced: res.Namespaced,
-		Objects: &collected{server: s, target: target{resource: res, cache: cache.Cache}},
+		Objects: &collected{server: s, target: target{resource: res, cache: cache.Cache, fields: cache.fields}},
 	}
 }
 
@@ -116,11 +117,28 @@ func (c *collected) List(ctx context.Context, namespace, after string, limit int
 	return page, nil
 }
 
+func (c *collected) All(ctx context.Context, namespace string, atLeast etcdstore.Revision) (iter.Seq[*garbage.Object], error) {
+	list, err := c.target.cache.List(ctx, watchcache.ListQuery{Namespace: namespace, AtLeast: atLeast})
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(*garbage.Object) bool) {
+		for o := range list.Objects {
+			if !yield(c.object(o, 0)) {
+				return
+			}
+		}
+	}, nil
+}
+
 // Delete has the revision for a precondition, which is stronger than the uid.
-func (c *collected) Delete(ctx context.Context, o *garbage.Object) (gone bool, err error) {
+func (c *collected) Delete(ctx context.Context, o *garbage.Object, policy metav1.DeletionPropagation) (gone bool, err error) {
 	revision := strconv.FormatInt(int64(o.Revision), 10)
-	kept, _, err := c.server.delete(ctx, c.at(o.Namespace, o.Name), &metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{ResourceVersion: &revision}})
+	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &revision}}
+	if policy != "" {
+		options.PropagationPolicy = &policy
+	}
+	kept, _, err := c.server.delete(ctx, c.at(o.Namespace, o.Name), options)
 	switch {
 	case isAbsent(err):
 		return true, nil
@@ -128,6 +146,30 @@ func (c *collected) Delete(ctx context.Context, o *garbage.Object) (gone bool, e
 		return false, nil
 	}
 	return err == nil && kept == nil, err
+}
+
+func (c *collected) Edit(ctx context.Context, namespace, name string, change func(map[string]any) bool) error {
+	t := c.at(namespace, name)
+	wr := &write{target: t, writeParams: writeParams{manager: "revtail"}}
+	for range maxAttempts {
+		object, old, err := c.server.current(ctx, t)
+		if isAbsent(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		next := old.copy()
+		if !change(next.metadata()) {
+			return nil
+		}
+		wr.track(old, next)
+		_, err = c.server.replace(ctx, wr, next, old, object)
+		if !errors.Is(err, etcdstore.ErrConflict) && !errors.Is(err, etcdstore.ErrNotFound) {
+			return err
+		}
+	}
+	return conflict(t)
 }
 
 func (c *collected) Watch() (garbage.Watch, error) {

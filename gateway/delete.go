@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,9 +30,6 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, t target) {
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	kept, uid, err := s.delete(ctx, t, options)
-	if err == nil && s.options.GarbageCollector && orphans(options) {
-		warn(w, "Orphan acts as Background: objects all of whose owners are gone are deleted")
-	}
 	switch {
 	case err != nil:
 		s.fail(w, r, err)
@@ -59,14 +57,15 @@ func (s *Server) delete(ctx context.Context, t target, options *metav1.DeleteOpt
 		if err := checkPreconditions(t, options.Preconditions, object, old); err != nil {
 			return nil, "", err
 		}
+		marked := old
 		if object.Invalid == nil {
-			old = t.keptForCleanup(old)
+			marked = s.keptForDependents(t, t.keptForCleanup(old), options)
 		}
 		switch {
 		case t.isNamespace() && object.Invalid == nil:
 			kept, err = s.deleteNamespace(ctx, t, old, object, dryRun)
-		case len(old.GetFinalizers()) > 0:
-			kept, err = s.markDeleted(ctx, t, old, object, dryRun)
+		case len(marked.GetFinalizers()) > 0:
+			kept, err = s.markDeleted(ctx, t, marked, old, object, dryRun)
 		case !dryRun:
 			_, err = s.options.Store.Delete(ctx, s.key(t, t.scope), object.Revision)
 		default:
@@ -94,15 +93,54 @@ func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Ob
 	return nil
 }
 
-// markDeleted sets the deletionTimestamp; an object that has one stays as it is.
-func (s *Server) markDeleted(ctx context.Context, t target, old document, object *watchcache.Object, dryRun bool) ([]byte, error) {
-	if old.GetDeletionTimestamp() != nil {
-		return object.JSON, nil
+// keptForDependents is what a delete finds where a garbage collector is at work: an object whose dependents are to be orphaned,
+// or deleted before it, carries a finalizer until that has been done. Where a client asks for nothing the finalizers say what.
+func (s *Server) keptForDependents(t target, old document, options *metav1.DeleteOptions) document {
+	if !s.options.GarbageCollector || t.isNamespace() {
+		return old
 	}
-	marked := old.copy()
-	marked.metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-	marked.metadata()["deletionGracePeriodSeconds"] = int64(0)
-	marked.metadata()["generation"] = old.GetGeneration() + 1
+	before := old.GetFinalizers()
+	after := slices.DeleteFunc(slices.Clone(before), func(f string) bool {
+		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
+	})
+	switch propagation(options) {
+	case metav1.DeletePropagationOrphan:
+		after = append(after, metav1.FinalizerOrphanDependents)
+	case metav1.DeletePropagationForeground:
+		after = append(after, metav1.FinalizerDeleteDependents)
+	case metav1.DeletePropagationBackground:
+	default:
+		return old
+	}
+	if slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))) {
+		return old
+	}
+	kept := old.copy()
+	kept.SetFinalizers(after)
+	return kept
+}
+
+// propagation is what a client wants to become of an object's dependents; empty: it doesn't say.
+func propagation(options *metav1.DeleteOptions) metav1.DeletionPropagation {
+	switch orphan := options.OrphanDependents; { //nolint:staticcheck // old clients send it
+	case options.PropagationPolicy != nil:
+		return *options.PropagationPolicy
+	case orphan == nil:
+		return ""
+	case *orphan:
+		return metav1.DeletePropagationOrphan
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// markDeleted sets the deletionTimestamp of an object with the finalizers that marked has; one that has both stays as it is.
+func (s *Server) markDeleted(ctx context.Context, t target, marked, old document, object *watchcache.Object, dryRun bool) ([]byte, error) {
+	marked = marked.copy()
+	if old.GetDeletionTimestamp() == nil {
+		marked.metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+		marked.metadata()["deletionGracePeriodSeconds"] = int64(0)
+		marked.metadata()["generation"] = old.GetGeneration() + 1
+	}
 	done, err := s.replace(ctx, &write{target: t, writeParams: writeParams{dryRun: dryRun}}, marked, old, object)
 	if err != nil {
 		return nil, err

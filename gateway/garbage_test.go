@@ -26,14 +26,22 @@ type bubble struct {
 
 func newBubble(t *testing.T, store *memory.Store) *bubble {
 	t.Helper()
-	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), GarbageCollector: true})
+	b := newBubbleWith(t, Options{Store: store, GarbageCollector: true})
+	b.store = store
+	return b
+}
+
+func newBubbleWith(t *testing.T, options Options) *bubble {
+	t.Helper()
+	options.Prefix, options.Logger = "/registry", slog.New(slog.DiscardHandler)
+	server, err := New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = server.Run(ctx) })
-	b := &bubble{t: t, store: store, server: server, stop: func() {
+	b := &bubble{t: t, server: server, stop: func() {
 		cancel()
 		running.Wait()
 	}}
@@ -213,18 +221,86 @@ func TestOwnerChain(t *testing.T) {
 	})
 }
 
-// TestOrphanActsAsBackground says that whoever wants dependents to stay is told that they do not.
-func TestOrphanActsAsBackground(t *testing.T) {
+// TestPropagation says what a delete does with dependents: the policy, or the finalizers that the owner has had before.
+func TestPropagation(t *testing.T) {
+	const owner, dependent = namespaceDemo + "/configmaps/owner", namespaceDemo + "/configmaps/dependent"
+	tests := []struct {
+		name, finalizers, query string
+		keeps                   bool
+	}{
+		{name: "nothing said"},
+		{name: "Background", query: "?propagationPolicy=Background"},
+		{name: "Foreground", query: "?propagationPolicy=Foreground"},
+		{name: "Orphan", query: "?propagationPolicy=Orphan", keeps: true},
+		{name: "orphanDependents", query: "?orphanDependents=true", keeps: true},
+		{name: "orphanDependents is false", query: "?orphanDependents=false"},
+		{name: "the finalizer says Orphan", finalizers: `,"finalizers":["orphan"]`, keeps: true},
+		{name: "the finalizer says Foreground", finalizers: `,"finalizers":["foregroundDeletion"]`},
+		{name: "the policy overrules the finalizer", finalizers: `,"finalizers":["orphan"]`, query: "?propagationPolicy=Background"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBubble(t, memory.New())
+				uid := b.configMap("demo", "owner", test.finalizers)
+				b.configMap("demo", "dependent", ownedBy("v1", "ConfigMap", "owner", uid))
+				if a := b.do(http.MethodDelete, owner+test.query, ""); a.code/100 != 2 || a.header.Get("Warning") != "" {
+					t.Errorf("DELETE is answered with %d %s, and a warning %q", a.code, a.body, a.header.Get("Warning"))
+				}
+				if !b.gone(owner) {
+					t.Error("the owner stays")
+				}
+				if gone := b.gone(dependent); gone == test.keeps {
+					t.Errorf("the dependent is gone: %v, want %v", gone, !test.keeps)
+				} else if !gone && strings.Contains(b.do(http.MethodGet, dependent, "").body, "ownerReferences") {
+					t.Error("the dependent still refers to its owner")
+				}
+			})
+		})
+	}
+}
+
+// TestForegroundWaits says that an owner is there until what blocks its deletion is gone, and that a second delete with another
+// policy need not wait.
+func TestForegroundWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, memory.New())
-		owner := b.configMap("demo", "owner", "")
-		b.configMap("demo", "dependent", ownedBy("v1", "ConfigMap", "owner", owner))
-		a := b.must(http.StatusOK, http.MethodDelete, namespaceDemo+"/configmaps/owner?propagationPolicy=Orphan", "")
-		if warning := a.header.Get("Warning"); !strings.Contains(warning, "Orphan acts as Background") {
-			t.Errorf("the warning is %q", warning)
+		const maps = namespaceDemo + "/configmaps/"
+		for _, name := range []string{"one", "two"} {
+			uid := b.configMap("demo", name, "")
+			blocks := strings.Replace(ownedBy("v1", "ConfigMap", name, uid), `"uid"`, `"blockOwnerDeletion":true,"uid"`, 1)
+			b.configMap("demo", name+"-held", blocks+`,"finalizers":["example.com/f"]`)
+			b.must(http.StatusOK, http.MethodDelete, maps+name+"?propagationPolicy=Foreground", "")
+			if b.gone(maps + name) {
+				t.Fatalf("%s is gone before its dependent", name)
+			}
+			if !strings.Contains(b.must(http.StatusOK, http.MethodGet, maps+name+"-held", "").body, "deletionTimestamp") {
+				t.Errorf("the dependent of %s is not deleted", name)
+			}
 		}
-		if !b.gone(namespaceDemo + "/configmaps/dependent") {
-			t.Error("the dependent stays")
+		b.must(http.StatusOK, http.MethodPatch, maps+"one-held", `{"metadata":{"finalizers":null}}`)
+		if !b.gone(maps + "one") {
+			t.Error("the owner stays after its dependent")
+		}
+		b.must(http.StatusOK, http.MethodDelete, maps+"two?propagationPolicy=Background", "")
+		if !b.gone(maps + "two") {
+			t.Error("a second delete, in the background, waits for the dependent")
+		}
+	})
+}
+
+// TestPropagationWithoutCollector says that no finalizer is left which nobody would remove.
+func TestPropagationWithoutCollector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubbleWith(t, Options{Store: memory.New()})
+		for _, policy := range []string{"Orphan", "Foreground"} {
+			uid := b.configMap("demo", "owner", "")
+			b.configMap("demo", strings.ToLower(policy), ownedBy("v1", "ConfigMap", "owner", uid))
+			b.must(http.StatusOK, http.MethodDelete, namespaceDemo+"/configmaps/owner?propagationPolicy="+policy, "")
+			b.must(http.StatusNotFound, http.MethodGet, namespaceDemo+"/configmaps/owner", "")
+			if b.gone(namespaceDemo + "/configmaps/" + strings.ToLower(policy)) {
+				t.Errorf("%s: nobody collects garbage, and the dependent is gone", policy)
+			}
 		}
 	})
 }

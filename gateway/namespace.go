@@ -72,9 +72,3 @@ func (s *Server) checkNamespace(ctx context.Context, t target, name string) erro
 	})
 	return refusal
 }
-
-// orphans tells whether a client wants an object's dependents to stay.
-func orphans(options *metav1.DeleteOptions) bool {
-	return options.PropagationPolicy != nil && *options.PropagationPolicy == metav1.DeletePropagationOrphan ||
-		options.OrphanDependents != nil && *options.OrphanDependents //nolint:staticcheck // old clients send it
-}

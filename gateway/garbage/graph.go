@@ -55,17 +55,26 @@ func (g *graph) owners(at place, o *Object) []owner {
 	}
 	owners := make([]owner, 0, len(f.Owners))
 	for _, r := range f.Owners {
-		resource := g.kinds[kind{r.APIVersion, r.Kind}]
-		if resource == nil || r.UID == "" || r.Name == "" || resource.Namespaced && at.namespace == "" {
+		o, ok := g.owner(at, r)
+		if !ok {
 			return nil
-		}
-		o := owner{place{resource, "", r.Name}, r.UID}
-		if resource.Namespaced {
-			o.namespace = at.namespace // an owner in another namespace is none
 		}
 		owners = append(owners, o)
 	}
 	return owners
+}
+
+// owner is what a reference of an object means; false: something that counts as existing.
+func (g *graph) owner(at place, r reference) (owner, bool) {
+	resource := g.kinds[kind{r.APIVersion, r.Kind}]
+	if resource == nil || r.UID == "" || r.Name == "" || resource.Namespaced && at.namespace == "" {
+		return owner{}, false
+	}
+	o := owner{place{resource, "", r.Name}, r.UID}
+	if resource.Namespaced {
+		o.namespace = at.namespace // an owner in another namespace is none
+	}
+	return o, true
 }
 
 // set notes an object as it is now.

@@ -3,7 +3,10 @@ package garbage
 import (
 	"bytes"
 	"context"
+	"iter"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
 	"revtail/encoding"
@@ -28,9 +31,15 @@ type Objects interface {
 	Read(ctx context.Context, namespace, name string) (*Object, error)
 	// List reads objects of a namespace, linearizably: at most limit of those after Page.Next of the page before.
 	List(ctx context.Context, namespace, after string, limit int) (Page, error)
-	// Delete deletes an object as a client would, if it is still at the revision given. False: it stays for now, because of
-	// its finalizers or because somebody has changed it.
-	Delete(ctx context.Context, o *Object) (gone bool, err error)
+	// All is every object of a namespace, or of all namespaces if it is empty, in a state not older than atLeast, from memory.
+	All(ctx context.Context, namespace string, atLeast etcdstore.Revision) (iter.Seq[*Object], error)
+	// Delete deletes an object as a client would, if it is still at the revision given. The policy is empty for the object's own.
+	// False: it stays for now, because of its finalizers or because somebody has changed it.
+	Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation) (gone bool, err error)
+	// Edit changes an object's metadata, as it is in etcd: change returns false to leave it alone, and is called again when
+	// somebody else was faster. An object that waits to be deleted and loses its last finalizer goes. One that is not there, or
+	// cannot be read, is none to change.
+	Edit(ctx context.Context, namespace, name string, change func(metadata map[string]any) bool) error
 	// Watch begins with all objects that there are. The caller closes it.
 	Watch() (Watch, error)
 }
@@ -84,6 +93,21 @@ type reference struct {
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
+	Blocks     bool   `json:"blockOwnerDeletion"`
+}
+
+// policy is what the object's deletion waits for: that its dependents have let go of it (Orphan) or, if they block it, are gone
+// (Foreground); empty: nothing, or it is not being deleted.
+func (f facts) policy() metav1.DeletionPropagation {
+	switch {
+	case f.Deleted == "":
+		return ""
+	case slices.Contains(f.Finalizers, metav1.FinalizerOrphanDependents):
+		return metav1.DeletePropagationOrphan
+	case slices.Contains(f.Finalizers, metav1.FinalizerDeleteDependents):
+		return metav1.DeletePropagationForeground
+	}
+	return ""
 }
 
 // facts reads them; false: what a foreign program wrote there cannot be understood.
@@ -97,6 +121,12 @@ func (o *Object) facts() (facts, bool) {
 
 // mayHaveOwners is a quick look, so that objects without owners need not be decoded.
 func (o *Object) mayHaveOwners() bool { return bytes.Contains(o.JSON, []byte(`"ownerReferences"`)) }
+
+// mayPropagate is a quick look for the finalizers that a collector has to remove.
+func (o *Object) mayPropagate() bool {
+	return o.deleted() && (bytes.Contains(o.JSON, []byte(`"`+metav1.FinalizerOrphanDependents+`"`)) ||
+		bytes.Contains(o.JSON, []byte(`"`+metav1.FinalizerDeleteDependents+`"`)))
+}
 
 var (
 	pathUID               = []string{"metadata", "uid"}

@@ -9,11 +9,13 @@ import (
 // ownerWidth is how many objects without owners are deleted at the same time.
 const ownerWidth = 8
 
-// owners collects objects all of whose owners are gone.
+// owners collects objects all of whose owners are gone, and ends those that wait for their dependents.
 type owners struct {
 	graph *graph
 	queue *queue[place]
 	log   *slog.Logger
+
+	propagation propagation
 }
 
 // see takes in one change of any object.
@@ -21,9 +23,16 @@ func (c *owners) see(ctx context.Context, at place, change Change) {
 	if change.Gone {
 		c.graph.remove(at)
 		c.queue.drop(at)
+		c.propagation.forget(at)
+		for _, owner := range c.propagation.lastAwaited(at, change.Object, c.graph) {
+			c.queue.add(owner)
+		}
 	} else {
 		c.graph.set(at, change.Object)
 		c.suspect(ctx, at)
+		if change.Object.mayPropagate() {
+			c.queue.add(at)
+		}
 	}
 	// Its dependents may have lost it, also when it is not gone but another one, of the same name, took its place.
 	c.suspect(ctx, c.graph.dependentsOf(at)...)
@@ -50,15 +59,27 @@ func (c *owners) suspect(ctx context.Context, places ...place) {
 	}
 }
 
-// step deletes an object if etcd says as well that all its owners are gone.
+// step looks at an object in etcd, and does for it what there is to do.
 func (c *owners) step(ctx context.Context, at place) (verdict, error) {
-	if !c.graph.orphaned(ctx, at) {
+	orphaned := c.graph.orphaned(ctx, at)
+	if !orphaned && !c.propagates(ctx, at) {
 		return done, nil
 	}
 	object, err := at.resource.Objects.Read(ctx, at.namespace, at.name)
 	if err != nil || object == nil {
 		return done, err
 	}
+	if f, ok := object.facts(); ok && f.policy() != "" {
+		return c.propagate(ctx, at, object, f)
+	}
+	if !orphaned {
+		return done, nil // the cache will learn of it, and say so
+	}
+	return c.collect(ctx, at, object)
+}
+
+// collect deletes an object if etcd says as well that all its owners are gone.
+func (c *owners) collect(ctx context.Context, at place, object *Object) (verdict, error) {
 	owners := c.graph.owners(at, object)
 	if len(owners) == 0 {
 		return done, nil
@@ -73,7 +94,7 @@ func (c *owners) step(ctx context.Context, at place) (verdict, error) {
 		}
 	}
 	// From here on the object's revision vouches for its owners: a uid that is gone does not come back.
-	if _, err := at.resource.Objects.Delete(ctx, object); err != nil {
+	if _, err := at.resource.Objects.Delete(ctx, object, ""); err != nil {
 		return later, fmt.Errorf("%s %s/%s, whose owners are gone: %w", at.resource.Name, at.namespace, at.name, err)
 	}
 	c.log.Debug("deleted an object whose owners are gone", "resource", at.resource.Name, "namespace", at.namespace, "name", at.name,

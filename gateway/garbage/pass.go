@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"revtail/etcdstore"
 )
 
@@ -67,7 +69,7 @@ func (p *pass) deleteAll(ctx context.Context, objects []*Object) (int, error) {
 		}
 		seats <- struct{}{}
 		running.Go(func() {
-			gone, err := p.resources[0].Objects.Delete(ctx, o)
+			gone, err := p.resources[0].Objects.Delete(ctx, o, metav1.DeletePropagationBackground)
 			if failed[i] = err; !gone {
 				left.Add(1)
 			}

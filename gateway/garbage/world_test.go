@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
@@ -84,7 +86,46 @@ func (t *things) List(ctx context.Context, namespace, after string, limit int) (
 	return page, err
 }
 
-func (t *things) Delete(ctx context.Context, o *Object) (bool, error) {
+func (t *things) All(ctx context.Context, namespace string, _ etcdstore.Revision) (iter.Seq[*Object], error) {
+	prefix := t.prefix
+	if namespace != "" {
+		prefix = t.key(namespace, "")
+	}
+	list, err := t.store.List(ctx, prefix, etcdstore.ListOptions{})
+	return func(yield func(*Object) bool) {
+		for _, kv := range list.KVs {
+			if !yield(t.object(kv)) {
+				return
+			}
+		}
+	}, err
+}
+
+func (t *things) Edit(ctx context.Context, namespace, name string, change func(map[string]any) bool) error {
+	o, err := t.Read(ctx, namespace, name)
+	if err != nil || o == nil {
+		return err
+	}
+	var document map[string]any
+	if err := json.Unmarshal(o.JSON, &document); err != nil {
+		return err
+	}
+	metadata := document["metadata"].(map[string]any)
+	if !change(metadata) {
+		return nil
+	}
+	if metadata["deletionTimestamp"] != nil && metadata["finalizers"] == nil {
+		_, err = t.store.Delete(ctx, o.Key, o.Revision)
+		return ignoreLost(err)
+	}
+	value, err := json.Marshal(document)
+	if err == nil {
+		_, err = t.store.Update(ctx, o.Key, value, o.Revision)
+	}
+	return ignoreLost(err)
+}
+
+func (t *things) Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation) (bool, error) {
 	t.deletes.Add(1)
 	if t.before != nil {
 		if err := t.before(o.Key); err != nil {
@@ -92,7 +133,12 @@ func (t *things) Delete(ctx context.Context, o *Object) (bool, error) {
 		}
 	}
 	var err error
-	if f, ok := o.facts(); ok && len(f.Finalizers) > 0 {
+	if f, ok := o.facts(); ok && policy == metav1.DeletePropagationForeground {
+		marked := strings.Replace(string(o.JSON), `"metadata":{`,
+			`"metadata":{"deletionTimestamp":"2026-11-21T00:00:00Z","finalizers":["foregroundDeletion"],`, 1)
+		_, err = t.store.Update(ctx, o.Key, []byte(marked), o.Revision)
+		return false, ignoreLost(err)
+	} else if ok && len(f.Finalizers) > 0 {
 		if f.Deleted == "" {
 			marked := strings.Replace(string(o.JSON), `"metadata":{`, `"metadata":{"deletionTimestamp":"2026-11-21T00:00:00Z",`, 1)
 			_, err = t.store.Update(ctx, o.Key, []byte(marked), o.Revision)
@@ -230,7 +276,7 @@ func (w *world) run(c *Collector) (stop func()) {
 }
 
 // put writes an object: path is Kind/namespace/name or Kind/name; the uid is the last part of the path unless given after a
-// colon, and owners are paths of the same form.
+// colon, and owners are paths of the same form, with an exclamation mark if the dependent blocks their deletion.
 func (w *world) put(path string, owners ...string) {
 	w.t.Helper()
 	w.write(path, "", owners...)
@@ -242,8 +288,10 @@ func (w *world) write(path, more string, owners ...string) {
 	_, name, uid := split(path)
 	var references []string
 	for _, owner := range owners {
+		owner, blocks := strings.CutSuffix(owner, "!")
 		kind, ownerName, ownerUID := split(owner)
-		references = append(references, fmt.Sprintf(`{"apiVersion":"v1","kind":%q,"name":%q,"uid":%q}`, kind, ownerName, ownerUID))
+		references = append(references, fmt.Sprintf(`{"apiVersion":"v1","kind":%q,"name":%q,"uid":%q,"blockOwnerDeletion":%v}`,
+			kind, ownerName, ownerUID, blocks))
 	}
 	value := fmt.Sprintf(`{"metadata":{"name":%q,"uid":%q%s`, name, uid, more)
 	if len(references) > 0 {
