@@ -8,7 +8,7 @@ PKG      ?= ./...
 FUZZTIME ?= 10s
 GOARCH   ?= $(shell go env GOARCH)
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
-BUILD    := build -trimpath -ldflags '-s -w -X main.release=$(VERSION)'
+BUILD    := build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 TOOLS    := $(CURDIR)/bin/tools
 CLIENTS  := gateway/gatewaytest/clients
 BENCH    := gateway/gatewaytest/bench

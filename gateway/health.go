@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -55,14 +56,17 @@ func (s *Server) readiness(ctx context.Context) []check {
 			filling++
 		}
 	}
-	var caches, shutdown error
+	var caches, definitions, shutdown error
+	if !s.complete() {
+		definitions = errors.New("custom resources are still being read")
+	}
 	if filling > 0 {
 		caches = fmt.Errorf("%d of %d are being filled", filling, len(caching))
 	}
 	if s.streams.leaving() {
 		shutdown = errDraining
 	}
-	return append(checks, check{"caches", caches}, check{"shutdown", shutdown})
+	return append(checks, check{"caches", caches}, check{"definitions", definitions}, check{"shutdown", shutdown})
 }
 
 func writeText(w http.ResponseWriter, code int, text string) {

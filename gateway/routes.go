@@ -23,11 +23,12 @@ func (s *Server) routes() http.Handler {
 
 	r.Get("/version", s.serveVersion)
 	r.Get("/api", s.serveCoreVersions)
-	r.Get("/apis", s.serveGroups)
-	r.Get("/apis/{group}", s.serveGroup)
-	r.Get("/openapi/v2", s.serveOpenAPIV2)
-	r.Get("/openapi/v3", s.serveOpenAPIIndex)
-	r.Get("/openapi/v3/*", s.serveOpenAPI)
+	complete := r.With(s.whenComplete)
+	complete.Get("/apis", s.serveGroups)
+	complete.Get("/apis/{group}", s.serveGroup)
+	complete.Get("/openapi/v2", s.serveOpenAPIV2)
+	complete.Get("/openapi/v3", s.serveOpenAPIIndex)
+	complete.Get("/openapi/v3/*", s.serveOpenAPI)
 
 	s.reviewRoutes(r)
 	r.Route("/api/{version}", s.resourceRoutes)
@@ -38,7 +39,7 @@ func (s *Server) routes() http.Handler {
 // resourceRoutes are the URLs of one group and version. A name in the place of {resource} that is not one of a resource is
 // answered with 404 by target.
 func (s *Server) resourceRoutes(r chi.Router) {
-	r.Get("/", s.serveResources)
+	r.With(s.whenComplete).Get("/", s.serveResources)
 	r.HandleFunc("/{resource}", s.serveCollection)
 	r.HandleFunc("/{resource}/{name}", s.serveObject)
 	r.HandleFunc("/{resource}/{name}/{subresource}", s.serveSubresource)

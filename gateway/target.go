@@ -35,8 +35,7 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 	now := s.now()
 	t.resource = now.registry.Lookup(param("group"), param("version"), plural)
 	if t.resource == nil && !complete {
-		// A client that asks right after a restart must not believe that its resource is gone.
-		s.fail(w, r, &watchcache.NotReadyError{RetryAfter: time.Second})
+		s.fail(w, r, incomplete)
 		return target{}, false
 	}
 	if t.resource == nil || misplaced(t.resource, t.scope) {
@@ -48,6 +47,20 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 	}
 	t.cache, t.fields = now.caches[t.resource].Cache, now.caches[t.resource].fields
 	return t, true
+}
+
+// incomplete is the answer to a client that asks right after a restart: it must not believe that its resource is gone.
+var incomplete = &watchcache.NotReadyError{RetryAfter: time.Second}
+
+// whenComplete holds back documents that name every resource until they do.
+func (s *Server) whenComplete(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.complete() {
+			s.fail(w, r, incomplete)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // complete tells whether every resource is served that was defined before the start.

@@ -3,28 +3,46 @@ package gateway
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"revtail/etcdstore/memory"
 )
 
-// TestTargetBeforeDefinitions: until the definitions have been read nobody is told that a resource does not exist.
-func TestTargetBeforeDefinitions(t *testing.T) {
+// TestBeforeDefinitions: until the definitions have been read nobody is told that a resource does not exist, by its own URL or
+// by a document that names all.
+func TestBeforeDefinitions(t *testing.T) {
 	t.Parallel()
-	const unknown = "/apis/example.com/v1/shirts"
 	s, err := New(Options{Store: memory.New(), Prefix: "/registry"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := httptest.NewRecorder()
-	s.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, unknown, nil))
-	if answer.Code != http.StatusTooManyRequests || answer.Header().Get("Retry-After") == "" {
-		t.Errorf("before: %d %v %s, want 429 with Retry-After", answer.Code, answer.Header(), answer.Body)
+	after := map[string]int{
+		"/apis/example.com/v1/shirts": http.StatusNotFound,
+		"/apis/example.com/v1":        http.StatusNotFound,
+		"/apis/example.com":           http.StatusNotFound,
+		"/apis":                       http.StatusOK,
+		"/openapi/v2":                 http.StatusOK,
+		"/openapi/v3":                 http.StatusOK,
+		"/api":                        http.StatusOK,
+	}
+	get := func(path string) *httptest.ResponseRecorder {
+		answer := httptest.NewRecorder()
+		s.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		return answer
+	}
+	for path := range after {
+		if a := get(path); path != "/api" && (a.Code != http.StatusTooManyRequests || a.Header().Get("Retry-After") == "") {
+			t.Errorf("before, %s: %d %v %s, want 429 with Retry-After", path, a.Code, a.Header(), a.Body)
+		}
+	}
+	if a := get("/readyz?verbose"); a.Code != http.StatusServiceUnavailable || !strings.Contains(a.Body.String(), "[-]definitions failed") {
+		t.Errorf("before, /readyz: %d %s", a.Code, a.Body)
 	}
 	close(s.defined)
-	answer = httptest.NewRecorder()
-	s.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, unknown, nil))
-	if answer.Code != http.StatusNotFound {
-		t.Errorf("after: %d %s, want 404", answer.Code, answer.Body)
+	for path, code := range after {
+		if a := get(path); a.Code != code {
+			t.Errorf("after, %s: %d %s, want %d", path, a.Code, a.Body, code)
+		}
 	}
 }
