@@ -125,7 +125,7 @@ func propagation(options *metav1.DeleteOptions) metav1.DeletionPropagation {
 
 // markDeleted sets the deletionTimestamp of an object with the finalizers that marked has; one that has both stays as it is.
 func (s *Server) markDeleted(ctx context.Context, t target, marked document, a *attempt, dryRun bool) ([]byte, error) {
-	marked = marked.copy()
+	marked = marked.shallowCopy()
 	if a.old.GetDeletionTimestamp() == nil {
 		marked.metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 		marked.metadata()["deletionGracePeriodSeconds"] = int64(0)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -30,6 +31,13 @@ func newDocument(object map[string]any) document {
 }
 
 func (d document) copy() document { return document{Unstructured: d.DeepCopy(), findings: d.findings} }
+
+// shallowCopy is for changes of the members of the document and of its metadata: what is in these is shared.
+func (d document) shallowCopy() document {
+	out := newDocument(withMember(d.Object, "metadata", maps.Clone(d.metadata())))
+	out.findings = d.findings
+	return out
+}
 
 // decode reads the body of a create or an update, which must be an object of the kind that the request sees.
 func (wr *write) decode() (document, error) {

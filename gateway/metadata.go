@@ -27,12 +27,16 @@ func (d document) meta() (*metav1.ObjectMeta, error) {
 			OwnerReferences: d.GetOwnerReferences(), Finalizers: d.GetFinalizers(),
 		}, nil
 	}
+	meta := &metav1.ObjectMeta{}
+	return meta, readMeta(metadata, meta)
+}
+
+func readMeta(metadata map[string]any, into *metav1.ObjectMeta) error {
 	text, err := json.Marshal(metadata)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	meta := &metav1.ObjectMeta{}
-	return meta, kjson.UnmarshalCaseSensitivePreserveInts(text, meta)
+	return kjson.UnmarshalCaseSensitivePreserveInts(text, into)
 }
 
 func (d document) metadata() map[string]any {

@@ -7,13 +7,15 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // shape is what a decoded object must look like for a Go type to take its JSON, strictly, without a complaint. It is
 // compiled once for each type, so that the objects that are right, which are nearly all, need not be written and parsed
-// again to find that out. What does not fit may yet be taken: then the parser has the word, and says what is wrong.
+// again to find that out. What does not fit may yet be taken (a null among elements, a number written as 1.0): the parser
+// then has the word, and says what is wrong.
 type shape struct {
 	kind   reflect.Kind // what is taken: Struct, Map, Slice, String, Bool, Int64 or Float64; Invalid: nothing is sure
 	fields map[string]*shape
@@ -28,7 +30,9 @@ type ownShape int
 const (
 	plainShape ownShape = iota
 	base64Shape
+	timeShape
 	unmarshalerShape
+	anyShape
 )
 
 var compiled = struct {
@@ -59,6 +63,10 @@ func shapeLocked(t reflect.Type) *shape {
 func (s *shape) compileLocked(t reflect.Type) {
 	_, unmarshals := reflect.New(t).Interface().(json.Unmarshaler)
 	switch kind := t.Kind(); {
+	case t == reflect.TypeFor[metav1.Time]():
+		s.own = timeShape
+	case t == reflect.TypeFor[metav1.FieldsV1]():
+		s.kind, s.elem = reflect.Map, &shape{own: anyShape} // it keeps the text
 	case unmarshals:
 		s.own = unmarshalerShape
 	case readsText(t):
@@ -101,6 +109,9 @@ func (s *shape) addFieldsLocked(t reflect.Type) {
 
 // fits tells whether a value is sure to be taken.
 func (s *shape) fits(value any) bool {
+	if s.own == anyShape {
+		return true
+	}
 	switch value := value.(type) {
 	case nil:
 		return s.kind != reflect.Invalid || s.own != plainShape && s.takes(nil)
@@ -108,7 +119,7 @@ func (s *shape) fits(value any) bool {
 		return s.fitsObject(value)
 	case []any:
 		for _, element := range value {
-			if s.kind != reflect.Slice || !s.elem.fits(element) {
+			if s.kind != reflect.Slice || element == nil || !s.elem.fits(element) {
 				return false
 			}
 		}
@@ -139,7 +150,7 @@ func (s *shape) fitsObject(object map[string]any) bool {
 		if s.kind == reflect.Struct {
 			member = s.fields[name]
 		}
-		if member == nil || !member.fits(value) {
+		if member == nil || value == nil && s.kind == reflect.Map || !member.fits(value) {
 			return false
 		}
 	}
@@ -148,14 +159,18 @@ func (s *shape) fitsObject(object map[string]any) bool {
 
 // takes asks the type itself.
 func (s *shape) takes(value any) bool {
-	if s.goType == reflect.TypeFor[metav1.FieldsV1]() {
-		return true // it keeps the text
+	text, isText := value.(string)
+	var err error
+	switch s.own {
+	case base64Shape:
+		_, err = base64.StdEncoding.DecodeString(text)
+		return err == nil && (isText || value == nil)
+	case timeShape:
+		if isText {
+			_, err = time.Parse(time.RFC3339, text)
+		}
+		return err == nil && (isText || value == nil)
 	}
-	if s.own == base64Shape {
-		text, ok := value.(string)
-		_, err := base64.StdEncoding.DecodeString(text)
-		return value == nil || ok && err == nil
-	}
-	text, err := json.Marshal(value)
-	return err == nil && reflect.New(s.goType).Interface().(json.Unmarshaler).UnmarshalJSON(text) == nil
+	encoded, err := json.Marshal(value)
+	return err == nil && reflect.New(s.goType).Interface().(json.Unmarshaler).UnmarshalJSON(encoded) == nil
 }

@@ -25,11 +25,11 @@ func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request, t target) {
 		if err != nil {
 			return written{}, err
 		}
-		replace := func(old document) (document, error) { return wr.embed(old, d.copy()) }
+		replace := func(old document) (document, error) { return wr.embed(old, d.shallowCopy()) }
 		if !t.resource.CreateOnUpdate || t.subresource != "" || d.GetResourceVersion() != "" {
 			return s.update(ctx, wr, replace)
 		}
-		return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.copy(), nil })
+		return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.shallowCopy(), nil })
 	})
 }
 
