@@ -65,7 +65,10 @@ func (wr *write) prepareCreate(ctx context.Context, d document) error {
 	d.drop("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
 	d.metadata()["uid"] = uuid.NewString()
 	d.metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-	d.metadata()["generation"] = int64(1)
+	d.drop("generation")
+	if !wr.resource.Ungenerated {
+		d.metadata()["generation"] = int64(1)
+	}
 	if wr.resource.Status {
 		delete(d.Object, "status")
 	}

@@ -129,7 +129,9 @@ func (s *Server) markDeleted(ctx context.Context, t target, marked document, a *
 	if a.old.GetDeletionTimestamp() == nil {
 		marked.metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 		marked.metadata()["deletionGracePeriodSeconds"] = int64(0)
-		marked.metadata()["generation"] = a.old.GetGeneration() + 1
+		if generation := a.old.GetGeneration(); generation > 0 {
+			marked.metadata()["generation"] = generation + 1
+		}
 	}
 	done, err := s.replace(ctx, &write{target: t, writeParams: writeParams{dryRun: dryRun}}, marked, a)
 	if err != nil {

@@ -121,7 +121,7 @@ func (wr *write) succeed(ctx context.Context, next, old document) error {
 	next.take(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 	next.drop("selfLink")
 	next.keepStringData(wr.resource)
-	if !next.sameSpec(old, !wr.resource.Status) {
+	if !wr.resource.Ungenerated && !next.sameSpec(old, !wr.resource.Status) {
 		next.metadata()["generation"] = old.GetGeneration() + 1
 	}
 	wr.track(old, next)
