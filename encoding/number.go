@@ -6,28 +6,6 @@ import (
 	"strings"
 )
 
-// convertNumbers replaces each json.Number in a decoded value, which encoding/json has held to 10,000 levels, by what
-// number makes of it.
-func convertNumbers(value any) any {
-	switch value := value.(type) {
-	case map[string]any:
-		for name, member := range value {
-			if changed := convertNumbers(member); changed != nil {
-				value[name] = changed
-			}
-		}
-	case []any:
-		for i, element := range value {
-			if changed := convertNumbers(element); changed != nil {
-				value[i] = changed
-			}
-		}
-	case json.Number:
-		return number(value)
-	}
-	return nil
-}
-
 // number returns n as int64, else as float64, else, when both would be another number, as it is.
 func number(n json.Number) any {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {

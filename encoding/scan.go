@@ -270,14 +270,38 @@ func escaped(raw []byte) bool { return bytes.IndexByte(raw, '\\') >= 0 }
 
 // unquote returns the string whose text between the quotes, already scanned, is raw.
 func unquote(raw []byte) string {
-	if !escaped(raw) {
+	i := bytes.IndexByte(raw, '\\')
+	if i < 0 {
 		return string(raw)
 	}
+	text := append(make([]byte, 0, len(raw)), raw[:i]...)
+	for raw = raw[i:]; len(raw) > 0; raw = raw[i:] {
+		meant := escapes[raw[1]]
+		if meant == 0 {
+			return unquoteAny(raw, text)
+		}
+		text = append(text, meant)
+		if raw = raw[2:]; len(raw) == 0 {
+			break
+		}
+		if i = bytes.IndexByte(raw, '\\'); i < 0 {
+			i = len(raw)
+		}
+		text = append(text, raw[:i]...)
+	}
+	return string(text)
+}
+
+// escapes are the bytes that a letter behind a backslash means; zero: \u, or nothing.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unquoteAny leaves the rest of a string, and surrogates, to encoding/json.
+func unquoteAny(raw, before []byte) string {
 	quoted := make([]byte, 0, len(raw)+2)
 	quoted = append(append(append(quoted, '"'), raw...), '"')
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {
-		return string(raw) // not reached: the scanner accepts only what encoding/json does
+		text = string(raw) // not reached: the scanner accepts only what encoding/json does
 	}
-	return text
+	return string(before) + text
 }

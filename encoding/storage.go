@@ -2,13 +2,11 @@ package encoding
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -25,15 +23,17 @@ var (
 // It fails on what JSON cannot say: a string that is not UTF-8, NaN, an infinity, a type encoding/json has no rule for,
 // more than 10,000 levels.
 func Marshal(object map[string]any) ([]byte, error) {
-	e := encoder{dst: make([]byte, 0, 1024)}
-	e.members(names(object, topOrder), func(name string) {
-		metadata, ok := object[name].(map[string]any)
-		if name != "metadata" || !ok {
-			e.value(object[name])
+	e := encoder{dst: make([]byte, 0, 2048), names: make([]string, 0, 32)}
+	e.object(object, topOrder, func(name string, value any) {
+		if metadata, ok := value.(map[string]any); ok && name == "metadata" {
+			if _, ok := metadata["resourceVersion"]; ok {
+				metadata = maps.Clone(metadata)
+				delete(metadata, "resourceVersion")
+			}
+			e.object(metadata, metadataOrder, nil)
 			return
 		}
-		stored := slices.DeleteFunc(names(metadata, metadataOrder), func(name string) bool { return name == "resourceVersion" })
-		e.members(stored, func(name string) { e.value(metadata[name]) })
+		e.value(value)
 	})
 	if e.err != nil {
 		return nil, fmt.Errorf("encoding: %w", e.err)
@@ -41,52 +41,67 @@ func Marshal(object map[string]any) ([]byte, error) {
 	return e.dst, nil
 }
 
-// names returns the member names of object, those in first before all others, which are sorted.
-func names(object map[string]any, first []string) []string {
-	rank := func(name string) int {
-		if i := slices.Index(first, name); i >= 0 {
-			return i
-		}
-		return len(first)
-	}
-	return slices.SortedFunc(maps.Keys(object), func(a, b string) int {
-		return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
-	})
-}
-
 // encoder appends values to dst until err is set.
 type encoder struct {
 	dst   []byte
+	names []string // of the objects that are being written, the innermost last
 	depth int
 	err   error
 }
 
-func (e *encoder) members(names []string, value func(name string)) {
-	if e.depth++; e.depth > maxDepth {
-		e.err = fmt.Errorf("nested deeper than %d levels", maxDepth)
+// object appends an object: the members that are named in first, then the others in the order of their names. A nil member
+// writes every value as it is.
+func (e *encoder) object(object map[string]any, first []string, member func(name string, value any)) {
+	if !e.enter('{') {
 		return
 	}
-	e.dst = append(e.dst, '{')
-	for i, name := range names {
-		if i > 0 {
-			e.dst = append(e.dst, ',')
-		}
-		e.string(name)
-		e.dst = append(e.dst, ':')
-		if value(name); e.err != nil {
-			return
+	if member == nil {
+		member = func(_ string, value any) { e.value(value) }
+	}
+	base := len(e.names)
+	for _, name := range first {
+		if _, ok := object[name]; ok {
+			e.names = append(e.names, name)
 		}
 	}
-	e.dst = append(e.dst, '}')
+	sorted := len(e.names)
+	for name := range object {
+		if !slices.Contains(e.names[base:sorted], name) {
+			e.names = append(e.names, name)
+		}
+	}
+	slices.Sort(e.names[sorted:])
+	for i, end := base, len(e.names); i < end && e.err == nil; i++ {
+		if i > base {
+			e.dst = append(e.dst, ',')
+		}
+		name := e.names[i]
+		e.string(name)
+		e.dst = append(e.dst, ':')
+		member(name, object[name])
+	}
+	e.names = e.names[:base]
+	e.leave('}')
+}
+
+func (e *encoder) enter(bracket byte) bool {
+	if e.depth++; e.depth > maxDepth {
+		e.err = fmt.Errorf("nested deeper than %d levels", maxDepth)
+		return false
+	}
+	e.dst = append(e.dst, bracket)
+	return true
+}
+
+func (e *encoder) leave(bracket byte) {
+	e.dst = append(e.dst, bracket)
 	e.depth--
 }
 
-func (e *encoder) elements(array []any) {
-	if e.depth++; e.depth > maxDepth {
-		e.err = fmt.Errorf("nested deeper than %d levels", maxDepth)
+func (e *encoder) array(array []any) {
+	if !e.enter('[') {
 		return
 	}
-	e.dst = append(e.dst, '[')
 	for i, element := range array {
 		if i > 0 {
 			e.dst = append(e.dst, ',')
@@ -95,8 +110,7 @@ func (e *encoder) elements(array []any) {
 			return
 		}
 	}
-	e.dst = append(e.dst, ']')
-	e.depth--
+	e.leave(']')
 }
 
 func (e *encoder) string(text string) {
@@ -114,13 +128,13 @@ func (e *encoder) value(value any) {
 			e.dst = append(e.dst, "null"...)
 			return
 		}
-		e.members(slices.Sorted(maps.Keys(value)), func(name string) { e.value(value[name]) })
+		e.object(value, nil, nil)
 	case []any:
 		if value == nil {
 			e.dst = append(e.dst, "null"...)
 			return
 		}
-		e.elements(value)
+		e.array(value)
 	case string:
 		e.string(value)
 	case int64:
@@ -153,28 +167,4 @@ func marshalJSON(value any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte{'\n'}), nil
-}
-
-// Unmarshal decodes a JSON object, and nothing after it. Numbers come as apimachinery has them, int64 if they are integers and
-// float64 otherwise, but for those which these types cannot hold without a change, which come as json.Number.
-// The error is a *DecodeError.
-func Unmarshal(doc []byte) (map[string]any, error) {
-	if !utf8.Valid(doc) {
-		return nil, refuse(doc)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	var decoded any
-	if err := decoder.Decode(&decoded); err != nil {
-		return nil, refuse(doc)
-	}
-	if rest := bytes.TrimLeft(doc[decoder.InputOffset():], " \t\r\n"); len(rest) > 0 {
-		return nil, refuse(doc)
-	}
-	object, ok := decoded.(map[string]any)
-	if !ok {
-		return nil, errNotObject()
-	}
-	convertNumbers(object)
-	return object, nil
 }

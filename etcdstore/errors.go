@@ -32,6 +32,15 @@ var (
 	ErrInvalid = errors.New("invalid request to the store")
 )
 
+// ConflictError is an ErrConflict that says what stands under the key, so that a next attempt need not read it.
+type ConflictError struct{ KV KV }
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%v: it is at revision %d", ErrConflict, e.KV.Modified)
+}
+
+func (e *ConflictError) Unwrap() error { return ErrConflict }
+
 // CompactedError says that history is gone: states before Compacted cannot be read, nor changes before it watched.
 type CompactedError struct {
 	Requested Revision

@@ -84,11 +84,11 @@ type Store interface {
 	// ErrExists before that.
 	CreateGuarded(ctx context.Context, key string, value []byte, guard Guard) (Revision, error)
 
-	// Update overwrites a key whose Modified must equal want: ErrConflict otherwise, ErrNotFound when it does not exist.
+	// Update overwrites a key whose Modified must equal want: *ConflictError otherwise, ErrNotFound when it does not exist.
 	// The store never writes without a want.
 	Update(ctx context.Context, key string, value []byte, want Revision) (Revision, error)
 
-	// Delete removes a key whose Modified must equal want (zero: whatever it is): ErrConflict otherwise,
+	// Delete removes a key whose Modified must equal want (zero: whatever it is): *ConflictError otherwise,
 	// ErrNotFound when it does not exist.
 	Delete(ctx context.Context, key string, want Revision) (Revision, error)
 

@@ -38,7 +38,7 @@ func (e *Etcd) CreateGuarded(ctx context.Context, key string, value []byte, guar
 	resp, err := e.write(ctx, &pb.TxnRequest{
 		Compare: []*pb.Compare{modified(key, pb.Compare_EQUAL, 0), modified(guard.Key, pb.Compare_EQUAL, guard.Modified)},
 		Success: []*pb.RequestOp{put(key, value)},
-		Failure: []*pb.RequestOp{get(key)},
+		Failure: []*pb.RequestOp{find(key)},
 	})
 	switch {
 	case err != nil:
@@ -105,7 +105,7 @@ func outcome(verb, key string, resp *pb.TxnResponse, err error) (Revision, error
 		return Revision(resp.Header.Revision), nil
 	}
 	if found := resp.Responses[0].GetResponseRange().GetKvs(); len(found) > 0 {
-		return 0, fmt.Errorf("%s %q: %w: it is at revision %d", verb, key, ErrConflict, found[0].ModRevision)
+		return 0, fmt.Errorf("%s %q: %w", verb, key, &ConflictError{toKV(found[0])})
 	}
 	return 0, fmt.Errorf("%s %q: %w", verb, key, ErrNotFound)
 }
@@ -150,5 +150,10 @@ func put(key string, value []byte) *pb.RequestOp {
 }
 
 func get(key string) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(key)}}}
+}
+
+// find gets a key without its value.
+func find(key string) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(key), KeysOnly: true}}}
 }

@@ -69,7 +69,7 @@ func (wr *write) merge(applied, old document) (document, error) {
 	if err != nil {
 		return document{}, err
 	}
-	merged, err := wr.fields()[wr.subresource].Apply(old.copy().Unstructured, configuration.Unstructured, wr.manager, wr.force)
+	merged, err := wr.fields().of[wr.subresource].Apply(old.copy().Unstructured, configuration.Unstructured, wr.manager, wr.force)
 	if err != nil {
 		if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 			return document{}, err

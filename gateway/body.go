@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 const (
 	// maxBody is the limit of kube-apiserver.
 	maxBody = 3 << 20
+	// maxTrusted is how much room is made for a body before it comes.
+	maxTrusted = 64 << 10
 	// bodyTimeout is how long a client may take to send it.
 	bodyTimeout = 60 * time.Second
 	// maxDiscard is how much of a body that is too large is read and thrown away, so that its sender gets to read the answer.
@@ -28,13 +31,13 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a transport without deadlines is a test's
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	if err != nil {
+	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxTrusted)+bytes.MinRead))
+	if _, err := body.ReadFrom(io.LimitReader(r.Body, maxBody+1)); err != nil {
 		return nil, badRequest("the body could not be read: %v", errors.Unwrap(err))
 	}
-	if len(body) > maxBody {
+	if body.Len() > maxBody {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxDiscard))
 		return nil, apierrors.NewRequestEntityTooLargeError("limit is 3145728")
 	}
-	return body, nil
+	return body.Bytes(), nil
 }

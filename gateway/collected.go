@@ -151,25 +151,22 @@ func (c *collected) Delete(ctx context.Context, o *garbage.Object, policy metav1
 func (c *collected) Edit(ctx context.Context, namespace, name string, change func(map[string]any) bool) error {
 	t := c.at(namespace, name)
 	wr := &write{target: t, writeParams: writeParams{manager: "revtail"}}
-	for range maxAttempts {
-		object, old, err := c.server.current(ctx, t)
-		if isAbsent(err) {
-			return nil
+	err := c.server.onObject(ctx, t, true, func(a *attempt) error {
+		if a.object.Invalid != nil {
+			return absent(t)
 		}
-		if err != nil {
-			return err
-		}
-		next := old.copy()
+		next := a.old.copy()
 		if !change(next.metadata()) {
 			return nil
 		}
-		wr.track(old, next)
-		_, err = c.server.replace(ctx, wr, next, old, object)
-		if !errors.Is(err, etcdstore.ErrConflict) && !errors.Is(err, etcdstore.ErrNotFound) {
-			return err
-		}
+		wr.track(a.old, next)
+		_, err := c.server.replace(ctx, wr, next, a)
+		return err
+	})
+	if isAbsent(err) {
+		return nil
 	}
-	return conflict(t)
+	return err
 }
 
 func (c *collected) Watch() (garbage.Watch, error) {

@@ -65,7 +65,10 @@ func (wr *write) prepareCreate(ctx context.Context, d document) error {
 	d.drop("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
 	d.metadata()["uid"] = uuid.NewString()
 	d.metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-	d.metadata()["generation"] = int64(1)
+	d.drop("generation")
+	if !wr.resource.Ungenerated {
+		d.metadata()["generation"] = int64(1)
+	}
 	if wr.resource.Status {
 		delete(d.Object, "status")
 	}
@@ -160,7 +163,12 @@ func (s *Server) free(ctx context.Context, key string) error {
 func (s *Server) exists(ctx context.Context, t target, scope resource.Scope) error {
 	err := apierrors.NewAlreadyExists(t.groupResource(), scope.Name)
 	t.scope = scope
-	if _, old, failed := s.current(ctx, t); failed == nil && old.GetDeletionTimestamp() != nil {
+	standing := &attempt{}
+	var failed error
+	if standing.object, failed = s.read(ctx, t); failed == nil {
+		failed = standing.decode(t)
+	}
+	if failed == nil && standing.old.GetDeletionTimestamp() != nil {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return err

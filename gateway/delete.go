@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"revtail/encoding"
-	"revtail/etcdstore"
 	"revtail/gateway/watchcache"
 )
 
@@ -47,35 +45,27 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, t target) {
 // delete removes an object, or marks it for the ones whose finalizers it carries: it is then returned.
 func (s *Server) delete(ctx context.Context, t target, options *metav1.DeleteOptions) (kept []byte, uid types.UID, err error) {
 	dryRun := len(options.DryRun) > 0
-	for range maxAttempts {
-		object, old, err := s.current(ctx, t)
-		if isAbsent(err) && object != nil { // what cannot be shown can still be deleted
-			old = newDocument(map[string]any{})
-		} else if err != nil {
-			return nil, "", err
+	err = s.onObject(ctx, t, !dryRun && !t.isNamespace(), func(a *attempt) (err error) {
+		if err := checkPreconditions(t, options.Preconditions, a.object, a.old); err != nil {
+			return err
 		}
-		if err := checkPreconditions(t, options.Preconditions, object, old); err != nil {
-			return nil, "", err
-		}
-		marked := old
-		if object.Invalid == nil {
-			marked = s.keptForDependents(t, t.keptForCleanup(old), options)
+		kept, uid = nil, a.old.GetUID()
+		shown := a.object.Invalid == nil // what cannot be shown can still be deleted
+		marked := a.old
+		if shown {
+			marked = s.keptForDependents(t, t.keptForCleanup(a.old), options)
 		}
 		switch {
-		case t.isNamespace() && object.Invalid == nil:
-			kept, err = s.deleteNamespace(ctx, t, old, object, dryRun)
+		case t.isNamespace() && shown:
+			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
 		case len(marked.GetFinalizers()) > 0:
-			kept, err = s.markDeleted(ctx, t, marked, old, object, dryRun)
+			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
 		case !dryRun:
-			_, err = s.options.Store.Delete(ctx, s.key(t, t.scope), object.Revision)
-		default:
-			err = nil
+			_, err = a.delete(ctx, s, s.key(t, t.scope))
 		}
-		if !errors.Is(err, etcdstore.ErrConflict) && !errors.Is(err, etcdstore.ErrNotFound) {
-			return kept, old.GetUID(), err
-		}
-	}
-	return nil, "", conflict(t)
+		return err
+	})
+	return kept, uid, err
 }
 
 func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Object, old document) error {
@@ -134,14 +124,16 @@ func propagation(options *metav1.DeleteOptions) metav1.DeletionPropagation {
 }
 
 // markDeleted sets the deletionTimestamp of an object with the finalizers that marked has; one that has both stays as it is.
-func (s *Server) markDeleted(ctx context.Context, t target, marked, old document, object *watchcache.Object, dryRun bool) ([]byte, error) {
-	marked = marked.copy()
-	if old.GetDeletionTimestamp() == nil {
+func (s *Server) markDeleted(ctx context.Context, t target, marked document, a *attempt, dryRun bool) ([]byte, error) {
+	marked = marked.shallowCopy()
+	if a.old.GetDeletionTimestamp() == nil {
 		marked.metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 		marked.metadata()["deletionGracePeriodSeconds"] = int64(0)
-		marked.metadata()["generation"] = old.GetGeneration() + 1
+		if generation := a.old.GetGeneration(); generation > 0 {
+			marked.metadata()["generation"] = generation + 1
+		}
 	}
-	done, err := s.replace(ctx, &write{target: t, writeParams: writeParams{dryRun: dryRun}}, marked, old, object)
+	done, err := s.replace(ctx, &write{target: t, writeParams: writeParams{dryRun: dryRun}}, marked, a)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func TestFinalizersKeepAnObject(t *testing.T) {
 	const f = configMaps + "/f"
 	s.must(http.StatusCreated, "POST", configMaps, configMap("f", `"finalizers":["example.com/x"]`, ""))
 	kept := s.must(http.StatusOK, "DELETE", f, "")["metadata"].(map[string]any)
-	if kept["deletionTimestamp"] == nil || kept["deletionGracePeriodSeconds"] != 0.0 || kept["generation"] != 2.0 {
+	if kept["deletionTimestamp"] == nil || kept["deletionGracePeriodSeconds"] != 0.0 || kept["generation"] != nil {
 		t.Errorf("kept: %v", kept)
 	}
 	again := s.must(http.StatusAccepted, "DELETE", f+"?orphanDependents=false", "")["metadata"].(map[string]any)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -30,6 +31,13 @@ func newDocument(object map[string]any) document {
 }
 
 func (d document) copy() document { return document{Unstructured: d.DeepCopy(), findings: d.findings} }
+
+// shallowCopy is for changes of the members of the document and of its metadata: what is in these is shared.
+func (d document) shallowCopy() document {
+	out := newDocument(withMember(d.Object, "metadata", maps.Clone(d.metadata())))
+	out.findings = d.findings
+	return out
+}
 
 // decode reads the body of a create or an update, which must be an object of the kind that the request sees.
 func (wr *write) decode() (document, error) {
@@ -97,18 +105,20 @@ func (d *document) checkTypes(res *resource.Resource) error {
 	case nil:
 		d.Object["metadata"] = map[string]any{}
 	case map[string]any:
-		if _, err := d.meta(); err != nil {
-			return err
-		}
 	default:
 		return fmt.Errorf("json: cannot unmarshal %T into Go struct field %s.metadata of type v1.ObjectMeta", metadata, res.Kind)
 	}
-	if res.GoType != nil {
-		if err := d.checkGoType(res); err != nil {
+	if !d.fits(res) {
+		if _, err := d.meta(); err != nil {
 			return err
 		}
-	} else if err := d.pruneMetadata(); err != nil {
-		return err
+		check := d.checkGoType
+		if res.GoType == nil {
+			check = d.pruneMetadata
+		}
+		if err := check(res); err != nil {
+			return err
+		}
 	}
 	if res.Schema == nil {
 		return nil
@@ -120,6 +130,14 @@ func (d *document) checkTypes(res *resource.Resource) error {
 	return err
 }
 
+// fits tells whether all fields that are known, and no others, are sure to have the right type.
+func (d *document) fits(res *resource.Resource) bool {
+	if res.GoType != nil {
+		return shapeOf(reflect.TypeOf(res.GoType)).fits(d.Object)
+	}
+	return shapeOf(reflect.TypeFor[metav1.ObjectMeta]()).fits(d.Object["metadata"])
+}
+
 // checkGoType checks an object of a kind of which the Go type is known.
 func (d *document) checkGoType(res *resource.Resource) error {
 	_, err := d.readStrictly(d.Object, reflect.New(reflect.TypeOf(res.GoType)).Interface())
@@ -127,7 +145,7 @@ func (d *document) checkGoType(res *resource.Resource) error {
 }
 
 // pruneMetadata removes what no metadata has. A Go type is checked as a whole, and keeps what newer clients know.
-func (d *document) pruneMetadata() error {
+func (d *document) pruneMetadata(*resource.Resource) error {
 	typed := &struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 	}{}

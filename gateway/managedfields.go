@@ -6,22 +6,31 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"revtail/gateway/resource"
 )
 
-// fieldManagers keep account, in metadata.managedFields, of who manages which fields of a resource's objects: for each
-// subresource one, under the empty name that of the objects themselves. They are made when they are first asked for.
-type fieldManagers func() map[string]*managedfields.FieldManager
+// fieldManagers keep account, in metadata.managedFields, of who manages which fields of a resource's objects. They are made
+// when they are first asked for.
+type fieldManagers func() *accounts
+
+// accounts are how a resource's objects are merged, and the library's field managers: one for each subresource, under the
+// empty name that of the objects themselves.
+type accounts struct {
+	schema *schema.Schema // nil: the kind has no types
+	root   schema.TypeRef
+	of     map[string]*managedfields.FieldManager
+}
 
 func newFieldManagers(res *resource.Resource) fieldManagers {
-	return sync.OnceValue(func() map[string]*managedfields.FieldManager {
-		kind := objectKind{schema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}}
+	return sync.OnceValue(func() *accounts {
+		kind := objectKind{runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}}
 		converter := typesOf(res, kind)
 		manager := func(subresource string, managed fieldpath.Filter) *managedfields.FieldManager {
 			filters := map[fieldpath.APIVersion]fieldpath.Filter{fieldpath.APIVersion(res.APIVersion()): managed}
@@ -38,7 +47,12 @@ func newFieldManagers(res *resource.Resource) fieldManagers {
 		if res.Scale != nil {
 			managers[scaleSubresource] = manager(scaleSubresource, only(res.Scale.SpecReplicas...))
 		}
-		return managers
+		out := &accounts{of: managers}
+		blank, _ := kind.New(kind.GroupVersionKind)
+		if typed, err := converter.ObjectToTyped(blank); err == nil {
+			out.schema, out.root = typed.Schema(), typed.TypeRef()
+		}
+		return out
 	})
 }
 
@@ -64,7 +78,10 @@ func (wr *write) track(old, next document) {
 	if wr.patchType == types.ApplyYAMLPatchType {
 		return // to apply a configuration is to say who manages what
 	}
-	if _, err := wr.fields()[wr.subresource].Update(old.Unstructured, next.Unstructured, wr.manager); err != nil {
+	if wr.account(old, next) {
+		return
+	}
+	if _, err := wr.fields().of[wr.subresource].Update(old.Unstructured, next.Unstructured, wr.manager); err != nil {
 		next.take(old, "managedFields") // one of the two is not as its kind should be: nobody can say who manages what
 	}
 }
@@ -100,7 +117,7 @@ func (c customTypes) ObjectToTyped(object runtime.Object, options ...typed.Valid
 
 // objectKind is what field managers need to know of a kind beside its types: objects become those of another version by
 // taking its name, have no defaults that are not stored, and begin blank.
-type objectKind struct{ schema.GroupVersionKind }
+type objectKind struct{ runtimeschema.GroupVersionKind }
 
 func (k objectKind) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	object, ok := in.(*unstructured.Unstructured)
@@ -108,7 +125,7 @@ func (k objectKind) ConvertToVersion(in runtime.Object, target runtime.GroupVers
 		return nil, errors.New("not a document")
 	}
 	found := object.GroupVersionKind()
-	wanted, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{found})
+	wanted, ok := target.KindForGroupVersionKinds([]runtimeschema.GroupVersionKind{found})
 	switch {
 	case !ok:
 		return nil, runtime.NewNotRegisteredErrForTarget(k.Kind, nil, target)
@@ -118,7 +135,7 @@ func (k objectKind) ConvertToVersion(in runtime.Object, target runtime.GroupVers
 	return &unstructured.Unstructured{Object: withMember(object.Object, "apiVersion", wanted.GroupVersion().String())}, nil
 }
 
-func (objectKind) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+func (objectKind) New(kind runtimeschema.GroupVersionKind) (runtime.Object, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
 	return object, nil
@@ -129,6 +146,6 @@ func (objectKind) Default(runtime.Object) {}
 // Convert and ConvertFieldLabel belong to the interface; field managers do not call them.
 func (objectKind) Convert(_, _, _ any) error { return errors.ErrUnsupported }
 
-func (objectKind) ConvertFieldLabel(schema.GroupVersionKind, string, string) (label, value string, err error) {
+func (objectKind) ConvertFieldLabel(runtimeschema.GroupVersionKind, string, string) (label, value string, err error) {
 	return "", "", errors.ErrUnsupported
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,12 +16,27 @@ import (
 // meta is the metadata, typed, but for managedFields: these are checked by who reads them. An error says which field has the
 // wrong type.
 func (d document) meta() (*metav1.ObjectMeta, error) {
-	text, err := json.Marshal(without(d.metadata(), "managedFields"))
-	if err != nil {
-		return nil, err
+	metadata := without(d.metadata(), "managedFields")
+	if shapeOf(reflect.TypeFor[metav1.ObjectMeta]()).fits(metadata) {
+		return &metav1.ObjectMeta{
+			Name: d.GetName(), GenerateName: d.GetGenerateName(), Namespace: d.GetNamespace(), UID: d.GetUID(),
+			ResourceVersion: d.GetResourceVersion(), Generation: d.GetGeneration(), SelfLink: d.GetSelfLink(),
+			CreationTimestamp: d.GetCreationTimestamp(), DeletionTimestamp: d.GetDeletionTimestamp(),
+			DeletionGracePeriodSeconds: d.GetDeletionGracePeriodSeconds(),
+			Labels:                     d.GetLabels(), Annotations: d.GetAnnotations(),
+			OwnerReferences: d.GetOwnerReferences(), Finalizers: d.GetFinalizers(),
+		}, nil
 	}
 	meta := &metav1.ObjectMeta{}
-	return meta, kjson.UnmarshalCaseSensitivePreserveInts(text, meta)
+	return meta, readMeta(metadata, meta)
+}
+
+func readMeta(metadata map[string]any, into *metav1.ObjectMeta) error {
+	text, err := json.Marshal(metadata)
+	if err != nil {
+		return err
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(text, into)
 }
 
 func (d document) metadata() map[string]any {

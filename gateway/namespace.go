@@ -12,7 +12,6 @@ import (
 	"revtail/encoding"
 	"revtail/gateway/garbage"
 	"revtail/gateway/resource"
-	"revtail/gateway/watchcache"
 )
 
 // isNamespace tells whether a target is one of namespaces: an object that goes only after all that is in it.
@@ -22,7 +21,8 @@ func isNamespaces(res *resource.Resource) bool { return res.Group == "" && res.P
 
 // deleteNamespace removes a namespace that is empty, and marks another one for the garbage collector to empty: it is then
 // returned. From then on nothing can be created in it.
-func (s *Server) deleteNamespace(ctx context.Context, t target, old document, object *watchcache.Object, dryRun bool) ([]byte, error) {
+func (s *Server) deleteNamespace(ctx context.Context, t target, a *attempt, dryRun bool) ([]byte, error) {
+	old, object := a.old, a.object
 	if old.GetDeletionTimestamp() != nil {
 		return object.JSON, nil
 	}
@@ -40,7 +40,7 @@ func (s *Server) deleteNamespace(ctx context.Context, t target, old document, ob
 		marked.Object["status"] = status
 	}
 	status["phase"] = string(corev1.NamespaceTerminating)
-	done, err := s.replace(ctx, &write{target: t, writeParams: writeParams{dryRun: dryRun}}, marked, old, object)
+	done, err := s.replace(ctx, &write{target: t, writeParams: writeParams{dryRun: dryRun}}, marked, a)
 	if err != nil {
 		return nil, err
 	}

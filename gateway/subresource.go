@@ -115,7 +115,7 @@ func (t target) embed(old, shown document) (document, error) {
 		next.take(shown, "uid")
 		return next, t.setReplicas(next, shown)
 	case t.subresource == statusSubresource:
-		next := old.copy()
+		next := old.shallowCopy()
 		keep(next.Object, shown.Object, "status")
 		next.take(shown, "uid", "resourceVersion", "managedFields")
 		return next, nil

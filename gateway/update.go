@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"revtail/etcdstore"
-	"revtail/gateway/watchcache"
 )
 
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
@@ -26,11 +25,11 @@ func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request, t target) {
 		if err != nil {
 			return written{}, err
 		}
-		replace := func(old document) (document, error) { return wr.embed(old, d.copy()) }
+		replace := func(old document) (document, error) { return wr.embed(old, d.shallowCopy()) }
 		if !t.resource.CreateOnUpdate || t.subresource != "" || d.GetResourceVersion() != "" {
 			return s.update(ctx, wr, replace)
 		}
-		return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.copy(), nil })
+		return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.shallowCopy(), nil })
 	})
 }
 
@@ -83,26 +82,25 @@ func (s *Server) updateOrCreate(ctx context.Context, wr *write, change func(docu
 }
 
 // update changes an object: change makes the new document of the one that stands, which it leaves as it is. It is called
-// again when somebody else was faster, unless the new document names the resourceVersion that it is based on.
-func (s *Server) update(ctx context.Context, wr *write, change func(document) (document, error)) (written, error) {
-	for range maxAttempts {
-		object, old, err := s.current(ctx, wr.target)
-		if err != nil {
-			return written{}, err
+// again when that one turns out to be another. A new document that names the resourceVersion that it is based on succeeds
+// only that one.
+func (s *Server) update(ctx context.Context, wr *write, change func(document) (document, error)) (done written, err error) {
+	warnings := len(wr.warnings)
+	err = s.onObject(ctx, wr.target, !wr.dryRun, func(a *attempt) error {
+		if a.object.Invalid != nil { // it cannot be shown, and so not changed either
+			return absent(wr.target)
 		}
-		next, err := change(old)
-		if err != nil {
-			return written{}, err
+		wr.warnings = wr.warnings[:warnings]
+		next, err := change(a.old)
+		if err == nil {
+			err = wr.succeed(ctx, next, a.old)
 		}
-		if err = wr.succeed(ctx, next, old); err != nil {
-			return written{}, err
+		if err == nil {
+			done, err = s.replace(ctx, wr, next, a)
 		}
-		done, err := s.replace(ctx, wr, next, old, object)
-		if !errors.Is(err, etcdstore.ErrConflict) && !errors.Is(err, etcdstore.ErrNotFound) {
-			return done, err
-		}
-	}
-	return written{}, conflict(wr.target)
+		return err
+	})
+	return done, err
 }
 
 // succeed makes a document the successor of another one: it keeps what the server owns, and is checked against it.
@@ -123,7 +121,7 @@ func (wr *write) succeed(ctx context.Context, next, old document) error {
 	next.take(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 	next.drop("selfLink")
 	next.keepStringData(wr.resource)
-	if !next.sameSpec(old, !wr.resource.Status) {
+	if !wr.resource.Ungenerated && !next.sameSpec(old, !wr.resource.Status) {
 		next.metadata()["generation"] = old.GetGeneration() + 1
 	}
 	wr.track(old, next)
@@ -154,20 +152,18 @@ func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
 
 // replace stores a successor. One that changes nothing is not written, and one that was waiting to be deleted and has lost
 // its last finalizer is deleted; a namespace is when it is empty.
-func (s *Server) replace(ctx context.Context, wr *write, next, old document, object *watchcache.Object) (written, error) {
+func (s *Server) replace(ctx context.Context, wr *write, next document, a *attempt) (written, error) {
 	key := s.key(wr.target, wr.scope)
-	put := func(value []byte) (etcdstore.Revision, error) {
-		return s.options.Store.Update(ctx, key, value, object.Revision)
-	}
+	put := func(value []byte) (etcdstore.Revision, error) { return a.update(ctx, s, key, value) }
 	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.isNamespace()
-	stays := func([]byte) (etcdstore.Revision, error) { return object.Revision, nil }
+	stays := func([]byte) (etcdstore.Revision, error) { return a.object.Revision, nil }
 	switch {
-	case !last && next.sameAs(old):
-		next, put = old, stays
+	case !last && next.sameAs(a.old):
+		next, put = a.old, stays
 	case wr.dryRun:
 		put = stays
 	case last:
-		put = func([]byte) (etcdstore.Revision, error) { return s.options.Store.Delete(ctx, key, object.Revision) }
+		put = func([]byte) (etcdstore.Revision, error) { return a.delete(ctx, s, key) }
 	}
 	value, revision, err := next.store(wr.target, put)
 	return written{scope: wr.scope, value: value, revision: revision}, err

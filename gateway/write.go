@@ -7,17 +7,12 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/resource"
-	"revtail/gateway/watchcache"
 )
-
-// maxAttempts is how often a write that names no resourceVersion is tried against a key that others keep changing.
-const maxAttempts = 64
 
 // write is a request that changes one object.
 type write struct {
@@ -102,20 +97,6 @@ func (d written) object(t target) ([]byte, error) {
 	id := encoding.Identity{APIVersion: t.resource.APIVersion(), Kind: t.resource.Kind, Namespace: d.scope.Namespace, Name: d.scope.Name}
 	object, err := encoding.Normalize(value, id, int64(d.revision))
 	return object.JSON, err
-}
-
-// current reads the object that a request is about, to change it. An object that cannot be shown cannot be changed either;
-// it can be deleted.
-func (s *Server) current(ctx context.Context, t target) (*watchcache.Object, document, error) {
-	object, err := s.read(ctx, t)
-	if err != nil {
-		return nil, document{}, err
-	}
-	if object == nil || object.Invalid != nil {
-		return object, document{}, absent(t)
-	}
-	decoded, err := encoding.Unmarshal(object.JSON)
-	return object, document{Unstructured: &unstructured.Unstructured{Object: decoded}}, err
 }
 
 // store writes a document with put and returns its value. One that etcd finds too large is tried again without its

@@ -44,7 +44,7 @@ func Decode(contentType string, body []byte) (Decoded, error) {
 }
 
 func mediaTypeOf(contentType string) (string, error) {
-	if contentType == "" {
+	if contentType == "" || contentType == JSON {
 		return JSON, nil
 	}
 	mediaType, _, err := mime.ParseMediaType(contentType)

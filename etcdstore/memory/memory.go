@@ -250,7 +250,7 @@ func (s *Store) expectLocked(key string, want etcdstore.Revision) error {
 	case kv == nil:
 		return etcdstore.ErrNotFound
 	case want != 0 && kv.Modified != want:
-		return fmt.Errorf("%w: it is at revision %d", etcdstore.ErrConflict, kv.Modified)
+		return &etcdstore.ConflictError{KV: *kv}
 	}
 	return nil
 }

@@ -146,6 +146,7 @@ var updateTests = map[string]func(*fixture){
 		for _, want := range []etcdstore.Revision{created, updated + 1} {
 			_, err := f.Update(f.ctx(), f.key("a"), []byte("3"), want)
 			f.wantError("Update", err, etcdstore.ErrConflict)
+			f.wantStanding(err, *f.kv("a", "2", created, updated))
 		}
 		f.equal("left alone", []etcdstore.KV{*f.kv("a", "2", created, updated)}, f.list(etcdstore.ListOptions{}).KVs)
 	},
@@ -196,6 +197,7 @@ var deleteTests = map[string]func(*fixture){
 		rev := f.create("a", "1")
 		_, err := f.Delete(f.ctx(), f.key("a"), rev+1)
 		f.wantError("Delete", err, etcdstore.ErrConflict)
+		f.wantStanding(err, *f.kv("a", "1", rev, rev))
 		f.equal("left alone", []etcdstore.KV{*f.kv("a", "1", rev, rev)}, f.list(etcdstore.ListOptions{}).KVs)
 	},
 	"not-found": func(f *fixture) {

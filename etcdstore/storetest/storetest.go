@@ -156,6 +156,17 @@ func (f *fixture) wantError(what string, got, want error) {
 	}
 }
 
+// wantStanding wants a ConflictError, with what stands under the key.
+func (f *fixture) wantStanding(got error, want etcdstore.KV) {
+	f.Helper()
+	var e *etcdstore.ConflictError
+	if !errors.As(got, &e) {
+		f.Errorf("error %v, want a ConflictError", got)
+		return
+	}
+	f.equal("what stands", want, e.KV)
+}
+
 // wantCompacted wants a CompactedError, whose Compacted need not be known.
 func (f *fixture) wantCompacted(what string, got error, requested, compacted etcdstore.Revision) {
 	f.Helper()

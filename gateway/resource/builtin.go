@@ -12,19 +12,19 @@ import (
 // builtin are the kinds that are there on a fresh start, so that the classic walk needs no preparation. They are stored as
 // their clients wrote them; no controller acts on them.
 var builtin = []Resource{
-	{Version: "v1", Plural: "namespaces", Kind: "Namespace", ShortNames: []string{"ns"}, Status: true, UnconditionalUpdate: true,
+	{Version: "v1", Plural: "namespaces", Ungenerated: true, Kind: "Namespace", ShortNames: []string{"ns"}, Status: true, UnconditionalUpdate: true,
 		GoType: corev1.Namespace{}, ValidateName: validation.ValidateNamespaceName},
-	{Version: "v1", Plural: "nodes", Kind: "Node", ShortNames: []string{"no"}, Status: true, UnconditionalUpdate: true, GoType: corev1.Node{}},
+	{Version: "v1", Plural: "nodes", Ungenerated: true, Kind: "Node", ShortNames: []string{"no"}, Status: true, UnconditionalUpdate: true, GoType: corev1.Node{}},
 	{Version: "v1", Plural: "pods", Kind: "Pod", Namespaced: true, ShortNames: []string{"po"}, Categories: []string{"all"}, Status: true,
 		UnconditionalUpdate: true, GoType: corev1.Pod{}},
-	{Version: "v1", Plural: "services", Kind: "Service", Namespaced: true, ShortNames: []string{"svc"}, Categories: []string{"all"}, Status: true,
+	{Version: "v1", Plural: "services", Ungenerated: true, Kind: "Service", Namespaced: true, ShortNames: []string{"svc"}, Categories: []string{"all"}, Status: true,
 		UnconditionalUpdate: true, GoType: corev1.Service{}, ValidateName: validation.NameIsDNS1035Label},
-	{Version: "v1", Plural: "configmaps", Kind: "ConfigMap", Namespaced: true, ShortNames: []string{"cm"}, UnconditionalUpdate: true,
+	{Version: "v1", Plural: "configmaps", Ungenerated: true, Kind: "ConfigMap", Namespaced: true, ShortNames: []string{"cm"}, UnconditionalUpdate: true,
 		GoType: corev1.ConfigMap{}},
-	{Version: "v1", Plural: "secrets", Kind: "Secret", Namespaced: true, UnconditionalUpdate: true, GoType: corev1.Secret{}},
-	{Version: "v1", Plural: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true, ShortNames: []string{"sa"}, UnconditionalUpdate: true,
+	{Version: "v1", Plural: "secrets", Ungenerated: true, Kind: "Secret", Namespaced: true, UnconditionalUpdate: true, GoType: corev1.Secret{}},
+	{Version: "v1", Plural: "serviceaccounts", Ungenerated: true, Kind: "ServiceAccount", Namespaced: true, ShortNames: []string{"sa"}, UnconditionalUpdate: true,
 		GoType: corev1.ServiceAccount{}, ValidateName: validation.ValidateServiceAccountName},
-	{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true, ShortNames: []string{"ev"}, CreateOnUpdate: true, UnconditionalUpdate: true,
+	{Version: "v1", Plural: "events", Ungenerated: true, Kind: "Event", Namespaced: true, ShortNames: []string{"ev"}, CreateOnUpdate: true, UnconditionalUpdate: true,
 		GoType: corev1.Event{}},
 
 	{Group: "apps", Version: "v1", Plural: "deployments", Kind: "Deployment", Namespaced: true, ShortNames: []string{"deploy"},
@@ -41,9 +41,9 @@ var builtin = []Resource{
 	{Group: "batch", Version: "v1", Plural: "cronjobs", Kind: "CronJob", Namespaced: true, ShortNames: []string{"cj"},
 		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, GoType: batchv1.CronJob{}},
 
-	{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Kind: "Lease", Namespaced: true, CreateOnUpdate: true,
+	{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Ungenerated: true, Kind: "Lease", Namespaced: true, CreateOnUpdate: true,
 		GoType: coordinationv1.Lease{}},
-	{Group: "events.k8s.io", Version: "v1", Plural: "events", Kind: "Event", Namespaced: true, ShortNames: []string{"ev"},
+	{Group: "events.k8s.io", Version: "v1", Plural: "events", Ungenerated: true, Kind: "Event", Namespaced: true, ShortNames: []string{"ev"},
 		CreateOnUpdate: true, UnconditionalUpdate: true, GoType: eventsv1.Event{}},
 }
 

@@ -18,6 +18,9 @@ type Resource struct {
 
 	// Status says that .status is written through the status subresource alone.
 	Status bool
+	// Ungenerated says that metadata.generation does not count the changes of the objects, as they are no wish that somebody
+	// fulfils.
+	Ungenerated bool
 	// CreateOnUpdate says that a PUT to an absent object creates it, as Kubernetes does for a few kinds.
 	CreateOnUpdate bool
 	// UnconditionalUpdate says that a PUT may leave out resourceVersion.

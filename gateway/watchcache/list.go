@@ -71,6 +71,17 @@ func (c *Cache) Get(ctx context.Context, path string, atLeast etcdstore.Revision
 	return s.get(path), nil
 }
 
+// Peek returns one object as the cache has it at this moment, which may be an earlier state; nil: there is none that is known.
+func (c *Cache) Peek(path string) *Object {
+	c.mu.Lock()
+	s, ready := c.current, c.ready
+	c.mu.Unlock()
+	if !ready {
+		return nil
+	}
+	return s.get(path)
+}
+
 // list applies a query to a state. A list without a limit is made while it is read; a page is collected at once, since its
 // head says whether more follow.
 func (c *Cache) list(s *snapshot, q ListQuery) *List {

@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/watchcache"
+)
+
+// maxAttempts is how often a write that names no resourceVersion is tried against a key that others keep changing.
+const maxAttempts = 64
+
+// attempt is one try to change an object.
+type attempt struct {
+	object *watchcache.Object // as it stands, or as the cache has it
+	old    document           // the same, decoded; empty if the object cannot be shown
+	asked  bool               // etcd has been asked for the change: what comes of the attempt is its answer
+}
+
+// onObject has do change the object that a request is about, and again when somebody else was faster.
+//
+// The first attempt is made on what the cache has, which is nearly always what stands: the change then costs one
+// transaction, by whose comparison etcd agrees to the guess or says what stands instead. What an attempt on a guess leads to
+// without asking etcd (a refusal, or that nothing is to be written) is no answer; the object is read, and do called again.
+func (s *Server) onObject(ctx context.Context, t target, guess bool, do func(*attempt) error) error {
+	var object *watchcache.Object
+	if guess {
+		object = t.cache.Peek(t.scope.Path())
+		guess = object != nil
+	}
+	for range maxAttempts {
+		if object == nil {
+			var err error
+			if object, err = s.read(ctx, t); err != nil {
+				return err
+			}
+		}
+		a := &attempt{object: object}
+		err := a.decode(t)
+		if err == nil {
+			err = do(a)
+		}
+		faster, conflicts := errors.AsType[*etcdstore.ConflictError](err)
+		switch {
+		case conflicts:
+			object = t.cache.Decode(faster.KV)
+		case errors.Is(err, etcdstore.ErrConflict), errors.Is(err, etcdstore.ErrNotFound), guess && !a.asked:
+			object = nil
+		default:
+			return err
+		}
+		guess = false
+	}
+	return conflict(t)
+}
+
+// decode refuses what is not there.
+func (a *attempt) decode(t target) error {
+	switch {
+	case a.object == nil:
+		return absent(t)
+	case a.object.Invalid != nil:
+		a.old = newDocument(map[string]any{})
+		return nil
+	}
+	decoded, err := encoding.Unmarshal(a.object.JSON)
+	a.old = newDocument(decoded)
+	return err
+}
+
+// update overwrites the object.
+func (a *attempt) update(ctx context.Context, s *Server, key string, value []byte) (etcdstore.Revision, error) {
+	a.asked = true
+	return s.options.Store.Update(ctx, key, value, a.object.Revision)
+}
+
+// delete removes the object.
+func (a *attempt) delete(ctx context.Context, s *Server, key string) (etcdstore.Revision, error) {
+	a.asked = true
+	return s.options.Store.Delete(ctx, key, a.object.Revision)
+}

@@ -1,0 +1,123 @@
+package gateway
+
+import "maps"
+
+// fieldSet is a set of fields of an object, as a tree: that of its path elements, as managedFields write them (f:name,
+// k:{"name":"a"}, v:1). Managed fields themselves stay what they are in a document, maps in which a field of the set is empty
+// or has a member ".".
+type fieldSet struct {
+	member bool // the field itself is in the set
+	below  map[string]*fieldSet
+}
+
+func (s *fieldSet) empty() bool { return len(s.below) == 0 && !s.member }
+
+// insert adds the field at a path.
+func (s *fieldSet) insert(path []string) {
+	for _, element := range path {
+		next := s.below[element]
+		if next == nil {
+			if s.below == nil {
+				s.below = map[string]*fieldSet{}
+			}
+			next = &fieldSet{}
+			s.below[element] = next
+		}
+		s = next
+	}
+	s.member = true
+}
+
+// managed is the set as managedFields have it; it is not empty.
+func (s *fieldSet) managed() map[string]any {
+	out := make(map[string]any, len(s.below)+1)
+	for element, below := range s.below {
+		out[element] = below.managed()
+	}
+	if s.member && len(out) > 0 {
+		out[self] = map[string]any{}
+	}
+	return out
+}
+
+// self is the element by which a field that has others below it says that it is managed itself.
+const self = "."
+
+// manages tells whether a field is in a set of managed fields.
+func manages(managed map[string]any) bool {
+	_, ok := managed[self]
+	return ok || len(managed) == 0
+}
+
+// below is what is managed below a path element; nil: nothing is.
+func below(managed map[string]any, element string) map[string]any {
+	child, _ := managed[element].(map[string]any)
+	return child
+}
+
+// covers tells whether all of a set is managed.
+func covers(managed map[string]any, s *fieldSet) bool {
+	if managed == nil || s.member && !manages(managed) {
+		return false
+	}
+	for element, child := range s.below {
+		if !covers(below(managed, element), child) {
+			return false
+		}
+	}
+	return true
+}
+
+// overlaps tells whether some of a set is managed.
+func overlaps(managed map[string]any, s *fieldSet) bool {
+	if managed == nil {
+		return false
+	}
+	if s.member && manages(managed) {
+		return true
+	}
+	for element, child := range s.below {
+		if overlaps(below(managed, element), child) {
+			return true
+		}
+	}
+	return false
+}
+
+// union is what is managed, and a set with it.
+func union(managed map[string]any, s *fieldSet) map[string]any {
+	if managed == nil {
+		return s.managed()
+	}
+	out := maps.Clone(managed)
+	for element, child := range s.below {
+		out[element] = union(below(managed, element), child)
+	}
+	if (s.member || manages(managed)) && len(out) > 0 {
+		out[self] = map[string]any{}
+	}
+	return out
+}
+
+// difference is what is managed, without a set; nil: nothing is left.
+func difference(managed map[string]any, s *fieldSet) map[string]any {
+	out := maps.Clone(managed)
+	for element, child := range s.below {
+		if managed := below(managed, element); managed != nil {
+			if left := difference(managed, child); left != nil {
+				out[element] = left
+			} else {
+				delete(out, element)
+			}
+		}
+	}
+	kept := manages(managed) && !s.member
+	delete(out, self)
+	switch {
+	case len(out) == 0 && !kept:
+		return nil
+	case len(out) > 0 && kept:
+		out[self] = map[string]any{}
+	}
+	return out
+}
