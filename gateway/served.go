@@ -62,8 +62,7 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) *watchcache
 			return object
 		}
 		id := encoding.Identity{APIVersion: res.APIVersion(), Kind: res.Kind, Namespace: scope.Namespace, Name: scope.Name}
-		doc, err := encoding.Normalize(withDefaults(res, kv.Value), id, int64(kv.Modified))
-		object.JSON, object.Labels, object.Invalid = doc.JSON, doc.Labels, err
+		object.Object, object.Invalid = encoding.Normalize(withDefaults(res, kv.Value), id, int64(kv.Modified))
 		return object
 	}
 }

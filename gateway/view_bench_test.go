@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"revtail/encoding"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
@@ -16,8 +17,8 @@ import (
 func BenchmarkList(b *testing.B) {
 	objects := make([]*watchcache.Object, 5000)
 	for i := range objects {
-		objects[i] = &watchcache.Object{JSON: fmt.Appendf(nil,
-			`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"%d","name":"c","namespace":"default"},"data":{"k":%q}}`, i, strings.Repeat("x", 900))}
+		objects[i] = &watchcache.Object{Object: encoding.Object{JSON: fmt.Appendf(nil,
+			`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"%d","name":"c","namespace":"default"},"data":{"k":%q}}`, i, strings.Repeat("x", 900))}}
 	}
 	server := &Server{transports: newTransports()}
 	configMap := target{resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}

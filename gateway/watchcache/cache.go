@@ -81,7 +81,7 @@ func (c *Cache) Stats() Stats {
 	defer c.mu.Unlock()
 	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first)}
 	if c.current.objects != nil {
-		s.Objects, s.Invalid = c.current.objects.Len(), c.current.invalid.Len()
+		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count
 	}
 	return s
 }
@@ -101,6 +101,7 @@ func (c *Cache) publish(s snapshot, floor etcdstore.Revision, newest []*event) {
 	}
 	c.current = s
 	c.log.reset(floor)
+	c.log.fit(s.objects.size)
 	for _, e := range newest {
 		c.log.append(e)
 	}
@@ -113,6 +114,7 @@ func (c *Cache) append(s snapshot, events []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current = s
+	c.log.fit(s.objects.size)
 	for _, e := range events {
 		position := c.log.next
 		c.log.append(e)

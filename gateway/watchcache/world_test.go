@@ -63,7 +63,7 @@ func decodeThing(kv etcdstore.KV) *Object {
 	}
 	id := encoding.Identity{APIVersion: "v1", Kind: "Thing", Namespace: namespace, Name: name}
 	doc, err := encoding.Normalize(kv.Value, id, int64(kv.Modified))
-	return &Object{Namespace: namespace, Name: name, JSON: doc.JSON, Labels: doc.Labels, Invalid: err}
+	return &Object{Object: doc, Namespace: namespace, Name: name, Invalid: err}
 }
 
 // thing is the document of an object as it is stored.
