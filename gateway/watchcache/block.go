@@ -98,11 +98,9 @@ func pack(low string, objects []*Object) *block {
 		start := len(b.text)
 		b.text = append(append(b.text, o.JSON...), ',')
 		names.WriteString(o.path)
-		path := names.String()[names.Len()-len(o.path):]
 		packed[i] = *o
 		packed[i].Object = o.At(b.text[start : len(b.text)-1 : len(b.text)-1])
-		packed[i].Namespace, packed[i].Name = within(path, o)
-		packed[i].path, packed[i].packed = path, uint32(start+1)
+		packed[i].path, packed[i].packed = names.String()[names.Len()-len(o.path):], uint32(start+1)
 		b.objects[i] = &packed[i]
 	}
 	return b

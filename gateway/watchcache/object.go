@@ -14,26 +14,36 @@ import (
 type Object struct {
 	encoding.Object // the whole document, resourceVersion included; nothing if Invalid is set
 
-	Namespace string // empty: a cluster-wide resource
-	Name      string
-	Revision  etcdstore.Revision // its resourceVersion
+	Revision etcdstore.Revision // its resourceVersion
 
 	// Invalid says why the value in etcd cannot be shown. Such an object is in no list and in no watch.
 	Invalid error
 
 	path string // the end of the key, below the resource's prefix: the order of lists
+	name uint32 // where in path the name begins
 	// packed is where JSON stands in the text of a block, plus one; zero: it has memory of its own.
 	packed uint32
+}
+
+// newObject makes the object at a path; its document is the caller's to set.
+func newObject(path string, revision etcdstore.Revision) *Object {
+	return &Object{path: path, Revision: revision, name: uint32(strings.IndexByte(path, '/') + 1)}
 }
 
 // Path is the end of the object's key, below the prefix of its resource.
 func (o *Object) Path() string { return o.path }
 
+// Namespace is the object's namespace; empty: a cluster-wide resource.
+func (o *Object) Namespace() string { return o.path[:max(o.name, 1)-1] }
+
+// Name is the object's name.
+func (o *Object) Name() string { return o.path[o.name:] }
+
 // SelectNamespace is the object's namespace. This and the next three make an Object what a selector can match.
-func (o *Object) SelectNamespace() string { return o.Namespace }
+func (o *Object) SelectNamespace() string { return o.Namespace() }
 
 // SelectName is the object's name.
-func (o *Object) SelectName() string { return o.Name }
+func (o *Object) SelectName() string { return o.Name() }
 
 // SelectLabels are the object's labels.
 func (o *Object) SelectLabels() labels.Labels { return (*objectLabels)(o) }
@@ -70,16 +80,6 @@ func (o *Object) alone() *Object {
 	}
 	out := *o
 	out.Object = o.Object.At(bytes.Clone(o.JSON))
-	out.path = strings.Clone(o.path)
-	out.Namespace, out.Name = within(out.path, o)
-	out.packed = 0
+	out.path, out.packed = strings.Clone(o.path), 0
 	return &out
-}
-
-// within are the namespace and the name of an object where they stand in its path.
-func within(path string, o *Object) (namespace, name string) {
-	if o.Namespace == "" {
-		return "", path[len(path)-len(o.Name):]
-	}
-	return path[:len(o.Namespace)], path[len(path)-len(o.Name):]
 }

@@ -27,15 +27,16 @@ func pathPrefix(namespace string) string {
 }
 
 func (s scope) contains(o *Object) bool {
-	return (s.namespace == "" || s.namespace == o.Namespace) && (s.name == "" || s.name == o.Name)
+	return (s.namespace == "" || s.namespace == o.Namespace()) && (s.name == "" || s.name == o.Name())
 }
 
 // scopesOf are the scopes that an object belongs to: those whose watchers wake when it changes.
 func scopesOf(o *Object) [4]scope {
+	namespace, name := o.Namespace(), o.Name()
 	return [4]scope{
 		{},
-		{namespace: o.Namespace},
-		{name: o.Name},
-		{namespace: o.Namespace, name: o.Name},
+		{namespace: namespace},
+		{name: name},
+		{namespace: namespace, name: name},
 	}
 }
