@@ -62,19 +62,33 @@ func (b *block) forget(o *Object) {
 	}
 }
 
-// settle is what the block becomes after a change: two where it has become large; and written anew where more than a quarter
-// of it is in pieces, or is text of objects that are gone. So a change costs the copying of four times its size, and memory
-// and lists a quarter at most of what a new text would save.
-func (b *block) settle() (*block, *block) {
-	if n := len(b.objects); n > 1 && (b.size > 2*blockSize || n > 2*blockObjects) {
-		left, right := b.objects[:n/2], b.objects[n/2:]
-		return pack(b.low, left), pack(right[0].path, right)
-	}
+// settle yields what the block becomes after a change: several where it has become large; and written anew where more than a
+// quarter of it is in pieces, or is text of objects that are gone. So a change costs the copying of four times its size, and
+// memory and lists a quarter at most of what a new text would save.
+func (b *block) settle(yield func(*block)) {
 	loose, gone := b.size-b.packed, len(b.text)-b.packed
-	if 4*(loose+gone) > max(b.size, 4*looseSize) && (len(b.objects) > 1 || b.text != nil) {
-		return pack(b.low, b.objects), nil
+	if !fits(b.size, len(b.objects)) || 4*(loose+gone) > max(b.size, 4*looseSize) && (len(b.objects) > 1 || b.text != nil) {
+		split(b.low, b.objects, b.size, yield)
+		return
 	}
-	return b, nil
+	yield(b)
+}
+
+func fits(size, count int) bool { return count <= 1 || size <= 2*blockSize && count <= 2*blockObjects }
+
+// split packs objects into one block, or into several of about the same size.
+func split(low string, objects []*Object, size int, yield func(*block)) {
+	if fits(size, len(objects)) {
+		yield(pack(low, objects))
+		return
+	}
+	cut, left := 1, objects[0].size()
+	for cut < len(objects)-1 && 2*left < size {
+		left += objects[cut].size()
+		cut++
+	}
+	split(low, objects[:cut], left, yield)
+	split(objects[cut].path, objects[cut:], size-left, yield)
 }
 
 // pack makes a block of objects whose texts stand side by side: one piece of memory for the documents, one for the paths and

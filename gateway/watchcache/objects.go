@@ -69,11 +69,7 @@ func (s *objects) replace(b, next *block) {
 		s.blocks.Delete(b)
 		return
 	}
-	left, right := next.settle()
-	s.blocks.Set(left)
-	if right != nil {
-		s.blocks.Set(right)
-	}
+	next.settle(func(b *block) { s.blocks.Set(b) })
 }
 
 // fill adds objects that follow all others in the order of their paths, in blocks of the right size.
