@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"io"
 	"iter"
 	"net"
@@ -54,8 +55,8 @@ func newListing(head []byte, list *watchcache.List) listing {
 // write sends the list as the body of an answer whose head says how long it is. Over plain HTTP/1.1 the pieces go to the
 // connection as they are, many in one write.
 func (l listing) write(w http.ResponseWriter) error {
-	control := http.NewResponseController(w)
-	if err := control.Flush(); err != nil { // the head: net/http is then out of the way
+	// The head goes first: net/http is then out of the way.
+	if err := http.NewResponseController(w).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if to, ok := readerFrom(w); ok {

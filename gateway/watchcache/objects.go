@@ -98,10 +98,9 @@ func (s *objects) stretches(namespace, after string, yield func(stretch) bool) {
 		return
 	}
 	s.blocks.Ascend(first, func(b *block) bool {
-		all := b.objects
-		from := sort.Search(len(all), func(i int) bool { return all[i].path > after && all[i].path >= prefix })
-		if b != first {
-			from = 0
+		all, from := b.objects, 0
+		if b == first {
+			from = sort.Search(len(all), func(i int) bool { return all[i].path > after && all[i].path >= prefix })
 		}
 		to := len(all)
 		if to > 0 && !strings.HasPrefix(all[to-1].path, prefix) {
