@@ -1,6 +1,9 @@
 package encoding
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // mend is the way for the values splice does not serve: decode, correct, encode.
 func mend(value []byte, id Identity, resourceVersion int64) (Object, error) {
@@ -17,17 +20,17 @@ func mend(value []byte, id Identity, resourceVersion int64) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	object := Object{}
-	if object.Labels, err = labelsOf(metadata); err != nil {
+	if err := checkLabels(metadata); err != nil {
 		return Object{}, err
 	}
-	if object.UID, err = uidOf(metadata); err != nil {
+	if err := checkUID(metadata); err != nil {
 		return Object{}, err
 	}
 	identify(doc, metadata, id)
 	metadata.remove("resourceVersion")
 	metadata.setFirst("resourceVersion", quoted(strconv.FormatInt(resourceVersion, 10)))
-	object.JSON = appendOrdered(make([]byte, 0, len(value)+256), doc)
+	object := Object{JSON: slices.Clip(appendOrdered(make([]byte, 0, len(value)+256), doc))}
+	object.labelsStart, object.labelsEnd = findLabels(object.JSON)
 	return object, nil
 }
 
@@ -59,37 +62,34 @@ func metadataOf(doc *ordered) (*ordered, error) {
 	return metadata, nil
 }
 
-func labelsOf(metadata *ordered) (map[string]string, error) {
+func checkLabels(metadata *ordered) error {
 	value, found := metadata.values["labels"]
 	if !found || isNull(value) {
-		return nil, nil
+		return nil
 	}
 	labels, ok := value.(*ordered)
 	if !ok {
-		return nil, &DecodeError{Reason: "metadata.labels is not an object"}
+		return &DecodeError{Reason: "metadata.labels is not an object"}
 	}
-	if len(labels.names) == 0 {
-		return nil, nil
-	}
-	texts := make(map[string]string, len(labels.names))
-	for name, value := range labels.values {
-		if texts[name], ok = textOf(value); !ok {
-			return nil, &DecodeError{Reason: "metadata.labels has a value that is not a string"}
+	for _, value := range labels.values {
+		if !isString(value) {
+			return &DecodeError{Reason: "metadata.labels has a value that is not a string"}
 		}
 	}
-	return texts, nil
+	return nil
 }
 
-func uidOf(metadata *ordered) (string, error) {
+func checkUID(metadata *ordered) error {
 	value, found := metadata.values["uid"]
-	if !found || isNull(value) {
-		return "", nil
+	if !found || isNull(value) || isString(value) {
+		return nil
 	}
-	uid, ok := textOf(value)
-	if !ok {
-		return "", &DecodeError{Reason: "metadata.uid is not a string"}
-	}
-	return uid, nil
+	return &DecodeError{Reason: "metadata.uid is not a string"}
+}
+
+func isString(value any) bool {
+	_, ok := textOf(value)
+	return ok
 }
 
 // textOf returns the string that a decoded value is.

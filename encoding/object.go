@@ -11,11 +11,21 @@ type Identity struct {
 	Name       string
 }
 
-// Object is a document as it is served, with what lists and watches select by. Objects are shared: never modify one.
+// Object is a document as it is served, and where in it stands what lists and watches select by. Objects are shared: never
+// modify one.
 type Object struct {
-	JSON   []byte            // the document, on one line, without a newline at its end
-	UID    string            // metadata.uid, or empty
-	Labels map[string]string // metadata.labels; nil if there are none
+	JSON []byte // the document, on one line, without a newline at its end
+
+	labelsStart, labelsEnd uint32 // of the value of metadata.labels in JSON; equal if there are none
+}
+
+// Labels are the object's labels.
+func (o Object) Labels() Labels { return Labels(o.JSON[o.labelsStart:o.labelsEnd]) }
+
+// At returns the object with doc, a copy of its JSON, in the place of that.
+func (o Object) At(doc []byte) Object {
+	o.JSON = doc
+	return o
 }
 
 // Normalize turns a stored value into the document to be served for it.
@@ -40,8 +50,7 @@ type header struct {
 	id       Identity
 	seen     members
 	metadata int // position after the brace of metadata
-	uid      []byte
-	labels   map[string]string
+	labels   [2]int
 }
 
 // members is the set of members found so far, one bit for each.
@@ -71,12 +80,17 @@ func splice(value []byte, id Identity, resourceVersion int64) (Object, bool) {
 	if h.seen&want != want {
 		return Object{}, false
 	}
-	doc := make([]byte, 0, len(value)+len(`"resourceVersion":"",`)+20)
+	inserted := appendResourceVersion(make([]byte, 0, len(`"resourceVersion":"",`)+20), resourceVersion)
+	inserted = append(inserted, ',') // metadata has a name at least
+	doc := make([]byte, 0, len(value)+len(inserted))
 	doc = append(doc, value[:h.metadata]...)
-	doc = appendResourceVersion(doc, resourceVersion)
-	doc = append(doc, ',') // metadata has a name at least
+	doc = append(doc, inserted...)
 	doc = append(doc, value[h.metadata:]...)
-	return Object{JSON: doc, UID: unquote(h.uid), Labels: h.labels}, true
+	object := Object{JSON: doc}
+	if h.seen&hasLabels != 0 {
+		object.labelsStart, object.labelsEnd = uint32(h.labels[0]+len(inserted)), uint32(h.labels[1]+len(inserted))
+	}
+	return object, true
 }
 
 // topMember steps over the value of a member of the document. It reports false for what splice cannot serve.
@@ -104,14 +118,13 @@ func (h *header) metadataMember(name []byte) bool {
 	case "namespace":
 		return h.once(hasNamespace) && h.id.Namespace != "" && h.equals(h.id.Namespace)
 	case "uid":
-		if !h.once(hasUID) || h.peek() != '"' {
-			return false
-		}
-		uid, ok := h.str()
-		h.uid = uid
-		return ok
+		return h.once(hasUID) && h.peek() == '"' && h.skip()
 	case "labels":
-		return h.once(hasLabels) && h.object(h.label)
+		h.peek()
+		h.labels[0] = h.pos
+		ok := h.once(hasLabels) && h.object(h.label)
+		h.labels[1] = h.pos
+		return ok
 	case "resourceVersion":
 		return false
 	default:
@@ -124,20 +137,8 @@ func disguised(name []byte, as ...string) bool {
 	return escaped(name) && slices.Contains(as, unquote(name))
 }
 
-func (h *header) label(name []byte) bool {
-	if h.peek() != '"' {
-		return false
-	}
-	value, ok := h.str()
-	if !ok {
-		return false
-	}
-	if h.labels == nil {
-		h.labels = map[string]string{}
-	}
-	h.labels[unquote(name)] = unquote(value)
-	return true
-}
+// label steps over a value that has to be a string.
+func (h *header) label([]byte) bool { return h.peek() == '"' && h.skip() }
 
 // once notes a member, and reports false if it was there before.
 func (h *header) once(member members) bool {

@@ -64,8 +64,8 @@ func (c *collected) at(namespace, name string) target {
 }
 
 func (c *collected) object(o *watchcache.Object, created etcdstore.Revision) *garbage.Object {
-	out := &garbage.Object{Namespace: o.Namespace, Name: o.Name, Created: created, Revision: o.Revision}
-	out.Key = c.server.key(c.target, resource.Scope{Namespace: o.Namespace, Name: o.Name})
+	out := &garbage.Object{Namespace: o.Namespace(), Name: o.Name(), Created: created, Revision: o.Revision}
+	out.Key = c.server.key(c.target, resource.Scope{Namespace: out.Namespace, Name: out.Name})
 	if o.Invalid == nil {
 		out.JSON = o.JSON
 	}

@@ -99,7 +99,7 @@ func (d *definitions) next(ctx context.Context, watcher *watchcache.Watcher) (wa
 
 // take takes in one change. A definition that cannot be understood, because another program wrote it, is not served.
 func (d *definitions) take(change watchcache.Change) {
-	name := change.Object.Name
+	name := change.Object.Name()
 	if change.Type == encoding.Deleted {
 		delete(d.known, name)
 		return

@@ -163,19 +163,13 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t
 	var deleted []*watchcache.Object
 	for object := range list.Objects {
 		one := t
-		one.scope.Namespace, one.scope.Name = object.Namespace, object.Name
+		one.scope.Namespace, one.scope.Name = object.Namespace(), object.Name()
 		if _, _, err := s.delete(r.Context(), one, options); err != nil && !isAbsent(err) {
 			s.fail(w, r, err)
 			return
 		}
 		deleted = append(deleted, object)
 	}
-	list.Objects = func(yield func(*watchcache.Object) bool) {
-		for _, object := range deleted {
-			if !yield(object) {
-				return
-			}
-		}
-	}
+	list.Objects, list.Text = slices.Values(deleted), nil
 	s.writeList(w, r, t, list)
 }

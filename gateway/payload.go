@@ -75,6 +75,25 @@ func (p *payload) begin() {
 // payloads holds the buffers of answers that are done. One that a large object has blown up is dropped.
 var payloads = sync.Pool{New: func() any { return new(buffer) }}
 
+// take makes a list the body. One that is large and not to be compressed goes out as it is: its bytes are never collected.
+func (p *payload) take(l listing, head bool) {
+	if l.size > spillSize && (p.coding == nil || l.size <= compressAbove) {
+		p.open = true
+		p.writer.Header().Set("Content-Length", strconv.Itoa(l.size))
+		p.writer.WriteHeader(p.code)
+		if !head {
+			p.err = l.write(p.writer)
+		}
+		return
+	}
+	for piece := range l.pieces {
+		p.bytes = append(p.bytes, piece...)
+		if p.spill() != nil {
+			return
+		}
+	}
+}
+
 // finish sends the rest, and ends the use of the buffer. A client that has gone away needs no answer: there is no error.
 func (p *payload) finish() {
 	defer func() {

@@ -188,6 +188,10 @@ func (s *Server) writeList(w http.ResponseWriter, r *http.Request, t target, lis
 	w.Header().Set("Content-Type", written.contentType())
 	p := newPayload(w, r, http.StatusOK, s.transports.compressors)
 	defer p.finish()
+	if list.Text != nil && verbatim(shown, written) {
+		p.take(newListing(shown.listHead(meta), list), isHead(r))
+		return
+	}
 	p.bytes = written.appendHead(p.bytes, shown.listHead(meta))
 	empty := true
 	for object := range list.Objects {

@@ -51,20 +51,16 @@ func (c *runningCache) start(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { _ = c.Run(ctx) }) // always nil
 }
 
-// decoder makes objects of what stands in etcd below a resource's prefix.
-func decoder(res *resource.Resource, root string) func(etcdstore.KV) *watchcache.Object {
+// decoder makes documents of what stands in etcd below a resource's prefix.
+func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.Object, error) {
 	prefix := res.Prefix(root)
-	return func(kv etcdstore.KV) *watchcache.Object {
+	return func(kv etcdstore.KV) (encoding.Object, error) {
 		scope, ok := res.Split(kv.Key[len(prefix):])
-		object := &watchcache.Object{Namespace: scope.Namespace, Name: scope.Name}
 		if !ok {
-			object.Invalid = errMisplaced
-			return object
+			return encoding.Object{}, errMisplaced
 		}
 		id := encoding.Identity{APIVersion: res.APIVersion(), Kind: res.Kind, Namespace: scope.Namespace, Name: scope.Name}
-		doc, err := encoding.Normalize(withDefaults(res, kv.Value), id, int64(kv.Modified))
-		object.JSON, object.Labels, object.Invalid = doc.JSON, doc.Labels, err
-		return object
+		return encoding.Normalize(withDefaults(res, kv.Value), id, int64(kv.Modified))
 	}
 }
 

@@ -27,6 +27,7 @@ const (
 )
 
 func main() {
+	holdLittleGarbage()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 

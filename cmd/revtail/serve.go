@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -140,6 +141,7 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
+	defer debug.FreeOSMemory() // what filling the caches took for a moment is several times what they hold
 	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
 	return err
 }

@@ -24,7 +24,7 @@ const maxRequirements = 32
 type Object interface {
 	SelectNamespace() string
 	SelectName() string
-	SelectLabels() map[string]string
+	SelectLabels() labels.Labels
 	// SelectDocument is the object's JSON, read only when a field other than name and namespace is asked for.
 	SelectDocument() []byte
 }
@@ -113,7 +113,7 @@ func (s *Selector) Matches(o Object) bool {
 	if s == nil {
 		return true
 	}
-	if s.labels != nil && !s.labels.Matches(labels.Set(o.SelectLabels())) {
+	if s.labels != nil && !s.labels.Matches(o.SelectLabels()) {
 		return false
 	}
 	for i := range s.fields {
@@ -212,7 +212,7 @@ func (s *Selector) Equality() (Equality, bool) {
 	for _, r := range requirements {
 		if values := r.Values(); len(values) == 1 && (r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals || r.Operator() == selection.In) {
 			label := r.Key()
-			of := func(o Object) string { return o.SelectLabels()[label] }
+			of := func(o Object) string { return o.SelectLabels().Get(label) }
 			return Equality{Key: "label " + label, Value: values.UnsortedList()[0], of: of}, true
 		}
 	}

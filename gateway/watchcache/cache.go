@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"revtail/encoding"
 	"revtail/etcdstore"
 )
 
@@ -13,9 +14,8 @@ import (
 type Config struct {
 	Store  etcdstore.Store
 	Prefix string // what the keys of the resource begin with; ends with "/"
-	// Decode makes an object of a key and its value. What cannot be shown comes back with Invalid set, never as nil; of the
-	// result, Decode sets everything but what it cannot know.
-	Decode func(etcdstore.KV) *Object
+	// Decode makes the document of a key and its value. The error says why it cannot be shown.
+	Decode func(etcdstore.KV) (encoding.Object, error)
 	Logger *slog.Logger
 }
 
@@ -60,8 +60,8 @@ func (c *Cache) Filled() <-chan struct{} { return c.filled }
 
 // Decode makes an object of a key of the resource and its value, whether or not the cache holds it.
 func (c *Cache) Decode(kv etcdstore.KV) *Object {
-	o := c.config.Decode(kv)
-	o.path, o.Revision = kv.Key[len(c.config.Prefix):], kv.Modified
+	o := newObject(kv.Key[len(c.config.Prefix):], kv.Modified)
+	o.Object, o.Invalid = c.config.Decode(kv)
 	return o
 }
 
@@ -81,7 +81,7 @@ func (c *Cache) Stats() Stats {
 	defer c.mu.Unlock()
 	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first)}
 	if c.current.objects != nil {
-		s.Objects, s.Invalid = c.current.objects.Len(), c.current.invalid.Len()
+		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count
 	}
 	return s
 }
@@ -101,6 +101,7 @@ func (c *Cache) publish(s snapshot, floor etcdstore.Revision, newest []*event) {
 	}
 	c.current = s
 	c.log.reset(floor)
+	c.log.fit(s.objects.size)
 	for _, e := range newest {
 		c.log.append(e)
 	}
@@ -113,6 +114,7 @@ func (c *Cache) append(s snapshot, events []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current = s
+	c.log.fit(s.objects.size)
 	for _, e := range events {
 		position := c.log.next
 		c.log.append(e)

@@ -13,16 +13,27 @@ type event struct {
 	revision etcdstore.Revision
 	current  *Object // nil: the object is gone, or cannot be shown any more
 	previous *Object // nil: the object is new, or could not be shown before
+	memory   int     // what the event holds and nothing else does, in bytes; about
 
 	departure sync.Once
 	departed  *Object // previous with the event's revision; made when the first watcher needs it
 }
 
-// newEvent is nil when the change shows in no watch: neither state can be shown.
+// eventMemory is what an event holds beside documents: itself, two objects and their paths.
+const eventMemory = 400
+
+// newEvent is nil when the change shows in no watch: neither state can be shown. Of an object whose memory others share, the
+// event has a copy.
 func newEvent(revision etcdstore.Revision, current, previous *Object) *event {
-	e := &event{revision: revision, current: visible(current), previous: visible(previous)}
+	e := &event{revision: revision, current: visible(current), previous: visible(previous).alone(), memory: eventMemory}
 	if e.current == nil && e.previous == nil {
 		return nil
+	}
+	if e.current != nil {
+		e.memory += len(e.current.JSON)
+	}
+	if e.previous != nil && e.previous != previous { // else it was current in an event before
+		e.memory += len(e.previous.JSON)
 	}
 	return e
 }
@@ -40,17 +51,6 @@ func (e *event) object() *Object {
 		return e.current
 	}
 	return e.previous
-}
-
-func (e *event) size() int {
-	size := 0
-	if e.current != nil {
-		size += len(e.current.JSON)
-	}
-	if e.previous != nil {
-		size += len(e.previous.JSON)
-	}
-	return size
 }
 
 func (e *event) left() *Object {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"revtail/etcdstore"
 	"revtail/gateway/selector"
@@ -27,6 +28,10 @@ func (q *ListQuery) scope() scope { return scope{q.Namespace, q.Name} }
 type List struct {
 	Revision etcdstore.Revision
 	Objects  iter.Seq[*Object] // in the order of their paths
+	// Text yields the documents of the objects, each with a comma behind it, in as few pieces as they stand in memory; Size is
+	// how many bytes that is. Nil: nobody knows before the objects have been looked at one by one.
+	Text iter.Seq[[]byte]
+	Size int
 	// Continue is the Path of the last object if more follow, else empty.
 	Continue string
 	// Remaining is how many objects follow; nil: none, or a selector makes it unknown.
@@ -82,52 +87,58 @@ func (c *Cache) Peek(path string) *Object {
 	return s.get(path)
 }
 
-// list applies a query to a state. A list without a limit is made while it is read; a page is collected at once, since its
-// head says whether more follow.
+// list applies a query to a state.
 func (c *Cache) list(s *snapshot, q ListQuery) *List {
-	in := q.scope()
 	list := &List{Revision: s.revision}
-	ascend(s.invalid, in, q.After, func(o *Object) bool {
+	s.invalid.ascend(q.scope(), q.After, func(o *Object) bool {
 		if list.InvalidCount++; len(list.Invalid) < maxInvalid {
 			list.Invalid = append(list.Invalid, o)
 		}
 		return true
 	})
-	matching := func(yield func(*Object) bool) {
-		ascend(s.objects, in, q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
+	if q.Selector.Empty() && q.Name == "" {
+		list.take(extent{s.objects, q.Namespace, q.After, q.Limit})
+	} else {
+		list.search(s.objects, q)
 	}
-	if q.Limit <= 0 {
-		list.Objects = matching
-		return list
-	}
-	objects := make([]*Object, 0, min(q.Limit, 1024))
-	var more int64
-	for o := range matching {
-		if len(objects) == q.Limit {
-			if more++; !q.Selector.Empty() {
-				break // how many match is not worth a scan
-			}
-			continue
-		}
-		objects = append(objects, o)
-	}
-	list.Objects = func(yield func(*Object) bool) {
-		for _, o := range objects {
-			if !yield(o) {
-				return
-			}
-		}
-	}
-	if more > 0 {
-		list.Continue = objects[len(objects)-1].path
-		if q.Selector.Empty() {
-			list.Remaining = &more
-		}
+	if list.Continue != "" {
 		c.mu.Lock()
 		c.pages.keep(*s)
 		c.mu.Unlock()
 	}
 	return list
+}
+
+// take makes a list of what is known by its place.
+func (l *List) take(e extent) {
+	l.Objects, l.Text = e.objects, e.text
+	var more int
+	l.Size, more, l.Continue = e.measure()
+	if more > 0 {
+		remaining := int64(more)
+		l.Remaining = &remaining
+	}
+}
+
+// search makes a list of what a query matches. Without a limit it is made while it is read; a page is collected at once, since
+// its head says whether more follow.
+func (l *List) search(in *objects, q ListQuery) {
+	matching := func(yield func(*Object) bool) {
+		in.ascend(q.scope(), q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
+	}
+	if q.Limit <= 0 {
+		l.Objects = matching
+		return
+	}
+	page := make([]*Object, 0, min(q.Limit, 1024))
+	for o := range matching {
+		if len(page) == q.Limit { // how many more match is not worth a scan
+			l.Continue = page[len(page)-1].path
+			break
+		}
+		page = append(page, o)
+	}
+	l.Objects = slices.Values(page)
 }
 
 // past is the state as of a revision. Whether that revision may still be read is etcd's to say, so that all replicas answer
@@ -175,9 +186,7 @@ func (c *Cache) load(ctx context.Context, at etcdstore.Revision) (*snapshot, err
 		return nil, err
 	}
 	m := newMirror()
-	for _, kv := range page.KVs {
-		m.set(c.Decode(kv), nil)
-	}
+	m.fill(page.KVs, c.Decode)
 	s := m.snapshot(at, at)
 	c.mu.Lock()
 	c.pages.keep(s)

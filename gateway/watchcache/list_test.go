@@ -22,10 +22,10 @@ func (w *world) list(q ListQuery) *List {
 	return list
 }
 
-func labels(list *List) []string {
+func labelled(list *List) []string {
 	out := []string{}
 	for o := range list.Objects {
-		out = append(out, o.Path()+"="+o.Labels["l"])
+		out = append(out, o.Path()+"="+o.Labels().Get("l"))
 	}
 	return out
 }
@@ -33,7 +33,7 @@ func labels(list *List) []string {
 func (w *world) expectList(q ListQuery, want ...string) *List {
 	w.t.Helper()
 	list := w.list(q)
-	if diff := cmp.Diff(append([]string{}, want...), labels(list)); diff != "" {
+	if diff := cmp.Diff(append([]string{}, want...), labelled(list)); diff != "" {
 		w.t.Errorf("list %+v (- want, + got):\n%s", q, diff)
 	}
 	return list
@@ -163,7 +163,7 @@ func TestListNamesWhatCannotBeShown(t *testing.T) {
 func TestGet(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		newest := w.put("a/x", "1", "")
-		if o, err := w.cache.Get(w.t.Context(), "a/x", newest); err != nil || o.Labels["l"] != "1" {
+		if o, err := w.cache.Get(w.t.Context(), "a/x", newest); err != nil || o.Labels().Get("l") != "1" {
 			t.Errorf("got %+v, %v", o, err)
 		}
 		if o, err := w.cache.Get(w.t.Context(), "a/y", 0); err != nil || o != nil {

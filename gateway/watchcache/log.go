@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	// maxEvents (a power of two) and maxBytes bound one resource's log; what is older is read from etcd.
+	// maxEvents (a power of two) bounds one resource's log, and so does its memory: an eighth of the state's, within these two
+	// bounds. What is older is read from etcd.
 	maxEvents = 16 << 10
+	minBytes  = 8 << 20
 	maxBytes  = 64 << 20
 	// minEvents is the first size of the ring: most resources of a gateway are quiet.
 	minEvents = 64
@@ -21,8 +23,9 @@ type log struct {
 	ring  []*event // its length is a power of two; position p stands at p modulo the length
 	first uint64   // the position of the oldest event that is held
 	next  uint64   // the position that the next event gets
-	bytes int
-	limit int // of the ring's length; zero: maxEvents
+	bytes int      // of memory
+	room  int      // how many there may be; at least minBytes
+	limit int      // of the ring's length; zero: maxEvents
 	// floor: every event later than this revision is held.
 	floor etcdstore.Revision
 }
@@ -31,7 +34,7 @@ type log struct {
 // one is skipped, and position zero never is.
 func (l *log) reset(floor etcdstore.Revision) {
 	limit := cmp.Or(l.limit, maxEvents)
-	*l = log{ring: make([]*event, min(minEvents, limit)), first: l.next + 1, next: l.next + 1, limit: limit, floor: floor}
+	*l = log{ring: make([]*event, min(minEvents, limit)), first: l.next + 1, next: l.next + 1, room: l.room, limit: limit, floor: floor}
 }
 
 func (l *log) at(position uint64) *event { return l.ring[position&uint64(len(l.ring)-1)] }
@@ -46,11 +49,14 @@ func (l *log) append(e *event) {
 	}
 	l.ring[l.next&uint64(len(l.ring)-1)] = e
 	l.next++
-	l.bytes += e.size()
-	for l.bytes > maxBytes && l.first < l.next-1 {
+	l.bytes += e.memory
+	for l.bytes > max(l.room, minBytes) && l.first < l.next-1 {
 		l.drop()
 	}
 }
+
+// fit sets the room for a state of that size.
+func (l *log) fit(state int) { l.room = min(state/8, maxBytes) }
 
 func (l *log) grow() {
 	ring := make([]*event, 2*len(l.ring))
@@ -64,7 +70,7 @@ func (l *log) drop() {
 	e := l.at(l.first)
 	l.ring[l.first&uint64(len(l.ring)-1)] = nil
 	l.first++
-	l.bytes -= e.size()
+	l.bytes -= e.memory
 	l.floor = e.revision
 }
 

@@ -3,11 +3,12 @@ package watchcache
 import (
 	"testing"
 
+	"revtail/encoding"
 	"revtail/etcdstore"
 )
 
 func at(revision etcdstore.Revision) *event {
-	return &event{revision: revision, current: &Object{JSON: []byte("{}"), Revision: revision}}
+	return &event{revision: revision, current: &Object{Object: encoding.Object{JSON: []byte("{}")}, Revision: revision}}
 }
 
 func revisions(events []*event) []etcdstore.Revision {
@@ -51,17 +52,20 @@ func TestLogReadsWholeRevisions(t *testing.T) {
 }
 
 func TestLogIsBoundedInBytes(t *testing.T) {
-	l := log{}
-	l.reset(1)
-	big := &Object{JSON: make([]byte, maxBytes/4)}
-	for revision := etcdstore.Revision(2); revision < 20; revision++ {
-		l.append(&event{revision: revision, current: big})
-	}
-	if l.bytes > maxBytes {
-		t.Errorf("the log holds %d bytes, more than %d", l.bytes, maxBytes)
-	}
-	if got := l.next - l.first; got != 4 {
-		t.Errorf("the log holds %d events of a quarter of its size", got)
+	for _, test := range []struct{ state, room int }{{0, minBytes}, {16 * minBytes, 2 * minBytes}, {100 * maxBytes, maxBytes}} {
+		l := log{}
+		l.fit(test.state)
+		l.reset(1)
+		big := &Object{Object: encoding.Object{JSON: make([]byte, test.room/4-eventMemory)}}
+		for revision := etcdstore.Revision(2); revision < 20; revision++ {
+			l.append(newEvent(revision, big, nil))
+		}
+		if l.bytes > test.room {
+			t.Errorf("beside a state of %d bytes the log holds %d, more than %d", test.state, l.bytes, test.room)
+		}
+		if got := l.next - l.first; got != 4 {
+			t.Errorf("beside a state of %d bytes the log holds %d events of a quarter of its size", test.state, got)
+		}
 	}
 }
 

@@ -1,33 +1,35 @@
 package watchcache
 
-import (
-	"github.com/tidwall/btree"
-
-	"revtail/etcdstore"
-)
+import "revtail/etcdstore"
 
 // mirror is the newest state of the resource. It belongs to the goroutine that runs the cache; others get snapshots.
 type mirror struct {
-	objects *btree.BTreeG[*Object] // what can be shown
-	invalid *btree.BTreeG[*Object] // what cannot
+	objects *objects // what can be shown
+	invalid *objects // what cannot
 }
 
-func newMirror() *mirror {
-	options := btree.Options{NoLocks: true} // one owner; a snapshot is never written to
-	return &mirror{
-		objects: btree.NewBTreeGOptions(byPath, options),
-		invalid: btree.NewBTreeGOptions(byPath, options),
+func newMirror() *mirror { return &mirror{objects: newObjects(), invalid: newObjects()} }
+
+// fill adds what the store lists: keys in their order, greater than all before.
+func (m *mirror) fill(kvs []etcdstore.KV, decode func(etcdstore.KV) *Object) {
+	valid, invalid := make([]*Object, 0, len(kvs)), []*Object(nil)
+	for _, kv := range kvs {
+		if o := decode(kv); o.Invalid == nil {
+			valid = append(valid, o)
+		} else {
+			invalid = append(invalid, o)
+		}
 	}
+	m.objects.fill(valid)
+	m.invalid.fill(invalid)
 }
 
 // get finds what stands at a path; nil: nothing.
 func (m *mirror) get(path string) *Object {
-	key := &Object{path: path}
-	if o, ok := m.objects.Get(key); ok {
+	if o := m.objects.get(path); o != nil {
 		return o
 	}
-	o, _ := m.invalid.Get(key)
-	return o
+	return m.invalid.get(path)
 }
 
 // set puts an object in the place of previous, the one that get found at its path.
@@ -35,19 +37,19 @@ func (m *mirror) set(o, previous *Object) {
 	if previous != nil && (previous.Invalid == nil) != (o.Invalid == nil) {
 		m.remove(previous)
 	}
-	m.side(o).Set(o)
+	m.side(o).set(o)
 }
 
-func (m *mirror) remove(o *Object) { m.side(o).Delete(o) }
+func (m *mirror) remove(o *Object) { m.side(o).remove(o.path) }
 
-func (m *mirror) side(o *Object) *btree.BTreeG[*Object] {
+func (m *mirror) side(o *Object) *objects {
 	if o.Invalid != nil {
 		return m.invalid
 	}
 	return m.objects
 }
 
-// snapshot is the state as of a range of revisions, and does not change. Its trees share their nodes with the mirror.
+// snapshot is the state as of a range of revisions, and does not change. It shares memory with the mirror.
 type snapshot struct {
 	mirror
 	since    etcdstore.Revision // of the last change in it
@@ -55,29 +57,10 @@ type snapshot struct {
 }
 
 func (m *mirror) snapshot(since, revision etcdstore.Revision) snapshot {
-	return snapshot{mirror{m.objects.Copy(), m.invalid.Copy()}, since, revision}
+	return snapshot{mirror{m.objects.copy(), m.invalid.copy()}, since, revision}
 }
 
 // covers tells whether the snapshot is the state as of a revision.
 func (s *snapshot) covers(revision etcdstore.Revision) bool {
 	return s.since <= revision && revision <= s.revision
-}
-
-// ascend calls yield for the objects of a tree within a scope whose paths are greater than after, in the order of their
-// paths, until yield returns false.
-func ascend(tree *btree.BTreeG[*Object], in scope, after string, yield func(*Object) bool) {
-	if o, ok := tree.Get(&Object{path: in.name}); ok && in.namespace == "" && o.path > after { // a cluster-wide object
-		yield(o)
-		return
-	}
-	start := max(in.path(), after)
-	tree.Ascend(&Object{path: start}, func(o *Object) bool {
-		if after != "" && o.path <= after {
-			return true
-		}
-		if !in.holdsPath(o.path) {
-			return false
-		}
-		return !in.contains(o) || yield(o)
-	})
 }

@@ -99,10 +99,9 @@ func (r *runner) fill(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, kv := range page.KVs {
-			o := r.cache.Decode(kv)
-			filled.set(o, nil)
-			options.After = kv.Key
+		filled.fill(page.KVs, r.cache.Decode)
+		if n := len(page.KVs); n > 0 {
+			options.After = page.KVs[n-1].Key
 		}
 		options.At = page.Revision
 		if page.Remaining == 0 {
@@ -254,14 +253,13 @@ func (r *runner) apply(batch etcdstore.Batch) error {
 // change applies one event. The state before it is the mirror's: etcd does not know it any more where it has compacted.
 func (r *runner) change(e etcdstore.Event) *event {
 	previous := r.mirror.get(e.Key[len(r.cache.config.Prefix):])
-	if e.KV == nil {
-		if previous != nil {
-			r.mirror.remove(previous)
-		}
-		return newEvent(e.Revision, nil, previous)
+	var current *Object
+	if e.KV != nil {
+		current = r.cache.Decode(*e.KV)
+		r.mirror.set(current, previous)
+	} else if previous != nil {
+		r.mirror.remove(previous)
 	}
-	current := r.cache.Decode(*e.KV)
-	r.mirror.set(current, previous)
 	return newEvent(e.Revision, current, previous)
 }
 

@@ -1,7 +1,5 @@
 package watchcache
 
-import "strings"
-
 // scope is the part of a resource that a reader asked for: all of it, one namespace, or one object.
 type scope struct {
 	namespace string // empty: all
@@ -14,22 +12,31 @@ func (s scope) path() string {
 	if s.namespace == "" {
 		return ""
 	}
-	return s.namespace + "/" + s.name
+	return s.objectPath()
 }
 
-// holdsPath tells whether a path begins as those of the scope do: past the last one that does, a scan can end.
-func (s scope) holdsPath(path string) bool { return strings.HasPrefix(path, s.path()) }
+// objectPath is the path of an object of that name: in the namespace, or cluster-wide.
+func (s scope) objectPath() string { return pathPrefix(s.namespace) + s.name }
+
+// pathPrefix is what the paths of the objects in a namespace begin with; empty: those of all.
+func pathPrefix(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return namespace + "/"
+}
 
 func (s scope) contains(o *Object) bool {
-	return (s.namespace == "" || s.namespace == o.Namespace) && (s.name == "" || s.name == o.Name)
+	return (s.namespace == "" || s.namespace == o.Namespace()) && (s.name == "" || s.name == o.Name())
 }
 
 // scopesOf are the scopes that an object belongs to: those whose watchers wake when it changes.
 func scopesOf(o *Object) [4]scope {
+	namespace, name := o.Namespace(), o.Name()
 	return [4]scope{
 		{},
-		{namespace: o.Namespace},
-		{name: o.Name},
-		{namespace: o.Namespace, name: o.Name},
+		{namespace: namespace},
+		{name: name},
+		{namespace: namespace, name: name},
 	}
 }

@@ -253,7 +253,7 @@ func (w *Watcher) awaitFuture(ctx context.Context) error {
 
 func (w *Watcher) nextState() Batch {
 	var batch Batch
-	ascend(w.state.snapshot.objects, w.topic.scope, w.state.after, func(o *Object) bool {
+	w.state.snapshot.objects.ascend(w.topic.scope, w.state.after, func(o *Object) bool {
 		w.state.after = o.path
 		if w.query.Selector.Matches(o) {
 			batch.Changes = append(batch.Changes, Change{encoding.Added, o.Revision, o})

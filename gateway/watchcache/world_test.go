@@ -56,14 +56,13 @@ func (w *world) start() {
 	synctest.Wait()
 }
 
-func decodeThing(kv etcdstore.KV) *Object {
+func decodeThing(kv etcdstore.KV) (encoding.Object, error) {
 	namespace, name, ok := strings.Cut(strings.TrimPrefix(kv.Key, root), "/")
 	if !ok {
-		return &Object{Name: namespace, Invalid: errors.New("not in a namespace")}
+		return encoding.Object{}, errors.New("not in a namespace")
 	}
 	id := encoding.Identity{APIVersion: "v1", Kind: "Thing", Namespace: namespace, Name: name}
-	doc, err := encoding.Normalize(kv.Value, id, int64(kv.Modified))
-	return &Object{Namespace: namespace, Name: name, JSON: doc.JSON, Labels: doc.Labels, Invalid: err}
+	return encoding.Normalize(kv.Value, id, int64(kv.Modified))
 }
 
 // thing is the document of an object as it is stored.

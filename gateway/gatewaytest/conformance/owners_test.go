@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"net/http"
-	"strings"
 )
 
 var owners = []statement{

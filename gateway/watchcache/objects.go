@@ -1,0 +1,132 @@
+package watchcache
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/tidwall/btree"
+)
+
+// objects is a set of objects in the order of their paths: a tree of blocks. It has one owner; copies do not change.
+type objects struct {
+	blocks *btree.BTreeG[*block] // by low; the first one's is empty
+	count  int
+	size   int // of all of them in a list
+}
+
+func newObjects() *objects {
+	low := func(a, b *block) bool { return a.low < b.low }
+	return &objects{blocks: btree.NewBTreeGOptions(low, btree.Options{NoLocks: true})}
+}
+
+// copy is the set as it is now, at the cost of O(1); the next changes copy what they touch.
+func (s *objects) copy() *objects {
+	return &objects{blocks: s.blocks.Copy(), count: s.count, size: s.size}
+}
+
+// block is the one that a path belongs to; nil: there are none at all.
+func (s *objects) block(path string) (b *block) {
+	s.blocks.Descend(&block{low: path}, func(found *block) bool {
+		b = found
+		return false
+	})
+	return b
+}
+
+// get finds what stands at a path; nil: nothing.
+func (s *objects) get(path string) *Object {
+	if b := s.block(path); b != nil {
+		if i, found := b.find(path); found {
+			return b.objects[i]
+		}
+	}
+	return nil
+}
+
+// set adds an object, or puts it in the place of the one at its path.
+func (s *objects) set(o *Object) {
+	b := s.block(o.path)
+	if b == nil {
+		b = &block{}
+	}
+	s.replace(b, b.with(o))
+}
+
+// remove takes away what stands at a path.
+func (s *objects) remove(path string) {
+	if b := s.block(path); b != nil {
+		if i, found := b.find(path); found {
+			s.replace(b, b.without(i))
+		}
+	}
+}
+
+// replace puts what a block has become in its place. One that is empty goes, but for the first: every path has a block.
+func (s *objects) replace(b, next *block) {
+	s.count += len(next.objects) - len(b.objects)
+	s.size += next.size - b.size
+	if len(next.objects) == 0 && next.low != "" {
+		s.blocks.Delete(b)
+		return
+	}
+	next.settle(func(b *block) { s.blocks.Set(b) })
+}
+
+// fill adds objects that follow all others in the order of their paths, in blocks of the right size.
+func (s *objects) fill(ordered []*Object) {
+	for len(ordered) > 0 {
+		n, size := 0, 0
+		for n < len(ordered) && n < blockObjects && (n == 0 || size+ordered[n].size() <= blockSize) {
+			size += ordered[n].size()
+			n++
+		}
+		low := ordered[0].path
+		if s.count == 0 {
+			low = ""
+		}
+		s.blocks.Set(pack(low, ordered[:n]))
+		s.count, s.size = s.count+n, s.size+size
+		ordered = ordered[n:]
+	}
+}
+
+// stretches yields, in their order, the objects of a namespace, or of all, whose paths are greater than after.
+func (s *objects) stretches(namespace, after string, yield func(stretch) bool) {
+	prefix := pathPrefix(namespace)
+	first := s.block(max(prefix, after))
+	if first == nil {
+		return
+	}
+	s.blocks.Ascend(first, func(b *block) bool {
+		all, from := b.objects, 0
+		if b == first {
+			from = sort.Search(len(all), func(i int) bool { return all[i].path > after && all[i].path >= prefix })
+		}
+		to := len(all)
+		if to > 0 && !strings.HasPrefix(all[to-1].path, prefix) {
+			to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(all[from+i].path, prefix) })
+		}
+		return (from == to || yield(stretch{b, from, to})) && to == len(all)
+	})
+}
+
+// ascend yields the objects within a scope whose paths are greater than after, in their order.
+func (s *objects) ascend(in scope, after string, yield func(*Object) bool) {
+	if in.name != "" {
+		o := s.get(in.objectPath())
+		if o != nil && o.path > after {
+			yield(o)
+		}
+		if o != nil || in.namespace != "" {
+			return
+		}
+	}
+	s.stretches(in.namespace, after, func(part stretch) bool {
+		for _, o := range part.objects() {
+			if in.contains(o) && !yield(o) {
+				return false
+			}
+		}
+		return true
+	})
+}
