@@ -6,7 +6,7 @@ import (
 )
 
 // responsePiece is how much of a batch is written with one time limit.
-const responsePiece = 32 << 10
+const responsePiece = 16<<10 - 9
 
 // responseTransport writes through net/http. To keep a frame a chunk of HTTP/1.1, it has to flush after each.
 type responseTransport struct {
