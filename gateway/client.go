@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"container/heap"
+	"crypto/tls"
+	"errors"
 	"time"
 )
 
@@ -9,10 +11,12 @@ import (
 type client struct {
 	watch  *watch
 	socket socket
+	wire   *wire     // between TLS and the socket; nil: no TLS
+	secure *tls.Conn // on the wire
 	writer *writer
 	tag    int32 // tells it from others that had the same descriptor
 
-	rest    []byte    // accepted from the log, and not taken by the system yet
+	rest    []byte    // accepted from the log, sealed, and not taken by the system yet
 	stalled time.Time // when the client took something last, while rest is not empty
 	ending  bool      // nothing comes after rest
 	closed  bool
@@ -33,6 +37,18 @@ func (c *client) due() time.Time {
 		return cut
 	}
 	return c.next
+}
+
+// read reads what the client has said; more: it may say more at once.
+func (c *client) read(into []byte) (n int, more bool, err error) {
+	if c.secure == nil {
+		return c.socket.read(into)
+	}
+	n, err = c.secure.Read(into)
+	if errors.Is(err, nothingYet{}) {
+		return n, false, nil
+	}
+	return n, true, err
 }
 
 // end is called when the server drains.

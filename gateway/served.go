@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
@@ -35,6 +36,9 @@ func newServed(caches map[*resource.Resource]*runningCache, resources []*resourc
 // now is what is served at this moment.
 func (s *Server) now() *served { return s.serving.Load() }
 
+// eventGap: a burst of writes becomes one write to each watch. It is less than a flush of etcd to its disk takes.
+const eventGap = 2 * time.Millisecond
+
 // newCache makes the cache of a resource.
 func (s *Server) newCache(res *resource.Resource) *runningCache {
 	return &runningCache{fields: newFieldManagers(res), Cache: watchcache.New(watchcache.Config{
@@ -42,6 +46,7 @@ func (s *Server) newCache(res *resource.Resource) *runningCache {
 		Prefix: res.Prefix(s.options.Prefix),
 		Decode: decoder(res, s.options.Prefix),
 		Logger: s.options.Logger,
+		Gap:    eventGap,
 	})}
 }
 

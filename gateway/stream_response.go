@@ -5,23 +5,28 @@ import (
 	"time"
 )
 
+// responsePiece is how much of a batch is written with one time limit.
+const responsePiece = 16<<10 - 9
+
 // responseTransport writes through net/http. To keep a frame a chunk of HTTP/1.1, it has to flush after each.
-//
-// The write deadline is set before each write and taken back after it: HTTP/2 takes it for a timer and would reset a quiet
-// stream.
 type responseTransport struct {
-	writer  http.ResponseWriter
-	control *http.ResponseController
-	stall   time.Duration
-	chunked bool    // what is between two flushes is one chunk
-	pending *buffer // nil: nothing waits for flush
+	writer   http.ResponseWriter
+	control  *http.ResponseController
+	stall    time.Duration
+	watchdog *watchdog // of HTTP/2, where a deadline is a message to the connection and a timer; nil: deadlines
+	chunked  bool      // what is between two flushes is one chunk
+	pending  *buffer   // nil: nothing waits for flush
 }
 
 func newResponseTransport(w http.ResponseWriter, r *http.Request, stall time.Duration) *responseTransport {
-	return &responseTransport{
+	t := &responseTransport{
 		writer: w, control: http.NewResponseController(w), stall: stall,
 		chunked: r.ProtoMajor == 1 && r.ProtoMinor == 1,
 	}
+	if r.ProtoMajor == 2 {
+		t.watchdog = newWatchdog(stall, func() { _ = t.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
+	}
+	return t
 }
 
 // open sends the head.
@@ -51,16 +56,26 @@ func (t *responseTransport) flush() error {
 	return err
 }
 
-func (t *responseTransport) end() error { return t.flush() } // net/http writes the last chunk when the handler returns
+// end leaves it to net/http to write the last chunk, when the handler returns.
+func (t *responseTransport) end() error {
+	if err := t.flush(); err != nil || t.watchdog != nil {
+		return err
+	}
+	return t.control.SetWriteDeadline(time.Now().Add(t.stall)) // that of the write before may have passed
+}
 
-func (t *responseTransport) close() {}
+func (t *responseTransport) close() {
+	if t.watchdog != nil {
+		t.watchdog.close()
+	}
+}
 
 // send writes data, in one write where that makes a chunk, otherwise in pieces that each have the time limit.
 func (t *responseTransport) send(data []byte) error {
 	for {
 		piece := data
-		if !t.chunked && len(piece) > collectSize {
-			piece = piece[:collectSize]
+		if !t.chunked && len(piece) > responsePiece {
+			piece = piece[:responsePiece]
 		}
 		if err := t.sendPiece(piece); err != nil {
 			return err
@@ -72,7 +87,10 @@ func (t *responseTransport) send(data []byte) error {
 }
 
 func (t *responseTransport) sendPiece(piece []byte) error {
-	if err := t.control.SetWriteDeadline(time.Now().Add(t.stall)); err != nil {
+	if t.watchdog != nil {
+		t.watchdog.begin()
+		defer t.watchdog.end()
+	} else if err := t.control.SetWriteDeadline(time.Now().Add(t.stall)); err != nil {
 		return err
 	}
 	if len(piece) > 0 {
@@ -80,8 +98,5 @@ func (t *responseTransport) sendPiece(piece []byte) error {
 			return err
 		}
 	}
-	if err := t.control.Flush(); err != nil { // the one that reports what the connection says
-		return err
-	}
-	return t.control.SetWriteDeadline(time.Time{})
+	return t.control.Flush() // the one that reports what the connection says
 }

@@ -30,8 +30,10 @@ type writer struct {
 	queue      []*client // have something to deliver
 	now        time.Time
 	reader     watchcache.Reader
-	frames     []byte // assembled last
-	framesView view   // for which
+	frames     []byte    // assembled last
+	framesView view      // for which
+	sealed     []byte    // what TLS made of them
+	scrap      [512]byte // what clients say
 	refreshing map[*watchcache.Cache][]*client
 }
 
@@ -157,7 +159,9 @@ func (w *writer) join(c *client) {
 		return
 	}
 	w.schedule.put(c)
-	w.serve(c)
+	if c.secure == nil || w.hear(c) { // TLS may have read more of what the client said than it was asked for
+		w.serve(c)
+	}
 }
 
 // serve gives a client what it has to get next, up to the size of a batch. The others come first before it gets more.
@@ -208,6 +212,34 @@ func (w *writer) assemble(v view, batch watchcache.Batch, same bool) {
 
 // send writes what the connection takes, and keeps the rest.
 func (w *writer) send(c *client, data []byte) {
+	if c.secure != nil {
+		var err error
+		if data, err = w.seal(c, data); err != nil {
+			w.close(c, err)
+			return
+		}
+	}
+	w.sendSealed(c, data)
+}
+
+// seal is what TLS makes of data, and of the end of what a client gets.
+func (w *writer) seal(c *client, data []byte) ([]byte, error) {
+	if cap(w.sealed) > 2*collectMost {
+		w.sealed = nil // a large object had come by
+	}
+	w.sealed = w.sealed[:0]
+	_, err := c.secure.Write(data) // by way of the wire
+	if err == nil && c.ending {
+		err = c.secure.CloseWrite()
+	}
+	return w.sealed, err
+}
+
+func (w *writer) sendSealed(c *client, data []byte) {
+	if len(c.rest) > 0 {
+		c.rest = append(c.rest, data...)
+		return
+	}
 	n, err := c.socket.write(data)
 	switch {
 	case err != nil:
@@ -236,9 +268,9 @@ func (w *writer) attend(s signal) {
 
 // hear throws away what the client has sent; false: it has gone.
 func (w *writer) hear(c *client) bool {
-	var scrap [512]byte
+	w.sealed = w.sealed[:0]
 	for {
-		n, more, err := c.socket.read(scrap[:])
+		n, more, err := c.read(w.scrap[:])
 		if c.unasked += n; err == nil && c.unasked > maxUnasked {
 			err = errClientGone
 		}
@@ -247,9 +279,13 @@ func (w *writer) hear(c *client) bool {
 			return false
 		}
 		if !more {
-			return true
+			break
 		}
 	}
+	if len(w.sealed) > 0 { // TLS has answered something
+		w.sendSealed(c, w.sealed)
+	}
+	return !c.closed
 }
 
 func (w *writer) sendRest(c *client) {
@@ -353,12 +389,10 @@ func (w *writer) bookmark(c *client) {
 // finish sends the last that a client gets.
 func (w *writer) finish(c *client, tail []byte) {
 	c.ending = true
-	if len(c.rest) > 0 {
-		c.rest = append(c.rest, tail...)
-		w.schedule.put(c)
-		return
-	}
 	w.send(c, tail)
+	if !c.closed {
+		w.schedule.put(c)
+	}
 }
 
 // endOf is the end of a stream: with an ERROR frame, where the client has to know something.
@@ -378,6 +412,10 @@ func (w *writer) giveBack(c *client) {
 	if err != nil {
 		c.watch.close(err)
 		return
+	}
+	if c.wire != nil {
+		c.wire.giveBack(conn)
+		conn = c.secure
 	}
 	w.pool.borrowed.Go(func() { c.watch.goOn(w.ctx, conn) })
 }

@@ -14,7 +14,7 @@ import (
 // errNoSocket: the connection is not one that a writer can own, or the platform has none.
 var errNoSocket = errors.New("not a socket that can be polled")
 
-// writers own the connections of watches over plain HTTP/1.1 that have caught up: as many goroutines as there are processors,
+// writers own the connections of watches over HTTP/1.1 that have caught up: as many goroutines as there are processors,
 // where otherwise each watch has one, or two. An idle watch costs 5 KB then, and a delivery little more than its write.
 //
 // A watch begins on a goroutine, which sends the head, the initial state and what etcd's history has, waits for nobody and may
@@ -63,7 +63,8 @@ func (ws *writers) startLocked() error {
 
 // adopt takes a watch that follows the log, and the connection it writes to. False: it stays the caller's.
 func (ws *writers) adopt(wt *watch, conn net.Conn) bool {
-	if !isSocket(conn) {
+	below, wire, secure := layers(conn)
+	if !isSocket(below) || secure != nil && wire == nil {
 		return false
 	}
 	ws.mu.Lock()
@@ -71,14 +72,17 @@ func (ws *writers) adopt(wt *watch, conn net.Conn) bool {
 	if ws.ctx == nil || ws.startLocked() != nil {
 		return false
 	}
-	socket, err := newSocket(conn)
+	socket, err := newSocket(below)
 	if err != nil {
 		return false
 	}
 	wt.stream = nil
 	ws.next++
 	w := ws.each[ws.next%len(ws.each)]
-	c := &client{watch: wt, socket: socket, writer: w, next: wt.nextBookmark(), place: unscheduled}
+	c := &client{watch: wt, socket: socket, wire: wire, secure: secure, writer: w, next: wt.nextBookmark(), place: unscheduled}
+	if wire != nil {
+		wire.take(socket, &w.sealed)
+	}
 	wt.watcher.Attach(w.ready, c)
 	w.post(func() { w.join(c) })
 	wt.entry.adopt(c)

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"revtail/gateway"
 )
 
 // webServer is an HTTP server, or an HTTPS server, on one or several addresses.
@@ -84,7 +86,7 @@ func (w *webServer) Serve(ctx context.Context) error {
 
 func (w *webServer) serveOn(l net.Listener) error {
 	if w.secure {
-		return w.http.ServeTLS(l, "", "")
+		return w.http.ServeTLS(gateway.Listen(l), "", "")
 	}
 	return w.http.Serve(l)
 }

@@ -10,13 +10,16 @@ import (
 	"revtail/etcdstore"
 )
 
-// Config says what a Cache keeps. Every field is needed.
+// Config says what a Cache keeps. Every field but Gap is needed.
 type Config struct {
 	Store  etcdstore.Store
 	Prefix string // what the keys of the resource begin with; ends with "/"
 	// Decode makes the document of a key and its value. The error says why it cannot be shown.
 	Decode func(etcdstore.KV) (encoding.Object, error)
 	Logger *slog.Logger
+	// Gap is the least time between two wake-ups of watchers: what is written in a burst reaches them together, and the first
+	// event after a quiet time at once. Zero: each batch of the store wakes them.
+	Gap time.Duration
 }
 
 // Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
@@ -33,6 +36,7 @@ type Cache struct {
 	current  snapshot           // the state as of through
 	log      log
 	sleepers map[topic]*sleeper
+	news     news
 	indexes  indexes
 	advanced chan struct{} // closed when through grows; nil: nobody waits
 	waiting  int           // how many wait for advanced
@@ -107,6 +111,7 @@ func (c *Cache) publish(s snapshot, floor etcdstore.Revision, newest []*event) {
 	}
 	c.advanceLocked(s.revision)
 	c.wakeAllLocked()
+	c.news.told(c.log.next)
 }
 
 // append publishes one batch: the state after it, and its events.
@@ -116,12 +121,13 @@ func (c *Cache) append(s snapshot, events []*event) {
 	c.current = s
 	c.log.fit(s.objects.size)
 	for _, e := range events {
-		position := c.log.next
 		c.log.append(e)
-		if len(c.sleepers) > 0 {
-			c.wakeLocked(e, position)
+		c.news.add(e)
+		if c.news.bytes >= maxNews || c.log.next-c.news.from >= uint64(len(c.log.ring)/2) {
+			c.tellLocked() // before the log drops it
 		}
 	}
+	c.tellSoonLocked()
 	c.advanceLocked(s.revision)
 }
 
@@ -140,6 +146,7 @@ func (c *Cache) stop() {
 	defer c.mu.Unlock()
 	c.stopped, c.ready = true, false
 	c.wakeAllLocked()
+	c.news.told(c.log.next)
 	c.advanceLocked(c.through)
 }
 

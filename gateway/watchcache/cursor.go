@@ -2,6 +2,8 @@ package watchcache
 
 import (
 	"errors"
+	"math"
+	"sync"
 
 	"revtail/etcdstore"
 )
@@ -13,6 +15,9 @@ type Reader struct {
 	changes []Change
 	last    reading
 }
+
+// readers are those of watchers that have a goroutine of their own.
+var readers = sync.Pool{New: func() any { return new(Reader) }}
 
 // reading is what was read last: another watcher that stands where it began gets the same.
 type reading struct {
@@ -115,7 +120,7 @@ func (w *Watcher) read(r *Reader) (from uint64, wake <-chan struct{}, err error)
 		w.findLocked()
 	}
 	from, delivered := w.position, w.through
-	events := c.log.read(r.events, from, batchEvents)
+	events := c.log.read(r.events, from, batchEvents, batchBytes)
 	w.position += uint64(len(events))
 	if w.position < c.log.next {
 		w.through = max(delivered, events[len(events)-1].revision)
@@ -135,7 +140,7 @@ func (w *Watcher) findLocked() {
 	w.position = log.after(w.through)
 	if w.resuming {
 		begin := log.after(w.through - 1)
-		if events := w.resumeIn(log.read(nil, begin, int(w.position-begin))); len(events) > 0 {
+		if events := w.resumeIn(log.read(nil, begin, int(w.position-begin), math.MaxInt)); len(events) > 0 {
 			w.position, w.through = begin, w.through-1
 		}
 	}

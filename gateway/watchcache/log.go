@@ -80,14 +80,16 @@ func (l *log) after(revision etcdstore.Revision) uint64 {
 	return l.first + uint64(n)
 }
 
-// read appends about limit events from a position on, never a part of a revision.
-func (l *log) read(events []*event, position uint64, limit int) []*event {
-	end := min(position+uint64(limit), l.next)
-	for end > position && end < l.next && l.at(end).revision == l.at(end-1).revision {
-		end++
-	}
-	for p := position; p < end; p++ {
-		events = append(events, l.at(p))
+// read appends about limit events from a position on, or fewer that have about so many bytes; never a part of a revision.
+func (l *log) read(events []*event, position uint64, limit, bytes int) []*event {
+	for p := position; p < l.next; p++ {
+		e := l.at(p)
+		if (limit <= 0 || bytes <= 0) && (p == position || e.revision != l.at(p-1).revision) {
+			break
+		}
+		events = append(events, e)
+		limit--
+		bytes -= len(e.object().JSON)
 	}
 	return events
 }

@@ -31,7 +31,7 @@ func TestLogKeepsTheNewestEvents(t *testing.T) {
 	if l.floor != 22 {
 		t.Errorf("floor is %d: every event later than 22 is held", l.floor)
 	}
-	got := revisions(l.read(nil, l.after(25), 100))
+	got := revisions(l.read(nil, l.after(25), 100, 1<<20))
 	if len(got) != 5 || got[0] != 26 || got[4] != 30 {
 		t.Errorf("after 25 come %v, want 26 to 30", got)
 	}
@@ -43,10 +43,10 @@ func TestLogReadsWholeRevisions(t *testing.T) {
 	for _, revision := range []etcdstore.Revision{2, 3, 3, 3, 3, 4} {
 		l.append(at(revision))
 	}
-	if got := revisions(l.read(nil, l.after(1), 2)); len(got) != 5 {
+	if got := revisions(l.read(nil, l.after(1), 2, 1<<20)); len(got) != 5 {
 		t.Errorf("a step of 2 events is %v: it must end with the revision it began", got)
 	}
-	if got := l.read(nil, l.after(4), 2); got != nil {
+	if got := l.read(nil, l.after(4), 2, 1<<20); got != nil {
 		t.Errorf("after the end come %v", revisions(got))
 	}
 }
@@ -80,5 +80,18 @@ func TestLogPositionsAreNeverUsedAgain(t *testing.T) {
 	l.reset(9)
 	if l.first <= end {
 		t.Errorf("after a reset the log begins at %d, but %d was the end of what it forgot", l.first, end)
+	}
+}
+
+func TestLogStepIsBoundedInBytes(t *testing.T) {
+	l := log{}
+	l.reset(1)
+	for _, revision := range []etcdstore.Revision{2, 3, 4, 4, 5} {
+		l.append(&event{revision: revision, current: &Object{JSON: make([]byte, 10)}})
+	}
+	for limit, want := range map[int]int{1: 1, 10: 1, 11: 2, 25: 4, 41: 5} {
+		if got := revisions(l.read(nil, l.after(1), 100, limit)); len(got) != want {
+			t.Errorf("a step of %d bytes is %v, want %d events", limit, got, want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -106,6 +107,7 @@ type plan struct {
 	writes   []map[string]string
 	watchers []plannedWatcher
 	logLimit int
+	gap      time.Duration
 }
 
 type plannedWatcher struct {
@@ -126,7 +128,10 @@ var (
 		}
 	})
 	drawPlan = rapid.Custom(func(t *rapid.T) plan {
-		p := plan{logLimit: rapid.SampledFrom([]int{2, 8, 64}).Draw(t, "log")}
+		p := plan{
+			logLimit: rapid.SampledFrom([]int{2, 8, 64}).Draw(t, "log"),
+			gap:      rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "gap"),
+		}
 		p.writes = rapid.SliceOfN(rapid.MapOfN(drawPath, drawLabel, 1, 3), 1, 30).Draw(t, "writes")
 		p.before = rapid.IntRange(0, len(p.writes)).Draw(t, "before")
 		p.watchers = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plannedWatcher {
@@ -189,7 +194,7 @@ func (p plan) run(t *testing.T) (problems []string) {
 		}
 	})
 	w.cache.mu.Lock()
-	w.cache.log.limit = p.logLimit
+	w.cache.log.limit, w.cache.config.Gap = p.logLimit, p.gap
 	w.cache.log.reset(w.cache.through)
 	w.cache.mu.Unlock()
 

@@ -2,6 +2,7 @@ package watchcache
 
 // sleeper is where the watchers of one topic wait for its next event.
 type sleeper struct {
+	from   uint64        // the first position that may be news to one of them
 	wake   chan struct{} // closed when there is one; nil: nobody waits by it
 	at     uint64        // when there is one: its position
 	done   bool          // there is one
@@ -68,7 +69,7 @@ func (s *sleeper) empty() bool {
 func (w *Watcher) sleepLocked() <-chan struct{} {
 	s := w.cache.sleepers[w.topic]
 	if s == nil {
-		s = &sleeper{}
+		s = &sleeper{from: w.position}
 		w.cache.sleepers[w.topic] = s
 	}
 	w.sleeper = s
@@ -83,18 +84,21 @@ func (w *Watcher) sleepLocked() <-chan struct{} {
 }
 
 // wakeUpLocked moves the cursor of a watcher that slept: nothing of its topic has happened before the event that woke it, or
-// before the end of the log.
+// before the news.
 func (w *Watcher) wakeUpLocked() {
 	s := w.sleeper
 	if s == nil {
 		return
 	}
 	w.sleeper = nil
-	w.position = s.at
 	if s.done {
+		w.position = max(w.position, s.at)
+		if s.at == 0 {
+			w.position = 0
+		}
 		return
 	}
-	w.position = w.cache.log.next
+	w.position = max(w.position, w.cache.news.from)
 	if w.ready != nil {
 		s.unpark(w)
 		if s.empty() {
@@ -118,7 +122,7 @@ func (c *Cache) wakeLocked(e *event, position uint64) {
 }
 
 func (c *Cache) rouseLocked(about topic, position uint64) {
-	if s := c.sleepers[about]; s != nil {
+	if s := c.sleepers[about]; s != nil && s.from <= position {
 		s.rouse(position)
 		delete(c.sleepers, about)
 	}

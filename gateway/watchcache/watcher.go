@@ -36,8 +36,9 @@ type Batch struct {
 }
 
 const (
-	// batchEvents is about how many events of the log one step looks at, so that a late watcher's batch stays small.
+	// batchEvents and batchBytes are about how much of the log one step looks at, so that a late watcher's batch stays small.
 	batchEvents = 256
+	batchBytes  = 64 << 10
 	// batchState is how many objects of the initial state one step delivers.
 	batchState = 256
 )
@@ -60,6 +61,8 @@ type Watcher struct {
 	through  etcdstore.Revision // everything up to it has been delivered
 	position uint64             // every event of the topic before it has been delivered; valid while the log holds it
 	sleeper  *sleeper           // where the watcher waits, or waited last
+
+	reader *Reader // has the batch that was given out last; nil: none
 
 	ready *Ready // where the watcher is put when it wakes; nil: Next waits for it
 	owner any
@@ -93,6 +96,7 @@ func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 
 // Close frees what the watcher holds. It must be called once, by the goroutine that uses the watcher.
 func (w *Watcher) Close() {
+	w.release()
 	if w.past != nil {
 		w.past.close()
 	}
@@ -113,10 +117,12 @@ func (w *Watcher) Begin(ctx context.Context) {
 	}
 }
 
-// Next waits for the next step, which is never empty unless Synced. After an error it returns the same error for ever:
+// Next waits for the next step, which is never empty unless Synced; its Changes are valid until the next call of Next or Poll.
+// After an error it returns the same error for ever:
 // *TooLargeError (the state asked for did not arrive), *ExpiredError and *RevertedError (the client must list again),
 // ErrStopped, or one of the store. An ended ctx ends only this call.
 func (w *Watcher) Next(ctx context.Context) (Batch, error) {
+	w.release()
 	for w.err == nil {
 		batch, wake, err := w.step(ctx)
 		if err != nil {
@@ -140,6 +146,7 @@ func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 // Poll is Next without waiting: its Batch may be empty, and its Through then says how far nothing matched. It is what a
 // bookmark is made of.
 func (w *Watcher) Poll() (Batch, error) {
+	w.release()
 	switch {
 	case w.err != nil:
 		return Batch{}, w.err
@@ -195,7 +202,20 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 		batch, err := w.nextPast(ctx)
 		return batch, nil, err
 	}
-	return w.nextLog(new(Reader))
+	w.reader = readers.Get().(*Reader)
+	batch, wake, err = w.nextLog(w.reader)
+	if len(batch.Changes) == 0 {
+		w.release() // a watcher that sleeps holds none
+	}
+	return batch, wake, err
+}
+
+// release gives back what the last batch stands in.
+func (w *Watcher) release() {
+	if w.reader != nil {
+		readers.Put(w.reader)
+		w.reader = nil
+	}
 }
 
 // begin waits until the cache has reached the revision that the client speaks of.

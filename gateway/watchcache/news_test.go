@@ -1,0 +1,80 @@
+package watchcache
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A burst comes together; what comes after a quiet time, at once; and nobody is woken by what is for others, or by what he has
+// seen already.
+func TestGapCollectsBursts(t *testing.T) {
+	const gap = 2 * time.Millisecond
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "", "")
+		w.cache.mu.Lock()
+		w.cache.config.Gap = gap
+		w.cache.mu.Unlock()
+		<-time.After(gap)
+		began := time.Now()
+		c := newCrew(w)
+		all := c.attach("all", start, WatchQuery{})
+		c.attach("b", start, WatchQuery{Namespace: "b"})
+		var log []string
+		serve := func(after time.Duration, watchers int) {
+			t.Helper()
+			<-time.After(time.Until(began.Add(after)))
+			synctest.Wait()
+			if woken := c.serve(); woken != watchers {
+				t.Errorf("after %v %d watchers wake, want %d", after, woken, watchers)
+			}
+			log = append(log, fmt.Sprint(after, " ", len(c.got["all"]), " ", len(c.got["b"])))
+		}
+		w.put("a/x", "", "") // after a quiet time
+		serve(0, 1)
+		w.put("a/x", "", "")
+		w.put("b/x", "", "")
+		w.put("a/x", "", "")
+		serve(0, 0)
+		serve(gap-1, 0)
+		serve(gap, 2)
+		serve(2*gap, 0)
+		w.put("b/x", "", "")
+		serve(2*gap, 2)
+		w.put("a/x", "", "")
+		c.poll(all) // as a bookmark does
+		serve(10*gap, 0)
+		w.put("a/x", "", "")
+		serve(10*gap, 1)
+		want := []string{"0s 1 0", "0s 1 0", "1.999999ms 1 0", "2ms 4 1", "4ms 4 1", "4ms 5 2", "20ms 6 2", "20ms 7 2"}
+		if diff := cmp.Diff(want, log); diff != "" {
+			t.Errorf("time, events of all, events of b (- want, + got):\n%s", diff)
+		}
+	})
+}
+
+// However long the gap: what the log is about to forget is told before.
+func TestGapEndsBeforeTheLogForgets(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		w.put("a/x", "", "")
+		w.cache.mu.Lock()
+		w.cache.config.Gap = time.Hour
+		w.cache.log.limit = 8
+		w.cache.log.reset(w.cache.through)
+		w.cache.mu.Unlock()
+		start := w.put("a/x", "", "")
+		c := newCrew(w)
+		c.attach("b", start, WatchQuery{Namespace: "b"})
+		last := w.put("b/x", "", "")
+		for range 8 {
+			last = w.put("a/x", "", "")
+			c.serve()
+		}
+		if want := []string{fmt.Sprint("ADDED b/x ", start+1)}; !cmp.Equal(c.got["b"], want) {
+			t.Errorf("at revision %d the watcher of b has %v, want %v", last, c.got["b"], want)
+		}
+	})
+}
