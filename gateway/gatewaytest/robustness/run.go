@@ -338,3 +338,87 @@ func (m *items) parse(text []byte) (Object, error) {
 	m.known[string(text)] = o
 	return o, nil
 }
+
+// pauseWriters stops the writers and waits until all clients know what was written.
+func (r *Run) pauseWriters() {
+	r.writing.stop()
+	h, newest := r.history(), r.newest()
+	gatewaytest.Until(r.TB, "all clients have caught up", func() bool { return r.settled(h, newest) })
+}
+
+// newest is etcd's newest revision.
+func (r *Run) newest() int64 {
+	_, newest, err := r.etcd.state(r.Context())
+	if err != nil {
+		r.Fatalf("etcd: %v", err)
+	}
+	return newest
+}
+
+// openOn counts the watches that are open on a gateway, by its own account.
+func (r *Run) openOn(gateway int) int {
+	return int(r.metric(r.gateways[gateway].URL, `revtail_watchers{resource="configmaps"}`))
+}
+
+// served counts the resources of a gateway.
+func (r *Run) served(gateway int) int {
+	return strings.Count(r.Ask(gateway, http.MethodGet, "/metrics", "").Text, "\nrevtail_cache_ready{")
+}
+
+// fill creates keys, a hundred in a transaction, with a lease if it has a time to live.
+func (r *Run) fill(name string, n int, ttl time.Duration) {
+	w := &writer{run: r, name: name, random: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // a load that can be repeated
+	var lease int64
+	if ttl > 0 {
+		lease, _ = r.etcd.grant(r.Context(), ttl) // without one the keys stay
+	}
+	for first := 0; first < n; first += 100 {
+		values, record := make(map[string]string), &Write{Writer: name, Verb: "transaction", Value: w.unique(), Sent: time.Now()}
+		for i := first; i < first+100; i++ {
+			object := fmt.Sprint(name, i)
+			values[prefix+"c/"+object] = manifest("c", object, w.color(), record.Value, 0)
+			record.Keys = append(record.Keys, prefix+"c/"+object)
+		}
+		revision, err := r.etcd.put(r.Context(), lease, values)
+		w.note(record, revision, err)
+	}
+}
+
+// paced checks that the watches of a gateway that stopped did not end all at the same moment, and each with a bookmark if it
+// had asked for them.
+func (r *Run) paced(clients int) {
+	h := r.history()
+	bookmarks := make(map[string]bool)
+	for _, w := range r.watchers {
+		bookmarks[w.Name] = w.Bookmarks && w.Timeout == 0
+	}
+	for _, fault := range h.Faults {
+		var first, last time.Time
+		n := 0
+		r.edit(func() {
+			for _, w := range h.Watchers {
+				for _, step := range w.Steps {
+					s := step.Stream
+					if s == nil || s.End != Clean || s.Ended.Before(fault.At) || s.Ended.After(fault.At.Add(20*time.Second)) || s.Opened.After(fault.At) {
+						continue
+					}
+					if bookmarks[w.Name] && (len(s.Lines) == 0 || s.Lines[len(s.Lines)-1].Type != bookmark) {
+						r.Violate("graceful-stop", w.Name, "its watch ended without a last bookmark")
+					}
+					n++
+					if first.IsZero() || s.Ended.Before(first) {
+						first = s.Ended
+					}
+					if s.Ended.After(last) {
+						last = s.Ended
+					}
+				}
+			}
+		})
+		r.Logf("%s: %d watches ended within %v", fault.What, n, last.Sub(first).Round(time.Millisecond))
+		const most = 400 // a second: twice what the gateway says
+		if n > clients/4 && last.Sub(first) < time.Duration(n)*time.Second/most {
+			r.Violate("graceful-stop", fault.What, "%d watches ended within %v", n, last.Sub(first))
+		}
+	}
+}
