@@ -44,6 +44,9 @@ func TestScenarios(t *testing.T) {
 		t.Error(err)
 	}
 	for _, r := range results {
+		for _, note := range r.Notes {
+			_, _ = fmt.Fprintf(os.Stdout, "%s: %s\n", r.Name, note)
+		}
 		if r.Folder != "" {
 			_, _ = fmt.Fprintf(os.Stdout, "%s: its history is in %s\n", r.Name, r.Folder)
 		}

@@ -61,7 +61,7 @@ func (r *Run) honest(gateway int) {
 		case a.Took > 2*honestTime:
 			r.Violate("partition-honest", who, "%s failed after %v only", what, a.Took)
 		}
-		r.Logf("%s without a majority: %s: %d after %v", who, what, a.Code, a.Took.Round(time.Millisecond))
+		r.Note("%s without a majority: %s: %d after %v", who, what, a.Code, a.Took.Round(time.Millisecond))
 	}
 	mustFail("a consistent list", r.Ask(gateway, http.MethodGet, Scope{}.URL(), ""))
 	mustFail("a create", r.Ask(gateway, http.MethodPost, "/api/v1/namespaces/z/configmaps", manifest("z", "unheard-of", "red", "unheard-of", 0)))
@@ -72,7 +72,7 @@ func (r *Run) honest(gateway int) {
 	if a.Age < 1 {
 		r.Violate("partition-honest", who, "a list of whatever is there does not say how old it is: Age %d", a.Age)
 	}
-	r.Logf("%s without a majority: a list of whatever is there: %d, Age %d", who, a.Code, a.Age)
+	r.Note("%s without a majority: a list of whatever is there: %d, Age %d", who, a.Code, a.Age)
 	if a := r.Ask(gateway, http.MethodGet, "/readyz", ""); a.Code != http.StatusServiceUnavailable {
 		r.Violate("partition-honest", who, "/readyz says %d", a.Code)
 	}
@@ -87,7 +87,7 @@ func (r *Run) back(gateway int) {
 	gatewaytest.Until(r.TB, "the gateway is back", func() bool {
 		return r.Ask(gateway, http.MethodGet, Scope{}.URL(), "").Code == http.StatusOK
 	})
-	r.Logf("gateway %d lists consistently again after %v", gateway, time.Since(began).Round(time.Millisecond))
+	r.Note("gateway %d lists consistently again after %v", gateway, time.Since(began).Round(time.Millisecond))
 }
 
 // told checks that every client that watched was told that its history is over, and how soon.
@@ -109,11 +109,22 @@ func (r *Run) told(h *History, since time.Time, within time.Duration) {
 	if names := waiting(); len(names) > 0 {
 		r.Violate("history-change", "etcd was put back", "%d of %d clients were not told within %v, such as %s", len(names), len(h.Watchers), 2*within, names[0])
 	}
-	r.Logf("all clients were told after %v", time.Since(since).Round(time.Millisecond))
+	r.Note("all clients were told after %v", time.Since(since).Round(time.Millisecond))
 }
 
-// turnBack goes on with another history of etcd: the one that it has now.
+// turnBack goes on with another history of etcd: the one that it has now, which is as the one before until now.
 func (r *Run) turnBack() {
+	r.recording.stop()
+	revision := r.newest()
+	r.edit(func() {
+		r.past = append(r.past, r.present)
+		r.present = &History{Truth: r.present.Truth.Fork(revision)}
+	})
+	r.record()
+}
+
+// turnAway goes on with another history of etcd, of which nothing but the present state is known.
+func (r *Run) turnAway() {
 	r.recording.stop()
 	objects, revision, err := r.etcd.state(r.Context())
 	if err != nil {

@@ -35,6 +35,8 @@ type Run struct {
 	recording  load // of the truth
 	watching   load
 	writing    load
+	loads      int
+	notes      []string
 	violations []Violation // that only this scenario looks for
 }
 
@@ -180,11 +182,13 @@ func Crowd(n int) []Client {
 // contend, one that writes to etcd directly, and readers that list.
 func (r *Run) Write(each int) {
 	r.writing.start(r.Context())
+	r.loads++
 	pace := time.Second / time.Duration(each)
 	start := func(name string, gateway int, pace time.Duration, one func(*writer) func(context.Context)) {
 		w := &writer{run: r, name: name, gateway: gateway % len(r.gateways), known: make(map[string]int64),
 			random: rand.New(rand.NewPCG(uint64(gateway), 7))} //nolint:gosec // a load that can be repeated
 		w.name += fmt.Sprint("-", gateway%2)
+		w.count = r.loads << 20 // no load writes the values of another one
 		r.writing.running.Go(func() { w.write(r.writing.ctx, pace, one(w)) })
 	}
 	churn := func(w *writer) func(context.Context) { return w.churn }
@@ -224,6 +228,11 @@ func (r *Run) Fault(format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	r.Log(time.Now().Format("15:04:05.000"), what)
 	r.history().addFault(what)
+}
+
+// Note tells a figure beside the table.
+func (r *Run) Note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
 // Wait lets time pass, in which clients and writers work.
@@ -415,7 +424,7 @@ func (r *Run) paced(clients int) {
 				}
 			}
 		})
-		r.Logf("%s: %d watches ended within %v", fault.What, n, last.Sub(first).Round(time.Millisecond))
+		r.Note("%s: %d watches ended within %v", fault.What, n, last.Sub(first).Round(time.Millisecond))
 		const most = 400 // a second: twice what the gateway says
 		if n > clients/4 && last.Sub(first) < time.Duration(n)*time.Second/most {
 			r.Violate("graceful-stop", fault.What, "%d watches ended within %v", n, last.Sub(first))

@@ -27,6 +27,7 @@ type Result struct {
 	Name       string
 	Took       time.Duration
 	Figures    Figures
+	Notes      []string
 	Violations []Violation
 	Folder     string // where the history was left; empty: nothing was wrong
 }
@@ -42,7 +43,7 @@ func Perform(t *testing.T, s *Scenario, long bool) Result {
 	}
 	s.Play(r, seconds)
 	r.settle()
-	result := Result{Name: s.Name, Violations: r.violations}
+	result := Result{Name: s.Name, Notes: r.notes, Violations: r.violations}
 	for _, h := range append(r.past, r.present) {
 		rules := s.Rules
 		if h != r.present { // the demands are those of the whole

@@ -331,7 +331,7 @@ var scenarios = []Scenario{
 			gatewaytest.Until(r.TB, "all clients are back", func() bool { return r.opened.Load() >= int64(len(r.watchers)*95/100) })
 			r.Wait(3 * time.Second)
 			resources := r.served(0)
-			r.Logf("%d clients came back with %.0f watches in etcd, for %d resources", clients, watches()-before, resources)
+			r.Note("%d clients came back with %.0f watches in etcd, for %d resources", clients, watches()-before, resources)
 			if got := watches() - before; got > float64(resources)+4 {
 				r.Violate("no-storm", "gateway 0", "%d clients cost %.0f watches in etcd, want one for each of the %d resources", clients, got, resources)
 			}

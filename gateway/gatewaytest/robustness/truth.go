@@ -69,6 +69,17 @@ func NewTruth(base int64, objects []*Object) *Truth {
 	return t
 }
 
+// Fork is the truth of an etcd that was put back to where it was at a revision, and went on from there.
+func (t *Truth) Fork(through int64) *Truth {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fork := NewTruth(t.base, nil)
+	for revision := t.base + 1; revision <= min(through, t.through()); revision++ {
+		fork.addRevision(t.at(revision))
+	}
+	return fork
+}
+
 // Through is the revision up to which the truth is known.
 func (t *Truth) Through() int64 {
 	t.mu.Lock()
