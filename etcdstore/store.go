@@ -77,6 +77,11 @@ type Store interface {
 	// Revision is the newest revision of the store, read linearizably.
 	Revision(ctx context.Context) (Revision, error)
 
+	// History names the history that the store's last answer was of; zero: there was none yet. Another name is another
+	// history, whose revisions cannot be compared with those of the one before: a store that was swapped. A store that was
+	// put back to an earlier state may keep its name; then its Revision goes back.
+	History() uint64
+
 	// Create writes a key that must not exist: ErrExists otherwise.
 	Create(ctx context.Context, key string, value []byte) (Revision, error)
 

@@ -109,6 +109,9 @@ func (s *Store) Revision(ctx context.Context) (etcdstore.Revision, error) {
 	return s.newest.revision, nil
 }
 
+// History implements etcdstore.Store: there is one only.
+func (s *Store) History() uint64 { return 1 }
+
 // Create implements etcdstore.Store.
 func (s *Store) Create(ctx context.Context, key string, value []byte) (etcdstore.Revision, error) {
 	if err := check(ctx, key); err != nil {

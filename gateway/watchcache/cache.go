@@ -26,9 +26,13 @@ type Cache struct {
 	filled   chan struct{} // closed after the first fill
 	archives chan struct{} // holds one for each watcher that reads etcd's history
 
+	suspected chan struct{} // holds one: somebody has seen the store go back
+
 	mu       sync.Mutex // guards the fields below, for O(1) or the size of one batch
 	ready    bool
 	stopped  bool
+	era      int // counts the histories of the store that were served
+	contact  contact
 	through  etcdstore.Revision // up to which the cache is complete
 	current  snapshot           // the state as of through
 	log      log
@@ -50,6 +54,9 @@ func New(config Config) *Cache {
 		wanted:   make(chan struct{}, 1),
 		filled:   make(chan struct{}),
 		archives: make(chan struct{}, maxArchives),
+
+		suspected: make(chan struct{}, 1),
+
 		sleepers: make(map[topic]*sleeper),
 		indexes:  make(indexes),
 	}

@@ -36,6 +36,7 @@ var (
 // wrong with etcd is logged and tried again. Run must be called once.
 func (c *Cache) Run(ctx context.Context) error {
 	defer c.stop()
+	defer c.listen()()
 	r := &runner{cache: c, mirror: newMirror()}
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -66,6 +67,7 @@ func sleep(ctx context.Context, d time.Duration) {
 type runner struct {
 	cache   *Cache
 	mirror  *mirror
+	history uint64             // of the store, when the mirror was filled
 	since   etcdstore.Revision // of the last change in the mirror
 	through etcdstore.Revision // zero: the mirror must be filled
 
@@ -75,6 +77,11 @@ type runner struct {
 // session fills the mirror if that is needed and follows etcd until something goes wrong. followed tells whether anything
 // was received.
 func (r *runner) session(ctx context.Context) (followed bool, err error) {
+	if r.through != 0 {
+		if err := r.cache.sameHistory(ctx, r.history); err != nil {
+			return false, r.revert(err)
+		}
+	}
 	after := r.through
 	if r.through == 0 {
 		if err := r.fill(ctx); err != nil {
@@ -87,12 +94,22 @@ func (r *runner) session(ctx context.Context) (followed bool, err error) {
 	if errors.As(err, &compacted) || errors.Is(err, errDisorder) || !r.published {
 		r.through = 0 // events were lost, or the mirror cannot be trusted or was never served: start from a new state
 	}
-	return followed, err
+	return followed, r.revert(err)
+}
+
+// revert begins anew after an error that says that the store's history is another one. It returns the error.
+func (r *runner) revert(err error) error {
+	if errors.Is(err, errReverted) {
+		r.through = 0
+		r.cache.forget()
+	}
+	return err
 }
 
 // fill reads the whole state as of one revision. It is published when follow has seen that revision's events.
 func (r *runner) fill(ctx context.Context) error {
 	filled := newMirror()
+	history := r.cache.config.Store.History()
 	options := etcdstore.ListOptions{Limit: fillPage}
 	for {
 		page, err := r.cache.config.Store.List(ctx, r.cache.config.Prefix, options)
@@ -109,18 +126,29 @@ func (r *runner) fill(ctx context.Context) error {
 			break
 		}
 	}
+	r.history = r.cache.config.Store.History()
+	if history != 0 && history != r.history {
+		return errReverted
+	}
 	r.mirror, r.since, r.through, r.published = filled, options.At, options.At, false
 	return nil
 }
 
 // follow applies what etcd's watch delivers until it fails. What is not later than the mirror goes to the log alone.
 func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, after)
 	var asking sync.WaitGroup
-	asking.Go(func() { r.cache.askProgress(ctx, watcher) })
+	asking.Go(func() {
+		if err := r.cache.ask(ctx, watcher, r.history); err != nil {
+			cancel(err)
+		}
+	})
 	defer func() {
-		cancel()
+		if cause := context.Cause(ctx); errors.Is(cause, errReverted) {
+			err = cause
+		}
+		cancel(nil)
 		_ = watcher.Close() // what it has to say, Next said
 		asking.Wait()
 	}()
@@ -198,6 +226,7 @@ func first(ctx context.Context, watcher etcdstore.Watcher) (batch etcdstore.Batc
 // publish makes the cache serve what the mirror was filled with; newest are the events later than floor.
 func (r *runner) publish(floor etcdstore.Revision, newest []*event) {
 	r.published = true
+	r.cache.hear()
 	r.cache.publish(r.mirror.snapshot(r.since, r.through), floor, newest)
 }
 
@@ -220,7 +249,10 @@ func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, 
 	switch {
 	case err != nil:
 		return 0, err
-	case newest <= r.through:
+	case newest < r.through:
+		return 0, fmt.Errorf("%w: it is at %d, and was at %d", errReverted, newest, r.through)
+	case newest == r.through:
+		r.cache.hear()
 		return silence, nil
 	case quiet < silence:
 		return 0, fmt.Errorf("%w at revision %d while the store went on to %d", errSilent, r.through, newest)
@@ -247,6 +279,7 @@ func (r *runner) apply(batch etcdstore.Batch) error {
 		r.since = e.Revision
 	}
 	r.through = batch.Through
+	r.cache.hear()
 	r.cache.append(r.mirror.snapshot(r.since, r.through), events)
 	return nil
 }
@@ -265,15 +298,19 @@ func (r *runner) change(e etcdstore.Event) *event {
 	return newEvent(e.Revision, current, previous)
 }
 
-// askProgress asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once
-// when a reader waits, but not more often than every askGap.
-func (c *Cache) askProgress(ctx context.Context, watcher etcdstore.Watcher) {
+// ask asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once when a reader
+// waits, but not more often than every askGap. It returns when ctx ends, or with an error when etcd has another history.
+func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, history uint64) error {
 	idle := time.NewTicker(askEvery)
 	defer idle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
+		case <-c.suspected:
+			if err := c.sameHistory(ctx, history); errors.Is(err, errReverted) {
+				return err
+			}
 		case <-c.wanted:
 		case <-idle.C:
 		}
