@@ -27,6 +27,7 @@ type Cache struct {
 	archives chan struct{} // holds one for each watcher that reads etcd's history
 
 	suspected chan struct{} // holds one: somebody has seen the store go back
+	lookBack  etcdstore.Revision
 
 	mu       sync.Mutex // guards the fields below, for O(1) or the size of one batch
 	ready    bool
@@ -56,6 +57,7 @@ func New(config Config) *Cache {
 		archives: make(chan struct{}, maxArchives),
 
 		suspected: make(chan struct{}, 1),
+		lookBack:  lookBack,
 
 		sleepers: make(map[topic]*sleeper),
 		indexes:  make(indexes),

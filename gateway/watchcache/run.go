@@ -18,7 +18,10 @@ const (
 	// taken for dead, because three answers in a row did not come.
 	askEvery = 5 * time.Second
 	silence  = 15 * time.Second
-	// lookBackTimeout is how long a filled cache waits for the events of its newest revision before it serves without them.
+	// lookBack is how many revisions before the newest one the log begins at: clients that were cut off by a restart resume in
+	// it, at no cost to etcd. lookBackTimeout is how long a filled cache waits for the next of these events before it serves
+	// without them.
+	lookBack        = maxEvents
 	lookBackTimeout = time.Second
 	// askGap is the least time between two such questions while readers wait for the answer.
 	askGap = 100 * time.Millisecond
@@ -71,7 +74,8 @@ type runner struct {
 	since   etcdstore.Revision // of the last change in the mirror
 	through etcdstore.Revision // zero: the mirror must be filled
 
-	published bool // the cache serves what the mirror was filled with
+	published bool               // the cache serves what the mirror was filled with
+	skip      etcdstore.Revision // what the watch delivers up to here is in the mirror, and not wanted for the log any more
 }
 
 // session fills the mirror if that is needed and follows etcd until something goes wrong. followed tells whether anything
@@ -87,10 +91,14 @@ func (r *runner) session(ctx context.Context) (followed bool, err error) {
 		if err := r.fill(ctx); err != nil {
 			return false, fmt.Errorf("fill: %w", err)
 		}
-		after = max(r.through-1, 1) // the log begins with the newest revision: a client may have got only a part of it
+		after = max(r.through-r.cache.lookBack, 1)
 	}
 	followed, err = r.follow(ctx, after)
 	var compacted *etcdstore.CompactedError
+	if errors.As(err, &compacted) && !r.published && after < compacted.Compacted && compacted.Compacted <= r.through {
+		// At least the newest revision: a client may have got only a part of it.
+		followed, err = r.follow(ctx, min(compacted.Compacted, r.through-1))
+	}
 	if errors.As(err, &compacted) || errors.Is(err, errDisorder) || !r.published {
 		r.through = 0 // events were lost, or the mirror cannot be trusted or was never served: start from a new state
 	}
@@ -130,7 +138,7 @@ func (r *runner) fill(ctx context.Context) error {
 	if history != 0 && history != r.history {
 		return errReverted
 	}
-	r.mirror, r.since, r.through, r.published = filled, options.At, options.At, false
+	r.mirror, r.since, r.through, r.published, r.skip = filled, options.At, options.At, false, 0
 	return nil
 }
 
@@ -153,7 +161,7 @@ func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed
 		asking.Wait()
 	}()
 	if !r.published {
-		if err := r.lookBack(ctx, watcher); err != nil {
+		if err := r.lookBack(ctx, watcher, after); err != nil {
 			return false, err
 		}
 	}
@@ -176,37 +184,41 @@ func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed
 	}
 }
 
-// lookBack takes the events of the revision that the mirror was filled at into the log, and publishes the mirror. They are
-// the first that the watch delivers. Where they do not come, or a compaction has taken the states before them, the log begins
-// after them.
-func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher) error {
+// lookBack takes the events later than after, up to the revision that the mirror was filled at, into the log, and publishes the
+// mirror. They are the first that the watch delivers. Where they do not come the log begins after them, and where a compaction
+// has taken the state before one, after that one.
+func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after etcdstore.Revision) error {
 	if r.through == 1 {
 		r.publish(r.through, nil) // before any write
 		return nil
 	}
-	batch, err := first(ctx, watcher)
-	if errors.Is(err, errSilent) {
-		r.publish(r.through, nil)
-		return nil
+	floor, newest := after, []*event(nil)
+	if after == 1 {
+		floor = 0 // the first write makes revision 2: that is all there is
 	}
-	if err != nil {
-		return err
-	}
-	floor, newest := r.through-1, []*event(nil)
-	for len(batch.Events) > 0 && batch.Events[0].Revision <= r.through {
-		if batch.Events[0].PrevLost() {
-			floor = r.through
+	for {
+		batch, err := first(ctx, watcher)
+		if errors.Is(err, errSilent) {
+			r.skip = r.through
+			r.publish(r.through, nil)
+			return nil
 		}
-		if e := r.cache.pastEvent(batch.Events[0]); e != nil {
-			newest = append(newest, e)
+		if err != nil {
+			return err
 		}
-		batch.Events = batch.Events[1:]
+		for len(batch.Events) > 0 && batch.Events[0].Revision <= r.through {
+			if e := batch.Events[0]; e.PrevLost() {
+				floor = e.Revision
+			} else if past := r.cache.pastEvent(e); past != nil {
+				newest = append(newest, past)
+			}
+			batch.Events = batch.Events[1:]
+		}
+		if batch.Through >= r.through {
+			r.publish(floor, laterThan(floor, newest))
+			return r.apply(batch)
+		}
 	}
-	if floor == r.through {
-		newest = nil
-	}
-	r.publish(floor, newest)
-	return r.apply(batch)
 }
 
 // first waits for the first batch, but not longer than lookBackTimeout: errSilent then. It asks for progress more than once:
@@ -262,9 +274,12 @@ func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, 
 
 // apply brings the mirror from one revision to a later one and publishes the difference.
 func (r *runner) apply(batch etcdstore.Batch) error {
+	for len(batch.Events) > 0 && batch.Events[0].Revision <= r.skip {
+		batch.Events = batch.Events[1:]
+	}
 	if batch.Through < r.through {
 		if len(batch.Events) == 0 {
-			return nil // an answer about the time before the mirror
+			return nil // about the time before the mirror
 		}
 		return fmt.Errorf("%w: it went back from %d to %d", errDisorder, r.through, batch.Through)
 	}
