@@ -209,6 +209,7 @@ func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, er
 		RangeEnd: []byte(clientv3.GetPrefixRangeEnd(prefix)),
 		Limit:    int64(o.Limit),
 		Revision: int64(o.At),
+		KeysOnly: o.KeysOnly,
 	}
 	if o.Limit == 0 {
 		req.Limit = pageKeys

@@ -44,6 +44,8 @@ type ListOptions struct {
 	At    Revision // the state as of this revision; zero: the newest state, linearizable
 	After string   // only keys greater than this one, in byte order; empty: from the start of the prefix
 	Limit int      // at most so many keys; zero: all of them
+
+	KeysOnly bool // the values are left out
 }
 
 // Page is the answer to a List.

@@ -94,6 +94,9 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 			page.Remaining++
 		default:
 			page.KVs = append(page.KVs, *kv)
+			if o.KeysOnly {
+				page.KVs[len(page.KVs)-1].Value = nil
+			}
 		}
 	}
 	return page, nil

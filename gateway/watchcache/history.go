@@ -9,8 +9,8 @@ import (
 	"revtail/etcdstore"
 )
 
-// errReverted: the store has not the history that the mirror is of.
-var errReverted = errors.New("the store was put back or swapped: what was known of it is of another history")
+// errUntrue: what was served is not what the store has. The cache starts anew, and its watchers have to list again.
+var errUntrue = errors.New("what was served is not what the store has")
 
 // Newest reads the store's newest revision, linearizably: a state that is as new holds every write that was acknowledged
 // before the call. A store that is older than what the cache has served already was put back to an earlier state. The cache
@@ -22,7 +22,7 @@ func (c *Cache) Newest(ctx context.Context) (etcdstore.Revision, error) {
 	}
 	newest, err := c.config.Store.Revision(ctx)
 	if err == nil && newest < before {
-		c.suspect()
+		c.suspect(nil)
 		return 0, &NotReadyError{RetryAfter: time.Second}
 	}
 	return newest, err
@@ -38,10 +38,10 @@ func (c *Cache) served() (etcdstore.Revision, error) {
 	return c.through, nil
 }
 
-// suspect has somebody look whether the store is still the one that it was.
-func (c *Cache) suspect() {
+// suspect has somebody look whether the store is still the one that it was, or tells why it is not: with an errUntrue.
+func (c *Cache) suspect(untrue error) {
 	select {
-	case c.suspected <- struct{}{}:
+	case c.suspected <- untrue:
 	default:
 	}
 }
@@ -58,9 +58,9 @@ func (c *Cache) sameHistory(ctx context.Context, history uint64) error {
 	case err != nil:
 		return err
 	case now != history:
-		return fmt.Errorf("%w: it is %x, and was %x", errReverted, now, history)
+		return fmt.Errorf("%w: it is %x, and was %x", errUntrue, now, history)
 	case newest < before:
-		return fmt.Errorf("%w: it is at %d, and was at %d", errReverted, newest, before)
+		return fmt.Errorf("%w: it is at %d, and was at %d", errUntrue, newest, before)
 	case newest == before:
 		c.hear()
 	}

@@ -229,3 +229,53 @@ func (c *counted) Watch(ctx context.Context, prefix string, after etcdstore.Revi
 	c.watches.Add(1)
 	return c.Store.Watch(ctx, prefix, after)
 }
+
+// A cache that is not what etcd has, whoever is to blame, is found out, tells its watchers, and starts anew.
+func TestInspection(t *testing.T) {
+	for name, lie := range map[string]func(*etcdstore.Page){
+		"another revision": func(p *etcdstore.Page) { p.KVs[0].Modified-- },
+		"one too many": func(p *etcdstore.Page) {
+			p.KVs = append(p.KVs, etcdstore.KV{Key: root + "a/y", Value: thing("a/y", "", ""), Modified: 2})
+		},
+		"one missing": func(p *etcdstore.Page) { p.KVs = nil },
+		"no lie":      func(*etcdstore.Page) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &lying{Store: storeAt(20), lie: lie}
+				w := &world{t: t, store: store.Store}
+				w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
+				w.start()
+				<-w.cache.Filled()
+				watcher := w.watch(WatchQuery{After: 21})
+				<-time.After(2 * inspectEvery)
+				synctest.Wait()
+				found := w.cache.Stats().Untrue
+				switch {
+				case name == "no lie" && found == 0:
+					w.expect(watcher)
+				case found == 1:
+					w.expectReverted(watcher)
+				default:
+					t.Errorf("the cache was found to be untrue %d times", found)
+				}
+				w.expectList(ListQuery{}, "a/x=19")
+			})
+		})
+	}
+}
+
+// lying is a store that does not tell the truth the first time that it is read.
+type lying struct {
+	*memory.Store
+	lie func(*etcdstore.Page)
+}
+
+func (l *lying) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	page, err := l.Store.List(ctx, prefix, o)
+	if lie := l.lie; lie != nil && !o.KeysOnly {
+		l.lie = nil
+		lie(&page)
+	}
+	return page, err
+}

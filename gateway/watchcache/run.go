@@ -40,6 +40,9 @@ var (
 func (c *Cache) Run(ctx context.Context) error {
 	defer c.stop()
 	defer c.listen()()
+	var inspecting sync.WaitGroup
+	inspecting.Go(func() { c.inspect(ctx) })
+	defer inspecting.Wait()
 	r := &runner{cache: c, mirror: newMirror()}
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -107,7 +110,7 @@ func (r *runner) session(ctx context.Context) (followed bool, err error) {
 
 // revert begins anew after an error that says that the store's history is another one. It returns the error.
 func (r *runner) revert(err error) error {
-	if errors.Is(err, errReverted) {
+	if errors.Is(err, errUntrue) {
 		r.through = 0
 		r.cache.forget()
 	}
@@ -136,7 +139,7 @@ func (r *runner) fill(ctx context.Context) error {
 	}
 	r.history = r.cache.config.Store.History()
 	if history != 0 && history != r.history {
-		return errReverted
+		return errUntrue
 	}
 	r.mirror, r.since, r.through, r.published, r.skip = filled, options.At, options.At, false, 0
 	return nil
@@ -153,7 +156,7 @@ func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed
 		}
 	})
 	defer func() {
-		if cause := context.Cause(ctx); errors.Is(cause, errReverted) {
+		if cause := context.Cause(ctx); errors.Is(cause, errUntrue) {
 			err = cause
 		}
 		cancel(nil)
@@ -262,7 +265,7 @@ func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, 
 	case err != nil:
 		return 0, err
 	case newest < r.through:
-		return 0, fmt.Errorf("%w: it is at %d, and was at %d", errReverted, newest, r.through)
+		return 0, fmt.Errorf("%w: it is at %d, and was at %d", errUntrue, newest, r.through)
 	case newest == r.through:
 		r.cache.hear()
 		return silence, nil
@@ -322,9 +325,12 @@ func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, history uint
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.suspected:
-			if err := c.sameHistory(ctx, history); errors.Is(err, errReverted) {
-				return err
+		case untrue := <-c.suspected:
+			if untrue == nil {
+				untrue = c.sameHistory(ctx, history)
+			}
+			if errors.Is(untrue, errUntrue) {
+				return untrue
 			}
 		case <-c.wanted:
 		case <-idle.C:
