@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"revtail/gateway/gatewaytest"
@@ -282,8 +283,7 @@ var scenarios = []Scenario{
 			filler := &writer{run: r, name: "filler"}
 			full := func() bool {
 				value := filler.unique()
-				body := manifest("full", value, "red", value, 0)
-				body = body[:len(body)-2] + fmt.Sprintf(`,"big":%q}}`, make([]byte, 100<<10))
+				body := strings.Replace(manifest("full", value, "red", value, 0), `"pad":"`, `"pad":"`+strings.Repeat("x", 200<<10), 1)
 				record := &Write{Writer: "filler", Verb: http.MethodPost, Keys: []string{prefix + "full/" + value}, Value: value}
 				filler.send(r.Context(), record, "/api/v1/namespaces/full/configmaps", body)
 				if record.Code == http.StatusInsufficientStorage && record.Reason != "StorageFull" {
