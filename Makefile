@@ -1,5 +1,5 @@
 # Everything a developer does, by name. `make` alone lists it.
-# ARGS go to `revtail serve`, or to the benchmark; PKG narrows test, race, microbench and cover; FUZZTIME is the time of each fuzz target.
+# ARGS go to `revtail serve`, to the benchmark, or as flags to `go test` of the scenarios; PKG narrows test, race, microbench and cover; FUZZTIME is the time of each fuzz target.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -12,13 +12,14 @@ BUILD    := build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 TOOLS    := $(CURDIR)/bin/tools
 CLIENTS  := gateway/gatewaytest/clients
 BENCH    := gateway/gatewaytest/bench
+ROBUST   := gateway/gatewaytest/robustness
 IMAGE    ?= revtail
 
 # A kubectl that does not know its version cannot tell whether the server's is too far away.
 KUBECTL_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion=v1{{slice .Version 2}}' k8s.io/kubectl
 REF      ?= HEAD
 
-.PHONY: help build run test race e2e conformance fuzz bench bench-quick bench-diff bench-growth microbench lint fix cover image compose-test ci clean tools
+.PHONY: help build run test race e2e conformance robustness robustness-long fuzz bench bench-quick bench-diff bench-growth microbench lint fix cover image compose-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +41,16 @@ e2e: $(TOOLS)/etcd $(TOOLS)/kubectl-debian ## Run unmodified clients against the
 
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
+
+robustness: $(TOOLS)/etcd ## Break etcd, gateways and the road between under load, and compare what clients saw with etcd's history
+	$(call play,quick,15m)
+
+robustness-long: $(TOOLS)/etcd ## The same with every fault, and for longer
+	$(call play,long,90m)
+
+# play SET TIMEOUT: the histories of what failed are left in bin/robustness.
+play = mkdir -p bin/robustness && cd $(ROBUST) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout $(2) -run TestScenarios \
+	-artifacts -outputdir $(CURDIR)/bin/robustness $(ARGS) -args -set=$(1)
 
 fuzz: ## Run each fuzz target for FUZZTIME
 	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' cmd encoding etcdstore gateway | while IFS=: read -r file func; do \

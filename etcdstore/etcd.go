@@ -9,6 +9,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -59,6 +60,8 @@ type Etcd struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
+
+	cluster atomic.Uint64 // the id in the last answer
 
 	mu      sync.Mutex // guards the fields below
 	closed  bool
@@ -190,6 +193,9 @@ func (e *Etcd) Revision(ctx context.Context) (Revision, error) {
 	return Revision(resp.Header.Revision), nil
 }
 
+// History implements Store: it is the id of the cluster.
+func (e *Etcd) History() uint64 { return e.cluster.Load() }
+
 // List implements Store.
 func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, error) {
 	if err := checkPrefix(prefix); err != nil {
@@ -203,6 +209,7 @@ func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, er
 		RangeEnd: []byte(clientv3.GetPrefixRangeEnd(prefix)),
 		Limit:    int64(o.Limit),
 		Revision: int64(o.At),
+		KeysOnly: o.KeysOnly,
 	}
 	if o.Limit == 0 {
 		req.Limit = pageKeys
@@ -237,6 +244,7 @@ func (e *Etcd) read(ctx context.Context, req *pb.RangeRequest) (*pb.RangeRespons
 	if err != nil {
 		return nil, e.toError(ctx, err, Revision(req.Revision), false)
 	}
+	e.cluster.Store(resp.Header.GetClusterId())
 	return resp, nil
 }
 

@@ -44,6 +44,8 @@ type ListOptions struct {
 	At    Revision // the state as of this revision; zero: the newest state, linearizable
 	After string   // only keys greater than this one, in byte order; empty: from the start of the prefix
 	Limit int      // at most so many keys; zero: all of them
+
+	KeysOnly bool // the values are left out
 }
 
 // Page is the answer to a List.
@@ -76,6 +78,11 @@ type Store interface {
 
 	// Revision is the newest revision of the store, read linearizably.
 	Revision(ctx context.Context) (Revision, error)
+
+	// History names the history that the store's last answer was of; zero: there was none yet. Another name is another
+	// history, whose revisions cannot be compared with those of the one before: a store that was swapped. A store that was
+	// put back to an earlier state may keep its name; then its Revision goes back.
+	History() uint64
 
 	// Create writes a key that must not exist: ErrExists otherwise.
 	Create(ctx context.Context, key string, value []byte) (Revision, error)

@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"gateway/gatewaytest":             {},
 	"gateway/gatewaytest/bench":       {},
 	"gateway/gatewaytest/conformance": {},
+	"gateway/gatewaytest/robustness":  {"gateway/gatewaytest"},
 	"gateway/customresource":          {"gateway/resource"},
 	"gateway/metrics":                 {},
 	"gateway/resource":                {},

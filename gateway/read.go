@@ -35,6 +35,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, t target) {
 		object, err = s.read(ctx, t)
 	} else {
 		object, err = t.cache.Get(ctx, t.scope.Path(), revision)
+		tellAge(w, t)
 	}
 	if err == nil && (object == nil || object.Invalid != nil) {
 		if object != nil {
@@ -97,6 +98,9 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, t target) {
 		s.fail(w, r, err)
 		return
 	}
+	if !params.unset && !params.exact && params.after == nil {
+		tellAge(w, t)
+	}
 	s.warnInvalid(w, t, list.Invalid, list.InvalidCount)
 	s.writeList(w, r, t, list)
 }
@@ -113,7 +117,7 @@ func (s *Server) list(ctx context.Context, t target, p listParams) (*watchcache.
 	case p.after != nil:
 		return s.listPage(ctx, t, q, p.after)
 	case p.unset:
-		q.AtLeast, err = s.options.Store.Revision(ctx)
+		q.AtLeast, err = t.cache.Newest(ctx)
 	case p.exact, p.limit > 0 && p.revision > 0 && !p.notOlder:
 		q.At = p.revision
 	default:
@@ -143,7 +147,7 @@ func narrow(namespace, name *string, p listParams) {
 func (s *Server) listPage(ctx context.Context, t target, q watchcache.ListQuery, token *continueToken) (*watchcache.List, error) {
 	q.After = scopePrefix(t.scope) + token.After
 	if token.Revision < 0 {
-		revision, err := s.options.Store.Revision(ctx)
+		revision, err := t.cache.Newest(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -45,6 +45,12 @@ func wantsPretty(r *http.Request) bool {
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
+// tellAge says how long ago what is answered from memory was known to be what etcd has (RFC 9111, section 5.1): while etcd cannot
+// be reached, that grows.
+func tellAge(w http.ResponseWriter, t target) {
+	w.Header().Set("Age", strconv.Itoa(int(t.cache.Age().Seconds())))
+}
+
 // warn adds a Warning header (RFC 9111, section 5.5, as Kubernetes uses it); what a header cannot carry is dropped from text.
 func warn(w http.ResponseWriter, text string) {
 	text = strings.Map(func(c rune) rune {

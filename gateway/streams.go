@@ -3,7 +3,10 @@ package gateway
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 )
 
 // errDraining is the cause by which a stream ends when the server shuts down.
@@ -23,6 +26,7 @@ type openStream struct {
 	streams *streams
 	cancel  context.CancelCauseFunc
 	client  *client // nil: on a goroutine
+	leaving bool    // the server drains, and it is the stream's turn
 }
 
 func (s *streams) announce() {
@@ -61,7 +65,7 @@ func (o *openStream) adopt(c *client) {
 	defer o.streams.mu.Unlock()
 	o.cancel(context.Canceled)
 	o.client, o.cancel = c, nil
-	if o.streams.draining {
+	if o.leaving {
 		o.endLocked()
 	}
 }
@@ -72,7 +76,7 @@ func (o *openStream) goOn(parent context.Context) context.Context {
 	defer o.streams.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
 	o.client, o.cancel = nil, cancel
-	if o.streams.draining {
+	if o.leaving {
 		o.endLocked()
 	}
 	return ctx
@@ -100,25 +104,71 @@ func (o *openStream) done() {
 	}
 }
 
+const (
+	// drainRate is how many watches a second end at least while the server drains, so that their clients do not all come to
+	// another one at the same moment.
+	drainRate = 200
+	drainTick = 50 * time.Millisecond
+)
+
+// drain ends the watches one after the other: in as much time as ctx has left, less a part for those that take their time to
+// end, but not slower than drainRate.
 func (s *streams) drain(ctx context.Context) error {
-	s.mu.Lock()
-	s.draining = true
-	if len(s.open) == 0 {
-		s.mu.Unlock()
+	ended, open := s.beginDraining()
+	if len(open) == 0 {
 		return nil
 	}
-	if s.ended == nil {
-		s.ended = make(chan struct{})
+	tick := time.NewTicker(drainTick)
+	defer tick.Stop()
+	for each := paceOf(ctx, len(open)); len(open) > 0; {
+		n := min(each, len(open))
+		s.end(open[:n])
+		if open = open[n:]; len(open) == 0 {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.end(open)
+			return ctx.Err()
+		}
 	}
-	ended := s.ended
-	for o := range s.open {
-		o.endLocked()
-	}
-	s.mu.Unlock()
 	select {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// beginDraining refuses new watches from here on. ended is closed when the open ones have ended.
+func (s *streams) beginDraining() (ended <-chan struct{}, open []*openStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = true
+	if len(s.open) > 0 && s.ended == nil {
+		s.ended = make(chan struct{})
+	}
+	return s.ended, slices.Collect(maps.Keys(s.open))
+}
+
+// paceOf is how many of n watches end in each tick.
+func paceOf(ctx context.Context, n int) int {
+	rate := drainRate
+	if deadline, ok := ctx.Deadline(); ok {
+		ticks := max(1, int(time.Until(deadline)*3/4/drainTick))
+		rate = max(rate, n/ticks*int(time.Second/drainTick))
+	}
+	return max(1, rate*int(drainTick/time.Millisecond)/1000)
+}
+
+func (s *streams) end(open []*openStream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range open {
+		if _, still := s.open[o]; still {
+			o.leaving = true
+			o.endLocked()
+		}
 	}
 }

@@ -91,7 +91,7 @@ func (s *Server) watchQuery(ctx context.Context, t target, p listParams) (watchc
 		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
 		var err error
-		if newest, err = s.options.Store.Revision(bounded); err != nil {
+		if newest, err = t.cache.Newest(bounded); err != nil {
 			return q, err
 		}
 	}

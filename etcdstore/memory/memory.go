@@ -94,6 +94,9 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 			page.Remaining++
 		default:
 			page.KVs = append(page.KVs, *kv)
+			if o.KeysOnly {
+				page.KVs[len(page.KVs)-1].Value = nil
+			}
 		}
 	}
 	return page, nil
@@ -108,6 +111,9 @@ func (s *Store) Revision(ctx context.Context) (etcdstore.Revision, error) {
 	defer s.mu.RUnlock()
 	return s.newest.revision, nil
 }
+
+// History implements etcdstore.Store: there is one only.
+func (s *Store) History() uint64 { return 1 }
 
 // Create implements etcdstore.Store.
 func (s *Store) Create(ctx context.Context, key string, value []byte) (etcdstore.Revision, error) {

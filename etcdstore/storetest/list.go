@@ -74,6 +74,12 @@ var listTests = map[string]func(*fixture){
 		}
 		f.equal("names", want, got)
 	},
+	"keys-only": func(f *fixture) {
+		created := f.create("a", "1")
+		want := f.kv("a", "", created, created)
+		want.Value = nil
+		f.equal("page", etcdstore.Page{KVs: []etcdstore.KV{*want}, Revision: created}, f.list(etcdstore.ListOptions{KeysOnly: true}))
+	},
 	"remaining": func(f *fixture) {
 		f.fill(5)
 		for limit, want := range map[int]int64{0: 0, 1: 4, 4: 1, 5: 0, 6: 0} {

@@ -37,29 +37,32 @@ type Cluster struct {
 type Member struct {
 	// Endpoint is the URL where clients reach it. It stays the same over restarts.
 	Endpoint string
+	// DataDir is where it keeps its data.
+	DataDir string
 
 	*process
 	command []string
 }
 
-// StartEtcd starts a cluster of n members and waits until each of them answers linearizable reads. It ends with the test.
-func StartEtcd(tb testing.TB, n int) *Cluster {
+// StartEtcd starts a cluster of n members, with more arguments if there are any, and waits until each of them answers
+// linearizable reads. It ends with the test.
+func StartEtcd(tb testing.TB, n int, args ...string) *Cluster {
 	tb.Helper()
 	program := Tool(tb, "etcd")
 	c := &Cluster{}
 	var peers, initial []string
 	for i := range n {
-		c.Members = append(c.Members, &Member{Endpoint: "http://" + freeAddress(tb)})
+		c.Members = append(c.Members, &Member{Endpoint: "http://" + freeAddress(tb), DataDir: filepath.Join(tb.TempDir(), "data")})
 		peers = append(peers, "http://"+freeAddress(tb))
 		initial = append(initial, fmt.Sprintf("m%d=%s", i, peers[i]))
 	}
 	for i, m := range c.Members {
-		m.command = []string{
-			program, "--name", fmt.Sprintf("m%d", i), "--data-dir", filepath.Join(tb.TempDir(), "data"),
+		m.command = append([]string{
+			program, "--name", fmt.Sprintf("m%d", i), "--data-dir", m.DataDir,
 			"--listen-client-urls", m.Endpoint, "--advertise-client-urls", m.Endpoint,
 			"--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
 			"--initial-cluster", strings.Join(initial, ","), "--log-level", "warn",
-		}
+		}, args...)
 		m.process = launch(tb, "etcd at "+m.Endpoint, filepath.Join(tb.ArtifactDir(), fmt.Sprintf("etcd-%d.log", i)), m.command...)
 	}
 	for _, m := range c.Members {

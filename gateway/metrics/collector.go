@@ -21,12 +21,13 @@ var (
 	objects   = prometheus.NewDesc("revtail_cache_objects", "Objects in the watch cache.", byResource, nil)
 	invalid   = prometheus.NewDesc("revtail_undecodable_values", "Values in etcd that cannot be shown as objects of the resource.", byResource, nil)
 	watchers  = prometheus.NewDesc("revtail_watchers", "Open watches.", byResource, nil)
+	untrue    = prometheus.NewDesc("revtail_cache_untrue_total", "How often the watch cache was found not to be what etcd has, and was filled anew.", byResource, nil)
 	events    = prometheus.NewDesc("revtail_cache_log_events", "Events held in memory for watches that resume.", byResource, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, ready, revision, objects, invalid, watchers, events} {
+	for _, d := range []*prometheus.Desc{buildInfo, ready, revision, objects, invalid, watchers, events, untrue} {
 		descriptions <- d
 	}
 }
@@ -48,5 +49,6 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 		gauge(invalid, float64(cache.Invalid))
 		gauge(watchers, float64(cache.Watchers))
 		gauge(events, float64(cache.Events))
+		metrics <- prometheus.MustNewConstMetric(untrue, prometheus.CounterValue, float64(cache.Untrue), cache.Resource)
 	}
 }

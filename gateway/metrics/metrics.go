@@ -18,6 +18,7 @@ type Cache struct {
 	Invalid  int
 	Watchers int
 	Events   int
+	Untrue   int
 }
 
 // Handler serves the figures in Prometheus' formats, those of an embedded etcd (which registers with the default registry)

@@ -12,6 +12,7 @@ import (
 // etcd, and a client that waits its turn is in no worse place than one that reads slowly.
 type archive struct {
 	cache   *Cache
+	era     int // of the cache when the watch was opened
 	scope   scope
 	after   etcdstore.Revision // the client has everything up to here, but for a part of this revision itself
 	through etcdstore.Revision // delivered up to here
@@ -51,6 +52,9 @@ func (a *archive) next(ctx context.Context) ([]*event, error) {
 	}
 	for {
 		batch, err := a.receive(ctx)
+		if err := a.cache.present(a.era, a.after); err != nil {
+			return nil, err // what was received may be of either history
+		}
 		switch {
 		case err == nil:
 			a.pause = firstPause
@@ -61,14 +65,29 @@ func (a *archive) next(ctx context.Context) ([]*event, error) {
 			// Not caught up, or nothing happened: ask which. A failure shows in the watch itself.
 			_ = a.watcher.RequestProgress(ctx)
 		case errors.Is(err, etcdstore.ErrUnavailable):
-			sleep(ctx, a.pause)
-			a.pause = min(2*a.pause, maxPause)
-			a.hangUp()
-			if err := a.open(ctx); err != nil {
+			if err := a.again(ctx); err != nil {
 				return nil, err
 			}
 		default:
 			return nil, a.translate(err)
+		}
+	}
+}
+
+// again opens the watch another time, once etcd answers and has not gone back: a watch would not tell.
+func (a *archive) again(ctx context.Context) error {
+	a.hangUp()
+	for {
+		sleep(ctx, a.pause)
+		a.pause = min(2*a.pause, maxPause)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := a.cache.present(a.era, a.after); err != nil {
+			return err
+		}
+		if _, err := a.cache.Newest(ctx); err == nil {
+			return a.open(ctx)
 		}
 	}
 }

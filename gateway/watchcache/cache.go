@@ -29,9 +29,15 @@ type Cache struct {
 	filled   chan struct{} // closed after the first fill
 	archives chan struct{} // holds one for each watcher that reads etcd's history
 
+	suspected chan error // holds one: see suspect
+	lookBack  etcdstore.Revision
+
 	mu       sync.Mutex // guards the fields below, for O(1) or the size of one batch
 	ready    bool
 	stopped  bool
+	era      int // counts the histories of the store that were served
+	contact  contact
+	untrue   int                // how often an inspection found something else than etcd has
 	through  etcdstore.Revision // up to which the cache is complete
 	current  snapshot           // the state as of through
 	log      log
@@ -54,6 +60,10 @@ func New(config Config) *Cache {
 		wanted:   make(chan struct{}, 1),
 		filled:   make(chan struct{}),
 		archives: make(chan struct{}, maxArchives),
+
+		suspected: make(chan error, 1),
+		lookBack:  lookBack,
+
 		sleepers: make(map[topic]*sleeper),
 		indexes:  make(indexes),
 	}
@@ -77,13 +87,14 @@ type Stats struct {
 	Invalid  int // values that cannot be shown
 	Watchers int
 	Events   int // in the log
+	Untrue   int // how often an inspection has found something else than etcd has
 }
 
 // Stats returns the figures of this moment.
 func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first)}
+	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue}
 	if c.current.objects != nil {
 		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count
 	}

@@ -57,7 +57,7 @@ func (r *Reader) again(w *Watcher) (Batch, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.wakeUpLocked()
-	if c.stopped || w.position != last.from || w.through >= last.batch.Changes[0].Revision {
+	if c.stopped || c.contact.lost && !w.query.Own || w.era != c.era || w.position != last.from || w.through >= last.batch.Changes[0].Revision {
 		return Batch{}, false
 	}
 	w.position, w.through = last.to, last.batch.Through
@@ -70,7 +70,7 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	delivered := w.through
 	from, wake, err := w.read(r)
 	if errors.Is(err, errBehind) {
-		w.past = &archive{cache: w.cache, scope: w.topic.scope, after: w.through, through: w.through, pause: firstPause}
+		w.past = &archive{cache: w.cache, era: w.era, scope: w.topic.scope, after: w.through, through: w.through, pause: firstPause}
 		if w.resuming {
 			w.past.through = max(w.through-1, 1)
 		}
@@ -109,8 +109,11 @@ func (w *Watcher) read(r *Reader) (from uint64, wake <-chan struct{}, err error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.events = r.events[:0]
-	if c.stopped {
+	if c.stopped || c.contact.lost && !w.query.Own {
 		return 0, nil, ErrStopped
+	}
+	if err := c.presentLocked(w.era, w.through); err != nil {
+		return 0, nil, err
 	}
 	w.wakeUpLocked()
 	if w.position < c.log.first {

@@ -8,8 +8,8 @@ import (
 	"revtail/etcdstore"
 )
 
-// ErrStopped says that the cache has been stopped. A stream that gets it has lost nothing: it ends cleanly and its client
-// continues elsewhere from its last revision.
+// ErrStopped says that the cache has been stopped, or has not heard of etcd for too long. A stream that gets it has lost
+// nothing: it ends cleanly and its client continues elsewhere from its last revision.
 var ErrStopped = errors.New("the watch cache has stopped")
 
 // NotReadyError says that the cache is being filled.
@@ -30,12 +30,12 @@ func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
 }
 
-// RevertedError says that a revision lies in the future of the store even after waiting for it: it is of another history,
-// as after a restore from a backup.
+// RevertedError says that a revision is of another history than the store's: it lies in the store's future even after waiting
+// for it, or the store was put back or swapped while it was followed, as by a restore from a backup.
 type RevertedError struct{ Requested, Current etcdstore.Revision }
 
 func (e *RevertedError) Error() string {
-	return fmt.Sprintf("resource version %d is newer than the store's newest, %d: it is of another history, list again", e.Requested, e.Current)
+	return fmt.Sprintf("resource version %d is of another history than the store's, which is at %d now: list again", e.Requested, e.Current)
 }
 
 // TooLargeError says that a state as new as asked for did not arrive in time.

@@ -60,6 +60,9 @@ func (m *mirror) snapshot(since, revision etcdstore.Revision) snapshot {
 	return snapshot{mirror{m.objects.copy(), m.invalid.copy()}, since, revision}
 }
 
+// size is how many values it holds.
+func (s *snapshot) size() int { return s.objects.Len() + s.invalid.Len() }
+
 // covers tells whether the snapshot is the state as of a revision.
 func (s *snapshot) covers(revision etcdstore.Revision) bool {
 	return s.since <= revision && revision <= s.revision

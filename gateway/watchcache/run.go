@@ -18,7 +18,10 @@ const (
 	// taken for dead, because three answers in a row did not come.
 	askEvery = 5 * time.Second
 	silence  = 15 * time.Second
-	// lookBackTimeout is how long a filled cache waits for the events of its newest revision before it serves without them.
+	// lookBack is how many revisions before the newest one the log begins at: clients that were cut off by a restart resume in
+	// it, at no cost to etcd. lookBackTimeout is how long a filled cache waits for the next of these events before it serves
+	// without them.
+	lookBack        = maxEvents
 	lookBackTimeout = time.Second
 	// askGap is the least time between two such questions while readers wait for the answer.
 	askGap = 100 * time.Millisecond
@@ -36,6 +39,10 @@ var (
 // wrong with etcd is logged and tried again. Run must be called once.
 func (c *Cache) Run(ctx context.Context) error {
 	defer c.stop()
+	defer c.listen()()
+	var inspecting sync.WaitGroup
+	inspecting.Go(func() { c.inspect(ctx) })
+	defer inspecting.Wait()
 	r := &runner{cache: c, mirror: newMirror()}
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -66,33 +73,54 @@ func sleep(ctx context.Context, d time.Duration) {
 type runner struct {
 	cache   *Cache
 	mirror  *mirror
+	history uint64             // of the store, when the mirror was filled
 	since   etcdstore.Revision // of the last change in the mirror
 	through etcdstore.Revision // zero: the mirror must be filled
 
-	published bool // the cache serves what the mirror was filled with
+	published bool               // the cache serves what the mirror was filled with
+	skip      etcdstore.Revision // what the watch delivers up to here is in the mirror, and not wanted for the log any more
 }
 
 // session fills the mirror if that is needed and follows etcd until something goes wrong. followed tells whether anything
 // was received.
 func (r *runner) session(ctx context.Context) (followed bool, err error) {
+	if r.through != 0 {
+		if err := r.cache.sameHistory(ctx, r.history); err != nil {
+			return false, r.revert(err)
+		}
+	}
 	after := r.through
 	if r.through == 0 {
 		if err := r.fill(ctx); err != nil {
 			return false, fmt.Errorf("fill: %w", err)
 		}
-		after = max(r.through-1, 1) // the log begins with the newest revision: a client may have got only a part of it
+		after = max(r.through-r.cache.lookBack, 1)
 	}
 	followed, err = r.follow(ctx, after)
 	var compacted *etcdstore.CompactedError
+	if errors.As(err, &compacted) && !r.published && after < compacted.Compacted && compacted.Compacted <= r.through {
+		// At least the newest revision: a client may have got only a part of it.
+		followed, err = r.follow(ctx, min(compacted.Compacted, r.through-1))
+	}
 	if errors.As(err, &compacted) || errors.Is(err, errDisorder) || !r.published {
 		r.through = 0 // events were lost, or the mirror cannot be trusted or was never served: start from a new state
 	}
-	return followed, err
+	return followed, r.revert(err)
+}
+
+// revert begins anew after an error that says that the store's history is another one. It returns the error.
+func (r *runner) revert(err error) error {
+	if errors.Is(err, errUntrue) {
+		r.through = 0
+		r.cache.forget()
+	}
+	return err
 }
 
 // fill reads the whole state as of one revision. It is published when follow has seen that revision's events.
 func (r *runner) fill(ctx context.Context) error {
 	filled := newMirror()
+	history := r.cache.config.Store.History()
 	options := etcdstore.ListOptions{Limit: fillPage}
 	for {
 		page, err := r.cache.config.Store.List(ctx, r.cache.config.Prefix, options)
@@ -108,23 +136,34 @@ func (r *runner) fill(ctx context.Context) error {
 			break
 		}
 	}
-	r.mirror, r.since, r.through, r.published = filled, options.At, options.At, false
+	r.history = r.cache.config.Store.History()
+	if history != 0 && history != r.history {
+		return errUntrue
+	}
+	r.mirror, r.since, r.through, r.published, r.skip = filled, options.At, options.At, false, 0
 	return nil
 }
 
 // follow applies what etcd's watch delivers until it fails. What is not later than the mirror goes to the log alone.
 func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, after)
 	var asking sync.WaitGroup
-	asking.Go(func() { r.cache.askProgress(ctx, watcher) })
+	asking.Go(func() {
+		if err := r.cache.ask(ctx, watcher, r.history); err != nil {
+			cancel(err)
+		}
+	})
 	defer func() {
-		cancel()
+		if cause := context.Cause(ctx); errors.Is(cause, errUntrue) {
+			err = cause
+		}
+		cancel(nil)
 		_ = watcher.Close() // what it has to say, Next said
 		asking.Wait()
 	}()
 	if !r.published {
-		if err := r.lookBack(ctx, watcher); err != nil {
+		if err := r.lookBack(ctx, watcher, after); err != nil {
 			return false, err
 		}
 	}
@@ -147,37 +186,41 @@ func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed
 	}
 }
 
-// lookBack takes the events of the revision that the mirror was filled at into the log, and publishes the mirror. They are
-// the first that the watch delivers. Where they do not come, or a compaction has taken the states before them, the log begins
-// after them.
-func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher) error {
+// lookBack takes the events later than after, up to the revision that the mirror was filled at, into the log, and publishes the
+// mirror. They are the first that the watch delivers. Where they do not come the log begins after them, and where a compaction
+// has taken the state before one, after that one.
+func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after etcdstore.Revision) error {
 	if r.through == 1 {
 		r.publish(r.through, nil) // before any write
 		return nil
 	}
-	batch, err := first(ctx, watcher)
-	if errors.Is(err, errSilent) {
-		r.publish(r.through, nil)
-		return nil
+	floor, newest := after, []*event(nil)
+	if after == 1 {
+		floor = 0 // the first write makes revision 2: that is all there is
 	}
-	if err != nil {
-		return err
-	}
-	floor, newest := r.through-1, []*event(nil)
-	for len(batch.Events) > 0 && batch.Events[0].Revision <= r.through {
-		if batch.Events[0].PrevLost() {
-			floor = r.through
+	for {
+		batch, err := first(ctx, watcher)
+		if errors.Is(err, errSilent) {
+			r.skip = r.through
+			r.publish(r.through, nil)
+			return nil
 		}
-		if e := r.cache.pastEvent(batch.Events[0]); e != nil {
-			newest = append(newest, e)
+		if err != nil {
+			return err
 		}
-		batch.Events = batch.Events[1:]
+		for len(batch.Events) > 0 && batch.Events[0].Revision <= r.through {
+			if e := batch.Events[0]; e.PrevLost() {
+				floor = e.Revision
+			} else if past := r.cache.pastEvent(e); past != nil {
+				newest = append(newest, past)
+			}
+			batch.Events = batch.Events[1:]
+		}
+		if batch.Through >= r.through {
+			r.publish(floor, laterThan(floor, newest))
+			return r.apply(batch)
+		}
 	}
-	if floor == r.through {
-		newest = nil
-	}
-	r.publish(floor, newest)
-	return r.apply(batch)
 }
 
 // first waits for the first batch, but not longer than lookBackTimeout: errSilent then. It asks for progress more than once:
@@ -197,6 +240,7 @@ func first(ctx context.Context, watcher etcdstore.Watcher) (batch etcdstore.Batc
 // publish makes the cache serve what the mirror was filled with; newest are the events later than floor.
 func (r *runner) publish(floor etcdstore.Revision, newest []*event) {
 	r.published = true
+	r.cache.hear()
 	r.cache.publish(r.mirror.snapshot(r.since, r.through), floor, newest)
 }
 
@@ -219,7 +263,10 @@ func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, 
 	switch {
 	case err != nil:
 		return 0, err
-	case newest <= r.through:
+	case newest < r.through:
+		return 0, fmt.Errorf("%w: it is at %d, and was at %d", errUntrue, newest, r.through)
+	case newest == r.through:
+		r.cache.hear()
 		return silence, nil
 	case quiet < silence:
 		return 0, fmt.Errorf("%w at revision %d while the store went on to %d", errSilent, r.through, newest)
@@ -229,9 +276,12 @@ func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, 
 
 // apply brings the mirror from one revision to a later one and publishes the difference.
 func (r *runner) apply(batch etcdstore.Batch) error {
+	for len(batch.Events) > 0 && batch.Events[0].Revision <= r.skip {
+		batch.Events = batch.Events[1:]
+	}
 	if batch.Through < r.through {
 		if len(batch.Events) == 0 {
-			return nil // an answer about the time before the mirror
+			return nil // about the time before the mirror
 		}
 		return fmt.Errorf("%w: it went back from %d to %d", errDisorder, r.through, batch.Through)
 	}
@@ -246,6 +296,7 @@ func (r *runner) apply(batch etcdstore.Batch) error {
 		r.since = e.Revision
 	}
 	r.through = batch.Through
+	r.cache.hear()
 	r.cache.append(r.mirror.snapshot(r.since, r.through), events)
 	return nil
 }
@@ -263,15 +314,22 @@ func (r *runner) change(e etcdstore.Event) *event {
 	return newEvent(e.Revision, current, previous)
 }
 
-// askProgress asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once
-// when a reader waits, but not more often than every askGap.
-func (c *Cache) askProgress(ctx context.Context, watcher etcdstore.Watcher) {
+// ask asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once when a reader
+// waits, but not more often than every askGap. It returns when ctx ends, or with an error when etcd has another history.
+func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, history uint64) error {
 	idle := time.NewTicker(askEvery)
 	defer idle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
+		case untrue := <-c.suspected:
+			if untrue == nil {
+				untrue = c.sameHistory(ctx, history)
+			}
+			if errors.Is(untrue, errUntrue) {
+				return untrue
+			}
 		case <-c.wanted:
 		case <-idle.C:
 		}

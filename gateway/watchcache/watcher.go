@@ -47,6 +47,7 @@ const (
 // moved on, reads etcd's history instead. One goroutine uses it.
 type Watcher struct {
 	cache *Cache
+	era   int // of the cache when the watch was opened
 	query WatchQuery
 	topic topic
 	begun bool
@@ -80,13 +81,13 @@ type initialState struct {
 func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ready {
+	if !c.ready || c.contact.lost && !q.Own {
 		return nil, c.unreadyLocked()
 	}
 	if !q.Own {
 		c.watchers++
 	}
-	w := &Watcher{cache: c, query: q, through: q.After, resuming: q.After > 0 && !q.State}
+	w := &Watcher{cache: c, era: c.era, query: q, through: q.After, resuming: q.After > 0 && !q.State}
 	w.topic = c.indexes.open(scope{q.Namespace, q.Name}, q.Selector)
 	if !q.State && q.After == 0 {
 		w.through = c.through
@@ -195,6 +196,11 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 	if err := w.begin(ctx); err != nil {
 		return Batch{}, nil, err
 	}
+	if w.state != nil || w.past != nil {
+		if err := w.cache.present(w.era, w.through); err != nil {
+			return Batch{}, nil, err
+		}
+	}
 	if w.state != nil {
 		return w.nextState(), nil, nil
 	}
@@ -244,6 +250,9 @@ func (w *Watcher) takeState(ctx context.Context) error {
 	defer c.mu.Unlock()
 	if c.stopped {
 		return ErrStopped
+	}
+	if err := c.presentLocked(w.era, c.through); err != nil {
+		return err
 	}
 	w.state = &initialState{snapshot: c.current}
 	w.through, w.position = c.through, c.log.next

@@ -27,6 +27,8 @@ type world struct {
 	store *memory.Store
 	cache *Cache
 	stop  func()
+
+	lookBack etcdstore.Revision // of the cache; zero: its log begins with the newest revision
 }
 
 // newWorld starts a cache; prepare writes what is there before it.
@@ -42,6 +44,7 @@ func newWorld(t *testing.T, prepare func(*memory.Store)) *world {
 }
 
 func (w *world) start() {
+	w.cache.lookBack = max(w.lookBack, 1)
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
 	go func() {

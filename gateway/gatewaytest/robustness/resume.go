@@ -1,0 +1,60 @@
+package robustness
+
+import "slices"
+
+const gone = 410
+
+// resumable: a stream goes on where the one before it ended, on whatever gateway; a client is told to list again only if etcd
+// may have compacted what it needs.
+func resumable(h *History, rules Rules, r *report) {
+	for _, w := range h.Watchers {
+		var token int64
+		var expired bool
+		for i, step := range w.Steps {
+			if step.List != nil {
+				if i > 0 && !expired {
+					r.add(w.Name, "it listed again, and nobody had told it to")
+				}
+				token, expired = step.List.Revision, false
+				continue
+			}
+			s := step.Stream
+			if s.From != token {
+				r.add(whoOf(w, s), "it began after %d, but the client was at %d", s.From, token)
+			}
+			token = s.Last()
+			if s.Code != gone {
+				continue
+			}
+			expired = true
+			if compacted := h.compactedAt(s.Ended); token >= compacted && !rules.Relists {
+				r.add(whoOf(w, s), "410 for %d, while etcd was compacted to %d at most", token, compacted)
+			}
+		}
+	}
+}
+
+// endsClassified: every stream ended in a way that the scenario allows.
+func endsClassified(h *History, rules Rules, r *report) {
+	for _, w := range h.Watchers {
+		for _, step := range w.Steps {
+			s := step.Stream
+			if s == nil || s.End == Clean || s.End == Closed {
+				continue
+			}
+			switch {
+			case s.End == "":
+				r.add(whoOf(w, s), "nobody knows how it ended")
+			case s.End == Malformed:
+				r.add(whoOf(w, s), "%s", s.Why)
+			case (s.End == Failed || s.End == Refused) && s.Code == gone: // resumable's business
+			case s.End == Failed || s.End == Refused:
+				if !slices.Contains(rules.Codes, s.Code) {
+					r.add(whoOf(w, s), "%s with %d: %s", s.End, s.Code, s.Why)
+				}
+			case !slices.Contains(rules.Ends, s.End):
+				r.add(whoOf(w, s), "%s: %s", s.End, s.Why)
+			}
+		}
+	}
+}

@@ -1,0 +1,433 @@
+package robustness
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"revtail/gateway/gatewaytest"
+)
+
+// Run is one scenario while it runs. Its methods are called by the test's goroutine unless they say otherwise.
+type Run struct {
+	testing.TB
+	cluster  *gatewaytest.Cluster // nil: the gateway has an etcd of its own
+	gateways []*replica
+	etcd     *Etcd
+	client   *http.Client
+	frames   frames
+	items    items
+	opened   atomic.Int64 // streams that are open now
+
+	mu         sync.Mutex // guards the fields below, and the steps of watchers
+	present    *History
+	past       []*History
+	timelineOf map[*Watching]*History
+	watchers   []*watcher
+
+	recording  load // of the truth
+	watching   load
+	writing    load
+	loads      int
+	notes      []string
+	violations []Violation // that only this scenario looks for
+}
+
+// replica is a gateway, and its own road to etcd.
+type replica struct {
+	*gatewaytest.Gateway
+	proxies []*Proxy // one for each member; none: it talks to etcd directly
+	life    atomic.Int32
+}
+
+// load is goroutines that run until they are stopped.
+type load struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+func (l *load) start(ctx context.Context) { l.ctx, l.cancel = context.WithCancel(ctx) }
+
+func (l *load) stop() {
+	if l.cancel != nil {
+		l.cancel()
+		l.running.Wait()
+	}
+}
+
+// begin starts the processes that a scenario needs, and the recording of the truth.
+func begin(t *testing.T, s *Scenario) *Run {
+	t.Helper()
+	r := &Run{TB: t, client: newClient(), timelineOf: make(map[*Watching]*History)}
+	var endpoints []string
+	if s.Etcd > 0 {
+		r.cluster = gatewaytest.StartEtcd(t, s.Etcd, s.EtcdArgs...)
+		endpoints = strings.Split(r.cluster.Endpoints(), ",")
+	}
+	for range max(1, s.Gateways) {
+		r.gateways = append(r.gateways, r.startGateway(s, endpoints))
+	}
+	if r.cluster == nil {
+		endpoints = []string{r.gateways[0].EtcdEndpoint}
+	}
+	var err error
+	if r.etcd, err = dialEtcd(endpoints); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.etcd.Close() })
+	r.present = &History{Truth: NewTruth(1, nil)}
+	r.record()
+	return r
+}
+
+func (r *Run) startGateway(s *Scenario, endpoints []string) *replica {
+	replica := &replica{}
+	args := append([]string{"--log-level", "info"}, s.GatewayArgs...)
+	if s.Proxied {
+		own := make([]string, 0, len(endpoints))
+		for _, endpoint := range endpoints {
+			p, err := startProxy(r.Context(), strings.TrimPrefix(endpoint, "http://"))
+			if err != nil {
+				r.Fatal(err)
+			}
+			r.Cleanup(func() { _ = p.Close() })
+			replica.proxies = append(replica.proxies, p)
+			own = append(own, "http://"+p.Address)
+		}
+		endpoints = own
+	}
+	if len(endpoints) > 0 {
+		args = append(args, "--etcd-endpoints", strings.Join(endpoints, ","))
+	}
+	replica.Gateway = gatewaytest.Start(r.TB, args...)
+	return replica
+}
+
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, DisableCompression: true,
+		DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+	}}
+}
+
+// record follows all members of etcd.
+func (r *Run) record() {
+	truth := r.history().Truth
+	r.recording.start(r.Context())
+	for member := range r.etcd.conns {
+		r.recording.running.Go(func() { r.etcd.record(r.recording.ctx, member, truth) })
+	}
+}
+
+// history is the present one. Any goroutine may call it.
+func (r *Run) history() *History {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.present
+}
+
+// edit changes what is recorded. Any goroutine may call it.
+func (r *Run) edit(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
+}
+
+// Watch starts clients. They watch until the end of the scenario.
+func (r *Run) Watch(clients ...Client) {
+	if r.watching.ctx == nil {
+		r.watching.start(r.Context())
+	}
+	for _, c := range clients {
+		w := &watcher{Client: c, run: r}
+		w.Gateway %= len(r.gateways)
+		r.watchers = append(r.watchers, w)
+		r.watching.running.Go(func() { w.live(r.watching.ctx) })
+	}
+	gatewaytest.Until(r.TB, "all clients watch", func() bool { return r.opened.Load() >= int64(len(r.watchers)*9/10) })
+}
+
+// Crowd is n clients of the standard kinds: half watch everything, a third a namespace, the others an object; some by a label,
+// half with bookmarks, and some end their watches often.
+func Crowd(n int) []Client {
+	clients := make([]Client, 0, n)
+	for i := range n {
+		c := Client{Name: fmt.Sprint("watcher-", i), Gateway: i, Bookmarks: i%2 == 0}
+		switch i % 10 {
+		case 5, 6, 7:
+			c.Scope.Namespace = namespaces[i/10%len(namespaces)]
+		case 8, 9:
+			c.Scope = Scope{Namespace: namespaces[i/10%len(namespaces)], Name: fmt.Sprintf("churn-0-%d", i/10%objectsEach)}
+		}
+		if i%5 == 3 {
+			c.Scope.Label = "color=red"
+		}
+		if i%7 == 6 {
+			c.Timeout = time.Duration(3+i%5) * time.Second
+		}
+		clients = append(clients, c)
+	}
+	return clients
+}
+
+// Write starts the standard writers, each making so many writes a second at most: two that have objects of their own, two that
+// contend, one that writes to etcd directly, and readers that list.
+func (r *Run) Write(each int) {
+	r.writing.start(r.Context())
+	r.loads++
+	pace := time.Second / time.Duration(each)
+	start := func(name string, gateway int, pace time.Duration, one func(*writer) func(context.Context)) {
+		w := &writer{run: r, name: name, gateway: gateway % len(r.gateways), known: make(map[string]int64),
+			random: rand.New(rand.NewPCG(uint64(gateway), 7))} //nolint:gosec // a load that can be repeated
+		w.name += fmt.Sprint("-", gateway%2)
+		w.count = r.loads << 20 // no load writes the values of another one
+		r.writing.running.Go(func() { w.write(r.writing.ctx, pace, one(w)) })
+	}
+	churn := func(w *writer) func(context.Context) { return w.churn }
+	contend := func(w *writer) func(context.Context) { return w.contend }
+	start("churn", 0, pace, churn)
+	start("churn", 1, pace, churn)
+	start("contend", 2, pace, contend)
+	start("contend", 3, pace, contend)
+	start("foreign", 4, 4*pace, func(w *writer) func(context.Context) { return w.transact })
+	for i := range r.gateways {
+		r.writing.running.Go(func() { r.readLists(r.writing.ctx, i) })
+	}
+}
+
+// readLists lists in all ways, twice a second.
+func (r *Run) readLists(ctx context.Context, gateway int) {
+	scopes := []Scope{{}, {Namespace: "a"}, {Label: "color=blue"}}
+	var last int64
+	for i := 0; pause(ctx, 250*time.Millisecond); i++ {
+		kind := []ListKind{Consistent, Any, NotOlder, Exact}[i%4]
+		if last == 0 {
+			kind = Consistent
+		}
+		h := r.history()
+		l, err := r.list(ctx, gateway, kind, scopes[i%len(scopes)], last)
+		if err != nil {
+			continue // of those that fail nothing is promised but that they do so in time; scenarios look at that themselves
+		}
+		l.Reader = fmt.Sprint("reader-", gateway)
+		h.addList(l)
+		last = l.Revision
+	}
+}
+
+// Fault notes what is being done to the processes.
+func (r *Run) Fault(format string, args ...any) {
+	what := fmt.Sprintf(format, args...)
+	r.Log(time.Now().Format("15:04:05.000"), what)
+	r.history().addFault(what)
+}
+
+// Note tells a figure beside the table.
+func (r *Run) Note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// Wait lets time pass, in which clients and writers work.
+func (r *Run) Wait(d time.Duration) { pause(r.Context(), d) }
+
+// Compact makes etcd forget, but nothing that the truth does not know yet. It returns the revision.
+func (r *Run) Compact(revision int64) {
+	h := r.history()
+	gatewaytest.Until(r.TB, "the truth is known", func() bool { return h.Truth.Through() >= revision })
+	h.mu.Lock()
+	h.Compactions = append(h.Compactions, Compaction{time.Now(), revision})
+	h.mu.Unlock()
+	if err := r.etcd.compact(r.Context(), revision); err != nil {
+		r.Logf("compact to %d: %v", revision, err)
+	}
+}
+
+// Leader is the member that leads.
+func (r *Run) Leader() *gatewaytest.Member {
+	var leader int
+	gatewaytest.Until(r.TB, "a leader", func() (ok bool) {
+		var err error
+		leader, err = r.etcd.leader(r.Context())
+		return err == nil
+	})
+	return r.cluster.Members[leader]
+}
+
+// Violate notes that a promise was broken that only this scenario looks at.
+func (r *Run) Violate(promise, who, format string, args ...any) {
+	r.violations = append(r.violations, Violation{promise, who, fmt.Sprintf(format, args...)})
+}
+
+// settle stops the writers and waits until everybody knows all that was written, or has had the time to.
+func (r *Run) settle() {
+	r.writing.stop()
+	h := r.history()
+	objects, newest, err := r.etcd.state(r.Context())
+	if err != nil {
+		r.Fatalf("etcd: %v", err)
+	}
+	patient := time.After(settleTime)
+	for !r.settled(h, newest) {
+		select {
+		case <-patient:
+			r.watching.stop()
+			r.recording.stop()
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	want := make(map[string]Object)
+	for _, o := range objects {
+		want[o.Key()] = *o
+	}
+	var items []Object
+	for _, o := range h.Truth.State(Scope{}, newest) {
+		items = append(items, o)
+	}
+	compareState(items, want, func(format string, args ...any) { r.Violate("agreement", "the recorder of the truth", format, args...) })
+	for i := range r.gateways {
+		l, err := r.list(r.Context(), i, Consistent, Scope{}, 0)
+		if err != nil {
+			r.Violate("final-state", fmt.Sprint("gateway ", i), "it cannot list: %v", err)
+			continue
+		}
+		l.Reader = "the end"
+		h.addList(l)
+	}
+	r.watching.stop()
+	r.recording.stop()
+}
+
+// settleTime is how long everybody is given to catch up in the end.
+const settleTime = 40 * time.Second
+
+func (r *Run) settled(h *History, newest int64) bool {
+	if h.Truth.Through() < newest {
+		return false
+	}
+	for _, w := range r.watchers {
+		view := h.Truth.View(w.Scope)
+		if len(view) > 0 && w.through.Load() < view[len(view)-1].Object.Revision {
+			return false
+		}
+	}
+	return true
+}
+
+// items remembers what objects say, as frames does for lines.
+type items struct {
+	mu    sync.Mutex // guards the field below
+	known map[string]Object
+}
+
+func (m *items) parse(text []byte) (Object, error) {
+	m.mu.Lock()
+	o, ok := m.known[string(text)]
+	m.mu.Unlock()
+	if ok {
+		return o, nil
+	}
+	o, _, err := parseObject(text)
+	if err != nil {
+		return o, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = make(map[string]Object)
+	}
+	m.known[string(text)] = o
+	return o, nil
+}
+
+// pauseWriters stops the writers and waits until all clients know what was written.
+func (r *Run) pauseWriters() {
+	r.writing.stop()
+	h, newest := r.history(), r.newest()
+	gatewaytest.Until(r.TB, "all clients have caught up", func() bool { return r.settled(h, newest) })
+}
+
+// newest is etcd's newest revision.
+func (r *Run) newest() int64 {
+	_, newest, err := r.etcd.state(r.Context())
+	if err != nil {
+		r.Fatalf("etcd: %v", err)
+	}
+	return newest
+}
+
+// openOn counts the watches that are open on a gateway, by its own account.
+func (r *Run) openOn(gateway int) int {
+	return int(r.metric(r.gateways[gateway].URL, `revtail_watchers{resource="configmaps"}`))
+}
+
+// served counts the resources of a gateway.
+func (r *Run) served(gateway int) int {
+	return strings.Count(r.Ask(gateway, http.MethodGet, "/metrics", "").Text, "\nrevtail_cache_ready{")
+}
+
+// fill creates keys, a hundred in a transaction, with a lease if it has a time to live.
+func (r *Run) fill(name string, n int, ttl time.Duration) {
+	w := &writer{run: r, name: name, random: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // a load that can be repeated
+	var lease int64
+	if ttl > 0 {
+		lease, _ = r.etcd.grant(r.Context(), ttl) // without one the keys stay
+	}
+	for first := 0; first < n; first += 100 {
+		values, record := make(map[string]string), &Write{Writer: name, Verb: "transaction", Value: w.unique(), Sent: time.Now()}
+		for i := first; i < first+100; i++ {
+			object := fmt.Sprint(name, i)
+			values[prefix+"c/"+object] = manifest("c", object, w.color(), record.Value, 0)
+			record.Keys = append(record.Keys, prefix+"c/"+object)
+		}
+		revision, err := r.etcd.put(r.Context(), lease, values)
+		w.note(record, revision, err)
+	}
+}
+
+// paced checks that the watches of a gateway that stopped did not end all at the same moment, and each with a bookmark if it
+// had asked for them.
+func (r *Run) paced(clients int) {
+	h := r.history()
+	bookmarks := make(map[string]bool)
+	for _, w := range r.watchers {
+		bookmarks[w.Name] = w.Bookmarks && w.Timeout == 0
+	}
+	for _, fault := range h.Faults {
+		var first, last time.Time
+		n := 0
+		r.edit(func() {
+			for _, w := range h.Watchers {
+				for _, step := range w.Steps {
+					s := step.Stream
+					if s == nil || s.End != Clean || s.Ended.Before(fault.At) || s.Ended.After(fault.At.Add(20*time.Second)) || s.Opened.After(fault.At) {
+						continue
+					}
+					if bookmarks[w.Name] && (len(s.Lines) == 0 || s.Lines[len(s.Lines)-1].Type != bookmark) {
+						r.Violate("graceful-stop", w.Name, "its watch ended without a last bookmark")
+					}
+					n++
+					if first.IsZero() || s.Ended.Before(first) {
+						first = s.Ended
+					}
+					if s.Ended.After(last) {
+						last = s.Ended
+					}
+				}
+			}
+		})
+		r.Note("%s: %d watches ended within %v", fault.What, n, last.Sub(first).Round(time.Millisecond))
+		const most = 400 // a second: twice what the gateway says
+		if n > clients/4 && last.Sub(first) < time.Duration(n)*time.Second/most {
+			r.Violate("graceful-stop", fault.What, "%d watches ended within %v", n, last.Sub(first))
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package robustness
+
+import (
+	"testing"
+	"time"
+)
+
+// Scenario is a load, a fault, and what must hold.
+type Scenario struct {
+	Name  string
+	Quick bool // it belongs to the set of every change
+
+	Etcd        int // members; zero: the gateway has an etcd of its own
+	EtcdArgs    []string
+	Gateways    int // zero: one
+	GatewayArgs []string
+	Proxied     bool // each gateway has roads to etcd that can be made bad
+
+	Rules Rules
+	Play  func(r *Run, seconds int)
+	// Seconds is about how long Play disturbs: in the quick set, and in the long one.
+	Seconds [2]int
+}
+
+// Result is a line of the table.
+type Result struct {
+	Name       string
+	Took       time.Duration
+	Figures    Figures
+	Notes      []string
+	Violations []Violation
+	Folder     string // where the history was left; empty: nothing was wrong
+}
+
+// Perform plays a scenario and judges it.
+func Perform(t *testing.T, s *Scenario, long bool) Result {
+	t.Helper()
+	began := time.Now()
+	r := begin(t, s)
+	seconds := s.Seconds[0]
+	if long {
+		seconds = s.Seconds[1]
+	}
+	s.Play(r, seconds)
+	r.settle()
+	result := Result{Name: s.Name, Notes: r.notes, Violations: r.violations}
+	for _, h := range append(r.past, r.present) {
+		rules := s.Rules
+		if h != r.present { // the demands are those of the whole
+			rules.Events, rules.Resumes, rules.Faults, rules.Acknowledged = 0, 0, 0, 0
+		}
+		result.Violations = append(result.Violations, Validate(h, rules)...)
+		f := h.figures()
+		result.Figures.merge(f)
+	}
+	result.Took = time.Since(began)
+	if len(result.Violations) > 0 || t.Failed() {
+		result.Folder = r.save(result.Violations)
+	}
+	return result
+}

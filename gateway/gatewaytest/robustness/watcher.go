@@ -1,0 +1,232 @@
+package robustness
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Client says what a client follows, and how.
+type Client struct {
+	Name      string
+	Scope     Scope
+	Bookmarks bool
+	Timeout   time.Duration // timeoutSeconds; zero: the gateway's own
+	Quiet     bool          // it is not meant to see changes
+	Gateway   int           // where it begins
+	Stay      bool          // always on the same gateway; otherwise on the next one after each failure
+}
+
+// watcher is a client as good ones are: it lists, watches from there, resumes where it was on whatever gateway answers, and lists
+// again only when it is told to.
+type watcher struct {
+	Client
+	run     *Run
+	log     *Watching // in the history of its last list
+	gateway int
+	through atomic.Int64 // how far it has come
+}
+
+// retryPause is how long a client waits after a failure, at least.
+const retryPause = 50 * time.Millisecond
+
+// live follows until ctx ends.
+func (w *watcher) live(ctx context.Context) {
+	w.gateway = w.Gateway
+	listed := false
+	for ctx.Err() == nil {
+		if !listed {
+			if listed = w.list(ctx); !listed {
+				w.turn(ctx, 0)
+				continue
+			}
+		}
+		s := w.stream(ctx)
+		w.run.edit(func() { w.log.Steps = append(w.log.Steps, Step{Stream: s}) })
+		listed = s.Code != gone
+		if s.End != Clean && s.End != Closed && listed {
+			w.turn(ctx, s.Code)
+		}
+	}
+}
+
+// turn goes to the next gateway, after a moment.
+func (w *watcher) turn(ctx context.Context, code int) {
+	if !w.Stay {
+		w.gateway = (w.gateway + 1) % len(w.run.gateways)
+	}
+	wait := retryPause
+	if code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable {
+		wait = time.Second // as Retry-After says
+	}
+	pause(ctx, wait+rand.N(wait)) //nolint:gosec // so that clients do not come all at once
+}
+
+// list begins, or begins anew: in what is the present history then.
+func (w *watcher) list(ctx context.Context) bool {
+	h := w.run.history()
+	l, err := w.run.list(ctx, w.gateway, Consistent, w.Scope, 0)
+	if err != nil {
+		return false
+	}
+	l.Reader = w.Name
+	w.through.Store(l.Revision)
+	w.run.edit(func() {
+		if w.log == nil || w.run.timelineOf[w.log] != h {
+			w.log = &Watching{Name: w.Name, Scope: w.Scope, Quiet: w.Quiet}
+			w.run.timelineOf[w.log] = h
+			h.addWatcher(w.log)
+		}
+		w.log.Steps = append(w.log.Steps, Step{List: l})
+	})
+	return true
+}
+
+// stream is one watch, from its request to its end.
+func (w *watcher) stream(ctx context.Context) *Stream {
+	s := &Stream{Gateway: w.gateway, From: w.through.Load(), Sent: time.Now()}
+	w.follow(ctx, s)
+	s.Ended = time.Now()
+	if ctx.Err() != nil && s.End != Clean && s.End != Failed {
+		s.End = Closed
+	}
+	return s
+}
+
+func (w *watcher) follow(ctx context.Context, s *Stream) {
+	parameters := []string{"watch", "1", "resourceVersion", fmt.Sprint(s.From)}
+	if w.Bookmarks {
+		parameters = append(parameters, "allowWatchBookmarks", "1")
+	}
+	if w.Timeout > 0 {
+		parameters = append(parameters, "timeoutSeconds", fmt.Sprint(int(w.Timeout.Seconds())))
+	}
+	resp, err := w.run.get(ctx, w.gateway, w.Scope.URL(parameters...))
+	if err != nil {
+		s.End, s.Why = Unreachable, err.Error()
+		return
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		s.End, s.Code, s.Why = Refused, resp.StatusCode, readText(resp.Body)
+		return
+	}
+	s.Opened = time.Now()
+	w.run.opened.Add(1)
+	defer w.run.opened.Add(-1)
+	reader := bufio.NewReader(resp.Body)
+	for {
+		line, err := readLine(reader)
+		switch {
+		case errors.Is(err, io.EOF) && len(line) == 0:
+			if s.End == "" {
+				s.End = Clean
+			}
+			return
+		case err != nil:
+			s.End, s.Why = Cut, err.Error()
+			return
+		}
+		frame, err := w.run.frames.parse(line)
+		if err != nil {
+			s.End, s.Why = Malformed, err.Error()
+			return
+		}
+		s.Lines = append(s.Lines, Line{time.Now(), frame})
+		if frame.Type == failed {
+			s.End, s.Code, s.Why = Failed, frame.Code, string(line)
+			continue
+		}
+		w.through.Store(frame.Object.Revision)
+	}
+}
+
+// readLine reads a line of any length. The line is valid until the next call.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	long := bytes.Clone(line)
+	rest, err := r.ReadBytes('\n')
+	return append(long, rest...), err
+}
+
+func readText(r io.Reader) string {
+	text, _ := io.ReadAll(io.LimitReader(r, 1000))
+	return string(text)
+}
+
+// get asks a gateway, and returns the head of its answer.
+func (r *Run) get(ctx context.Context, gateway int, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.gateways[gateway].URL+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.client.Do(req)
+}
+
+// refusal is an answer that is not what was asked for.
+type refusal struct {
+	code int
+	text string
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("%d: %s", r.code, r.text) }
+
+// list asks a gateway for a list.
+func (r *Run) list(ctx context.Context, gateway int, kind ListKind, scope Scope, asked int64) (*List, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	l := &List{Gateway: gateway, Life: int(r.gateways[gateway].life.Load()), Kind: kind, Scope: scope, Asked: asked, Sent: time.Now()}
+	var parameters []string
+	switch kind {
+	case Any:
+		parameters = []string{"resourceVersion", "0"}
+	case NotOlder:
+		parameters = []string{"resourceVersion", fmt.Sprint(asked), "resourceVersionMatch", "NotOlderThan"}
+	case Exact:
+		parameters = []string{"resourceVersion", fmt.Sprint(asked), "resourceVersionMatch", "Exact"}
+	}
+	resp, err := r.get(ctx, gateway, scope.URL(parameters...))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, &refusal{resp.StatusCode, readText(resp.Body)}
+	}
+	var body struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		return nil, err
+	}
+	l.Answered, l.Age = time.Now(), resp.Header.Get("Age")
+	if l.Revision, err = strconv.ParseInt(body.Metadata.ResourceVersion, 10, 64); err != nil {
+		return nil, err
+	}
+	for _, item := range body.Items {
+		o, err := r.items.parse(item)
+		if err != nil {
+			return nil, err
+		}
+		l.Items = append(l.Items, o)
+	}
+	return l, nil
+}
+
+// listTimeout is when a client gives a list up.
+const listTimeout = 20 * time.Second

@@ -1,0 +1,281 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
+)
+
+// replaceable is a store that can be replaced by another one, and be away.
+type replaceable struct {
+	*memory.Store
+	history atomic.Uint64
+	away    atomic.Bool
+	broken  chan struct{} // breaks the watches that are open; replaced when closed
+}
+
+func (r *replaceable) History() uint64 { return r.history.Load() }
+
+func (r *replaceable) Revision(ctx context.Context) (etcdstore.Revision, error) {
+	if r.away.Load() {
+		return 0, etcdstore.ErrUnavailable
+	}
+	return r.Store.Revision(ctx)
+}
+
+func (r *replaceable) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
+	return &breakableWatcher{r.Store.Watch(ctx, prefix, after), r, r.broken}
+}
+
+type breakableWatcher struct {
+	etcdstore.Watcher
+	store  *replaceable
+	broken <-chan struct{}
+}
+
+func (w *breakableWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-w.broken:
+			cancel(etcdstore.ErrUnavailable)
+		case <-ctx.Done():
+		}
+	}()
+	if w.store.away.Load() {
+		return etcdstore.Batch{}, etcdstore.ErrUnavailable
+	}
+	batch, err := w.Watcher.Next(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return batch, err
+}
+
+// replace breaks all watches and puts another store in the place of this one.
+func (r *replaceable) replace(s *memory.Store) {
+	old := r.broken
+	r.Store, r.broken = s, make(chan struct{})
+	close(old)
+}
+
+// storeAt is a store with an object that was written n times.
+func storeAt(n int) *memory.Store {
+	s := memory.New()
+	for i := range n {
+		s.Txn(map[string][]byte{root + "a/x": thing("a/x", fmt.Sprint(i), "")}, nil)
+	}
+	return s
+}
+
+func replaceableBubble(t *testing.T, test func(*world, *replaceable)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		store := &replaceable{Store: storeAt(20), broken: make(chan struct{})}
+		store.history.Store(1)
+		w := &world{t: t, store: store.Store}
+		w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
+		w.start()
+		<-w.cache.Filled()
+		test(w, store)
+	})
+}
+
+func (w *world) expectReverted(watcher *Watcher) {
+	w.t.Helper()
+	_, err := watcher.Next(w.t.Context())
+	var reverted *RevertedError
+	if !errors.As(err, &reverted) {
+		w.t.Errorf("a watcher of a history that is over gets %v", err)
+	}
+}
+
+// A store that was put back to an earlier state: whoever watched is told at once, also who waits, reads the state or history.
+func TestOlderStore(t *testing.T) {
+	replaceableBubble(t, func(w *world, store *replaceable) {
+		waiting, stateful, past := w.watch(WatchQuery{After: 21}), w.watch(WatchQuery{State: true}), w.watch(WatchQuery{After: 3})
+		stateful.Begin(w.t.Context())
+		if _, err := past.Next(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
+		told := make(chan struct{})
+		go func() {
+			defer close(told)
+			w.expectReverted(waiting)
+		}()
+		store.replace(storeAt(5))
+		<-told
+		w.expectReverted(stateful)
+		w.expectReverted(past)
+		<-time.After(time.Second)
+		if list := w.expectList(ListQuery{}, "a/x=4"); list.Revision != 6 {
+			w.t.Errorf("then the cache is at %d, want 6", list.Revision)
+		}
+		w.store = store.Store
+		fresh := w.watch(WatchQuery{After: 6})
+		w.put("a/x", "new", "")
+		w.expect(fresh, "MODIFIED a/x l=new rv=7")
+	})
+}
+
+// Another store in which more has happened.
+func TestSwappedStore(t *testing.T) {
+	replaceableBubble(t, func(w *world, store *replaceable) {
+		waiting := w.watch(WatchQuery{After: 21})
+		store.history.Store(2)
+		store.replace(storeAt(40))
+		w.expectReverted(waiting)
+		<-time.After(time.Second)
+		w.expectList(ListQuery{}, "a/x=39")
+	})
+}
+
+// Nobody gets a fresh list of a store that has gone back before that is known: the watch may stay silent for long.
+func TestNewestOfAnOlderStore(t *testing.T) {
+	replaceableBubble(t, func(w *world, store *replaceable) {
+		store.Store = storeAt(5) // its watch does not break
+		var unready *NotReadyError
+		if at, err := w.cache.Newest(w.t.Context()); !errors.As(err, &unready) {
+			w.t.Errorf("the newest revision is %d, %v", at, err)
+		}
+		<-time.After(time.Second)
+		if at, err := w.cache.Newest(w.t.Context()); err != nil || at != 6 {
+			w.t.Errorf("then it is %d, %v; want 6", at, err)
+		}
+		w.expectList(ListQuery{}, "a/x=4")
+	})
+}
+
+// Watches end, cleanly, when nothing has been heard of the store for 30 s. Lists go on, and tell their age.
+func TestStoreAway(t *testing.T) {
+	replaceableBubble(t, func(w *world, store *replaceable) {
+		watcher := w.watch(WatchQuery{After: 21})
+		own := w.watch(WatchQuery{After: 21, Own: true})
+		store.away.Store(true)
+		store.replace(store.Store)
+		began := time.Now()
+		_, err := watcher.Next(w.t.Context())
+		if took := time.Since(began); !errors.Is(err, ErrStopped) || took < patienceWithEtcd-askEvery || took > patienceWithEtcd+askEvery {
+			w.t.Errorf("a watch ended after %v with %v", took, err)
+		}
+		if _, err := w.cache.Watch(WatchQuery{After: 21}); err == nil {
+			w.t.Error("and then a new one was opened")
+		}
+		w.expectList(ListQuery{}, "a/x=19")
+		if age := w.cache.Age(); age < patienceWithEtcd-askEvery {
+			w.t.Errorf("the state says that it is %v old", age)
+		}
+		store.away.Store(false)
+		<-time.After(2 * maxPause)
+		if age := w.cache.Age(); age > 2*maxPause {
+			w.t.Errorf("with the store back, the state says that it is %v old", age)
+		}
+		w.put("a/x", "back", "")
+		w.expect(w.watch(WatchQuery{After: 21}), "MODIFIED a/x l=back rv=22")
+		w.expect(own, "MODIFIED a/x l=back rv=22")
+	})
+}
+
+// A cache that is filled anew knows what happened shortly before: clients of a gateway that was restarted resume in memory.
+func TestLookBack(t *testing.T) {
+	for name, test := range map[string]struct{ compacted, after etcdstore.Revision }{
+		"everything": {0, 1}, "what was not compacted": {15, 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &counted{Store: storeAt(20)}
+				if test.compacted > 0 {
+					if err := store.Compact(test.compacted); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w := &world{t: t, store: store.Store, lookBack: lookBack}
+				w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
+				w.start()
+				<-w.cache.Filled()
+				before := store.watches.Load()
+				want, kind := []string(nil), "ADDED"
+				for revision := etcdstore.Revision(2); revision <= 21; revision++ {
+					if revision > test.after {
+						want = append(want, fmt.Sprintf("%s a/x l=%d rv=%d", kind, revision-2, revision))
+					}
+					kind = "MODIFIED"
+				}
+				w.expect(w.watch(WatchQuery{After: test.after}), want...)
+				if n := store.watches.Load(); n != before {
+					t.Errorf("a client that resumed cost %d watches in etcd", n-before)
+				}
+			})
+		})
+	}
+}
+
+// counted is a store that counts its watches.
+type counted struct {
+	*memory.Store
+	watches atomic.Int32
+}
+
+func (c *counted) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
+	c.watches.Add(1)
+	return c.Store.Watch(ctx, prefix, after)
+}
+
+// A cache that is not what etcd has, whoever is to blame, is found out, tells its watchers, and starts anew.
+func TestInspection(t *testing.T) {
+	for name, lie := range map[string]func(*etcdstore.Page){
+		"another revision": func(p *etcdstore.Page) { p.KVs[0].Modified-- },
+		"one too many": func(p *etcdstore.Page) {
+			p.KVs = append(p.KVs, etcdstore.KV{Key: root + "a/y", Value: thing("a/y", "", ""), Modified: 2})
+		},
+		"one missing": func(p *etcdstore.Page) { p.KVs = nil },
+		"no lie":      func(*etcdstore.Page) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &lying{Store: storeAt(20), lie: lie}
+				w := &world{t: t, store: store.Store}
+				w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
+				w.start()
+				<-w.cache.Filled()
+				watcher := w.watch(WatchQuery{After: 21})
+				<-time.After(2 * inspectEvery)
+				synctest.Wait()
+				found := w.cache.Stats().Untrue
+				switch {
+				case name == "no lie" && found == 0:
+					w.expect(watcher)
+				case found == 1:
+					w.expectReverted(watcher)
+				default:
+					t.Errorf("the cache was found to be untrue %d times", found)
+				}
+				w.expectList(ListQuery{}, "a/x=19")
+			})
+		})
+	}
+}
+
+// lying is a store that does not tell the truth the first time that it is read.
+type lying struct {
+	*memory.Store
+	lie func(*etcdstore.Page)
+}
+
+func (l *lying) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	page, err := l.Store.List(ctx, prefix, o)
+	if lie := l.lie; lie != nil && !o.KeysOnly {
+		l.lie = nil
+		lie(&page)
+	}
+	return page, err
+}
