@@ -13,7 +13,7 @@ type news struct {
 	timer *time.Timer // until they may be told again; nil: nothing waits
 }
 
-func (n *news) add(e *event) { n.bytes += e.size() }
+func (n *news) add(e *event) { n.bytes += e.memory }
 
 // told says that watchers know of all events before a position.
 func (n *news) told(next uint64) {
