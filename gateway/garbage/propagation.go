@@ -61,6 +61,7 @@ type dependent struct {
 	place
 	object *Object
 	facts  facts
+	owns   bool // has dependents of its own
 }
 
 // propagates tells whether the cache has an object that waits for its dependents.
@@ -75,13 +76,21 @@ func (c *owners) propagate(ctx context.Context, at place, o *Object, f facts) (v
 	if err != nil {
 		return later, err
 	}
-	finalizer, end := metav1.FinalizerOrphanDependents, c.orphan
-	if f.policy() == metav1.DeletePropagationForeground {
-		finalizer, end = metav1.FinalizerDeleteDependents, c.deleteDependent
+	finalizer, foreground := metav1.FinalizerOrphanDependents, f.policy() == metav1.DeletePropagationForeground
+	if foreground {
+		finalizer = metav1.FinalizerDeleteDependents
+		if err := c.findOwners(ctx, at, o, dependents); err != nil {
+			return later, err
+		}
 	}
 	blocking := 0
 	for _, d := range dependents {
-		blocks, err := end(ctx, at, f.UID, d)
+		blocks, err := false, error(nil)
+		if foreground {
+			blocks, err = c.deleteDependent(ctx, at, f.UID, d)
+		} else {
+			err = c.orphan(ctx, f.UID, d)
+		}
 		if err != nil {
 			return later, fmt.Errorf("%s %s/%s, of an owner that is being deleted: %w", d.resource.Name, d.namespace, d.name, err)
 		}
@@ -108,26 +117,55 @@ func (c *owners) propagate(ctx context.Context, at place, o *Object, f facts) (v
 // says that it is being deleted. The graph does not know of all, since it is a watch behind.
 func (c *owners) dependents(ctx context.Context, at place, o *Object, uid string) ([]dependent, error) {
 	var out []dependent
+	err := c.walk(ctx, at, o, func(found place, object *Object) {
+		if !bytes.Contains(object.JSON, []byte(uid)) {
+			return
+		}
+		d := dependent{place: found, object: object}
+		d.facts, _ = object.facts()
+		if d.facts.UID != uid && d.reference(uid) != nil {
+			out = append(out, d)
+		}
+	})
+	return out, err
+}
+
+// findOwners finds out which dependents own something.
+func (c *owners) findOwners(ctx context.Context, at place, o *Object, dependents []dependent) error {
+	byUID := make(map[string]*dependent, len(dependents))
+	for i := range dependents {
+		byUID[dependents[i].facts.UID] = &dependents[i]
+	}
+	if len(byUID) == 0 {
+		return nil
+	}
+	return c.walk(ctx, at, o, func(_ place, object *Object) {
+		f, _ := object.facts()
+		for _, r := range f.Owners {
+			if d := byUID[r.UID]; d != nil {
+				d.owns = true
+			}
+		}
+	})
+}
+
+// walk calls visit with all objects that may have owners, where those of an owner can be.
+func (c *owners) walk(ctx context.Context, at place, o *Object, visit func(place, *Object)) error {
 	for _, r := range c.graph.kinds {
 		if at.namespace != "" && !r.Namespaced {
 			continue
 		}
 		all, err := r.Objects.All(ctx, at.namespace, o.Revision)
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", r.Name, err)
+			return fmt.Errorf("list %s: %w", r.Name, err)
 		}
 		for object := range all {
-			if !object.mayHaveOwners() || !bytes.Contains(object.JSON, []byte(uid)) {
-				continue
-			}
-			d := dependent{place: place{r, object.Namespace, object.Name}, object: object}
-			d.facts, _ = object.facts()
-			if d.facts.UID != uid && d.reference(uid) != nil {
-				out = append(out, d)
+			if object.mayHaveOwners() {
+				visit(place{r, object.Namespace, object.Name}, object)
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func (d dependent) reference(uid string) *reference {
@@ -139,8 +177,8 @@ func (d dependent) reference(uid string) *reference {
 }
 
 // orphan takes an owner from a dependent, which stays.
-func (c *owners) orphan(ctx context.Context, _ place, uid string, d dependent) (blocks bool, err error) {
-	return false, d.resource.Objects.Edit(ctx, d.namespace, d.name, func(metadata map[string]any) bool { return removeOwner(metadata, uid) })
+func (c *owners) orphan(ctx context.Context, uid string, d dependent) error {
+	return d.resource.Objects.Edit(ctx, d.namespace, d.name, func(metadata map[string]any) bool { return removeOwner(metadata, uid) })
 }
 
 // deleteDependent deletes a dependent, or takes the owner from one that has another; blocks: the owner must wait for its end.
@@ -150,12 +188,12 @@ func (c *owners) deleteDependent(ctx context.Context, at place, uid string, d de
 		return false, err
 	}
 	if lives {
-		return c.orphan(ctx, at, uid, d)
+		return false, c.orphan(ctx, uid, d)
 	}
 	blocks = d.reference(uid).Blocks
 	if d.facts.Deleted == "" {
 		policy := metav1.DeletionPropagation("") // its own
-		if len(c.graph.dependentsOf(d.place)) > 0 {
+		if d.owns {
 			policy = metav1.DeletePropagationForeground
 		}
 		gone, err := d.resource.Objects.Delete(ctx, d.object, policy)

@@ -61,7 +61,7 @@ func (m *mirror) snapshot(since, revision etcdstore.Revision) snapshot {
 }
 
 // size is how many values it holds.
-func (s *snapshot) size() int { return s.objects.Len() + s.invalid.Len() }
+func (s *snapshot) size() int { return s.objects.count + s.invalid.count }
 
 // covers tells whether the snapshot is the state as of a revision.
 func (s *snapshot) covers(revision etcdstore.Revision) bool {
