@@ -32,7 +32,9 @@ func (s *Server) newCollector(caches map[*resource.Resource]*runningCache) *garb
 
 // serve makes the server serve something else from now on. The caches must have been filled, but at the start.
 func (s *Server) serve(next *served) {
-	s.serving.Store(next)
+	if before := s.serving.Swap(next); before != nil {
+		close(before.replaced)
+	}
 	var resources []*garbage.Resource
 	for _, res := range next.registry.All() {
 		if cache, ok := next.caches[res]; ok {

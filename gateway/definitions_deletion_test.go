@@ -3,8 +3,10 @@ package gateway
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -187,4 +189,20 @@ func TestReplicaThatHearsLate(t *testing.T) {
 			second.must(test.code, http.MethodPatch, widgets+"/applied?fieldManager=m", widget("applied", `{}`), "Content-Type", "application/apply-patch+yaml")
 		})
 	}
+}
+
+// TestReplicaThatServesLate: when one replica has said that a definition is established, another one does not say that there is no
+// such resource because it is not as far yet.
+func TestReplicaThatServesLate(t *testing.T) {
+	store := memory.New()
+	first, second := serveStore(t, store), serveStore(t, store)
+	for i := range 20 {
+		name := fmt.Sprintf("late%d", i)
+		manifest := strings.NewReplacer("widgets", name, "wd", name+"s", "Widget", "Late"+strconv.Itoa(i)).Replace(widgetsDefinition)
+		first.define(manifest)
+		first.must(http.StatusOK, http.MethodGet, "/apis/example.com/v1/"+name, "")
+		second.must(http.StatusOK, http.MethodGet, "/apis/example.com/v1/"+name, "")
+	}
+	second.must(http.StatusNotFound, http.MethodGet, "/apis/example.com/v1/unknown", "")
+	second.must(http.StatusNotFound, http.MethodGet, "/apis/example.com/v9/late1", "")
 }

@@ -18,6 +18,7 @@ type served struct {
 	registry    *resource.Registry
 	caches      map[*resource.Resource]*runningCache
 	description *description
+	replaced    chan struct{} // closed when another one has taken its place
 }
 
 // runningCache is the cache of a resource, with the means to stop it and what writes need.
@@ -30,7 +31,7 @@ type runningCache struct {
 // newServed makes what is served after what was described by before, which is nil at the start.
 func newServed(caches map[*resource.Resource]*runningCache, resources []*resource.Resource, before *description) *served {
 	registry := resource.NewRegistry(resources)
-	return &served{registry: registry, caches: caches, description: newDescription(registry, before)}
+	return &served{registry: registry, caches: caches, description: newDescription(registry, before), replaced: make(chan struct{})}
 }
 
 // now is what is served at this moment.

@@ -34,9 +34,15 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 	complete := s.complete() // asked first: what is defined by then is in now
 	now := s.now()
 	t.resource = now.registry.Lookup(param("group"), param("version"), plural)
-	if t.resource == nil && !complete {
-		s.fail(w, r, incomplete)
-		return target{}, false
+	if t.resource == nil {
+		var err error = incomplete
+		if complete {
+			t.resource, now, err = s.awaitEstablished(r.Context(), param("group"), param("version"), plural)
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return target{}, false
+		}
 	}
 	if t.resource == nil || misplaced(t.resource, t.scope) {
 		notFound(w, r)

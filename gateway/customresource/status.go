@@ -60,3 +60,15 @@ func isTrue(conditions []apiextensionsv1.CustomResourceDefinitionCondition, kind
 		return c.Type == kind && c.Status == apiextensionsv1.ConditionTrue
 	})
 }
+
+// Established tells whether a definition's status says that its versions are served.
+func (d *Definition) Established() bool {
+	return isTrue(d.V1.Status.Conditions, apiextensionsv1.Established)
+}
+
+// Serves tells whether a definition has a version that is served.
+func (d *Definition) Serves(version string) bool {
+	return slices.ContainsFunc(d.V1.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version && v.Served
+	})
+}
