@@ -91,6 +91,9 @@ func (c *comparison) field(ref schema.TypeRef, old, next side) bool {
 	if !ok {
 		return false
 	}
+	if old.there && next.there && equalJSON(old.value, next.value) {
+		return true
+	}
 	sample := next
 	if !next.there {
 		sample = old
@@ -120,7 +123,7 @@ func (c *comparison) field(ref schema.TypeRef, old, next side) bool {
 	switch {
 	case !ok:
 		return false
-	case !old.there, leaf && next.there && !equalJSON(old.value, next.value):
+	case !old.there, leaf && next.there:
 		c.changed.insert(c.path)
 	case !next.there:
 		c.removed.insert(c.path)
