@@ -20,6 +20,8 @@ type recordingStore struct {
 	mu       sync.Mutex
 	requests []string
 
+	failing error // what every update ends with, after it has been done; nil: as it ends
+
 	held chan struct{} // nil, or what watches wait for before they tell more
 }
 
@@ -57,7 +59,12 @@ func (s *recordingStore) CreateGuarded(ctx context.Context, key string, value []
 
 func (s *recordingStore) Update(ctx context.Context, key string, value []byte, want etcdstore.Revision) (etcdstore.Revision, error) {
 	s.record("update", key)
-	return s.Store.Update(ctx, key, value, want)
+	revision, err := s.Store.Update(ctx, key, value, want)
+	if s.mu.Lock(); s.failing != nil {
+		revision, err = 0, s.failing
+	}
+	s.mu.Unlock()
+	return revision, err
 }
 
 func (s *recordingStore) Delete(ctx context.Context, key string, want etcdstore.Revision) (etcdstore.Revision, error) {
@@ -236,5 +243,20 @@ func TestWritesOnAnOldCache(t *testing.T) {
 		if data, _ := answer.json(t)["data"].(map[string]any); data[step.key] != step.value {
 			t.Errorf("%s: %v", step.name, answer.body)
 		}
+	}
+}
+
+// TestUnknownOutcomeIsNotTriedAgain, though the write began with a guess.
+func TestUnknownOutcomeIsNotTriedAgain(t *testing.T) {
+	s, store := newRecordedServer(t, "/registry/configmaps/")
+	s.must(http.StatusCreated, "POST", configMaps, configMap("a", "", `"data":{"k":"1"}`))
+	s.catchUp(configMaps)
+	store.taken()
+	store.mu.Lock()
+	store.failing = etcdstore.ErrUnknownOutcome
+	store.mu.Unlock()
+	refused := s.must(http.StatusGatewayTimeout, "PATCH", configMaps+"/a", `{"data":{"k":"2"}}`, "Content-Type", mergeType)
+	if got := store.taken(); got != "update" || refused["reason"] != "OutcomeUnknown" {
+		t.Errorf("by %q: %v", got, refused)
 	}
 }
