@@ -107,6 +107,7 @@ func (w *heldWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 
 // hold lets the caches hear of nothing until the test ends.
 func (s *recordingStore) hold(t *testing.T) {
+	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held := make(chan struct{})
@@ -142,6 +143,7 @@ func (s *testServer) catchUp(collection string) {
 func TestRequestsOfWrites(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/configmaps/")
 	const a = configMaps + "/a"
+	revision := ""
 	for _, step := range []struct {
 		name, method, path, contentType, body string
 		code                                  int
@@ -172,10 +174,10 @@ func TestRequestsOfWrites(t *testing.T) {
 		{"delete of what is absent", "DELETE", configMaps + "/n", jsonBody, ``, 404, "get"},
 	} {
 		s.catchUp(configMaps)
-		body := step.body
-		if strings.Contains(body, "$RV") {
-			body = strings.Replace(body, "$RV", revisionOf(s.get(a).json(t)), 1)
+		if standing := s.get(a); standing.code == http.StatusOK {
+			revision = revisionOf(standing.json(t))
 		}
+		body := strings.Replace(step.body, "$RV", revision, 1)
 		store.taken()
 		answer := s.do(step.method, step.path, body, "Content-Type", step.contentType)
 		if got := store.taken(); answer.code != step.code || got != step.want {
