@@ -46,6 +46,17 @@ func BenchmarkNormalize(b *testing.B) {
 	}
 }
 
+func BenchmarkUnmarshal(b *testing.B) {
+	value := benchmarkValue(b, map[string]any{"app": "dns", "tier": "system"})
+	b.ReportAllocs()
+	b.SetBytes(int64(len(value)))
+	for b.Loop() {
+		if _, err := Unmarshal(value); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkSetResourceVersion(b *testing.B) {
 	object, err := Normalize(benchmarkValue(b, nil), benchmarkID, 41)
 	if err != nil {

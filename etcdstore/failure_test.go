@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
@@ -245,6 +247,48 @@ func TestUnansweredWrite(t *testing.T) {
 	})
 	if n := f.txns.Load(); n != 2 {
 		t.Errorf("2 writes were sent %d times", n)
+	}
+}
+
+// Each write is one transaction and nothing beside it, however it ends: a conflict says what stands without a read.
+func TestWritesAreOneRequest(t *testing.T) {
+	standing := &mvccpb.KeyValue{Key: []byte("/a"), Value: []byte("v"), CreateRevision: 3, ModRevision: 7}
+	for _, succeeded := range []bool{true, false} {
+		var reads atomic.Int32
+		f := &fakeEtcd{
+			onTxn: func(_ context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
+				resp := &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: 9}, Succeeded: succeeded}
+				for range r.Failure {
+					found := &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{standing}, Count: 1}
+					resp.Responses = append(resp.Responses, &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: found}})
+				}
+				return resp, nil
+			},
+			onRange: func(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
+				reads.Add(1)
+				return nil, errors.New("not asked for")
+			},
+		}
+		e := open(t, f.serve(t))
+		for name, write := range map[string]func() error{
+			"Create": func() error { _, err := e.Create(t.Context(), "/a", nil); return err },
+			"CreateGuarded": func() error {
+				_, err := e.CreateGuarded(t.Context(), "/a", nil, etcdstore.Guard{Key: "/g", Modified: 1})
+				return err
+			},
+			"Update": func() error { _, err := e.Update(t.Context(), "/a", nil, 5); return err },
+			"Delete": func() error { _, err := e.Delete(t.Context(), "/a", 5); return err },
+		} {
+			f.txns.Store(0)
+			err := write()
+			if n := f.txns.Load(); n != 1 || reads.Load() != 0 || (err == nil) != succeeded {
+				t.Errorf("%s: %d transactions, %d reads, %v", name, n, reads.Load(), err)
+			}
+			conflict, ok := errors.AsType[*etcdstore.ConflictError](err)
+			if isCAS := name == "Update" || name == "Delete"; ok != (isCAS && !succeeded) || ok && (conflict.KV.Modified != 7 || string(conflict.KV.Value) != "v") {
+				t.Errorf("%s: %v, want what stands", name, err)
+			}
+		}
 	}
 }
 

@@ -58,10 +58,10 @@ func (s *Server) onObject(ctx context.Context, t target, guess bool, do func(*at
 
 // decode refuses what is not there.
 func (a *attempt) decode(t target) error {
-	switch {
-	case a.object == nil:
+	if a.object == nil {
 		return absent(t)
-	case a.object.Invalid != nil:
+	}
+	if !a.shown() {
 		a.old = newDocument(map[string]any{})
 		return nil
 	}
@@ -69,6 +69,9 @@ func (a *attempt) decode(t target) error {
 	a.old = newDocument(decoded)
 	return err
 }
+
+// shown tells whether the object can be shown. One that cannot be cannot be changed either; it can be deleted.
+func (a *attempt) shown() bool { return a.object.Invalid == nil }
 
 // update overwrites the object.
 func (a *attempt) update(ctx context.Context, s *Server, key string, value []byte) (etcdstore.Revision, error) {

@@ -20,6 +20,8 @@ type recordingStore struct {
 	mu       sync.Mutex
 	requests []string
 
+	failing error // what every update ends with, after it has been done; nil: as it ends
+
 	held chan struct{} // nil, or what watches wait for before they tell more
 }
 
@@ -57,7 +59,12 @@ func (s *recordingStore) CreateGuarded(ctx context.Context, key string, value []
 
 func (s *recordingStore) Update(ctx context.Context, key string, value []byte, want etcdstore.Revision) (etcdstore.Revision, error) {
 	s.record("update", key)
-	return s.Store.Update(ctx, key, value, want)
+	revision, err := s.Store.Update(ctx, key, value, want)
+	if s.mu.Lock(); s.failing != nil {
+		revision, err = 0, s.failing
+	}
+	s.mu.Unlock()
+	return revision, err
 }
 
 func (s *recordingStore) Delete(ctx context.Context, key string, want etcdstore.Revision) (etcdstore.Revision, error) {
@@ -100,6 +107,7 @@ func (w *heldWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 
 // hold lets the caches hear of nothing until the test ends.
 func (s *recordingStore) hold(t *testing.T) {
+	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held := make(chan struct{})
@@ -135,6 +143,7 @@ func (s *testServer) catchUp(collection string) {
 func TestRequestsOfWrites(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/configmaps/")
 	const a = configMaps + "/a"
+	revision := ""
 	for _, step := range []struct {
 		name, method, path, contentType, body string
 		code                                  int
@@ -165,10 +174,10 @@ func TestRequestsOfWrites(t *testing.T) {
 		{"delete of what is absent", "DELETE", configMaps + "/n", jsonBody, ``, 404, "get"},
 	} {
 		s.catchUp(configMaps)
-		body := step.body
-		if strings.Contains(body, "$RV") {
-			body = strings.Replace(body, "$RV", revisionOf(s.get(a).json(t)), 1)
+		if standing := s.get(a); standing.code == http.StatusOK {
+			revision = revisionOf(standing.json(t))
 		}
+		body := strings.Replace(step.body, "$RV", revision, 1)
 		store.taken()
 		answer := s.do(step.method, step.path, body, "Content-Type", step.contentType)
 		if got := store.taken(); answer.code != step.code || got != step.want {
@@ -236,5 +245,20 @@ func TestWritesOnAnOldCache(t *testing.T) {
 		if data, _ := answer.json(t)["data"].(map[string]any); data[step.key] != step.value {
 			t.Errorf("%s: %v", step.name, answer.body)
 		}
+	}
+}
+
+// TestUnknownOutcomeIsNotTriedAgain, though the write began with a guess.
+func TestUnknownOutcomeIsNotTriedAgain(t *testing.T) {
+	s, store := newRecordedServer(t, "/registry/configmaps/")
+	s.must(http.StatusCreated, "POST", configMaps, configMap("a", "", `"data":{"k":"1"}`))
+	s.catchUp(configMaps)
+	store.taken()
+	store.mu.Lock()
+	store.failing = etcdstore.ErrUnknownOutcome
+	store.mu.Unlock()
+	refused := s.must(http.StatusGatewayTimeout, "PATCH", configMaps+"/a", `{"data":{"k":"2"}}`, "Content-Type", mergeType)
+	if got := store.taken(); got != "update" || refused["reason"] != "OutcomeUnknown" {
+		t.Errorf("by %q: %v", got, refused)
 	}
 }

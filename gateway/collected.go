@@ -154,7 +154,7 @@ func (c *collected) Edit(ctx context.Context, namespace, name string, change fun
 	t := c.at(namespace, name)
 	wr := &write{target: t, writeParams: writeParams{manager: "revtail"}}
 	err := c.server.onObject(ctx, t, true, func(a *attempt) error {
-		if a.object.Invalid != nil {
+		if !a.shown() {
 			return absent(t)
 		}
 		next := a.old.copy()

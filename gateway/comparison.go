@@ -91,6 +91,9 @@ func (c *comparison) field(ref schema.TypeRef, old, next side) bool {
 	if !ok {
 		return false
 	}
+	if old.there && next.there && equalJSON(old.value, next.value) {
+		return true
+	}
 	sample := next
 	if !next.there {
 		sample = old
@@ -120,7 +123,7 @@ func (c *comparison) field(ref schema.TypeRef, old, next side) bool {
 	switch {
 	case !ok:
 		return false
-	case !old.there, leaf && next.there && !equalJSON(old.value, next.value):
+	case !old.there, leaf && next.there:
 		c.changed.insert(c.path)
 	case !next.there:
 		c.removed.insert(c.path)
@@ -204,7 +207,7 @@ func (c *comparison) identity(t *schema.List, element any) (fieldpath.PathElemen
 	for _, name := range t.Keys {
 		key, ok := members[name]
 		if !ok {
-			field, _ := atom.Map.FindField(name)
+			field, _ := atom.FindField(name)
 			if key = field.Default; key == nil {
 				continue
 			}
@@ -236,7 +239,7 @@ func (c *comparison) granular(ref schema.TypeRef, managed map[string]any) bool {
 		switch {
 		case element[0] == 'f' && atom.Map != nil && atom.Map.ElementRelationship != schema.Atomic:
 			below = atom.Map.ElementType
-			if field, ok := atom.Map.FindField(element[2:]); ok {
+			if field, ok := atom.FindField(element[2:]); ok {
 				below = field.Type
 			}
 		case (element[0] == 'k' || element[0] == 'v') && atom.List != nil && atom.List.ElementRelationship != schema.Atomic:

@@ -50,13 +50,12 @@ func (s *Server) delete(ctx context.Context, t target, options *metav1.DeleteOpt
 			return err
 		}
 		kept, uid = nil, a.old.GetUID()
-		shown := a.object.Invalid == nil // what cannot be shown can still be deleted
 		marked := a.old
-		if shown {
+		if a.shown() {
 			marked = s.keptForDependents(t, t.keptForCleanup(a.old), options)
 		}
 		switch {
-		case t.isNamespace() && shown:
+		case t.isNamespace() && a.shown():
 			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
 		case len(marked.GetFinalizers()) > 0:
 			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)

@@ -103,12 +103,14 @@ func union(managed map[string]any, s *fieldSet) map[string]any {
 func difference(managed map[string]any, s *fieldSet) map[string]any {
 	out := maps.Clone(managed)
 	for element, child := range s.below {
-		if managed := below(managed, element); managed != nil {
-			if left := difference(managed, child); left != nil {
-				out[element] = left
-			} else {
-				delete(out, element)
-			}
+		of := below(managed, element)
+		if of == nil {
+			continue
+		}
+		if left := difference(of, child); left != nil {
+			out[element] = left
+		} else {
+			delete(out, element)
 		}
 	}
 	kept := manages(managed) && !s.member

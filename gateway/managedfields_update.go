@@ -43,8 +43,8 @@ func parseEntry(item any) (e entry, ok bool) {
 	e.fields, _ = e.document["fieldsV1"].(map[string]any)
 	read := 1
 	text := func(name string) string {
-		text, ok := e.document[name].(string)
-		if ok {
+		text, is := e.document[name].(string)
+		if is {
 			read++
 		}
 		return text

@@ -20,7 +20,7 @@ func (d document) meta() (*metav1.ObjectMeta, error) {
 	if shapeOf(reflect.TypeFor[metav1.ObjectMeta]()).fits(metadata) {
 		return &metav1.ObjectMeta{
 			Name: d.GetName(), GenerateName: d.GetGenerateName(), Namespace: d.GetNamespace(), UID: d.GetUID(),
-			ResourceVersion: d.GetResourceVersion(), Generation: d.GetGeneration(), SelfLink: d.GetSelfLink(),
+			ResourceVersion: d.GetResourceVersion(), Generation: d.GetGeneration(),
 			CreationTimestamp: d.GetCreationTimestamp(), DeletionTimestamp: d.GetDeletionTimestamp(),
 			DeletionGracePeriodSeconds: d.GetDeletionGracePeriodSeconds(),
 			Labels:                     d.GetLabels(), Annotations: d.GetAnnotations(),

@@ -87,18 +87,19 @@ func (s *Server) updateOrCreate(ctx context.Context, wr *write, change func(docu
 func (s *Server) update(ctx context.Context, wr *write, change func(document) (document, error)) (done written, err error) {
 	warnings := len(wr.warnings)
 	err = s.onObject(ctx, wr.target, !wr.dryRun, func(a *attempt) error {
-		if a.object.Invalid != nil { // it cannot be shown, and so not changed either
+		if !a.shown() {
 			return absent(wr.target)
 		}
 		wr.warnings = wr.warnings[:warnings]
-		next, err := change(a.old)
-		if err == nil {
-			err = wr.succeed(ctx, next, a.old)
+		next, failed := change(a.old)
+		if failed == nil {
+			failed = wr.succeed(ctx, next, a.old)
 		}
-		if err == nil {
-			done, err = s.replace(ctx, wr, next, a)
+		if failed != nil {
+			return failed
 		}
-		return err
+		done, failed = s.replace(ctx, wr, next, a)
+		return failed
 	})
 	return done, err
 }
