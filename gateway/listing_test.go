@@ -130,7 +130,11 @@ func TestPlainConnectionsTakeVectors(t *testing.T) {
 		_, _ = to.ReadFrom(spy)
 	}))
 	defer server.Close()
-	response, err := server.Client().Get(server.URL)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,21 +180,21 @@ func TestListingWrites(t *testing.T) {
 		t.Errorf("%d writes for %d bytes, more than %d", collected.count, len(want), most)
 	}
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // ends with the test
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
 	sent := make(chan error, 1)
 	go func() {
-		conn, err := listener.Accept()
-		if err == nil {
-			_, err = newListing(head, list).WriteTo(conn)
+		conn, failed := listener.Accept()
+		if failed == nil {
+			_, failed = newListing(head, list).WriteTo(conn)
 			_ = conn.Close()
 		}
-		sent <- err
+		sent <- failed
 	}()
-	conn, err := net.Dial("tcp", listener.Addr().String()) //nolint:noctx // ends with the test
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

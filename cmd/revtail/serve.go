@@ -62,6 +62,7 @@ func writeConfig(w io.Writer, cfg config.Config) error {
 	if err == nil {
 		_, err = w.Write(out)
 	}
+	debug.FreeOSMemory() // filling the caches took several times what they hold
 	return err
 }
 
@@ -141,7 +142,6 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
-	defer debug.FreeOSMemory() // what filling the caches took for a moment is several times what they hold
 	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
 	return err
 }

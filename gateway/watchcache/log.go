@@ -2,6 +2,7 @@ package watchcache
 
 import (
 	"cmp"
+	"math"
 	"sort"
 
 	"revtail/etcdstore"
@@ -79,6 +80,9 @@ func (l *log) after(revision etcdstore.Revision) uint64 {
 	n := sort.Search(int(l.next-l.first), func(i int) bool { return l.at(l.first+uint64(i)).revision > revision })
 	return l.first + uint64(n)
 }
+
+// all are the events that it holds.
+func (l *log) all() []*event { return l.read(nil, l.first, math.MaxInt, math.MaxInt) }
 
 // read appends about limit events from a position on, or fewer that have about so many bytes; never a part of a revision.
 func (l *log) read(events []*event, position uint64, limit, bytes int) []*event {

@@ -87,9 +87,7 @@ func TestLogStepIsBoundedInBytes(t *testing.T) {
 	l := log{}
 	l.reset(1)
 	for _, revision := range []etcdstore.Revision{2, 3, 4, 4, 5} {
-		o := newObject("a/b", revision)
-		o.JSON = make([]byte, 10)
-		l.append(&event{revision: revision, current: o})
+		l.append(&event{revision: revision, current: &Object{Object: encoding.Object{JSON: make([]byte, 10)}}})
 	}
 	for limit, want := range map[int]int{1: 1, 10: 1, 11: 2, 25: 4, 41: 5} {
 		if got := revisions(l.read(nil, l.after(1), 100, limit)); len(got) != want {

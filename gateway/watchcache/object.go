@@ -79,7 +79,7 @@ func (o *Object) alone() *Object {
 		return o
 	}
 	out := *o
-	out.Object = o.Object.At(bytes.Clone(o.JSON))
+	out.Object = o.At(bytes.Clone(o.JSON))
 	out.path, out.packed = strings.Clone(o.path), 0
 	return &out
 }

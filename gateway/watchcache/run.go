@@ -194,9 +194,11 @@ func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after 
 		r.publish(r.through, nil) // before any write
 		return nil
 	}
-	floor, newest := after, []*event(nil)
+	var past log // as much of it as there is room for
+	past.fit(r.mirror.objects.size)
+	past.reset(after)
 	if after == 1 {
-		floor = 0 // the first write makes revision 2: that is all there is
+		past.floor = 0 // the first write makes revision 2: that is all there is
 	}
 	for {
 		batch, err := first(ctx, watcher)
@@ -210,14 +212,14 @@ func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after 
 		}
 		for len(batch.Events) > 0 && batch.Events[0].Revision <= r.through {
 			if e := batch.Events[0]; e.PrevLost() {
-				floor = e.Revision
-			} else if past := r.cache.pastEvent(e); past != nil {
-				newest = append(newest, past)
+				past.reset(e.Revision)
+			} else if shown := r.cache.pastEvent(e); shown != nil && e.Revision > past.floor {
+				past.append(shown)
 			}
 			batch.Events = batch.Events[1:]
 		}
 		if batch.Through >= r.through {
-			r.publish(floor, laterThan(floor, newest))
+			r.publish(past.floor, past.all())
 			return r.apply(batch)
 		}
 	}
