@@ -125,12 +125,14 @@ var scenarios = []Scenario{
 			r.Wait(3 * time.Second)
 			leader := r.Leader()
 			r.Fault("the leader and another member are killed")
-			var killed []*gatewaytest.Member
+			killed := []*gatewaytest.Member{leader}
 			for _, m := range r.cluster.Members {
-				if m == leader || len(killed) == 0 && m != r.cluster.Members[2] {
-					m.Kill(r.TB)
+				if m != leader && len(killed) < 2 {
 					killed = append(killed, m)
 				}
+			}
+			for _, m := range killed {
+				m.Kill(r.TB)
 			}
 			r.Wait(4 * time.Second)
 			for i := range r.gateways {
