@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,4 +149,12 @@ func (r *Run) metric(url, name string) float64 {
 		r.Fatalf("metric %s: %v", name, err)
 	}
 	return value
+}
+
+// tool runs a program that belongs to etcd.
+func (r *Run) tool(name string, args ...string) {
+	out, err := exec.CommandContext(r.Context(), gatewaytest.Tool(r.TB, name), args...).CombinedOutput()
+	if err != nil {
+		r.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
 }

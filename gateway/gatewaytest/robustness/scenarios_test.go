@@ -117,6 +117,33 @@ var scenarios = []Scenario{
 		},
 	},
 	{
+		// As the manual says: a snapshot becomes a new cluster, whose revisions are far above all that were given out.
+		Name: "restored-snapshot", Quick: true, Etcd: 1, Gateways: 2, Seconds: [2]int{5, 30},
+		Rules: Rules{Codes: []int{429, 503, 504}, Relists: true, Events: 1000, Acknowledged: 50},
+		Play: func(r *Run, seconds int) {
+			r.Watch(Crowd(100)...)
+			r.Write(20)
+			r.Wait(3 * time.Second)
+			member, snapshot := r.cluster.Members[0], filepath.Join(r.TempDir(), "snapshot.db")
+			r.tool("etcdctl", "--endpoints", member.Endpoint, "snapshot", "save", snapshot)
+			r.Wait(time.Duration(seconds) * time.Second)
+			r.pauseWriters()
+			old := r.history()
+			r.Fault("etcd is made anew of a snapshot")
+			member.Kill(r.TB)
+			if err := os.RemoveAll(member.DataDir); err != nil {
+				r.Fatal(err)
+			}
+			r.tool("etcdutl", "snapshot", "restore", snapshot, "--data-dir", member.DataDir, "--name", "m0", "--initial-cluster", "m0="+member.Peer,
+				"--initial-advertise-peer-urls", member.Peer, "--initial-cluster-token", "another", "--bump-revision", "1000000", "--mark-compacted")
+			member.Restart(r.TB)
+			r.turnAway()
+			r.told(old, time.Now(), 10*time.Second)
+			r.Write(20)
+			r.Wait(5 * time.Second)
+		},
+	},
+	{
 		Name: "no-quorum", Quick: true, Etcd: 3, Gateways: 2, Seconds: [2]int{15, 60},
 		Rules: Rules{Codes: []int{429, 503, 504}, Events: 2000, Faults: 1, Acknowledged: 50},
 		Play: func(r *Run, seconds int) {
