@@ -406,6 +406,30 @@ var scenarios = []Scenario{
 		},
 	},
 	{
+		// The cache is filled anew again and again, because a compaction has overtaken it, while clients open watches all the time.
+		Name: "rebuilds", Etcd: 1, Gateways: 2, Proxied: true, Seconds: [2]int{15, 180},
+		Rules: Rules{Codes: []int{429, 503, 504}, Events: 5000, Resumes: 1000, Faults: 4, Acknowledged: 50},
+		Play: func(r *Run, seconds int) {
+			clients := Crowd(300)
+			for i := range clients {
+				clients[i].Timeout, clients[i].Stay = time.Second, i%3 == 0
+			}
+			r.Watch(clients...)
+			r.Write(6)
+			road := r.gateways[0].proxies[0]
+			for range seconds / 3 {
+				r.Fault("gateway 0 is cut off while etcd is compacted")
+				road.Swallow()
+				before := r.history().Truth.Through()
+				gatewaytest.Until(r.TB, "writes", func() bool { return r.history().Truth.Through() > before+5 })
+				r.Compact(r.history().Truth.Through())
+				road.Cut()
+				road.Heal()
+				r.Wait(2 * time.Second)
+			}
+		},
+	},
+	{
 		// Many keys change in one revision: a lease ends, a prefix is deleted.
 		Name: "large-revisions", Etcd: 1, Gateways: 2, Seconds: [2]int{3, 6},
 		Rules: Rules{Ends: []End{Cut, Unreachable}, Codes: []int{429}, Events: 5000, Faults: 2, Acknowledged: 20},
