@@ -191,7 +191,7 @@ func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed
 // has taken the state before one, after that one.
 func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after etcdstore.Revision) error {
 	if r.through == 1 {
-		r.publish(r.through, nil) // before any write
+		r.publish(0, nil) // before any write
 		return nil
 	}
 	var past log // as much of it as there is room for
