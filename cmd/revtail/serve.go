@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +61,6 @@ func writeConfig(w io.Writer, cfg config.Config) error {
 	if err == nil {
 		_, err = w.Write(out)
 	}
-	debug.FreeOSMemory() // filling the caches took several times what they hold
 	return err
 }
 
@@ -143,6 +141,7 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
 	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
+	giveMemoryBack() // filling the caches took several times what they hold
 	return err
 }
 
