@@ -56,6 +56,11 @@ func (c *client) end() {
 	c.writer.post(func() { c.writer.mark(c, true) })
 }
 
+// cut is called when the server waits no longer.
+func (c *client) cut() {
+	c.writer.post(func() { c.writer.close(c, errDraining) })
+}
+
 const unscheduled = -1
 
 // schedule is a heap of clients, the one that is due first at its head.

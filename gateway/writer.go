@@ -28,6 +28,7 @@ type writer struct {
 	tag        int32             // of the newest client
 	schedule   schedule
 	queue      []*client // have something to deliver
+	served     []*client // the queue before, for its space
 	now        time.Time
 	reader     watchcache.Reader
 	frames     []byte    // assembled last
@@ -130,10 +131,12 @@ func (w *writer) work() {
 		}
 	}
 	queue := w.queue
-	w.queue = nil
+	w.queue = w.served[:0]
 	for _, c := range queue {
 		w.serve(c)
 	}
+	clear(queue)
+	w.served = queue
 	for c := w.schedule.first(w.now); c != nil; c = w.schedule.first(w.now) {
 		w.lookAfter(c)
 	}
