@@ -217,25 +217,12 @@ func (w *writer) assemble(v view, batch watchcache.Batch, same bool) {
 func (w *writer) send(c *client, data []byte) {
 	if c.secure != nil {
 		var err error
-		if data, err = w.seal(c, data); err != nil {
+		if data, err = c.seal(data); err != nil {
 			w.close(c, err)
 			return
 		}
 	}
 	w.sendSealed(c, data)
-}
-
-// seal is what TLS makes of data, and of the end of what a client gets.
-func (w *writer) seal(c *client, data []byte) ([]byte, error) {
-	if cap(w.sealed) > 2*collectMost {
-		w.sealed = nil // a large object had come by
-	}
-	w.sealed = w.sealed[:0]
-	_, err := c.secure.Write(data) // by way of the wire
-	if err == nil && c.ending {
-		err = c.secure.CloseWrite()
-	}
-	return w.sealed, err
 }
 
 func (w *writer) sendSealed(c *client, data []byte) {
