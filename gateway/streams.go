@@ -93,7 +93,7 @@ func (o *openStream) cutLocked() {
 		o.client.cut()
 	case o.conn != nil:
 		dropUnsent(o.conn)
-		_ = o.conn.Close() // whoever uses it finds out
+		_ = lowest(o.conn).Close() // whoever uses it finds out; TLS would say good-bye first, and wait for that
 	}
 }
 
