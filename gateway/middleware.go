@@ -112,12 +112,21 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(p)
+}
+
 // Unwrap lets http.ResponseController reach what is below: flushes and deadlines.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// recoverPanic keeps a mistake of ours from ending more than one request.
+// recoverPanic keeps a mistake of ours from ending more than one request. An answer that has begun is broken: its client must not
+// take it for complete.
 func (s *Server) recoverPanic(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := &recorder{ResponseWriter: w}
 		defer func() {
 			reason := recover()
 			if reason == nil {
@@ -127,9 +136,12 @@ func (s *Server) recoverPanic(next http.Handler) http.Handler {
 				panic(reason) // meant: the connection must break
 			}
 			logPanic(s.options.Logger, reason, "method", r.Method, "path", r.URL.Path)
+			if begun.status != 0 {
+				panic(http.ErrAbortHandler)
+			}
 			s.fail(w, r, errInternal)
 		}()
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(begun, r)
 	})
 }
 

@@ -154,13 +154,28 @@ func (s *stream) keep() {
 	}
 }
 
+// taken is the connection that was taken from net/http; nil: none was.
+func (s *stream) taken() net.Conn {
+	switch below := s.below().(type) {
+	case *takenTransport:
+		return below.conn
+	case *socketTransport:
+		return below.conn
+	}
+	return nil
+}
+
+// below is the transport that has the connection.
+func (s *stream) below() transport {
+	if compressed, ok := s.transport.(*compressedTransport); ok {
+		return compressed.transport
+	}
+	return s.transport
+}
+
 // attend makes the stream's context end when the client goes away, where nothing else does.
 func (s *stream) attend() {
-	below := s.transport
-	if compressed, ok := below.(*compressedTransport); ok {
-		below = compressed.transport
-	}
-	if taken, ok := below.(*takenTransport); ok {
+	if taken, ok := s.below().(*takenTransport); ok {
 		taken.attend()
 	}
 }

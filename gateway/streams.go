@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ type streams struct {
 	mu        sync.Mutex // guards the fields below, and those of the open streams
 	announced bool
 	draining  bool
+	cutting   bool // the time to drain is over
 	open      map[*openStream]struct{}
 	ended     chan struct{} // closed when draining and none is open; nil: nobody waits
 }
@@ -25,8 +27,9 @@ type streams struct {
 type openStream struct {
 	streams *streams
 	cancel  context.CancelCauseFunc
-	client  *client // nil: on a goroutine
-	leaving bool    // the server drains, and it is the stream's turn
+	client  *client  // nil: on a goroutine
+	conn    net.Conn // of a goroutine's stream that was taken from net/http, which does not close it any more; nil: none
+	leaving bool     // the server drains, and it is the stream's turn
 }
 
 func (s *streams) announce() {
@@ -64,9 +67,33 @@ func (o *openStream) adopt(c *client) {
 	o.streams.mu.Lock()
 	defer o.streams.mu.Unlock()
 	o.cancel(context.Canceled)
-	o.client, o.cancel = c, nil
+	o.client, o.cancel, o.conn = c, nil, nil
 	if o.leaving {
 		o.endLocked()
+	}
+	if o.streams.cutting {
+		o.cutLocked()
+	}
+}
+
+// hold says that the stream's goroutine has a connection that only it closes; nil: net/http has it.
+func (o *openStream) hold(conn net.Conn) {
+	o.streams.mu.Lock()
+	defer o.streams.mu.Unlock()
+	o.conn = conn
+	if o.streams.cutting {
+		o.cutLocked()
+	}
+}
+
+// cutLocked breaks the connection, also under a write that waits for the client. What net/http has is not ours to close.
+func (o *openStream) cutLocked() {
+	switch {
+	case o.client != nil:
+		o.client.cut()
+	case o.conn != nil:
+		dropUnsent(o.conn)
+		_ = lowest(o.conn).Close() // whoever uses it finds out; TLS would say good-bye first, and wait for that
 	}
 }
 
@@ -112,7 +139,7 @@ const (
 )
 
 // drain ends the watches one after the other: in as much time as ctx has left, less a part for those that take their time to
-// end, but not slower than drainRate.
+// end, but not slower than drainRate. When ctx ends, what is still open is cut.
 func (s *streams) drain(ctx context.Context) error {
 	ended, open := s.beginDraining()
 	if len(open) == 0 {
@@ -130,6 +157,7 @@ func (s *streams) drain(ctx context.Context) error {
 		case <-tick.C:
 		case <-ctx.Done():
 			s.end(open)
+			s.cut()
 			return ctx.Err()
 		}
 	}
@@ -137,6 +165,7 @@ func (s *streams) drain(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
+		s.cut()
 		return ctx.Err()
 	}
 }
@@ -170,5 +199,15 @@ func (s *streams) end(open []*openStream) {
 			o.leaving = true
 			o.endLocked()
 		}
+	}
+}
+
+// cut breaks what is still open when the time to drain is over.
+func (s *streams) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cutting = true
+	for o := range s.open {
+		o.cutLocked()
 	}
 }

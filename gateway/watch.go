@@ -59,13 +59,19 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		server: s, target: t, watcher: watcher, view: f.view(t.resource), bookmarks: params.bookmarks, deadline: deadline(params),
 		entry: entry, path: r.URL.Path, access: accessOf(r),
 	}
-	begin(ctx, watcher)
-	wt.stream = s.transports.newStream(w, r)
-	ctx, err = wt.stream.open(ctx)
+	wt.serve(ctx, w, r)
+}
+
+// serve is the watch's time on the goroutine of its request.
+func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	begin(ctx, wt.watcher)
+	wt.stream = wt.server.transports.newStream(w, r)
+	ctx, err := wt.stream.open(ctx)
 	if err != nil || isHead(r) {
 		wt.close(nil) // there is nobody to tell
 		return
 	}
+	wt.entry.hold(wt.stream.taken())
 	wt.access.keep()
 	if err := wt.live(ctx); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
@@ -131,8 +137,15 @@ var errAdopted = errors.New("adopted by a writer")
 
 // live serves the watch on the caller's goroutine until it ends or is adopted by a writer. An error: the client must see that
 // the stream is broken.
-func (wt *watch) live(ctx context.Context) error {
-	err := wt.run(ctx)
+func (wt *watch) live(ctx context.Context) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			logPanic(wt.server.options.Logger, reason, "path", wt.path)
+			err = errInternal
+			wt.close(err)
+		}
+	}()
+	err = wt.run(ctx)
 	if errors.Is(err, errAdopted) {
 		return nil
 	}
@@ -145,13 +158,8 @@ func (wt *watch) live(ctx context.Context) error {
 
 // goOn is live for a watch that a writer has given back.
 func (wt *watch) goOn(ctx context.Context, conn net.Conn) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			logPanic(wt.server.options.Logger, reason, "path", wt.path)
-			wt.close(errInternal)
-		}
-	}()
 	wt.stream, ctx = wt.server.transports.resumeStream(wt.entry.goOn(ctx), conn)
+	wt.entry.hold(conn)
 	_ = wt.live(ctx) // the connection tells the client
 }
 
@@ -197,6 +205,10 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	for {
+		if !wt.watcher.Follows() {
+			wt.stream.attend()
+			wt.watcher.Begin(ctx)
+		}
 		if wt.watcher.Follows() && wt.hand() {
 			return true, errAdopted
 		}
