@@ -338,7 +338,7 @@ func TestPanicBreaksTheStream(t *testing.T) {
 				}
 			}
 			front := httptest.NewUnstartedServer(s.server.recoverPanic(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				entry, ctx, _ := s.server.streams.add(r.Context())
+				entry, ctx, _ := s.server.streams.add(r.Context(), nil)
 				watcher, err := cache.Watch(watchcache.WatchQuery{})
 				if err != nil {
 					t.Error(err)
