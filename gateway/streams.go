@@ -133,6 +133,7 @@ func (o *openStream) cutLocked() {
 	case o.client != nil:
 		o.client.cut()
 	case o.conn != nil:
+		o.cancel(errClientGone)
 		dropUnsent(o.conn)
 		_ = lowest(o.conn).Close() // whoever uses it finds out; TLS would say good-bye first, and wait for that
 	}
