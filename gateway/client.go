@@ -56,6 +56,15 @@ func (c *client) end() {
 	c.writer.post(func() { c.writer.mark(c, true) })
 }
 
+// refuse is called when the client has lost the right to the watch.
+func (c *client) refuse(why error) {
+	c.writer.post(func() {
+		if !c.closed && !c.ending {
+			c.writer.finish(c, endOf(why))
+		}
+	})
+}
+
 const unscheduled = -1
 
 // schedule is a heap of clients, the one that is due first at its head.

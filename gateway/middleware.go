@@ -20,6 +20,7 @@ type contextKey int
 const (
 	headKey contextKey = iota
 	accessKey
+	callerKey
 )
 
 // headIsGet answers HEAD as GET; net/http leaves out the body.

@@ -11,8 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/etcdstore"
+	"revtail/gateway/authentication"
+	"revtail/gateway/authorization"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
+	"revtail/gateway/reload"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
@@ -27,6 +30,10 @@ type Options struct {
 	Metrics []prometheus.Collector // more of them for /metrics
 
 	GarbageCollector bool // delete objects whose owners, by their ownerReferences, are all gone
+
+	Authenticator *authentication.Authenticator       // nil: nobody is asked who they are
+	Policy        *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
+	MaxWatches    int                                 // of one user, where users are asked who they are; zero: no limit
 }
 
 // Server answers HTTP requests. It serves resources while Run runs.
@@ -37,11 +44,13 @@ type Server struct {
 	defined    chan struct{} // closed when the resources that were defined before the start are served
 	handler    http.Handler
 	streams    streams
+	refused    *prometheus.CounterVec // requests, by reason
 	transports transports
 	writers    writers
-	authorizer authorizer
 	collector  *garbage.Collector
-	namespaces *watchcache.Cache
+
+	authenticator *authentication.Authenticator
+	namespaces    *watchcache.Cache
 }
 
 // New makes a server of the built-in kinds.
@@ -61,7 +70,17 @@ func New(options Options) (*Server, error) {
 		defined:    make(chan struct{}),
 		transports: newTransports(),
 		writers:    writers{logger: options.Logger, stall: stallLimit},
-		authorizer: everybody{},
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "revtail_requests_refused_total", Help: "Requests that were not let in, by reason."}, []string{"reason"}),
+		streams: streams{held: make(map[string]int)},
+
+		authenticator: options.Authenticator,
+	}
+	if s.authenticator == nil {
+		s.authenticator = authentication.New(authentication.Sources{Anonymous: true})
+	}
+	if !s.open() {
+		s.streams.most = options.MaxWatches
 	}
 	caches := make(map[*resource.Resource]*runningCache)
 	for _, res := range s.builtin {
@@ -83,6 +102,9 @@ func (s *Server) Run(ctx context.Context) error {
 	definitions := &definitions{server: s, cache: s.now().caches[customresource.Kind()].Cache, running: &running, ready: s.defined}
 	running.Go(func() { definitions.run(ctx) })
 	running.Go(func() { s.writers.run(ctx) })
+	if !s.open() {
+		running.Go(func() { s.recheck(ctx) })
+	}
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil {
 			s.collector.Run(ctx)

@@ -44,9 +44,9 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		s.fail(w, r, err)
 		return
 	}
-	entry, ctx, ok := s.streams.add(r.Context())
-	if !ok {
-		s.fail(w, r, errDraining)
+	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
+	if err != nil {
+		s.fail(w, r, err)
 		return
 	}
 	watcher, err := t.cache.Watch(query)
@@ -202,6 +202,9 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 		}
 		wt.stream.attend()
 		batch, err := wt.watcher.Next(ctx)
+		if why := wt.entry.revoked.Load(); why != nil {
+			return true, wt.stream.write(encoding.AppendError(nil, toStatus(*why)))
+		}
 		switch {
 		case err == nil:
 			if err := wt.write(batch); err != nil {
@@ -231,6 +234,9 @@ func (wt *watch) hand() bool {
 }
 
 func (wt *watch) write(batch watchcache.Batch) error {
+	if wt.entry.revoked.Load() != nil {
+		return nil // deliver says why
+	}
 	for i, change := range batch.Changes {
 		if i > 0 && change.Revision != batch.Changes[i-1].Revision {
 			wt.stream.settle()
