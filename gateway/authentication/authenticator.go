@@ -17,7 +17,7 @@ import (
 
 // ErrRefused is what Authenticate returns when a request has no credential that is good. It does not say which one, nor why:
 // whoever tries should not learn from it.
-var ErrRefused = errors.New("Unauthorized") //nolint:staticcheck // the whole message of Kubernetes, which clients show
+var ErrRefused = errors.New("Unauthorized")
 
 // Authorities know which certificates of clients are good at the moment.
 type Authorities interface {

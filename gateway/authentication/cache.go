@@ -22,7 +22,7 @@ type outcome struct {
 	until    time.Time
 }
 
-func (c *cache) get(key [sha256.Size]byte, now time.Time) (*Identity, error, bool) { //nolint:revive // the error is what is cached
+func (c *cache) get(key [sha256.Size]byte, now time.Time) (*Identity, error, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found, ok := c.entries[key]

@@ -16,7 +16,7 @@ func (a *Authenticator) byCertificate(chain []*x509.Certificate) (*Identity, err
 	now := time.Now()
 	generation := a.Authorities.Generation()
 	key := sha256.Sum256(binary.BigEndian.AppendUint64(chain[0].Raw, generation))
-	if identity, err, ok := a.certificates.get(key, now); ok && (err != nil || identity.Holds(now)) {
+	if identity, err, ok := a.certificates.get(key, now); ok && (err != nil || !identity.expired(now)) {
 		return identity, err
 	}
 	identity, err := a.checkCertificate(chain)

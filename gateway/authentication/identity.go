@@ -32,8 +32,10 @@ func Anonymous() *Identity {
 
 // Holds tells whether the credential is good at a time. It is asked now and then for as long as a stream lasts.
 func (i *Identity) Holds(now time.Time) bool {
-	return (i.Expires.IsZero() || now.Before(i.Expires)) && (i.still == nil || i.still())
+	return !i.expired(now) && (i.still == nil || i.still())
 }
+
+func (i *Identity) expired(now time.Time) bool { return !i.Expires.IsZero() && !now.Before(i.Expires) }
 
 // known is the identity of somebody who has shown a credential.
 func known(name, uid string, groups []string, expires time.Time) (*Identity, error) {

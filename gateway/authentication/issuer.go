@@ -56,7 +56,7 @@ func (i *Issuer) Run(ctx context.Context) error { return i.keys.run(ctx) }
 
 func (i *Issuer) authenticate(ctx context.Context, token string) (*Identity, error) {
 	now, digest := time.Now(), sha256.Sum256([]byte(token))
-	if identity, err, ok := i.seen.get(digest, now); ok && (err != nil || identity.Holds(now)) {
+	if identity, err, ok := i.seen.get(digest, now); ok && (err != nil || !identity.expired(now)) {
 		return identity, err
 	}
 	identity, err := i.check(ctx, token)
@@ -85,7 +85,7 @@ func (i *Issuer) check(ctx context.Context, token string) (*Identity, error) {
 	}
 	identity, err := known(user, "", i.groups(claims), verified.Expiry)
 	if err == nil && strings.HasPrefix(identity.Name, reserved) {
-		err = errors.New("an issuer cannot name users that begin with " + reserved)
+		err = errors.New("a name that begins with " + reserved + " cannot come from an issuer")
 	}
 	return identity, err
 }

@@ -72,7 +72,7 @@ func newKeys(issuer string, client *http.Client, logger *slog.Logger) *keys {
 
 // VerifySignature implements oidc.KeySet.
 func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
-	signed, err := jose.ParseSigned(token, algorithms)
+	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, err
 	}

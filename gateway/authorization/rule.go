@@ -87,7 +87,7 @@ func checkKey(key string) error {
 	}
 	for part := range strings.SplitSeq(strings.Trim(key, "/"), "/") {
 		if (part == "" && key != "/") || part == "." || part == ".." {
-			return fmt.Errorf("key %q: no key that requests can name has empty parts, . or ..", key)
+			return fmt.Errorf("key %q has empty parts, . or .., which no key has that requests can name", key)
 		}
 	}
 	return nil

@@ -35,7 +35,10 @@ func startSecured(t *testing.T) *secured {
 	}
 	s.replace(t, s.authority.Issue(t, "first"))
 	replaceFile(t, s.ca, s.authority.PEM)
-	s.Gateway = gatewaytest.Start(t, "--tls-cert-file", s.cert, "--tls-private-key-file", s.key, "--client-ca-file", s.ca)
+	policy := filepath.Join(dir, "policy.yaml")
+	replaceFile(t, policy, []byte(bind("system:anonymous", "cluster-admin")+bind("alice", "cluster-admin")+bind("bob", "cluster-admin")))
+	s.Gateway = gatewaytest.Start(t, "--tls-cert-file", s.cert, "--tls-private-key-file", s.key, "--client-ca-file", s.ca,
+		"--anonymous", "--policy-file", policy)
 	s.TLS = &tls.Config{RootCAs: s.authority.Pool()}
 	return s
 }
