@@ -57,7 +57,7 @@ func (s *Server) logAccess(next http.Handler) http.Handler {
 		}
 		recorded := &recorder{ResponseWriter: w}
 		a := &access{
-			logger: s.options.Logger, began: time.Now(), method: r.Method, path: r.URL.Path, query: r.URL.RawQuery,
+			logger: s.options.Logger, began: time.Now(), method: r.Method, path: r.URL.Path, query: withoutSecrets(r.URL.RawQuery),
 			client: r.RemoteAddr, agent: r.UserAgent(), audit: w.Header().Get("Audit-Id"),
 		}
 		defer func() {

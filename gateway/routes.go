@@ -11,7 +11,7 @@ import (
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.identify, s.logAccess, s.recoverPanic, limitQuery, cleanPath, s.admit, onlyWatchesUpgrade)
+	r.Use(s.identify, s.logAccess, s.recoverPanic, limitQuery, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
@@ -31,6 +31,7 @@ func (s *Server) routes() http.Handler {
 	complete.Get("/openapi/v3/*", s.serveOpenAPI)
 
 	s.reviewRoutes(r)
+	r.Post("/v1/tickets", s.serveTickets)
 	r.Route("/api/{version}", s.resourceRoutes)
 	r.Route("/apis/{group}/{version}", s.resourceRoutes)
 	return headIsGet(r)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -33,6 +34,8 @@ type Options struct {
 
 	Authenticator *authentication.Authenticator       // nil: nobody is asked who they are
 	Policy        *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
+	Origins       []string                            // of pages that may read and write here, as https://example.com
+	Hosts         []string                            // names of this server beside localhost
 	MaxWatches    int                                 // of one user, where users are asked who they are; zero: no limit
 }
 
@@ -61,6 +64,11 @@ func New(options Options) (*Server, error) {
 	if options.Prefix == "" || options.Prefix[0] != '/' {
 		return nil, errors.New("gateway: Options.Prefix is required and begins with a slash")
 	}
+	for _, origin := range options.Origins {
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("gateway: Options.Origins: %w", err)
+		}
+	}
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
@@ -68,7 +76,7 @@ func New(options Options) (*Server, error) {
 		options:    options,
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
-		transports: newTransports(),
+		transports: newTransports(options.Origins),
 		writers:    writers{logger: options.Logger, stall: stallLimit},
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "revtail_requests_refused_total", Help: "Requests that were not let in, by reason."}, []string{"reason"}),

@@ -42,10 +42,11 @@ type transport interface {
 type transports struct {
 	stall       time.Duration // stallLimit; shorter in tests
 	compressors *compressors
+	origins     []string // patterns of pages that may open a WebSocket, beside the server's own
 }
 
-func newTransports() transports {
-	return transports{stall: stallLimit, compressors: newCompressors()}
+func newTransports(origins []string) transports {
+	return transports{stall: stallLimit, compressors: newCompressors(), origins: originPatterns(origins)}
 }
 
 // stream writes the frames of a watch to a client. It picks the transport:

@@ -100,7 +100,8 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 	defer func() { err = errors.Join(err, p.etcd.Close()) }()
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
-		Metrics: p.metrics(), Authenticator: p.authenticator(), Policy: p.access.policy, MaxWatches: cfg.MaxWatchesPerUser,
+		Metrics: p.metrics(), Authenticator: p.authenticator(), Policy: p.access.policy,
+		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
 	})
 	if err != nil {
 		return err

@@ -30,6 +30,9 @@ type Config struct {
 	OIDCGroupsPrefix   string
 	PolicyFile         string
 
+	CORSAllowedOrigins []string
+	AllowedHosts       []string
+
 	MaxWatchesPerUser int // zero: no limit
 
 	EtcdEndpoints    []string

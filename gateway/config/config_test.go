@@ -40,6 +40,8 @@ var samples = map[string]struct {
 	"oidc-groups-prefix":   {"oidc:", "OIDCGroupsPrefix", "oidc:"},
 	"policy-file":          {"policy.yaml", "PolicyFile", "policy.yaml"},
 	"max-watches-per-user": {"7", "MaxWatchesPerUser", 7},
+	"cors-allowed-origins": {"https://a,http://b:1", "CORSAllowedOrigins", []string{"https://a", "http://b:1"}},
+	"allowed-hosts":        {"a,b", "AllowedHosts", []string{"a", "b"}},
 	"etcd-endpoints":       {"a:1, b:2", "EtcdEndpoints", []string{"a:1", "b:2"}},
 	"etcd-cacert":          {"ca.pem", "EtcdCACert", "ca.pem"},
 	"etcd-cert":            {"cert.pem", "EtcdCert", "cert.pem"},

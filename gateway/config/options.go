@@ -42,6 +42,11 @@ var options = []option{
 	{"policy-file", "YAML `file` of Kubernetes' Roles, ClusterRoles and their bindings: what they do not allow is denied; none: whoever is let in may do everything",
 		func(c *Config) value { return (*textValue)(&c.PolicyFile) }},
 
+	{"cors-allowed-origins", "`origins` of pages that may read and write here from a browser, as https://example.com, comma separated",
+		func(c *Config) value { return &listValue{at: &c.CORSAllowedOrigins} }},
+	{"allowed-hosts", "`names` by which requests without a credential may reach a loopback address beside localhost, as those of a proxy, comma separated",
+		func(c *Config) value { return &listValue{at: &c.AllowedHosts} }},
+
 	{"max-watches-per-user", "`number` of watches that one user may have open, or one address without a user; 0: no limit",
 		func(c *Config) value { return (*countValue)(&c.MaxWatchesPerUser) }},
 

@@ -42,7 +42,7 @@ func (c Config) excluded(name string) string {
 // and what to do. It opens no file.
 func (c Config) Validate() error {
 	return errors.Join(
-		c.validateExclusions(), c.validateListen(), c.validateAccess(), c.validateEndpoints(), c.validateCredentials(),
+		c.validateExclusions(), c.validateListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
 		validatePrefix(c.EtcdPrefix), c.validateTimes(), c.validateLog())
 }
 
@@ -109,6 +109,23 @@ func (c Config) validateAccess() error {
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (c Config) validateBrowsers() error {
+	var errs []error
+	for _, origin := range c.CORSAllowedOrigins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || origin != strings.ToLower(u.Scheme+"://"+u.Host) || strings.Contains(origin, "*") {
+			errs = append(errs, fmt.Errorf("--cors-allowed-origins %q: want an origin as browsers send it, https://example.com, without a path; "+
+				"there is no pattern for all: each page that may write here is named", origin))
+		}
+	}
+	for _, host := range c.AllowedHosts {
+		if host == "" || host != strings.ToLower(host) || strings.ContainsAny(host, ":/*[] ") {
+			errs = append(errs, fmt.Errorf("--allowed-hosts %q: want a name in lower case, without a port", host))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (c Config) validateEndpoints() error {

@@ -290,7 +290,7 @@ func TestTLSRefuses(t *testing.T) {
 		s.wantRefused(t, version, &tls.Config{RootCAs: s.authority.Pool(), MinVersion: number, MaxVersion: number})
 	}
 	plain := &gatewaytest.Gateway{URL: "http://" + s.address()}
-	answer := exchange(t, plain, "GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
+	answer := exchange(t, plain, "GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	if !strings.HasPrefix(answer, "HTTP/1.0 400 Bad Request\r\n") || !strings.Contains(answer, "Client sent an HTTP request to an HTTPS server") {
 		t.Errorf("plain HTTP is answered with %q, want a 400 that says why", answer)
 	}
