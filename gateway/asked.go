@@ -89,11 +89,11 @@ func keyRequest(r *http.Request, rest []string) authorization.Request {
 	return a
 }
 
-// addressOf is the address of a client, without its port.
-func addressOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+// hostOf is an address without its port.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return r.RemoteAddr
+		return address
 	}
 	return host
 }

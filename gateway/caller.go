@@ -43,7 +43,9 @@ func identityOf(r *http.Request) *authentication.Identity {
 }
 
 // open tells whether everybody may do everything, and nobody wants to know who did.
-func (s *Server) open() bool { return s.options.Authenticator == nil && s.options.Policy == nil }
+func (s *Server) open() bool {
+	return s.options.Authenticator == nil && s.options.Policy == nil && s.options.Audit == nil
+}
 
 // healthPaths are answered to everybody: who asks is a container runtime or a load balancer.
 var healthPaths = []string{"/livez", "/readyz", "/healthz"}
@@ -65,8 +67,10 @@ func (s *Server) admit(next http.Handler) http.Handler {
 			unauthorized(w, r)
 			return
 		}
-		c := &caller{identity: identity, asks: requestOf(r), address: addressOf(r)}
-		if err := s.permit(c.identity, c.asks); err != nil {
+		c := &caller{identity: identity, asks: requestOf(r), address: hostOf(r.RemoteAddr)}
+		err = s.permit(c.identity, c.asks)
+		accessOf(r).of(c, err != nil)
+		if err != nil {
 			s.refused.WithLabelValues("forbidden").Inc()
 			writeStatus(w, r, err)
 			return

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/etcdstore"
+	"revtail/gateway/audit"
 	"revtail/gateway/authentication"
 	"revtail/gateway/authorization"
 	"revtail/gateway/customresource"
@@ -34,6 +35,7 @@ type Options struct {
 
 	Authenticator *authentication.Authenticator       // nil: nobody is asked who they are
 	Policy        *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
+	Audit         *audit.Log                          // nil: nobody writes down who did what
 	Origins       []string                            // of pages that may read and write here, as https://example.com
 	Hosts         []string                            // names of this server beside localhost
 	MaxWatches    int                                 // of one user, where users are asked who they are; zero: no limit
@@ -87,7 +89,7 @@ func New(options Options) (*Server, error) {
 	if s.authenticator == nil {
 		s.authenticator = authentication.New(authentication.Sources{Anonymous: true})
 	}
-	if !s.open() {
+	if options.Authenticator != nil || options.Policy != nil {
 		s.streams.most = options.MaxWatches
 	}
 	caches := make(map[*resource.Resource]*runningCache)

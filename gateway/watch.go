@@ -164,6 +164,9 @@ func (wt *watch) close(err error) {
 		wt.stream.close()
 	}
 	wt.watcher.Close()
+	if why := wt.entry.revoked.Load(); why != nil {
+		wt.access.cutOff(*why)
+	}
 	wt.access.end()
 	wt.entry.done()
 }

@@ -116,5 +116,8 @@ func (p *process) files() []file {
 	if p.access.policy != nil {
 		files = append(files, p.access.policy)
 	}
+	if p.audit != nil {
+		files = append(files, p.audit)
+	}
 	return files
 }

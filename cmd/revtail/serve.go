@@ -75,6 +75,7 @@ type process struct {
 	hangups      <-chan os.Signal
 	certificates *certificate.Keeper // nil: plain HTTP
 	access       access
+	audit        *auditFile // nil: there is none
 	etcd         *backend
 	gateway      *gateway.Server
 	web          *webServer
@@ -86,9 +87,10 @@ type process struct {
 func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
 	p := &process{cfg: cfg, logger: logger, hangups: catchHangups()}
-	if err = errors.Join(p.openCertificates(), p.openAccess()); err != nil {
+	if err = errors.Join(p.openCertificates(), p.openAccess(), p.openAudit(stdout)); err != nil {
 		return &exitError{exitUsage, err}
 	}
+	defer p.closeAudit()
 	p.etcd, err = openBackend(ctx, cfg, logger)
 	if err != nil && ctx.Err() != nil {
 		logger.Info("stopped before etcd was ready")
@@ -101,7 +103,7 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
 		Metrics: p.metrics(), Authenticator: p.authenticator(), Policy: p.access.policy,
-		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
+		Audit: p.auditLog(), Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
 	})
 	if err != nil {
 		return err

@@ -35,6 +35,9 @@ type Config struct {
 
 	MaxWatchesPerUser int // zero: no limit
 
+	AuditLogPath string // "-": stdout
+	AuditLevel   string // an audit.Level
+
 	EtcdEndpoints    []string
 	EtcdCACert       string
 	EtcdCert         string
@@ -73,6 +76,7 @@ func Default() Config {
 		Listen:            []string{"127.0.0.1:8080"},
 		OIDCUsernameClaim: "sub",
 		MaxWatchesPerUser: 1000,
+		AuditLevel:        "metadata",
 		EtcdPrefix:        "/registry",
 		DataDir:           "revtail.etcd",
 		EmbeddedClientURL: "http://127.0.0.1:2379",

@@ -42,6 +42,8 @@ var samples = map[string]struct {
 	"max-watches-per-user": {"7", "MaxWatchesPerUser", 7},
 	"cors-allowed-origins": {"https://a,http://b:1", "CORSAllowedOrigins", []string{"https://a", "http://b:1"}},
 	"allowed-hosts":        {"a,b", "AllowedHosts", []string{"a", "b"}},
+	"audit-log-path":       {"audit.log", "AuditLogPath", "audit.log"},
+	"audit-level":          {"request", "AuditLevel", "request"},
 	"etcd-endpoints":       {"a:1, b:2", "EtcdEndpoints", []string{"a:1", "b:2"}},
 	"etcd-cacert":          {"ca.pem", "EtcdCACert", "ca.pem"},
 	"etcd-cert":            {"cert.pem", "EtcdCert", "cert.pem"},

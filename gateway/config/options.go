@@ -50,6 +50,11 @@ var options = []option{
 	{"max-watches-per-user", "`number` of watches that one user may have open, or one address without a user; 0: no limit",
 		func(c *Config) value { return (*countValue)(&c.MaxWatchesPerUser) }},
 
+	{"audit-log-path", "`file` of the audit log, one line of JSON for each request; -: stdout; opened again at SIGHUP; none: there is no audit log",
+		func(c *Config) value { return (*textValue)(&c.AuditLogPath) }},
+	{"audit-level", "how much it says, a `level`: none, metadata, or request (the query and the size of the body too); never a value or a credential",
+		func(c *Config) value { return (*textValue)(&c.AuditLevel) }},
+
 	{"etcd-endpoints", "external etcd: `URLs` or host:port, comma separated; none: an etcd in this process",
 		func(c *Config) value { return &listValue{at: &c.EtcdEndpoints} }},
 	{"etcd-cacert", "external etcd: PEM `file` of the authorities that its certificate is checked with",

@@ -98,6 +98,8 @@ func TestValidateRefuses(t *testing.T) {
 		{name: "origin that is a pattern", args: []string{"--cors-allowed-origins=https://*.a"}, says: []string{"--cors-allowed-origins"}},
 		{name: "origin of no page", args: []string{"--cors-allowed-origins=null"}, says: []string{"--cors-allowed-origins"}},
 		{name: "host with a port", args: []string{"--allowed-hosts=a:1"}, says: []string{"--allowed-hosts"}},
+		{name: "audit level", args: []string{"--audit-log-path=a", "--audit-level=all"}, says: []string{"--audit-level", "metadata"}},
+		{name: "audit level of no audit log", args: []string{"--audit-level=request"}, says: []string{"--audit-level", "--audit-log-path"}},
 		{name: "limit of nobody", args: []string{"--max-watches-per-user=1"}, says: []string{"--max-watches-per-user"}},
 		{name: "negative limit", args: []string{"--max-watches-per-user=-1"}, says: []string{"--max-watches-per-user"}},
 		{name: "certificate without key", args: []string{external, "--etcd-cert=c"}, says: []string{"--etcd-cert and --etcd-key"}},

@@ -25,6 +25,7 @@ var exclusions = []struct {
 	{"no --oidc-issuer-url", func(c Config) bool { return c.OIDCIssuerURL == "" },
 		[]string{"oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix"}},
 	{"neither authentication nor --policy-file", func(c Config) bool { return !c.Authenticates() && c.PolicyFile == "" }, []string{"max-watches-per-user"}},
+	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
 }
 
@@ -191,6 +192,9 @@ func (c Config) validateTimes() error {
 }
 
 func (c Config) validateLog() error {
+	if !slices.Contains([]string{"none", "metadata", "request"}, c.AuditLevel) {
+		return fmt.Errorf("--audit-level %q: want none, metadata or request", c.AuditLevel)
+	}
 	if !slices.Contains([]string{LogAuto, LogText, LogJSON}, c.LogFormat) {
 		return fmt.Errorf("--log-format %q: want %s, %s or %s", c.LogFormat, LogAuto, LogText, LogJSON)
 	}
