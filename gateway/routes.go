@@ -11,7 +11,7 @@ import (
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.identify, s.logAccess, s.recoverPanic, limitQuery, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
+	r.Use(s.identify, s.logAccess, s.recoverPanic, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 

@@ -76,6 +76,7 @@ type process struct {
 	certificates *certificate.Keeper // nil: plain HTTP
 	access       access
 	audit        *auditFile // nil: there is none
+	limit        *addressLimit
 	etcd         *backend
 	gateway      *gateway.Server
 	web          *webServer
@@ -86,7 +87,7 @@ type process struct {
 // ctx ends it in order.
 func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
-	p := &process{cfg: cfg, logger: logger, hangups: catchHangups()}
+	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), limit: newAddressLimit(cfg.MaxConnectionsPerAddress)}
 	if err = errors.Join(p.openCertificates(), p.openAccess(), p.openAudit(stdout)); err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -108,7 +109,7 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 	if err != nil {
 		return err
 	}
-	p.web = newWebServer(p.gateway, p.tlsConfig(), logger)
+	p.web = newWebServer(p.gateway, p.tlsConfig(), p.limit, logger)
 	if err = p.web.Listen(ctx, cfg.Listen); err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ type Config struct {
 	CORSAllowedOrigins []string
 	AllowedHosts       []string
 
-	MaxWatchesPerUser int // zero: no limit
+	MaxWatchesPerUser        int // zero: no limit
+	MaxConnectionsPerAddress int // zero: no limit
 
 	AuditLogPath string // "-": stdout
 	AuditLevel   string // an audit.Level
@@ -76,6 +77,9 @@ func Default() Config {
 		Listen:            []string{"127.0.0.1:8080"},
 		OIDCUsernameClaim: "sub",
 		MaxWatchesPerUser: 1000,
+
+		MaxConnectionsPerAddress: 10_000,
+
 		AuditLevel:        "metadata",
 		EtcdPrefix:        "/registry",
 		DataDir:           "revtail.etcd",

@@ -50,6 +50,8 @@ var options = []option{
 	{"max-watches-per-user", "`number` of watches that one user may have open, or one address without a user; 0: no limit",
 		func(c *Config) value { return (*countValue)(&c.MaxWatchesPerUser) }},
 
+	{"max-connections-per-address", "`number` of connections that one address other than loopback may have open; 0: no limit",
+		func(c *Config) value { return (*countValue)(&c.MaxConnectionsPerAddress) }},
 	{"audit-log-path", "`file` of the audit log, one line of JSON for each request; -: stdout; opened again at SIGHUP; none: there is no audit log",
 		func(c *Config) value { return (*textValue)(&c.AuditLogPath) }},
 	{"audit-level", "how much it says, a `level`: none, metadata, or request (the query and the size of the body too); never a value or a credential",
