@@ -45,10 +45,11 @@ func timeBody(next http.Handler) http.Handler {
 func dropBody(w http.ResponseWriter, r *http.Request) bool {
 	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxDropped+1))
 	if err != nil || n > maxDropped {
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxDiscard)) // its sender gets to read the answer
 		writeStatus(w, r, apierrors.NewRequestEntityTooLargeError("a GET has no body"))
 		return false
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a watch has no end
+	endBodyTime(w)
 	return true
 }
 
@@ -66,14 +67,17 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
 			"a compressed body is not accepted: send it without Content-Encoding")}
 	}
-	defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }() // timeBody has set it
 	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxTrusted)+bytes.MinRead))
 	if _, err := body.ReadFrom(io.LimitReader(r.Body, maxBody+1)); err != nil {
-		return nil, badRequest("the body could not be read: %v", errors.Unwrap(err))
+		return nil, badRequest("the body could not be read: %v", errors.Unwrap(err)) // and net/http gives up on the rest as soon
 	}
 	if body.Len() > maxBody {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxDiscard))
 		return nil, apierrors.NewRequestEntityTooLargeError("limit is 3145728")
 	}
+	endBodyTime(w)
 	return body.Bytes(), nil
 }
+
+// endBodyTime ends what timeBody has begun, when the body has been read: the rest of the request may take longer.
+func endBodyTime(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
