@@ -19,7 +19,7 @@ IMAGE    ?= revtail
 KUBECTL_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion=v1{{slice .Version 2}}' k8s.io/kubectl
 REF      ?= HEAD
 
-.PHONY: help build run test race e2e conformance robustness robustness-long fuzz bench bench-quick bench-diff bench-growth microbench lint fix cover image compose-test ci clean tools
+.PHONY: help build run test race e2e conformance robustness robustness-long fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ lint: $(TOOLS)/golangci-lint ## Check style, imports, formatting and go.mod
 	cd $(CLIENTS) && go vet ./... && $(TOOLS)/golangci-lint run
 	for module in . $(CLIENTS); do (cd $$module && go mod tidy -diff); done
 	go mod verify
+
+vuln: $(TOOLS)/etcd ## Look for known vulnerabilities in what the program uses (asks vuln.go.dev)
+	$(TOOLS)/govulncheck ./...
 
 fix: $(TOOLS)/golangci-lint ## Mend what lint can mend
 	for module in . $(CLIENTS); do (cd $$module && $(TOOLS)/golangci-lint fmt && go mod tidy); done
