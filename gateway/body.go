@@ -80,4 +80,6 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // endBodyTime ends what timeBody has begun, when the body has been read: the rest of the request may take longer.
-func endBodyTime(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
+func endBodyTime(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}

@@ -36,9 +36,9 @@ func newWebServer(handler http.Handler, tlsConfig *tls.Config, limit *addressLim
 		MaxHeaderBytes:    64 << 10,
 		WriteTimeout:      0, // a watch has no end; each write to it has its own deadline
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: 250, // on one connection; net/http ends one that keeps taking them back
-			SendPingTimeout:  30 * time.Second, // a peer that is gone is noticed while its watches are quiet
-			WriteByteTimeout: 30 * time.Second, // of the connection; the streams on it wait for one another
+			MaxConcurrentStreams: 250,              // on one connection; net/http ends one that keeps taking them back
+			SendPingTimeout:      30 * time.Second, // a peer that is gone is noticed while its watches are quiet
+			WriteByteTimeout:     30 * time.Second, // of the connection; the streams on it wait for one another
 		},
 		ErrorLog: slog.NewLogLogger(clientErrors{logger.Handler()}, slog.LevelWarn),
 	}}

@@ -3,6 +3,7 @@
 package gatewaytest_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -38,7 +39,7 @@ func TestAuditWaitsForNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = io.Copy(io.Discard, resp.Body)
-		if resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
+		if err = errors.Join(err, resp.Body.Close()); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s, %v", resp.Status, err)
 		}
 	}

@@ -120,7 +120,7 @@ func TestStrangersOverHTTP2(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = io.Copy(io.Discard, resp.Body)
-		if resp.Body.Close(); err != nil || resp.ProtoMajor != 2 {
+		if err = errors.Join(err, resp.Body.Close()); err != nil || resp.ProtoMajor != 2 {
 			t.Fatalf("%s %v", resp.Proto, err)
 		}
 		return resp.StatusCode, reused
