@@ -18,6 +18,7 @@ type caller struct {
 	identity *authentication.Identity
 	asks     authorization.Request
 	address  string // of the client
+	as       uint64 // the generation of rights as of which the request was let in
 }
 
 // account is whose the caller's watches are: nobody is known by being unknown, but an address is.
@@ -61,13 +62,14 @@ func (s *Server) admit(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		as := s.generation()
 		identity, err := s.authenticator.Authenticate(r)
 		if err != nil {
 			s.refused.WithLabelValues("unauthenticated").Inc()
 			unauthorized(w, r)
 			return
 		}
-		c := &caller{identity: identity, asks: requestOf(r), address: hostOf(r.RemoteAddr)}
+		c := &caller{identity: identity, asks: requestOf(r), address: hostOf(r.RemoteAddr), as: as}
 		err = s.permit(c.identity, c.asks)
 		accessOf(r).of(c, err != nil)
 		if err != nil {
@@ -98,6 +100,14 @@ func (s *Server) permitAlso(c *caller, verb string) error {
 	also := c.asks
 	also.Verb = verb
 	return s.permit(c.identity, also)
+}
+
+// judgeAgain is for a stream that recheck knows from now on: what has changed while it was opened may have passed it by.
+func (s *Server) judgeAgain(c *caller) error {
+	if c == nil || c.as == s.generation() {
+		return nil
+	}
+	return s.judge(c, time.Now())
 }
 
 // judge returns an error that is a Status when a stream must not go on.

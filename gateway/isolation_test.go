@@ -34,21 +34,21 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: tenant}
 subjects: [{kind: Group, name: "system:unauthenticated"}]
 `
 
-// recordingStore remembers the keys that it is asked for.
-type recordingStore struct {
+// witnessStore remembers the keys that it is asked for.
+type witnessStore struct {
 	*memory.Store
 	mu   sync.Mutex // guards the field below
 	keys []string
 }
 
-func (s *recordingStore) note(key string) {
+func (s *witnessStore) note(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keys = append(s.keys, key)
 }
 
 // take returns the keys since it was called last.
-func (s *recordingStore) take() []string {
+func (s *witnessStore) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keys := s.keys
@@ -56,41 +56,41 @@ func (s *recordingStore) take() []string {
 	return keys
 }
 
-func (s *recordingStore) Get(ctx context.Context, key string) (etcdstore.KV, etcdstore.Revision, error) {
+func (s *witnessStore) Get(ctx context.Context, key string) (etcdstore.KV, etcdstore.Revision, error) {
 	s.note(key)
 	return s.Store.Get(ctx, key)
 }
 
-func (s *recordingStore) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+func (s *witnessStore) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
 	s.note(prefix)
 	return s.Store.List(ctx, prefix, o)
 }
 
-func (s *recordingStore) Create(ctx context.Context, key string, value []byte) (etcdstore.Revision, error) {
+func (s *witnessStore) Create(ctx context.Context, key string, value []byte) (etcdstore.Revision, error) {
 	s.note(key)
 	return s.Store.Create(ctx, key, value)
 }
 
-func (s *recordingStore) CreateGuarded(ctx context.Context, key string, value []byte, guard etcdstore.Guard) (etcdstore.Revision, error) {
+func (s *witnessStore) CreateGuarded(ctx context.Context, key string, value []byte, guard etcdstore.Guard) (etcdstore.Revision, error) {
 	s.note(key)
 	return s.Store.CreateGuarded(ctx, key, value, guard)
 }
 
-func (s *recordingStore) Update(ctx context.Context, key string, value []byte, want etcdstore.Revision) (etcdstore.Revision, error) {
+func (s *witnessStore) Update(ctx context.Context, key string, value []byte, want etcdstore.Revision) (etcdstore.Revision, error) {
 	s.note(key)
 	return s.Store.Update(ctx, key, value, want)
 }
 
-func (s *recordingStore) Delete(ctx context.Context, key string, want etcdstore.Revision) (etcdstore.Revision, error) {
+func (s *witnessStore) Delete(ctx context.Context, key string, want etcdstore.Revision) (etcdstore.Revision, error) {
 	s.note(key)
 	return s.Store.Delete(ctx, key, want)
 }
 
 // tenantServer is a gateway with that policy over a store with canaries everywhere else. Its garbage collector is off: the store
 // is asked for what requests need, and nothing else.
-func tenantServer(t *testing.T) (*Server, *recordingStore) {
+func tenantServer(t *testing.T) (*Server, *witnessStore) {
 	t.Helper()
-	store := &recordingStore{Store: memory.New()}
+	store := &witnessStore{Store: memory.New()}
 	for _, key := range []string{"configmaps/ab/one", "configmaps/b/one", "configmaps/a-b/one", "configmaps/one", "secrets/a/one", "namespaces/a"} {
 		if _, err := store.Store.Create(t.Context(), "/registry/"+key, []byte(`{"data":{"x":"canary"}}`)); err != nil {
 			t.Fatal(err)

@@ -49,6 +49,11 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		s.fail(w, r, err)
 		return
 	}
+	if err := s.judgeAgain(callerOf(r)); err != nil {
+		entry.done()
+		s.fail(w, r, err)
+		return
+	}
 	watcher, err := t.cache.Watch(query)
 	if err != nil {
 		entry.done()

@@ -172,6 +172,26 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestUpdateThatCreates: where an update of what is not there creates it, it needs the right to create, too.
+func TestUpdateThatCreates(t *testing.T) {
+	t.Parallel()
+	const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+	group := "{apiGroups: [coordination.k8s.io], resources: [leases], verbs: "
+	g := startGuarded(t, false, []string{"updates", "creates"},
+		role("updates", group+"[update, patch]}")+role("creates", group+"[create, update]}")+bind("updates", "updates")+bind("creates", "creates"))
+	body := `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"a"}}`
+	answer := g.user("updates").Do(t, http.MethodPut, leases+"/a", body)
+	if want := `leases.coordination.k8s.io "a" is forbidden: User "updates" cannot create resource "leases"`; answer.Code != 403 || !strings.HasPrefix(answer.Object.Message, want) {
+		t.Errorf("an update that would create: %d %s", answer.Code, answer.Body)
+	}
+	if answer := g.user("creates").Do(t, http.MethodPut, leases+"/a", body); answer.Code != 201 {
+		t.Errorf("an update that creates: %d %s", answer.Code, answer.Body)
+	}
+	if answer := g.user("updates").Do(t, http.MethodPut, leases+"/a", body); answer.Code != 422 { // an update of a Lease needs its resourceVersion
+		t.Errorf("an update of what is there: %d %s", answer.Code, answer.Body)
+	}
+}
+
 // wantRefusal: a Status that says nothing about what there is.
 func wantRefusal(t *testing.T, what string, answer gatewaytest.Answer) {
 	t.Helper()
