@@ -18,6 +18,7 @@ import (
 // kubectl asks for.
 func TestControllers(t *testing.T) {
 	t.Parallel()
+	kubectl := gatewaytest.Tool(t, "kubectl")
 	paths, err := filepath.Glob("testdata/controllers/*.txt")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no sessions: %v", err)
@@ -28,7 +29,7 @@ func TestControllers(t *testing.T) {
 			gw := gatewaytest.Start(t)
 			startKubelet(t, gw)
 			gatewaytest.StartControllers(t, gw, "controllers")
-			newTerminal(t, gatewaytest.Tool(t, "kubectl"), gw, gw.EtcdEndpoint).play(t, path)
+			newTerminal(t, kubectl, gw, gw.EtcdEndpoint).play(t, path)
 		})
 	}
 }
@@ -36,13 +37,13 @@ func TestControllers(t *testing.T) {
 // TestControllersOutliveGateway: a rollout that is under way when the gateway is killed goes on when there is another one.
 func TestControllersOutliveGateway(t *testing.T) {
 	t.Parallel()
-	etcd := gatewaytest.StartEtcd(t, 1)
+	kubectl, etcd := gatewaytest.Tool(t, "kubectl"), gatewaytest.StartEtcd(t, 1)
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
 	startKubelet(t, gw)
 	gatewaytest.StartControllers(t, gw, "controllers")
-	client, term := newClient(t, gw).typed(t), newTerminal(t, gatewaytest.Tool(t, "kubectl"), gw, etcd.Endpoints())
+	client, term := newClient(t, gw).typed(t), newTerminal(t, kubectl, gw, etcd.Endpoints())
 	term.must(t, "kubectl create deployment web --image=web:1 --replicas=10")
-	term.must(t, "kubectl rollout status deployment web --timeout=60s")
+	term.must(t, "kubectl rollout status deployment web --timeout=50s")
 	term.must(t, "kubectl set image deployment web web=web:2")
 	gatewaytest.Until(t, "a rollout that is under way", func() bool {
 		status := deployment(t, client).Status
@@ -50,7 +51,7 @@ func TestControllersOutliveGateway(t *testing.T) {
 	})
 	gw.Kill(t)
 	gw.Restart(t)
-	term.must(t, "kubectl rollout status deployment web --timeout=60s")
+	term.must(t, "kubectl rollout status deployment web --timeout=50s")
 	checkSettled(t, client, "web:2", 10)
 	if holder := leader(t, client); holder != "controllers" {
 		t.Errorf("%q leads", holder)
@@ -60,14 +61,14 @@ func TestControllersOutliveGateway(t *testing.T) {
 // TestControllersTakeOver: of two copies one leads, and when it is killed the other one finishes what it began.
 func TestControllersTakeOver(t *testing.T) {
 	t.Parallel()
-	gw := gatewaytest.Start(t)
+	kubectl, gw := gatewaytest.Tool(t, "kubectl"), gatewaytest.Start(t)
 	startKubelet(t, gw)
-	client, term := newClient(t, gw).typed(t), newTerminal(t, gatewaytest.Tool(t, "kubectl"), gw, gw.EtcdEndpoint)
+	client, term := newClient(t, gw).typed(t), newTerminal(t, kubectl, gw, gw.EtcdEndpoint)
 	one := gatewaytest.StartControllers(t, gw, "one")
 	gatewaytest.Until(t, "a leader", func() bool { return leader(t, client) == "one" })
 	gatewaytest.StartControllers(t, gw, "two")
 	term.must(t, "kubectl create deployment web --image=web:1 --replicas=4")
-	term.must(t, "kubectl rollout status deployment web --timeout=60s")
+	term.must(t, "kubectl rollout status deployment web --timeout=50s")
 	term.must(t, "kubectl set image deployment web web=web:broken")
 	gatewaytest.Until(t, "a rollout that is under way", func() bool { return deployment(t, client).Status.UpdatedReplicas > 0 })
 	if holder := leader(t, client); holder != "one" {
@@ -75,7 +76,7 @@ func TestControllersTakeOver(t *testing.T) {
 	}
 	one.Kill(t)
 	term.must(t, "kubectl set image deployment web web=web:2")
-	term.must(t, "kubectl rollout status deployment web --timeout=60s")
+	term.must(t, "kubectl rollout status deployment web --timeout=50s")
 	checkSettled(t, client, "web:2", 4)
 	if holder := leader(t, client); holder != "two" {
 		t.Errorf("%q leads", holder)
