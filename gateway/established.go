@@ -53,8 +53,8 @@ func (s *Server) established(ctx context.Context, name, version string, revision
 		return false, nil
 	}
 	definition, err := customresource.Parse(object.JSON)
-	if err != nil || definition.V1.DeletionTimestamp != nil {
-		return false, nil //nolint:nilerr // it is not served either
+	if err != nil {
+		return false, nil //nolint:nilerr // one that cannot be read is not served
 	}
-	return definition.Established() && definition.Serves(version), nil
+	return definition.V1.DeletionTimestamp == nil && definition.Established() && definition.Serves(version), nil
 }
