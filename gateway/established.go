@@ -50,7 +50,7 @@ func (s *Server) established(ctx context.Context, name, version string, revision
 	}
 	object := definitions.Peek(name)
 	if object == nil || object.Invalid != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // what cannot be read is not served
 	}
 	definition, err := customresource.Parse(object.JSON)
 	if err != nil {
