@@ -25,6 +25,24 @@ func upper(content []byte) (string, error) {
 	return strings.ToUpper(string(content)), nil
 }
 
+// safeBuffer is what a log is written to while it is read.
+type safeBuffer struct {
+	mu   sync.Mutex // guards the field below
+	text bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // pass lets time pass, and whatever that causes happen.
 func pass(d time.Duration) {
 	<-time.After(d)
@@ -39,8 +57,8 @@ func TestFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var log bytes.Buffer
-		logger := slog.New(slog.NewTextHandler(&log, nil))
+		log := new(safeBuffer)
+		logger := slog.New(slog.NewTextHandler(log, nil))
 		if _, err := reload.Open("--a-file", name, upper, logger); err == nil || !strings.Contains(err.Error(), "--a-file: open ") {
 			t.Errorf("no file: %v", err)
 		}
@@ -61,7 +79,7 @@ func TestFile(t *testing.T) {
 		want := func(what, content string, generation uint64, warnings int) {
 			t.Helper()
 			if f.Get() != content || f.Generation() != generation || strings.Count(log.String(), "cannot be used") != warnings {
-				t.Errorf("%s: %s of generation %d; want %s of %d, and %d warnings in\n%s", what, f.Get(), f.Generation(), content, generation, warnings, &log)
+				t.Errorf("%s: %s of generation %d; want %s of %d, and %d warnings in\n%s", what, f.Get(), f.Generation(), content, generation, warnings, log)
 			}
 		}
 		want("at the start", "ONE", 0, 0)
