@@ -113,7 +113,7 @@ func (s *writerServer) watchFrom(revision any, query string) (net.Conn, *bufio.R
 	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := fmt.Fprintf(conn, "GET %s?watch=1&resourceVersion=%v%s HTTP/1.1\r\nHost: test\r\n\r\n", configMaps, revision, query); err != nil {
+	if _, err := fmt.Fprintf(conn, "GET %s?watch=1&resourceVersion=%v%s HTTP/1.1\r\nHost: localhost\r\n\r\n", configMaps, revision, query); err != nil {
 		s.t.Fatal(err)
 	}
 	var head strings.Builder // byte by byte: what follows is left to the caller
