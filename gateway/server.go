@@ -106,6 +106,7 @@ func New(options Options) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
+	s.writers.open(ctx) // before anything is ready
 	for _, cache := range s.now().caches {
 		cache.start(ctx, &running)
 	}

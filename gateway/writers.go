@@ -25,7 +25,7 @@ type writers struct {
 	stall  time.Duration
 
 	mu       sync.Mutex      // guards the four fields below
-	ctx      context.Context // of run: what goes on on a goroutine again ends with it; nil: not running
+	ctx      context.Context // of open: what goes on on a goroutine again ends with it; nil: not running
 	each     []*writer       // empty: no watch has been adopted yet
 	next     int
 	quit     chan struct{}
@@ -33,11 +33,15 @@ type writers struct {
 	borrowed sync.WaitGroup // what the writers have started besides
 }
 
-// run lets watches be adopted until ctx ends; those that are left are broken then.
-func (ws *writers) run(ctx context.Context) {
+// open lets watches be adopted from now on. One that came before stays on its goroutine.
+func (ws *writers) open(ctx context.Context) {
 	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	ws.ctx, ws.quit = ctx, make(chan struct{})
-	ws.mu.Unlock()
+}
+
+// run waits until ctx ends, the one of open; the watches that are left are broken then.
+func (ws *writers) run(ctx context.Context) {
 	<-ctx.Done()
 	ws.mu.Lock()
 	ws.ctx = nil // from here on nobody joins

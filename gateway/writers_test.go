@@ -202,7 +202,7 @@ func TestWriterKeepsTheRestOfAShortWrite(t *testing.T) {
 	})
 }
 
-// The log holds 64 MiB: a client that sleeps longer is given back to a goroutine, reads etcd's history, and comes again.
+// The log holds 8 MiB: a client that sleeps longer is given back to a goroutine, reads etcd's history, and comes again.
 func TestWriterGivesBackWhoFallsBehind(t *testing.T) {
 	overBoth(t, stallLimit, func(t *testing.T, s *writerServer) {
 		conn, body := s.watchFrom(s.create("first"), "")
@@ -294,10 +294,12 @@ func TestDrainCutsInTheEnd(t *testing.T) {
 		revision := s.create("first")
 		_, owned := s.watchFrom(revision, "")
 		behind, _ := s.watchFrom(revision, "")
-		for number := range 40 {
-			s.large(number)
-		}
+		// The first event is more than fits between them; with the others the log moves on.
+		s.large(0)
 		await(t, "both to be parked", func() bool { return s.parked() == 2 })
+		for number := range 40 {
+			s.large(1 + number)
+		}
 		// One of them is given back: it takes a part, and stalls on a goroutine.
 		part := make([]byte, 8<<10)
 		await(t, "one to be given back", func() bool {
