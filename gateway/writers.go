@@ -88,8 +88,10 @@ func (ws *writers) adopt(wt *watch, conn net.Conn) bool {
 		wire.take(socket, &w.sealed)
 	}
 	wt.watcher.Attach(w.ready, c)
-	w.post(func() { w.join(c) })
-	wt.entry.adopt(c)
+	w.post(func() {
+		wt.entry.adopt(c) // here, and not before: the writer may give it back at once
+		w.join(c)
+	})
 	return true
 }
 

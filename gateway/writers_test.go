@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"net/http/httputil"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -217,6 +219,37 @@ func TestWriterGivesBackWhoFallsBehind(t *testing.T) {
 		s.expectLarge(body, events, events)
 		_ = conn.Close()
 		await(t, "the watch to end", func() bool { return s.open() == 0 })
+	})
+}
+
+// A watch may be given back in the moment in which it is adopted: it goes on all the same, here to its ERROR.
+func TestWriterGivesBackAtOnce(t *testing.T) {
+	overBoth(t, stallLimit, func(t *testing.T, s *writerServer) {
+		s.create("first")
+		s.create("second")
+		if err := s.store.Compact(3); err != nil {
+			t.Fatal(err)
+		}
+		client := s.front.Client()
+		var opening sync.WaitGroup
+		for range 16 {
+			opening.Go(func() {
+				for range 40 {
+					answer, err := client.Get(s.front.URL + configMaps + "?watch=1&resourceVersion=1")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					body, err := io.ReadAll(answer.Body)
+					_ = answer.Body.Close()
+					if err != nil || !bytes.HasPrefix(body, []byte(`{"type":"ERROR"`)) {
+						t.Errorf("the answer is %q, %v", body, err)
+					}
+				}
+			})
+		}
+		opening.Wait()
+		client.CloseIdleConnections()
 	})
 }
 
