@@ -13,6 +13,9 @@ import (
 const (
 	envPrefix = "REVTAIL_"
 	envFile   = envPrefix + "CONFIG" // what --config is in the environment
+
+	// EnvServer names gateways, for subcommands that ask one.
+	EnvServer = envPrefix + "SERVER"
 )
 
 // Flags are the options as somebody gave them on a command line. The zero value is an empty command line.
@@ -109,7 +112,7 @@ func fromEnvironment(environ []string) (given []assignment, file string, err err
 		name, v, _ := strings.Cut(variable, "=")
 		o, known := findOption(option.env, name)
 		switch {
-		case !strings.HasPrefix(name, envPrefix) || v == "" || serviceLink.MatchString(name):
+		case !strings.HasPrefix(name, envPrefix) || v == "" || name == EnvServer || serviceLink.MatchString(name):
 		case name == envFile:
 			file = v
 		case known:
