@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -40,6 +42,7 @@ func TestMain(m *testing.M) {
 //	busy NAME                occupy a port and set $NAME to its address
 //	capture NAME FILE REGEXP set $NAME to what the first group of the expression matches in the file
 //	exits CODE PROGRAM...    run a program, which must exit with the code; stdout and stderr see its output
+//	apply URL JSON           make the ConfigMap of that URL, or change it
 //
 // In the folder of each there are server.crt and server.key, signed by ca.crt; and other.crt and other.key, signed by nobody
 // known.
@@ -50,7 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": scriptStart, "ready": scriptReady, "waitfor": scriptWaitFor, "signal": scriptSignal,
 			"exited": scriptExited, "watch": scriptWatch, "watched": scriptWatched, "busy": scriptBusy,
-			"capture": scriptCapture, "exits": scriptExits,
+			"capture": scriptCapture, "exits": scriptExits, "apply": scriptApply,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[scriptKey{}] = &script{children: make(map[string]*child), streams: make(map[string]chan error)}
@@ -233,5 +236,21 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got := strconv.Itoa(code); got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+func scriptApply(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},%s`, path.Base(args[0]), strings.TrimPrefix(args[1], "{"))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPatch, args[0]+"?fieldManager=script&force=true", strings.NewReader(body))
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/apply-patch+yaml")
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	ts.Check(err)
+	defer func() { _ = resp.Body.Close() }()
+	if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode >= 300 {
+		ts.Fatalf("%s: %s %s (%v)", args[0], resp.Status, answer, err)
 	}
 }

@@ -57,7 +57,7 @@ func Find(resources []Resource, name string) (Resource, error) {
 	}
 	for _, match := range matches {
 		for _, r := range resources {
-			if match(r) && (group == "" || group == r.Group || group == strings.TrimSuffix(r.Version+"."+r.Group, ".")) {
+			if called != "" && match(r) && (group == "" || group == r.Group || group == strings.TrimSuffix(r.Version+"."+r.Group, ".")) {
 				return r, nil
 			}
 		}
