@@ -32,10 +32,18 @@ type assignment struct {
 }
 
 // AddFlags defines a flag for each option, and --config. Load says what they became after fs was parsed.
-func AddFlags(fs *pflag.FlagSet) *Flags {
+func AddFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "") }
+
+// AddEtcdFlags defines those alone by which etcd is found, and --config; the other options come from the file and the environment.
+func AddEtcdFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "etcd-") }
+
+func addFlags(fs *pflag.FlagSet, prefix string) *Flags {
 	f := &Flags{}
 	shown := Default()
 	for _, o := range options {
+		if !strings.HasPrefix(o.name, prefix) {
+			continue
+		}
 		flag := fs.VarPF(&flagValue{value: o.value(&shown), option: o, flags: f}, o.name, "", o.usage)
 		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
