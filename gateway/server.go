@@ -13,6 +13,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
+	"revtail/gateway/metrics"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
@@ -39,6 +40,9 @@ type Server struct {
 	streams    streams
 	transports transports
 	writers    writers
+	watching   watching
+	metrics    http.Handler
+	requests   *metrics.Requests
 	authorizer authorizer
 	collector  *garbage.Collector
 	namespaces *watchcache.Cache
@@ -69,6 +73,8 @@ func New(options Options) (*Server, error) {
 	}
 	s.collector = s.newCollector(caches)
 	s.serve(newServed(caches, s.builtin, nil))
+	s.requests = metrics.NewRequests()
+	s.metrics = metrics.Handler(options.Version, metrics.Source{Caches: s.figures, Watches: s.watching.figures}, append(options.Metrics, s.requests)...)
 	s.handler = s.routes()
 	return s, nil
 }

@@ -42,6 +42,8 @@ func TestMain(m *testing.M) {
 //	busy NAME                occupy a port and set $NAME to its address
 //	capture NAME FILE REGEXP set $NAME to what the first group of the expression matches in the file
 //	exits CODE PROGRAM...    run a program, which must exit with the code; stdout and stderr see its output
+//	fetch CODE URL           read a page, which must have the code; stdout sees it
+//	until URL REGEXP         read a page again until it matches; stdout sees it
 //	apply URL JSON           make the ConfigMap of that URL, or change it
 //
 // In the folder of each there are server.crt and server.key, signed by ca.crt; and other.crt and other.key, signed by nobody
@@ -53,7 +55,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": scriptStart, "ready": scriptReady, "waitfor": scriptWaitFor, "signal": scriptSignal,
 			"exited": scriptExited, "watch": scriptWatch, "watched": scriptWatched, "busy": scriptBusy,
-			"capture": scriptCapture, "exits": scriptExits, "apply": scriptApply,
+			"capture": scriptCapture, "exits": scriptExits, "apply": scriptApply, "fetch": scriptFetch, "until": scriptUntil,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[scriptKey{}] = &script{children: make(map[string]*child), streams: make(map[string]chan error)}
@@ -253,4 +255,43 @@ func scriptApply(ts *testscript.TestScript, neg bool, args []string) {
 	if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode >= 300 {
 		ts.Fatalf("%s: %s %s (%v)", args[0], resp.Status, answer, err)
 	}
+}
+
+func scriptFetch(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	if code, page := fetch(ts, args[1]); strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s: %d, want %s:\n%s", args[1], code, args[0], page)
+	}
+}
+
+func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	pattern, deadline := regexp.MustCompile(args[1]), time.After(patience)
+	for {
+		_, page := fetch(ts, args[0])
+		if pattern.MatchString(page) {
+			return
+		}
+		select {
+		case <-deadline:
+			ts.Fatalf("%s never matched %s:\n%s", args[0], pattern, page)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// fetch reads a page, and shows it to stdout.
+func fetch(ts *testscript.TestScript, url string) (code int, page string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	ts.Check(err)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	ts.Check(err)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	_, err = ts.Stdout().Write(text)
+	ts.Check(err)
+	return resp.StatusCode, string(text)
 }

@@ -16,6 +16,7 @@ import (
 	"revtail/gateway"
 	"revtail/gateway/certificate"
 	"revtail/gateway/config"
+	"revtail/gateway/metrics"
 )
 
 func newServeCommand() *cobra.Command {
@@ -71,10 +72,12 @@ type process struct {
 	cfg          config.Config
 	logger       *slog.Logger
 	hangups      <-chan os.Signal
-	certificates *certificate.Keeper // nil: plain HTTP
+	certificates *certificate.Keeper    // nil: plain HTTP
+	requests     *metrics.StoreRequests // to etcd
 	etcd         *backend
 	gateway      *gateway.Server
 	web          *webServer
+	admin        *webServer // nil: none
 	background   *group
 }
 
@@ -82,11 +85,11 @@ type process struct {
 // ctx ends it in order.
 func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
-	p := &process{cfg: cfg, logger: logger, hangups: catchHangups()}
+	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), requests: metrics.NewStoreRequests()}
 	if err = p.openCertificates(); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	p.etcd, err = openBackend(ctx, cfg, logger)
+	p.etcd, err = openBackend(ctx, cfg, p.requests.Done, logger)
 	if err != nil && ctx.Err() != nil {
 		logger.Info("stopped before etcd was ready")
 		return nil
@@ -102,8 +105,11 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 	if err != nil {
 		return err
 	}
-	p.web = newWebServer(p.gateway, p.tlsConfig(), logger)
+	p.web = newWebServer("--listen", p.gateway, p.tlsConfig(), logger)
 	if err = p.web.Listen(ctx, cfg.Listen); err != nil {
+		return err
+	}
+	if err = p.openAdmin(ctx); err != nil {
 		return err
 	}
 	p.background = newGroup(context.WithoutCancel(ctx)) // requests that drain after the signal still need it
@@ -117,6 +123,9 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 // run serves until ctx ends, or something fails that the gateway cannot go on without.
 func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.background.Go(p.web.Serve) // before the caches are filled: /livez and /readyz answer meanwhile
+	if p.admin != nil {
+		p.background.Go(p.admin.Serve)
+	}
 	p.background.Go(p.gateway.Run)
 	p.background.Go(p.reloadAtHangups)
 	if p.certificates != nil {

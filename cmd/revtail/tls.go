@@ -28,8 +28,9 @@ func (p *process) tlsConfig() *tls.Config {
 
 // metrics are those that the gateway has not by itself.
 func (p *process) metrics() []prometheus.Collector {
-	if p.certificates == nil {
-		return nil
+	more := []prometheus.Collector{p.requests}
+	if p.certificates != nil {
+		more = append(more, p.certificates)
 	}
-	return []prometheus.Collector{p.certificates}
+	return more
 }
