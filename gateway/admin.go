@@ -7,6 +7,13 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
+// Alive returns when the locks can be taken that requests need: where it does not, the gateway is stuck.
+func (s *Server) Alive() {
+	s.figures()
+	s.watching.figures()
+	s.streams.leaving()
+}
+
 // Admin answers what is for who runs the gateway alone: who watches what, profiles, and the metrics too. Nobody is asked who they
 // are: it belongs on a listener of its own that only they reach.
 func (s *Server) Admin() http.Handler {

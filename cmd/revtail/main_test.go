@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 //	exits CODE PROGRAM...    run a program, which must exit with the code; stdout and stderr see its output
 //	fetch CODE URL           read a page, which must have the code; stdout sees it
 //	until URL REGEXP         read a page again until it matches; stdout sees it
+//	supervise VARIABLE...    be what systemd is to the processes started later, with more variables
+//	told MESSAGE             wait until one of them has told that
 //	apply URL JSON           make the ConfigMap of that URL, or change it
 //
 // In the folder of each there are server.crt and server.key, signed by ca.crt; and other.crt and other.key, signed by nobody
@@ -55,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": scriptStart, "ready": scriptReady, "waitfor": scriptWaitFor, "signal": scriptSignal,
 			"exited": scriptExited, "watch": scriptWatch, "watched": scriptWatched, "busy": scriptBusy,
-			"capture": scriptCapture, "exits": scriptExits, "apply": scriptApply, "fetch": scriptFetch, "until": scriptUntil,
+			"capture": scriptCapture, "exits": scriptExits, "apply": scriptApply, "fetch": scriptFetch, "supervise": scriptSupervise, "told": scriptTold, "until": scriptUntil,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[scriptKey{}] = &script{children: make(map[string]*child), streams: make(map[string]chan error)}
@@ -83,6 +85,8 @@ type scriptKey struct{}
 type script struct {
 	children map[string]*child
 	streams  map[string]chan error // each gets how its stream ended
+	told     *net.UnixConn         // what a supervisor hears; nil: there is none
+	environ  []string              // more for processes
 }
 
 type child struct {
@@ -123,6 +127,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
+	cmd.Env = append(cmd.Env, stateOf(ts).environ...)
 	ts.Check(cmd.Start())
 	p := &child{cmd: cmd, ended: make(chan struct{})}
 	go func() {
@@ -294,4 +299,25 @@ func fetch(ts *testscript.TestScript, url string) (code int, page string) {
 	_, err = ts.Stdout().Write(text)
 	ts.Check(err)
 	return resp.StatusCode, string(text)
+}
+
+func scriptSupervise(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 0)
+	socket := ts.MkAbs("notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	ts.Check(err)
+	ts.Defer(func() { _ = conn.Close() })
+	ts.Check(conn.SetReadDeadline(time.Now().Add(patience)))
+	stateOf(ts).told, stateOf(ts).environ = conn, append(args, "NOTIFY_SOCKET="+socket)
+}
+
+func scriptTold(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 1)
+	for text := make([]byte, 256); ; {
+		n, err := stateOf(ts).told.Read(text)
+		ts.Check(err)
+		if string(text[:n]) == args[0] {
+			return
+		}
+	}
 }

@@ -72,7 +72,8 @@ type process struct {
 	cfg          config.Config
 	logger       *slog.Logger
 	hangups      <-chan os.Signal
-	certificates *certificate.Keeper    // nil: plain HTTP
+	certificates *certificate.Keeper // nil: plain HTTP
+	supervisor   supervisor
 	requests     *metrics.StoreRequests // to etcd
 	etcd         *backend
 	gateway      *gateway.Server
@@ -85,7 +86,7 @@ type process struct {
 // ctx ends it in order.
 func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
-	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), requests: metrics.NewStoreRequests()}
+	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), requests: metrics.NewStoreRequests(), supervisor: findSupervisor(logger)}
 	if err = p.openCertificates(); err != nil {
 		return &exitError{exitUsage, err}
 	}
@@ -134,6 +135,7 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	if p.cfg.History > 0 {
 		p.background.Go(func(ctx context.Context) error { return p.etcd.store.Compact(ctx, p.cfg.History, p.logger) })
 	}
+	p.background.Go(func(ctx context.Context) error { return p.supervisor.reassure(ctx, p.gateway.Alive) })
 	p.background.Go(func(context.Context) error { return p.announce(ctx, stdout) })
 	return p.wait(ctx)
 }
@@ -151,6 +153,7 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
+	p.supervisor.tell("READY=1")
 	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
 	return err
 }
@@ -170,6 +173,7 @@ func (p *process) wait(ctx context.Context) error {
 // drain tells load balancers to turn away, ends the watches, then the other requests, and cuts what takes too long.
 func (p *process) drain() error {
 	p.logger.Info("stopping", "delay", p.cfg.DrainDelay.String(), "grace", p.cfg.DrainGrace.String())
+	p.supervisor.tell("STOPPING=1")
 	p.gateway.StartDraining()
 	delay, cancel := context.WithTimeout(context.Background(), p.cfg.DrainDelay)
 	defer cancel()
