@@ -9,7 +9,7 @@ import (
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.count, s.identify, s.logAccess, s.recoverPanic, limitQuery, cleanPath, onlyWatchesUpgrade)
+	r.Use(s.count, s.identify, s.logAccess, s.recoverPanic, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
@@ -29,6 +29,7 @@ func (s *Server) routes() http.Handler {
 	complete.Get("/openapi/v3/*", s.serveOpenAPI)
 
 	s.reviewRoutes(r)
+	r.Post("/v1/tickets", s.serveTickets)
 	r.Route("/api/{version}", s.resourceRoutes)
 	r.Route("/apis/{group}/{version}", s.resourceRoutes)
 	return headIsGet(r)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -11,9 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/etcdstore"
+	"revtail/gateway/audit"
+	"revtail/gateway/authentication"
+	"revtail/gateway/authorization"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
 	"revtail/gateway/metrics"
+	"revtail/gateway/reload"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
@@ -28,6 +33,13 @@ type Options struct {
 	Metrics []prometheus.Collector // more of them for /metrics
 
 	GarbageCollector bool // delete objects whose owners, by their ownerReferences, are all gone
+
+	Authenticator *authentication.Authenticator       // nil: nobody is asked who they are
+	Policy        *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
+	Audit         *audit.Log                          // nil: nobody writes down who did what
+	Origins       []string                            // of pages that may read and write here, as https://example.com
+	Hosts         []string                            // names of this server beside localhost
+	MaxWatches    int                                 // of one user, where users are asked who they are; zero: no limit
 }
 
 // Server answers HTTP requests. It serves resources while Run runs.
@@ -38,14 +50,16 @@ type Server struct {
 	defined    chan struct{} // closed when the resources that were defined before the start are served
 	handler    http.Handler
 	streams    streams
+	refused    *prometheus.CounterVec // requests, by reason
 	transports transports
 	writers    writers
 	watching   watching
 	metrics    http.Handler
 	requests   *metrics.Requests
-	authorizer authorizer
 	collector  *garbage.Collector
-	namespaces *watchcache.Cache
+
+	authenticator *authentication.Authenticator
+	namespaces    *watchcache.Cache
 }
 
 // New makes a server of the built-in kinds.
@@ -56,6 +70,11 @@ func New(options Options) (*Server, error) {
 	if options.Prefix == "" || options.Prefix[0] != '/' {
 		return nil, errors.New("gateway: Options.Prefix is required and begins with a slash")
 	}
+	for _, origin := range options.Origins {
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("gateway: Options.Origins: %w", err)
+		}
+	}
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
@@ -63,9 +82,19 @@ func New(options Options) (*Server, error) {
 		options:    options,
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
-		transports: newTransports(),
+		transports: newTransports(options.Origins),
 		writers:    writers{logger: options.Logger, stall: stallLimit},
-		authorizer: everybody{},
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "revtail_requests_refused_total", Help: "Requests that were not let in, by reason."}, []string{"reason"}),
+		streams: streams{held: make(map[string]int)},
+
+		authenticator: options.Authenticator,
+	}
+	if s.authenticator == nil {
+		s.authenticator = authentication.New(authentication.Sources{Anonymous: true})
+	}
+	if options.Authenticator != nil || options.Policy != nil {
+		s.streams.most = options.MaxWatches
 	}
 	caches := make(map[*resource.Resource]*runningCache)
 	for _, res := range s.builtin {
@@ -74,7 +103,7 @@ func New(options Options) (*Server, error) {
 	s.collector = s.newCollector(caches)
 	s.serve(newServed(caches, s.builtin, nil))
 	s.requests = metrics.NewRequests()
-	s.metrics = metrics.Handler(options.Version, metrics.Source{Caches: s.figures, Watches: s.watching.figures}, append(options.Metrics, s.requests)...)
+	s.metrics = metrics.Handler(options.Version, metrics.Source{Caches: s.figures, Watches: s.watching.figures}, append(options.Metrics, s.requests, s.refused)...)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -89,6 +118,9 @@ func (s *Server) Run(ctx context.Context) error {
 	definitions := &definitions{server: s, cache: s.now().caches[customresource.Kind()].Cache, running: &running, ready: s.defined}
 	running.Go(func() { definitions.run(ctx) })
 	running.Go(func() { s.writers.run(ctx) })
+	if !s.open() {
+		running.Go(func() { s.recheck(ctx) })
+	}
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil {
 			s.collector.Run(ctx)

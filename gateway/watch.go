@@ -44,9 +44,14 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		s.fail(w, r, err)
 		return
 	}
-	entry, ctx, ok := s.streams.add(r.Context())
-	if !ok {
-		s.fail(w, r, errDraining)
+	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if err := s.judgeAgain(callerOf(r)); err != nil {
+		entry.done()
+		s.fail(w, r, err)
 		return
 	}
 	watcher, err := t.cache.Watch(query)
@@ -59,13 +64,19 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		server: s, target: t, watcher: watcher, view: f.view(t.resource), bookmarks: params.bookmarks, deadline: deadline(params),
 		entry: entry, path: r.URL.Path, access: accessOf(r), traffic: s.watching.begin(r, t),
 	}
-	begin(ctx, watcher)
-	wt.stream = s.transports.newStream(w, r)
-	ctx, err = wt.stream.open(ctx)
+	wt.serve(ctx, w, r)
+}
+
+// serve is the watch's time on the goroutine of its request.
+func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	begin(ctx, wt.watcher)
+	wt.stream = wt.server.transports.newStream(w, r)
+	ctx, err := wt.stream.open(ctx)
 	if err != nil || isHead(r) {
 		wt.close(nil) // there is nobody to tell
 		return
 	}
+	wt.entry.hold(wt.stream.taken())
 	wt.access.keep()
 	if err := wt.live(ctx); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
@@ -132,8 +143,15 @@ var errAdopted = errors.New("adopted by a writer")
 
 // live serves the watch on the caller's goroutine until it ends or is adopted by a writer. An error: the client must see that
 // the stream is broken.
-func (wt *watch) live(ctx context.Context) error {
-	err := wt.run(ctx)
+func (wt *watch) live(ctx context.Context) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			logPanic(wt.server.options.Logger, reason, "path", wt.path)
+			err = errInternal
+			wt.close(err)
+		}
+	}()
+	err = wt.run(ctx)
 	if errors.Is(err, errAdopted) {
 		return nil
 	}
@@ -146,13 +164,8 @@ func (wt *watch) live(ctx context.Context) error {
 
 // goOn is live for a watch that a writer has given back.
 func (wt *watch) goOn(ctx context.Context, conn net.Conn) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			logPanic(wt.server.options.Logger, reason, "path", wt.path)
-			wt.close(errInternal)
-		}
-	}()
 	wt.stream, ctx = wt.server.transports.resumeStream(wt.entry.goOn(ctx), conn)
+	wt.entry.hold(conn)
 	_ = wt.live(ctx) // the connection tells the client
 }
 
@@ -165,7 +178,9 @@ func (wt *watch) close(err error) {
 		wt.stream.close()
 	}
 	wt.watcher.Close()
-	wt.server.watching.end(wt.traffic, wt.reason(err))
+	if why := wt.entry.revoked.Load(); why != nil {
+		wt.access.cutOff(*why)
+	}
 	wt.access.end()
 	wt.entry.done()
 }
@@ -199,11 +214,18 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	for {
+		if !wt.watcher.Follows() {
+			wt.stream.attend()
+			wt.watcher.Begin(ctx)
+		}
 		if wt.watcher.Follows() && wt.hand() {
 			return true, errAdopted
 		}
 		wt.stream.attend()
 		batch, err := wt.watcher.Next(ctx)
+		if why := wt.entry.revoked.Load(); why != nil {
+			return true, wt.stream.write(encoding.AppendError(nil, toStatus(*why)))
+		}
 		switch {
 		case err == nil:
 			if err := wt.write(batch); err != nil {
@@ -233,6 +255,9 @@ func (wt *watch) hand() bool {
 }
 
 func (wt *watch) write(batch watchcache.Batch) error {
+	if wt.entry.revoked.Load() != nil {
+		return nil // deliver says why
+	}
 	for i, change := range batch.Changes {
 		if i > 0 && change.Revision != batch.Changes[i-1].Revision {
 			wt.stream.settle()

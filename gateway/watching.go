@@ -32,7 +32,7 @@ type traffic struct {
 	resource string
 	since    time.Time
 
-	path, query, client, agent string
+	user, path, query, client, agent string
 
 	events, bytes atomic.Uint64
 	through       atomic.Int64  // the revision of the last delivery
@@ -56,6 +56,9 @@ func (w *watching) begin(r *http.Request, t target) *traffic {
 	out := &traffic{
 		cache: t.cache, resource: t.resource.QualifiedName(), since: time.Now(),
 		path: r.URL.Path, query: shownQuery(r.URL.Query()), client: r.RemoteAddr, agent: r.UserAgent(),
+	}
+	if c := callerOf(r); c != nil {
+		out.user = c.identity.Name
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,6 +123,8 @@ func (wt *watch) reason(err error) string {
 		return "client"
 	case errors.Is(err, errDraining), err == nil && wt.server.streams.leaving():
 		return "shutdown"
+	case wt.entry.revoked.Load() != nil:
+		return "revoked"
 	case err != nil:
 		return "broken"
 	case code == http.StatusGone:
@@ -167,6 +172,7 @@ type watcherView struct {
 	Resource string             `json:"resource"`
 	Path     string             `json:"path"`
 	Query    string             `json:"query"`
+	User     string             `json:"user,omitempty"`
 	Client   string             `json:"client"`
 	Agent    string             `json:"agent"`
 	Since    time.Time          `json:"since"`
@@ -184,7 +190,7 @@ func (s *Server) serveWatchers(w http.ResponseWriter, r *http.Request) {
 	for _, t := range s.watching.list() {
 		sent := t.sum()
 		views = append(views, watcherView{
-			Resource: t.resource, Path: t.path, Query: t.query, Client: t.client, Agent: t.agent, Since: t.since.UTC(),
+			Resource: t.resource, Path: t.path, Query: t.query, User: t.user, Client: t.client, Agent: t.agent, Since: t.since.UTC(),
 			Revision: etcdstore.Revision(t.through.Load()), Cache: t.cache.Stats().Revision,
 			Events: sent.Events, Bytes: sent.Bytes, Lag: t.lag(now).Seconds(),
 		})

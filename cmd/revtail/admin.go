@@ -7,7 +7,7 @@ func (p *process) openAdmin(ctx context.Context) error {
 	if p.cfg.AdminListen == "" {
 		return nil
 	}
-	p.admin = newWebServer("--admin-listen", p.gateway.Admin(), nil, p.logger)
+	p.admin = newWebServer("--admin-listen", p.gateway.Admin(), nil, p.limit, p.logger)
 	if err := p.admin.Listen(ctx, []string{p.cfg.AdminListen}); err != nil {
 		p.web.closeListeners()
 		return err

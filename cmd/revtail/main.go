@@ -74,7 +74,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newServeCommand(), newWatchCommand(), newGetCommand(), newDoctorCommand(), newHealthCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newWatchCommand(), newGetCommand(), newDoctorCommand(), newHealthCommand(), newTokenCommand(), newVersionCommand())
 	return root
 }
 

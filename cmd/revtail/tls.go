@@ -28,9 +28,9 @@ func (p *process) tlsConfig() *tls.Config {
 
 // metrics are those that the gateway has not by itself.
 func (p *process) metrics() []prometheus.Collector {
-	more := []prometheus.Collector{p.requests}
-	if p.certificates != nil {
-		more = append(more, p.certificates)
+	all := []prometheus.Collector{p.limit.refused, p.requests}
+	for _, f := range p.files() {
+		all = append(all, f)
 	}
-	return more
+	return all
 }

@@ -22,13 +22,14 @@ type webServer struct {
 	http      *http.Server
 	flag      string // by which the addresses were given
 	secure    bool   // HTTPS; http.Server has a TLSConfig later on also without
+	limit     *addressLimit
 	listeners []net.Listener
 	urls      []string // of the listeners, with real ports
 }
 
 // newWebServer makes a server that listens nowhere yet; of HTTPS when there is a TLS configuration.
-func newWebServer(flag string, handler http.Handler, tlsConfig *tls.Config, logger *slog.Logger) *webServer {
-	return &webServer{flag: flag, secure: tlsConfig != nil, http: &http.Server{
+func newWebServer(flag string, handler http.Handler, tlsConfig *tls.Config, limit *addressLimit, logger *slog.Logger) *webServer {
+	return &webServer{flag: flag, secure: tlsConfig != nil, limit: limit, http: &http.Server{
 		Handler:           handler,
 		TLSConfig:         tlsConfig,
 		ReadHeaderTimeout: 10 * time.Second, // against clients that send a header, or shake hands, byte by byte
@@ -36,8 +37,9 @@ func newWebServer(flag string, handler http.Handler, tlsConfig *tls.Config, logg
 		MaxHeaderBytes:    64 << 10,
 		WriteTimeout:      0, // a watch has no end; each write to it has its own deadline
 		HTTP2: &http.HTTP2Config{
-			SendPingTimeout:  30 * time.Second, // a peer that is gone is noticed while its watches are quiet
-			WriteByteTimeout: 30 * time.Second, // of the connection; the streams on it wait for one another
+			MaxConcurrentStreams: 250,              // on one connection; net/http ends one that keeps taking them back
+			SendPingTimeout:      30 * time.Second, // a peer that is gone is noticed while its watches are quiet
+			WriteByteTimeout:     30 * time.Second, // of the connection; the streams on it wait for one another
 		},
 		ErrorLog: slog.NewLogLogger(clientErrors{logger.Handler()}, slog.LevelWarn),
 	}}
@@ -51,7 +53,7 @@ func (w *webServer) Listen(ctx context.Context, addresses []string) error {
 			w.closeListeners()
 			return explainListen(w.flag, address, err)
 		}
-		w.listeners = append(w.listeners, l)
+		w.listeners = append(w.listeners, w.limit.listen(l))
 		w.urls = append(w.urls, w.scheme()+listenHost(address, l.Addr()))
 	}
 	return nil
