@@ -178,6 +178,7 @@ func (wt *watch) close(err error) {
 		wt.stream.close()
 	}
 	wt.watcher.Close()
+	wt.server.watching.end(wt.traffic, wt.reason(err))
 	if why := wt.entry.revoked.Load(); why != nil {
 		wt.access.cutOff(*why)
 	}
