@@ -264,8 +264,10 @@ func scriptApply(ts *testscript.TestScript, neg bool, args []string) {
 
 func scriptFetch(ts *testscript.TestScript, neg bool, args []string) {
 	wantArgs(ts, neg, args, 2)
-	if code, page := fetch(ts, args[1]); strconv.Itoa(code) != args[0] {
-		ts.Fatalf("%s: %d, want %s:\n%s", args[1], code, args[0], page)
+	code, page := fetch(ts, args[1])
+	show(ts, page)
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s: %d, want %s", args[1], code, args[0])
 	}
 }
 
@@ -275,6 +277,7 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	for {
 		_, page := fetch(ts, args[0])
 		if pattern.MatchString(page) {
+			show(ts, page)
 			return
 		}
 		select {
@@ -285,7 +288,13 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// fetch reads a page, and shows it to stdout.
+// show makes a page what stdout sees.
+func show(ts *testscript.TestScript, page string) {
+	_, err := io.WriteString(ts.Stdout(), page)
+	ts.Check(err)
+}
+
+// fetch reads a page.
 func fetch(ts *testscript.TestScript, url string) (code int, page string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -295,8 +304,6 @@ func fetch(ts *testscript.TestScript, url string) (code int, page string) {
 	ts.Check(err)
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	ts.Check(err)
-	_, err = ts.Stdout().Write(text)
 	ts.Check(err)
 	return resp.StatusCode, string(text)
 }
