@@ -122,7 +122,7 @@ const streamTime = 3 * time.Second
 
 // checkStream opens a watch that says something at once and then nothing.
 func (d *doctor) checkStream(ctx context.Context, c *client.Client, query client.Query) {
-	first, lasted, err := c.TimeStream(ctx, query, streamTime)
+	first, _, err := c.TimeStream(ctx, query, streamTime)
 	switch {
 	case err != nil:
 		d.report(bad, "stream", "a watch fails: "+err.Error(), "")
@@ -136,7 +136,7 @@ func (d *doctor) checkStream(ctx context.Context, c *client.Client, query client
 	if d.idle == 0 {
 		return
 	}
-	_, lasted, err = c.TimeStream(ctx, query, d.idle)
+	_, lasted, err := c.TimeStream(ctx, query, d.idle)
 	if err != nil || lasted < d.idle-time.Second {
 		d.report(bad, "idle", fmt.Sprintf("a silent watch was cut after %v (%v)", lasted.Round(time.Second), err),
 			"raise the proxy's time limit for silent answers above 60 s, between two bookmarks: nginx proxy_read_timeout 2h; HAProxy timeout server 2h")

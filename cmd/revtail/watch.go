@@ -38,7 +38,7 @@ EVENT_RESOURCE, EVENT_NAMESPACE, EVENT_NAME and EVENT_REVISION in its environmen
   revtail watch pods -l app=web -o json --since 4711`,
 	}
 	w := &watchVerb{}
-	w.remote.addFlags(cmd, watchOutputs...)
+	w.addFlags(cmd, watchOutputs...)
 	cmd.Flags().Int64Var(&w.query.Revision, "since", 0, "begin with what has changed after a `revision`; 0: now")
 	cmd.Flags().BoolVar(&w.initial, "initial", false, "begin with the objects that are there, as ADDED")
 	cmd.Flags().StringVar(&w.exec, "exec", "", "shell `command` to run for each event")
@@ -70,7 +70,7 @@ func (w *watchVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	c, err := w.begin(cmd, args, watchOutputs...)
 	if err != nil && cmd.Context().Err() != nil {
-		return nil //nolint:nilerr // interrupted before anything happened
+		return nil // interrupted before anything happened
 	}
 	if err != nil {
 		return err
@@ -192,7 +192,9 @@ func (w *watchVerb) execute(ctx context.Context, e client.Event) error {
 	err := command.Run()
 	failed := (*exec.ExitError)(nil)
 	switch {
-	case err == nil, ctx.Err() != nil:
+	case ctx.Err() != nil:
+		return nil //nolint:nilerr // interrupted: Run ends
+	case err == nil:
 		return nil
 	case errors.As(err, &failed):
 		w.notice(fmt.Sprintf("--exec for %s: %v", w.query.Resource.Of(e.Object.Name), err))

@@ -166,9 +166,9 @@ func (c *Client) ask(ctx context.Context, path string, query url.Values, accept 
 	req.Header.Set("Accept", accept)
 	req.Header.Set("User-Agent", "revtail")
 	if c.tokenFile != "" {
-		token, err := os.ReadFile(c.tokenFile)
-		if err != nil {
-			return nil, &StatusError{Code: http.StatusUnauthorized, Message: "--token-file: " + err.Error()}
+		token, readErr := os.ReadFile(c.tokenFile)
+		if readErr != nil {
+			return nil, &StatusError{Code: http.StatusUnauthorized, Message: "--token-file: " + readErr.Error()}
 		}
 		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
