@@ -48,7 +48,8 @@ type Config struct {
 	// prefixes that are served and revtail/.
 	Username, Password string
 
-	Logger *slog.Logger // what the client has to say; nil: nothing
+	Logger  *slog.Logger // what the client has to say; nil: nothing
+	Observe Observer     // nil: nobody wants to know
 }
 
 // Etcd is a Store in an etcd, or a cluster of them. Close it after use.
@@ -105,7 +106,7 @@ func clientConfig(cfg Config) clientv3.Config {
 		Logger:              clientLogger(cfg.Logger),
 		DialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-			grpc.WithChainUnaryInterceptor(sendOnce),
+			grpc.WithChainUnaryInterceptor(sendOnce, cfg.Observe.intercept),
 			// gRPC's own 20 s and 120 s would have an etcd that is back wait for minutes.
 			grpc.WithConnectParams(grpc.ConnectParams{
 				MinConnectTimeout: 3 * time.Second,

@@ -4,14 +4,12 @@ import (
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
-
-	"revtail/gateway/metrics"
 )
 
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.identify, s.logAccess, s.recoverPanic, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
+	r.Use(s.count, s.identify, s.logAccess, s.recoverPanic, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
@@ -19,7 +17,7 @@ func (s *Server) routes() http.Handler {
 	r.Get("/livez", s.serveLive)
 	r.Get("/healthz", s.serveReady)
 	r.Get("/readyz", s.serveReady)
-	r.Method(http.MethodGet, "/metrics", metrics.Handler(s.options.Version, s.figures, append(s.options.Metrics, s.refused)...))
+	r.Method(http.MethodGet, "/metrics", s.metrics)
 
 	r.Get("/version", s.serveVersion)
 	r.Get("/api", s.serveCoreVersions)

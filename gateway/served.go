@@ -106,7 +106,7 @@ func (s *Server) figures() []metrics.Cache {
 		stats := cache.Stats()
 		out = append(out, metrics.Cache{
 			Resource: res.QualifiedName(), Ready: stats.Ready, Revision: int64(stats.Revision), Objects: stats.Objects,
-			Invalid: stats.Invalid, Watchers: stats.Watchers, Events: stats.Events, Untrue: stats.Untrue,
+			Invalid: stats.Invalid, Bytes: stats.Bytes, Fills: stats.Fills, Historic: stats.Historic, Watchers: stats.Watchers, Events: stats.Events, Untrue: stats.Untrue,
 		})
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 	"revtail/gateway/authorization"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
+	"revtail/gateway/metrics"
 	"revtail/gateway/reload"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
@@ -52,6 +53,9 @@ type Server struct {
 	refused    *prometheus.CounterVec // requests, by reason
 	transports transports
 	writers    writers
+	watching   watching
+	metrics    http.Handler
+	requests   *metrics.Requests
 	collector  *garbage.Collector
 
 	authenticator *authentication.Authenticator
@@ -98,6 +102,8 @@ func New(options Options) (*Server, error) {
 	}
 	s.collector = s.newCollector(caches)
 	s.serve(newServed(caches, s.builtin, nil))
+	s.requests = metrics.NewRequests()
+	s.metrics = metrics.Handler(options.Version, metrics.Source{Caches: s.figures, Watches: s.watching.figures}, append(options.Metrics, s.requests, s.refused)...)
 	s.handler = s.routes()
 	return s, nil
 }

@@ -64,6 +64,7 @@ type stream struct {
 	transport transport // nil until open
 	uncount   func()    // of a compressed stream; nil: not compressed
 	collected int       // bytes since the last flush
+	sent      int       // bytes since the last takeSent
 	err       error     // of the transport; what is added afterwards goes nowhere
 }
 
@@ -196,6 +197,7 @@ func (s *stream) frame(frame []byte) {
 	}
 	s.err = s.transport.frame(frame)
 	s.collected += len(frame)
+	s.sent += len(frame)
 	if s.collected >= collectMost {
 		_ = s.flush() // kept in err
 	}
@@ -221,6 +223,13 @@ func (s *stream) flush() error {
 	}
 	s.collected = 0
 	return s.err
+}
+
+// takeSent is how many bytes of frames were added since it was asked last.
+func (s *stream) takeSent() int {
+	n := s.sent
+	s.sent = 0
+	return n
 }
 
 // end tells the client that the stream is complete.

@@ -62,7 +62,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 	}
 	wt := &watch{
 		server: s, target: t, watcher: watcher, view: f.view(t.resource), bookmarks: params.bookmarks, deadline: deadline(params),
-		entry: entry, path: r.URL.Path, access: accessOf(r),
+		entry: entry, path: r.URL.Path, access: accessOf(r), traffic: s.watching.begin(r, t),
 	}
 	wt.serve(ctx, w, r)
 }
@@ -132,9 +132,10 @@ type watch struct {
 	deadline  time.Time
 	marked    etcdstore.Revision // of the last bookmark
 
-	entry  *openStream
-	path   string
-	access *access
+	entry   *openStream
+	path    string
+	access  *access
+	traffic *traffic
 }
 
 // errAdopted ends a watch's time on a goroutine: a writer has it now.
@@ -177,6 +178,7 @@ func (wt *watch) close(err error) {
 		wt.stream.close()
 	}
 	wt.watcher.Close()
+	wt.server.watching.end(wt.traffic, wt.reason(err))
 	if why := wt.entry.revoked.Load(); why != nil {
 		wt.access.cutOff(*why)
 	}
@@ -235,7 +237,7 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 		case errors.Is(err, watchcache.ErrStopped):
 			return true, nil
 		default:
-			return true, wt.stream.write(encoding.AppendError(nil, toStatus(err)))
+			return true, wt.stream.write(encoding.AppendError(nil, toStatus(wt.traffic.refuse(err))))
 		}
 	}
 }
@@ -266,7 +268,11 @@ func (wt *watch) write(batch watchcache.Batch) error {
 	if batch.Synced && wt.bookmarks {
 		wt.bookmark(batch.Through, true)
 	}
-	return wt.stream.flush()
+	wt.traffic.late(time.Now()) // until it is taken
+	err := wt.stream.flush()
+	wt.traffic.late(time.Time{})
+	wt.traffic.delivered(batch, wt.stream.takeSent())
+	return err
 }
 
 func (wt *watch) bookmark(through etcdstore.Revision, end bool) {

@@ -183,11 +183,12 @@ func (w *writer) deliver(c *client) bool {
 	batch, same, err := w.reader.Poll(c.watch.watcher)
 	switch {
 	case err != nil:
-		w.finish(c, endOf(err))
+		w.finish(c, endOf(c.watch.traffic.refuse(err)))
 	case !c.watch.watcher.Follows():
 		w.giveBack(c)
 	case len(batch.Changes) > 0:
 		w.assemble(c.watch.view, batch, same)
+		c.watch.traffic.delivered(batch, len(w.frames))
 		w.send(c, w.frames)
 		return !c.closed && len(c.rest) == 0
 	}
@@ -236,6 +237,7 @@ func (w *writer) sendSealed(c *client, data []byte) {
 		w.close(c, err)
 	case n < len(data):
 		c.rest, c.stalled = slices.Clone(data[n:]), w.now
+		c.watch.traffic.late(w.now)
 		w.schedule.put(c)
 	case c.ending:
 		w.close(c, nil)
@@ -293,6 +295,7 @@ func (w *writer) sendRest(c *client) {
 		return
 	}
 	c.rest = nil
+	c.watch.traffic.late(time.Time{})
 	if c.ending {
 		w.close(c, nil)
 		return

@@ -20,14 +20,14 @@ type backend struct {
 }
 
 // openBackend returns when etcd answers a linearizable read. Errors name the flag to change.
-func openBackend(ctx context.Context, cfg config.Config, logger *slog.Logger) (*backend, error) {
+func openBackend(ctx context.Context, cfg config.Config, observe etcdstore.Observer, logger *slog.Logger) (*backend, error) {
 	starting, cancel := context.WithTimeout(ctx, cfg.StartupTimeout)
 	defer cancel()
 	b, access, err := findEtcd(starting, cfg, logger)
 	if err != nil {
 		return nil, explainStart(ctx, err, cfg)
 	}
-	access.Logger = logger
+	access.Logger, access.Observe = logger, observe
 	access.Username = cfg.EtcdUser
 	if access.Password, err = cfg.EtcdPassword(); err != nil {
 		return nil, errors.Join(&exitError{exitUsage, err}, b.Close())

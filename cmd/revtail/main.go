@@ -74,17 +74,22 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newServeCommand(), newHealthCommand(), newTokenCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newWatchCommand(), newGetCommand(), newDoctorCommand(), newHealthCommand(), newTokenCommand(), newVersionCommand())
 	return root
 }
 
 // verb makes what a subcommand runs: no arguments, and an exit code for every error.
 func verb(do func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
+	return verbOn(0, func(cmd *cobra.Command, _ []string) error { return do(cmd) })
+}
+
+// verbOn is verb for a subcommand that takes so many arguments at most.
+func verbOn(most int, do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return &exitError{exitUsage, fmt.Errorf("unexpected argument %q%s", args[0], seeHelp(cmd))}
+		if len(args) > most {
+			return &exitError{exitUsage, fmt.Errorf("unexpected argument %q%s", args[most], seeHelp(cmd))}
 		}
-		err := do(cmd)
+		err := do(cmd, args)
 		if failure := (*exitError)(nil); err != nil && !errors.As(err, &failure) {
 			return &exitError{exitRuntime, err}
 		}

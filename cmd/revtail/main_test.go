@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -40,6 +42,11 @@ func TestMain(m *testing.M) {
 //	busy NAME                occupy a port and set $NAME to its address
 //	capture NAME FILE REGEXP set $NAME to what the first group of the expression matches in the file
 //	exits CODE PROGRAM...    run a program, which must exit with the code; stdout and stderr see its output
+//	fetch CODE URL           read a page, which must have the code; stdout sees it
+//	until URL REGEXP         read a page again until it matches; stdout sees it
+//	supervise VARIABLE...    be what systemd is to the processes started later, with more variables
+//	told MESSAGE             wait until one of them has told that
+//	apply URL JSON           make the ConfigMap of that URL, or change it
 //
 // In the folder of each there are server.crt and server.key, signed by ca.crt; and other.crt and other.key, signed by nobody
 // known.
@@ -50,7 +57,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": scriptStart, "ready": scriptReady, "waitfor": scriptWaitFor, "signal": scriptSignal,
 			"exited": scriptExited, "watch": scriptWatch, "watched": scriptWatched, "busy": scriptBusy,
-			"capture": scriptCapture, "exits": scriptExits,
+			"capture": scriptCapture, "exits": scriptExits, "apply": scriptApply, "fetch": scriptFetch, "supervise": scriptSupervise, "told": scriptTold, "until": scriptUntil,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[scriptKey{}] = &script{children: make(map[string]*child), streams: make(map[string]chan error)}
@@ -78,6 +85,8 @@ type scriptKey struct{}
 type script struct {
 	children map[string]*child
 	streams  map[string]chan error // each gets how its stream ended
+	told     *net.UnixConn         // what a supervisor hears; nil: there is none
+	environ  []string              // more for processes
 }
 
 type child struct {
@@ -118,6 +127,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
+	cmd.Env = append(cmd.Env, stateOf(ts).environ...)
 	ts.Check(cmd.Start())
 	p := &child{cmd: cmd, ended: make(chan struct{})}
 	go func() {
@@ -233,5 +243,88 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got := strconv.Itoa(code); got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+func scriptApply(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},%s`, path.Base(args[0]), strings.TrimPrefix(args[1], "{"))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPatch, args[0]+"?fieldManager=script&force=true", strings.NewReader(body))
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/apply-patch+yaml")
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	ts.Check(err)
+	defer func() { _ = resp.Body.Close() }()
+	if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode >= 300 {
+		ts.Fatalf("%s: %s %s (%v)", args[0], resp.Status, answer, err)
+	}
+}
+
+func scriptFetch(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	code, page := fetch(ts, args[1])
+	show(ts, page)
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s: %d, want %s", args[1], code, args[0])
+	}
+}
+
+func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 2)
+	pattern, deadline := regexp.MustCompile(args[1]), time.After(patience)
+	for {
+		_, page := fetch(ts, args[0])
+		if pattern.MatchString(page) {
+			show(ts, page)
+			return
+		}
+		select {
+		case <-deadline:
+			ts.Fatalf("%s never matched %s:\n%s", args[0], pattern, page)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// show makes a page what stdout sees.
+func show(ts *testscript.TestScript, page string) {
+	_, err := io.WriteString(ts.Stdout(), page)
+	ts.Check(err)
+}
+
+// fetch reads a page.
+func fetch(ts *testscript.TestScript, url string) (code int, page string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	ts.Check(err)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	ts.Check(err)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	return resp.StatusCode, string(text)
+}
+
+func scriptSupervise(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 0)
+	socket := ts.MkAbs("notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	ts.Check(err)
+	ts.Defer(func() { _ = conn.Close() })
+	ts.Check(conn.SetReadDeadline(time.Now().Add(patience)))
+	stateOf(ts).told, stateOf(ts).environ = conn, append(args, "NOTIFY_SOCKET="+socket)
+}
+
+func scriptTold(ts *testscript.TestScript, neg bool, args []string) {
+	wantArgs(ts, neg, args, 1)
+	for text := make([]byte, 256); ; {
+		n, err := stateOf(ts).told.Read(text)
+		ts.Check(err)
+		if string(text[:n]) == args[0] {
+			return
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"revtail/gateway"
 	"revtail/gateway/certificate"
 	"revtail/gateway/config"
+	"revtail/gateway/metrics"
 )
 
 func newServeCommand() *cobra.Command {
@@ -72,12 +73,15 @@ type process struct {
 	logger       *slog.Logger
 	hangups      <-chan os.Signal
 	certificates *certificate.Keeper // nil: plain HTTP
+	supervisor   supervisor
+	requests     *metrics.StoreRequests // to etcd
 	access       access
 	audit        *auditFile // nil: there is none
 	limit        *addressLimit
 	etcd         *backend
 	gateway      *gateway.Server
 	web          *webServer
+	admin        *webServer // nil: none
 	background   *group
 }
 
@@ -85,12 +89,13 @@ type process struct {
 // ctx ends it in order.
 func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
-	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), limit: newAddressLimit(cfg.MaxConnectionsPerAddress)}
+	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), limit: newAddressLimit(cfg.MaxConnectionsPerAddress),
+		requests: metrics.NewStoreRequests(), supervisor: findSupervisor(logger)}
 	if err = errors.Join(p.openCertificates(), p.openAccess(), p.openAudit(stdout)); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	defer p.closeAudit()
-	p.etcd, err = openBackend(ctx, cfg, logger)
+	p.etcd, err = openBackend(ctx, cfg, p.requests.Done, logger)
 	if err != nil && ctx.Err() != nil {
 		logger.Info("stopped before etcd was ready")
 		return nil
@@ -107,8 +112,11 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 	if err != nil {
 		return err
 	}
-	p.web = newWebServer(p.gateway, p.tlsConfig(), p.limit, logger)
+	p.web = newWebServer("--listen", p.gateway, p.tlsConfig(), p.limit, logger)
 	if err = p.web.Listen(ctx, cfg.Listen); err != nil {
+		return err
+	}
+	if err = p.openAdmin(ctx); err != nil {
 		return err
 	}
 	p.background = newGroup(context.WithoutCancel(ctx)) // requests that drain after the signal still need it
@@ -122,12 +130,16 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 // run serves until ctx ends, or something fails that the gateway cannot go on without.
 func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.background.Go(p.web.Serve) // before the caches are filled: /livez and /readyz answer meanwhile
+	if p.admin != nil {
+		p.background.Go(p.admin.Serve)
+	}
 	p.background.Go(p.gateway.Run)
 	p.background.Go(p.reloadAtHangups)
 	p.startAccess()
 	if p.cfg.History > 0 {
 		p.background.Go(func(ctx context.Context) error { return p.etcd.store.Compact(ctx, p.cfg.History, p.logger) })
 	}
+	p.background.Go(func(ctx context.Context) error { return p.supervisor.reassure(ctx, p.gateway.Alive) })
 	p.background.Go(func(context.Context) error { return p.announce(ctx, stdout) })
 	return p.wait(ctx)
 }
@@ -145,6 +157,7 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
+	p.supervisor.tell("READY=1")
 	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
 	giveMemoryBack() // filling the caches took several times what they hold
 	return err
@@ -165,6 +178,7 @@ func (p *process) wait(ctx context.Context) error {
 // drain tells load balancers to turn away, ends the watches, then the other requests, and cuts what takes too long.
 func (p *process) drain() error {
 	p.logger.Info("stopping", "delay", p.cfg.DrainDelay.String(), "grace", p.cfg.DrainGrace.String())
+	p.supervisor.tell("STOPPING=1")
 	p.gateway.StartDraining()
 	delay, cancel := context.WithTimeout(context.Background(), p.cfg.DrainDelay)
 	defer cancel()

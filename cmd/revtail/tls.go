@@ -28,7 +28,7 @@ func (p *process) tlsConfig() *tls.Config {
 
 // metrics are those that the gateway has not by itself.
 func (p *process) metrics() []prometheus.Collector {
-	all := []prometheus.Collector{p.limit.refused}
+	all := []prometheus.Collector{p.limit.refused, p.requests}
 	for _, f := range p.files() {
 		all = append(all, f)
 	}

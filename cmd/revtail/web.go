@@ -20,15 +20,16 @@ import (
 // webServer is an HTTP server, or an HTTPS server, on one or several addresses.
 type webServer struct {
 	http      *http.Server
-	secure    bool // HTTPS; http.Server has a TLSConfig later on also without
+	flag      string // by which the addresses were given
+	secure    bool   // HTTPS; http.Server has a TLSConfig later on also without
 	limit     *addressLimit
 	listeners []net.Listener
 	urls      []string // of the listeners, with real ports
 }
 
 // newWebServer makes a server that listens nowhere yet; of HTTPS when there is a TLS configuration.
-func newWebServer(handler http.Handler, tlsConfig *tls.Config, limit *addressLimit, logger *slog.Logger) *webServer {
-	return &webServer{secure: tlsConfig != nil, limit: limit, http: &http.Server{
+func newWebServer(flag string, handler http.Handler, tlsConfig *tls.Config, limit *addressLimit, logger *slog.Logger) *webServer {
+	return &webServer{flag: flag, secure: tlsConfig != nil, limit: limit, http: &http.Server{
 		Handler:           handler,
 		TLSConfig:         tlsConfig,
 		ReadHeaderTimeout: 10 * time.Second, // against clients that send a header, or shake hands, byte by byte
@@ -50,7 +51,7 @@ func (w *webServer) Listen(ctx context.Context, addresses []string) error {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
 			w.closeListeners()
-			return explainListen(address, err)
+			return explainListen(w.flag, address, err)
 		}
 		w.listeners = append(w.listeners, w.limit.listen(l))
 		w.urls = append(w.urls, w.scheme()+listenHost(address, l.Addr()))
@@ -108,11 +109,11 @@ func (w *webServer) closeListeners() {
 	}
 }
 
-func explainListen(address string, err error) error {
+func explainListen(flag, address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with --listen (port 0 is any free one)", address)
+		return fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with %s (port 0 is any free one)", address, flag)
 	}
-	return fmt.Errorf("%w: choose another address with --listen", err)
+	return fmt.Errorf("%w: choose another address with %s", err, flag)
 }
 
 // listenHost is the address that the user gave with the port that it became.

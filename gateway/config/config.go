@@ -16,6 +16,8 @@ type Config struct {
 	Listen    []string
 	Anonymous bool
 
+	AdminListen string // empty: none
+
 	TLSCertFile       string
 	TLSPrivateKeyFile string
 	ClientCAFile      string

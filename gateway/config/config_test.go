@@ -27,6 +27,7 @@ var samples = map[string]struct {
 }{
 	"listen":                      {"127.0.0.1:1,127.0.0.1:2", "Listen", []string{"127.0.0.1:1", "127.0.0.1:2"}},
 	"anonymous":                   {"true", "Anonymous", true},
+	"admin-listen":                {"127.0.0.1:1", "AdminListen", "127.0.0.1:1"},
 	"tls-cert-file":               {"cert.pem", "TLSCertFile", "cert.pem"},
 	"tls-private-key-file":        {"key.pem", "TLSPrivateKeyFile", "key.pem"},
 	"client-ca-file":              {"ca.pem", "ClientCAFile", "ca.pem"},

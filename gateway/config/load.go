@@ -13,6 +13,9 @@ import (
 const (
 	envPrefix = "REVTAIL_"
 	envFile   = envPrefix + "CONFIG" // what --config is in the environment
+
+	// EnvServer names gateways, for subcommands that ask one.
+	EnvServer = envPrefix + "SERVER"
 )
 
 // Flags are the options as somebody gave them on a command line. The zero value is an empty command line.
@@ -29,10 +32,18 @@ type assignment struct {
 }
 
 // AddFlags defines a flag for each option, and --config. Load says what they became after fs was parsed.
-func AddFlags(fs *pflag.FlagSet) *Flags {
+func AddFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "") }
+
+// AddEtcdFlags defines those alone by which etcd is found, and --config; the other options come from the file and the environment.
+func AddEtcdFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "etcd-") }
+
+func addFlags(fs *pflag.FlagSet, prefix string) *Flags {
 	f := &Flags{}
 	shown := Default()
 	for _, o := range options {
+		if !strings.HasPrefix(o.name, prefix) {
+			continue
+		}
 		flag := fs.VarPF(&flagValue{value: o.value(&shown), option: o, flags: f}, o.name, "", o.usage)
 		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
@@ -109,7 +120,7 @@ func fromEnvironment(environ []string) (given []assignment, file string, err err
 		name, v, _ := strings.Cut(variable, "=")
 		o, known := findOption(option.env, name)
 		switch {
-		case !strings.HasPrefix(name, envPrefix) || v == "" || serviceLink.MatchString(name):
+		case !strings.HasPrefix(name, envPrefix) || v == "" || name == EnvServer || serviceLink.MatchString(name):
 		case name == envFile:
 			file = v
 		case known:

@@ -16,6 +16,9 @@ var options = []option{
 	{"anonymous", "let in who does not show who they are, as system:anonymous: on any --listen address, and beside authentication for what --policy-file allows them",
 		func(c *Config) value { return (*boolValue)(&c.Anonymous) }},
 
+	{"admin-listen", "loopback `address` host:port of a listener for operators alone, plain HTTP without authentication: /debug/watchers, /debug/pprof/ and /metrics; none: there is none",
+		func(c *Config) value { return (*textValue)(&c.AdminListen) }},
+
 	{"tls-cert-file", "PEM `file` of the server's certificate, followed by those between it and its authority: every --listen address is HTTPS then",
 		func(c *Config) value { return (*textValue)(&c.TLSCertFile) }},
 	{"tls-private-key-file", "PEM `file` of that certificate's key; these files are read again when they change, and at SIGHUP",

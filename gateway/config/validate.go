@@ -43,7 +43,7 @@ func (c Config) excluded(name string) string {
 // and what to do. It opens no file.
 func (c Config) Validate() error {
 	return errors.Join(
-		c.validateExclusions(), c.validateListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
+		c.validateExclusions(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
 		validatePrefix(c.EtcdPrefix), c.validateTimes(), c.validateLog())
 }
 
@@ -74,6 +74,24 @@ func (c Config) validateListen() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (c Config) validateAdminListen() error {
+	if c.AdminListen == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(c.AdminListen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("--admin-listen %q: want host:port with a port from 0 to 65535, as in 127.0.0.1:8081", c.AdminListen)
+	case !Loopback(host):
+		return fmt.Errorf("--admin-listen %s: it shows what is in memory, and asks nobody who they are: listen on a loopback address such as 127.0.0.1:%s, "+
+			"and reach it with ssh -L or kubectl port-forward; /metrics is at --listen too", c.AdminListen, port)
+	}
+	return nil
 }
 
 // exposed is what an address lacks that others can reach.

@@ -5,11 +5,11 @@ import "github.com/prometheus/client_golang/prometheus"
 // collector turns figures into metrics when somebody asks.
 type collector struct {
 	version string
-	caches  func() []Cache
+	source  Source
 }
 
-func newCollector(version string, caches func() []Cache) *collector {
-	return &collector{version: version, caches: caches}
+func newCollector(version string, source Source) *collector {
+	return &collector{version: version, source: source}
 }
 
 var (
@@ -22,12 +22,15 @@ var (
 	invalid   = prometheus.NewDesc("revtail_undecodable_values", "Values in etcd that cannot be shown as objects of the resource.", byResource, nil)
 	watchers  = prometheus.NewDesc("revtail_watchers", "Open watches.", byResource, nil)
 	untrue    = prometheus.NewDesc("revtail_cache_untrue_total", "How often the watch cache was found not to be what etcd has, and was filled anew.", byResource, nil)
+	bytes     = prometheus.NewDesc("revtail_cache_bytes", "Bytes of the documents in the watch cache.", byResource, nil)
+	fills     = prometheus.NewDesc("revtail_cache_fills_total", "How often the watch cache was filled from etcd: more than once is a resynchronization.", byResource, nil)
+	historic  = prometheus.NewDesc("revtail_history_watchers", "Open watches that are served from etcd's history.", byResource, nil)
 	events    = prometheus.NewDesc("revtail_cache_log_events", "Events held in memory for watches that resume.", byResource, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, ready, revision, objects, invalid, watchers, events, untrue} {
+	for _, d := range []*prometheus.Desc{buildInfo, ready, revision, objects, invalid, watchers, events, untrue, bytes, fills, historic, sentEvents, sentBytes, ended, late, slowest} {
 		descriptions <- d
 	}
 }
@@ -35,7 +38,8 @@ func (c *collector) Describe(descriptions chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstMetric(buildInfo, prometheus.GaugeValue, 1, c.version)
-	for _, cache := range c.caches() {
+	c.collectWatches(metrics)
+	for _, cache := range c.source.Caches() {
 		gauge := func(d *prometheus.Desc, value float64) {
 			metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, cache.Resource)
 		}
@@ -48,6 +52,9 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 		gauge(objects, float64(cache.Objects))
 		gauge(invalid, float64(cache.Invalid))
 		gauge(watchers, float64(cache.Watchers))
+		gauge(bytes, float64(cache.Bytes))
+		gauge(historic, float64(cache.Historic))
+		metrics <- prometheus.MustNewConstMetric(fills, prometheus.CounterValue, float64(cache.Fills), cache.Resource)
 		gauge(events, float64(cache.Events))
 		metrics <- prometheus.MustNewConstMetric(untrue, prometheus.CounterValue, float64(cache.Untrue), cache.Resource)
 	}

@@ -19,13 +19,22 @@ type Cache struct {
 	Watchers int
 	Events   int
 	Untrue   int
+	Bytes    int
+	Fills    int
+	Historic int
+}
+
+// Source is asked for its figures at every request.
+type Source struct {
+	Caches  func() []Cache
+	Watches func() Watches
 }
 
 // Handler serves the figures in Prometheus' formats, those of an embedded etcd (which registers with the default registry)
-// and of more among them. caches is called for every request.
-func Handler(version string, caches func() []Cache, more ...prometheus.Collector) http.Handler {
+// and of more among them.
+func Handler(version string, source Source, more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(newCollector(version, caches))
+	registry.MustRegister(newCollector(version, source))
 	registry.MustRegister(more...)
 	gatherers := prometheus.Gatherers{registry, defaultRegistry()}
 	return promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})

@@ -37,6 +37,7 @@ type Cache struct {
 	stopped  bool
 	era      int // counts the histories of the store that were served
 	contact  contact
+	fills    int                // how often the whole state was read
 	untrue   int                // how often an inspection found something else than etcd has
 	through  etcdstore.Revision // up to which the cache is complete
 	current  snapshot           // the state as of through
@@ -88,14 +89,18 @@ type Stats struct {
 	Watchers int
 	Events   int // in the log
 	Untrue   int // how often an inspection has found something else than etcd has
+	Bytes    int // of the documents of the objects
+	Fills    int // how often the whole state was read from etcd
+	Historic int // watchers that read etcd's history
 }
 
 // Stats returns the figures of this moment.
 func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue}
+	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue, Fills: c.fills, Historic: len(c.archives)}
 	if c.current.objects != nil {
+		s.Bytes = int(c.current.objects.size)
 		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count
 	}
 	return s
@@ -114,6 +119,7 @@ func (c *Cache) publish(s snapshot, floor etcdstore.Revision, newest []*event) {
 			close(c.filled)
 		}
 	}
+	c.fills++
 	c.current = s
 	c.log.reset(floor)
 	c.log.fit(s.objects.size)

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"revtail/gateway/authorization"
+)
+
+// manifests are the objects of deploy/kubernetes, each of which must be of its kind, strictly.
+func manifests(t *testing.T) []any {
+	t.Helper()
+	files, err := filepath.Glob("../../deploy/kubernetes/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no manifests (%v)", err)
+	}
+	var out []any
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(text)))
+		for buffer := make([]byte, 1<<16); ; {
+			n, err := documents.Read(buffer)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			var kind metav1.TypeMeta
+			if err = errors.Join(err, sigsyaml.Unmarshal(buffer[:n], &kind)); err != nil {
+				t.Fatal(err)
+			}
+			object, known := map[string]any{
+				"Deployment": &appsv1.Deployment{}, "Service": &corev1.Service{}, "ConfigMap": &corev1.ConfigMap{},
+				"PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
+			}[kind.Kind]
+			if !known {
+				t.Fatalf("%s: kind %q", file, kind.Kind)
+			}
+			if err := sigsyaml.UnmarshalStrict(buffer[:n], object); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			out = append(out, object)
+		}
+	}
+	return out
+}
+
+func TestManifests(t *testing.T) {
+	for _, object := range manifests(t) {
+		switch o := object.(type) {
+		case *appsv1.Deployment:
+			command := newServeCommand()
+			args := o.Spec.Template.Spec.Containers[0].Args
+			if err := command.ParseFlags(args[1:]); args[0] != "serve" || err != nil {
+				t.Errorf("arguments %s: %v", strings.Join(args, " "), err)
+			}
+		case *corev1.ConfigMap:
+			if _, err := authorization.Parse([]byte(o.Data["policy.yaml"])); err != nil {
+				t.Errorf("the example of a policy: %v", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+// Package diff says in what two JSON documents differ, line by line, for people.
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Op says what a line is.
+type Op byte
+
+// What a line may be.
+const (
+	Removed Op = '-'
+	Added   Op = '+'
+	Context Op = ' ' // it tells where those below belong
+)
+
+// Line is a line of a difference, without control characters: what a document holds can do nothing to a terminal.
+type Line struct {
+	Op   Op
+	Text string
+}
+
+// Documents says what makes after out of before; before may be nil. Where skip is true of a path, nobody looks.
+func Documents(before, after []byte, skip func(path string) bool) ([]Line, error) {
+	d := differ{skip: skip}
+	old, err := decode(before)
+	if err != nil {
+		return nil, err
+	}
+	next, err := decode(after)
+	if err != nil {
+		return nil, err
+	}
+	d.values("", old, next)
+	return d.lines, nil
+}
+
+type nothing struct{}
+
+func decode(text []byte) (any, error) {
+	if text == nil {
+		return nothing{}, nil
+	}
+	var out any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err := decoder.Decode(&out)
+	return out, err
+}
+
+type differ struct {
+	skip  func(string) bool
+	lines []Line
+}
+
+func (d *differ) add(op Op, text string) { d.lines = append(d.lines, Line{op, printable(text)}) }
+
+func (d *differ) values(path string, old, next any) {
+	if d.skip(path) {
+		return
+	}
+	switch o := old.(type) {
+	case map[string]any:
+		if n, ok := next.(map[string]any); ok {
+			d.objects(path, o, n)
+			return
+		}
+	case []any:
+		if n, ok := next.([]any); ok {
+			d.arrays(path, o, n)
+			return
+		}
+	case string:
+		if n, ok := next.(string); ok && o != n && strings.Contains(o+n, "\n") {
+			d.add(Context, path+":")
+			d.text(strings.Split(o, "\n"), strings.Split(n, "\n"))
+			return
+		}
+	}
+	if !equal(old, next) {
+		d.whole(Removed, path, old)
+		d.whole(Added, path, next)
+	}
+}
+
+func (d *differ) objects(path string, old, next map[string]any) {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(next))
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		d.values(member(path, key), valueOf(old, key), valueOf(next, key))
+	}
+}
+
+func valueOf(object map[string]any, key string) any {
+	if v, ok := object[key]; ok {
+		return v
+	}
+	return nothing{}
+}
+
+// arrays compares elements that have names by these, and others by their places, after what is equal at both ends.
+func (d *differ) arrays(path string, old, next []any) {
+	oldNames, named := namesOf(old)
+	nextNames, alsoNamed := namesOf(next)
+	if named && alsoNamed && len(old)+len(next) > 0 {
+		for i, name := range oldNames {
+			d.values(path+"["+name+"]", old[i], elementOf(next, nextNames, name))
+		}
+		for i, name := range nextNames {
+			if !slices.Contains(oldNames, name) {
+				d.values(path+"["+name+"]", nothing{}, next[i])
+			}
+		}
+		return
+	}
+	from := 0
+	for from < min(len(old), len(next)) && equal(old[from], next[from]) {
+		from++
+	}
+	oldEnd, nextEnd := len(old), len(next)
+	for oldEnd > from && nextEnd > from && equal(old[oldEnd-1], next[nextEnd-1]) {
+		oldEnd, nextEnd = oldEnd-1, nextEnd-1
+	}
+	for i := from; i < max(oldEnd, nextEnd); i++ {
+		before, after := any(nothing{}), any(nothing{})
+		if i < oldEnd {
+			before = old[i]
+		}
+		if i < nextEnd {
+			after = next[i]
+		}
+		d.values(fmt.Sprintf("%s[%d]", path, i), before, after)
+	}
+}
+
+// namesOf are the names of elements, if all are objects that have one of their own.
+func namesOf(elements []any) (names []string, ok bool) {
+	for _, element := range elements {
+		object, _ := element.(map[string]any)
+		name, isText := object["name"].(string)
+		if !isText || slices.Contains(names, name) {
+			return nil, false
+		}
+		names = append(names, name)
+	}
+	return names, true
+}
+
+func elementOf(elements []any, names []string, name string) any {
+	if i := slices.Index(names, name); i >= 0 {
+		return elements[i]
+	}
+	return nothing{}
+}
+
+// whole shows every leaf of a value that has come or gone.
+func (d *differ) whole(op Op, path string, value any) {
+	if d.skip(path) {
+		return
+	}
+	switch v := value.(type) {
+	case nothing:
+		return
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			d.whole(op, member(path, key), v[key])
+		}
+		if len(v) > 0 {
+			return
+		}
+	case []any:
+		names, named := namesOf(v)
+		for i, element := range v {
+			at := fmt.Sprintf("[%d]", i)
+			if named {
+				at = "[" + names[i] + "]"
+			}
+			d.whole(op, path+at, element)
+		}
+		if len(v) > 0 {
+			return
+		}
+	case string:
+		if lines := strings.Split(strings.TrimSuffix(v, "\n"), "\n"); len(lines) > 1 {
+			d.add(op, path+":")
+			for _, line := range lines {
+				d.add(op, "  "+line)
+			}
+			return
+		}
+	}
+	d.add(op, path+": "+literal(value))
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+func member(path, key string) string {
+	switch {
+	case !identifier.MatchString(key):
+		return path + "[" + literal(key) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+func literal(value any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // it was decoded from JSON
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func equal(a, b any) bool {
+	_, noA := a.(nothing)
+	_, noB := b.(nothing)
+	return noA == noB && (noA || literal(a) == literal(b))
+}
+
+// printable writes what is no letter, mark, number, sign, space or tab as Go does.
+func printable(text string) string {
+	if strings.IndexFunc(text, unprintable) < 0 {
+		return text
+	}
+	var out strings.Builder
+	for _, c := range text {
+		if unprintable(c) {
+			out.WriteString(strings.Trim(fmt.Sprintf("%+q", c), "'"))
+			continue
+		}
+		out.WriteRune(c)
+	}
+	return out.String()
+}
+
+func unprintable(c rune) bool { return c != '\t' && !unicode.IsPrint(c) }

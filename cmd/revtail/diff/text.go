@@ -1,0 +1,68 @@
+package diff
+
+// maxCells bounds what comparing two texts costs: the product of how many lines they have between what is equal at both ends.
+// Beyond it the lines in between are shown as replaced.
+const maxCells = 4 << 20
+
+// text compares texts line by line, and shows a line before and after what differs.
+func (d *differ) text(old, next []string) {
+	from := 0
+	for from < min(len(old), len(next)) && old[from] == next[from] {
+		from++
+	}
+	oldEnd, nextEnd := len(old), len(next)
+	for oldEnd > from && nextEnd > from && old[oldEnd-1] == next[nextEnd-1] {
+		oldEnd, nextEnd = oldEnd-1, nextEnd-1
+	}
+	if from > 0 {
+		d.add(Context, "  "+old[from-1])
+	}
+	d.middle(old[from:oldEnd], next[from:nextEnd])
+	if oldEnd < len(old) {
+		d.add(Context, "  "+old[oldEnd])
+	}
+}
+
+// middle shows a longest common subsequence as context.
+func (d *differ) middle(old, next []string) {
+	i, j := 0, 0
+	if len(old)*len(next) <= maxCells {
+		for common := subsequences(old, next); i < len(old) && j < len(next); {
+			switch {
+			case old[i] == next[j]:
+				d.add(Context, "  "+old[i])
+				i, j = i+1, j+1
+			case common[i+1][j] >= common[i][j+1]:
+				d.add(Removed, "  "+old[i])
+				i++
+			default:
+				d.add(Added, "  "+next[j])
+				j++
+			}
+		}
+	}
+	for ; i < len(old); i++ {
+		d.add(Removed, "  "+old[i])
+	}
+	for ; j < len(next); j++ {
+		d.add(Added, "  "+next[j])
+	}
+}
+
+// subsequences has at [i][j] how long the longest common subsequence of old[i:] and next[j:] is.
+func subsequences(old, next []string) [][]int32 {
+	out := make([][]int32, len(old)+1)
+	for i := range out {
+		out[i] = make([]int32, len(next)+1)
+	}
+	for i := len(old) - 1; i >= 0; i-- {
+		for j := len(next) - 1; j >= 0; j-- {
+			if old[i] == next[j] {
+				out[i][j] = out[i+1][j+1] + 1
+			} else {
+				out[i][j] = max(out[i+1][j], out[i][j+1])
+			}
+		}
+	}
+	return out
+}

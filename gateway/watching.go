@@ -1,0 +1,207 @@
+package gateway
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/gateway/metrics"
+	"revtail/gateway/watchcache"
+)
+
+// watching is the open watches, and what all watches have sent, for operators. What is counted at each delivery is counted where
+// nobody else counts, and summed up when somebody asks.
+type watching struct {
+	mu    sync.Mutex // guards the fields below
+	open  map[*traffic]struct{}
+	sent  map[string]metrics.Sent // by resource, of the watches that have ended
+	ended map[string]uint64       // by reason
+}
+
+// traffic is what a watch has sent.
+type traffic struct {
+	cache    *watchcache.Cache
+	resource string
+	since    time.Time
+
+	user, path, query, client, agent string
+
+	events, bytes atomic.Uint64
+	through       atomic.Int64  // the revision of the last delivery
+	unsent        atomic.Int64  // since when the client has not taken all that was written to it, in ns; zero: it has
+	failure       atomic.Uint32 // of the codes of HTTP, in an ERROR frame
+}
+
+// shownQuery is what of a query says what is watched. Anything else might be a secret.
+func shownQuery(query url.Values) string {
+	shown := url.Values{}
+	for _, key := range []string{"labelSelector", "fieldSelector", "resourceVersion", "sendInitialEvents", "timeoutSeconds"} {
+		if query.Has(key) {
+			shown.Set(key, query.Get(key))
+		}
+	}
+	return shown.Encode()
+}
+
+// begin enters a watch.
+func (w *watching) begin(r *http.Request, t target) *traffic {
+	out := &traffic{
+		cache: t.cache, resource: t.resource.QualifiedName(), since: time.Now(),
+		path: r.URL.Path, query: shownQuery(r.URL.Query()), client: r.RemoteAddr, agent: r.UserAgent(),
+	}
+	if c := callerOf(r); c != nil {
+		out.user = c.identity.Name
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.open == nil {
+		w.open, w.sent, w.ended = make(map[*traffic]struct{}), make(map[string]metrics.Sent), make(map[string]uint64)
+	}
+	w.open[out] = struct{}{}
+	return out
+}
+
+// end takes a watch out.
+func (w *watching) end(t *traffic, reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.open, t)
+	w.sent[t.resource] = w.sent[t.resource].Plus(t.sum())
+	w.ended[reason]++
+}
+
+func (t *traffic) sum() metrics.Sent {
+	return metrics.Sent{Events: t.events.Load(), Bytes: t.bytes.Load()}
+}
+
+// delivered counts what a client has been sent.
+func (t *traffic) delivered(batch watchcache.Batch, bytes int) {
+	t.bytes.Add(uint64(bytes))
+	if n := len(batch.Changes); n > 0 {
+		t.events.Add(uint64(n))
+		t.through.Store(int64(batch.Changes[n-1].Revision))
+	}
+}
+
+// late says since when the client has not taken what was written; the zero time: it has taken all.
+func (t *traffic) late(since time.Time) {
+	var ns int64
+	if !since.IsZero() {
+		ns = since.UnixNano()
+	}
+	t.unsent.Store(ns)
+}
+
+// lag is how long the client has not taken what was written to it.
+func (t *traffic) lag(now time.Time) time.Duration {
+	if since := t.unsent.Load(); since != 0 {
+		return max(0, now.Sub(time.Unix(0, since)))
+	}
+	return 0
+}
+
+// refuse notes that the client gets an ERROR frame.
+func (t *traffic) refuse(err error) error {
+	t.failure.Store(uint32(toStatus(err).Code))
+	return err
+}
+
+// reason is why the watch ends, in a few words that are labels of a metric.
+func (wt *watch) reason(err error) string {
+	switch code := wt.traffic.failure.Load(); {
+	case errors.Is(err, errStalled):
+		return "stalled"
+	case errors.Is(err, errClientGone):
+		return "client"
+	case errors.Is(err, errDraining), err == nil && wt.server.streams.leaving():
+		return "shutdown"
+	case wt.entry.revoked.Load() != nil:
+		return "revoked"
+	case err != nil:
+		return "broken"
+	case code == http.StatusGone:
+		return "expired"
+	case code != 0:
+		return "error"
+	case wt.over(time.Now()):
+		return "timeout"
+	}
+	return "client"
+}
+
+// list is the open watches, the oldest first.
+func (w *watching) list() []*traffic {
+	w.mu.Lock()
+	open := slices.Collect(maps.Keys(w.open))
+	w.mu.Unlock()
+	slices.SortFunc(open, func(a, b *traffic) int { return a.since.Compare(b.since) })
+	return open
+}
+
+// figures sum up what all watches have sent.
+func (w *watching) figures() metrics.Watches {
+	w.mu.Lock()
+	open := slices.Collect(maps.Keys(w.open))
+	out := metrics.Watches{Sent: maps.Clone(w.sent), Ended: maps.Clone(w.ended)}
+	w.mu.Unlock()
+	now := time.Now()
+	if out.Sent == nil {
+		out.Sent = make(map[string]metrics.Sent)
+	}
+	for _, t := range open {
+		out.Sent[t.resource] = out.Sent[t.resource].Plus(t.sum())
+		lag := t.lag(now)
+		out.Slowest = max(out.Slowest, lag)
+		if lag > 0 {
+			out.Late++
+		}
+	}
+	return out
+}
+
+// watcherView is a line of /debug/watchers.
+type watcherView struct {
+	Resource string             `json:"resource"`
+	Path     string             `json:"path"`
+	Query    string             `json:"query"`
+	User     string             `json:"user,omitempty"`
+	Client   string             `json:"client"`
+	Agent    string             `json:"agent"`
+	Since    time.Time          `json:"since"`
+	Revision etcdstore.Revision `json:"revision"` // of the last event that was sent; zero: none was
+	Cache    etcdstore.Revision `json:"cacheRevision"`
+	Events   uint64             `json:"events"`
+	Bytes    uint64             `json:"bytes"`
+	Lag      float64            `json:"lagSeconds"` // how long the client has not taken what was written to it
+}
+
+// serveWatchers shows who watches what, those that lag first.
+func (s *Server) serveWatchers(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	views := []watcherView{}
+	for _, t := range s.watching.list() {
+		sent := t.sum()
+		views = append(views, watcherView{
+			Resource: t.resource, Path: t.path, Query: t.query, User: t.user, Client: t.client, Agent: t.agent, Since: t.since.UTC(),
+			Revision: etcdstore.Revision(t.through.Load()), Cache: t.cache.Stats().Revision,
+			Events: sent.Events, Bytes: sent.Bytes, Lag: t.lag(now).Seconds(),
+		})
+	}
+	slices.SortStableFunc(views, func(a, b watcherView) int { return cmp.Compare(b.Lag, a.Lag) })
+	text, err := json.Marshal(struct {
+		Watchers []watcherView `json:"watchers"`
+	}{views})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	respond(w, r, http.StatusOK, text)
+}
