@@ -155,6 +155,8 @@ func limitQuery(next http.Handler) http.Handler {
 	})
 }
 
+func isKeysPath(path string) bool { return path == keysPath || strings.HasPrefix(path, keysPath+"/") }
+
 // cleanPath lets only paths through of which every segment can be a part of an etcd key, and hands on the decoded path:
 // behind it there is one way to read a URL.
 func cleanPath(next http.Handler) http.Handler {
@@ -162,6 +164,10 @@ func cleanPath(next http.Handler) http.Handler {
 		escaped := r.URL.EscapedPath()
 		segments, err := resource.ParsePath(escaped)
 		if err != nil {
+			if isKeysPath(escaped) {
+				writeStatus(w, r, badRequest("%v: say such a key in the query, as %s?key=…, or in base64 with key64=", err, keysPath))
+				return
+			}
 			if strings.Contains(escaped, "//") {
 				notFound(w, r) // as kube-apiserver answers
 				return
@@ -170,6 +176,9 @@ func cleanPath(next http.Handler) http.Handler {
 			return
 		}
 		r.URL.Path, r.URL.RawPath = "/"+strings.Join(segments, "/"), ""
+		if isKeysPath(r.URL.Path) && strings.HasSuffix(escaped, "/") {
+			r.URL.Path += "/" // here it tells a prefix from a key
+		}
 		next.ServeHTTP(w, r)
 	})
 }

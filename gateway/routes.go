@@ -30,6 +30,11 @@ func (s *Server) routes() http.Handler {
 	complete.Get("/openapi/v3", s.serveOpenAPIIndex)
 	complete.Get("/openapi/v3/*", s.serveOpenAPI)
 
+	r.HandleFunc(keysPath, s.serveKeys)
+	r.HandleFunc(keysPath+"/*", s.serveKeys)
+
+	r.Post("/v1/txn", s.serveTxn)
+
 	s.reviewRoutes(r)
 	r.Route("/api/{version}", s.resourceRoutes)
 	r.Route("/apis/{group}/{version}", s.resourceRoutes)

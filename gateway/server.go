@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
+	"revtail/gateway/plain"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
@@ -23,6 +25,9 @@ type Options struct {
 	Prefix  string          // needed: where resources live in etcd, for example /registry
 	Logger  *slog.Logger    // nil: slog.Default()
 	Version string          // of the program, for /version; empty: unknown
+
+	Keys         []string // and prefixes, which end with a slash, that the plain dialect opens to be read; "*": every key
+	KeysWritable []string // the same, to be read and written
 
 	Metrics []prometheus.Collector // more of them for /metrics
 
@@ -40,6 +45,7 @@ type Server struct {
 	transports transports
 	writers    writers
 	authorizer authorizer
+	access     *plain.Access
 	collector  *garbage.Collector
 	namespaces *watchcache.Cache
 }
@@ -55,7 +61,12 @@ func New(options Options) (*Server, error) {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
+	access, err := plain.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
+	}
 	s := &Server{
+		access:     access,
 		options:    options,
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),

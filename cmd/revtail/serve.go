@@ -97,7 +97,7 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 	defer func() { err = errors.Join(err, p.etcd.Close()) }()
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
-		Metrics: p.metrics(),
+		Metrics: p.metrics(), Keys: cfg.Keys, KeysWritable: cfg.KeysWritable,
 	})
 	if err != nil {
 		return err
