@@ -30,6 +30,10 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
+	case r.Method == http.MethodGet && query.Wait > 0:
+		s.servePoll(w, r, query)
+	case r.Method == http.MethodGet && query.Watch:
+		s.serveKeysWatch(w, r, query)
 	case r.Method == http.MethodGet:
 		s.serveKeysRead(w, r, query)
 	case r.Method == http.MethodPut:

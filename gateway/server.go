@@ -46,6 +46,7 @@ type Server struct {
 	writers    writers
 	authorizer authorizer
 	access     *plain.Access
+	keyCaches  keyCaches
 	collector  *garbage.Collector
 	namespaces *watchcache.Cache
 }
@@ -67,6 +68,7 @@ func New(options Options) (*Server, error) {
 	}
 	s := &Server{
 		access:     access,
+		keyCaches:  keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches},
 		options:    options,
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
@@ -94,6 +96,7 @@ func (s *Server) Run(ctx context.Context) error {
 	definitions := &definitions{server: s, cache: s.now().caches[customresource.Kind()].Cache, running: &running, ready: s.defined}
 	running.Go(func() { definitions.run(ctx) })
 	running.Go(func() { s.writers.run(ctx) })
+	running.Go(func() { s.keyCaches.run(ctx) })
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil {
 			s.collector.Run(ctx)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache"
 )
@@ -44,29 +43,58 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		s.fail(w, r, err)
 		return
 	}
+	start := watchStart{
+		cache: t.cache, query: query, frames: kubernetesFrames{f.view(t.resource)}, marks: params.bookmarks, every: bookmarkEvery,
+		deadline: deadline(params), fail: s.fail, done: func() {},
+	}
+	if f.events {
+		start.frames = asEventStream(w, start.frames, params.bookmarks)
+		start.marks, start.every = true, heartbeatEvery
+	}
+	s.follow(w, r, start)
+}
+
+// watchStart is what there is to know of a watch before it begins.
+type watchStart struct {
+	cache    *watchcache.Cache
+	query    watchcache.WatchQuery
+	frames   framing
+	marks    bool          // the client is told how far it is
+	every    time.Duration // how often
+	deadline time.Time
+	fail     func(w http.ResponseWriter, r *http.Request, err error) // before the head
+	done     func()                                                  // called when the watch has ended, or has not begun
+}
+
+// follow opens the watch and serves it.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, start watchStart) {
 	entry, ctx, ok := s.streams.add(r.Context())
 	if !ok {
-		s.fail(w, r, errDraining)
+		start.done()
+		start.fail(w, r, errDraining)
 		return
 	}
-	watcher, err := t.cache.Watch(query)
+	watcher, err := start.cache.Watch(start.query)
 	if err != nil {
+		start.done()
 		entry.done()
-		s.fail(w, r, err)
+		start.fail(w, r, err)
 		return
 	}
 	wt := &watch{
-		server: s, target: t, watcher: watcher, view: f.view(t.resource), bookmarks: params.bookmarks, deadline: deadline(params),
-		entry: entry, path: r.URL.Path, access: accessOf(r),
+		server: s, cache: start.cache, watcher: watcher, frames: start.frames, bookmarks: start.marks, every: start.every,
+		deadline: start.deadline, entry: entry, path: r.URL.Path, access: accessOf(r), done: start.done,
 	}
 	begin(ctx, watcher)
 	wt.stream = s.transports.newStream(w, r)
+	wt.stream.contentType = start.frames.contentType()
 	ctx, err = wt.stream.open(ctx)
 	if err != nil || isHead(r) {
 		wt.close(nil) // there is nobody to tell
 		return
 	}
 	wt.access.keep()
+	_ = wt.stream.write(start.frames.opening()) // kept in the stream
 	if err := wt.live(ctx); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
@@ -113,17 +141,19 @@ func deadline(p listParams) time.Time {
 // watch is one open watch.
 type watch struct {
 	server    *Server
-	target    target
+	cache     *watchcache.Cache
 	watcher   *watchcache.Watcher
-	view      view
+	frames    framing
 	stream    *stream // nil: a writer has the connection
 	bookmarks bool
+	every     time.Duration // between two of them
 	deadline  time.Time
 	marked    etcdstore.Revision // of the last bookmark
 
 	entry  *openStream
 	path   string
 	access *access
+	done   func() // called at the end
 }
 
 // errAdopted ends a watch's time on a goroutine: a writer has it now.
@@ -164,6 +194,7 @@ func (wt *watch) close(err error) {
 		wt.stream.close()
 	}
 	wt.watcher.Close()
+	wt.done()
 	wt.access.end()
 	wt.entry.done()
 }
@@ -212,7 +243,7 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 		case errors.Is(err, watchcache.ErrStopped):
 			return true, nil
 		default:
-			return true, wt.stream.write(encoding.AppendError(nil, toStatus(err)))
+			return true, wt.stream.write(wt.frames.failure(nil, err))
 		}
 	}
 }
@@ -235,7 +266,8 @@ func (wt *watch) write(batch watchcache.Batch) error {
 		if i > 0 && change.Revision != batch.Changes[i-1].Revision {
 			wt.stream.settle()
 		}
-		wt.stream.event(change.Type, wt.view.object(change.Object.JSON))
+		last := lastOfRevision(batch, i)
+		wt.stream.add(func(dst []byte) []byte { return wt.frames.event(dst, change, last) })
 	}
 	if batch.Synced && wt.bookmarks {
 		wt.bookmark(batch.Through, true)
@@ -244,7 +276,7 @@ func (wt *watch) write(batch watchcache.Batch) error {
 }
 
 func (wt *watch) bookmark(through etcdstore.Revision, end bool) {
-	wt.stream.event(encoding.Bookmark, wt.view.bookmark(through, end))
+	wt.stream.add(func(dst []byte) []byte { return wt.frames.mark(dst, through, end) })
 	wt.marked = through
 }
 
@@ -254,7 +286,7 @@ func (wt *watch) nextBookmark() time.Time {
 		return wt.deadline
 	}
 	now := time.Now()
-	next := now.Add(bookmarkEvery)
+	next := now.Add(wt.every)
 	if before := wt.deadline.Add(-bookmarkBefore); before.After(now) && before.Before(next) {
 		next = before
 	}
@@ -278,7 +310,7 @@ func (wt *watch) catchUp(last bool) error {
 		}
 	}
 	if wt.bookmarks {
-		wt.target.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
+		wt.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
 	}
 	batch, err := wt.watcher.Poll()
 	if err != nil {
