@@ -88,8 +88,10 @@ func (cs *keyCaches) acquire(keys plain.Range) (*keyCache, error) {
 func (cs *keyCaches) openLocked(keys plain.Range) *keyCache {
 	ctx, stop := context.WithCancel(cs.ctx)
 	c := &keyCache{keys: keys, stop: stop, Cache: watchcache.New(watchcache.Config{
-		Store:  rangeStore{cs.store, keys},
-		Decode: func(kv etcdstore.KV) (encoding.Object, error) { return encoding.Object{JSON: encoding.AppendKeyValue(nil, keyOf(kv, false))}, nil },
+		Store: rangeStore{cs.store, keys},
+		Decode: func(kv etcdstore.KV) (encoding.Object, error) {
+			return encoding.Object{JSON: encoding.AppendKeyValue(nil, keyOf(kv, false))}, nil
+		},
 		Logger: cs.logger.With("keys", keys.String()),
 		Gap:    eventGap,
 	})}
@@ -149,5 +151,5 @@ func (s rangeStore) Watch(ctx context.Context, _ string, after etcdstore.Revisio
 	if s.keys.IsPrefix() {
 		return s.Store.Watch(ctx, s.keys.String(), after)
 	}
-	return s.Store.WatchKey(ctx, s.keys.String(), after)
+	return s.WatchKey(ctx, s.keys.String(), after)
 }

@@ -42,8 +42,8 @@ func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q plain.
 func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, query watchcache.WatchQuery, err error) {
 	query = watchcache.WatchQuery{State: q.Since == 0, After: q.Since}
 	if id := lastEventID(r); id != "" {
-		since, err := strconv.ParseInt(id, 10, 64)
-		if err != nil || since <= 0 {
+		since, invalid := strconv.ParseInt(id, 10, 64)
+		if invalid != nil || since <= 0 {
 			return nil, query, badRequest("Last-Event-ID %.64q: want the id of an event", id)
 		}
 		query.State, query.After = false, etcdstore.Revision(since)
