@@ -126,11 +126,23 @@ func (f eventStream) wrap(dst []byte, id int64, make func(line []byte) []byte) [
 
 func (f eventStream) shared() bool { return f.frames.shared() }
 
-// asEventStream wraps frames for a client that wants an event stream, and tells proxies not to hold it back.
-func asEventStream(w http.ResponseWriter, frames framing, marks bool) framing {
+// refusal is how a client is told, before the head of the answer, that there is no stream for it.
+type refusal func(w http.ResponseWriter, r *http.Request, err error)
+
+// asEventStream wraps frames for a client that wants an event stream, and tells proxies not to hold it back. A browser takes any
+// code but 200 for a reason never to come back: what will pass, it is told in a stream that ends at once.
+func asEventStream(w http.ResponseWriter, frames framing, marks bool, fail refusal) (framing, refusal) {
+	stream := eventStream{frames, marks}
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
 	w.Header().Set("X-Accel-Buffering", "no")
-	return eventStream{frames, marks}
+	return stream, func(w http.ResponseWriter, r *http.Request, err error) {
+		if status := toStatus(err); status.Details == nil || status.Details.RetryAfterSeconds == 0 {
+			fail(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", eventStreamType)
+		_, _ = w.Write(stream.failure(stream.opening(), err)) // a client that has gone needs no answer
+	}
 }
 
 // wantsEventStream tells whether a client reads an event stream rather than JSON: the better clause of Accept decides.

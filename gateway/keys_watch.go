@@ -23,18 +23,16 @@ const (
 
 // serveKeysWatch streams keys: the state first, unless it says where to go on, then what changes.
 func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q plain.Query) {
+	start := watchStart{frames: keyFrames{q.Prev}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: s.failPlain}
+	if wantsEventStream(r) {
+		start.frames, start.fail = asEventStream(w, start.frames, true, s.failPlain)
+	}
 	cache, query, err := s.openKeys(r, q)
 	if err != nil {
-		s.failPlain(w, r, err)
+		start.fail(w, r, err)
 		return
 	}
-	start := watchStart{
-		cache: cache.Cache, query: query, frames: keyFrames{q.Prev}, marks: true, every: heartbeatEvery,
-		deadline: deadline(listParams{}), fail: s.failPlain, done: func() { s.keyCaches.release(cache) },
-	}
-	if wantsEventStream(r) {
-		start.frames = asEventStream(w, start.frames, true)
-	}
+	start.cache, start.query, start.done = cache.Cache, query, func() { s.keyCaches.release(cache) }
 	s.follow(w, r, start)
 }
 

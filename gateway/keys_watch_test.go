@@ -215,6 +215,15 @@ func TestKeysWatchEnds(t *testing.T) {
 		t.Errorf("the end is %v, want a clean one", err)
 	}
 	s.wantKeys("/v1/keys/app/?watch", 429, "")
+	for _, path := range []string{"/v1/keys/app/?watch", configMaps + "?watch=1"} { // a browser would not come back after a 429
+		a := s.get(path, "Accept", "text/event-stream")
+		if a.code != 200 || !strings.HasPrefix(a.body, "retry: ") || !strings.Contains(a.body, `{"type":"ERROR"`) || !strings.Contains(a.body, "shutting down") {
+			t.Errorf("%s while the server drains: %d %s", path, a.code, a.body)
+		}
+	}
+	if a := s.get("/v1/keys/secret?watch", "Accept", "text/event-stream"); a.code != 403 {
+		t.Errorf("keys that are not open: %d", a.code)
+	}
 }
 
 // TestKeyCaches: one cache for all watches of a range, dropped for another when nobody uses it, and no more than there may be.

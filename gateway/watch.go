@@ -48,7 +48,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		deadline: deadline(params), fail: s.fail, done: func() {},
 	}
 	if f.events {
-		start.frames = asEventStream(w, start.frames, params.bookmarks)
+		start.frames, start.fail = asEventStream(w, start.frames, params.bookmarks, s.fail)
 		start.marks, start.every = true, heartbeatEvery
 	}
 	s.follow(w, r, start)
@@ -62,8 +62,8 @@ type watchStart struct {
 	marks    bool          // the client is told how far it is
 	every    time.Duration // how often
 	deadline time.Time
-	fail     func(w http.ResponseWriter, r *http.Request, err error) // before the head
-	done     func()                                                  // called when the watch has ended, or has not begun
+	fail     refusal
+	done     func() // called when the watch has ended, or has not begun
 }
 
 // follow opens the watch and serves it.
