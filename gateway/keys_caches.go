@@ -12,6 +12,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/metrics"
 	"revtail/gateway/plain"
 	"revtail/gateway/watchcache"
 )
@@ -35,7 +36,7 @@ type keyCaches struct {
 	most   int // maxKeyCaches; fewer in tests
 
 	mu      sync.Mutex      // guards the fields below
-	ctx     context.Context // of run; nil: not running
+	ctx     context.Context // of begin; nil: not running
 	open    map[plain.Range]*keyCache
 	running sync.WaitGroup // Add only while ctx is not nil
 }
@@ -49,11 +50,15 @@ type keyCache struct {
 	linger  *time.Timer // nil: it is used
 }
 
-// run lets caches be opened until ctx ends.
-func (cs *keyCaches) run(ctx context.Context) {
+// begin lets caches be opened; run has to be called then.
+func (cs *keyCaches) begin(ctx context.Context) {
 	cs.mu.Lock()
+	defer cs.mu.Unlock()
 	cs.ctx, cs.open = ctx, make(map[plain.Range]*keyCache)
-	cs.mu.Unlock()
+}
+
+// run ends the caches when ctx, which is that of begin, does.
+func (cs *keyCaches) run(ctx context.Context) {
 	<-ctx.Done()
 	cs.mu.Lock()
 	cs.ctx = nil
@@ -132,6 +137,25 @@ func (cs *keyCaches) dropLocked(c *keyCache) {
 	}
 	c.stop()
 	delete(cs.open, c.keys)
+}
+
+// figures are those of all of them together, if there are any, for /metrics: what keys are watched is for nobody to see there.
+func (cs *keyCaches) figures() []metrics.Cache {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if len(cs.open) == 0 {
+		return nil
+	}
+	sum := metrics.Cache{Resource: "keys", Ready: true}
+	for _, c := range cs.open {
+		stats := c.Stats()
+		sum.Revision = max(sum.Revision, int64(stats.Revision))
+		sum.Objects += stats.Objects
+		sum.Watchers += stats.Watchers
+		sum.Events += stats.Events
+		sum.Untrue += stats.Untrue
+	}
+	return []metrics.Cache{sum}
 }
 
 // rangeStore is a store that has nothing but the keys of a range: a cache of it has whole keys for paths.

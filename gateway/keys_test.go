@@ -202,18 +202,21 @@ func TestKeysTxn(t *testing.T) {
 	body := fmt.Sprintf(`{"compare":[{"key":"/app/a","modRevision":%d},{"key":"/app/b","exists":false}],
 		"then":[{"put":{"key":"/app/b","value":{"n":1}}},{"put":{"key":"/app/c","value":"AP8=","encoding":"base64","ttl":"30s"}},{"delete":{"key":"/app/old"}},{"get":{"key":"/app/a"}}],
 		"else":[{"get":{"key":"/app/b"}},{"get":{"key":"/app/none"}}]}`, before)
-	first := s.do(http.MethodPost, "/v1/txn", body)
+	first := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
 	want := fmt.Sprintf(`{"revision":%d,"succeeded":true,"results":[{"put":{"revision":%d,"key":"/app/b"}},{"put":{"revision":%d,"key":"/app/c","lease":"1"}},{"deleted":1},`+
 		`{"get":{"key":"/app/a","value":1,"encoding":"json","createRevision":%d,"modRevision":%d,"version":1}}]}`, before+1, before+1, before+1, before, before)
 	if got := strings.TrimSpace(first.body); first.code != 200 || got != want {
 		t.Errorf("%d %s\nwant %s", first.code, got, want)
 	}
-	again := s.do(http.MethodPost, "/v1/txn", body)
+	again := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
 	if got := strings.TrimSpace(again.body); !strings.HasPrefix(got, fmt.Sprintf(`{"revision":%d,"succeeded":false,"results":[{"get":{"key":"/app/b","value":{"n":1}`, before+1)) || !strings.HasSuffix(got, `{"get":null}]}`) {
 		t.Errorf("again: %s", got)
 	}
 	if kv, _, err := s.store.Get(t.Context(), "/app/c"); err != nil || string(kv.Value) != "\x00\xff" || kv.Lease != 1 {
 		t.Errorf("c is %+v, %v", kv, err)
+	}
+	if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", "text/plain"); a.code != 415 {
+		t.Errorf("a body that any page can send: %d", a.code)
 	}
 	for body, want := range map[string]int{
 		`{"then":[{"put":{"key":"/read/a","value":1}}]}`:                                   403,
@@ -228,7 +231,7 @@ func TestKeysTxn(t *testing.T) {
 		`{"compare":[{"key":"","version":1}]}`: 400,
 		`[`:                                    400,
 	} {
-		if a := s.do(http.MethodPost, "/v1/txn", body); a.code != want {
+		if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType); a.code != want {
 			t.Errorf("%s: %d %s, want %d", body, a.code, a.body, want)
 		}
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"revtail/encoding"
+	"revtail/encoding/codec"
 	"revtail/etcdstore"
 	"revtail/gateway/plain"
 )
@@ -130,8 +132,13 @@ func preconditions(r *http.Request, keys plain.Range) ([]etcdstore.Condition, er
 	return conditions, nil
 }
 
-// serveTxn does a transaction that its body describes.
+// serveTxn does a transaction that its body describes. The body must say that it is JSON: a page of somebody else's can have a
+// browser send anything, but not that.
 func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
+		s.failPlain(w, r, &codec.UnsupportedMediaTypeError{Accepted: []string{jsonType}})
+		return
+	}
 	body, err := readBody(w, r)
 	if err != nil {
 		s.failPlain(w, r, err)

@@ -105,5 +105,5 @@ func (s *Server) figures() []metrics.Cache {
 			Invalid: stats.Invalid, Watchers: stats.Watchers, Events: stats.Events, Untrue: stats.Untrue,
 		})
 	}
-	return out
+	return append(out, s.keyCaches.figures()...)
 }

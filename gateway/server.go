@@ -90,6 +90,7 @@ func New(options Options) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
+	s.keyCaches.begin(ctx)
 	for _, cache := range s.now().caches {
 		cache.start(ctx, &running)
 	}
