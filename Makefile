@@ -19,7 +19,7 @@ IMAGE    ?= revtail
 KUBECTL_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion=v1{{slice .Version 2}}' k8s.io/kubectl
 REF      ?= HEAD
 
-.PHONY: help build run test race e2e conformance robustness robustness-long fuzz bench bench-quick bench-diff bench-growth microbench lint fix cover image compose-test ci clean tools
+.PHONY: help build run test race e2e conformance robustness robustness-long fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ test: ## Run every test that needs nothing but Go
 race: ## Run them again under the race detector (needs a C compiler)
 	go test -race $(PKG)
 
-e2e: $(TOOLS)/etcd $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl
+e2e: $(TOOLS)/etcd $(TOOLS)/kubernetes-controllers $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) PATH=$(TOOLS):$$PATH go test -count=1 ./...
 
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
@@ -80,6 +80,9 @@ lint: $(TOOLS)/golangci-lint ## Check style, imports, formatting and go.mod
 	for module in . $(CLIENTS); do (cd $$module && go mod tidy -diff); done
 	go mod verify
 
+vuln: $(TOOLS)/etcd ## Look for known vulnerabilities in what the program uses (asks vuln.go.dev)
+	$(TOOLS)/govulncheck ./...
+
 fix: $(TOOLS)/golangci-lint ## Mend what lint can mend
 	for module in . $(CLIENTS); do (cd $$module && $(TOOLS)/golangci-lint fmt && go mod tidy); done
 	$(TOOLS)/golangci-lint run --fix
@@ -103,7 +106,7 @@ ci: ## Run exactly what CI runs
 clean: ## Remove what was built
 	rm -rf bin
 
-tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd $(TOOLS)/kubectl-debian ## Build etcd, kubectl, the linter and the rest into bin/tools
+tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd $(TOOLS)/kubernetes-controllers $(TOOLS)/kubectl-debian ## Build etcd, kubectl, the linter and the rest into bin/tools
 
 $(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.*)
 	cd .ci/tools/lint && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
@@ -112,6 +115,9 @@ $(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.*)
 $(TOOLS)/etcd: $(wildcard .ci/tools/go.* .ci/tools/kubectl/*)
 	cd .ci/tools && CGO_ENABLED=0 go build -trimpath -ldflags "$$($(KUBECTL_VERSION))" -o $(TOOLS)/ tool
 	mv $(TOOLS)/server $@
+
+$(TOOLS)/kubernetes-controllers: $(wildcard .ci/tools/controllers/*)
+	cd .ci/tools/controllers && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ .
 
 # Debian's kubectl is an old one. Where it cannot be had, the test that uses it is skipped, and says so.
 $(TOOLS)/kubectl-debian:

@@ -41,6 +41,12 @@ func TestNormalize(t *testing.T) {
 			value: `{"kind":"Node","apiVersion":"v1","metadata":{"name":"n1","namespace":"eu"}}`,
 			want:  `{"kind":"Node","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"n1"}}`,
 		},
+		{
+			name: "a label twice", id: pod,
+			value: head + `"metadata":{"name":"web","namespace":"eu","labels":{"a":"1","a":"2"}}}`,
+			want:  head + `"metadata":{"resourceVersion":"7","name":"web","namespace":"eu","labels":{"a":"1","a":"2"}}}`,
+			label: map[string]string{"a": "2"},
+		},
 		{name: "empty", id: pod, value: `{}`, want: web + `}`},
 		{name: "metadata null", id: pod, value: `{"metadata":null}`, want: web + `}`},
 		{name: "pretty-printed", id: pod, value: "{\n  \"spec\": {\"b\": 1, \"a\": 2},\n  \"metadata\": {\"labels\": {\"l\": \"x\"}}\n}\n",

@@ -26,7 +26,8 @@ type watcher struct {
 	cancel context.CancelCauseFunc
 
 	batches chan Batch
-	opened  chan struct{} // closed when stream is set
+	opened  chan struct{} // closed when etcd has said that the watch is made; progress asked for before may overtake events
+	created sync.Once
 	stream  pb.Watch_WatchClient
 	done    chan struct{} // closed when the goroutine has ended and err is set
 	err     error
@@ -188,7 +189,6 @@ func (w *watcher) open() error {
 		return toError(w.caller, err, w.after, false)
 	}
 	w.stream = stream
-	close(w.opened)
 	return nil
 }
 
@@ -200,6 +200,7 @@ func (w *watcher) receive(resp *pb.WatchResponse) (Batch, bool, error) {
 	case resp.Canceled:
 		return Batch{}, false, toError(w.caller, errors.New(resp.CancelReason), w.through, false)
 	case resp.Created:
+		w.created.Do(func() { close(w.opened) })
 		return Batch{}, false, nil
 	case len(resp.Events) == 0:
 		return w.progress(Revision(resp.Header.GetRevision()))

@@ -293,3 +293,49 @@ func TestWatchHoldsBack(t *testing.T) {
 		}
 	}
 }
+
+// Progress is asked for only when etcd has said that the watch is made: an answer before that may overtake the watch's first
+// events, and so deny them.
+func TestProgressIsNotAskedForTooSoon(t *testing.T) {
+	announce, asked := make(chan struct{}), make(chan int, 1)
+	f := &fakeEtcd{onWatch: func(s pb.Watch_WatchServer) error {
+		if _, err := s.Recv(); err != nil {
+			return err
+		}
+		<-announce
+		if err := s.Send(&pb.WatchResponse{Created: true, Header: &pb.ResponseHeader{Revision: 50}}); err != nil {
+			return err
+		}
+		requests := 0
+		for {
+			if _, err := s.Recv(); err != nil {
+				asked <- requests
+				return err
+			}
+			requests++
+			if err := s.Send(response(20)); err != nil {
+				return err
+			}
+		}
+	}}
+	w := open(t, f.serve(t)).Watch(t.Context(), "/a", 10)
+	defer w.Close()
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := w.RequestProgress(soon); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("progress before the watch stands: %v", err)
+	}
+	close(announce)
+	if err := w.RequestProgress(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if batch, err := next(t, w); err != nil || batch.Through != 20 {
+		t.Errorf("progress: %v, %v", batch, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-asked; n != 1 {
+		t.Errorf("etcd was asked %d times, want once", n)
+	}
+}

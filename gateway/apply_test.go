@@ -137,16 +137,16 @@ func TestRefusedConfigurations(t *testing.T) {
 	s.must(http.StatusNotFound, "GET", configMaps+"/x", "")
 }
 
-// TestApplyToStatus changes the status alone, and manages nothing else.
+// TestApplyToStatus changes the status and the labels, and manages nothing else.
 func TestApplyToStatus(t *testing.T) {
 	s := newTestServer(t)
 	s.apply(http.StatusCreated, pods+"/p", "m", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Failed"}}`)
 	pod := s.apply(http.StatusOK, pods+"/p/status", "kubelet", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a":"b"}},"spec":{"nodeName":"n"},"status":{"phase":"Running"}}`)
-	want := []string{"kubelet Apply status: {f:status:{f:phase}}", "m Apply: {f:spec:{f:containers:{k:{\\name\\:\\c\\}:{.,f:image,f:name}}}}"}
+	want := []string{"kubelet Apply status: {f:metadata:{f:labels:{f:a}},f:status:{f:phase}}", "m Apply: {f:spec:{f:containers:{k:{\\name\\:\\c\\}:{.,f:image,f:name}}}}"}
 	if diff := cmp.Diff(want, managers(t, pod)); diff != "" {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
-	if pod["status"].(map[string]any)["phase"] != "Running" || pod["spec"].(map[string]any)["nodeName"] != nil || pod["metadata"].(map[string]any)["labels"] != nil {
+	if pod["status"].(map[string]any)["phase"] != "Running" || pod["spec"].(map[string]any)["nodeName"] != nil || pod["metadata"].(map[string]any)["labels"] == nil {
 		t.Errorf("pod: %v", pod)
 	}
 }

@@ -16,11 +16,50 @@ const (
 	maxBody = 3 << 20
 	// maxTrusted is how much room is made for a body before it comes.
 	maxTrusted = 64 << 10
-	// bodyTimeout is how long a client may take to send it.
-	bodyTimeout = 60 * time.Second
+	// bodyTimeout is how long a client may take to send the largest, and minBodyTimeout how long any.
+	bodyTimeout    = 60 * time.Second
+	minBodyTimeout = 10 * time.Second
 	// maxDiscard is how much of a body that is too large is read and thrown away, so that its sender gets to read the answer.
 	maxDiscard = 32 << 20
+	// maxDropped is how much of a body is read where there should be none.
+	maxDropped = 64 << 10
 )
+
+// timeBody gives a body its time, whoever reads it: where the handler does not, net/http does, to find the next request. A GET
+// needs none.
+func timeBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime(r.ContentLength))) // a transport without deadlines is a test's
+		}
+		if r.Method == http.MethodGet && r.ContentLength != 0 {
+			if !dropBody(w, r) {
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// dropBody reads a body that means nothing, and makes nothing of it; false: there was too much, and that has been answered.
+func dropBody(w http.ResponseWriter, r *http.Request) bool {
+	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxDropped+1))
+	if err != nil || n > maxDropped {
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxDiscard)) // its sender gets to read the answer
+		writeStatus(w, r, apierrors.NewRequestEntityTooLargeError("a GET has no body"))
+		return false
+	}
+	endBodyTime(w)
+	return true
+}
+
+// bodyTime is how long a client may take to send a body of a length; less than zero: not known.
+func bodyTime(length int64) time.Duration {
+	if length < 0 || length > maxBody {
+		return bodyTimeout
+	}
+	return min(bodyTimeout, minBodyTimeout+time.Duration(length)*time.Second/(64<<10))
+}
 
 // readBody reads the body of a write.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -28,16 +67,19 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
 			"a compressed body is not accepted: send it without Content-Encoding")}
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a transport without deadlines is a test's
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxTrusted)+bytes.MinRead))
 	if _, err := body.ReadFrom(io.LimitReader(r.Body, maxBody+1)); err != nil {
-		return nil, badRequest("the body could not be read: %v", errors.Unwrap(err))
+		return nil, badRequest("the body could not be read: %v", errors.Unwrap(err)) // and net/http gives up on the rest as soon
 	}
 	if body.Len() > maxBody {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxDiscard))
 		return nil, apierrors.NewRequestEntityTooLargeError("limit is 3145728")
 	}
+	endBodyTime(w)
 	return body.Bytes(), nil
+}
+
+// endBodyTime ends what timeBody has begun, when the body has been read: the rest of the request may take longer.
+func endBodyTime(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }

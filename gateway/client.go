@@ -39,6 +39,20 @@ func (c *client) due() time.Time {
 	return c.next
 }
 
+// seal is what TLS makes of data, and of the end where nothing comes after it. It stands in a buffer of the writer's.
+func (c *client) seal(data []byte) ([]byte, error) {
+	w := c.writer
+	if cap(w.sealed) > 2*collectMost {
+		w.sealed = nil // a large object had come by
+	}
+	w.sealed = w.sealed[:0]
+	_, err := c.secure.Write(data) // by way of the wire
+	if err == nil && c.ending {
+		err = c.secure.CloseWrite()
+	}
+	return w.sealed, err
+}
+
 // read reads what the client has said; more: it may say more at once.
 func (c *client) read(into []byte) (n int, more bool, err error) {
 	if c.secure == nil {
@@ -54,6 +68,20 @@ func (c *client) read(into []byte) (n int, more bool, err error) {
 // end is called when the server drains.
 func (c *client) end() {
 	c.writer.post(func() { c.writer.mark(c, true) })
+}
+
+// cut is called when the server waits no longer.
+func (c *client) cut() {
+	c.writer.post(func() { c.writer.close(c, errDraining) })
+}
+
+// refuse is called when the client has lost the right to the watch.
+func (c *client) refuse(why error) {
+	c.writer.post(func() {
+		if !c.closed && !c.ending {
+			c.writer.finish(c, endOf(c.watch.frames, why))
+		}
+	})
 }
 
 const unscheduled = -1

@@ -120,6 +120,9 @@ func (d *document) checkTypes(res *resource.Resource) error {
 			return err
 		}
 	}
+	if res.Defaults != nil {
+		res.Defaults(d.Object)
+	}
 	if res.Schema == nil {
 		return nil
 	}

@@ -50,11 +50,11 @@ func (s *Server) established(ctx context.Context, name, version string, revision
 	}
 	object := definitions.Peek(name)
 	if object == nil || object.Invalid != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // what cannot be read is not served
 	}
 	definition, err := customresource.Parse(object.JSON)
-	if err != nil || definition.V1.DeletionTimestamp != nil {
-		return false, nil //nolint:nilerr // it is not served either
+	if err != nil {
+		return false, nil //nolint:nilerr // one that cannot be read is not served
 	}
-	return definition.Established() && definition.Serves(version), nil
+	return definition.V1.DeletionTimestamp == nil && definition.Established() && definition.Serves(version), nil
 }

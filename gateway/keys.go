@@ -12,6 +12,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/authorization"
 	"revtail/gateway/plain"
 	"revtail/gateway/watchcache"
 )
@@ -49,11 +50,16 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 
 // permitKeys is asked once for each range of keys that a request of the plain dialect is about, before anything is read or
 // written of it; verb is get, list, watch, update or delete. The error is one for failPlain.
-func (s *Server) permitKeys(_ *http.Request, verb string, keys plain.Range) error {
-	if verb == "update" || verb == "delete" {
-		return s.access.Write(keys)
+func (s *Server) permitKeys(r *http.Request, verb string, keys plain.Range) error {
+	if c := callerOf(r); c != nil {
+		if err := s.permit(c.identity, authorization.Request{Verb: verb, Key: keys.String()}); err != nil {
+			return err
+		}
 	}
-	return s.access.Read(keys)
+	if verb == "update" || verb == "delete" {
+		return s.opened.Write(keys)
+	}
+	return s.opened.Read(keys)
 }
 
 // keyOf is a key as the plain dialect shows it.

@@ -72,9 +72,9 @@ func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, quer
 // servePoll answers a long poll: with the changes after a revision as soon as there are some, or with none when its time is
 // over. Its answer says where the next one begins.
 func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q plain.Query) {
-	entry, ctx, ok := s.streams.add(r.Context())
-	if !ok {
-		s.failPlain(w, r, errDraining)
+	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
+	if err != nil {
+		s.failPlain(w, r, err)
 		return
 	}
 	defer entry.done()

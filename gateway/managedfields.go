@@ -42,7 +42,7 @@ func newFieldManagers(res *resource.Resource) fieldManagers {
 		}
 		managers := map[string]*managedfields.FieldManager{"": manager("", fieldpath.NewExcludeSetFilter(ownFields(res)))}
 		if res.Status {
-			managers[statusSubresource] = manager(statusSubresource, only("status"))
+			managers[statusSubresource] = manager(statusSubresource, statusFields(res))
 		}
 		if res.Scale != nil {
 			managers[scaleSubresource] = manager(scaleSubresource, only(res.Scale.SpecReplicas...))
@@ -62,6 +62,15 @@ func ownFields(res *resource.Resource) *fieldpath.Set {
 		return fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	}
 	return fieldpath.NewSet()
+}
+
+// statusFields lets pass what a write to the status changes.
+func statusFields(res *resource.Resource) fieldpath.Filter {
+	written := []*fieldpath.SetMatcher{fieldpath.MakePrefixMatcherOrDie("status")}
+	for _, member := range statusMetadata(res) {
+		written = append(written, fieldpath.MakePrefixMatcherOrDie("metadata", member))
+	}
+	return fieldpath.NewIncludeMatcherFilter(written...)
 }
 
 // only lets pass what stands below a path.

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -20,6 +19,7 @@ type contextKey int
 const (
 	headKey contextKey = iota
 	accessKey
+	callerKey
 )
 
 // headIsGet answers HEAD as GET; net/http leaves out the body.
@@ -47,77 +47,11 @@ func (s *Server) identify(next http.Handler) http.Handler {
 	})
 }
 
-// logAccess writes one line for each request, at debug level: a watch when it ends.
-func (s *Server) logAccess(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.options.Logger.Enabled(r.Context(), slog.LevelDebug) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		recorded := &recorder{ResponseWriter: w}
-		a := &access{
-			logger: s.options.Logger, began: time.Now(), method: r.Method, path: r.URL.Path, query: r.URL.RawQuery,
-			client: r.RemoteAddr, agent: r.UserAgent(), audit: w.Header().Get("Audit-Id"),
-		}
-		defer func() {
-			if !a.kept {
-				a.status = recorded.status
-				a.end()
-			}
-		}()
-		next.ServeHTTP(recorded, r.WithContext(context.WithValue(r.Context(), accessKey, a)))
-	})
-}
-
-// access is the line about a request.
-type access struct {
-	logger                                    *slog.Logger
-	began                                     time.Time
-	method, path, query, client, agent, audit string
-	status                                    int
-	kept                                      bool
-}
-
-// accessOf is nil, whose methods do nothing, where no line is wanted.
-func accessOf(r *http.Request) *access {
-	a, _ := r.Context().Value(accessKey).(*access)
-	return a
-}
-
-// keep leaves it to the caller to end the request, which goes on when its handler has returned.
-func (a *access) keep() {
-	if a != nil {
-		a.kept, a.status = true, http.StatusOK
-	}
-}
-
-func (a *access) end() {
-	if a == nil {
-		return
-	}
-	a.logger.Debug("request", "method", a.method, "path", a.path, "query", a.query, "status", a.status, "duration", time.Since(a.began),
-		"client", a.client, "agent", a.agent, "audit", a.audit)
-}
-
-// recorder remembers the status of an answer.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap lets http.ResponseController reach what is below: flushes and deadlines.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-// recoverPanic keeps a mistake of ours from ending more than one request.
+// recoverPanic keeps a mistake of ours from ending more than one request. An answer that has begun is broken: its client must not
+// take it for complete.
 func (s *Server) recoverPanic(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := &recorder{ResponseWriter: w}
 		defer func() {
 			reason := recover()
 			if reason == nil {
@@ -127,9 +61,12 @@ func (s *Server) recoverPanic(next http.Handler) http.Handler {
 				panic(reason) // meant: the connection must break
 			}
 			logPanic(s.options.Logger, reason, "method", r.Method, "path", r.URL.Path)
+			if begun.status != 0 {
+				panic(http.ErrAbortHandler)
+			}
 			s.fail(w, r, errInternal)
 		}()
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(begun, r)
 	})
 }
 
@@ -155,6 +92,16 @@ func limitQuery(next http.Handler) http.Handler {
 	})
 }
 
+// pathOf is the decoded path of the segments of an escaped one. A slash at the end is dropped, but for keys: there it tells a
+// prefix from a key.
+func pathOf(escaped string, segments []string) string {
+	path := "/" + strings.Join(segments, "/")
+	if isKeysPath(path) && strings.HasSuffix(escaped, "/") {
+		path += "/"
+	}
+	return path
+}
+
 func isKeysPath(path string) bool { return path == keysPath || strings.HasPrefix(path, keysPath+"/") }
 
 // cleanPath lets only paths through of which every segment can be a part of an etcd key, and hands on the decoded path:
@@ -175,10 +122,7 @@ func cleanPath(next http.Handler) http.Handler {
 			writeStatus(w, r, badRequest("%v", err))
 			return
 		}
-		r.URL.Path, r.URL.RawPath = "/"+strings.Join(segments, "/"), ""
-		if isKeysPath(r.URL.Path) && strings.HasSuffix(escaped, "/") {
-			r.URL.Path += "/" // here it tells a prefix from a key
-		}
+		r.URL.Path, r.URL.RawPath = pathOf(escaped, segments), ""
 		next.ServeHTTP(w, r)
 	})
 }

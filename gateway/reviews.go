@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -11,36 +12,67 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"revtail/gateway/authorization"
 	"revtail/gateway/resource"
 )
 
-// authorizer knows who asks and what they may do.
-type authorizer interface {
-	user(r *http.Request) authenticationv1.UserInfo
-	// authorize answers whether a user may do one thing.
-	authorize(user authenticationv1.UserInfo, access authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus
-	// rules are all that a user may do in a namespace, and outside of namespaces. Where they cannot say it all, they say that
-	// they are incomplete.
-	rules(user authenticationv1.UserInfo, namespace string) authorizationv1.SubjectRulesReviewStatus
+// noPolicy is why everybody may do everything in a gateway without a policy.
+const noPolicy = "revtail runs without --policy-file: whoever it lets in may do everything"
+
+// userOf is who makes a request, as Kubernetes says it.
+func userOf(r *http.Request) authenticationv1.UserInfo {
+	identity := identityOf(r)
+	return authenticationv1.UserInfo{Username: identity.Name, UID: identity.UID, Groups: identity.Groups}
 }
 
-// everybody is the authorizer of a gateway that does not ask its clients who they are.
-type everybody struct{}
-
-func (everybody) user(*http.Request) authenticationv1.UserInfo {
-	return authenticationv1.UserInfo{Username: "system:anonymous", Groups: []string{"system:unauthenticated"}}
-}
-
-func (everybody) authorize(authenticationv1.UserInfo, authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
-	return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "revtail has no authorization yet: everybody may do everything"}
-}
-
-func (everybody) rules(authenticationv1.UserInfo, string) authorizationv1.SubjectRulesReviewStatus {
-	anything := []string{"*"}
-	return authorizationv1.SubjectRulesReviewStatus{
-		ResourceRules:    []authorizationv1.ResourceRule{{Verbs: anything, APIGroups: anything, Resources: anything}},
-		NonResourceRules: []authorizationv1.NonResourceRule{{Verbs: anything, NonResourceURLs: anything}},
+// access answers whether a user may do one thing.
+func (s *Server) access(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	if s.options.Policy == nil {
+		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: noPolicy}
 	}
+	identity := identityOf(r)
+	binding, ok := s.options.Policy.Get().Allows(identity.Name, identity.Groups, asked(spec))
+	if !ok {
+		return authorizationv1.SubjectAccessReviewStatus{}
+	}
+	return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "RBAC: allowed by " + binding}
+}
+
+// asked is the request that somebody thinks of making. A path below /v1/keys is one of keys, as it would be.
+func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Request {
+	if a := spec.ResourceAttributes; a != nil {
+		return authorization.Request{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name}
+	}
+	path, verb := spec.NonResourceAttributes.Path, spec.NonResourceAttributes.Verb
+	if key, ok := strings.CutPrefix(path, "/v1/keys/"); ok {
+		return authorization.Request{Verb: verb, Key: "/" + key}
+	}
+	return authorization.Request{Verb: verb, Path: path}
+}
+
+// rules are all that a user may do in a namespace, and outside of namespaces. Those about keys have no place in the answer.
+func (s *Server) rules(r *http.Request, namespace string) authorizationv1.SubjectRulesReviewStatus {
+	status := authorizationv1.SubjectRulesReviewStatus{
+		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
+	var held []authorization.Rule
+	if s.options.Policy == nil {
+		held = authorization.Anything
+	} else {
+		identity := identityOf(r)
+		held = s.options.Policy.Get().Rules(identity.Name, identity.Groups, namespace)
+	}
+	for _, rule := range held {
+		switch {
+		case len(rule.Resources) > 0:
+			status.ResourceRules = append(status.ResourceRules, authorizationv1.ResourceRule{
+				Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources, ResourceNames: rule.ResourceNames})
+		case len(rule.NonResourceURLs) > 0:
+			status.NonResourceRules = append(status.NonResourceRules, authorizationv1.NonResourceRule{Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs})
+		default:
+			status.Incomplete, status.EvaluationError = true, "rules about keys are left out"
+		}
+	}
+	return status
 }
 
 // reviewRoutes are the URLs of the virtual resources.
@@ -101,7 +133,7 @@ func (s *Server) reviewAccess(r *http.Request, t target, d document) (any, error
 		return nil, apierrors.NewInvalid(t.groupKind(), "", field.ErrorList{
 			field.Required(field.NewPath("spec", "resourceAttributes"), "exactly one of nonResourceAttributes or resourceAttributes must be specified")})
 	}
-	question.Status = s.authorizer.authorize(s.authorizer.user(r), question.Spec)
+	question.Status = s.access(r, question.Spec)
 	return question, nil
 }
 
@@ -114,7 +146,7 @@ func (s *Server) reviewRules(r *http.Request, _ target, d document) (any, error)
 	if question.Spec.Namespace == "" {
 		return nil, badRequest("no namespace on request")
 	}
-	question.Status = s.authorizer.rules(s.authorizer.user(r), question.Spec.Namespace)
+	question.Status = s.rules(r, question.Spec.Namespace)
 	return question, nil
 }
 
@@ -124,6 +156,6 @@ func (s *Server) reviewSelf(r *http.Request, _ target, d document) (any, error) 
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
 		return nil, badRequest("%v", err)
 	}
-	question.Status.UserInfo = s.authorizer.user(r)
+	question.Status.UserInfo = userOf(r)
 	return question, nil
 }

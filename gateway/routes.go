@@ -11,7 +11,7 @@ import (
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.identify, s.logAccess, s.recoverPanic, limitQuery, cleanPath, onlyWatchesUpgrade)
+	r.Use(s.identify, s.logAccess, s.recoverPanic, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
@@ -19,7 +19,7 @@ func (s *Server) routes() http.Handler {
 	r.Get("/livez", s.serveLive)
 	r.Get("/healthz", s.serveReady)
 	r.Get("/readyz", s.serveReady)
-	r.Method(http.MethodGet, "/metrics", metrics.Handler(s.options.Version, s.figures, s.options.Metrics...))
+	r.Method(http.MethodGet, "/metrics", metrics.Handler(s.options.Version, s.figures, append(s.options.Metrics, s.refused)...))
 
 	r.Get("/version", s.serveVersion)
 	r.Get("/api", s.serveCoreVersions)
@@ -36,6 +36,7 @@ func (s *Server) routes() http.Handler {
 	r.Post("/v1/txn", s.serveTxn)
 
 	s.reviewRoutes(r)
+	r.Post("/v1/tickets", s.serveTickets)
 	r.Route("/api/{version}", s.resourceRoutes)
 	r.Route("/apis/{group}/{version}", s.resourceRoutes)
 	return headIsGet(r)

@@ -70,17 +70,21 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 	}
 }
 
-// withDefaults is a stored object as clients see it: with what the schema, which may be younger, says of fields that it does
-// not have. Status is one of them, as it is not stored with the object at first.
+// withDefaults is a stored object as clients see it: with what the kind, or a schema that may be younger, says of fields that
+// it does not have. Status is one of them, as it is not stored with the object at first.
 func withDefaults(res *resource.Resource, value []byte) []byte {
-	if res.Schema == nil || !res.Schema.HasDefaults() {
+	setDefaults := res.Defaults
+	if res.Schema != nil && res.Schema.HasDefaults() {
+		setDefaults = res.Schema.Defaults
+	}
+	if setDefaults == nil {
 		return value
 	}
 	object, err := encoding.Unmarshal(value)
 	if err != nil {
 		return value // Normalize says what is wrong with it
 	}
-	res.Schema.Defaults(object)
+	setDefaults(object)
 	completed, err := encoding.Marshal(object)
 	if err != nil {
 		return value

@@ -12,9 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/etcdstore"
+	"revtail/gateway/audit"
+	"revtail/gateway/authentication"
+	"revtail/gateway/authorization"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
 	"revtail/gateway/plain"
+	"revtail/gateway/reload"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
@@ -32,6 +36,13 @@ type Options struct {
 	Metrics []prometheus.Collector // more of them for /metrics
 
 	GarbageCollector bool // delete objects whose owners, by their ownerReferences, are all gone
+
+	Authenticator *authentication.Authenticator       // nil: nobody is asked who they are
+	Policy        *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
+	Audit         *audit.Log                          // nil: nobody writes down who did what
+	Origins       []string                            // of pages that may read and write here, as https://example.com
+	Hosts         []string                            // names of this server beside localhost
+	MaxWatches    int                                 // of one user, where users are asked who they are; zero: no limit
 }
 
 // Server answers HTTP requests. It serves resources while Run runs.
@@ -42,13 +53,15 @@ type Server struct {
 	defined    chan struct{} // closed when the resources that were defined before the start are served
 	handler    http.Handler
 	streams    streams
+	refused    *prometheus.CounterVec // requests, by reason
 	transports transports
 	writers    writers
-	authorizer authorizer
-	access     *plain.Access
+	opened     *plain.Access
 	keyCaches  keyCaches
 	collector  *garbage.Collector
-	namespaces *watchcache.Cache
+
+	authenticator *authentication.Authenticator
+	namespaces    *watchcache.Cache
 }
 
 // New makes a server of the built-in kinds.
@@ -59,6 +72,11 @@ func New(options Options) (*Server, error) {
 	if options.Prefix == "" || options.Prefix[0] != '/' {
 		return nil, errors.New("gateway: Options.Prefix is required and begins with a slash")
 	}
+	for _, origin := range options.Origins {
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("gateway: Options.Origins: %w", err)
+		}
+	}
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
@@ -67,14 +85,24 @@ func New(options Options) (*Server, error) {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
 	}
 	s := &Server{
-		access:     access,
+		opened:     access,
 		keyCaches:  keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches},
 		options:    options,
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
-		transports: newTransports(),
+		transports: newTransports(options.Origins),
 		writers:    writers{logger: options.Logger, stall: stallLimit},
-		authorizer: everybody{},
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "revtail_requests_refused_total", Help: "Requests that were not let in, by reason."}, []string{"reason"}),
+		streams: streams{held: make(map[string]int)},
+
+		authenticator: options.Authenticator,
+	}
+	if s.authenticator == nil {
+		s.authenticator = authentication.New(authentication.Sources{Anonymous: true})
+	}
+	if options.Authenticator != nil || options.Policy != nil {
+		s.streams.most = options.MaxWatches
 	}
 	caches := make(map[*resource.Resource]*runningCache)
 	for _, res := range s.builtin {
@@ -98,6 +126,9 @@ func (s *Server) Run(ctx context.Context) error {
 	running.Go(func() { definitions.run(ctx) })
 	running.Go(func() { s.writers.run(ctx) })
 	running.Go(func() { s.keyCaches.run(ctx) })
+	if !s.open() {
+		running.Go(func() { s.recheck(ctx) })
+	}
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil {
 			s.collector.Run(ctx)

@@ -43,10 +43,11 @@ type transport interface {
 type transports struct {
 	stall       time.Duration // stallLimit; shorter in tests
 	compressors *compressors
+	origins     []string // patterns of pages that may open a WebSocket, beside the server's own
 }
 
-func newTransports() transports {
-	return transports{stall: stallLimit, compressors: newCompressors()}
+func newTransports(origins []string) transports {
+	return transports{stall: stallLimit, compressors: newCompressors(), origins: originPatterns(origins)}
 }
 
 // stream writes the frames of a watch to a client. It picks the transport:
@@ -156,13 +157,28 @@ func (s *stream) keep() {
 	}
 }
 
+// taken is the connection that was taken from net/http; nil: none was.
+func (s *stream) taken() net.Conn {
+	switch below := s.below().(type) {
+	case *takenTransport:
+		return below.conn
+	case *socketTransport:
+		return below.conn
+	}
+	return nil
+}
+
+// below is the transport that has the connection.
+func (s *stream) below() transport {
+	if compressed, ok := s.transport.(*compressedTransport); ok {
+		return compressed.transport
+	}
+	return s.transport
+}
+
 // attend makes the stream's context end when the client goes away, where nothing else does.
 func (s *stream) attend() {
-	below := s.transport
-	if compressed, ok := below.(*compressedTransport); ok {
-		below = compressed.transport
-	}
-	if taken, ok := below.(*takenTransport); ok {
+	if taken, ok := s.below().(*takenTransport); ok {
 		taken.attend()
 	}
 }

@@ -180,14 +180,18 @@ func (c limitedConn) NetConn() net.Conn { return c.Conn }
 
 // dropUnsent makes Close reset the connection: what a client did not take in time must not stay in the system's memory.
 func dropUnsent(conn net.Conn) {
+	if tcp, ok := lowest(conn).(interface{ SetLinger(seconds int) error }); ok {
+		_ = tcp.SetLinger(0) // a connection that is gone already has nothing unsent
+	}
+}
+
+// lowest is the connection that all others stand on.
+func lowest(conn net.Conn) net.Conn {
 	for {
 		upper, ok := conn.(interface{ NetConn() net.Conn })
 		if !ok {
-			break
+			return conn
 		}
 		conn = upper.NetConn()
-	}
-	if tcp, ok := conn.(interface{ SetLinger(seconds int) error }); ok {
-		_ = tcp.SetLinger(0) // a connection that is gone already has nothing unsent
 	}
 }

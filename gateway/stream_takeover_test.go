@@ -38,7 +38,7 @@ func TestWatchIsOneChunkPerEvent(t *testing.T) {
 	s := newTestServer(t)
 	revision := s.create("first")
 	_, r := connect(t, strings.TrimPrefix(s.url, "http://"),
-		"GET "+configMaps+"?watch=1&allowWatchBookmarks=1&resourceVersion="+revision+" HTTP/1.1\r\nHost: test\r\n\r\n")
+		"GET "+configMaps+"?watch=1&allowWatchBookmarks=1&resourceVersion="+revision+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	head := readHead(t, r)
 	for _, want := range []string{"HTTP/1.1 200 OK\r\n", "\r\nContent-Type: application/json\r\n", "\r\nTransfer-Encoding: chunked\r\n",
 		"\r\nConnection: close\r\n", "\r\nCache-Control: no-cache, private\r\n", "\r\nAudit-Id: ", "\r\nDate: ", "\r\nVary: Accept-Encoding\r\n"} {

@@ -71,7 +71,8 @@ func (s *stream) openWebSocket(ctx context.Context) (context.Context, error) {
 	answer := &handshake{ResponseWriter: s.writer, stall: s.shared.stall}
 	t := &socketTransport{forever: context.WithoutCancel(ctx)}
 	socket, err := websocket.Accept(answer, s.request, &websocket.AcceptOptions{
-		Subprotocols: subprotocols(s.request),
+		Subprotocols:   subprotocols(s.request),
+		OriginPatterns: s.shared.origins,
 		// While an event is being written the client has a proof of life under way, and a pong would have to wait for it.
 		OnPingReceived: func(context.Context, []byte) bool { return !t.writing.Load() },
 	})

@@ -4,10 +4,20 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
+	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// errTooManyWatches refuses a watch to who has as many as one may have.
+var errTooManyWatches = &apierrors.StatusError{ErrStatus: *retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+	"too many watches of the same user are open", 5)}
 
 // errDraining is the cause by which a stream ends when the server shuts down.
 var errDraining = errors.New("the gateway is shutting down")
@@ -17,16 +27,22 @@ type streams struct {
 	mu        sync.Mutex // guards the fields below, and those of the open streams
 	announced bool
 	draining  bool
+	cutting   bool // the time to drain is over
 	open      map[*openStream]struct{}
-	ended     chan struct{} // closed when draining and none is open; nil: nobody waits
+	most      int            // of one user; zero: no limit
+	held      map[string]int // by user
+	ended     chan struct{}  // closed when draining and none is open; nil: nobody waits
 }
 
 // openStream is an open watch, wherever it is served: on a goroutine, which its context ends, or by a writer.
 type openStream struct {
 	streams *streams
+	caller  *caller // nil: anybody
 	cancel  context.CancelCauseFunc
-	client  *client // nil: on a goroutine
-	leaving bool    // the server drains, and it is the stream's turn
+	client  *client               // nil: on a goroutine
+	conn    net.Conn              // of a goroutine's stream that was taken from net/http, which does not close it any more; nil: none
+	leaving bool                  // the server drains, and it is the stream's turn
+	revoked atomic.Pointer[error] // why its caller may not have it any more; nil: they may
 }
 
 func (s *streams) announce() {
@@ -42,21 +58,49 @@ func (s *streams) leaving() bool {
 	return s.announced || s.draining
 }
 
-// add registers a stream: its context ends with errDraining as the cause when the server drains. The caller calls done when
-// the stream has ended. False: the server drains already.
-func (s *streams) add(parent context.Context) (o *openStream, ctx context.Context, ok bool) {
+// add registers a stream: its context ends with errDraining as the cause when the server drains. done must be called when the
+// stream has ended. It is refused when the server drains already, or the caller has too many.
+func (s *streams) add(parent context.Context, c *caller) (o *openStream, ctx context.Context, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.draining {
-		return nil, nil, false
+		return nil, nil, errDraining
 	}
-	o = &openStream{streams: s}
+	if c != nil && s.most > 0 {
+		if s.held[c.account()] >= s.most {
+			return nil, nil, errTooManyWatches
+		}
+		s.held[c.account()]++
+	}
+	o = &openStream{streams: s, caller: c}
 	ctx, o.cancel = context.WithCancelCause(parent)
 	if s.open == nil {
 		s.open = make(map[*openStream]struct{})
 	}
 	s.open[o] = struct{}{}
-	return o, ctx, true
+	return o, ctx, nil
+}
+
+// called are the open streams of callers who are known.
+func (s *streams) called() []*openStream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var called []*openStream
+	for o := range s.open {
+		if o.caller != nil {
+			called = append(called, o)
+		}
+	}
+	return called
+}
+
+// revoke ends the stream with an ERROR frame that says why.
+func (o *openStream) revoke(why error) {
+	o.streams.mu.Lock()
+	defer o.streams.mu.Unlock()
+	if o.revoked.CompareAndSwap(nil, &why) {
+		o.endLocked()
+	}
 }
 
 // adopt says that a writer serves the stream from now on.
@@ -64,9 +108,34 @@ func (o *openStream) adopt(c *client) {
 	o.streams.mu.Lock()
 	defer o.streams.mu.Unlock()
 	o.cancel(context.Canceled)
-	o.client, o.cancel = c, nil
-	if o.leaving {
+	o.client, o.cancel, o.conn = c, nil, nil
+	if o.mustEndLocked() {
 		o.endLocked()
+	}
+	if o.streams.cutting {
+		o.cutLocked()
+	}
+}
+
+// hold says that the stream's goroutine has a connection that only it closes; nil: net/http has it.
+func (o *openStream) hold(conn net.Conn) {
+	o.streams.mu.Lock()
+	defer o.streams.mu.Unlock()
+	o.conn = conn
+	if o.streams.cutting {
+		o.cutLocked()
+	}
+}
+
+// cutLocked breaks the connection, also under a write that waits for the client. What net/http has is not ours to close.
+func (o *openStream) cutLocked() {
+	switch {
+	case o.client != nil:
+		o.client.cut()
+	case o.conn != nil:
+		o.cancel(errClientGone)
+		dropUnsent(o.conn)
+		_ = lowest(o.conn).Close() // whoever uses it finds out; TLS would say good-bye first, and wait for that
 	}
 }
 
@@ -76,18 +145,27 @@ func (o *openStream) goOn(parent context.Context) context.Context {
 	defer o.streams.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
 	o.client, o.cancel = nil, cancel
-	if o.leaving {
+	if o.mustEndLocked() {
 		o.endLocked()
 	}
 	return ctx
 }
 
+func (o *openStream) mustEndLocked() bool { return o.leaving || o.revoked.Load() != nil }
+
 func (o *openStream) endLocked() {
-	if o.client != nil {
+	why := o.revoked.Load()
+	switch {
+	case o.client != nil && why != nil:
+		o.client.refuse(*why)
+	case o.client != nil:
 		o.client.end()
-		return
+	case o.cancel == nil: // it has ended
+	case why != nil:
+		o.cancel(*why)
+	default:
+		o.cancel(errDraining)
 	}
-	o.cancel(errDraining)
 }
 
 func (o *openStream) done() {
@@ -98,6 +176,11 @@ func (o *openStream) done() {
 		o.cancel(context.Canceled)
 	}
 	delete(s.open, o)
+	if o.caller != nil && s.most > 0 {
+		if s.held[o.caller.account()]--; s.held[o.caller.account()] == 0 {
+			delete(s.held, o.caller.account())
+		}
+	}
 	if len(s.open) == 0 && s.ended != nil {
 		close(s.ended)
 		s.ended = nil
@@ -112,7 +195,7 @@ const (
 )
 
 // drain ends the watches one after the other: in as much time as ctx has left, less a part for those that take their time to
-// end, but not slower than drainRate.
+// end, but not slower than drainRate. When ctx ends, what is still open is cut.
 func (s *streams) drain(ctx context.Context) error {
 	ended, open := s.beginDraining()
 	if len(open) == 0 {
@@ -130,6 +213,7 @@ func (s *streams) drain(ctx context.Context) error {
 		case <-tick.C:
 		case <-ctx.Done():
 			s.end(open)
+			s.cut()
 			return ctx.Err()
 		}
 	}
@@ -137,6 +221,7 @@ func (s *streams) drain(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
+		s.cut()
 		return ctx.Err()
 	}
 }
@@ -170,5 +255,15 @@ func (s *streams) end(open []*openStream) {
 			o.leaving = true
 			o.endLocked()
 		}
+	}
+}
+
+// cut breaks what is still open when the time to drain is over.
+func (s *streams) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cutting = true
+	for o := range s.open {
+		o.cutLocked()
 	}
 }

@@ -13,9 +13,9 @@ func (s *streams) openForTest(t *testing.T, n int) <-chan time.Time {
 	t.Helper()
 	ended := make(chan time.Time, n)
 	for range n {
-		o, ctx, ok := s.add(t.Context())
-		if !ok {
-			t.Fatal("a watch is refused")
+		o, ctx, err := s.add(t.Context(), nil)
+		if err != nil {
+			t.Fatalf("a watch is refused: %v", err)
 		}
 		go func() {
 			<-ctx.Done()
@@ -61,7 +61,7 @@ func TestDrainIsPaced(t *testing.T) {
 						t.Errorf("%d of %d watches ended in second %d", n, test.watches, second)
 					}
 				}
-				if _, _, ok := s.add(t.Context()); ok {
+				if _, _, err := s.add(t.Context(), nil); err == nil {
 					t.Error("a watch was opened afterwards")
 				}
 			})

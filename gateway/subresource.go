@@ -118,11 +118,26 @@ func (t target) embed(old, shown document) (document, error) {
 		next := old.shallowCopy()
 		keep(next.Object, shown.Object, "status")
 		next.take(shown, "uid", "resourceVersion", "managedFields")
+		next.take(shown, statusMetadata(t.resource)...)
 		return next, nil
 	case t.resource.Status:
 		keep(shown.Object, old.Object, "status")
 	}
 	return shown, nil
+}
+
+// statusMetadata are the members of the metadata that are written along with the status. Of kinds that have a schema there are
+// none; the controllers of the others write, for example, the revision of a Deployment so.
+func statusMetadata(res *resource.Resource) []string {
+	switch {
+	case res.Schema != nil:
+		return nil
+	case res.Kind == "Deployment":
+		return []string{"annotations", "finalizers", "ownerReferences"}
+	case res.Kind == "Pod":
+		return []string{"annotations", "finalizers", "labels"}
+	}
+	return []string{"annotations", "finalizers", "labels", "ownerReferences"}
 }
 
 // unshow is what a configuration that is applied to what a request sees says of the object itself.

@@ -91,14 +91,14 @@ func TestScaleOfCustomResource(t *testing.T) {
 	}
 }
 
-// TestStatusIsAllThatItsSubresourceChanges, and nothing else does.
-func TestStatusIsAllThatItsSubresourceChanges(t *testing.T) {
+// TestStatusWrites change the status and, of kinds without a schema, what of the metadata their controllers write along with it.
+func TestStatusWrites(t *testing.T) {
 	s := newTestServer(t)
 	made := s.must(http.StatusCreated, "POST", pods, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
-	const other = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a":"b"},"finalizers":["example.com/x"]},"spec":{"containers":[]},"status":{"phase":"Running"}}`
+	const other = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a":"b"},"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u"}]},"spec":{"containers":[]},"status":{"phase":"Running"}}`
 	pod := s.must(http.StatusOK, "PUT", pods+"/p/status", other)
 	metadata := pod["metadata"].(map[string]any)
-	if pod["status"].(map[string]any)["phase"] != "Running" || metadata["labels"] != nil || metadata["finalizers"] != nil || metadata["generation"] != 1.0 ||
+	if pod["status"].(map[string]any)["phase"] != "Running" || metadata["labels"] == nil || metadata["ownerReferences"] != nil || metadata["generation"] != 1.0 ||
 		cmp.Diff(made["spec"], pod["spec"]) != "" {
 		t.Errorf("after an update of the status: %v", pod)
 	}
@@ -111,5 +111,11 @@ func TestStatusIsAllThatItsSubresourceChanges(t *testing.T) {
 	removed := s.must(http.StatusOK, "PUT", pods+"/p/status", strings.Replace(other, `,"status":{"phase":"Running"}`, "", 1))
 	if removed["status"] != nil {
 		t.Errorf("removed: %v", removed["status"])
+	}
+	const web = "/apis/apps/v1/namespaces/default/deployments"
+	s.must(http.StatusCreated, "POST", web, `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"}}`)
+	revised := s.must(http.StatusOK, "PUT", web+"/web/status", `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","labels":{"a":"b"},"annotations":{"revision":"1"}}}`)
+	if m := revised["metadata"].(map[string]any); m["labels"] != nil || m["annotations"] == nil || m["generation"] != 1.0 {
+		t.Errorf("a revision with the status: %v", m)
 	}
 }

@@ -31,6 +31,12 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 		plural, t.subresource = "namespaces", "status"
 		t.scope = resource.Scope{Name: t.scope.Namespace}
 	}
+	if c := callerOf(r); c != nil {
+		if err := c.covers(t, param("group"), plural); err != nil {
+			s.fail(w, r, err)
+			return target{}, false
+		}
+	}
 	complete := s.complete() // asked first: what is defined by then is in now
 	now := s.now()
 	t.resource = now.registry.Lookup(param("group"), param("version"), plural)

@@ -68,10 +68,16 @@ type watchStart struct {
 
 // follow opens the watch and serves it.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, start watchStart) {
-	entry, ctx, ok := s.streams.add(r.Context())
-	if !ok {
+	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
+	if err != nil {
 		start.done()
-		start.fail(w, r, errDraining)
+		start.fail(w, r, err)
+		return
+	}
+	if err := s.judgeAgain(callerOf(r)); err != nil {
+		start.done()
+		entry.done()
+		start.fail(w, r, err)
 		return
 	}
 	watcher, err := start.cache.Watch(start.query)
@@ -85,16 +91,22 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, start watchStart
 		server: s, cache: start.cache, watcher: watcher, frames: start.frames, bookmarks: start.marks, every: start.every,
 		deadline: start.deadline, entry: entry, path: r.URL.Path, access: accessOf(r), done: start.done,
 	}
-	begin(ctx, watcher)
-	wt.stream = s.transports.newStream(w, r)
-	wt.stream.contentType = start.frames.contentType()
-	ctx, err = wt.stream.open(ctx)
+	wt.serve(ctx, w, r)
+}
+
+// serve is the watch's time on the goroutine of its request.
+func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	begin(ctx, wt.watcher)
+	wt.stream = wt.server.transports.newStream(w, r)
+	wt.stream.contentType = wt.frames.contentType()
+	ctx, err := wt.stream.open(ctx)
 	if err != nil || isHead(r) {
 		wt.close(nil) // there is nobody to tell
 		return
 	}
+	wt.entry.hold(wt.stream.taken())
 	wt.access.keep()
-	_ = wt.stream.write(start.frames.opening()) // kept in the stream
+	_ = wt.stream.write(wt.frames.opening()) // kept in the stream
 	if err := wt.live(ctx); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
@@ -161,8 +173,15 @@ var errAdopted = errors.New("adopted by a writer")
 
 // live serves the watch on the caller's goroutine until it ends or is adopted by a writer. An error: the client must see that
 // the stream is broken.
-func (wt *watch) live(ctx context.Context) error {
-	err := wt.run(ctx)
+func (wt *watch) live(ctx context.Context) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			logPanic(wt.server.options.Logger, reason, "path", wt.path)
+			err = errInternal
+			wt.close(err)
+		}
+	}()
+	err = wt.run(ctx)
 	if errors.Is(err, errAdopted) {
 		return nil
 	}
@@ -175,13 +194,8 @@ func (wt *watch) live(ctx context.Context) error {
 
 // goOn is live for a watch that a writer has given back.
 func (wt *watch) goOn(ctx context.Context, conn net.Conn) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			logPanic(wt.server.options.Logger, reason, "path", wt.path)
-			wt.close(errInternal)
-		}
-	}()
 	wt.stream, ctx = wt.server.transports.resumeStream(wt.entry.goOn(ctx), conn)
+	wt.entry.hold(conn)
 	_ = wt.live(ctx) // the connection tells the client
 }
 
@@ -194,6 +208,9 @@ func (wt *watch) close(err error) {
 		wt.stream.close()
 	}
 	wt.watcher.Close()
+	if why := wt.entry.revoked.Load(); why != nil {
+		wt.access.cutOff(*why)
+	}
 	wt.done()
 	wt.access.end()
 	wt.entry.done()
@@ -228,11 +245,18 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	for {
+		if !wt.watcher.Follows() {
+			wt.stream.attend()
+			wt.watcher.Begin(ctx)
+		}
 		if wt.watcher.Follows() && wt.hand() {
 			return true, errAdopted
 		}
 		wt.stream.attend()
 		batch, err := wt.watcher.Next(ctx)
+		if why := wt.entry.revoked.Load(); why != nil {
+			return true, wt.stream.write(wt.frames.failure(nil, *why))
+		}
 		switch {
 		case err == nil:
 			if err := wt.write(batch); err != nil {
@@ -262,6 +286,9 @@ func (wt *watch) hand() bool {
 }
 
 func (wt *watch) write(batch watchcache.Batch) error {
+	if wt.entry.revoked.Load() != nil {
+		return nil // deliver says why
+	}
 	for i, change := range batch.Changes {
 		if i > 0 && change.Revision != batch.Changes[i-1].Revision {
 			wt.stream.settle()

@@ -45,6 +45,9 @@ func (w *wire) take(s socket, sealed *[]byte) { *w = wire{socket: s, sealed: sea
 
 func (w *wire) giveBack(conn net.Conn) { *w = wire{Conn: conn} }
 
+// NetConn is the connection below, as crypto/tls calls it.
+func (w *wire) NetConn() net.Conn { return w.Conn }
+
 func (w *wire) Write(p []byte) (int, error) {
 	if w.sealed == nil {
 		return w.Conn.Write(p)

@@ -18,6 +18,7 @@ import (
 type write struct {
 	target
 	writeParams
+	caller      *caller // nil: anybody
 	contentType string
 	body        []byte
 	warnings    []string        // for the client, whatever comes of the write
@@ -68,7 +69,7 @@ func readWrite(w http.ResponseWriter, r *http.Request, t target) (*write, error)
 		return nil, err
 	}
 	body, err := readBody(w, r)
-	return &write{target: t, writeParams: params, contentType: r.Header.Get("Content-Type"), body: body}, err
+	return &write{target: t, writeParams: params, caller: callerOf(r), contentType: r.Header.Get("Content-Type"), body: body}, err
 }
 
 // warn keeps a warning for the answer; a change that is tried again gives the same ones.

@@ -27,6 +27,7 @@ type writer struct {
 	tag        int32             // of the newest client
 	schedule   schedule
 	queue      []*client // have something to deliver
+	served     []*client // the queue before, for its space
 	now        time.Time
 	reader     watchcache.Reader
 	frames     []byte    // assembled last
@@ -130,10 +131,12 @@ func (w *writer) work() {
 		}
 	}
 	queue := w.queue
-	w.queue = nil
+	w.queue = w.served[:0]
 	for _, c := range queue {
 		w.serve(c)
 	}
+	clear(queue)
+	w.served = queue
 	for c := w.schedule.first(w.now); c != nil; c = w.schedule.first(w.now) {
 		w.lookAfter(c)
 	}
@@ -215,25 +218,12 @@ func (w *writer) assemble(f framing, batch watchcache.Batch, same bool) {
 func (w *writer) send(c *client, data []byte) {
 	if c.secure != nil {
 		var err error
-		if data, err = w.seal(c, data); err != nil {
+		if data, err = c.seal(data); err != nil {
 			w.close(c, err)
 			return
 		}
 	}
 	w.sendSealed(c, data)
-}
-
-// seal is what TLS makes of data, and of the end of what a client gets.
-func (w *writer) seal(c *client, data []byte) ([]byte, error) {
-	if cap(w.sealed) > 2*collectMost {
-		w.sealed = nil // a large object had come by
-	}
-	w.sealed = w.sealed[:0]
-	_, err := c.secure.Write(data) // by way of the wire
-	if err == nil && c.ending {
-		err = c.secure.CloseWrite()
-	}
-	return w.sealed, err
 }
 
 func (w *writer) sendSealed(c *client, data []byte) {

@@ -48,7 +48,8 @@ type logWriter struct {
 	to      io.Writer
 	report  func(dropped uint64) // writes to the same place
 	lines   chan []byte
-	dropped atomic.Uint64
+	dropped atomic.Uint64 // since the last report
+	lost    atomic.Uint64 // in all
 	closing chan struct{} // closed by Close
 	done    chan struct{} // closed when everything is written
 }
@@ -68,6 +69,7 @@ func (w *logWriter) Write(line []byte) (int, error) {
 	case w.lines <- bytes.Clone(line):
 	default:
 		w.dropped.Add(1)
+		w.lost.Add(1)
 	}
 	return len(line), nil
 }

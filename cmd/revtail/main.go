@@ -74,7 +74,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newServeCommand(), newHealthCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), newHealthCommand(), newTokenCommand(), newVersionCommand())
 	return root
 }
 

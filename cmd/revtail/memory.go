@@ -50,3 +50,9 @@ func afterEachCollection(do func()) {
 	}
 	watch()
 }
+
+// giveMemoryBack returns to the system what is garbage now.
+func giveMemoryBack() {
+	runtime.GC() // what lies in pools survives one collection
+	debug.FreeOSMemory()
+}

@@ -23,8 +23,8 @@ func (p *process) reloadAtHangups(ctx context.Context) error {
 		case <-p.hangups:
 		}
 		p.logger.Info("SIGHUP: reading files again")
-		if p.certificates != nil {
-			p.certificates.Reload()
+		for _, f := range p.files() {
+			f.Reload()
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,8 +27,10 @@ When everything answers, one line on stdout says where, as in
   READY http=http://127.0.0.1:8080 etcd=embedded revision=1
 The log goes to stderr. SIGTERM or SIGINT ends watches and requests in order, a second one the process at once.
 
-With --tls-cert-file and --tls-private-key-file every --listen address is HTTPS. The files of TLS are read again when they
-change, and at once at SIGHUP: new connections get what they say, open ones go on.
+With --tls-cert-file and --tls-private-key-file every --listen address is HTTPS. Clients show who they are by a certificate
+(--client-ca-file), a token (--token-file, see 'revtail token') or a signed token of an issuer (--oidc-issuer-url), and may do
+what --policy-file allows. These files are read again when they change, and at once at SIGHUP: what cannot be used is reported,
+and what was in use stays. Open watches go on, but for those of who has lost the right to them: they end within seconds.
 
 Each flag has an environment variable (--etcd-prefix: REVTAIL_ETCD_PREFIX) and a key in the --config file (etcdPrefix).
 A flag wins over the environment, the environment over the file.
@@ -62,7 +63,6 @@ func writeConfig(w io.Writer, cfg config.Config) error {
 	if err == nil {
 		_, err = w.Write(out)
 	}
-	debug.FreeOSMemory() // filling the caches took several times what they hold
 	return err
 }
 
@@ -72,6 +72,9 @@ type process struct {
 	logger       *slog.Logger
 	hangups      <-chan os.Signal
 	certificates *certificate.Keeper // nil: plain HTTP
+	access       access
+	audit        *auditFile // nil: there is none
+	limit        *addressLimit
 	etcd         *backend
 	gateway      *gateway.Server
 	web          *webServer
@@ -82,10 +85,11 @@ type process struct {
 // ctx ends it in order.
 func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
-	p := &process{cfg: cfg, logger: logger, hangups: catchHangups()}
-	if err = p.openCertificates(); err != nil {
+	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), limit: newAddressLimit(cfg.MaxConnectionsPerAddress)}
+	if err = errors.Join(p.openCertificates(), p.openAccess(), p.openAudit(stdout)); err != nil {
 		return &exitError{exitUsage, err}
 	}
+	defer p.closeAudit()
 	p.etcd, err = openBackend(ctx, cfg, logger)
 	if err != nil && ctx.Err() != nil {
 		logger.Info("stopped before etcd was ready")
@@ -97,12 +101,14 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 	defer func() { err = errors.Join(err, p.etcd.Close()) }()
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
-		Metrics: p.metrics(), Keys: cfg.Keys, KeysWritable: cfg.KeysWritable,
+		Metrics: p.metrics(), Authenticator: p.authenticator(), Policy: p.access.policy,
+		Audit: p.auditLog(), Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
+		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable,
 	})
 	if err != nil {
 		return err
 	}
-	p.web = newWebServer(p.gateway, p.tlsConfig(), logger)
+	p.web = newWebServer(p.gateway, p.tlsConfig(), p.limit, logger)
 	if err = p.web.Listen(ctx, cfg.Listen); err != nil {
 		return err
 	}
@@ -119,9 +125,7 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.background.Go(p.web.Serve) // before the caches are filled: /livez and /readyz answer meanwhile
 	p.background.Go(p.gateway.Run)
 	p.background.Go(p.reloadAtHangups)
-	if p.certificates != nil {
-		p.background.Go(p.certificates.Run)
-	}
+	p.startAccess()
 	if p.cfg.History > 0 {
 		p.background.Go(func(ctx context.Context) error { return p.etcd.store.Compact(ctx, p.cfg.History, p.logger) })
 	}
@@ -143,6 +147,7 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
 	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
+	giveMemoryBack() // filling the caches took several times what they hold
 	return err
 }
 

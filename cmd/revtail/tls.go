@@ -28,8 +28,9 @@ func (p *process) tlsConfig() *tls.Config {
 
 // metrics are those that the gateway has not by itself.
 func (p *process) metrics() []prometheus.Collector {
-	if p.certificates == nil {
-		return nil
+	all := []prometheus.Collector{p.limit.refused}
+	for _, f := range p.files() {
+		all = append(all, f)
 	}
-	return []prometheus.Collector{p.certificates}
+	return all
 }

@@ -21,13 +21,14 @@ import (
 type webServer struct {
 	http      *http.Server
 	secure    bool // HTTPS; http.Server has a TLSConfig later on also without
+	limit     *addressLimit
 	listeners []net.Listener
 	urls      []string // of the listeners, with real ports
 }
 
 // newWebServer makes a server that listens nowhere yet; of HTTPS when there is a TLS configuration.
-func newWebServer(handler http.Handler, tlsConfig *tls.Config, logger *slog.Logger) *webServer {
-	return &webServer{secure: tlsConfig != nil, http: &http.Server{
+func newWebServer(handler http.Handler, tlsConfig *tls.Config, limit *addressLimit, logger *slog.Logger) *webServer {
+	return &webServer{secure: tlsConfig != nil, limit: limit, http: &http.Server{
 		Handler:           handler,
 		TLSConfig:         tlsConfig,
 		ReadHeaderTimeout: 10 * time.Second, // against clients that send a header, or shake hands, byte by byte
@@ -35,8 +36,9 @@ func newWebServer(handler http.Handler, tlsConfig *tls.Config, logger *slog.Logg
 		MaxHeaderBytes:    64 << 10,
 		WriteTimeout:      0, // a watch has no end; each write to it has its own deadline
 		HTTP2: &http.HTTP2Config{
-			SendPingTimeout:  30 * time.Second, // a peer that is gone is noticed while its watches are quiet
-			WriteByteTimeout: 30 * time.Second, // of the connection; the streams on it wait for one another
+			MaxConcurrentStreams: 250,              // on one connection; net/http ends one that keeps taking them back
+			SendPingTimeout:      30 * time.Second, // a peer that is gone is noticed while its watches are quiet
+			WriteByteTimeout:     30 * time.Second, // of the connection; the streams on it wait for one another
 		},
 		ErrorLog: slog.NewLogLogger(clientErrors{logger.Handler()}, slog.LevelWarn),
 	}}
@@ -50,7 +52,7 @@ func (w *webServer) Listen(ctx context.Context, addresses []string) error {
 			w.closeListeners()
 			return explainListen(address, err)
 		}
-		w.listeners = append(w.listeners, l)
+		w.listeners = append(w.listeners, w.limit.listen(l))
 		w.urls = append(w.urls, w.scheme()+listenHost(address, l.Addr()))
 	}
 	return nil

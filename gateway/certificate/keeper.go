@@ -6,6 +6,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -22,6 +24,7 @@ type Keeper struct {
 	files   Files
 	logger  *slog.Logger
 	current atomic.Pointer[serving]
+	changes atomic.Uint64 // of current
 
 	mu       sync.Mutex        // guards the fields below
 	used     [sha256.Size]byte // the digest of current
@@ -59,6 +62,26 @@ func (k *Keeper) Config() *tls.Config {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return k.current.Load().config, nil },
 	}
 }
+
+// VerifyClient checks a client's certificate, followed by those between it and its authority, with the authorities as they are
+// now: an open connection may have come in under others.
+func (k *Keeper) VerifyClient(chain []*x509.Certificate) error {
+	authorities := k.current.Load().config.ClientCAs
+	if authorities == nil {
+		return errors.New("no certificates of clients are accepted")
+	}
+	between := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		between.AddCert(c)
+	}
+	_, err := chain[0].Verify(x509.VerifyOptions{
+		Roots: authorities, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	return err
+}
+
+// Generation is another number each time that the files say something new.
+func (k *Keeper) Generation() uint64 { return k.changes.Load() }
 
 // Run looks at the files every few seconds until ctx ends. What does not make sense is reported when it is seen a second time:
 // files are seldom replaced all at once.
@@ -101,6 +124,7 @@ func (k *Keeper) look(complete bool) {
 
 func (k *Keeper) useLocked(next *serving, digest [sha256.Size]byte) {
 	k.current.Store(next)
+	k.changes.Add(1)
 	k.used, k.trouble, k.reported = digest, trouble{}, false
 	if problems := next.problems(time.Now()); len(problems) > 0 {
 		k.logger.Warn("TLS connections will fail", "reason", strings.Join(problems, "; "))

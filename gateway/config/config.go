@@ -20,6 +20,25 @@ type Config struct {
 	TLSPrivateKeyFile string
 	ClientCAFile      string
 
+	TokenFile          string
+	OIDCIssuerURL      string
+	OIDCClientID       string
+	OIDCCAFile         string
+	OIDCUsernameClaim  string
+	OIDCUsernamePrefix string
+	OIDCGroupsClaim    string
+	OIDCGroupsPrefix   string
+	PolicyFile         string
+
+	CORSAllowedOrigins []string
+	AllowedHosts       []string
+
+	MaxWatchesPerUser        int // zero: no limit
+	MaxConnectionsPerAddress int // zero: no limit
+
+	AuditLogPath string // "-": stdout
+	AuditLevel   string // an audit.Level
+
 	EtcdEndpoints    []string
 	EtcdCACert       string
 	EtcdCert         string
@@ -59,6 +78,12 @@ const (
 func Default() Config {
 	return Config{
 		Listen:            []string{"127.0.0.1:8080"},
+		OIDCUsernameClaim: "sub",
+		MaxWatchesPerUser: 1000,
+
+		MaxConnectionsPerAddress: 10_000,
+
+		AuditLevel:        "metadata",
 		EtcdPrefix:        "/registry",
 		DataDir:           "revtail.etcd",
 		EmbeddedClientURL: "http://127.0.0.1:2379",
@@ -73,6 +98,12 @@ func Default() Config {
 
 // TLS says that the listeners speak HTTPS, all of them.
 func (c Config) TLS() bool { return c.TLSCertFile != "" }
+
+// Authenticates says that clients can show who they are.
+func (c Config) Authenticates() bool { return c.ClientCAFile+c.TokenFile+c.OIDCIssuerURL != "" }
+
+// LetsAnybodyIn says that clients may come without showing who they are.
+func (c Config) LetsAnybodyIn() bool { return c.Anonymous || !c.Authenticates() }
 
 // External says that etcd is not in this process.
 func (c Config) External() bool { return len(c.EtcdEndpoints) > 0 }

@@ -22,6 +22,10 @@ var exclusions = []struct {
 	{"--etcd-endpoints", Config.External, []string{"data-dir", "embedded-client-url", "embedded-config"}},
 	{"--embedded-config", func(c Config) bool { return c.EmbeddedConfig != "" }, []string{"data-dir", "embedded-client-url"}},
 	{"plain HTTP (no --tls-cert-file)", func(c Config) bool { return !c.TLS() }, []string{"client-ca-file"}},
+	{"no --oidc-issuer-url", func(c Config) bool { return c.OIDCIssuerURL == "" },
+		[]string{"oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix"}},
+	{"neither authentication nor --policy-file", func(c Config) bool { return !c.Authenticates() && c.PolicyFile == "" }, []string{"max-watches-per-user"}},
+	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
 }
 
@@ -39,7 +43,7 @@ func (c Config) excluded(name string) string {
 // and what to do. It opens no file.
 func (c Config) Validate() error {
 	return errors.Join(
-		c.validateExclusions(), c.validateListen(), c.validateEndpoints(), c.validateCredentials(),
+		c.validateExclusions(), c.validateListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
 		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateTimes(), c.validateLog())
 }
 
@@ -63,11 +67,41 @@ func (c Config) validateListen() error {
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("--listen %q: want host:port with a port from 0 to 65535, as in 127.0.0.1:8080", address))
-		case !Loopback(host) && !c.Anonymous:
-			errs = append(errs, fmt.Errorf("--listen %s: revtail has no authentication yet in this version: anybody who can reach this "+
-				"address could read and change everything under %s in etcd. Listen on a loopback address such as 127.0.0.1:%s, or add "+
-				"--anonymous if that is meant", address, c.EtcdPrefix, port))
+		case !Loopback(host) && !c.Anonymous && !(c.TLS() && c.Authenticates()):
+			errs = append(errs, fmt.Errorf("--listen %s: %s: whoever can reach this address could read and change what is under %s in etcd. "+
+				"Give it both, listen on a loopback address such as 127.0.0.1:%s, or add --anonymous if that is meant",
+				address, c.exposed(), c.EtcdPrefix, port))
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// exposed is what an address lacks that others can reach.
+func (c Config) exposed() string {
+	var lacks []string
+	if !c.TLS() {
+		lacks = append(lacks, "no TLS (--tls-cert-file, --tls-private-key-file)")
+	}
+	if !c.Authenticates() {
+		lacks = append(lacks, "no authentication (--client-ca-file, --token-file or --oidc-issuer-url)")
+	}
+	return strings.Join(lacks, " and ")
+}
+
+func (c Config) validateAccess() error {
+	var errs []error
+	if c.Anonymous && c.Authenticates() && c.PolicyFile == "" {
+		errs = append(errs, errors.New("--anonymous beside authentication needs --policy-file, which says what those may do who are not known: "+
+			"without it they may do everything"))
+	}
+	if (c.OIDCIssuerURL == "") != (c.OIDCClientID == "") {
+		errs = append(errs, errors.New("--oidc-issuer-url and --oidc-client-id go together: a token that is meant for somebody else must not be good here"))
+	}
+	if u, err := url.Parse(c.OIDCIssuerURL); c.OIDCIssuerURL != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery+u.Fragment != "") {
+		errs = append(errs, errors.New("--oidc-issuer-url: want an https:// URL without a query, exactly as the issuer's tokens have it in iss"))
+	}
+	if c.OIDCIssuerURL != "" && c.OIDCUsernameClaim == "" {
+		errs = append(errs, errors.New("--oidc-username-claim is empty: name the claim that says who the user is, as sub"))
 	}
 	return errors.Join(errs...)
 }
@@ -76,6 +110,23 @@ func (c Config) validateListen() error {
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (c Config) validateBrowsers() error {
+	var errs []error
+	for _, origin := range c.CORSAllowedOrigins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || origin != strings.ToLower(u.Scheme+"://"+u.Host) || strings.Contains(origin, "*") {
+			errs = append(errs, fmt.Errorf("--cors-allowed-origins %q: want an origin as browsers send it, https://example.com, without a path; "+
+				"there is no pattern for all: each page that may write here is named", origin))
+		}
+	}
+	for _, host := range c.AllowedHosts {
+		if host == "" || host != strings.ToLower(host) || strings.ContainsAny(host, ":/*[] ") {
+			errs = append(errs, fmt.Errorf("--allowed-hosts %q: want a name in lower case, without a port", host))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (c Config) validateEndpoints() error {
@@ -150,6 +201,9 @@ func (c Config) validateTimes() error {
 }
 
 func (c Config) validateLog() error {
+	if !slices.Contains([]string{"none", "metadata", "request"}, c.AuditLevel) {
+		return fmt.Errorf("--audit-level %q: want none, metadata or request", c.AuditLevel)
+	}
 	if !slices.Contains([]string{LogAuto, LogText, LogJSON}, c.LogFormat) {
 		return fmt.Errorf("--log-format %q: want %s, %s or %s", c.LogFormat, LogAuto, LogText, LogJSON)
 	}

@@ -80,3 +80,15 @@ func (v *levelValue) Set(s string) error { return (*slog.Level)(v).UnmarshalText
 func (v *levelValue) String() string     { return strings.ToLower(slog.Level(*v).String()) }
 func (v *levelValue) Type() string       { return "level" }
 func (v *levelValue) yaml() any          { return v.String() }
+
+// countValue is a number that is not negative.
+type countValue int
+
+func (v *countValue) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 31)
+	*v = countValue(n)
+	return err
+}
+func (v *countValue) String() string { return strconv.Itoa(int(*v)) }
+func (v *countValue) Type() string   { return "number" }
+func (v *countValue) yaml() any      { return int(*v) }

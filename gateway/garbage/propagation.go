@@ -79,13 +79,13 @@ func (c *owners) propagate(ctx context.Context, at place, o *Object, f facts) (v
 	finalizer, foreground := metav1.FinalizerOrphanDependents, f.policy() == metav1.DeletePropagationForeground
 	if foreground {
 		finalizer = metav1.FinalizerDeleteDependents
-		if err := c.findOwners(ctx, at, o, dependents); err != nil {
+		if err = c.findOwners(ctx, at, o, dependents); err != nil {
 			return later, err
 		}
 	}
 	blocking := 0
 	for _, d := range dependents {
-		blocks, err := false, error(nil)
+		var blocks bool
 		if foreground {
 			blocks, err = c.deleteDependent(ctx, at, f.UID, d)
 		} else {

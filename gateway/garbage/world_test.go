@@ -288,8 +288,8 @@ func (w *world) write(path, more string, owners ...string) {
 	_, name, uid := split(path)
 	var references []string
 	for _, owner := range owners {
-		owner, blocks := strings.CutSuffix(owner, "!")
-		kind, ownerName, ownerUID := split(owner)
+		referred, blocks := strings.CutSuffix(owner, "!")
+		kind, ownerName, ownerUID := split(referred)
 		references = append(references, fmt.Sprintf(`{"apiVersion":"v1","kind":%q,"name":%q,"uid":%q,"blockOwnerDeletion":%v}`,
 			kind, ownerName, ownerUID, blocks))
 	}

@@ -37,8 +37,8 @@ type Cluster struct {
 type Member struct {
 	// Endpoint is the URL where clients reach it. It stays the same over restarts.
 	Endpoint string
-	// DataDir is where it keeps its data.
-	DataDir string
+	// DataDir is where it keeps its data, and Peer the URL where the other members reach it.
+	DataDir, Peer string
 
 	*process
 	command []string
@@ -53,7 +53,8 @@ func StartEtcd(tb testing.TB, n int, args ...string) *Cluster {
 	var peers, initial []string
 	for i := range n {
 		c.Members = append(c.Members, &Member{Endpoint: "http://" + freeAddress(tb), DataDir: filepath.Join(tb.TempDir(), "data")})
-		peers = append(peers, "http://"+freeAddress(tb))
+		c.Members[i].Peer = "http://" + freeAddress(tb)
+		peers = append(peers, c.Members[i].Peer)
 		initial = append(initial, fmt.Sprintf("m%d=%s", i, peers[i]))
 	}
 	for i, m := range c.Members {

@@ -15,6 +15,8 @@ type Gateway struct {
 	URL string
 	// TLS is how to talk to it when it serves HTTPS; the test has to set it.
 	TLS *tls.Config
+	// Token is sent with each request; empty: none is.
+	Token string
 	// EtcdEndpoint is the URL of its embedded etcd; empty: it has none.
 	EtcdEndpoint string
 
@@ -39,6 +41,17 @@ func Start(tb testing.TB, args ...string) *Gateway {
 	g.command = append(g.command, args...)
 	g.launch(tb, filepath.Join(tb.ArtifactDir(), "revtail-"+address[len("127.0.0.1:"):]+".log"))
 	return g
+}
+
+// As is the gateway to somebody else: with this token, and TLS with this certificate if there is one.
+func (g *Gateway) As(token string, certificate ...tls.Certificate) *Gateway {
+	other := *g
+	other.Token = token
+	if g.TLS != nil {
+		other.TLS = g.TLS.Clone()
+		other.TLS.Certificates = certificate
+	}
+	return &other
 }
 
 // Restart starts the gateway again after Stop or Kill: the same address, the same data.

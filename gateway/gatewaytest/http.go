@@ -47,6 +47,9 @@ func (g *Gateway) Try(ctx context.Context, method, path, body string) (Answer, e
 	if err != nil {
 		return Answer{}, err
 	}
+	if g.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+g.Token)
+	}
 	switch {
 	case method == http.MethodPatch:
 		req.Header.Set("Content-Type", "application/merge-patch+json")
@@ -66,7 +69,7 @@ func readAnswer(resp *http.Response) (Answer, error) {
 		return Answer{}, err
 	}
 	answer := Answer{Code: resp.StatusCode, Header: resp.Header, Body: string(body)}
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+	if len(body) > 0 && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		err = json.Unmarshal(body, &answer.Object)
 	}
 	return answer, err

@@ -139,7 +139,7 @@ func TestContentTypes(t *testing.T) {
 		{"Content-Type: application/json; charset=utf-8", 201, "POST " + configMaps},
 		{"X-No-Content-Type: 1", 409, "POST " + configMaps}, // is read as JSON
 	} {
-		answer := exchange(t, gw, fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n\r\n%s",
+		answer := exchange(t, gw, fmt.Sprintf("%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n\r\n%s",
 			test.line, len(body), test.header, body))
 		if !strings.HasPrefix(answer, fmt.Sprintf("HTTP/1.1 %d ", test.code)) {
 			t.Errorf("%s with %q: want %d\n%s", test.line, test.header, test.code, answer)
@@ -165,7 +165,7 @@ func TestTraversal(t *testing.T) {
 		configMaps + "/\u2024\u2024/secrets", "/api/v1/watch/namespaces/..%2f..%2f/configmaps", "/api/v1/watch/../../secrets",
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPost} {
-			answer := exchange(t, gw, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			answer := exchange(t, gw, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 				method, path, len(body), body))
 			resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(answer)), nil)
 			if err != nil {
@@ -187,7 +187,7 @@ func TestLargeBody(t *testing.T) {
 	gw := gatewaytest.Start(t)
 	large := gatewaytest.ConfigMap("large", strings.Repeat("x", 4<<20))
 	request := func(body, more string) string {
-		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", configMaps, len(body), more, body)
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", configMaps, len(body), more, body)
 	}
 	answers := bufio.NewReader(strings.NewReader(exchange(t, gw,
 		request(large, "")+request(gatewaytest.ConfigMap("small", ""), "Connection: close\r\n"))))
@@ -203,7 +203,7 @@ func TestLargeBody(t *testing.T) {
 			t.Errorf("status %d, want %d", resp.StatusCode, want)
 		}
 	}
-	chunked := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n",
+	chunked := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n",
 		configMaps, len(large), large)
 	if answer := exchange(t, gw, chunked); !strings.HasPrefix(answer, "HTTP/1.1 413 ") {
 		t.Errorf("a chunked body that is too large: %.200s", answer)

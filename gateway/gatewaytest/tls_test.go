@@ -35,7 +35,10 @@ func startSecured(t *testing.T) *secured {
 	}
 	s.replace(t, s.authority.Issue(t, "first"))
 	replaceFile(t, s.ca, s.authority.PEM)
-	s.Gateway = gatewaytest.Start(t, "--tls-cert-file", s.cert, "--tls-private-key-file", s.key, "--client-ca-file", s.ca)
+	policy := filepath.Join(dir, "policy.yaml")
+	replaceFile(t, policy, []byte(bind("system:anonymous", "cluster-admin")+bind("alice", "cluster-admin")+bind("bob", "cluster-admin")))
+	s.Gateway = gatewaytest.Start(t, "--tls-cert-file", s.cert, "--tls-private-key-file", s.key, "--client-ca-file", s.ca,
+		"--anonymous", "--policy-file", policy)
 	s.TLS = &tls.Config{RootCAs: s.authority.Pool()}
 	return s
 }
@@ -287,7 +290,7 @@ func TestTLSRefuses(t *testing.T) {
 		s.wantRefused(t, version, &tls.Config{RootCAs: s.authority.Pool(), MinVersion: number, MaxVersion: number})
 	}
 	plain := &gatewaytest.Gateway{URL: "http://" + s.address()}
-	answer := exchange(t, plain, "GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
+	answer := exchange(t, plain, "GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	if !strings.HasPrefix(answer, "HTTP/1.0 400 Bad Request\r\n") || !strings.Contains(answer, "Client sent an HTTP request to an HTTPS server") {
 		t.Errorf("plain HTTP is answered with %q, want a 400 that says why", answer)
 	}

@@ -132,7 +132,7 @@ func TestWire(t *testing.T) {
 	want += "0\r\n\r\n"
 
 	began := time.Now()
-	head, body, _ := strings.Cut(exchange(t, gw, "GET "+configMaps+"?watch=1&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), "\r\n\r\n")
+	head, body, _ := strings.Cut(exchange(t, gw, "GET "+configMaps+"?watch=1&timeoutSeconds=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"), "\r\n\r\n")
 	if !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") || !strings.Contains(head, "\r\nTransfer-Encoding: chunked") {
 		t.Errorf("head %q", head)
 	}

@@ -41,7 +41,11 @@ func (g *Gateway) Watch(tb testing.TB, path string) *Watch {
 	tb.Cleanup(w.Close)
 	w.reader = bufio.NewReader(w.conn)
 	w.wait(tb)
-	_, err := fmt.Fprintf(w.conn, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: curl/8.14.1\r\nAccept: */*\r\n\r\n", path, w.conn.RemoteAddr())
+	more := ""
+	if g.Token != "" {
+		more = "Authorization: Bearer " + g.Token + "\r\n"
+	}
+	_, err := fmt.Fprintf(w.conn, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: curl/8.14.1\r\nAccept: */*\r\n%s\r\n", path, w.conn.RemoteAddr(), more)
 	if err != nil {
 		tb.Fatal(err)
 	}

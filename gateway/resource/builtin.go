@@ -10,7 +10,7 @@ import (
 )
 
 // builtin are the kinds that are there on a fresh start, so that the classic walk needs no preparation. They are stored as
-// their clients wrote them; no controller acts on them.
+// their clients wrote them, but for the defaults of workloads; no controller of this program's own acts on them.
 var builtin = []Resource{
 	{Version: "v1", Plural: "namespaces", Ungenerated: true, Kind: "Namespace", ShortNames: []string{"ns"}, Status: true, UnconditionalUpdate: true,
 		GoType: corev1.Namespace{}, ValidateName: validation.ValidateNamespaceName},
@@ -28,13 +28,17 @@ var builtin = []Resource{
 		GoType: corev1.Event{}},
 
 	{Group: "apps", Version: "v1", Plural: "deployments", Kind: "Deployment", Namespaced: true, ShortNames: []string{"deploy"},
-		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.Deployment{}},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.Deployment{},
+		Defaults: deploymentDefaults},
 	{Group: "apps", Version: "v1", Plural: "replicasets", Kind: "ReplicaSet", Namespaced: true, ShortNames: []string{"rs"},
-		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.ReplicaSet{}},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.ReplicaSet{},
+		Defaults: replicaSetDefaults},
 	{Group: "apps", Version: "v1", Plural: "statefulsets", Kind: "StatefulSet", Namespaced: true, ShortNames: []string{"sts"},
-		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.StatefulSet{}},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, Scale: replicas, GoType: appsv1.StatefulSet{},
+		Defaults: statefulSetDefaults},
 	{Group: "apps", Version: "v1", Plural: "daemonsets", Kind: "DaemonSet", Namespaced: true, ShortNames: []string{"ds"},
-		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, GoType: appsv1.DaemonSet{}},
+		Categories: []string{"all"}, Status: true, UnconditionalUpdate: true, GoType: appsv1.DaemonSet{},
+		Defaults: daemonSetDefaults},
 
 	{Group: "batch", Version: "v1", Plural: "jobs", Kind: "Job", Namespaced: true, Categories: []string{"all"}, Status: true,
 		UnconditionalUpdate: true, GoType: batchv1.Job{}},

@@ -27,6 +27,8 @@ type Resource struct {
 	UnconditionalUpdate bool
 	// GoType is the Go type of the kind, for strategic merge patches and protobuf; nil where there is none.
 	GoType any
+	// Defaults sets, in place, what is not there; nil: nothing. Those of custom resources are in their Schema.
+	Defaults Defaults
 	// Virtual says that an object is a question, which its create answers: nothing is stored, and there is no other verb.
 	Virtual bool
 

@@ -234,3 +234,24 @@ func TestListTakesNoMemoryPerObject(t *testing.T) {
 		}
 	}
 }
+
+// TestBlocksThatLookTheSame: an object that is replaced by one of the same size, and a first block that has become empty.
+func TestBlocksThatLookTheSame(t *testing.T) {
+	s, m := newObjects(), model{}
+	var ordered []*Object
+	for i := range 300 {
+		o := document(fmt.Sprintf("a/%04d", i), 1, 1000)
+		ordered, m[o.path] = append(ordered, o), string(o.JSON)
+	}
+	s.fill(ordered)
+	o := document("a/0007", 2, 1000)
+	s.set(o)
+	m[o.path] = string(o.JSON)
+	m.check(t, s)
+	for i := range 150 {
+		path := fmt.Sprintf("a/%04d", i)
+		s.remove(path)
+		delete(m, path)
+	}
+	m.check(t, s)
+}

@@ -197,9 +197,6 @@ func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after 
 	var past log // as much of it as there is room for
 	past.fit(r.mirror.objects.size)
 	past.reset(after)
-	if after == 1 {
-		past.floor = 0 // the first write makes revision 2: that is all there is
-	}
 	for {
 		batch, err := first(ctx, watcher)
 		if errors.Is(err, errSilent) {

@@ -205,7 +205,7 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 		return w.nextState(), nil, nil
 	}
 	if w.past != nil {
-		batch, err := w.nextPast(ctx)
+		batch, err = w.nextPast(ctx)
 		return batch, nil, err
 	}
 	w.reader = readers.Get().(*Reader)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"revtail/gateway/gatewaytest"
 )
 
 var rewrite = flag.Bool("update", false, "rewrite what the sessions in testdata expect, where it does not match")
@@ -134,16 +136,22 @@ func (s *step) expect(t *testing.T, output string) {
 // runSession runs a session in a file, with a program as kubectl, on a gateway of its own.
 func runSession(t *testing.T, path, kubectl string) {
 	t.Helper()
+	gw := gatewaytest.Start(t)
+	newTerminal(t, kubectl, gw, gw.EtcdEndpoint).play(t, path)
+}
+
+// play runs a session in a file, and closes the terminal.
+func (term *terminal) play(t *testing.T, path string) {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	steps := parse(string(text))
-	terminal := newTerminal(t, kubectl)
 	for _, step := range steps {
-		terminal.run(t, step)
+		term.run(t, step)
 	}
-	terminal.close(t)
+	term.close(t)
 	if changed := steps.String(); *rewrite && changed != string(text) {
 		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
 			t.Fatal(err)

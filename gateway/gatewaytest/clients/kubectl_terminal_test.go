@@ -27,18 +27,16 @@ type terminal struct {
 	programs map[string]*program
 }
 
-// newTerminal starts a gateway, and makes a home with the manifests of the sessions, and a kubeconfig that leads there.
-func newTerminal(t *testing.T, kubectl string) *terminal {
+// newTerminal makes a home with the manifests of the sessions, and a kubeconfig that leads to a gateway and its etcd.
+func newTerminal(t *testing.T, kubectl string, gw *gatewaytest.Gateway, etcd string) *terminal {
 	t.Helper()
-	gw := gatewaytest.Start(t)
-	term := &terminal{gw: gw, etcd: gatewaytest.DialEtcd(t, gw.EtcdEndpoint), home: t.TempDir(), programs: map[string]*program{}}
-	kubeconfig := fmt.Sprintf(`{"clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`, gw.URL)
+	term := &terminal{gw: gw, etcd: gatewaytest.DialEtcd(t, etcd), home: t.TempDir(), programs: map[string]*program{}}
 	err := errors.Join(
 		os.CopyFS(term.home, os.DirFS("testdata/kubectl/home")),
 		os.MkdirAll(filepath.Join(term.home, "bin"), 0o700),
 		os.Symlink(kubectl, filepath.Join(term.home, "bin", "kubectl")),
 		os.MkdirAll(filepath.Join(term.home, ".kube"), 0o700),
-		os.WriteFile(filepath.Join(term.home, ".kube", "config"), []byte(kubeconfig), 0o600))
+		os.Symlink(gatewaytest.WriteKubeconfig(t, gw), filepath.Join(term.home, ".kube", "config")))
 	if err != nil {
 		t.Fatal(err)
 	}

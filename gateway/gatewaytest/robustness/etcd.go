@@ -95,8 +95,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // state reads all objects of the resource, linearizably, as of one revision.
-func (e *Etcd) state(ctx context.Context) (objects []*Object, revision int64, err error) {
-	err = e.patiently(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
+func (e *Etcd) state(ctx context.Context) ([]*Object, int64, error) {
+	var objects []*Object
+	var revision int64
+	err := e.patiently(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
 		objects = nil
 		resp, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte(prefix), RangeEnd: []byte(prefix[:len(prefix)-1] + "0")})
 		if err != nil {
@@ -117,13 +119,14 @@ func (e *Etcd) state(ctx context.Context) (objects []*Object, revision int64, er
 }
 
 // put writes keys and values in one transaction, once, and returns its revision.
-func (e *Etcd) put(ctx context.Context, lease int64, values map[string]string) (revision int64, err error) {
+func (e *Etcd) put(ctx context.Context, lease int64, values map[string]string) (int64, error) {
+	var revision int64
 	txn := &pb.TxnRequest{}
 	for key, value := range values {
 		put := &pb.PutRequest{Key: []byte(key), Value: []byte(value), Lease: lease}
 		txn.Success = append(txn.Success, &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}})
 	}
-	err = e.once(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
+	err := e.once(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
 		resp, err := pb.NewKVClient(conn).Txn(ctx, txn)
 		if err == nil {
 			revision = resp.Header.Revision
@@ -134,10 +137,11 @@ func (e *Etcd) put(ctx context.Context, lease int64, values map[string]string) (
 }
 
 // deleteAll deletes all keys with a prefix, in one revision.
-func (e *Etcd) deleteAll(ctx context.Context, keys string) (revision int64, err error) {
+func (e *Etcd) deleteAll(ctx context.Context, keys string) (int64, error) {
+	var revision int64
 	end := []byte(keys)
 	end[len(end)-1]++
-	err = e.once(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
+	err := e.once(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
 		resp, err := pb.NewKVClient(conn).DeleteRange(ctx, &pb.DeleteRangeRequest{Key: []byte(keys), RangeEnd: end})
 		if err == nil && resp.Deleted > 0 {
 			revision = resp.Header.Revision
@@ -148,8 +152,9 @@ func (e *Etcd) deleteAll(ctx context.Context, keys string) (revision int64, err 
 }
 
 // grant makes a lease.
-func (e *Etcd) grant(ctx context.Context, ttl time.Duration) (id int64, err error) {
-	err = e.once(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
+func (e *Etcd) grant(ctx context.Context, ttl time.Duration) (int64, error) {
+	var id int64
+	err := e.once(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
 		resp, err := pb.NewLeaseClient(conn).LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: int64(ttl / time.Second)})
 		if err == nil {
 			id = resp.ID
@@ -179,7 +184,7 @@ func (e *Etcd) leader(ctx context.Context) (int, error) {
 	return 0, errors.New("no member says that it leads")
 }
 
-// recover brings an etcd that is out of space back: it is defragmented, and its alarms are disarmed.
+// recoverSpace brings an etcd that is out of space back: it is defragmented, and its alarms are disarmed.
 func (e *Etcd) recoverSpace(ctx context.Context) error {
 	for _, conn := range e.conns {
 		if _, err := pb.NewMaintenanceClient(conn).Defragment(ctx, &pb.DefragmentRequest{}); err != nil {

@@ -126,7 +126,7 @@ type Write struct {
 	Verb     string    `json:"verb"`
 	Keys     []string  `json:"keys"`
 	Value    string    `json:"value,omitempty"`    // what no other write writes; empty: a delete
-	Replaces int64     `json:"replaces,omitempty"` // the revision that a delete was told to delete
+	Replaces int64     `json:"replaces,omitempty"` // the revision that it was told to replace or delete
 	Outcome  Outcome   `json:"outcome"`
 	Code     int       `json:"code,omitempty"`
 	Reason   string    `json:"reason,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,7 +93,7 @@ func (r *Run) back(gateway int) {
 
 // told checks that every client that watched was told that its history is over, and how soon.
 func (r *Run) told(h *History, since time.Time, within time.Duration) {
-	deadline := since.Add(2 * within)
+	deadline := since.Add(within)
 	waiting := func() (names []string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -107,7 +108,7 @@ func (r *Run) told(h *History, since time.Time, within time.Duration) {
 		r.Wait(20 * time.Millisecond)
 	}
 	if names := waiting(); len(names) > 0 {
-		r.Violate("history-change", "etcd was put back", "%d of %d clients were not told within %v, such as %s", len(names), len(h.Watchers), 2*within, names[0])
+		r.Violate("history-change", "etcd was put back", "%d of %d clients were not told within %v, such as %s", len(names), len(h.Watchers), within, names[0])
 	}
 	r.Note("all clients were told after %v", time.Since(since).Round(time.Millisecond))
 }
@@ -148,4 +149,12 @@ func (r *Run) metric(url, name string) float64 {
 		r.Fatalf("metric %s: %v", name, err)
 	}
 	return value
+}
+
+// tool runs a program that belongs to etcd.
+func (r *Run) tool(name string, args ...string) {
+	out, err := exec.CommandContext(r.Context(), gatewaytest.Tool(r.TB, name), args...).CombinedOutput()
+	if err != nil {
+		r.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
 }

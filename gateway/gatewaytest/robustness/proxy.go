@@ -13,6 +13,7 @@ type Proxy struct {
 	// Address is where it listens.
 	Address string
 
+	ctx      context.Context
 	target   string
 	listener net.Listener
 	running  sync.WaitGroup
@@ -40,7 +41,7 @@ func startProxy(ctx context.Context, target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{Address: l.Addr().String(), target: target, listener: l, conns: make(map[net.Conn]bool), there: newGate(), back: newGate()}
+	p := &Proxy{ctx: ctx, Address: l.Addr().String(), target: target, listener: l, conns: make(map[net.Conn]bool), there: newGate(), back: newGate()}
 	p.running.Go(p.accept)
 	return p, nil
 }
@@ -66,12 +67,10 @@ func (p *Proxy) accept() {
 
 func (p *Proxy) serve(from net.Conn) {
 	defer func() { _ = from.Close() }()
-	if !p.keep(from) {
-		return
-	}
+	p.keep(from)
 	defer p.drop(from)
 	<-p.gate(&p.there)
-	to, err := net.DialTimeout("tcp", p.target, time.Second)
+	to, err := (&net.Dialer{Timeout: time.Second}).DialContext(p.ctx, "tcp", p.target)
 	if err != nil {
 		return
 	}
@@ -103,11 +102,10 @@ func (p *Proxy) copy(to, from net.Conn, through *gate) {
 	}
 }
 
-func (p *Proxy) keep(c net.Conn) bool {
+func (p *Proxy) keep(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns[c] = true
-	return true
 }
 
 func (p *Proxy) drop(c net.Conn) {

@@ -232,6 +232,9 @@ var bugs = []struct {
 		h.Writes = append(h.Writes, &Write{Writer: "w", Verb: "put", Keys: []string{last.Key}, Value: last.After.Value, Outcome: UnknownResult})
 		return true
 	}},
+	{"acknowledged", "a write that replaced what it had not seen", func(h *History) bool {
+		return h.changeWrite(func(w *Write) { w.Replaces = 1 })
+	}},
 	{"acknowledged", "an answer with a wrong revision", func(h *History) bool { return h.changeWrite(func(w *Write) { w.Revision++ }) }},
 	{"acknowledged", "a write that came before one that had been answered before it was sent", func(h *History) bool {
 		return h.changeWrite(func(w *Write) { w.Sent = w.Sent.Add(time.Hour) })

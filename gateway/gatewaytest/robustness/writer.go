@@ -84,7 +84,7 @@ func (w *writer) churn(ctx context.Context) {
 		record.Verb, record.Value = http.MethodPatch, w.unique()
 		w.send(ctx, record, path+"/"+name, fmt.Sprintf(`{"metadata":{"labels":{"color":%q}},"data":{"value":%q}}`, w.color(), record.Value))
 	default:
-		record.Verb, record.Value = http.MethodPut, w.unique()
+		record.Verb, record.Value, record.Replaces = http.MethodPut, w.unique(), revision
 		w.send(ctx, record, path+"/"+name, manifest(namespace, name, w.color(), record.Value, revision))
 	}
 	switch {
@@ -118,6 +118,7 @@ func (w *writer) contend(ctx context.Context) {
 	name := fmt.Sprintf("contended-%d", w.random.IntN(4))
 	record := &Write{Writer: w.name, Verb: http.MethodPut, Keys: []string{prefix + "b/" + name}, Value: w.unique()}
 	if revision, ok := w.known["b/"+name]; ok {
+		record.Replaces = revision
 		w.send(ctx, record, "/api/v1/namespaces/b/configmaps/"+name, manifest("b", name, w.color(), record.Value, revision))
 	} else {
 		record.Verb = http.MethodPost

@@ -3,12 +3,12 @@ package robustness
 import "slices"
 
 // acknowledged: a write that was acknowledged was done, at the revision that the answer says; one that was refused was not;
-// none was done twice; and one that was asked for after another one had been answered has a greater revision.
+// none was done twice; one that was told what to replace replaced that; and one that was asked for after another one had been answered has a greater revision.
 func acknowledged(h *History, _ Rules, r *report) {
 	values, deletions := h.effects()
 	tried := make(map[at]bool) // deletions by somebody who was not refused
 	for _, w := range h.Writes {
-		if w.Replaces != 0 && w.Outcome != RefusedWrite {
+		if w.Value == "" && w.Replaces != 0 && w.Outcome != RefusedWrite {
 			tried[at{w.Keys[0], w.Replaces}] = true
 		}
 	}
@@ -32,11 +32,24 @@ func acknowledged(h *History, _ Rules, r *report) {
 		case w.Outcome == RefusedWrite && revisions > 0 && !tried[at{w.Keys[0], w.Replaces}]:
 			r.add(who, "it was refused with %d %s, and done at %d", w.Code, w.Reason, done[0])
 		}
+		if replaced := h.replacedBy(w); w.Value != "" && w.Replaces != 0 && w.Outcome == Acknowledged && replaced != w.Replaces {
+			r.add(who, "it replaced revision %d, and was told to replace %d", replaced, w.Replaces)
+		}
 		if revisions > 1 {
 			r.add(who, "it was done at %d and at %d", done[0], done[len(done)-1])
 		}
 	}
 	realTime(h, r)
+}
+
+// replacedBy is the revision of the object that a write, by its answer, has replaced; zero: there was none.
+func (h *History) replacedBy(w *Write) int64 {
+	for _, c := range h.Truth.At(w.Revision) {
+		if c.Key == w.Keys[0] && c.Before != nil {
+			return c.Before.Revision
+		}
+	}
+	return 0
 }
 
 // effects are the revisions at which values came into etcd, and at which objects of a revision were deleted.

@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"revtail/gateway/audit"
+	"revtail/gateway/authorization"
+)
+
+// access is what is said about a request when it ends: a line of the log at debug level, and a record of the audit log.
+type access struct {
+	logger        *slog.Logger // nil: no line is wanted
+	audit         *audit.Log   // nil: no record
+	began         time.Time
+	method, path  string
+	query         string // without secrets
+	client, agent string
+	id            string
+	bytes         int64 // of the body, as far as it was said
+	status        int
+	kept          bool
+
+	caller *caller // nil: not found out, or nobody wants to know
+	denied bool
+}
+
+// logAccess has requests written down when they end: a watch also when it begins.
+func (s *Server) logAccess(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		debug := s.options.Logger.Enabled(r.Context(), slog.LevelDebug)
+		if !debug && s.options.Audit == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		recorded := &recorder{ResponseWriter: w}
+		a := &access{
+			audit: s.options.Audit, began: time.Now(), method: r.Method, path: r.URL.Path, query: withoutSecrets(r.URL.RawQuery),
+			client: r.RemoteAddr, agent: r.UserAgent(), id: w.Header().Get("Audit-Id"), bytes: r.ContentLength,
+		}
+		if debug {
+			a.logger = s.options.Logger
+		}
+		defer func() {
+			if !a.kept {
+				a.status = max(recorded.status, http.StatusOK)
+				a.end()
+			}
+		}()
+		next.ServeHTTP(recorded, r.WithContext(context.WithValue(r.Context(), accessKey, a)))
+	})
+}
+
+// accessOf is nil, whose methods do nothing, where nothing is to be written down.
+func accessOf(r *http.Request) *access {
+	a, _ := r.Context().Value(accessKey).(*access)
+	return a
+}
+
+// of says who makes the request, and whether they may.
+func (a *access) of(c *caller, denied bool) {
+	if a != nil {
+		a.caller, a.denied = c, denied
+	}
+}
+
+// keep leaves it to the caller to end the request, which goes on when its handler has returned.
+func (a *access) keep() {
+	if a != nil {
+		a.kept, a.status = true, http.StatusOK
+		a.record(audit.Started)
+	}
+}
+
+// cutOff says that the request ends for another reason than its handler knew.
+func (a *access) cutOff(why error) {
+	if a != nil {
+		a.status = int(toStatus(why).Code)
+	}
+}
+
+func (a *access) end() {
+	if a == nil {
+		return
+	}
+	if a.logger != nil {
+		a.logger.Debug("request", "method", a.method, "path", a.path, "query", a.query, "status", a.status, "duration", time.Since(a.began),
+			"client", a.client, "agent", a.agent, "audit", a.id)
+	}
+	a.record(audit.Complete)
+}
+
+// record writes a record, unless it would be one of a health check that went well: there are many, and of nobody.
+func (a *access) record(stage string) {
+	if a.audit == nil || a.status == http.StatusOK && slices.Contains(healthPaths, a.path) {
+		return
+	}
+	r := audit.Record{
+		ID: a.id, Stage: stage, URI: a.path, Verb: a.method, Addresses: []string{hostOf(a.client)}, Agent: a.agent,
+		Status: &audit.Status{Code: a.status}, Received: a.began.UTC(), At: time.Now().UTC(),
+	}
+	if a.audit.Full() {
+		if a.query != "" {
+			r.URI += "?" + a.query
+		}
+		r.Annotations = map[string]string{"revtail/request-bytes": strconv.FormatInt(a.bytes, 10)}
+	}
+	if c := a.caller; c != nil {
+		r.Verb, r.Object = c.asks.Verb, objectOf(c.asks)
+		r.User = audit.User{Name: c.identity.Name, UID: c.identity.UID, Groups: c.identity.Groups}
+		if r.Annotations == nil {
+			r.Annotations = make(map[string]string, 1)
+		}
+		r.Annotations["authorization.k8s.io/decision"] = map[bool]string{true: "forbid", false: "allow"}[a.denied]
+	}
+	a.audit.Write(r)
+}
+
+func objectOf(asks authorization.Request) *audit.Object {
+	if asks.Resource == "" {
+		return nil
+	}
+	return &audit.Object{Resource: asks.Resource, Namespace: asks.Namespace, Name: asks.Name, Group: asks.Group, Subresource: asks.Subresource}
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach what is below: flushes and deadlines.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

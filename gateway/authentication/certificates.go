@@ -1,0 +1,41 @@
+package authentication
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/binary"
+	"time"
+)
+
+// certificateTrust is how long a certificate that was good is not looked at again, if the authorities stay the same.
+const certificateTrust = time.Minute
+
+// byCertificate reads a certificate as Kubernetes does: the common name is the user, organizations are the groups. The
+// handshake has shown that the client has the key; the authorities may have changed since.
+func (a *Authenticator) byCertificate(chain []*x509.Certificate) (*Identity, error) {
+	now := time.Now()
+	generation := a.Authorities.Generation()
+	key := sha256.Sum256(binary.BigEndian.AppendUint64(chain[0].Raw, generation))
+	if identity, err, ok := a.certificates.get(key, now); ok && (err != nil || !identity.expired(now)) {
+		return identity, err
+	}
+	identity, err := a.checkCertificate(chain)
+	a.certificates.put(key, identity, err, now, now.Add(certificateTrust))
+	return identity, err
+}
+
+func (a *Authenticator) checkCertificate(chain []*x509.Certificate) (*Identity, error) {
+	if err := a.Authorities.VerifyClient(chain); err != nil {
+		return nil, err
+	}
+	leaf := chain[0]
+	identity, err := known(leaf.Subject.CommonName, "", leaf.Subject.Organization, leaf.NotAfter)
+	if err != nil {
+		return nil, err
+	}
+	identity.still = func() bool {
+		again, err := a.byCertificate(chain)
+		return err == nil && again != nil
+	}
+	return identity, nil
+}

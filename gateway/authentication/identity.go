@@ -1,0 +1,76 @@
+package authentication
+
+import (
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Names that Kubernetes gives, and rules may refer to.
+const (
+	AnonymousName      = "system:anonymous"
+	UnauthenticatedAll = "system:unauthenticated" // the group of those whom nobody knows
+	AuthenticatedAll   = "system:authenticated"   // the group of all others
+	reserved           = "system:"
+)
+
+// Identity is who makes a request. It is immutable.
+type Identity struct {
+	Name   string
+	UID    string
+	Groups []string
+
+	Expires time.Time   // when nobody needs to believe it any more; zero: never
+	still   func() bool // whether the credential is still good; nil: until it expires
+}
+
+// Anonymous is who makes a request without a credential.
+func Anonymous() *Identity {
+	return &Identity{Name: AnonymousName, Groups: []string{UnauthenticatedAll}}
+}
+
+// Holds tells whether the credential is good at a time. It is asked now and then for as long as a stream lasts.
+func (i *Identity) Holds(now time.Time) bool {
+	return !i.expired(now) && (i.still == nil || i.still())
+}
+
+func (i *Identity) expired(now time.Time) bool { return !i.Expires.IsZero() && !now.Before(i.Expires) }
+
+// known is the identity of somebody who has shown a credential.
+func known(name, uid string, groups []string, expires time.Time) (*Identity, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	all := make([]string, 0, len(groups)+1)
+	for _, group := range groups {
+		if err := checkName(group); err != nil {
+			return nil, err
+		}
+		if group == UnauthenticatedAll {
+			return nil, errors.New("the group " + group + " is for those who are not known")
+		}
+		if group != AuthenticatedAll {
+			all = append(all, group)
+		}
+	}
+	if name == AnonymousName {
+		return nil, errors.New("the name " + name + " is for those who are not known")
+	}
+	return &Identity{Name: name, UID: uid, Groups: append(all, AuthenticatedAll), Expires: expires}, nil
+}
+
+// maxName bounds names, in bytes: they stand in logs and messages.
+const maxName = 256
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("a name is empty")
+	case len(name) > maxName:
+		return errors.New("a name is too long")
+	case strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) || c == unicode.ReplacementChar }):
+		return errors.New("a name has characters that cannot be printed")
+	}
+	return nil
+}

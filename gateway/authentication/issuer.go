@@ -1,0 +1,122 @@
+package authentication
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+const (
+	// tokenTrust is how long a token that was good is not checked again, and tokenDistrust how long one that was not.
+	tokenTrust    = time.Minute
+	tokenDistrust = 5 * time.Second
+)
+
+// IssuerConfig says whose tokens are accepted, and who their bearers are.
+type IssuerConfig struct {
+	URL      string // of the issuer, as its tokens name it
+	Audience string // what tokens must be made for
+
+	UserClaim    string // empty: sub
+	UserPrefix   string // before the names of users
+	GroupsClaim  string // empty: users have no groups
+	GroupsPrefix string // before the names of groups
+
+	Client *http.Client // nil: one that trusts the system's authorities
+}
+
+// Issuer accepts the tokens of one OpenID Connect issuer. It knows none of its keys until Run has fetched them.
+type Issuer struct {
+	config   IssuerConfig
+	keys     *keys
+	verifier *oidc.IDTokenVerifier
+	seen     cache
+}
+
+// NewIssuer makes an Issuer. It asks nobody yet.
+func NewIssuer(config IssuerConfig, logger *slog.Logger) *Issuer {
+	if config.UserClaim == "" {
+		config.UserClaim = "sub"
+	}
+	keys := newKeys(config.URL, config.Client, logger)
+	return &Issuer{config: config, keys: keys, verifier: oidc.NewVerifier(config.URL, keys, &oidc.Config{
+		ClientID: config.Audience, SupportedSigningAlgs: algorithmNames(),
+	})}
+}
+
+// Run fetches the issuer's keys, and again and again what they are by then, until ctx ends.
+func (i *Issuer) Run(ctx context.Context) error { return i.keys.run(ctx) }
+
+func (i *Issuer) authenticate(ctx context.Context, token string) (*Identity, error) {
+	now, digest := time.Now(), sha256.Sum256([]byte(token))
+	if identity, err, ok := i.seen.get(digest, now); ok && (err != nil || !identity.expired(now)) {
+		return identity, err
+	}
+	identity, err := i.check(ctx, token)
+	until := now.Add(tokenTrust)
+	if err != nil {
+		until = now.Add(tokenDistrust)
+	}
+	if ctx.Err() == nil {
+		i.seen.put(digest, identity, err, now, until)
+	}
+	return identity, err
+}
+
+func (i *Issuer) check(ctx context.Context, token string) (*Identity, error) {
+	verified, err := i.verifier.Verify(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	claims := map[string]any{}
+	if err = verified.Claims(&claims); err != nil {
+		return nil, err
+	}
+	user, err := i.user(claims)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := known(user, "", i.groups(claims), verified.Expiry)
+	if err == nil && strings.HasPrefix(identity.Name, reserved) {
+		err = errors.New("a name that begins with " + reserved + " cannot come from an issuer")
+	}
+	return identity, err
+}
+
+func (i *Issuer) user(claims map[string]any) (string, error) {
+	name, ok := claims[i.config.UserClaim].(string)
+	if !ok || name == "" {
+		return "", fmt.Errorf("the claim %s is not a text", i.config.UserClaim)
+	}
+	if verified, told := claims["email_verified"]; i.config.UserClaim == "email" && told && verified != true {
+		return "", errors.New("the email is not verified")
+	}
+	return i.config.UserPrefix + name, nil
+}
+
+// groups are those that the token names. Kubernetes' own cannot be given by an issuer, and are left out.
+func (i *Issuer) groups(claims map[string]any) []string {
+	var named []any
+	switch claim := claims[i.config.GroupsClaim].(type) {
+	case string:
+		named = []any{claim}
+	case []any:
+		named = claim
+	}
+	var groups []string
+	for _, name := range named {
+		if text, ok := name.(string); ok {
+			if group := i.config.GroupsPrefix + text; !strings.HasPrefix(group, reserved) && checkName(group) == nil {
+				groups = append(groups, group)
+			}
+		}
+	}
+	return groups
+}

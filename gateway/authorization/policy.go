@@ -1,0 +1,72 @@
+package authorization
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Policy is who may do what. It is immutable.
+type Policy struct {
+	users, groups map[string][]grant
+}
+
+// grant is a role that somebody has.
+type grant struct {
+	binding   string // for who wonders why
+	role      *role
+	namespace string // empty: everywhere
+}
+
+type role struct {
+	name  string
+	rules []Rule
+}
+
+// Allows tells whether a user may do what a request says, and by which binding.
+func (p *Policy) Allows(user string, groups []string, r Request) (binding string, ok bool) {
+	for g := range p.grants(user, groups) {
+		if g.namespace != "" && (r.Resource == "" || g.namespace != r.Namespace) {
+			continue
+		}
+		for i := range g.role.rules {
+			if g.role.rules[i].allows(r) {
+				return g.binding, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Rules are all that a user may do in a namespace and outside of namespaces, in an order that does not change.
+func (p *Policy) Rules(user string, groups []string, namespace string) []Rule {
+	var found []grant
+	for g := range p.grants(user, groups) {
+		if g.namespace == "" || g.namespace == namespace {
+			found = append(found, g)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b grant) int { return cmp.Compare(a.binding, b.binding) })
+	var rules []Rule
+	for _, g := range found {
+		rules = append(rules, g.role.rules...)
+	}
+	return rules
+}
+
+// grants are those of a user and of each of the groups.
+func (p *Policy) grants(user string, groups []string) func(yield func(grant) bool) {
+	return func(yield func(grant) bool) {
+		for _, g := range p.users[user] {
+			if !yield(g) {
+				return
+			}
+		}
+		for _, group := range groups {
+			for _, g := range p.groups[group] {
+				if !yield(g) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package authorization
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Request is one thing that somebody wants to do: to a resource, to keys, or at another path.
+type Request struct {
+	Verb string // of a resource and of keys: get, list, watch, create, update, patch, delete, deletecollection; of a path: the method, in lower case
+
+	// Of a resource; Resource is empty where there is none.
+	Group       string
+	Resource    string // plural
+	Subresource string
+	Namespace   string // empty: all of them, or none
+	Name        string // empty: all of them; of a create, or a list of one object, too, if it is known
+
+	Key  string // of etcd; a prefix ends with "/"
+	Path string // of a URL, where it is neither a resource nor a key
+}
+
+// Forbidden is the answer to a request that is denied, in the words of Kubernetes.
+func (r Request) Forbidden(user string) error {
+	group := schema.GroupResource{Group: r.Group, Resource: r.Resource}
+	return apierrors.NewForbidden(group, r.Name, fmt.Errorf("User %q cannot %s %s", user, r.Verb, r.object())) //nolint:staticcheck // Kubernetes' words
+}
+
+func (r Request) object() string {
+	switch {
+	case r.Resource != "":
+		where := "at the cluster scope"
+		if r.Namespace != "" {
+			where = fmt.Sprintf("in the namespace %q", r.Namespace)
+		}
+		return fmt.Sprintf("resource %q in API group %q %s", r.resource(), r.Group, where)
+	case r.Key != "":
+		return fmt.Sprintf("key %q", r.Key)
+	}
+	return fmt.Sprintf("path %q", r.Path)
+}
+
+// resource is the resource as rules name it.
+func (r Request) resource() string {
+	if r.Subresource != "" {
+		return r.Resource + "/" + r.Subresource
+	}
+	return r.Resource
+}

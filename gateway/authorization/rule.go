@@ -1,0 +1,100 @@
+package authorization
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// Rule allows verbs on what it names. It is a PolicyRule of Kubernetes, or one about keys.
+type Rule struct {
+	rbacv1.PolicyRule
+	// Keys are etcd keys and, where they end with "/", prefixes.
+	Keys []string `json:"keys,omitempty"`
+}
+
+func (u Rule) allows(r Request) bool {
+	if !has(u.Verbs, r.Verb) {
+		return false
+	}
+	switch {
+	case r.Resource != "":
+		return has(u.APIGroups, r.Group) && u.hasResource(r) && (len(u.ResourceNames) == 0 || slices.Contains(u.ResourceNames, r.Name))
+	case r.Key != "":
+		return slices.ContainsFunc(u.Keys, func(key string) bool { return covers(key, r.Key) })
+	}
+	return slices.ContainsFunc(u.NonResourceURLs, func(url string) bool { return matchesURL(url, r.Path) })
+}
+
+func has(names []string, name string) bool {
+	return slices.Contains(names, "*") || slices.Contains(names, name)
+}
+
+func (u Rule) hasResource(r Request) bool {
+	return has(u.Resources, r.resource()) || r.Subresource != "" && slices.Contains(u.Resources, "*/"+r.Subresource)
+}
+
+// covers tells whether a key, or a prefix that ends with "/", is what a rule names or lies below it.
+func covers(named, asked string) bool {
+	return named == asked || strings.HasSuffix(named, "/") && strings.HasPrefix(asked, named)
+}
+
+// matchesURL tells whether a path is what a rule names, exactly or, with * at its end, as a beginning.
+func matchesURL(named, path string) bool {
+	beginning, open := strings.CutSuffix(named, "*")
+	return named == path || open && strings.HasPrefix(path, beginning)
+}
+
+// check finds what cannot be meant. Only a rule for the whole gateway is about paths and keys.
+func (u Rule) check(namespaced bool) error {
+	kinds := 0
+	for _, named := range [][]string{u.Resources, u.NonResourceURLs, u.Keys} {
+		if len(named) > 0 {
+			kinds++
+		}
+	}
+	switch {
+	case len(u.Verbs) == 0 || slices.Contains(u.Verbs, ""):
+		return errors.New("verbs are missing")
+	case kinds != 1:
+		return errors.New("want one of resources, nonResourceURLs and keys")
+	case len(u.Resources) > 0 && len(u.APIGroups) == 0:
+		return errors.New(`apiGroups are missing; "" is the group of pods and configmaps`)
+	case len(u.Resources) == 0 && len(u.APIGroups)+len(u.ResourceNames) > 0:
+		return errors.New("apiGroups and resourceNames go with resources")
+	case namespaced && len(u.Resources) == 0:
+		return errors.New("nonResourceURLs and keys are in no namespace: put them into a ClusterRole")
+	}
+	for _, url := range u.NonResourceURLs {
+		if url != "*" && !strings.HasPrefix(url, "/") || strings.Contains(strings.TrimSuffix(url, "*"), "*") {
+			return fmt.Errorf("nonResourceURL %q: want a path, which may end with *", url)
+		}
+	}
+	for _, key := range u.Keys {
+		if err := checkKey(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkKey(key string) error {
+	if !strings.HasPrefix(key, "/") || strings.ContainsAny(key, "*") {
+		return fmt.Errorf("key %q: want a key that begins with /, or a prefix that ends with / too", key)
+	}
+	for part := range strings.SplitSeq(strings.Trim(key, "/"), "/") {
+		if (part == "" && key != "/") || part == "." || part == ".." {
+			return fmt.Errorf("key %q has empty parts, . or .., which no key has that requests can name", key)
+		}
+	}
+	return nil
+}
+
+// Anything are the rules of who may do everything.
+var Anything = []Rule{
+	{PolicyRule: rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}},
+	{PolicyRule: rbacv1.PolicyRule{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}}},
+}

@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/gateway/authentication"
+	"revtail/gateway/authorization"
+)
+
+// caller is who makes a request, and what it is that they ask for.
+type caller struct {
+	identity *authentication.Identity
+	asks     authorization.Request
+	address  string // of the client
+	as       uint64 // the generation of rights as of which the request was let in
+}
+
+// account is whose the caller's watches are: nobody is known by being unknown, but an address is.
+func (c *caller) account() string {
+	if c.identity.Name == authentication.AnonymousName {
+		return c.identity.Name + " " + c.address
+	}
+	return c.identity.Name
+}
+
+// callerOf is nil in a gateway that asks nobody who they are.
+func callerOf(r *http.Request) *caller {
+	c, _ := r.Context().Value(callerKey).(*caller)
+	return c
+}
+
+// identityOf is who makes a request.
+func identityOf(r *http.Request) *authentication.Identity {
+	if c := callerOf(r); c != nil {
+		return c.identity
+	}
+	return authentication.Anonymous()
+}
+
+// open tells whether everybody may do everything, and nobody wants to know who did.
+func (s *Server) open() bool {
+	return s.options.Authenticator == nil && s.options.Policy == nil && s.options.Audit == nil
+}
+
+// healthPaths are answered to everybody: who asks is a container runtime or a load balancer.
+var healthPaths = []string{"/livez", "/readyz", "/healthz"}
+
+// admit lets requests through of those who are known, for what they may do. It stands before the routes: whether there is what
+// a URL names is no business of others.
+func (s *Server) admit(next http.Handler) http.Handler {
+	if s.open() {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if slices.Contains(healthPaths, r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		as := s.generation()
+		identity, err := s.authenticator.Authenticate(r)
+		if err != nil {
+			s.refused.WithLabelValues("unauthenticated").Inc()
+			unauthorized(w, r)
+			return
+		}
+		c := &caller{identity: identity, asks: requestOf(r), address: hostOf(r.RemoteAddr), as: as}
+		err = s.permit(c.identity, c.asks)
+		accessOf(r).of(c, err != nil)
+		if err != nil {
+			s.refused.WithLabelValues("forbidden").Inc()
+			writeStatus(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey, c)))
+	})
+}
+
+// permit returns an error that is a Status where somebody may not do something.
+func (s *Server) permit(identity *authentication.Identity, asks authorization.Request) error {
+	if s.options.Policy == nil {
+		return nil
+	}
+	if _, ok := s.options.Policy.Get().Allows(identity.Name, identity.Groups, asks); ok {
+		return nil
+	}
+	return asks.Forbidden(identity.Name)
+}
+
+// permitAlso checks what a request turns out to do besides.
+func (s *Server) permitAlso(c *caller, verb string) error {
+	if c == nil {
+		return nil
+	}
+	also := c.asks
+	also.Verb = verb
+	return s.permit(c.identity, also)
+}
+
+// judgeAgain is for a stream that recheck knows from now on: what has changed while it was opened may have passed it by.
+func (s *Server) judgeAgain(c *caller) error {
+	if c == nil || c.as == s.generation() {
+		return nil
+	}
+	return s.judge(c, time.Now())
+}
+
+// judge returns an error that is a Status when a stream must not go on.
+func (s *Server) judge(c *caller, now time.Time) error {
+	if !c.identity.Holds(now) {
+		return errUnauthorized
+	}
+	return s.permit(c.identity, c.asks)
+}
+
+var errUnauthorized = apierrors.NewUnauthorized(authentication.ErrRefused.Error())
+
+// unauthorized answers who is not known. A connection on which many such requests could come is ended.
+func unauthorized(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	if r.ProtoMajor > 1 {
+		w.Header().Set("Connection", "close")
+	}
+	writeStatus(w, r, errUnauthorized)
+}
+
+// covers tells whether what a request has been let in for is what it is about. They are found in two ways, which must not come
+// to differ.
+func (c *caller) covers(t target, group, plural string) error {
+	asked := c.asks
+	if plural == "namespaces" && t.scope.Namespace == "" {
+		asked.Namespace = ""
+	}
+	named := t.scope.Name == "" || asked.Name == t.scope.Name
+	if asked.Group == group && asked.Resource == plural && asked.Subresource == t.subresource && asked.Namespace == t.scope.Namespace && named {
+		return nil
+	}
+	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusForbidden, metav1.StatusReasonForbidden,
+		"forbidden: this URL can be read in more than one way")}
+}

@@ -1,0 +1,138 @@
+package gatewaytest_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"revtail/gateway/gatewaytest"
+)
+
+// auditRecord is what the tests look at of one.
+type auditRecord struct {
+	Kind, Stage, RequestURI, Verb string
+	User                          struct{ Username string }
+	ObjectRef                     struct{ Resource, Namespace, Name string }
+	ResponseStatus                struct{ Code int }
+	Annotations                   map[string]string
+}
+
+func (r auditRecord) String() string {
+	return fmt.Sprintf("%s %s %s %s/%s/%s %d %s", r.Stage, r.User.Username, r.Verb, r.ObjectRef.Namespace, r.ObjectRef.Resource, r.ObjectRef.Name,
+		r.ResponseStatus.Code, r.Annotations["authorization.k8s.io/decision"])
+}
+
+func readAudit(t *testing.T, file string) (records []auditRecord) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		var r auditRecord
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Kind != "Event" {
+			t.Fatalf("%q: %v", line, err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// TestAudit: one record for each request, two for a watch, and none of a health check.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit.log")
+	g := startGuarded(t, false, []string{"root", "reader"}, role("reader", reader)+bind("root", "cluster-admin")+bind("reader", "reader"), "--audit-log-path", file)
+	root, watcher := g.user("root"), g.user("reader")
+	root.Create(t, configMaps, gatewaytest.ConfigMap("one", ""))
+	watch := watcher.Watch(t, configMaps+"?watch=1&labelSelector=a%3Db")
+	watcher.Do(t, http.MethodGet, "/api/v1/secrets", "")
+	watcher.Do(t, http.MethodPut, configMaps+"/one", "")
+	root.Do(t, http.MethodGet, "/nowhere", "")
+	g.As("wrong").Do(t, http.MethodGet, configMaps, "")
+	g.As("").Do(t, http.MethodGet, "/readyz", "")
+	watch.Close()
+	want := []string{
+		"ResponseComplete root create default/configmaps/ 201 allow",
+		"ResponseStarted reader watch default/configmaps/ 200 allow",
+		"ResponseComplete reader list /secrets/ 403 forbid",
+		"ResponseComplete reader update default/configmaps/one 403 forbid",
+		"ResponseComplete root get // 404 allow",
+		"ResponseComplete  GET // 401 ",
+		"ResponseComplete reader watch default/configmaps/ 200 allow",
+	}
+	gatewaytest.Until(t, "the records", func() bool { return len(readAudit(t, file)) >= len(want) })
+	for i, record := range readAudit(t, file) {
+		if i >= len(want) || record.String() != want[i] || strings.Contains(record.RequestURI, "?") {
+			t.Errorf("record %d is %v of %s, want %s", i, record, record.RequestURI, want[min(i, len(want)-1)])
+		}
+	}
+
+	// Another program puts the file away.
+	if err := os.Rename(file, file+".1"); err != nil {
+		t.Fatal(err)
+	}
+	g.Hangup(t)
+	gatewaytest.Until(t, "a record in a new file", func() bool {
+		root.Do(t, http.MethodGet, "/version", "")
+		_, err := os.Stat(file)
+		return err == nil && len(readAudit(t, file)) > 0
+	})
+}
+
+// TestSecretsAreWrittenNowhere: tokens and values are looked for in all that the program says, while clients do what they should
+// not with them.
+func TestSecretsAreWrittenNowhere(t *testing.T) {
+	t.Parallel()
+	const value, wrong = "canary-of-a-value", "canary-of-a-wrong-token"
+	file := filepath.Join(t.TempDir(), "audit.log")
+	g := startGuarded(t, false, []string{"canary"}, bind("canary", "cluster-admin"), "--audit-log-path", file, "--audit-level", "request")
+	const token = "token-of-canary"
+	user := g.user("canary")
+	secrets := "/api/v1/namespaces/default/secrets"
+	user.Create(t, secrets, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"},"stringData":{"x":"`+value+`"}}`)
+	user.Patch(t, secrets+"/a", `{"stringData":{"x":"`+value+`2"}}`)
+	watch := user.Watch(t, secrets+"?watch=1")
+	watch.Next(t)
+	user.Do(t, http.MethodPut, secrets+"/a", `{"kind":"Secret","data":{"x":"`+value+`"`)
+	user.Do(t, http.MethodPost, secrets, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"b"},"data":"`+value+`"}`)
+	encoded := base64.RawURLEncoding.EncodeToString([]byte(wrong))
+	answers := []string{
+		g.As(wrong).Do(t, http.MethodGet, secrets, "").Body,
+		user.Do(t, http.MethodGet, secrets+"?token="+token+"&access_token="+token+"&limit=x", "").Body,
+		g.As("").Do(t, http.MethodGet, secrets+"?ticket="+wrong, "").Body,
+		g.As("").Do(t, http.MethodGet, secrets+"?%74icket="+wrong+"&labelSelector=in%20"+"in", "").Body,
+	}
+	for _, header := range []string{"Authorization: Basic " + wrong, "Authorization: Bearer " + wrong + "\x01", "Authorization: " + wrong, "Cookie: session=" + wrong,
+		"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io." + encoded} {
+		answers = append(answers, firstLine(t, g.Gateway, "GET "+secrets+"?watch=1 HTTP/1.1\r\nHost: localhost\r\n"+header+"\r\nContent-Length: 0\r\n\r\n"))
+	}
+	metrics := user.Do(t, http.MethodGet, "/metrics", "").Body
+	replaceFile(t, g.tokens, []byte("apiVersion: revtail/v1\ntokens: [{user: canary, token: "+wrong+"}]\n"))
+	g.Hangup(t)
+	gatewaytest.Until(t, "the refusal in the log", func() bool { return strings.Contains(g.Log(t), "cannot be used") })
+	replaceFile(t, g.policy, []byte("apiVersion: v1\nkind: Secret\ndata: {x: "+wrong+"}\n"))
+	g.Hangup(t)
+	g.Terminate(t)
+	g.Exit(t)
+	records, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(readAudit(t, file)) < 10 || !strings.Contains(string(records), "token=hidden") {
+		t.Errorf("the audit log is not what was looked for: %s", records)
+	}
+	hidden := []string{token, wrong, encoded, digest(token), value, base64.StdEncoding.EncodeToString([]byte(value))[:20]}
+	for place, text := range map[string]string{"log": g.Log(t), "audit log": string(records), "metrics": metrics, "answers": strings.Join(answers, "\n")} {
+		for _, secret := range hidden {
+			if i := strings.Index(text, secret); i >= 0 {
+				t.Errorf("%s: has %s: …%s", place, secret, text[max(0, i-200):min(len(text), i+100)])
+			}
+		}
+	}
+}

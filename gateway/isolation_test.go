@@ -1,0 +1,174 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
+	"revtail/gateway/authentication"
+	"revtail/gateway/authorization"
+	"revtail/gateway/reload"
+)
+
+// tenantPolicy lets everybody do everything with ConfigMaps in the namespace a, and nothing else.
+const tenantPolicy = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: tenant, namespace: a}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: tenant, namespace: a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: tenant}
+subjects: [{kind: Group, name: "system:unauthenticated"}]
+`
+
+// witnessStore remembers the keys that it is asked for.
+type witnessStore struct {
+	*memory.Store
+	mu   sync.Mutex // guards the field below
+	keys []string
+}
+
+func (s *witnessStore) note(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys = append(s.keys, key)
+}
+
+// take returns the keys since it was called last.
+func (s *witnessStore) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := s.keys
+	s.keys = nil
+	return keys
+}
+
+func (s *witnessStore) Get(ctx context.Context, key string) (etcdstore.KV, etcdstore.Revision, error) {
+	s.note(key)
+	return s.Store.Get(ctx, key)
+}
+
+func (s *witnessStore) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	s.note(prefix)
+	return s.Store.List(ctx, prefix, o)
+}
+
+func (s *witnessStore) Create(ctx context.Context, key string, value []byte) (etcdstore.Revision, error) {
+	s.note(key)
+	return s.Store.Create(ctx, key, value)
+}
+
+func (s *witnessStore) CreateGuarded(ctx context.Context, key string, value []byte, guard etcdstore.Guard) (etcdstore.Revision, error) {
+	s.note(key)
+	return s.Store.CreateGuarded(ctx, key, value, guard)
+}
+
+func (s *witnessStore) Update(ctx context.Context, key string, value []byte, want etcdstore.Revision) (etcdstore.Revision, error) {
+	s.note(key)
+	return s.Store.Update(ctx, key, value, want)
+}
+
+func (s *witnessStore) Delete(ctx context.Context, key string, want etcdstore.Revision) (etcdstore.Revision, error) {
+	s.note(key)
+	return s.Store.Delete(ctx, key, want)
+}
+
+// tenantServer is a gateway with that policy over a store with canaries everywhere else. Its garbage collector is off: the store
+// is asked for what requests need, and nothing else.
+func tenantServer(t *testing.T) (*Server, *witnessStore) {
+	t.Helper()
+	store := &witnessStore{Store: memory.New()}
+	for _, key := range []string{"configmaps/ab/one", "configmaps/b/one", "configmaps/a-b/one", "configmaps/one", "secrets/a/one", "namespaces/a"} {
+		if _, err := store.Store.Create(t.Context(), "/registry/"+key, []byte(`{"data":{"x":"canary"}}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(file, []byte(tenantPolicy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	policy, err := reload.Open("--policy-file", file, authorization.Parse, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Policy: policy,
+		Authenticator: authentication.New(authentication.Sources{Anonymous: true})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	if err := server.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return server, store
+}
+
+// TestIsolation: whatever a URL looks like, no request of a tenant reads or writes a key of others, or shows what stands there.
+func TestIsolation(t *testing.T) {
+	server, store := tenantServer(t)
+	segment := rapid.SampledFrom([]string{"api", "v1", "apis", "namespaces", "a", "ab", "b", "a-b", "configmaps", "secrets", "one", "watch", "status", "scale",
+		"..", ".", "", "%2e%2e", "%2E.", "..%2fsecrets", "a%2f..%2fb", "%252e", "a%00", "%ff", "%c0%ae", "a;b", `a\b`, "a%5cb", "ａ", "a%20", "A", "keys", "tickets"})
+	beginning := rapid.SampledFrom([]string{"/", "/api/v1/", "/api/v1/namespaces/a/", "/api/v1/namespaces/a/configmaps/", "/api/v1/namespaces/ab/configmaps/",
+		"/api/v1/watch/", "/api/v1/watch/namespaces/a/", "/apis/apps/v1/namespaces/a/", "//", "/api//v1/"})
+	query := rapid.SampledFrom([]string{"", "?watch=1&timeoutSeconds=1", "?fieldSelector=metadata.name%3Done", "?fieldSelector=metadata.namespace%3Dab",
+		"?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiYWIvb25lXHUwMDAwIn0", "?limit=1", "?resourceVersion=0", "?dryRun=All"})
+	methods := rapid.SampledFrom([]string{"GET", "GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"})
+	reached := 0
+	ours := "/registry/configmaps/a/"
+	store.take()
+	property := func(rt *rapid.T) {
+		target := beginning.Draw(rt, "beginning") + strings.Join(rapid.SliceOfN(segment, 0, 5).Draw(rt, "segments"), "/")
+		method := methods.Draw(rt, "method")
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://localhost", strings.NewReader(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"one"}}`))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if r.URL, err = r.URL.Parse("http://localhost" + target + query.Draw(rt, "query")); err != nil {
+			rt.Skip("no URL")
+		}
+		if r.Header.Set("Content-Type", "application/json"); method == "PATCH" {
+			r.Header.Set("Content-Type", "application/merge-patch+json")
+		}
+		if method == "GET" || method == "HEAD" {
+			r.Body, r.ContentLength = http.NoBody, 0
+		}
+		if boolParam(r.URL.Query(), "watch") || strings.Contains(target, "/watch/") {
+			// A watch would wait for its time: that it is let in, or not, is what counts.
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			r = r.WithContext(ctx)
+		}
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		for _, key := range store.take() {
+			if reached++; !strings.HasPrefix(key, ours) && !strings.HasPrefix(key, "/registry/namespaces/a") {
+				rt.Fatalf("%s %s: %d, and asks for %s", method, r.URL, w.Code, key)
+			}
+		}
+		if strings.Contains(w.Body.String(), "canary") {
+			rt.Fatalf("%s %s shows %s", method, r.URL, w.Body)
+		}
+	}
+	for range 20 { // a hundred requests each
+		rapid.Check(t, property)
+	}
+	if reached == 0 {
+		t.Error("no request came to the store: this shows nothing")
+	}
+}

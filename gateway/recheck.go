@@ -1,0 +1,55 @@
+package gateway
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// recheckEvery is how often it is asked whether somebody may have lost a right, which is two numbers, and expiryEvery how
+	// often credentials may expire unnoticed.
+	recheckEvery = time.Second
+	expiryEvery  = 5 * time.Second
+)
+
+// recheck ends the streams of those who have lost the right to them, until ctx ends: a watch lasts longer than a policy.
+func (s *Server) recheck(ctx context.Context) {
+	ticker := time.NewTicker(recheckEvery)
+	defer ticker.Stop()
+	seen, looked := s.generation(), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now, generation := time.Now(), s.generation()
+		changed := generation != seen
+		if !changed && now.Sub(looked) < expiryEvery {
+			continue
+		}
+		seen, looked = generation, now
+		s.recheckAll(now, changed)
+	}
+}
+
+// generation is another number when rights may have changed.
+func (s *Server) generation() (n uint64) {
+	if s.options.Policy != nil {
+		n = s.options.Policy.Generation()
+	}
+	return n + s.authenticator.Generation()
+}
+
+// recheckAll judges every stream or, with nothing changed, those whose credential expires.
+func (s *Server) recheckAll(now time.Time, changed bool) {
+	for _, o := range s.streams.called() {
+		expires := o.caller.identity.Expires
+		if !changed && (expires.IsZero() || now.Before(expires)) {
+			continue
+		}
+		if err := s.judge(o.caller, now); err != nil {
+			o.revoke(err)
+		}
+	}
+}

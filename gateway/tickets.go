@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"revtail/gateway/authentication"
+	"revtail/gateway/resource"
+)
+
+// ticketAnswer is what POST /v1/tickets answers.
+type ticketAnswer struct {
+	Ticket  string    `json:"ticket"`
+	Expires time.Time `json:"expires"`
+}
+
+// serveTickets gives its caller a ticket, with which a browser opens one stream at a path: EventSource and WebSocket cannot send
+// a header, and a token does not belong into a URL.
+func (s *Server) serveTickets(w http.ResponseWriter, r *http.Request) {
+	path, err := ticketPath(w, r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	ticket, expires, err := s.authenticator.Tickets.Issue(identityOf(r), path, time.Now())
+	if errors.Is(err, authentication.ErrTooManyTickets) {
+		err = apierrors.NewTooManyRequests(err.Error(), 5)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	text, err := json.Marshal(ticketAnswer{ticket, expires.UTC()})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	respond(w, r, http.StatusCreated, text)
+}
+
+// ticketPath is the path in the body of a request, as cleanPath would leave it.
+func ticketPath(w http.ResponseWriter, r *http.Request) (string, error) {
+	body, err := readBody(w, r)
+	if err != nil {
+		return "", err
+	}
+	var wanted struct {
+		Path string `json:"path"`
+	}
+	if err = json.Unmarshal(body, &wanted); err != nil || wanted.Path == "" {
+		return "", badRequest(`want a body as {"path":"/api/v1/namespaces/default/configmaps"}`)
+	}
+	given, _, _ := strings.Cut(wanted.Path, "?")
+	segments, err := resource.ParsePath(given)
+	if err != nil {
+		return "", badRequest("%v", err)
+	}
+	return pathOf(given, segments), nil
+}
+
+// secretParameters are query parameters that are written nowhere. Tokens are not read from URLs; some clients try.
+var secretParameters = []string{authentication.TicketParameter, "access_token", "id_token", "token", "authorization"}
+
+// withoutSecrets is a query as it may be written to a log.
+func withoutSecrets(query string) string {
+	if query == "" {
+		return ""
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return "malformed"
+	}
+	for _, name := range secretParameters {
+		if values.Has(name) {
+			values.Set(name, "hidden")
+			query = ""
+		}
+	}
+	if query == "" {
+		return values.Encode()
+	}
+	return query
+}

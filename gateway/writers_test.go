@@ -1,0 +1,377 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"revtail/encoding"
+	"revtail/etcdstore/memory"
+	"revtail/gateway/watchcache"
+)
+
+// writerServer is a gateway whose sockets take little at once.
+type writerServer struct {
+	*testServer
+	front  *httptest.Server
+	secure bool
+}
+
+// overBoth runs a test of writers without and with TLS.
+func overBoth(t *testing.T, stall time.Duration, test func(t *testing.T, s *writerServer)) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there are no writers")
+	}
+	for _, secure := range []bool{false, true} {
+		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
+			test(t, newWriterServer(t, secure, stall))
+		})
+	}
+}
+
+func newWriterServer(t *testing.T, secure bool, stall time.Duration) *writerServer {
+	t.Helper()
+	store := memory.New()
+	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.writers.stall, server.transports.stall = stall, stall
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Run(ctx)
+	}()
+	if err := server.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewUnstartedServer(server)
+	front.Listener = Listen(narrowListener{front.Listener})
+	if secure {
+		front.StartTLS()
+	} else {
+		front.Listener = front.Listener.(wireListener).Listener
+		front.Start()
+	}
+	api := httptest.NewServer(server)
+	t.Cleanup(func() {
+		for _, f := range []*httptest.Server{front, api} {
+			f.CloseClientConnections()
+			f.Close()
+		}
+		cancel()
+		<-ended
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	return &writerServer{&testServer{t: t, store: store, server: server, url: api.URL}, front, secure}
+}
+
+// smallBuffer is the size of the system's buffers: it makes more of it, but little.
+const smallBuffer = 8 << 10
+
+type narrowListener struct{ net.Listener }
+
+func (l narrowListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil {
+		err = conn.(*net.TCPConn).SetWriteBuffer(smallBuffer)
+	}
+	return conn, err
+}
+
+// watchFrom opens a watch, waits until a writer has it, and returns its connection and its body.
+func (s *writerServer) watchFrom(revision any, query string) (net.Conn, *bufio.Reader) {
+	s.t.Helper()
+	before := s.adopted()
+	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		return raw.Control(func(fd uintptr) {
+			_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, smallBuffer)
+		})
+	}}
+	conn, err := dialer.DialContext(s.t.Context(), "tcp", s.front.Listener.Addr().String())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if s.secure {
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "GET %s?watch=1&resourceVersion=%v%s HTTP/1.1\r\nHost: localhost\r\n\r\n", configMaps, revision, query); err != nil {
+		s.t.Fatal(err)
+	}
+	var head strings.Builder // byte by byte: what follows is left to the caller
+	for one := make([]byte, 1); !strings.HasSuffix(head.String(), "\r\n\r\n"); head.Write(one) {
+		if _, err := io.ReadFull(conn, one); err != nil {
+			s.t.Fatalf("after %q: %v", head.String(), err)
+		}
+	}
+	await(s.t, "a writer to have the watch", func() bool { return s.adopted() > before })
+	return conn, bufio.NewReader(httputil.NewChunkedReader(conn))
+}
+
+// adopted is how many watches writers have taken over so far.
+func (s *writerServer) adopted() int {
+	s.server.writers.mu.Lock()
+	defer s.server.writers.mu.Unlock()
+	return s.server.writers.next
+}
+
+// clients calls f on the writers' goroutines for each client.
+func (s *writerServer) clients(f func(*client)) {
+	s.server.writers.mu.Lock()
+	each := s.server.writers.each
+	s.server.writers.mu.Unlock()
+	for _, w := range each {
+		done := make(chan struct{})
+		w.post(func() {
+			defer close(done)
+			for _, c := range w.clients {
+				f(c)
+			}
+		})
+		<-done
+	}
+}
+
+// parked is how many clients do not take what there is for them.
+func (s *writerServer) parked() (n int) {
+	s.clients(func(c *client) {
+		if len(c.rest) > 0 {
+			n++
+		}
+	})
+	return n
+}
+
+func (s *writerServer) open() int {
+	s.server.streams.mu.Lock()
+	defer s.server.streams.mu.Unlock()
+	return len(s.server.streams.open)
+}
+
+// large writes an object of about 1 MiB; its value begins with a number.
+func (s *writerServer) large(number int) {
+	s.store.Txn(map[string][]byte{"/registry/configmaps/default/large": fmt.Appendf(nil,
+		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"large","namespace":"default"},"data":{"value":"%d%s"}}`,
+		number, strings.Repeat("x", 1<<20))}, nil)
+}
+
+// expectLarge reads the events of large objects, from one number to another.
+func (s *writerServer) expectLarge(body *bufio.Reader, from, to int) {
+	s.t.Helper()
+	for number := from; number <= to; number++ {
+		line, err := body.ReadString('\n')
+		if err != nil || !strings.Contains(line, fmt.Sprintf(`"value":"%dx`, number)) {
+			s.t.Fatalf("event %d: %d bytes, %.200s, %v", number, len(line), line, err)
+		}
+		if whole := strings.Count(line, "x"); whole < 1<<20 {
+			s.t.Fatalf("event %d is not whole: %d of %d", number, whole, 1<<20)
+		}
+	}
+}
+
+func TestWriterKeepsTheRestOfAShortWrite(t *testing.T) {
+	overBoth(t, stallLimit, func(t *testing.T, s *writerServer) {
+		revision := s.create("first")
+		_, late := s.watchFrom(revision, "")
+		_, prompt := s.watchFrom(revision, "")
+		for number := range 3 {
+			s.large(number)
+			s.expectLarge(prompt, number, number) // whatever the other one does
+		}
+		await(t, "a client that takes nothing", func() bool { return s.parked() == 1 })
+		s.expectLarge(late, 0, 2)
+		await(t, "nobody to wait", func() bool { return s.parked() == 0 })
+	})
+}
+
+// The log holds 64 MiB: a client that sleeps longer is given back to a goroutine, reads etcd's history, and comes again.
+func TestWriterGivesBackWhoFallsBehind(t *testing.T) {
+	overBoth(t, stallLimit, func(t *testing.T, s *writerServer) {
+		conn, body := s.watchFrom(s.create("first"), "")
+		adopted := s.adopted()
+		const events = 40 // each counts twice in the log: as it is, and as it was
+		for number := range events {
+			s.large(number)
+		}
+		s.expectLarge(body, 0, events-1)
+		await(t, "the watch to be adopted again", func() bool { return s.adopted() > adopted })
+		s.large(events)
+		s.expectLarge(body, events, events)
+		_ = conn.Close()
+		await(t, "the watch to end", func() bool { return s.open() == 0 })
+	})
+}
+
+func TestWriterCutsWhoTakesNothing(t *testing.T) {
+	overBoth(t, 200*time.Millisecond, func(t *testing.T, s *writerServer) {
+		_, body := s.watchFrom(s.create("first"), "")
+		s.large(0)
+		await(t, "the watch to end", func() bool { return s.open() == 0 })
+		if n, err := io.Copy(io.Discard, body); err == nil {
+			t.Errorf("the client took %d bytes for complete", n)
+		}
+	})
+}
+
+func TestWriterNoticesWhoLeaves(t *testing.T) {
+	for name, leave := range map[string]func(net.Conn) error{
+		"closed": func(conn net.Conn) error { return conn.Close() },
+		"said good-bye": func(conn net.Conn) error {
+			if secure, ok := conn.(*tls.Conn); ok {
+				return secure.CloseWrite()
+			}
+			return conn.(*net.TCPConn).CloseWrite()
+		},
+		"talks too much": func(conn net.Conn) error {
+			_, _ = conn.Write(make([]byte, 2*maxUnasked)) // it may break on the way
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overBoth(t, stallLimit, func(t *testing.T, s *writerServer) {
+				revision := s.create("first")
+				idle, _ := s.watchFrom(revision, "")
+				parked, _ := s.watchFrom(revision, "")
+				if err := leave(idle); err != nil {
+					t.Fatal(err)
+				}
+				await(t, "the idle watch to end", func() bool { return s.open() == 1 })
+				s.large(0)
+				await(t, "the other one to be parked", func() bool { return s.parked() == 1 })
+				if err := leave(parked); err != nil {
+					t.Fatal(err)
+				}
+				await(t, "the parked watch to end", func() bool { return s.open() == 0 })
+			})
+		})
+	}
+}
+
+// A watch that is parked when the server drains gets all it is due, and a clean end of HTTP and TLS.
+func TestWriterDrains(t *testing.T) {
+	overBoth(t, stallLimit, func(t *testing.T, s *writerServer) {
+		conn, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
+		s.large(0)
+		await(t, "the watch to be parked", func() bool { return s.parked() == 1 })
+		drained := make(chan error, 1)
+		go func() { drained <- s.server.Drain(context.WithoutCancel(t.Context())) }()
+		s.expectLarge(body, 0, 0)
+		rest, err := io.ReadAll(body)
+		if err != nil || !strings.Contains(string(rest), string(encoding.Bookmark)) {
+			t.Errorf("at the end: %q, %v", rest, err)
+		}
+		if _, err := io.ReadAll(conn); err != nil {
+			t.Errorf("after the last chunk: %v", err)
+		}
+		if err := <-drained; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// When the time to drain is over, what does not end is cut: connections of writers, and of goroutines, that net/http knows
+// nothing of any more.
+func TestDrainCutsInTheEnd(t *testing.T) {
+	overBoth(t, stallLimit, func(t *testing.T, s *writerServer) {
+		revision := s.create("first")
+		_, owned := s.watchFrom(revision, "")
+		behind, _ := s.watchFrom(revision, "")
+		for number := range 40 {
+			s.large(number)
+		}
+		await(t, "both to be parked", func() bool { return s.parked() == 2 })
+		// One of them is given back: it takes a part, and stalls on a goroutine.
+		part := make([]byte, 8<<10)
+		await(t, "one to be given back", func() bool {
+			_, _ = io.ReadFull(behind, part)
+			return s.parked() == 1
+		})
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.server.Drain(over); !errors.Is(err, context.Canceled) {
+			t.Errorf("Drain returned %v", err)
+		}
+		for patience := time.After(time.Minute); s.open() > 0; s.clients(func(*client) {}) {
+			select {
+			case <-patience: // history is read, and decoded, until somebody finds out
+				t.Fatal("not all watches have ended")
+			default:
+			}
+		}
+		if _, err := io.Copy(io.Discard, owned); err == nil {
+			t.Error("the client took it for complete")
+		}
+	})
+}
+
+// brokenView panics at the first event.
+type brokenView struct{ view }
+
+func (brokenView) object([]byte) []byte { panic("meant by a test") }
+
+// TestPanicBreaksTheStream: what a watch got before a mistake of ours is not taken for all there was, and the watch leaves
+// nothing behind.
+func TestPanicBreaksTheStream(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		secure, http2 bool
+	}{{"HTTP/1.1", false, false}, {"TLS HTTP/1.1", true, false}, {"HTTP/2", true, true}} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newTestServer(t)
+			s.create("first")
+			var cache *runningCache
+			for res, c := range s.server.now().caches {
+				if res.Plural == "configmaps" {
+					cache = c
+				}
+			}
+			front := httptest.NewUnstartedServer(s.server.recoverPanic(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				entry, ctx, _ := s.server.streams.add(r.Context(), nil)
+				watcher, err := cache.Watch(watchcache.WatchQuery{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				wt := &watch{server: s.server, watcher: watcher, frames: kubernetesFrames{brokenView{}}, deadline: time.Now().Add(time.Hour), every: bookmarkEvery,
+					entry: entry, cache: cache.Cache, done: func() {}}
+				wt.serve(ctx, w, r)
+			})))
+			front.Listener = Listen(front.Listener)
+			front.EnableHTTP2 = test.http2
+			if test.secure {
+				front.StartTLS()
+			} else {
+				front.Start()
+			}
+			defer front.Close()
+			response := open(t, front.Client(), front.URL, "Accept-Encoding", "identity")
+			s.create("second")
+			if body, err := io.ReadAll(response.Body); err == nil {
+				t.Errorf("the client took %q for complete", body)
+			}
+			await(t, "the watch to be gone", func() bool {
+				s.server.streams.mu.Lock()
+				defer s.server.streams.mu.Unlock()
+				return len(s.server.streams.open) == 0 && cache.Stats().Watchers == 0
+			})
+		})
+	}
+}
