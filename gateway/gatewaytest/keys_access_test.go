@@ -1,6 +1,7 @@
 package gatewaytest_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -62,5 +63,13 @@ func TestKeysOfTenants(t *testing.T) {
 	ticket := g.user("reader").Do(t, http.MethodPost, "/v1/tickets", `{"path":"/v1/keys/app/a/"}`)
 	if ticket.Code != http.StatusCreated {
 		t.Fatalf("ticket: %d %s", ticket.Code, ticket.Body)
+	}
+	var given struct{ Ticket string }
+	if err := json.Unmarshal([]byte(ticket.Body), &given); err != nil {
+		t.Fatal(err)
+	}
+	stream := watchKeys(t, g.Gateway, "/v1/keys/app/a/?watch&ticket="+given.Ticket)
+	if frame := stream.next(); frame.Type != "SYNC" {
+		t.Errorf("with a ticket: %+v", frame)
 	}
 }
