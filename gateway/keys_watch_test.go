@@ -84,12 +84,12 @@ func TestKeysWatch(t *testing.T) {
 	last := fmt.Sprintf(`{"type":"PUT","revision":%d,"last":true,"key":"/app/b","value":"x","encoding":"json","createRevision":%d,"modRevision":%d,"version":2,"prev":{%s}}`,
 		changed, first, changed, shown("/app/b", "2", first))
 	l.want(last)
+	sibling := s.putKeys("/app/bb", "1")
 
 	s.follow(fmt.Sprintf("/v1/keys/app/?watch&prev&since=%d", unseen)).want(append(after, last)...)
 	s.follow(fmt.Sprintf("/v1/keys/app/?watch&prev&since=%d", both)).want(append(after, last)...) // of several keys a client may have had a part
 	s.follow(fmt.Sprintf("/v1/keys/app/b?watch&prev&since=%d", unseen)).want(last)
 
-	sibling := s.putKeys("/app/bb", "1")
 	for range 2 { // streams of the same place share what is written
 		one := s.follow("/v1/keys/app/b?watch")
 		one.want(fmt.Sprintf(`{"type":"PUT","revision":%d,"key":"/app/b","value":"x","encoding":"json","createRevision":%d,"modRevision":%d,"version":2}`, changed, first, changed),
