@@ -25,11 +25,6 @@ func AppendEvent(dst []byte, t EventType, object []byte) []byte {
 	return append(dst, '}', '\n')
 }
 
-// EventLength is how many bytes AppendEvent appends.
-func EventLength(t EventType, object []byte) int {
-	return len(`{"type":"","object":}`) + len(t) + len(object) + len("\n")
-}
-
 func appendEventHead(dst []byte, t EventType) []byte {
 	dst = append(dst, `{"type":"`...)
 	dst = append(dst, t...)

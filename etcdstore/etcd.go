@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -57,6 +58,7 @@ type Etcd struct {
 	client    *clientv3.Client // connections, balancing, logging in
 	kv        pb.KVClient      // retries reads
 	watch     pb.WatchClient
+	lease     pb.LeaseClient
 	endpoints []string
 
 	ctx    context.Context // ends with Close
@@ -88,6 +90,7 @@ func Open(cfg Config) (*Etcd, error) {
 		client:    client,
 		kv:        clientv3.RetryKVClient(client),
 		watch:     pb.NewWatchClient(client.ActiveConnection()),
+		lease:     clientv3.RetryLeaseClient(client),
 		endpoints: cfg.Endpoints,
 	}
 	e.ctx, e.cancel = context.WithCancel(client.Ctx())
@@ -205,9 +208,12 @@ func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, er
 	if o.At < 0 || o.Limit < 0 {
 		return Page{}, fmt.Errorf("%w: At and Limit must not be negative", ErrInvalid)
 	}
+	if o.Exact && o.After >= prefix {
+		return e.nothing(ctx, o.At)
+	}
 	req := &pb.RangeRequest{
 		Key:      []byte(max(prefix, o.After+"\x00")),
-		RangeEnd: []byte(clientv3.GetPrefixRangeEnd(prefix)),
+		RangeEnd: rangeEnd(prefix, o.Exact),
 		Limit:    int64(o.Limit),
 		Revision: int64(o.At),
 		KeysOnly: o.KeysOnly,
@@ -235,6 +241,15 @@ func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, er
 		req.Revision = int64(page.Revision)
 		req.Key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
 	}
+}
+
+// nothing is a page without keys as of a revision.
+func (e *Etcd) nothing(ctx context.Context, at Revision) (Page, error) {
+	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(bookkeepingKey), CountOnly: true, Revision: int64(at)})
+	if err != nil {
+		return Page{}, fmt.Errorf("list: %w", err)
+	}
+	return Page{Revision: cmp.Or(at, Revision(resp.Header.Revision))}, nil
 }
 
 // read is a linearizable range read. It is retried until its time is over.
@@ -266,11 +281,21 @@ func (e *Etcd) toError(ctx context.Context, err error, at Revision, sent bool) e
 	return toError(ctx, err, at, sent)
 }
 
+// rangeEnd is where in etcd's order the keys end that begin with prefix; exact: none, of the key alone.
+func rangeEnd(prefix string, exact bool) []byte {
+	if exact {
+		return nil
+	}
+	return []byte(clientv3.GetPrefixRangeEnd(prefix))
+}
+
 func toKV(kv *mvccpb.KeyValue) KV {
 	return KV{
 		Key:      string(kv.Key),
 		Value:    kv.Value,
 		Created:  Revision(kv.CreateRevision),
 		Modified: Revision(kv.ModRevision),
+		Version:  kv.Version,
+		Lease:    kv.Lease,
 	}
 }

@@ -1,6 +1,9 @@
 package etcdstore
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Revision is a point in the history of the whole store: every write, whatever its key, makes the next one.
 // Zero means "no constraint" where a revision is asked for.
@@ -12,6 +15,8 @@ type KV struct {
 	Value    []byte
 	Created  Revision // of the write that made the key; greater after a delete and a new create
 	Modified Revision // of the last write to the key
+	Version  int64    // how many writes the key has had since it was made: 1 for the first
+	Lease    int64    // of the lease with which the key ends; zero: it has none
 }
 
 // Event is one change of one key. Several events have the same Revision when one transaction, range delete
@@ -46,6 +51,7 @@ type ListOptions struct {
 	Limit int      // at most so many keys; zero: all of them
 
 	KeysOnly bool // the values are left out
+	Exact    bool // not the keys that begin with prefix, but the key that is it
 }
 
 // Page is the answer to a List.
@@ -99,10 +105,21 @@ type Store interface {
 	// ErrNotFound when it does not exist.
 	Delete(ctx context.Context, key string, want Revision) (Revision, error)
 
+	// Transact does all of a transaction at one revision, or nothing. Like the other writes it is sent once. A transaction
+	// that writes nothing makes no revision. ErrInvalid when it writes a key twice.
+	Transact(ctx context.Context, t Txn) (TxnResult, error)
+
+	// Grant makes a lease: the keys that are put with it are deleted, at one revision, when that time is over, not before it
+	// and as a rule soon after. The store may make it longer, and says how long it is.
+	Grant(ctx context.Context, ttl time.Duration) (lease int64, granted time.Duration, err error)
+
 	// Watch follows the writes later than after to the keys that begin with prefix; after must not be zero.
 	// It returns at once; what goes wrong, Next says. The watch ends with ctx, or with Close.
 	// An after that the store has not reached is accepted: the watch is silent until the store is later than it.
 	Watch(ctx context.Context, prefix string, after Revision) Watcher
+
+	// WatchKey is Watch of one key alone.
+	WatchKey(ctx context.Context, key string, after Revision) Watcher
 }
 
 // Watcher is an open watch: ordered by revision, unique, atomic in revisions, reliable, resumable at Batch.Through.

@@ -19,6 +19,7 @@ import (
 type watcher struct {
 	store  *Etcd
 	prefix string
+	exact  bool // not a prefix: the key
 	after  Revision
 	caller context.Context // of Watch
 	ctx    context.Context // of the stream: ends with caller, Close (cause ErrClosed) or Etcd.Close (cause ErrClosed)
@@ -42,9 +43,19 @@ var _ Watcher = (*watcher)(nil)
 
 // Watch implements Store.
 func (e *Etcd) Watch(ctx context.Context, prefix string, after Revision) Watcher {
+	return e.follow(ctx, prefix, false, after)
+}
+
+// WatchKey implements Store.
+func (e *Etcd) WatchKey(ctx context.Context, key string, after Revision) Watcher {
+	return e.follow(ctx, key, true, after)
+}
+
+func (e *Etcd) follow(ctx context.Context, prefix string, exact bool, after Revision) Watcher {
 	w := &watcher{
 		store:   e,
 		prefix:  prefix,
+		exact:   exact,
 		after:   after,
 		caller:  ctx,
 		batches: make(chan Batch),
@@ -167,7 +178,7 @@ func (w *watcher) open() error {
 	}
 	err = stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
 		Key:            []byte(w.prefix),
-		RangeEnd:       []byte(clientv3.GetPrefixRangeEnd(w.prefix)),
+		RangeEnd:       rangeEnd(w.prefix, w.exact),
 		StartRevision:  int64(w.after) + 1, // the only place where "later than" becomes etcd's "from"
 		PrevKv:         true,
 		Fragment:       true,
@@ -232,7 +243,7 @@ func (w *watcher) take(events []*mvccpb.Event) error {
 		switch {
 		case ev.Revision < last, ev.Revision == w.through:
 			return w.broken("revision %d after %d", ev.Revision, last)
-		case !strings.HasPrefix(ev.Key, w.prefix):
+		case !strings.HasPrefix(ev.Key, w.prefix), w.exact && ev.Key != w.prefix:
 			return w.broken("an event of key %q", ev.Key)
 		}
 		last = ev.Revision

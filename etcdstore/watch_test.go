@@ -70,7 +70,7 @@ func TestWatchOfAnEtcdThatGoes(t *testing.T) {
 	defer again.Close()
 	got, err := next(t, again)
 	want := etcdstore.Batch{Through: deleted, Events: []etcdstore.Event{
-		{Revision: deleted, Key: "/a", Prev: &etcdstore.KV{Key: "/a", Value: []byte("1"), Created: created, Modified: created}},
+		{Revision: deleted, Key: "/a", Prev: &etcdstore.KV{Key: "/a", Value: []byte("1"), Created: created, Modified: created, Version: 1}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("resumed: %v (-want +got):\n%s", err, diff)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"revtail/gateway/authorization"
+	"revtail/gateway/plain"
 	"revtail/gateway/selector"
 )
 
@@ -24,7 +25,7 @@ func requestOf(r *http.Request) authorization.Request {
 	case segments[0] == "apis" && len(segments) > 3:
 		return resourceRequest(r, segments[1], segments[3:])
 	case segments[0] == "v1" && len(segments) > 1 && segments[1] == "keys":
-		return keyRequest(r, segments[2:])
+		return keyRequest(r)
 	}
 	return authorization.Request{Verb: strings.ToLower(r.Method), Path: r.URL.Path}
 }
@@ -73,18 +74,21 @@ func selectedName(r *http.Request) string {
 	return name
 }
 
-// keyRequest reads a URL of keys: what ends with a slash is a prefix.
-func keyRequest(r *http.Request, rest []string) authorization.Request {
-	a := authorization.Request{Verb: verbs[r.Method], Key: "/" + strings.Join(rest, "/")}
-	given, _, _ := strings.Cut(r.RequestURI, "?")
-	if strings.HasSuffix(given, "/") || len(rest) == 0 {
-		a.Key = strings.TrimSuffix(a.Key, "/") + "/"
-		if a.Verb == "get" {
-			a.Verb = "list"
-		}
+// keyRequest reads a URL of keys. One that cannot be read is refused by its handler; until then it is about everything.
+func keyRequest(r *http.Request) authorization.Request {
+	keys, err := plain.Parse(strings.TrimPrefix(r.URL.Path, keysPath), r.URL.Query())
+	a := authorization.Request{Verb: verbs[r.Method], Key: "/"}
+	if err == nil {
+		a.Key = keys.String()
 	}
-	if (a.Verb == "get" || a.Verb == "list") && boolParam(r.URL.Query(), "watch") {
+	if a.Verb != "get" {
+		return a
+	}
+	switch query := r.URL.Query(); {
+	case boolParam(query, "watch") || query.Has("wait"):
 		a.Verb = "watch"
+	case strings.HasSuffix(a.Key, "/"):
+		a.Verb = "list"
 	}
 	return a
 }

@@ -79,7 +79,7 @@ func (c *client) cut() {
 func (c *client) refuse(why error) {
 	c.writer.post(func() {
 		if !c.closed && !c.ending {
-			c.writer.finish(c, endOf(why))
+			c.writer.finish(c, endOf(c.watch.frames, why))
 		}
 	})
 }

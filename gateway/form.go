@@ -32,6 +32,7 @@ type form struct {
 	include    metav1.IncludeObjectPolicy // what of the object goes into a row of a Table
 	yaml       bool
 	pretty     bool
+	events     bool // of a watch: as an event stream
 }
 
 // negotiateForm takes the first clause of the Accept header that can be satisfied. The error is a Status: 406, or 400 for an
@@ -59,6 +60,9 @@ func negotiateForm(r *http.Request, about subject) (form, error) {
 // form is what a clause asks for. False: something that there is not.
 func (c clause) form(about subject) (form, bool) {
 	f := form{yaml: c.mediaType() == yamlType, pretty: c.parameters["pretty"] == "1"}
+	if about == aWatch && c.media == eventStreamType {
+		return form{events: true}, true
+	}
 	stream := c.parameters["stream"]
 	switch {
 	case c.mediaType() == "",

@@ -86,6 +86,20 @@ func (s *witnessStore) Delete(ctx context.Context, key string, want etcdstore.Re
 	return s.Store.Delete(ctx, key, want)
 }
 
+func (s *witnessStore) Transact(ctx context.Context, t etcdstore.Txn) (etcdstore.TxnResult, error) {
+	for _, ops := range [][]etcdstore.Op{t.Then, t.Else} {
+		for _, op := range ops {
+			s.note(op.Key)
+		}
+	}
+	return s.Store.Transact(ctx, t)
+}
+
+func (s *witnessStore) WatchKey(ctx context.Context, key string, after etcdstore.Revision) etcdstore.Watcher {
+	s.note(key)
+	return s.Store.WatchKey(ctx, key, after)
+}
+
 // tenantServer is a gateway with that policy over a store with canaries everywhere else. Its garbage collector is off: the store
 // is asked for what requests need, and nothing else.
 func tenantServer(t *testing.T) (*Server, *witnessStore) {

@@ -92,6 +92,18 @@ func limitQuery(next http.Handler) http.Handler {
 	})
 }
 
+// pathOf is the decoded path of the segments of an escaped one. A slash at the end is dropped, but for keys: there it tells a
+// prefix from a key.
+func pathOf(escaped string, segments []string) string {
+	path := "/" + strings.Join(segments, "/")
+	if isKeysPath(path) && strings.HasSuffix(escaped, "/") {
+		path += "/"
+	}
+	return path
+}
+
+func isKeysPath(path string) bool { return path == keysPath || strings.HasPrefix(path, keysPath+"/") }
+
 // cleanPath lets only paths through of which every segment can be a part of an etcd key, and hands on the decoded path:
 // behind it there is one way to read a URL.
 func cleanPath(next http.Handler) http.Handler {
@@ -99,6 +111,10 @@ func cleanPath(next http.Handler) http.Handler {
 		escaped := r.URL.EscapedPath()
 		segments, err := resource.ParsePath(escaped)
 		if err != nil {
+			if isKeysPath(escaped) {
+				writeStatus(w, r, badRequest("%v: say such a key in the query, as %s?key=…, or in base64 with key64=", err, keysPath))
+				return
+			}
 			if strings.Contains(escaped, "//") {
 				notFound(w, r) // as kube-apiserver answers
 				return
@@ -106,7 +122,7 @@ func cleanPath(next http.Handler) http.Handler {
 			writeStatus(w, r, badRequest("%v", err))
 			return
 		}
-		r.URL.Path, r.URL.RawPath = "/"+strings.Join(segments, "/"), ""
+		r.URL.Path, r.URL.RawPath = pathOf(escaped, segments), ""
 		next.ServeHTTP(w, r)
 	})
 }

@@ -70,7 +70,24 @@ func parseListParams(r *http.Request, watch bool) (listParams, error) {
 	if p.revision, p.unset, err = parseRevision(options.ResourceVersion); err != nil {
 		return p, err
 	}
+	if err := p.parseLastEventID(r); err != nil {
+		return p, err
+	}
 	return p, p.parseContinue(options.Continue)
+}
+
+// parseLastEventID lets a client of an event stream go on where it stood, whatever its URL said when it began.
+func (p *listParams) parseLastEventID(r *http.Request) error {
+	id := lastEventID(r)
+	if id == "" || !p.watch {
+		return nil
+	}
+	revision, _, err := parseRevision(id)
+	if err != nil || revision == 0 {
+		return badRequest("Last-Event-ID %.64q: want the id of an event", id)
+	}
+	p.revision, p.unset, p.state = revision, false, false
+	return nil
 }
 
 func (p *listParams) parseContinue(text string) (err error) {

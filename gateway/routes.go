@@ -28,6 +28,11 @@ func (s *Server) routes() http.Handler {
 	complete.Get("/openapi/v3", s.serveOpenAPIIndex)
 	complete.Get("/openapi/v3/*", s.serveOpenAPI)
 
+	r.HandleFunc(keysPath, s.serveKeys)
+	r.HandleFunc(keysPath+"/*", s.serveKeys)
+
+	r.Post("/v1/txn", s.serveTxn)
+
 	s.reviewRoutes(r)
 	r.Post("/v1/tickets", s.serveTickets)
 	r.Route("/api/{version}", s.resourceRoutes)

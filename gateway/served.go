@@ -109,5 +109,5 @@ func (s *Server) figures() []metrics.Cache {
 			Invalid: stats.Invalid, Bytes: stats.Bytes, Fills: stats.Fills, Historic: stats.Historic, Watchers: stats.Watchers, Events: stats.Events, Untrue: stats.Untrue,
 		})
 	}
-	return out
+	return append(out, s.keyCaches.figures()...)
 }

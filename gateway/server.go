@@ -18,6 +18,7 @@ import (
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
 	"revtail/gateway/metrics"
+	"revtail/gateway/plain"
 	"revtail/gateway/reload"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
@@ -29,6 +30,9 @@ type Options struct {
 	Prefix  string          // needed: where resources live in etcd, for example /registry
 	Logger  *slog.Logger    // nil: slog.Default()
 	Version string          // of the program, for /version; empty: unknown
+
+	Keys         []string // and prefixes, which end with a slash, that the plain dialect opens to be read; "*": every key
+	KeysWritable []string // the same, to be read and written
 
 	Metrics []prometheus.Collector // more of them for /metrics
 
@@ -56,6 +60,8 @@ type Server struct {
 	watching   watching
 	metrics    http.Handler
 	requests   *metrics.Requests
+	opened     *plain.Access
+	keyCaches  keyCaches
 	collector  *garbage.Collector
 
 	authenticator *authentication.Authenticator
@@ -78,7 +84,13 @@ func New(options Options) (*Server, error) {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
+	access, err := plain.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
+	}
 	s := &Server{
+		opened:     access,
+		keyCaches:  keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches},
 		options:    options,
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
@@ -113,12 +125,14 @@ func (s *Server) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	s.writers.open(ctx) // before anything is ready
+	s.keyCaches.begin(ctx)
 	for _, cache := range s.now().caches {
 		cache.start(ctx, &running)
 	}
 	definitions := &definitions{server: s, cache: s.now().caches[customresource.Kind()].Cache, running: &running, ready: s.defined}
 	running.Go(func() { definitions.run(ctx) })
 	running.Go(func() { s.writers.run(ctx) })
+	running.Go(func() { s.keyCaches.run(ctx) })
 	if !s.open() {
 		running.Go(func() { s.recheck(ctx) })
 	}

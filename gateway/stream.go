@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -61,11 +62,12 @@ type stream struct {
 	request *http.Request
 	shared  *transports
 
-	transport transport // nil until open
-	uncount   func()    // of a compressed stream; nil: not compressed
-	collected int       // bytes since the last flush
-	sent      int       // bytes since the last takeSent
-	err       error     // of the transport; what is added afterwards goes nowhere
+	contentType string    // empty: JSON
+	transport   transport // nil until open
+	uncount     func()    // of a compressed stream; nil: not compressed
+	collected   int       // bytes since the last flush
+	sent        int       // bytes since the last takeSent
+	err         error     // of the transport; what is added afterwards goes nowhere
 }
 
 // newStream does nothing yet: the caller opens the stream, and closes it in any case.
@@ -82,7 +84,7 @@ func (s *stream) open(ctx context.Context) (context.Context, error) {
 	coding, uncount := s.shared.compressors.choose(s.request)
 	s.uncount = uncount
 	header := s.writer.Header()
-	header.Set("Content-Type", "application/json")
+	header.Set("Content-Type", cmp.Or(s.contentType, jsonType))
 	header.Add("Vary", "Accept-Encoding")
 	if coding != nil {
 		header.Set("Content-Encoding", coding.name)
@@ -184,15 +186,20 @@ func (s *stream) attend() {
 
 // event adds the frame of an event.
 func (s *stream) event(t encoding.EventType, object []byte) {
+	s.add(func(dst []byte) []byte { return encoding.AppendEvent(dst, t, object) })
+}
+
+// add adds the frame that a function appends.
+func (s *stream) add(appendFrame func(dst []byte) []byte) {
 	line := getBuffer()
-	line.bytes = encoding.AppendEvent(line.bytes, t, object)
+	line.bytes = appendFrame(line.bytes)
 	s.frame(line.bytes)
 	line.put()
 }
 
 // frame adds a frame that is ready.
 func (s *stream) frame(frame []byte) {
-	if s.err != nil {
+	if s.err != nil || len(frame) == 0 {
 		return
 	}
 	s.err = s.transport.frame(frame)

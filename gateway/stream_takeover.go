@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"revtail/encoding"
 )
 
 // errClientGone is the cause by which a stream's context ends when its client has left.
@@ -110,13 +108,6 @@ const lastChunk = "0\r\n\r\n"
 func appendChunk(dst, line []byte) []byte {
 	dst = append(strconv.AppendUint(dst, uint64(len(line)), 16), "\r\n"...)
 	dst = append(dst, line...)
-	return append(dst, "\r\n"...)
-}
-
-// appendEventChunk appends the chunk of an event.
-func appendEventChunk(dst []byte, t encoding.EventType, object []byte) []byte {
-	dst = append(strconv.AppendUint(dst, uint64(encoding.EventLength(t, object)), 16), "\r\n"...)
-	dst = encoding.AppendEvent(dst, t, object)
 	return append(dst, "\r\n"...)
 }
 

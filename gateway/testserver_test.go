@@ -40,7 +40,8 @@ func serveStore(t *testing.T, store *memory.Store) *testServer {
 // serveThrough starts a gateway that sees a store through another one.
 func serveThrough(t *testing.T, store *memory.Store, through etcdstore.Store) *testServer {
 	t.Helper()
-	server, err := New(Options{Store: through, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	server, err := New(Options{Store: through, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test",
+		Keys: []string{"/read/"}, KeysWritable: []string{"/app/", "flat"}})
 	if err != nil {
 		t.Fatal(err)
 	}

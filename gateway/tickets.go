@@ -62,7 +62,7 @@ func ticketPath(w http.ResponseWriter, r *http.Request) (string, error) {
 	if err != nil {
 		return "", badRequest("%v", err)
 	}
-	return "/" + strings.Join(segments, "/"), nil
+	return pathOf(given, segments), nil
 }
 
 // secretParameters are query parameters that are written nowhere. Tokens are not read from URLs; some clients try.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache"
 )
@@ -44,25 +43,55 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		s.fail(w, r, err)
 		return
 	}
+	start := watchStart{
+		resource: t.resource.QualifiedName(), cache: t.cache, query: query, frames: kubernetesFrames{f.view(t.resource)}, marks: params.bookmarks, every: bookmarkEvery,
+		deadline: deadline(params), fail: s.fail, done: func() {},
+	}
+	if f.events {
+		start.frames, start.fail = asEventStream(w, start.frames, params.bookmarks, s.fail)
+		start.marks, start.every = true, heartbeatEvery
+	}
+	s.follow(w, r, start)
+}
+
+// watchStart is what there is to know of a watch before it begins.
+type watchStart struct {
+	resource string // for operators
+	cache    *watchcache.Cache
+	query    watchcache.WatchQuery
+	frames   framing
+	marks    bool          // the client is told how far it is
+	every    time.Duration // how often
+	deadline time.Time
+	fail     refusal
+	done     func() // called when the watch has ended, or has not begun
+}
+
+// follow opens the watch and serves it.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, start watchStart) {
 	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
 	if err != nil {
-		s.fail(w, r, err)
+		start.done()
+		start.fail(w, r, err)
 		return
 	}
 	if err := s.judgeAgain(callerOf(r)); err != nil {
+		start.done()
 		entry.done()
-		s.fail(w, r, err)
+		start.fail(w, r, err)
 		return
 	}
-	watcher, err := t.cache.Watch(query)
+	watcher, err := start.cache.Watch(start.query)
 	if err != nil {
+		start.done()
 		entry.done()
-		s.fail(w, r, err)
+		start.fail(w, r, err)
 		return
 	}
 	wt := &watch{
-		server: s, target: t, watcher: watcher, view: f.view(t.resource), bookmarks: params.bookmarks, deadline: deadline(params),
-		entry: entry, path: r.URL.Path, access: accessOf(r), traffic: s.watching.begin(r, t),
+		server: s, cache: start.cache, watcher: watcher, frames: start.frames, bookmarks: start.marks, every: start.every,
+		deadline: start.deadline, entry: entry, path: r.URL.Path, access: accessOf(r), done: start.done,
+		traffic: s.watching.begin(r, start.cache, start.resource),
 	}
 	wt.serve(ctx, w, r)
 }
@@ -71,6 +100,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	begin(ctx, wt.watcher)
 	wt.stream = wt.server.transports.newStream(w, r)
+	wt.stream.contentType = wt.frames.contentType()
 	ctx, err := wt.stream.open(ctx)
 	if err != nil || isHead(r) {
 		wt.close(nil) // there is nobody to tell
@@ -78,6 +108,7 @@ func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	}
 	wt.entry.hold(wt.stream.taken())
 	wt.access.keep()
+	_ = wt.stream.write(wt.frames.opening()) // kept in the stream
 	if err := wt.live(ctx); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
@@ -124,11 +155,12 @@ func deadline(p listParams) time.Time {
 // watch is one open watch.
 type watch struct {
 	server    *Server
-	target    target
+	cache     *watchcache.Cache
 	watcher   *watchcache.Watcher
-	view      view
+	frames    framing
 	stream    *stream // nil: a writer has the connection
 	bookmarks bool
+	every     time.Duration // between two of them
 	deadline  time.Time
 	marked    etcdstore.Revision // of the last bookmark
 
@@ -136,6 +168,7 @@ type watch struct {
 	path    string
 	access  *access
 	traffic *traffic
+	done    func() // called at the end
 }
 
 // errAdopted ends a watch's time on a goroutine: a writer has it now.
@@ -182,6 +215,7 @@ func (wt *watch) close(err error) {
 	if why := wt.entry.revoked.Load(); why != nil {
 		wt.access.cutOff(*why)
 	}
+	wt.done()
 	wt.access.end()
 	wt.entry.done()
 }
@@ -225,7 +259,7 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 		wt.stream.attend()
 		batch, err := wt.watcher.Next(ctx)
 		if why := wt.entry.revoked.Load(); why != nil {
-			return true, wt.stream.write(encoding.AppendError(nil, toStatus(*why)))
+			return true, wt.stream.write(wt.frames.failure(nil, *why))
 		}
 		switch {
 		case err == nil:
@@ -237,7 +271,7 @@ func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err 
 		case errors.Is(err, watchcache.ErrStopped):
 			return true, nil
 		default:
-			return true, wt.stream.write(encoding.AppendError(nil, toStatus(wt.traffic.refuse(err))))
+			return true, wt.stream.write(wt.frames.failure(nil, wt.traffic.refuse(err)))
 		}
 	}
 }
@@ -263,7 +297,8 @@ func (wt *watch) write(batch watchcache.Batch) error {
 		if i > 0 && change.Revision != batch.Changes[i-1].Revision {
 			wt.stream.settle()
 		}
-		wt.stream.event(change.Type, wt.view.object(change.Object.JSON))
+		last := lastOfRevision(batch, i)
+		wt.stream.add(func(dst []byte) []byte { return wt.frames.event(dst, change, last) })
 	}
 	if batch.Synced && wt.bookmarks {
 		wt.bookmark(batch.Through, true)
@@ -276,7 +311,7 @@ func (wt *watch) write(batch watchcache.Batch) error {
 }
 
 func (wt *watch) bookmark(through etcdstore.Revision, end bool) {
-	wt.stream.event(encoding.Bookmark, wt.view.bookmark(through, end))
+	wt.stream.add(func(dst []byte) []byte { return wt.frames.mark(dst, through, end) })
 	wt.marked = through
 }
 
@@ -286,7 +321,7 @@ func (wt *watch) nextBookmark() time.Time {
 		return wt.deadline
 	}
 	now := time.Now()
-	next := now.Add(bookmarkEvery)
+	next := now.Add(wt.every)
 	if before := wt.deadline.Add(-bookmarkBefore); before.After(now) && before.Before(next) {
 		next = before
 	}
@@ -310,7 +345,7 @@ func (wt *watch) catchUp(last bool) error {
 		}
 	}
 	if wt.bookmarks {
-		wt.target.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
+		wt.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
 	}
 	batch, err := wt.watcher.Poll()
 	if err != nil {

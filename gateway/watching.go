@@ -51,10 +51,10 @@ func shownQuery(query url.Values) string {
 	return shown.Encode()
 }
 
-// begin enters a watch.
-func (w *watching) begin(r *http.Request, t target) *traffic {
+// begin enters a watch of what a cache has: a resource, or keys.
+func (w *watching) begin(r *http.Request, cache *watchcache.Cache, resource string) *traffic {
 	out := &traffic{
-		cache: t.cache, resource: t.resource.QualifiedName(), since: time.Now(),
+		cache: cache, resource: resource, since: time.Now(),
 		path: r.URL.Path, query: shownQuery(r.URL.Query()), client: r.RemoteAddr, agent: r.UserAgent(),
 	}
 	if c := callerOf(r); c != nil {

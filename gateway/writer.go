@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"revtail/encoding"
 	"revtail/gateway/watchcache"
 )
 
@@ -32,7 +31,8 @@ type writer struct {
 	now        time.Time
 	reader     watchcache.Reader
 	frames     []byte    // assembled last
-	framesView view      // for which
+	framesOf   framing   // for whom
+	line       []byte    // one of them
 	sealed     []byte    // what TLS made of them
 	scrap      [512]byte // what clients say
 	refreshing map[*watchcache.Cache][]*client
@@ -183,11 +183,11 @@ func (w *writer) deliver(c *client) bool {
 	batch, same, err := w.reader.Poll(c.watch.watcher)
 	switch {
 	case err != nil:
-		w.finish(c, endOf(c.watch.traffic.refuse(err)))
+		w.finish(c, endOf(c.watch.frames, c.watch.traffic.refuse(err)))
 	case !c.watch.watcher.Follows():
 		w.giveBack(c)
 	case len(batch.Changes) > 0:
-		w.assemble(c.watch.view, batch, same)
+		w.assemble(c.watch.frames, batch, same)
 		c.watch.traffic.delivered(batch, len(w.frames))
 		w.send(c, w.frames)
 		return !c.closed && len(c.rest) == 0
@@ -196,21 +196,22 @@ func (w *writer) deliver(c *client) bool {
 }
 
 // assemble makes the chunks of a batch. Clients that get the same ones, one after the other, get those of the first.
-func (w *writer) assemble(v view, batch watchcache.Batch, same bool) {
-	plain, shared := v.(plainView)
-	if same && shared && w.framesView == plain {
+func (w *writer) assemble(f framing, batch watchcache.Batch, same bool) {
+	shared := f.shared()
+	if same && shared && w.framesOf == f {
 		return
 	}
-	w.framesView = nil
+	w.framesOf = nil
 	if shared {
-		w.framesView = plain
+		w.framesOf = f
 	}
 	if cap(w.frames) > collectMost {
-		w.frames = nil // a large object had come by
+		w.frames, w.line = nil, nil // a large object had come by
 	}
 	w.frames = w.frames[:0]
-	for _, change := range batch.Changes {
-		w.frames = appendEventChunk(w.frames, change.Type, v.object(change.Object.JSON))
+	for i, change := range batch.Changes {
+		w.line = f.event(w.line[:0], change, lastOfRevision(batch, i))
+		w.frames = appendChunk(w.frames, w.line)
 	}
 }
 
@@ -325,7 +326,7 @@ func (w *writer) mark(c *client, last bool) {
 		return
 	}
 	c.last = c.last || last
-	c.next = w.now.Add(bookmarkEvery) // unless bookmark, which is called long before, says something else
+	c.next = w.now.Add(c.watch.every) // unless bookmark, which is called long before, says something else
 	w.schedule.put(c)
 	if c.marking {
 		return
@@ -335,7 +336,7 @@ func (w *writer) mark(c *client, last bool) {
 		w.bookmark(c)
 		return
 	}
-	cache := c.watch.target.cache
+	cache := c.watch.cache
 	waiting, asked := w.refreshing[cache]
 	w.refreshing[cache] = append(waiting, c)
 	if asked {
@@ -368,7 +369,7 @@ func (w *writer) bookmark(c *client) {
 	var tail []byte
 	if through := c.watch.watcher.Through(); c.watch.wantsBookmark(through, c.last) {
 		c.watch.marked = through
-		tail = appendEventChunk(tail, encoding.Bookmark, c.watch.view.bookmark(through, false))
+		tail = appendChunk(tail, c.watch.frames.mark(nil, through, false))
 	}
 	if c.last {
 		w.finish(c, append(tail, lastChunk...))
@@ -389,11 +390,11 @@ func (w *writer) finish(c *client, tail []byte) {
 }
 
 // endOf is the end of a stream: with an ERROR frame, where the client has to know something.
-func endOf(err error) []byte {
+func endOf(f framing, err error) []byte {
 	if errors.Is(err, watchcache.ErrStopped) {
 		return []byte(lastChunk)
 	}
-	return append(appendChunk(nil, encoding.AppendError(nil, toStatus(err))), lastChunk...)
+	return append(appendChunk(nil, f.failure(nil, err)), lastChunk...)
 }
 
 // giveBack lets a goroutine go on with a client: etcd's history must be read, and that takes waiting.

@@ -235,7 +235,12 @@ func TestWriterGivesBackAtOnce(t *testing.T) {
 		for range 16 {
 			opening.Go(func() {
 				for range 40 {
-					answer, err := client.Get(s.front.URL + configMaps + "?watch=1&resourceVersion=1")
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.front.URL+configMaps+"?watch=1&resourceVersion=1", nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					answer, err := client.Do(r)
 					if err != nil {
 						t.Error(err)
 						return
@@ -385,7 +390,8 @@ func TestPanicBreaksTheStream(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				wt := &watch{server: s.server, watcher: watcher, view: brokenView{}, deadline: time.Now().Add(time.Hour), entry: entry, target: target{cache: cache.Cache}}
+				wt := &watch{server: s.server, watcher: watcher, frames: kubernetesFrames{brokenView{}}, deadline: time.Now().Add(time.Hour), every: bookmarkEvery,
+					entry: entry, cache: cache.Cache, done: func() {}, traffic: s.server.watching.begin(r, cache.Cache, "configmaps")}
 				wt.serve(ctx, w, r)
 			})))
 			front.Listener = Listen(front.Listener)

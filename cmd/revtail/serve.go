@@ -108,6 +108,7 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
 		Metrics: p.metrics(), Authenticator: p.authenticator(), Policy: p.access.policy,
 		Audit: p.auditLog(), Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
+		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable,
 	})
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ type Store struct {
 	compacted etcdstore.Revision   // zero: never
 	oldest    *step                // the log, for watchers: from the step before the compacted one
 	newest    *step
+	leases    int64 // how many there were
 }
 
 var _ etcdstore.Store = (*Store)(nil)
@@ -85,7 +86,7 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 		return etcdstore.Page{}, fmt.Errorf("list %q: %w", prefix, &etcdstore.CompactedError{Requested: o.At, Compacted: s.compacted})
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
-		if !strings.HasPrefix(key, prefix) || key <= o.After {
+		if !strings.HasPrefix(key, prefix) || key <= o.After || o.Exact && key != prefix {
 			continue
 		}
 		switch kv := s.atLocked(key, page.Revision); {
@@ -231,19 +232,27 @@ func (s *Store) commitLocked(puts map[string][]byte, deletes []string) etcdstore
 	}
 	next := &step{revision: s.newest.revision + 1, ready: make(chan struct{})}
 	for _, key := range slices.Sorted(maps.Keys(puts)) {
-		kv := &etcdstore.KV{Key: key, Value: bytes.Clone(puts[key]), Created: next.revision, Modified: next.revision}
-		if before := s.nowLocked(key); before != nil {
-			kv.Created = before.Created
-		}
-		s.writeLocked(next, key, kv)
+		s.putLocked(next, key, puts[key], 0)
 	}
 	for _, key := range deletes {
 		s.writeLocked(next, key, nil)
 	}
+	s.publishLocked(next)
+	return next.revision
+}
+
+func (s *Store) publishLocked(next *step) {
 	last := s.newest
 	s.newest, last.next = next, next
 	close(last.ready)
-	return next.revision
+}
+
+func (s *Store) putLocked(at *step, key string, value []byte, lease int64) {
+	kv := &etcdstore.KV{Key: key, Value: bytes.Clone(value), Created: at.revision, Modified: at.revision, Version: 1, Lease: lease}
+	if before := s.nowLocked(key); before != nil {
+		kv.Created, kv.Version = before.Created, before.Version+1
+	}
+	s.writeLocked(at, key, kv)
 }
 
 func (s *Store) writeLocked(at *step, key string, kv *etcdstore.KV) {

@@ -17,6 +17,7 @@ type watcher struct {
 	store    *Store
 	ctx      context.Context // of Watch
 	prefix   string
+	exact    bool // not a prefix: the key
 	after    etcdstore.Revision
 	progress chan struct{} // holds one request
 	closing  sync.Once
@@ -32,10 +33,20 @@ var _ etcdstore.Watcher = (*watcher)(nil)
 
 // Watch implements etcdstore.Store.
 func (s *Store) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
+	return s.follow(ctx, prefix, false, after)
+}
+
+// WatchKey implements etcdstore.Store.
+func (s *Store) WatchKey(ctx context.Context, key string, after etcdstore.Revision) etcdstore.Watcher {
+	return s.follow(ctx, key, true, after)
+}
+
+func (s *Store) follow(ctx context.Context, prefix string, exact bool, after etcdstore.Revision) etcdstore.Watcher {
 	w := &watcher{
 		store:    s,
 		ctx:      ctx,
 		prefix:   prefix,
+		exact:    exact,
 		after:    after,
 		progress: make(chan struct{}, 1),
 		closed:   make(chan struct{}),
@@ -115,7 +126,7 @@ func (w *watcher) pull() etcdstore.Batch {
 			continue // after was in the future when the watch began
 		}
 		for _, ev := range w.last.events {
-			if !strings.HasPrefix(ev.Key, w.prefix) {
+			if !strings.HasPrefix(ev.Key, w.prefix) || w.exact && ev.Key != w.prefix {
 				continue
 			}
 			if ev.Revision <= w.store.compacted {

@@ -21,7 +21,7 @@ rules:
 - verbs: [create]
   apiGroups: [authentication.k8s.io]
   resources: [selfsubjectreviews]
-- {verbs: [post], nonResourceURLs: [/v1/tickets]}
+- {verbs: [post], nonResourceURLs: [/v1/tickets, /v1/txn]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

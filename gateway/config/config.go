@@ -49,6 +49,9 @@ type Config struct {
 	EtcdPasswordFile string
 	EtcdPrefix       string
 
+	Keys         []string
+	KeysWritable []string
+
 	DataDir           string
 	EmbeddedClientURL string
 	EmbeddedConfig    string

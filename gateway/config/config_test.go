@@ -53,6 +53,8 @@ var samples = map[string]struct {
 	"etcd-user":                   {"root", "EtcdUser", "root"},
 	"etcd-password-file":          {"password", "EtcdPasswordFile", "password"},
 	"etcd-prefix":                 {"/other", "EtcdPrefix", "/other"},
+	"keys":                        {"/app/,*", "Keys", []string{"/app/", "*"}},
+	"keys-writable":               {"/app/, flat", "KeysWritable", []string{"/app/", "flat"}},
 	"data-dir":                    {"dir", "DataDir", "dir"},
 	"embedded-client-url":         {"http://127.0.0.1:0", "EmbeddedClientURL", "http://127.0.0.1:0"},
 	"embedded-config":             {"etcd.yaml", "EmbeddedConfig", "etcd.yaml"},

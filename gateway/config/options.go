@@ -74,6 +74,10 @@ var options = []option{
 		func(c *Config) value { return (*textValue)(&c.EtcdPasswordFile) }},
 	{"etcd-prefix", "where in etcd resources live: a `path`",
 		func(c *Config) value { return (*textValue)(&c.EtcdPrefix) }},
+	{"keys", "`keys`, and prefixes that end with /, comma separated, that can be read and watched at /v1/keys; \"*\": every key; none: /v1/keys is closed",
+		func(c *Config) value { return &listValue{at: &c.Keys} }},
+	{"keys-writable", "`keys` and prefixes that can be written at /v1/keys too; those of resources cannot",
+		func(c *Config) value { return &listValue{at: &c.KeysWritable} }},
 
 	{"data-dir", "embedded etcd: data `directory`",
 		func(c *Config) value { return (*textValue)(&c.DataDir) }},

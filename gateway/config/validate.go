@@ -44,7 +44,7 @@ func (c Config) excluded(name string) string {
 func (c Config) Validate() error {
 	return errors.Join(
 		c.validateExclusions(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
-		validatePrefix(c.EtcdPrefix), c.validateTimes(), c.validateLog())
+		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateTimes(), c.validateLog())
 }
 
 func (c Config) validateExclusions() error {
@@ -192,6 +192,15 @@ func validatePrefix(prefix string) error {
 		return errors.New("--etcd-prefix /: that is everything in etcd; choose a path of its own, as /registry")
 	case !strings.HasPrefix(prefix, "/") || path.Clean(prefix) != prefix:
 		return fmt.Errorf("--etcd-prefix %q: want a path that begins with / and does not end with it, without empty parts, . and .., as /registry", prefix)
+	}
+	return nil
+}
+
+func (c Config) validateKeys() error {
+	for flag, keys := range map[string][]string{"keys": c.Keys, "keys-writable": c.KeysWritable} {
+		if slices.Contains(keys, "") {
+			return fmt.Errorf("--%s: a key is empty: want keys, or prefixes that end with /, as /app/; or \"*\" for every key", flag)
+		}
 	}
 	return nil
 }

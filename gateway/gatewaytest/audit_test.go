@@ -51,6 +51,7 @@ func TestAudit(t *testing.T) {
 	root, watcher := g.user("root"), g.user("reader")
 	root.Create(t, configMaps, gatewaytest.ConfigMap("one", ""))
 	watch := watcher.Watch(t, configMaps+"?watch=1&labelSelector=a%3Db")
+	gatewaytest.Until(t, "the watch's record", func() bool { return len(readAudit(t, file)) == 2 }) // its head comes before that
 	watcher.Do(t, http.MethodGet, "/api/v1/secrets", "")
 	watcher.Do(t, http.MethodPut, configMaps+"/one", "")
 	root.Do(t, http.MethodGet, "/nowhere", "")

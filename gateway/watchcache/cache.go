@@ -100,7 +100,7 @@ func (c *Cache) Stats() Stats {
 	defer c.mu.Unlock()
 	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue, Fills: c.fills, Historic: len(c.archives)}
 	if c.current.objects != nil {
-		s.Bytes = int(c.current.objects.size)
+		s.Bytes = c.current.objects.size
 		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count
 	}
 	return s

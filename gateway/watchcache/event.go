@@ -64,6 +64,8 @@ type Change struct {
 	Revision etcdstore.Revision
 	// Object is the new state or, for DELETED, the last one that matched, with Revision as its resourceVersion.
 	Object *Object
+	// Previous is the state before, of an object that was there, whether or not it matched.
+	Previous *Object
 }
 
 // change is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
@@ -72,11 +74,11 @@ func (e *event) change(s *selector.Selector) (Change, bool) {
 	was := e.previous != nil && s.Matches(e.previous)
 	switch {
 	case is && was:
-		return Change{encoding.Modified, e.revision, e.current}, true
+		return Change{encoding.Modified, e.revision, e.current, e.previous}, true
 	case is:
-		return Change{encoding.Added, e.revision, e.current}, true
+		return Change{encoding.Added, e.revision, e.current, e.previous}, true
 	case was:
-		return Change{encoding.Deleted, e.revision, e.left()}, true
+		return Change{encoding.Deleted, e.revision, e.left(), e.previous}, true
 	}
 	return Change{}, false
 }

@@ -58,15 +58,15 @@ func (l *objectLabels) Has(name string) bool              { return l.Labels().Ha
 func (l *objectLabels) Get(name string) string            { return l.Labels().Get(name) }
 func (l *objectLabels) Lookup(name string) (string, bool) { return l.Labels().Lookup(name) }
 
-// at is the object with another resourceVersion: how it is shown when it leaves, with the revision at which it left.
+// at is the object with another resourceVersion: how it is shown when it leaves, with the revision at which it left. A document
+// that has none stays as it is.
 func (o *Object) at(revision etcdstore.Revision) *Object {
 	out := *o
 	out.Revision = revision
 	document, err := encoding.SetResourceVersion(o.JSON, int64(revision))
-	if err != nil { // cannot be: JSON was made by encoding.Normalize
-		out.Invalid = err
+	if err == nil {
+		out.Object = encoding.Object{JSON: document}
 	}
-	out.Object = encoding.Object{JSON: document}
 	return &out
 }
 

@@ -285,7 +285,7 @@ func (w *Watcher) nextState() Batch {
 	w.state.snapshot.objects.ascend(w.topic.scope, w.state.after, func(o *Object) bool {
 		w.state.after = o.path
 		if w.query.Selector.Matches(o) {
-			batch.Changes = append(batch.Changes, Change{encoding.Added, o.Revision, o})
+			batch.Changes = append(batch.Changes, Change{Type: encoding.Added, Revision: o.Revision, Object: o})
 		}
 		return len(batch.Changes) < batchState
 	})

@@ -1,0 +1,18 @@
+package encoding
+
+import "strconv"
+
+// AppendProblem appends what is wrong as RFC 9457 has it, application/problem+json: reason is for programs, detail for people.
+func AppendProblem(dst []byte, status int, reason, detail string) []byte {
+	dst = appendString(append(dst, `{"type":"about:blank","title":`...), reason)
+	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(status), 10)
+	dst = appendString(append(dst, `,"detail":`...), detail)
+	return append(dst, "}\n"...)
+}
+
+// AppendKeyError appends the line of the error that ends a watch in the plain dialect.
+func AppendKeyError(dst []byte, status int, reason, detail string) []byte {
+	dst = append(dst, `{"type":"ERROR","error":`...)
+	dst = AppendProblem(dst, status, reason, detail)
+	return append(dst[:len(dst)-1], "}\n"...)
+}

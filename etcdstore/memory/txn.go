@@ -1,0 +1,132 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"revtail/etcdstore"
+)
+
+// Transact implements etcdstore.Store.
+func (s *Store) Transact(ctx context.Context, t etcdstore.Txn) (etcdstore.TxnResult, error) {
+	if err := ctx.Err(); err != nil {
+		return etcdstore.TxnResult{}, fmt.Errorf("transaction: %w", err)
+	}
+	if err := t.Check(); err != nil {
+		return etcdstore.TxnResult{}, err
+	}
+	if twice(t.Then) || twice(t.Else) {
+		return etcdstore.TxnResult{}, fmt.Errorf("%w: a key is written twice", etcdstore.ErrInvalid)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := etcdstore.TxnResult{Succeeded: !slices.ContainsFunc(t.If, func(c etcdstore.Condition) bool { return !s.holdsLocked(c) })}
+	ops := t.Then
+	if !out.Succeeded {
+		ops = t.Else
+	}
+	next := &step{revision: s.newest.revision + 1, ready: make(chan struct{})}
+	for _, op := range ops {
+		out.Results = append(out.Results, s.doLocked(next, op))
+	}
+	if len(next.events) > 0 {
+		s.publishLocked(next)
+	}
+	out.Revision = s.newest.revision
+	return out, nil
+}
+
+// twice tells whether a key is written more than once.
+func twice(ops []etcdstore.Op) bool {
+	for i, a := range ops {
+		for _, b := range ops[:i] {
+			if (a.Verb == etcdstore.Put || b.Verb == etcdstore.Put) && a.Verb != etcdstore.Get && b.Verb != etcdstore.Get && (covers(a, b.Key) || covers(b, a.Key)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func covers(op etcdstore.Op, key string) bool {
+	return op.Key == key || op.Prefix && strings.HasPrefix(key, op.Key)
+}
+
+func (s *Store) doLocked(next *step, op etcdstore.Op) (out etcdstore.OpResult) {
+	switch op.Verb {
+	case etcdstore.Get:
+		if kv := s.nowLocked(op.Key); kv != nil {
+			found := *kv
+			out.KV = &found
+		}
+	case etcdstore.Put:
+		s.putLocked(next, op.Key, op.Value, op.Lease)
+	case etcdstore.Delete:
+		for _, key := range slices.Sorted(maps.Keys(s.keys)) {
+			if covers(op, key) && s.nowLocked(key) != nil {
+				s.writeLocked(next, key, nil)
+				out.Deleted++
+			}
+		}
+	}
+	return out
+}
+
+func (s *Store) holdsLocked(c etcdstore.Condition) bool {
+	kv := s.nowLocked(c.Key)
+	if kv == nil {
+		if c.Of == etcdstore.OfValue {
+			return false // as in etcd: no value is compared
+		}
+		kv = &etcdstore.KV{}
+	}
+	order := cmp.Compare(map[etcdstore.Attribute]int64{
+		etcdstore.OfModified: int64(kv.Modified), etcdstore.OfCreated: int64(kv.Created),
+		etcdstore.OfVersion: kv.Version, etcdstore.OfLease: kv.Lease,
+	}[c.Of], c.Number)
+	if c.Of == etcdstore.OfValue {
+		order = bytes.Compare(kv.Value, c.Value)
+	}
+	switch c.Is {
+	case etcdstore.Greater:
+		return order > 0
+	case etcdstore.Less:
+		return order < 0
+	case etcdstore.NotEqual:
+		return order != 0
+	}
+	return order == 0
+}
+
+// Grant implements etcdstore.Store. There is no time here: Expire ends a lease.
+func (s *Store) Grant(ctx context.Context, ttl time.Duration) (lease int64, granted time.Duration, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, 0, fmt.Errorf("lease: %w", err)
+	}
+	if ttl <= 0 {
+		return 0, 0, fmt.Errorf("%w: a lease of %v", etcdstore.ErrInvalid, ttl)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leases++
+	return s.leases, ttl, nil
+}
+
+// Expire deletes the keys of a lease, at one revision.
+func (s *Store) Expire(lease int64) etcdstore.Revision {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
+		if kv := s.nowLocked(key); kv != nil && kv.Lease == lease {
+			keys = append(keys, key)
+		}
+	}
+	return s.commitLocked(nil, keys)
+}

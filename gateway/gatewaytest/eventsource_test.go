@@ -1,0 +1,108 @@
+package gatewaytest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"revtail/gateway/gatewaytest"
+)
+
+// page follows keys as a page does that knows nothing but EventSource, and reports what it is told.
+const page = `<!doctype html><script>
+new EventSource('/v1/keys/app/?watch').onmessage = ({data}) => {
+  reports = (window.reports || Promise.resolve()).then(() => fetch('/report', {method: 'POST', body: data}))
+  window.reports = reports
+}
+</script>`
+
+// TestEventSource has a real browser follow keys while the gateway is killed: it reconnects by itself and misses nothing.
+func TestEventSource(t *testing.T) {
+	t.Parallel()
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skipf("%v: install Debian's chromium to try EventSource in a browser", err)
+	}
+	cluster := gatewaytest.StartEtcd(t, 1)
+	etcd := gatewaytest.DialEtcd(t, cluster.Endpoints())
+	gw := gatewaytest.Start(t, "--etcd-endpoints", cluster.Endpoints(), "--keys", "/app/")
+	etcd.Put(t, "/app/before", "1")
+
+	target, err := url.Parse(gw.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports := make(chan keyFrame, 1000)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })
+	mux.HandleFunc("POST /report", func(_ http.ResponseWriter, r *http.Request) {
+		var frame keyFrame
+		if err := json.NewDecoder(r.Body).Decode(&frame); err != nil {
+			t.Errorf("the page reports %v", err)
+		}
+		if frame.Type != "PROGRESS" {
+			reports <- frame
+		}
+	})
+	proxy := &httputil.ReverseProxy{
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:    &http.Transport{DisableKeepAlives: true},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // as if the gateway itself were away
+	}
+	mux.Handle("/v1/", proxy)
+	front := httptest.NewUnstartedServer(mux)
+	front.Config.ErrorLog = nil
+	front.Start()
+	t.Cleanup(front.Close)
+	t.Cleanup(front.CloseClientConnections)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	run := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", front.URL)
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	run.Cancel = func() error { return syscall.Kill(-run.Process.Pid, syscall.SIGKILL) }
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); _ = run.Wait() })
+
+	next := func() keyFrame {
+		t.Helper()
+		select {
+		case frame := <-reports:
+			return frame
+		case <-time.After(gatewaytest.Patience):
+			t.Fatal("the page reports nothing")
+			return keyFrame{}
+		}
+	}
+	if frame := next(); frame.Type != "PUT" || frame.Key != "/app/before" {
+		t.Errorf("first %+v", frame)
+	}
+	if frame := next(); frame.Type != "SYNC" {
+		t.Errorf("then %+v", frame)
+	}
+	for life := range 3 {
+		alive := etcd.Put(t, fmt.Sprintf("/app/alive-%d", life), "1")
+		if frame := next(); frame.Revision != alive {
+			t.Errorf("life %d: %+v, want revision %d", life, frame, alive)
+		}
+		gw.Kill(t)
+		dead := []int64{etcd.Put(t, "/app/dead", fmt.Sprint(life)), etcd.Delete(t, fmt.Sprintf("/app/alive-%d", life))}
+		gw.Restart(t)
+		for _, want := range dead {
+			if frame := next(); frame.Revision != want || !frame.Last {
+				t.Errorf("after life %d: %+v, want revision %d", life, frame, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/authorization"
+	"revtail/gateway/plain"
+	"revtail/gateway/watchcache"
+)
+
+// keysPath is where the plain dialect begins: what follows is a key of etcd.
+const keysPath = "/v1/keys"
+
+// revisionHeader says as of which revision an answer is, also where it has no body.
+const revisionHeader = "Revtail-Revision"
+
+// serveKeys answers the plain dialect: any key of etcd, without a word about resources.
+func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
+	query, err := plain.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, keysPath), r.URL.Query())
+	if err != nil {
+		s.failPlain(w, r, badRequest("%v", err))
+		return
+	}
+	switch {
+	case r.Method == http.MethodGet && query.Wait > 0:
+		s.servePoll(w, r, query)
+	case r.Method == http.MethodGet && query.Watch:
+		s.serveKeysWatch(w, r, query)
+	case r.Method == http.MethodGet:
+		s.serveKeysRead(w, r, query)
+	case r.Method == http.MethodPut:
+		s.serveKeyPut(w, r, query)
+	case r.Method == http.MethodDelete:
+		s.serveKeyDelete(w, r, query)
+	default:
+		w.Header().Set("Allow", "GET, HEAD, PUT, DELETE")
+		s.failPlain(w, r, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+			fmt.Sprintf("the method %s is not allowed on a key: GET, HEAD, PUT and DELETE are", r.Method))})
+	}
+}
+
+// permitKeys is asked once for each range of keys that a request of the plain dialect is about, before anything is read or
+// written of it; verb is get, list, watch, update or delete. The error is one for failPlain.
+func (s *Server) permitKeys(r *http.Request, verb string, keys plain.Range) error {
+	if c := callerOf(r); c != nil {
+		if err := s.permit(c.identity, authorization.Request{Verb: verb, Key: keys.String()}); err != nil {
+			return err
+		}
+	}
+	if verb == "update" || verb == "delete" {
+		return s.opened.Write(keys)
+	}
+	return s.opened.Read(keys)
+}
+
+// keyOf is a key as the plain dialect shows it.
+func keyOf(kv etcdstore.KV, withoutValue bool) encoding.KeyValue {
+	return encoding.KeyValue{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified),
+		Version: kv.Version, Lease: kv.Lease, NoValue: withoutValue}
+}
+
+// respondPlain writes a document as of a revision.
+func (s *Server) respondPlain(w http.ResponseWriter, r *http.Request, revision etcdstore.Revision, document []byte) {
+	w.Header().Set(revisionHeader, strconv.FormatInt(int64(revision), 10))
+	send(newPayload(w, r, http.StatusOK, s.transports.compressors), formatOf(r), document)
+}
+
+// failPlain answers with an error as RFC 9457 has it.
+func (s *Server) failPlain(w http.ResponseWriter, r *http.Request, err error) {
+	status := plainStatus(err)
+	if status.Code >= http.StatusInternalServerError {
+		s.options.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "code", status.Code, "error", err)
+	}
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	p := newPayload(w, r, int(status.Code), nil)
+	w.Header().Set("Content-Type", "application/problem+json")
+	p.bytes = encoding.AppendProblem(p.bytes, int(status.Code), string(status.Reason), status.Message)
+	p.finish()
+}
+
+// plainStatus is toStatus in the words of the plain dialect, which knows revisions but no lists and objects.
+func plainStatus(err error) *metav1.Status {
+	var (
+		denied    *plain.DeniedError
+		compacted *etcdstore.CompactedError
+		expired   *watchcache.ExpiredError
+		reverted  *watchcache.RevertedError
+		future    *etcdstore.FutureError
+		tooLarge  *watchcache.TooLargeError
+		conflict  *etcdstore.ConflictError
+	)
+	switch {
+	case errors.As(err, &denied):
+		return newStatus(http.StatusForbidden, metav1.StatusReasonForbidden, denied.Error())
+	case errors.As(err, &compacted):
+		return compactedStatus(compacted.Requested, compacted.Compacted)
+	case errors.As(err, &expired):
+		return compactedStatus(expired.Requested, expired.Oldest)
+	case errors.As(err, &reverted):
+		return newStatus(http.StatusGone, metav1.StatusReasonExpired, fmt.Sprintf(
+			"revision %d is of another history than etcd's, which is at %d now, as after a restore: read again without since", reverted.Requested, reverted.Current))
+	case errors.As(err, &future):
+		return unreached(future.Requested, future.Current)
+	case errors.As(err, &tooLarge):
+		return unreached(tooLarge.Requested, tooLarge.Current)
+	case errors.As(err, &conflict):
+		return newStatus(http.StatusPreconditionFailed, "PreconditionFailed", fmt.Sprintf(
+			"the key is at revision %d, which is not what If-Match or If-None-Match demands: read it and try again", conflict.KV.Modified))
+	case errors.Is(err, etcdstore.ErrTooLarge):
+		return newStatus(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+			"the value is larger than etcd accepts in one request (its --max-request-bytes, 1.5 MiB unless changed)")
+	case errors.Is(err, etcdstore.ErrInvalid):
+		return newStatus(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
+	}
+	return toStatus(err)
+}
+
+func compactedStatus(requested, oldest etcdstore.Revision) *metav1.Status {
+	text := fmt.Sprintf("revision %d has been compacted by etcd", requested)
+	if oldest > 0 {
+		text += fmt.Sprintf(", which holds %d and later", oldest)
+	}
+	return newStatus(http.StatusGone, metav1.StatusReasonExpired, text+": read the state again, without since or at, and go on from its revision")
+}
+
+func unreached(requested, current etcdstore.Revision) *metav1.Status {
+	return retryable(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
+		fmt.Sprintf("revision %d is not reached yet, the newest is %d: try again", requested, current), 1)
+}

@@ -1,0 +1,238 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"revtail/etcdstore/memory"
+)
+
+func (s *testServer) wantKeys(path string, code int, body string, header ...string) answer {
+	s.t.Helper()
+	a := s.get(path, header...)
+	if got := strings.TrimSpace(a.body); a.code != code || body != "" && got != body {
+		s.t.Errorf("GET %s: %d %s\nwant %d %s", path, a.code, got, code, body)
+	}
+	return a
+}
+
+func TestKeysRead(t *testing.T) {
+	store := memory.New()
+	first := store.Txn(map[string][]byte{"/app/config/a": []byte(`{"n":1}`), "/app/config/b": []byte("text"), "/app/config": {0xff}}, nil)
+	last := store.Txn(map[string][]byte{"/app/config/c/d": []byte("1"), "/app/config/c/e": []byte("2"), "flat": []byte("3"), "/apple": []byte("no")}, nil)
+	s := serveStore(t, store)
+	item := func(member, value string) string {
+		return fmt.Sprintf(`{%s,"value":%s,"createRevision":%d,"modRevision":%d,"version":1}`, member, value, first, first)
+	}
+	all := item(`"key":"/app/config/a"`, `{"n":1},"encoding":"json"`) + "," + item(`"key":"/app/config/b"`, `"text","encoding":"utf8"`)
+	answer := func(items string) string { return fmt.Sprintf(`{"revision":%d,"items":[%s]}`, last, items) }
+
+	one := s.wantKeys("/v1/keys/app/config", 200, answer(item(`"key":"/app/config"`, `"/w==","encoding":"base64"`)))
+	if want := fmt.Sprintf(`"%d"`, first); one.header.Get("ETag") != want || one.header.Get(revisionHeader) != fmt.Sprint(last) {
+		t.Errorf("ETag %s, want %s; %v", one.header.Get("ETag"), want, one.header)
+	}
+	for _, same := range []string{"/v1/keys?key=/app/config", "/v1/keys/?key64=L2FwcC9jb25maWc"} {
+		s.wantKeys(same, 200, strings.TrimSpace(one.body))
+	}
+	tree := s.wantKeys("/v1/keys/app/config/?at="+fmt.Sprint(first), 200, strings.Replace(answer(all), fmt.Sprint(last), fmt.Sprint(first), 1))
+	s.wantKeys("/v1/keys/app/config/", 304, "", "If-None-Match", s.get("/v1/keys/app/config/").header.Get("ETag"))
+	s.wantKeys("/v1/keys/app/config/", 200, "", "If-None-Match", tree.header.Get("ETag"))
+	s.wantKeys("/v1/keys/app/config/?depth=1", 200, answer(strings.Join([]string{
+		strings.Replace(item(`"key":"/app/config/a"`, ""), `"value":,`, "", 1), strings.Replace(item(`"key":"/app/config/b"`, ""), `"value":,`, "", 1),
+		`{"key":"/app/config/c/"}`}, ",")))
+	s.wantKeys("/v1/keys/app/config/?count", 200, fmt.Sprintf(`{"revision":%d,"count":4}`, last))
+	s.wantKeys("/v1/keys/app/nothing/", 200, answer(""))
+	s.wantKeys("/v1/keys?key=flat", 200, "")
+	if a := s.do(http.MethodHead, "/v1/keys/app/", ""); a.code != 200 || a.header.Get(revisionHeader) != fmt.Sprint(last) || a.body != "" {
+		t.Errorf("HEAD: %d %v %q", a.code, a.header, a.body)
+	}
+}
+
+// TestKeysPages: pages together are the list as of the revision of the first, whatever is written meanwhile, at every depth.
+func TestKeysPages(t *testing.T) {
+	s := newTestServer(t)
+	puts := map[string][]byte{}
+	for i := range 1200 {
+		puts[fmt.Sprintf("/app/%d/%04d", i%3, i)] = []byte("x")
+	}
+	s.store.Txn(puts, nil)
+	for query, want := range map[string]int{"limit=7": 1200, "limit=700&keysOnly": 1200, "": 1200, "limit=2&depth=1": 3, "depth=1": 3} {
+		got, path, first := map[string]bool{}, "/v1/keys/app/?"+query, any(nil)
+		for token := ""; ; {
+			a := s.get(path + token)
+			if a.code != 200 {
+				t.Fatalf("%s: %d %s", path+token, a.code, a.body)
+			}
+			answer := a.json(t)
+			if first == nil {
+				first = answer["revision"]
+				s.store.Txn(map[string][]byte{"/app/1/new" + query: []byte("x")}, nil)
+			}
+			if answer["revision"] != first {
+				t.Errorf("%s: revision %v, want that of the first page, %v", query, answer["revision"], first)
+			}
+			for _, item := range answer["items"].([]any) {
+				key := item.(map[string]any)["key"].(string)
+				if got[key] || strings.Contains(key, "new"+query) && query != "" {
+					t.Errorf("%s: %s is there twice, or too new", query, key)
+				}
+				got[key] = true
+			}
+			next, more := answer["continue"].(string)
+			if !more {
+				break
+			}
+			token = "&continue=" + next
+		}
+		for key := range got {
+			if strings.Contains(key, "new") {
+				delete(got, key)
+			}
+		}
+		if len(got) != want {
+			t.Errorf("%s: %d keys, want %d", query, len(got), want)
+		}
+	}
+}
+
+func TestKeysRefused(t *testing.T) {
+	s := newTestServer(t)
+	s.store.Txn(map[string][]byte{"/app/a": []byte("1"), "/application": []byte("1"), "/registry/pods/default/web": []byte("{}"), "revtail/x": nil}, nil)
+	for _, test := range []struct {
+		method, path string
+		code         int
+		says         string
+	}{
+		{"GET", "/v1/keys/application", 403, "--keys /application"},
+		{"GET", "/v1/keys", 403, "--keys /"},
+		{"GET", "/v1/keys/", 403, "--keys /"},
+		{"GET", "/v1/keys/app", 403, "--keys /app"},
+		{"GET", "/v1/keys/registry/pods/", 403, "--keys"},
+		{"GET", "/v1/keys?key=revtail/x", 403, "gateway's own"},
+		{"GET", "/v1/keys/app/%2e%2e/application", 400, "relative"},
+		{"GET", "/v1/keys/app/..%2fapplication", 400, "key64"},
+		{"GET", "/v1/keys/app//a", 400, "empty"},
+		{"GET", "/v1/keys/app/%00", 400, "key64"},
+		{"GET", "/v1/keys/app/?key=/application", 400, "query another key"},
+		{"GET", "/v1/keys?key=", 400, "empty"},
+		{"GET", "/v1/keys?key=/app/a&key=/application", 400, "one key"},
+		{"GET", "/v1/keys/app/a?limt=3", 400, "limt"},
+		{"GET", "/v1/keys/app/?limit=x", 400, "limit"},
+		{"GET", "/v1/keys/app/?at=-10m", 400, "at="},
+		{"GET", "/v1/keys/app/?continue=AAAA", 400, "continue"},
+		{"GET", "/v1/keys/app/none", 404, "/v1/keys"},
+		{"GET", "/v1/keys/app/?at=9999", 504, "not reached"},
+		{"GET", "/v1/keys/app/?minRevision=9999", 504, "not reached"},
+		{"PUT", "/v1/keys/read/a", 403, "--keys-writable /read/a"},
+		{"PUT", "/v1/keys/registry/pods/default/web", 403, "resources"},
+		{"PUT", "/v1/keys/app/", 400, "prefix"},
+		{"PUT", "/v1/keys/app/a?watch", 400, "watch"},
+		{"DELETE", "/v1/keys/app/", 400, "prefix=true"},
+		{"DELETE", "/v1/keys/?prefix=true", 403, "holds"},
+		{"DELETE", "/v1/keys/app/none", 404, ""},
+		{"POST", "/v1/keys/app/a", 405, "GET, HEAD, PUT"},
+	} {
+		a := s.do(test.method, test.path, "")
+		if a.code != test.code || !strings.Contains(a.body, test.says) && test.says != "/v1/keys" {
+			t.Errorf("%s %s: %d %s, want %d with %q", test.method, test.path, a.code, a.body, test.code, test.says)
+		}
+		if kind := a.header.Get("Content-Type"); kind != "application/problem+json" && a.code != 400 {
+			t.Errorf("%s %s: Content-Type %q", test.method, test.path, kind)
+		}
+	}
+}
+
+func TestKeysCompacted(t *testing.T) {
+	s := newTestServer(t)
+	old := s.store.Txn(map[string][]byte{"/app/a": []byte("1")}, nil)
+	now := s.store.Txn(map[string][]byte{"/app/a": []byte("2")}, nil)
+	if err := s.store.Compact(now); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.get(fmt.Sprintf("/v1/keys/app/a?at=%d", old)); a.code != 410 || !strings.Contains(a.body, "compacted") {
+		t.Errorf("%d %s, want 410", a.code, a.body)
+	}
+}
+
+func TestKeysWrite(t *testing.T) {
+	s := newTestServer(t)
+	put := func(want int, body string, header ...string) answer {
+		t.Helper()
+		a := s.do(http.MethodPut, "/v1/keys/app/a", body, header...)
+		if a.code != want {
+			t.Fatalf("PUT %v: %d %s, want %d", header, a.code, a.body, want)
+		}
+		return a
+	}
+	put(412, "x", "If-Match", "*")
+	made := put(200, "1", "If-None-Match", "*").header.Get("ETag")
+	put(412, "x", "If-None-Match", "*")
+	changed := put(200, "\x00 2", "If-Match", made).header.Get("ETag")
+	put(412, "x", "If-Match", made)
+	put(400, "x", "If-Match", "W/abc")
+	if kv, _, err := s.store.Get(t.Context(), "/app/a"); err != nil || string(kv.Value) != "\x00 2" {
+		t.Errorf("etcd has %q, %v", kv.Value, err)
+	}
+	if a := s.do(http.MethodDelete, "/v1/keys/app/a", "", "If-Match", made); a.code != 412 {
+		t.Errorf("DELETE of an older revision: %d", a.code)
+	}
+	if a := s.do(http.MethodDelete, "/v1/keys/app/a", "", "If-Match", changed); a.code != 200 || a.json(t)["deleted"] != 1.0 {
+		t.Errorf("DELETE: %d %s", a.code, a.body)
+	}
+
+	leased := s.do(http.MethodPut, "/v1/keys/app/b?ttl=30s", "1").json(t)
+	if leased["lease"] != "1" || leased["ttl"] != "30s" || s.get("/v1/keys/app/b").json(t)["items"].([]any)[0].(map[string]any)["lease"] != "1" {
+		t.Errorf("the answer to a PUT with a ttl is %v", leased)
+	}
+	s.store.Expire(1)
+	s.wantKeys("/v1/keys/app/b", 404, "")
+
+	s.store.Txn(map[string][]byte{"/app/p/a": nil, "/app/p/b": nil, "/app/p": nil}, nil)
+	if a := s.do(http.MethodDelete, "/v1/keys/app/p/?prefix=true", ""); a.code != 200 || a.json(t)["deleted"] != 2.0 {
+		t.Errorf("DELETE of a prefix: %d %s", a.code, a.body)
+	}
+	s.wantKeys("/v1/keys/app/p", 200, "")
+}
+
+func TestKeysTxn(t *testing.T) {
+	s := newTestServer(t)
+	before := s.store.Txn(map[string][]byte{"/app/a": []byte("1"), "/app/old": []byte("1")}, nil)
+	body := fmt.Sprintf(`{"compare":[{"key":"/app/a","modRevision":%d},{"key":"/app/b","exists":false}],
+		"then":[{"put":{"key":"/app/b","value":{"n":1}}},{"put":{"key":"/app/c","value":"AP8=","encoding":"base64","ttl":"30s"}},{"delete":{"key":"/app/old"}},{"get":{"key":"/app/a"}}],
+		"else":[{"get":{"key":"/app/b"}},{"get":{"key":"/app/none"}}]}`, before)
+	first := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
+	want := fmt.Sprintf(`{"revision":%d,"succeeded":true,"results":[{"put":{"revision":%d,"key":"/app/b"}},{"put":{"revision":%d,"key":"/app/c","lease":"1"}},{"deleted":1},`+
+		`{"get":{"key":"/app/a","value":1,"encoding":"json","createRevision":%d,"modRevision":%d,"version":1}}]}`, before+1, before+1, before+1, before, before)
+	if got := strings.TrimSpace(first.body); first.code != 200 || got != want {
+		t.Errorf("%d %s\nwant %s", first.code, got, want)
+	}
+	again := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
+	if got := strings.TrimSpace(again.body); !strings.HasPrefix(got, fmt.Sprintf(`{"revision":%d,"succeeded":false,"results":[{"get":{"key":"/app/b","value":{"n":1}`, before+1)) || !strings.HasSuffix(got, `{"get":null}]}`) {
+		t.Errorf("again: %s", got)
+	}
+	if kv, _, err := s.store.Get(t.Context(), "/app/c"); err != nil || string(kv.Value) != "\x00\xff" || kv.Lease != 1 {
+		t.Errorf("c is %+v, %v", kv, err)
+	}
+	if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", "text/plain"); a.code != 415 {
+		t.Errorf("a body that any page can send: %d", a.code)
+	}
+	for body, want := range map[string]int{
+		`{"then":[{"put":{"key":"/read/a","value":1}}]}`:                                   403,
+		`{"compare":[{"key":"/secret","exists":true}]}`:                                    403,
+		`{"else":[{"get":{"key":"/secret"}}]}`:                                             403,
+		`{"then":[{"delete":{"key":"/","prefix":true}}]}`:                                  403,
+		`{"then":[{"delete":{"key":"/app/"}}]}`:                                            400,
+		`{"then":[{"put":{"key":"/app/a"}}]}`:                                              400,
+		`{"then":[{"put":{"key":"/app/a","value":1}},{"put":{"key":"/app/a","value":1}}]}`: 400,
+		`{"when":[]}`:                          400,
+		`{"compare":[{"key":"/app/a"}]}`:       400,
+		`{"compare":[{"key":"","version":1}]}`: 400,
+		`[`:                                    400,
+	} {
+		if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType); a.code != want {
+			t.Errorf("%s: %d %s, want %d", body, a.code, a.body, want)
+		}
+	}
+}

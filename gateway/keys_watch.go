@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/gateway/plain"
+	"revtail/gateway/watchcache"
+)
+
+const (
+	// heartbeatEvery is how often a client of the plain dialect, or of an event stream, is told how far its watch is complete.
+	heartbeatEvery = 15 * time.Second
+	// maxWait bounds a long poll.
+	maxWait = 5 * time.Minute
+	// maxPolled is about how many bytes a long poll answers with: the rest has an answer of its own.
+	maxPolled = 1 << 20
+)
+
+// serveKeysWatch streams keys: the state first, unless it says where to go on, then what changes.
+func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q plain.Query) {
+	start := watchStart{resource: "keys", frames: keyFrames{q.Prev}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: s.failPlain}
+	if wantsEventStream(r) {
+		start.frames, start.fail = asEventStream(w, start.frames, true, s.failPlain)
+	}
+	cache, query, err := s.openKeys(r, q)
+	if err != nil {
+		start.fail(w, r, err)
+		return
+	}
+	start.cache, start.query, start.done = cache.Cache, query, func() { s.keyCaches.release(cache) }
+	s.follow(w, r, start)
+}
+
+// openKeys finds the cache for a watch, filled, and says where the watch begins. The caller releases the cache.
+func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, query watchcache.WatchQuery, err error) {
+	query = watchcache.WatchQuery{State: q.Since == 0, After: q.Since}
+	if id := lastEventID(r); id != "" {
+		since, invalid := strconv.ParseInt(id, 10, 64)
+		if invalid != nil || since <= 0 {
+			return nil, query, badRequest("Last-Event-ID %.64q: want the id of an event", id)
+		}
+		query.State, query.After = false, etcdstore.Revision(since)
+	}
+	if err := s.permitKeys(r, "watch", q.Keys); err != nil {
+		return nil, query, err
+	}
+	if cache, err = s.keyCaches.acquire(q.Keys); err != nil {
+		return nil, query, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	defer cancel()
+	select {
+	case <-cache.Filled():
+		if query.State {
+			query.AtLeast, err = cache.Newest(ctx)
+		}
+	case <-ctx.Done():
+		err = &watchcache.NotReadyError{RetryAfter: time.Second}
+	}
+	if err != nil {
+		s.keyCaches.release(cache)
+		return nil, query, err
+	}
+	return cache, query, nil
+}
+
+// servePoll answers a long poll: with the changes after a revision as soon as there are some, or with none when its time is
+// over. Its answer says where the next one begins.
+func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q plain.Query) {
+	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
+	if err != nil {
+		s.failPlain(w, r, err)
+		return
+	}
+	defer entry.done()
+	cache, query, err := s.openKeys(r, q)
+	if err != nil {
+		s.failPlain(w, r, err)
+		return
+	}
+	defer s.keyCaches.release(cache)
+	watcher, err := cache.Watch(query)
+	if err != nil {
+		s.failPlain(w, r, err)
+		return
+	}
+	defer watcher.Close()
+	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
+	defer cancel()
+	events, through, err := poll(ctx, cache.Cache, watcher, keyFrames{q.Prev})
+	if err != nil {
+		s.failPlain(w, r, err)
+		return
+	}
+	document := append(fmt.Appendf(nil, `{"revision":%d,"events":[`, through), events...)
+	s.respondPlain(w, r, through, append(document, "]}"...))
+}
+
+// poll waits for changes, and then takes what there is: complete revisions, up to through.
+func poll(ctx context.Context, cache *watchcache.Cache, watcher *watchcache.Watcher, frames keyFrames) (events []byte, through etcdstore.Revision, err error) {
+	batch, err := watcher.Next(ctx)
+	if err != nil && ctx.Err() == nil {
+		return nil, 0, err
+	}
+	if err != nil { // none came
+		cache.Refresh(context.WithoutCancel(ctx))
+		batch, err = watcher.Poll()
+	}
+	for err == nil {
+		through = max(through, batch.Through)
+		for i, change := range batch.Changes {
+			if len(events) > 0 {
+				events = append(events, ',')
+			}
+			events = frames.event(events, change, lastOfRevision(batch, i))
+			events = events[:len(events)-len("\n")]
+		}
+		if len(batch.Changes) == 0 || len(events) > maxPolled {
+			return events, through, nil
+		}
+		batch, err = watcher.Poll()
+	}
+	if len(events) > 0 {
+		return events, through, nil // the next poll is told
+	}
+	return nil, 0, err
+}
+
+// lastOfRevision tells whether nothing of the revision of a change follows. False within the state that a watch begins with: a
+// client cannot resume there.
+func lastOfRevision(batch watchcache.Batch, i int) bool {
+	if batch.Through == 0 || batch.Synced {
+		return false
+	}
+	return i == len(batch.Changes)-1 || batch.Changes[i].Revision != batch.Changes[i+1].Revision
+}

@@ -1,0 +1,73 @@
+package plain
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Range is the keys that a request is about: one key or, where it ends with a slash, all that begin with it. Parse and
+// ParseKey are the only ways from outside to one, so it is never empty.
+type Range struct{ text string }
+
+// maxKey bounds a key, in bytes.
+const maxKey = 1 << 10
+
+// Parse reads the keys of a URL: path is what follows /v1/keys, decoded, where no segment can hold a slash; or it is empty,
+// and the query says key= (as it is) or key64= (in base64) for keys that a path cannot say. Nothing at all is /.
+func Parse(path string, query url.Values) (Range, error) {
+	given := append(query["key"], query["key64"]...)
+	switch {
+	case len(given) > 1:
+		return Range{}, fmt.Errorf("one key is needed, and the query has %d: make a request for each", len(given))
+	case len(given) == 0 && path == "":
+		return Range{"/"}, nil
+	case len(given) == 0:
+		return ParseKey(path)
+	case path != "" && path != "/":
+		return Range{}, fmt.Errorf("the path says %q and the query another key: use one of them, as /v1/keys?key=…", path)
+	case query.Has("key"):
+		return ParseKey(given[0])
+	}
+	return ParseKey64(given[0])
+}
+
+// ParseKey makes a Range of its text.
+func ParseKey(text string) (Range, error) {
+	switch {
+	case text == "":
+		return Range{}, fmt.Errorf("the key is empty: that would be everything")
+	case len(text) > maxKey:
+		return Range{}, fmt.Errorf("the key has %d bytes: %d are the limit", len(text), maxKey)
+	}
+	return Range{text}, nil
+}
+
+// ParseKey64 makes a Range of its text in base64, in either alphabet, with or without padding.
+func ParseKey64(text string) (Range, error) {
+	plain := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
+	key, err := base64.RawStdEncoding.DecodeString(plain)
+	if err != nil {
+		return Range{}, fmt.Errorf("key64: %w", err)
+	}
+	return ParseKey(string(key))
+}
+
+// String is the key, or what the keys begin with.
+func (r Range) String() string { return r.text }
+
+// IsPrefix tells whether it is all keys that begin with its text. A range of one key does not end with a slash: so no two
+// ranges share a part of what is in them, one holds the other or nothing of it.
+func (r Range) IsPrefix() bool { return strings.HasSuffix(r.text, "/") }
+
+// Contains tells whether a key is one of the range.
+func (r Range) Contains(key string) bool {
+	return key == r.text || r.IsPrefix() && strings.HasPrefix(key, r.text)
+}
+
+// Within tells whether every key of the range is one of another.
+func (r Range) Within(other Range) bool { return other.Contains(r.text) }
+
+// Meets tells whether the two have a key in common.
+func (r Range) Meets(other Range) bool { return r.Within(other) || other.Within(r) }
