@@ -78,7 +78,7 @@ def deployments():
     patched = apps.patch_namespaced_deployment("web", "default", {"spec": {"template": {"spec": {"containers": environment}}}})
     container = patched.spec.template.spec.containers[0]
     say("container", container.image, container.env[0].value, patched.spec.replicas)
-    say("deleted", apps.delete_namespaced_deployment("web", "default", propagation_policy="Foreground").status)
+    say("deleted", apps.delete_namespaced_deployment("web", "default", propagation_policy="Background").status)
 
 
 def custom_objects():
