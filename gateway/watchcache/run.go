@@ -191,12 +191,15 @@ func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed
 // has taken the state before one, after that one.
 func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after etcdstore.Revision) error {
 	if r.through == 1 {
-		r.publish(r.through, nil) // before any write
+		r.publish(0, nil) // before any write
 		return nil
 	}
 	var past log // as much of it as there is room for
 	past.fit(r.mirror.objects.size)
 	past.reset(after)
+	if after == 1 {
+		past.floor = 0 // the first write makes revision 2: that is all there is
+	}
 	for {
 		batch, err := first(ctx, watcher)
 		if errors.Is(err, errSilent) {

@@ -236,8 +236,28 @@ func (w *Watcher) begin(ctx context.Context) error {
 	if err := wait(ctx); err != nil {
 		return err
 	}
+	if err := w.checkBeginning(ctx); err != nil {
+		return err
+	}
 	w.begun = true
 	return nil
+}
+
+// checkBeginning lets etcd say whether it still has everything, if that is what a client asks for with revision 1. The log may
+// have it all the same, but not on every replica.
+func (w *Watcher) checkBeginning(ctx context.Context) error {
+	if !w.resuming || w.through != 1 || w.query.Own {
+		return nil
+	}
+	err := w.cache.probe(ctx, 1)
+	var compacted *etcdstore.CompactedError
+	switch {
+	case errors.As(err, &compacted):
+		return &ExpiredError{Requested: 1, Oldest: compacted.Compacted}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return nil // etcd is away: what the log has is true
 }
 
 // takeState fixes the state that the watch begins with.
