@@ -38,13 +38,13 @@ func newClockwork() *clockwork {
 
 // write writes once a minute, half a minute past it, until ctx ends.
 func (c *clockwork) write(ctx context.Context) {
-	time.Sleep(30 * time.Second)
+	<-time.After(30 * time.Second)
 	for ctx.Err() == nil {
 		rev := c.Txn(map[string][]byte{"/registry/a": nil}, nil)
 		c.mu.Lock()
 		c.written[rev] = time.Now()
 		c.mu.Unlock()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 	}
 }
 
@@ -88,7 +88,7 @@ func (c *clockwork) runFor(t *testing.T, d, history time.Duration, names ...stri
 			}
 		})
 	}
-	time.Sleep(d)
+	<-time.After(d)
 	cancel()
 	wg.Wait()
 }
