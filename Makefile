@@ -19,7 +19,7 @@ IMAGE    ?= revtail
 KUBECTL_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion=v1{{slice .Version 2}}' k8s.io/kubectl
 REF      ?= HEAD
 
-.PHONY: help build run test race e2e conformance robustness robustness-long fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test ci clean tools
+.PHONY: help build run test race e2e conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ robustness-long: $(TOOLS)/etcd ## The same with every fault, and for longer
 # play SET TIMEOUT: the histories of what failed are left in bin/robustness.
 play = mkdir -p bin/robustness && cd $(ROBUST) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout $(2) -run TestScenarios \
 	-artifacts -outputdir $(CURDIR)/bin/robustness $(ARGS) -args -set=$(1)
+
+console: ## Drive the page at /ui/ in a browser (needs Chromium), and keep its pictures in bin/console
+	mkdir -p bin/console && go test -count=1 -v -run TestConsole ./gateway/gatewaytest -artifacts -outputdir $(CURDIR)/bin/console
 
 fuzz: ## Run each fuzz target for FUZZTIME
 	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' cmd encoding etcdstore gateway | while IFS=: read -r file func; do \

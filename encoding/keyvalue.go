@@ -74,6 +74,7 @@ type KeyEvent struct {
 	Type     string // PUT, DELETE, SYNC or PROGRESS
 	Revision int64
 	Last     bool   // nothing of this revision follows: a client may resume here
+	Skipped  int    // how many changes of the key before this one are not told
 	Key      string // of DELETE
 	Current  []byte // of PUT: what AppendKeyValue made
 	Previous []byte // the same of the state before; nil: there was none, or it is not wanted
@@ -85,6 +86,9 @@ func AppendKeyEvent(dst []byte, e KeyEvent) []byte {
 	dst = strconv.AppendInt(append(dst, `","revision":`...), e.Revision, 10)
 	if e.Last {
 		dst = append(dst, `,"last":true`...)
+	}
+	if e.Skipped > 0 {
+		dst = strconv.AppendInt(append(dst, `,"skipped":`...), int64(e.Skipped), 10)
 	}
 	switch {
 	case e.Current != nil:

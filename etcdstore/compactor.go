@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -26,6 +27,7 @@ type compactor struct {
 	compact func(context.Context, Revision) error
 	history time.Duration
 	log     *slog.Logger
+	failed  func() // is told of each failure
 
 	seen Revision // of the marks, when last read; zero: there were none; negative: not read yet
 }
@@ -43,7 +45,7 @@ type marks struct {
 // first time after one such interval. Failures are logged, to log, which must not be nil, and tried again. A history that
 // is not positive is an error.
 func (e *Etcd) Compact(ctx context.Context, history time.Duration, log *slog.Logger) error {
-	c := &compactor{store: e, compact: e.compactTo, history: history, log: log}
+	c := &compactor{store: e, compact: e.compactTo, history: history, log: log, failed: func() { e.compactions.failed.Add(1) }}
 	return c.run(ctx)
 }
 
@@ -54,7 +56,17 @@ func (e *Etcd) compactTo(ctx context.Context, rev Revision) error {
 	if _, err := e.kv.Compact(bound, &pb.CompactionRequest{Revision: int64(rev)}); err != nil {
 		return fmt.Errorf("compact to %d: %w", rev, e.toError(ctx, err, rev, false))
 	}
+	e.compactions.done.Add(1)
 	return nil
+}
+
+// compactions is how often this process has compacted.
+type compactions struct{ done, failed atomic.Uint64 }
+
+// Compactions is how often this process has compacted, and how often it has failed in that. Where several gateways share the work,
+// the one whose number grows does it.
+func (e *Etcd) Compactions() (done, failed uint64) {
+	return e.compactions.done.Load(), e.compactions.failed.Load()
 }
 
 func (c *compactor) run(ctx context.Context) error {
@@ -75,6 +87,7 @@ func (c *compactor) run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		if err := c.mark(ctx); err != nil && ctx.Err() == nil {
+			c.failed()
 			c.log.Warn("history was not compacted, the next attempt is after an interval", "interval", interval, "error", err)
 		}
 	}

@@ -16,12 +16,9 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-
-	"revtail/etcdstore/zaplog"
 )
 
 const (
@@ -42,8 +39,10 @@ const (
 
 // Config says how to reach etcd.
 type Config struct {
-	Endpoints []string    // at least one; URLs or host:port. With several, requests go round and failures to the next
-	TLS       *tls.Config // nil: only what the endpoints' https:// asks for
+	Endpoints []string // at least one; URLs or host:port. With several, requests go round and failures to the next
+
+	// TLS is asked how to talk TLS at each new connection; nil: only what the endpoints' https:// asks for.
+	TLS func() *tls.Config
 
 	// Username and Password log in to etcd's own authentication; both or neither. The user needs to read and write the
 	// prefixes that are served and revtail/.
@@ -51,6 +50,8 @@ type Config struct {
 
 	Logger  *slog.Logger // what the client has to say; nil: nothing
 	Observe Observer     // nil: nobody wants to know
+
+	Tracing trace.TracerProvider // gets a span of each request that is made for one that is traced; nil: none
 }
 
 // Etcd is a Store in an etcd, or a cluster of them. Close it after use.
@@ -64,7 +65,8 @@ type Etcd struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	cluster atomic.Uint64 // the id in the last answer
+	cluster     atomic.Uint64 // the id in the last answer
+	compactions compactions
 
 	mu      sync.Mutex // guards the fields below
 	closed  bool
@@ -100,7 +102,6 @@ func Open(cfg Config) (*Etcd, error) {
 func clientConfig(cfg Config) clientv3.Config {
 	c := clientv3.Config{
 		Endpoints:            cfg.Endpoints,
-		TLS:                  cfg.TLS,
 		DialTimeout:          requestTimeout, // only of logging in
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 5 * time.Second,
@@ -117,22 +118,18 @@ func clientConfig(cfg Config) clientv3.Config {
 			}),
 		},
 	}
+	if cfg.Tracing != nil {
+		c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(traced(cfg.Tracing)))
+	}
+	if cfg.TLS != nil {
+		c.DialOptions = append(c.DialOptions, grpc.WithTransportCredentials(newFreshTLS(cfg.TLS)))
+	}
 	if cfg.Username != "" {
 		// With a user in its configuration the client would log in before New returns, and fail without an etcd. With a
 		// token, here not a valid one, it does not; when etcd refuses that, the client logs in, as with one that is too old.
 		c.Token = "none yet"
 	}
 	return c
-}
-
-// clientLogger lets one message in ten seconds through of each kind: the client warns at every retry, forty a second.
-func clientLogger(l *slog.Logger) *zap.Logger {
-	if l == nil {
-		return zap.NewNop()
-	}
-	return zaplog.New(l).Named("etcd-client").WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
-		return zapcore.NewSamplerWithOptions(c, 10*time.Second, 1, 0)
-	}))
 }
 
 // Close ends the watches with ErrClosed, waits for their goroutines and closes the connections.

@@ -216,6 +216,9 @@ func TestCompact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if done, failed := e.Compactions(); done == 0 || failed > 0 {
+		t.Errorf("it says that it has compacted %d times, and failed %d times", done, failed)
+	}
 	if _, err := e.List(ctx, "/a", etcdstore.ListOptions{At: now - 1}); err != nil {
 		t.Errorf("revision %d of %d, with marks %s: %v", now-1, now, kv.Value, err)
 	}

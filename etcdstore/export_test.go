@@ -8,8 +8,18 @@ import (
 
 // RunCompactor runs the compactor on any store.
 func RunCompactor(ctx context.Context, s Store, compact func(context.Context, Revision) error, history time.Duration) error {
-	return (&compactor{store: s, compact: compact, history: history, log: slog.New(slog.DiscardHandler)}).run(ctx)
+	return (&compactor{store: s, compact: compact, history: history, log: slog.New(slog.DiscardHandler), failed: func() {}}).run(ctx)
 }
 
 // BookkeepingKey is where the compactor keeps its marks.
 const BookkeepingKey = bookkeepingKey
+
+// Ask has a Monitor ask once.
+func (m *Monitor) Ask(ctx context.Context) Health {
+	c := m.ask(ctx, m.Health())
+	m.latest.Store(&c)
+	return c
+}
+
+// ClientLogger is what etcd's client logs to.
+var ClientLogger = clientLogger

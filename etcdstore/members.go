@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
@@ -27,10 +28,12 @@ type MemberStatus struct {
 
 // Members asks every endpoint of the configuration what it has to say of itself.
 func (e *Etcd) Members(ctx context.Context) []MemberStatus {
-	out := make([]MemberStatus, 0, len(e.endpoints))
-	for _, endpoint := range e.endpoints {
-		out = append(out, e.member(ctx, endpoint))
+	out := make([]MemberStatus, len(e.endpoints))
+	var asking sync.WaitGroup
+	for i, endpoint := range e.endpoints {
+		asking.Go(func() { out[i] = e.member(ctx, endpoint) })
 	}
+	asking.Wait()
 	return out
 }
 
@@ -72,16 +75,18 @@ func (e *Etcd) Alarms(ctx context.Context) ([]Alarm, error) {
 
 // Oldest is the oldest revision that can still be read and watched from: what was before has been compacted.
 func (e *Etcd) Oldest(ctx context.Context) (Revision, error) {
-	_, err := e.List(ctx, bookkeepingKey, ListOptions{At: 1, Limit: 1, KeysOnly: true})
 	compacted := (*CompactedError)(nil)
-	if !errors.As(err, &compacted) {
-		return 1, err
+	for rev := Revision(1); rev <= 2; rev++ { // a watch after 1, below, begins with 2
+		if _, err := e.List(ctx, bookkeepingKey, ListOptions{At: rev, Limit: 1, KeysOnly: true}); !errors.As(err, &compacted) {
+			return rev, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	watcher := e.Watch(ctx, bookkeepingKey, 1) // its refusal has the number
 	defer func() { _ = watcher.Close() }()
-	if _, err = watcher.Next(ctx); errors.As(err, &compacted) {
+	_, err := watcher.Next(ctx)
+	if errors.As(err, &compacted) {
 		return compacted.Compacted, nil
 	}
 	return 0, err

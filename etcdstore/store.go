@@ -42,6 +42,8 @@ type Batch struct {
 	// Through is the revision up to which, and including which, the watcher has now delivered everything.
 	// A new watch after Through continues without loss and without a duplicate.
 	Through Revision
+	// Received is when the last of the events came in. The zero time: it is not known.
+	Received time.Time
 }
 
 // ListOptions narrow a List. The zero value lists everything, now.

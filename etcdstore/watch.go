@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -216,7 +217,7 @@ func (w *watcher) receive(resp *pb.WatchResponse) (Batch, bool, error) {
 	if complete == 0 {
 		return Batch{}, false, nil
 	}
-	batch := Batch{Events: w.partial[:complete:complete], Through: w.partial[complete-1].Revision}
+	batch := Batch{Events: w.partial[:complete:complete], Through: w.partial[complete-1].Revision, Received: time.Now()}
 	w.partial = slices.Clone(w.partial[complete:])
 	w.through = batch.Through
 	return batch, true, nil

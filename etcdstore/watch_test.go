@@ -69,7 +69,10 @@ func TestWatchOfAnEtcdThatGoes(t *testing.T) {
 	again := e.Watch(t.Context(), "/", batch.Through)
 	defer again.Close()
 	got, err := next(t, again)
-	want := etcdstore.Batch{Through: deleted, Events: []etcdstore.Event{
+	if got.Received.IsZero() {
+		t.Error("a batch does not say when it was received")
+	}
+	want := etcdstore.Batch{Through: deleted, Received: got.Received, Events: []etcdstore.Event{
 		{Revision: deleted, Key: "/a", Prev: &etcdstore.KV{Key: "/a", Value: []byte("1"), Created: created, Modified: created, Version: 1}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

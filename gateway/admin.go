@@ -10,7 +10,7 @@ import (
 // Alive returns when the locks can be taken that requests need: where it does not, the gateway is stuck.
 func (s *Server) Alive() {
 	s.figures()
-	s.watching.figures()
+	s.watchFigures()
 	s.streams.leaving()
 }
 

@@ -76,10 +76,10 @@ func selectedName(r *http.Request) string {
 
 // keyRequest reads a URL of keys. One that cannot be read is refused by its handler; until then it is about everything.
 func keyRequest(r *http.Request) authorization.Request {
-	keys, err := plain.Parse(strings.TrimPrefix(r.URL.Path, keysPath), r.URL.Query())
+	keys, err := plain.ParseAll(strings.TrimPrefix(r.URL.Path, keysPath), r.URL.Query())
 	a := authorization.Request{Verb: verbs[r.Method], Key: "/"}
 	if err == nil {
-		a.Key = keys.String()
+		a.Key, a.Keys = keys[0].String(), keys[1:].Texts()
 	}
 	if a.Verb != "get" {
 		return a

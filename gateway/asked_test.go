@@ -51,6 +51,7 @@ func TestRequestOf(t *testing.T) {
 		"GET /v1/keys/app/config?watch":                                    {Verb: "watch", Key: "/app/config"},
 		"GET /v1/keys/app/config/":                                         {Verb: "list", Key: "/app/config/"},
 		"GET /v1/keys/app/config/?watch=1":                                 {Verb: "watch", Key: "/app/config/"},
+		"GET /v1/keys?watch&key=b&key=/c/&key=/c/d&key64=YQ":               {Verb: "watch", Key: "/c/", Keys: []string{"a", "b"}},
 		"PUT /v1/keys/app/config":                                          {Verb: "update", Key: "/app/config"},
 		"DELETE /v1/keys/app/":                                             {Verb: "delete", Key: "/app/"},
 	} {

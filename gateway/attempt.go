@@ -71,7 +71,7 @@ func (a *attempt) decode(t target) error {
 }
 
 // shown tells whether the object can be shown. One that cannot be cannot be changed either; it can be deleted.
-func (a *attempt) shown() bool { return a.object.Invalid == nil }
+func (a *attempt) shown() bool { return a.object.Shown() }
 
 // update overwrites the object.
 func (a *attempt) update(ctx context.Context, s *Server, key string, value []byte) (etcdstore.Revision, error) {

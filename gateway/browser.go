@@ -23,7 +23,7 @@ func (s *Server) checkHost(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isLoopback(r.Context().Value(http.LocalAddrContextKey)) && !s.knowsHost(r.Host) {
-			s.refused.WithLabelValues("host").Inc()
+			s.refused.WithLabelValues(refusedHost).Inc()
 			forbid(w, r, "the Host of the request is not a name of this server: if it is, say so with --allowed-hosts")
 			return
 		}
@@ -46,7 +46,7 @@ func (s *Server) knowsHost(host string) bool {
 }
 
 // exposedHeaders are those of answers that a page of another origin gets to see.
-const exposedHeaders = "Audit-Id, ETag, Location, Retry-After, Warning"
+const exposedHeaders = "Age, Audit-Id, ETag, Location, Retry-After, Warning, " + revisionHeader + ", " + timeHeader
 
 // shareWithOrigins lets pages of the origins that are named read answers (CORS). A browser asks before it makes such a request;
 // it cannot send a credential with that.
@@ -82,7 +82,7 @@ func (s *Server) refuseForeignWrites(next http.Handler) http.Handler {
 		_ = protection.AddTrustedOrigin(origin) // New has checked them
 	}
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.refused.WithLabelValues("origin").Inc()
+		s.refused.WithLabelValues(refusedOrigin).Inc()
 		forbid(w, r, "a page of another origin cannot write here: name its origin with --cors-allowed-origins if it may")
 	}))
 	return protection.Handler(next)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,7 @@ import (
 
 	"revtail/gateway/authentication"
 	"revtail/gateway/authorization"
+	"revtail/gateway/console"
 )
 
 // caller is who makes a request, and what it is that they ask for.
@@ -51,6 +53,16 @@ func (s *Server) open() bool {
 // healthPaths are answered to everybody: who asks is a container runtime or a load balancer.
 var healthPaths = []string{"/livez", "/readyz", "/healthz"}
 
+// isPublic tells whether a request is answered to everybody: it is about health or the files of the console, which a browser asks
+// for without a credential and which hold nothing of what is stored.
+func isPublic(r *http.Request) bool {
+	path := r.URL.Path
+	if path == "/" {
+		return wantsPage(r)
+	}
+	return slices.Contains(healthPaths, path) || strings.HasPrefix(path+"/", console.Path)
+}
+
 // admit lets requests through of those who are known, for what they may do. It stands before the routes: whether there is what
 // a URL names is no business of others.
 func (s *Server) admit(next http.Handler) http.Handler {
@@ -58,14 +70,14 @@ func (s *Server) admit(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if slices.Contains(healthPaths, r.URL.Path) {
+		if isPublic(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		as := s.generation()
 		identity, err := s.authenticator.Authenticate(r)
 		if err != nil {
-			s.refused.WithLabelValues("unauthenticated").Inc()
+			s.refused.WithLabelValues(refusedUnauthenticated).Inc()
 			unauthorized(w, r)
 			return
 		}
@@ -73,7 +85,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 		err = s.permit(c.identity, c.asks)
 		accessOf(r).of(c, err != nil)
 		if err != nil {
-			s.refused.WithLabelValues("forbidden").Inc()
+			s.refused.WithLabelValues(refusedForbidden).Inc()
 			writeStatus(w, r, err)
 			return
 		}

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"time"
+
+	"revtail/gateway/watchcache"
 )
 
 // client is a watch whose connection a writer owns. All of it is the writer's.
@@ -82,6 +84,14 @@ func (c *client) refuse(why error) {
 			c.writer.finish(c, endOf(c.watch.frames, why))
 		}
 	})
+}
+
+// endOf is the end of a stream: with an ERROR frame, where the client has to know something.
+func endOf(f framing, err error) []byte {
+	if errors.Is(err, watchcache.ErrStopped) {
+		return []byte(lastChunk)
+	}
+	return append(appendChunk(nil, f.failure(nil, err)), lastChunk...)
 }
 
 const unscheduled = -1

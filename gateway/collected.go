@@ -37,7 +37,7 @@ func (s *Server) serve(next *served) {
 	}
 	var resources []*garbage.Resource
 	for _, res := range next.registry.All() {
-		if cache, ok := next.caches[res]; ok {
+		if cache, ok := next.caches[res]; ok && res.Mount == nil { // what others write has no owners, and is in no Namespace
 			resources = append(resources, s.collected(res, cache))
 		}
 	}

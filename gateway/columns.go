@@ -28,6 +28,9 @@ type columns []column
 
 // columnsOf are the columns for a resource: those that its definition has, its kind's own, or the name and the age.
 func columnsOf(res *resource.Resource) columns {
+	if res.Mount != nil {
+		return mountColumns
+	}
 	if len(res.Columns) > 0 {
 		return definedColumns(res.Columns)
 	}

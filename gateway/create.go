@@ -32,8 +32,10 @@ func (s *Server) create(ctx context.Context, wr *write, d document) (written, er
 	if err := wr.prepareCreate(ctx, d); err != nil {
 		return written{}, err
 	}
-	if err := s.checkNamespace(ctx, wr.target, d.GetName()); err != nil {
-		return written{}, err
+	if wr.resource.Mount == nil { // its namespaces are parts of keys, which no Namespace deletes
+		if err := s.checkNamespace(ctx, wr.target, d.GetName()); err != nil {
+			return written{}, err
+		}
 	}
 	var err error
 	if wr.guard, err = s.checkDefinition(ctx, wr.target, asCached); err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"revtail/encoding"
 	"revtail/gateway/customresource"
-	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
 
@@ -25,15 +24,15 @@ type definitions struct {
 	running *sync.WaitGroup   // of the caches that are started
 	known   map[string]*customresource.Definition
 	served  map[string]*servedDefinition
-	again   bool          // something is left to do, though nothing may change
-	ready   chan struct{} // closed when what was there at the start is served
+	again   bool            // something is left to do, though nothing may change
+	basis   context.Context // ends when the mounts are others than those that verdicts were made beside
+	ready   chan struct{}   // closed when what was there at the start is served
 }
 
 // servedDefinition is a definition as it is served now.
 type servedDefinition struct {
-	spec      []byte // of the definition, to see whether it changed
-	resources []*resource.Resource
-	caches    []*runningCache
+	spec []byte // of the definition, to see whether it changed
+	offer
 }
 
 // retryDefinitions is the pause before what failed is tried again: a cache that was refilled, a status that was not written.
@@ -68,6 +67,7 @@ func (d *definitions) follow(ctx context.Context) error {
 		return err
 	}
 	defer watcher.Close()
+	d.basis = d.server.mounts.unchanged()
 	d.known = make(map[string]*customresource.Definition)
 	for {
 		batch, err := d.next(ctx, watcher)
@@ -83,15 +83,17 @@ func (d *definitions) follow(ctx context.Context) error {
 	}
 }
 
-// next waits for changes; while something is left to do it does not wait for long.
+// next waits for changes, of the mounts too; while something is left to do it does not wait for long.
 func (d *definitions) next(ctx context.Context, watcher *watchcache.Watcher) (watchcache.Batch, error) {
-	if !d.again {
-		return watcher.Next(ctx)
-	}
-	bounded, cancel := context.WithTimeout(ctx, retryDefinitions)
+	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(d.basis, cancel)()
+	if d.again {
+		bounded, cancel = context.WithTimeout(bounded, retryDefinitions)
+		defer cancel()
+	}
 	batch, err := watcher.Next(bounded)
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() == nil && bounded.Err() != nil && errors.Is(err, bounded.Err()) {
 		return watcher.Poll()
 	}
 	return batch, err
@@ -122,7 +124,8 @@ func (d *definitions) serve(ctx context.Context) {
 	slices.SortFunc(list, func(a, b *customresource.Definition) int {
 		return cmp.Or(strings.Compare(a.V1.Spec.Group, b.V1.Spec.Group), strings.Compare(a.V1.Name, b.V1.Name))
 	})
-	verdicts := customresource.Accept(list, d.server.builtin)
+	d.basis = d.server.mounts.unchanged()
+	verdicts := customresource.Accept(list, d.server.taken())
 	retired := d.install(ctx, list, verdicts)
 	for _, cache := range retired {
 		cache.stop()
@@ -184,7 +187,7 @@ func (d *definitions) define(ctx context.Context, definition *customresource.Def
 	if err != nil {
 		return nil, err
 	}
-	fresh := &servedDefinition{spec: spec, resources: resources}
+	fresh := &servedDefinition{spec, offer{resources: resources}}
 	for _, res := range resources {
 		cache := d.server.newCache(res)
 		cache.start(ctx, d.running)
@@ -206,25 +209,13 @@ func (d *definitions) swap(list []*customresource.Definition, next map[string]*s
 	if !changed {
 		return nil
 	}
-	s := d.server
-	resources := slices.Clone(s.builtin)
-	caches := make(map[*resource.Resource]*runningCache)
-	for _, res := range s.builtin {
-		if cache, ok := s.now().caches[res]; ok {
-			caches[res] = cache
-		}
-	}
+	var offered []offer
 	for _, definition := range list {
-		held := next[definition.V1.Name]
-		if held == nil {
-			continue
-		}
-		resources = append(resources, held.resources...)
-		for i, res := range held.resources {
-			caches[res] = held.caches[i]
+		if held := next[definition.V1.Name]; held != nil {
+			offered = append(offered, held.offer)
 		}
 	}
-	s.serve(newServed(caches, resources, s.describe()))
+	d.server.offer(func(o *offers) { o.definitions = offered })
 	return retired
 }
 

@@ -19,7 +19,7 @@ import (
 func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, t target) {
 	options, err := parseDeleteOptions(w, r, t)
 	if err == nil {
-		err = negotiate(r)
+		err = s.negotiate(r)
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -85,7 +85,7 @@ func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Ob
 // keptForDependents is what a delete finds where a garbage collector is at work: an object whose dependents are to be orphaned,
 // or deleted before it, carries a finalizer until that has been done. Where a client asks for nothing the finalizers say what.
 func (s *Server) keptForDependents(t target, old document, options *metav1.DeleteOptions) document {
-	if !s.options.GarbageCollector || t.isNamespace() {
+	if !s.options.GarbageCollector || t.isNamespace() || t.resource.Mount != nil {
 		return old
 	}
 	before := old.GetFinalizers()
@@ -141,9 +141,9 @@ func (s *Server) markDeleted(ctx context.Context, t target, marked document, a *
 
 // serveDeleteCollection deletes the objects that a list would show, one after the other, and returns them as they were.
 func (s *Server) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t target) {
-	params, err := parseListParams(r, false)
+	params, err := s.listParams(r, false)
 	if err == nil {
-		_, err = negotiateForm(r, aList)
+		_, err = s.negotiateForm(r, aList)
 	}
 	if err != nil {
 		s.fail(w, r, err)

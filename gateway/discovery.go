@@ -65,8 +65,11 @@ func (g *apiGroup) document() metav1.APIGroup {
 var subresourceVerbs = []string{"get", "patch", "update"}
 
 func resourceVerbs(res *resource.Resource) []string {
-	if res.Virtual {
+	switch {
+	case res.Virtual:
 		return []string{"create"}
+	case res.ReadOnly:
+		return []string{"get", "list", "watch"}
 	}
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }

@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-chi/chi/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/encoding"
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
+	"revtail/gateway/filter"
 	"revtail/gateway/watchcache"
 )
 
@@ -26,18 +29,30 @@ const (
 
 // fail answers with an error. Errors before the first byte of an answer come here; later ones are frames of the stream.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	status := toStatus(err)
-	if status.Code >= http.StatusInternalServerError {
-		s.options.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "code", status.Code, "error", err)
+	s.refuse(err)
+	if code := statusFor(r, err).Code; code >= http.StatusInternalServerError {
+		s.options.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "code", code, "error", err)
 	}
 	writeStatus(w, r, err)
 }
 
-// writeStatus writes an error as a Status object, with its HTTP code.
+// statusFor says what is wrong in the words of the dialect that a URL is of.
+func statusFor(r *http.Request, err error) *metav1.Status {
+	if isPlainPath(r.URL.Path) {
+		return plainStatus(err)
+	}
+	return toStatus(err)
+}
+
+// writeStatus writes an error with its HTTP code: as a Status object or, in the plain dialect, as a problem (RFC 9457).
 func writeStatus(w http.ResponseWriter, r *http.Request, err error) {
-	status := toStatus(err)
+	status := statusFor(r, err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	if isPlainPath(r.URL.Path) {
+		writeProblem(w, r, status, err)
+		return
 	}
 	respond(w, r, int(status.Code), encoding.AppendStatus(nil, status))
 }
@@ -53,6 +68,7 @@ func toStatus(err error) *metav1.Status {
 		tooLarge  *watchcache.TooLargeError
 		future    *etcdstore.FutureError
 		notReady  *watchcache.NotReadyError
+		costs     *filter.CostError
 		mediaType *codec.UnsupportedMediaTypeError
 	)
 	switch {
@@ -72,6 +88,8 @@ func toStatus(err error) *metav1.Status {
 	case errors.As(err, &notReady):
 		seconds := max(1, int32(math.Ceil(notReady.RetryAfter.Seconds())))
 		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "storage is (re)initializing: "+notReady.Error(), seconds)
+	case errors.As(err, &costs):
+		return newStatus(http.StatusBadRequest, metav1.StatusReasonBadRequest, costs.Error())
 	case errors.As(err, &mediaType):
 		return newStatus(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, unsupported(mediaType.Accepted))
 	}
@@ -140,11 +158,31 @@ func noSubresource(t target) error {
 }
 
 // notFound is the answer to a URL that leads nowhere; client-go knows this text.
-func notFound(w http.ResponseWriter, _ *http.Request) {
+func notFound(w http.ResponseWriter, r *http.Request) {
+	if isPlainPath(r.URL.Path) {
+		writeStatus(w, r, errNoPlainPath)
+		return
+	}
 	http.Error(w, "404 page not found", http.StatusNotFound)
 }
 
+// methodNotAllowed names the methods that a URL has (RFC 9110, section 15.5.6).
 func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	routes := chi.RouteContext(r.Context()).Routes
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 && allowed[0] == http.MethodGet {
+		allowed = slices.Insert(allowed, 1, http.MethodHead)
+	}
+	refuseMethod(w, r, strings.Join(allowed, ", "))
+}
+
+func refuseMethod(w http.ResponseWriter, r *http.Request, allowed string) {
+	w.Header().Set("Allow", allowed)
 	writeStatus(w, r, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-		fmt.Sprintf("the method %s is not allowed on this URL", r.Method))})
+		fmt.Sprintf("the method %s is not allowed on this URL: %s", r.Method, allowed))})
 }

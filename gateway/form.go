@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 
+	"revtail/encoding"
 	"revtail/gateway/resource"
 )
 
@@ -32,7 +33,8 @@ type form struct {
 	include    metav1.IncludeObjectPolicy // what of the object goes into a row of a Table
 	yaml       bool
 	pretty     bool
-	events     bool // of a watch: as an event stream
+	events     bool                 // of a watch: as an event stream
+	fields     *encoding.Projection // nil: the whole object
 }
 
 // negotiateForm takes the first clause of the Accept header that can be satisfied. The error is a Status: 406, or 400 for an
@@ -108,6 +110,9 @@ func (f form) view(res *resource.Resource) view {
 		return newTableView(f, res)
 	case asMetadata, asMetadataList:
 		return metadataView{apiVersion: f.apiVersion}
+	}
+	if f.fields != nil {
+		return projectedView{plainView{res}, f.fields}
 	}
 	return plainView{res}
 }

@@ -26,6 +26,18 @@ type framing interface {
 	shared() bool
 }
 
+// assemble makes the frames of a batch.
+func assemble(f framing, batch watchcache.Batch) []byte {
+	var frames []byte
+	for i, change := range batch.Changes {
+		if frames == nil {
+			frames = make([]byte, 0, len(batch.Changes)*(len(change.Object.JSON)+128))
+		}
+		frames = f.event(frames, change, lastOfRevision(batch, i))
+	}
+	return frames
+}
+
 // kubernetesFrames are the JSON lines of Kubernetes.
 type kubernetesFrames struct{ view view }
 
@@ -46,27 +58,37 @@ func (kubernetesFrames) failure(dst []byte, err error) []byte {
 }
 
 func (f kubernetesFrames) shared() bool {
-	_, plain := f.view.(plainView)
-	return plain
+	switch f.view.(type) {
+	case plainView, projectedView:
+		return true
+	}
+	return false
 }
 
 // keyFrames are the JSON lines of the plain dialect.
-type keyFrames struct{ prev bool } // with the value before
+type keyFrames struct {
+	prev   bool                 // with the value before
+	fields *encoding.Projection // what of the values is shown; nil: the whole
+}
 
 func (keyFrames) contentType() string { return "application/x-ndjson" }
 
 func (keyFrames) opening() []byte { return nil }
 
 func (f keyFrames) event(dst []byte, c watchcache.Change, last bool) []byte {
-	e := encoding.KeyEvent{Type: "PUT", Revision: int64(c.Revision), Last: last, Current: c.Object.JSON}
+	e := encoding.KeyEvent{Type: "PUT", Revision: int64(c.Revision), Last: last, Skipped: c.Skipped}
 	if c.Type == encoding.Deleted {
-		e.Type, e.Key, e.Current = "DELETE", c.Object.Path(), nil
+		e.Type, e.Key = "DELETE", c.Object.Path()
+	} else {
+		e.Current = f.shown(c.Object.JSON)
 	}
 	if f.prev && c.Previous != nil {
-		e.Previous = c.Previous.JSON
+		e.Previous = f.shown(c.Previous.JSON)
 	}
 	return encoding.AppendKeyEvent(dst, e)
 }
+
+func (f keyFrames) shown(document []byte) []byte { return keyChoice{fields: f.fields}.shown(document) }
 
 func (keyFrames) mark(dst []byte, through etcdstore.Revision, end bool) []byte {
 	e := encoding.KeyEvent{Type: "PROGRESS", Revision: int64(through)}
@@ -131,7 +153,7 @@ type refusal func(w http.ResponseWriter, r *http.Request, err error)
 
 // asEventStream wraps frames for a client that wants an event stream, and tells proxies not to hold it back. A browser takes any
 // code but 200 for a reason never to come back: what will pass, it is told in a stream that ends at once.
-func asEventStream(w http.ResponseWriter, frames framing, marks bool, fail refusal) (framing, refusal) {
+func (s *Server) asEventStream(w http.ResponseWriter, frames framing, marks bool, fail refusal) (framing, refusal) {
 	stream := eventStream{frames, marks}
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -140,6 +162,7 @@ func asEventStream(w http.ResponseWriter, frames framing, marks bool, fail refus
 			fail(w, r, err)
 			return
 		}
+		s.refuse(err)
 		w.Header().Set("Content-Type", eventStreamType)
 		_, _ = w.Write(stream.failure(stream.opening(), err)) // a client that has gone needs no answer
 	}

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+
+	"revtail/gateway/console"
 )
 
 // healthTimeout bounds the read by which readiness is found out.
@@ -23,7 +26,7 @@ type check struct {
 }
 
 // serveReady answers 200 when requests can be served: etcd answers a linearizable read, the caches are filled and the server
-// is not about to stop. ?verbose shows each condition.
+// is not about to stop. ?verbose shows each condition, and problems of etcd, such as a full disk, that take nothing from the readers.
 func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	checks := s.readiness(r.Context())
 	code, lines := http.StatusOK, new(strings.Builder)
@@ -35,12 +38,27 @@ func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(lines, "[+]%s ok\n", c.name)
 		}
 	}
+	s.warnOf(lines)
 	switch {
 	case r.URL.Query().Has("verbose"), code != http.StatusOK:
 		fmt.Fprintf(lines, "%s check %s\n", strings.TrimPrefix(r.URL.Path, "/"), map[bool]string{true: "passed", false: "failed"}[code == http.StatusOK])
 		writeText(w, code, lines.String())
 	default:
 		writeText(w, code, "ok")
+	}
+}
+
+// warnOf adds a line for each problem of etcd.
+func (s *Server) warnOf(lines *strings.Builder) {
+	if s.options.Problems == nil {
+		return
+	}
+	problems := s.options.Problems()
+	for _, problem := range problems {
+		fmt.Fprintf(lines, "[!]etcd-health %s\n", problem)
+	}
+	if len(problems) == 0 {
+		lines.WriteString("[+]etcd-health ok\n")
 	}
 }
 
@@ -75,11 +93,23 @@ func writeText(w http.ResponseWriter, code int, text string) {
 	_, _ = w.Write([]byte(text)) // a client that has gone away needs no answer
 }
 
-// serveRoot tells a person where things are.
-func (s *Server) serveRoot(w http.ResponseWriter, _ *http.Request) {
+// wantsPage tells whether it is a browser that asks, for something to look at.
+func wantsPage(r *http.Request) bool {
+	return slices.ContainsFunc(acceptedClauses(r), func(c clause) bool { return c.media == "text/html" })
+}
+
+// serveRoot tells a person where things are, and leads a browser there.
+func (s *Server) serveRoot(w http.ResponseWriter, r *http.Request) {
+	w.Header().Add("Vary", "Accept")
+	if wantsPage(r) {
+		http.Redirect(w, r, console.Path, http.StatusSeeOther)
+		return
+	}
 	writeText(w, http.StatusOK, `revtail: list and watch etcd over HTTP
 
   /api/v1, /apis            which resources there are; try /api/v1/configmaps?watch=true
+  /v1/keys, /v1/txn         any key of etcd that is opened; /v1/openapi.json describes that
+  /ui/                      a page that shows all this, for a browser
   /readyz?verbose, /livez   health
   /metrics                  figures for Prometheus
   /version                  what runs here

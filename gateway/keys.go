@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,11 +15,23 @@ import (
 	"revtail/etcdstore"
 	"revtail/gateway/authorization"
 	"revtail/gateway/plain"
+	"revtail/gateway/timeline"
 	"revtail/gateway/watchcache"
 )
 
 // keysPath is where the plain dialect begins: what follows is a key of etcd.
 const keysPath = "/v1/keys"
+
+// keysOpenAPI is the description of the plain dialect.
+var keysOpenAPI = sync.OnceValue(func() representation { return represent(jsonType, plain.OpenAPI()) })
+
+func serveKeysOpenAPI(w http.ResponseWriter, r *http.Request) { keysOpenAPI().serve(w, r) }
+
+// isPlainPath tells whether a URL is of the plain dialect.
+func isPlainPath(path string) bool { return strings.HasPrefix(path, "/v1/") }
+
+var errNoPlainPath = &apierrors.StatusError{ErrStatus: *newStatus(http.StatusNotFound, metav1.StatusReasonNotFound,
+	"there is nothing here: the plain dialect is at /v1/keys and /v1/txn, and described at /v1/openapi.json")}
 
 // revisionHeader says as of which revision an answer is, also where it has no body.
 const revisionHeader = "Revtail-Revision"
@@ -27,7 +40,7 @@ const revisionHeader = "Revtail-Revision"
 func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 	query, err := plain.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, keysPath), r.URL.Query())
 	if err != nil {
-		s.failPlain(w, r, badRequest("%v", err))
+		s.fail(w, r, badRequest("%v", err))
 		return
 	}
 	switch {
@@ -42,14 +55,12 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodDelete:
 		s.serveKeyDelete(w, r, query)
 	default:
-		w.Header().Set("Allow", "GET, HEAD, PUT, DELETE")
-		s.failPlain(w, r, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-			fmt.Sprintf("the method %s is not allowed on a key: GET, HEAD, PUT and DELETE are", r.Method))})
+		refuseMethod(w, r, "GET, HEAD, PUT, DELETE")
 	}
 }
 
 // permitKeys is asked once for each range of keys that a request of the plain dialect is about, before anything is read or
-// written of it; verb is get, list, watch, update or delete. The error is one for failPlain.
+// written of it; verb is get, list, watch, update or delete. The error is one for fail.
 func (s *Server) permitKeys(r *http.Request, verb string, keys plain.Range) error {
 	if c := callerOf(r); c != nil {
 		if err := s.permit(c.identity, authorization.Request{Verb: verb, Key: keys.String()}); err != nil {
@@ -74,18 +85,15 @@ func (s *Server) respondPlain(w http.ResponseWriter, r *http.Request, revision e
 	send(newPayload(w, r, http.StatusOK, s.transports.compressors), formatOf(r), document)
 }
 
-// failPlain answers with an error as RFC 9457 has it.
-func (s *Server) failPlain(w http.ResponseWriter, r *http.Request, err error) {
-	status := plainStatus(err)
-	if status.Code >= http.StatusInternalServerError {
-		s.options.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "code", status.Code, "error", err)
-	}
-	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
-	}
+// writeProblem writes an error as RFC 9457 has it.
+func writeProblem(w http.ResponseWriter, r *http.Request, status *metav1.Status, err error) {
 	p := newPayload(w, r, int(status.Code), nil)
 	w.Header().Set("Content-Type", "application/problem+json")
-	p.bytes = encoding.AppendProblem(p.bytes, int(status.Code), string(status.Reason), status.Message)
+	var open []string
+	if denied := new(plain.DeniedError); errors.As(err, &denied) {
+		open = denied.Open
+	}
+	p.bytes = encoding.AppendProblem(p.bytes, int(status.Code), string(status.Reason), status.Message, open...)
 	p.finish()
 }
 
@@ -99,8 +107,11 @@ func plainStatus(err error) *metav1.Status {
 		future    *etcdstore.FutureError
 		tooLarge  *watchcache.TooLargeError
 		conflict  *etcdstore.ConflictError
+		before    *timeline.BeforeError
 	)
 	switch {
+	case errors.As(err, &before):
+		return newStatus(http.StatusGone, metav1.StatusReasonExpired, before.Error())
 	case errors.As(err, &denied):
 		return newStatus(http.StatusForbidden, metav1.StatusReasonForbidden, denied.Error())
 	case errors.As(err, &compacted):

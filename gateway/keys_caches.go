@@ -21,6 +21,10 @@ const (
 	// maxKeyCaches is how many ranges of keys can be watched at the same time: each is one watch of etcd, and in memory with
 	// all its values.
 	maxKeyCaches = 64
+	// maxRangeBytes is how large what is watched in one cache can be, as JSON, and maxRangesBytes how large all of it: where it
+	// is more, no other range can be watched.
+	maxRangeBytes  = 256 << 20
+	maxRangesBytes = 1 << 30
 	// keyCacheLinger is how long one stays after its last watch: a client that reconnects finds it.
 	keyCacheLinger = time.Minute
 )
@@ -28,23 +32,32 @@ const (
 var errTooManyRanges = &apierrors.StatusError{ErrStatus: *retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
 	"too many different prefixes and keys are watched at the same time: watch a prefix that holds several of them", 5)}
 
-// keyCaches are the caches behind the watches of the plain dialect: one for each range of keys that is watched, however many
-// watch it.
+// errRangeTooLarge refuses watches of more than a cache may hold.
+var errRangeTooLarge = &apierrors.StatusError{ErrStatus: *newStatus(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+	"the keys hold more than 256 MiB, which is more than can be watched at once: watch a part of them, or read them in pages")}
+
+// keyCaches are the caches behind the watches of the plain dialect: one for each range of keys that is watched, or several
+// of them, however many watch it.
 type keyCaches struct {
 	store  etcdstore.Store
 	logger *slog.Logger
 	most   int // maxKeyCaches; fewer in tests
+	// maxRangeBytes and maxRangesBytes; less in tests
+	mostBytes, mostOfAll int
 
-	mu      sync.Mutex      // guards the fields below
-	ctx     context.Context // of begin; nil: not running
-	open    map[plain.Range]*keyCache
-	running sync.WaitGroup // Add only while ctx is not nil
+	mu      sync.Mutex           // guards the fields below
+	ctx     context.Context      // of begin; nil: not running
+	open    map[string]*keyCache // by the text of their ranges
+	gone    metrics.Happened     // to those that were dropped
+	running sync.WaitGroup       // Add only while ctx is not nil
 }
 
 // keyCache is one of them. Its fields are guarded by the lock of all.
 type keyCache struct {
 	*watchcache.Cache
-	keys    plain.Range
+	exceeded <-chan struct{} // closed when there is too much for a cache: it has stopped then
+
+	keys    string // the text of its ranges
 	watches int
 	stop    context.CancelFunc
 	linger  *time.Timer // nil: it is used
@@ -54,7 +67,7 @@ type keyCache struct {
 func (cs *keyCaches) begin(ctx context.Context) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	cs.ctx, cs.open = ctx, make(map[plain.Range]*keyCache)
+	cs.ctx, cs.open = ctx, make(map[string]*keyCache)
 }
 
 // run ends the caches when ctx, which is that of begin, does.
@@ -69,17 +82,19 @@ func (cs *keyCaches) run(ctx context.Context) {
 	cs.running.Wait()
 }
 
-// acquire returns the cache of a range, which may still have to be filled. The caller calls release.
-func (cs *keyCaches) acquire(keys plain.Range) (*keyCache, error) {
+// acquire returns the cache of ranges, which may still have to be filled. The caller calls release.
+func (cs *keyCaches) acquire(keys plain.Ranges) (*keyCache, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.ctx == nil {
 		return nil, watchcache.ErrStopped
 	}
-	c := cs.open[keys]
+	c := cs.open[keys.String()]
 	if c == nil {
-		if len(cs.open) >= cs.most && !cs.makeRoomLocked() {
-			return nil, errTooManyRanges
+		for cs.fullLocked() {
+			if !cs.makeRoomLocked() {
+				return nil, errTooManyRanges
+			}
 		}
 		c = cs.openLocked(keys)
 	}
@@ -90,17 +105,19 @@ func (cs *keyCaches) acquire(keys plain.Range) (*keyCache, error) {
 	return c, nil
 }
 
-func (cs *keyCaches) openLocked(keys plain.Range) *keyCache {
+func (cs *keyCaches) openLocked(keys plain.Ranges) *keyCache {
 	ctx, stop := context.WithCancel(cs.ctx)
-	c := &keyCache{keys: keys, stop: stop, Cache: watchcache.New(watchcache.Config{
-		Store: rangeStore{cs.store, keys},
+	bounded := &boundedStore{Store: newRangesStore(cs.store, keys), most: cs.mostBytes, stop: stop, exceeded: make(chan struct{})}
+	c := &keyCache{keys: keys.String(), stop: stop, exceeded: bounded.exceeded, Cache: watchcache.New(watchcache.Config{
+		Store: bounded,
 		Decode: func(kv etcdstore.KV) (encoding.Object, error) {
 			return encoding.Object{JSON: encoding.AppendKeyValue(nil, keyOf(kv, false))}, nil
 		},
 		Logger: cs.logger.With("keys", keys.String()),
 		Gap:    eventGap,
 	})}
-	cs.open[keys] = c
+	bounded.size = func() int { return c.Stats().Bytes }
+	cs.open[c.keys] = c
 	cs.running.Go(func() { _ = c.Run(ctx) }) // always nil
 	return c
 }
@@ -120,6 +137,14 @@ func (cs *keyCaches) release(c *keyCache) {
 	})
 }
 
+func (cs *keyCaches) fullLocked() bool {
+	bytes := 0
+	for _, c := range cs.open {
+		bytes += c.Stats().Bytes
+	}
+	return len(cs.open) >= cs.most || bytes >= cs.mostOfAll
+}
+
 // makeRoomLocked drops a cache that nobody uses, if there is one.
 func (cs *keyCaches) makeRoomLocked() bool {
 	for _, c := range cs.open {
@@ -136,6 +161,7 @@ func (cs *keyCaches) dropLocked(c *keyCache) {
 		c.linger.Stop()
 	}
 	c.stop()
+	cs.gone = cs.gone.Plus(figuresOf("", c.Stats()).Happened)
 	delete(cs.open, c.keys)
 }
 
@@ -143,37 +169,19 @@ func (cs *keyCaches) dropLocked(c *keyCache) {
 func (cs *keyCaches) figures() []metrics.Cache {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if len(cs.open) == 0 {
+	if len(cs.open) == 0 && cs.gone == (metrics.Happened{}) {
 		return nil
 	}
-	sum := metrics.Cache{Resource: "keys", Ready: true}
+	sum := metrics.Cache{Resource: "keys", Ready: true, Happened: cs.gone}
 	for _, c := range cs.open {
-		stats := c.Stats()
-		sum.Revision = max(sum.Revision, int64(stats.Revision))
-		sum.Objects += stats.Objects
-		sum.Watchers += stats.Watchers
-		sum.Events += stats.Events
-		sum.Untrue += stats.Untrue
+		one := figuresOf(sum.Resource, c.Stats())
+		sum.Revision = max(sum.Revision, one.Revision)
+		sum.Objects += one.Objects
+		sum.Bytes += one.Bytes
+		sum.Watchers += one.Watchers
+		sum.Historic += one.Historic
+		sum.Events += one.Events
+		sum.Happened = sum.Plus(one.Happened)
 	}
 	return []metrics.Cache{sum}
-}
-
-// rangeStore is a store that has nothing but the keys of a range: a cache of it has whole keys for paths.
-type rangeStore struct {
-	etcdstore.Store
-	keys plain.Range
-}
-
-// List implements etcdstore.Store.
-func (s rangeStore) List(ctx context.Context, _ string, o etcdstore.ListOptions) (etcdstore.Page, error) {
-	o.Exact = !s.keys.IsPrefix()
-	return s.Store.List(ctx, s.keys.String(), o)
-}
-
-// Watch implements etcdstore.Store.
-func (s rangeStore) Watch(ctx context.Context, _ string, after etcdstore.Revision) etcdstore.Watcher {
-	if s.keys.IsPrefix() {
-		return s.Store.Watch(ctx, s.keys.String(), after)
-	}
-	return s.WatchKey(ctx, s.keys.String(), after)
 }

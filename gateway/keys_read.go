@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,25 +35,34 @@ func (s *Server) serveKeysRead(w http.ResponseWriter, r *http.Request, q plain.Q
 	if err == nil {
 		err = negotiate(r)
 	}
+	var choice keyChoice
+	if err == nil {
+		choice, err = s.keyChoice(q)
+	}
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
-	found, err := s.readKeys(ctx, q)
+	asked := q
+	var found *keysFound
+	if err = s.atTime(ctx, w, &q); err == nil {
+		found, err = s.readKeys(ctx, q, choice)
+	}
 	if err == nil && found.revision < q.MinRevision {
 		err = &etcdstore.FutureError{Requested: q.MinRevision, Current: found.revision}
 	}
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	w.Header().Set(revisionHeader, strconv.FormatInt(int64(found.revision), 10))
 	if !q.Keys.IsPrefix() && !q.Count && found.count == 0 {
-		s.failPlain(w, r, noKey(q.Keys, found.revision))
+		s.fail(w, r, noKey(q.Keys, found.revision))
 		return
 	}
+	s.shareRead(w, r, asked)
 	if tag := found.tag(q); tag != "" {
 		w.Header().Set("ETag", tag)
 		if matches(r.Header.Values("If-None-Match"), tag) {
@@ -61,6 +71,28 @@ func (s *Server) serveKeysRead(w http.ResponseWriter, r *http.Request, q plain.Q
 		}
 	}
 	s.respondPlain(w, r, found.revision, found.document(q))
+}
+
+// timeHeader says, where a state is read by time, of which time it is.
+const timeHeader = "Revtail-Time"
+
+// atTime finds the revision of a time that a query names.
+func (s *Server) atTime(ctx context.Context, w http.ResponseWriter, q *plain.Query) error {
+	if q.AtTime.IsZero() {
+		return nil
+	}
+	now := time.Now()
+	when := q.AtTime.Of(now)
+	if when.After(now) {
+		return badRequest("at=%s is in the future: it is %s", when.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	point, err := s.timeline.At(ctx, when)
+	if err != nil {
+		return err
+	}
+	w.Header().Set(timeHeader, point.Time.UTC().Format(time.RFC3339))
+	q.At = point.Revision
+	return nil
 }
 
 func noKey(keys plain.Range, at etcdstore.Revision) error {
@@ -73,19 +105,21 @@ type keysFound struct {
 	revision etcdstore.Revision
 	items    [][]byte
 	count    int64              // of keys, shown or not, up to where the page ends
+	chosen   int64              // of these
 	modified etcdstore.Revision // the newest of theirs
 	more     int64              // how many keys follow
 	last     string             // key that was looked at
 }
 
 // readKeys reads page after page, all as of one revision.
-func (s *Server) readKeys(ctx context.Context, q plain.Query) (*keysFound, error) {
-	options := etcdstore.ListOptions{At: q.At, After: q.After, Exact: !q.Keys.IsPrefix(), KeysOnly: q.KeysOnly || q.Count || q.Level, Limit: keysPage}
+func (s *Server) readKeys(ctx context.Context, q plain.Query, choice keyChoice) (*keysFound, error) {
+	withoutValue := q.KeysOnly || q.Count || q.Level
+	options := etcdstore.ListOptions{At: q.At, After: q.After, Exact: !q.Keys.IsPrefix(), KeysOnly: withoutValue && choice.filter == nil, Limit: keysPage}
 	limit := q.Limit
 	if limit == 0 {
 		limit = plain.MaxItems
 	}
-	if q.Count {
+	if q.Count && choice.filter == nil {
 		options.Limit, limit = 1, 1
 	}
 	found, level, size := &keysFound{}, "", 0
@@ -96,6 +130,14 @@ func (s *Server) readKeys(ctx context.Context, q plain.Query) (*keysFound, error
 		}
 		found.revision, options.At = page.Revision, page.Revision
 		for i, kv := range page.KVs {
+			chosen, err := choice.matches(ctx, kv)
+			if err != nil {
+				return nil, err
+			}
+			if !chosen || q.Count {
+				found.pass(kv, chosen)
+				continue
+			}
 			next := ""
 			if q.Level {
 				next = nextLevel(q.Keys, kv.Key)
@@ -104,23 +146,32 @@ func (s *Server) readKeys(ctx context.Context, q plain.Query) (*keysFound, error
 				found.more, found.last = int64(len(page.KVs)-i)+page.Remaining, beyond(found.last, level)
 				return found, nil
 			}
-			found.count++
-			found.modified = max(found.modified, kv.Modified)
-			found.last = kv.Key
-			size += len(kv.Value)
+			found.pass(kv, true)
+			if !withoutValue {
+				size += len(kv.Value)
+			}
 			switch {
 			case next == "":
-				found.items = append(found.items, encoding.AppendKeyValue(nil, keyOf(kv, options.KeysOnly)))
+				found.items = append(found.items, choice.shown(encoding.AppendKeyValue(nil, keyOf(kv, withoutValue))))
 			case next != level:
 				found.items = append(found.items, append(encoding.AppendKey([]byte{'{'}, next), '}'))
 			}
 			level = next
 		}
-		if found.more = page.Remaining; found.more == 0 || q.Count {
+		if found.more = page.Remaining; found.more == 0 || q.Count && choice.filter == nil {
 			return found, nil
 		}
 		options.After = beyond(found.last, level)
 	}
+}
+
+// pass notes a key that was looked at.
+func (f *keysFound) pass(kv etcdstore.KV, chosen bool) {
+	f.count++
+	if chosen {
+		f.chosen++
+	}
+	f.modified, f.last = max(f.modified, kv.Modified), kv.Key
 }
 
 // beyond is the key after which a list goes on: over what is below a level. What begins with these bytes is of the same level.
@@ -157,7 +208,7 @@ func (f *keysFound) tag(q plain.Query) string {
 func (f *keysFound) document(q plain.Query) []byte {
 	out := strconv.AppendInt([]byte(`{"revision":`), int64(f.revision), 10)
 	if q.Count {
-		return append(strconv.AppendInt(append(out, `,"count":`...), f.count+f.more, 10), '}')
+		return append(strconv.AppendInt(append(out, `,"count":`...), f.chosen+f.more, 10), '}')
 	}
 	out = append(out, `,"items":[`...)
 	for i, item := range f.items {

@@ -75,7 +75,7 @@ func TestKeysPages(t *testing.T) {
 			}
 			for _, item := range answer["items"].([]any) {
 				key := item.(map[string]any)["key"].(string)
-				if got[key] || strings.Contains(key, "new"+query) && query != "" {
+				if got[key] || strings.HasSuffix(key, "new"+query) && query != "" {
 					t.Errorf("%s: %s is there twice, or too new", query, key)
 				}
 				got[key] = true
@@ -105,9 +105,9 @@ func TestKeysRefused(t *testing.T) {
 		code         int
 		says         string
 	}{
-		{"GET", "/v1/keys/application", 403, "--keys /application"},
+		{"GET", "/v1/keys/application", 403, `--keys /application, or with a prefix of it that ends with /"}`},
 		{"GET", "/v1/keys", 403, "--keys /"},
-		{"GET", "/v1/keys/", 403, "--keys /"},
+		{"GET", "/v1/keys/", 403, `"open":["/app/","/read/"]}`},
 		{"GET", "/v1/keys/app", 403, "--keys /app"},
 		{"GET", "/v1/keys/registry/pods/", 403, "--keys"},
 		{"GET", "/v1/keys?key=revtail/x", 403, "gateway's own"},
@@ -120,7 +120,18 @@ func TestKeysRefused(t *testing.T) {
 		{"GET", "/v1/keys?key=/app/a&key=/application", 400, "one key"},
 		{"GET", "/v1/keys/app/a?limt=3", 400, "limt"},
 		{"GET", "/v1/keys/app/?limit=x", 400, "limit"},
-		{"GET", "/v1/keys/app/?at=-10m", 400, "at="},
+		{"GET", "/v1/keys/app/?at=-10x", 400, "unknown unit"},
+		{"GET", "/v1/keys/app/?at=2026-13-01T00:00:00Z", 400, "month out of range"},
+		{"GET", "/v1/keys/app/?at=2026-11-21X10:00:00Z", 400, "character 11"},
+		{"GET", "/v1/keys/app/?at=12x", 400, `"at=\"12x\": want a whole number greater than 0, and \"x\" is at character 3"`},
+		{"GET", "/v1/keys/app/?keysonly", 400, "did you mean keysOnly?"},
+		{"GET", "/v1/keys/app/?since=5", 400, "add watch"},
+		{"GET", "/v1/keys/app/?watch&at=5", 400, "for a read"},
+		{"GET", "/v1/keys/app/?count=maybe", 400, "true or false"},
+		{"GET", "/v1/keys/app/?watch&slow=oldest", 400, "want latest"},
+		{"GET", "/v1/keys/app/?wait=30&since=1", 400, "missing unit"},
+		{"GET", "/v1/keys?key64=L2F*cA", 400, `\"*\" is at character 4`},
+		{"PUT", "/v1/keys/app/a?tll=3s", 400, "did you mean ttl?"},
 		{"GET", "/v1/keys/app/?continue=AAAA", 400, "continue"},
 		{"GET", "/v1/keys/app/none", 404, "/v1/keys"},
 		{"GET", "/v1/keys/app/?at=9999", 504, "not reached"},
@@ -133,12 +144,16 @@ func TestKeysRefused(t *testing.T) {
 		{"DELETE", "/v1/keys/?prefix=true", 403, "holds"},
 		{"DELETE", "/v1/keys/app/none", 404, ""},
 		{"POST", "/v1/keys/app/a", 405, "GET, HEAD, PUT"},
+		{"PUT", "/v1/txn", 405, "POST"},
+		{"GET", "/v1/tickets", 405, "POST"},
+		{"GET", "/v1/key/app/a", 404, "/v1/keys"},
+		{"GET", "/v1/keys/app/a?a=%zz", 400, "malformed"},
 	} {
 		a := s.do(test.method, test.path, "")
 		if a.code != test.code || !strings.Contains(a.body, test.says) && test.says != "/v1/keys" {
 			t.Errorf("%s %s: %d %s, want %d with %q", test.method, test.path, a.code, a.body, test.code, test.says)
 		}
-		if kind := a.header.Get("Content-Type"); kind != "application/problem+json" && a.code != 400 {
+		if kind := a.header.Get("Content-Type"); kind != "application/problem+json" {
 			t.Errorf("%s %s: Content-Type %q", test.method, test.path, kind)
 		}
 	}
@@ -217,6 +232,9 @@ func TestKeysTxn(t *testing.T) {
 	}
 	if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", "text/plain"); a.code != 415 {
 		t.Errorf("a body that any page can send: %d", a.code)
+	}
+	if a := s.do(http.MethodPost, "/v1/txn", `{"compare":[{"key":"/app/a","exist":true}]}`, "Content-Type", jsonType); !strings.Contains(a.body, "did you mean exists?") || !strings.Contains(a.body, "at byte ") {
+		t.Errorf("a member that is not known: %s", a.body)
 	}
 	for body, want := range map[string]int{
 		`{"then":[{"put":{"key":"/read/a","value":1}}]}`:                                   403,

@@ -23,22 +23,29 @@ const (
 
 // serveKeysWatch streams keys: the state first, unless it says where to go on, then what changes.
 func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q plain.Query) {
-	start := watchStart{resource: "keys", frames: keyFrames{q.Prev}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: s.failPlain}
+	choice, err := s.keyChoice(q)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	start := watchStart{resource: "keys", frames: keyFrames{q.Prev, choice.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: s.fail}
+	w.Header().Set("X-Accel-Buffering", "no") // what is held back by a proxy is late
 	if wantsEventStream(r) {
-		start.frames, start.fail = asEventStream(w, start.frames, true, s.failPlain)
+		start.frames, start.fail = s.asEventStream(w, start.frames, true, s.fail)
 	}
 	cache, query, err := s.openKeys(r, q)
 	if err != nil {
 		start.fail(w, r, err)
 		return
 	}
+	query.Filter = choice.filter
 	start.cache, start.query, start.done = cache.Cache, query, func() { s.keyCaches.release(cache) }
 	s.follow(w, r, start)
 }
 
 // openKeys finds the cache for a watch, filled, and says where the watch begins. The caller releases the cache.
 func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, query watchcache.WatchQuery, err error) {
-	query = watchcache.WatchQuery{State: q.Since == 0, After: q.Since}
+	query = watchcache.WatchQuery{State: q.Since == 0, After: q.Since, Latest: q.Latest}
 	if id := lastEventID(r); id != "" {
 		since, invalid := strconv.ParseInt(id, 10, 64)
 		if invalid != nil || since <= 0 {
@@ -46,21 +53,29 @@ func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, quer
 		}
 		query.State, query.After = false, etcdstore.Revision(since)
 	}
-	if err := s.permitKeys(r, "watch", q.Keys); err != nil {
-		return nil, query, err
+	for _, keys := range q.All {
+		if err := s.permitKeys(r, "watch", keys); err != nil {
+			return nil, query, err
+		}
 	}
-	if cache, err = s.keyCaches.acquire(q.Keys); err != nil {
+	if cache, err = s.keyCaches.acquire(q.All); err != nil {
 		return nil, query, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	select {
+	case <-cache.exceeded:
 	case <-cache.Filled():
 		if query.State {
 			query.AtLeast, err = cache.Newest(ctx)
 		}
 	case <-ctx.Done():
 		err = &watchcache.NotReadyError{RetryAfter: time.Second}
+	}
+	select {
+	case <-cache.exceeded:
+		err = errRangeTooLarge
+	default:
 	}
 	if err != nil {
 		s.keyCaches.release(cache)
@@ -72,31 +87,38 @@ func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, quer
 // servePoll answers a long poll: with the changes after a revision as soon as there are some, or with none when its time is
 // over. Its answer says where the next one begins.
 func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q plain.Query) {
+	choice, err := s.keyChoice(q)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	defer entry.done()
 	cache, query, err := s.openKeys(r, q)
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	defer s.keyCaches.release(cache)
+	query.Filter = choice.filter
 	watcher, err := cache.Watch(query)
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	defer watcher.Close()
 	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
 	defer cancel()
-	events, through, err := poll(ctx, cache.Cache, watcher, keyFrames{q.Prev})
+	events, through, err := poll(ctx, cache.Cache, watcher, keyFrames{q.Prev, choice.fields})
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
+	s.sharePoll(w, r, len(events) > 0)
 	document := append(fmt.Appendf(nil, `{"revision":%d,"events":[`, through), events...)
 	s.respondPlain(w, r, through, append(document, "]}"...))
 }

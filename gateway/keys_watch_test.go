@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -190,6 +191,18 @@ func (cs *keyCaches) watchers() (n int) {
 	return n
 }
 
+// used is how many caches are watched.
+func (cs *keyCaches) used() (n int) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, c := range cs.open {
+		if c.watches > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // TestKeysWatchEnds: what a stream cannot go on with, it says in a frame that tells what to do; and one that drains ends well.
 func TestKeysWatchEnds(t *testing.T) {
 	s := newTestServer(t)
@@ -244,4 +257,66 @@ func TestKeyCaches(t *testing.T) {
 		}
 	}
 	s.wantKeys("/v1/keys/app/more/?watch", 429, "")
+}
+
+// TestKeysWatchBound: what is too large to be watched is refused with what to do, and a watch of what becomes too large ends.
+func TestKeysWatchBound(t *testing.T) {
+	s := newTestServer(t)
+	s.server.keyCaches.mostBytes = 2000
+	s.putKeys("/app/large", strings.Repeat("1", 3000), "/app/a/b", "1")
+	if a := s.get("/v1/keys/app/?watch"); a.code != 413 || !strings.Contains(a.body, "a part of them") {
+		t.Errorf("%d %s", a.code, a.body)
+	}
+	l := s.follow("/v1/keys/app/a/?watch&since=1")
+	for i := range 4 {
+		s.putKeys(fmt.Sprintf("/app/a/%d", i), strings.Repeat("1", 900))
+	}
+	for err := error(nil); err == nil; {
+		_, err = l.reader.ReadString('\n')
+		if err != nil && err.Error() != "EOF" {
+			t.Errorf("the end is %v, want a clean one", err)
+		}
+		s.putKeys("/app/a/last", "1")
+	}
+	s.wantKeys("/v1/keys/app/a/?watch&since=1", 413, "")
+	for s.server.keyCaches.used() > 0 { // the watch has ended, and its handler is about to
+		runtime.Gosched()
+	}
+	s.server.keyCaches.mostOfAll = 1
+	s.wantKeys("/v1/keys/app/b/?wait=1ms&since=1", 200, "") // what nobody uses makes room
+}
+
+// TestKeysWatchSeveral: several prefixes and keys are one stream, in one order, and the last change of a revision is the last of all
+// of them.
+func TestKeysWatchSeveral(t *testing.T) {
+	s := newTestServer(t)
+	first := s.putKeys("/app/a/1", "1", "/app/b/1", "2", "/app/c", "3", "flat", "4", "/app/d", "5")
+	path := "/v1/keys?key=/app/b/&key=/app/a/&key=flat&key=/app/a/2&key64=L2FwcC9j"
+	l := s.follow(path + "&watch")
+	for _, pair := range [][2]string{{"/app/a/1", "1"}, {"/app/b/1", "2"}, {"/app/c", "3"}, {"flat", "4"}} {
+		l.want(fmt.Sprintf(`{"type":"PUT","revision":%d,%s}`, first, shown(pair[0], pair[1], first)))
+	}
+	l.want(fmt.Sprintf(`{"type":"SYNC","revision":%d}`, first))
+	both := s.putKeys("/app/b/2", "6", "/app/a/2", "7", "/app/d", "8")
+	after := []string{fmt.Sprintf(`{"type":"PUT","revision":%d,%s}`, both, shown("/app/a/2", "7", both)),
+		fmt.Sprintf(`{"type":"PUT","revision":%d,"last":true,%s}`, both, shown("/app/b/2", "6", both))}
+	l.want(after...)
+	var next []string
+	for i := range 20 {
+		key := []string{"/app/a/x", "/app/b/x", "flat", "/app/c"}[i%4] + strings.Repeat("x", i/4*(1-i%4/2))
+		at := s.putKeys(key, "1")
+		if i < 2 {
+			next = append(next, fmt.Sprintf(`{"type":"PUT","revision":%d,"last":true,%s}`, at, shown(key, "1", at)))
+		}
+	}
+	l.want(next...)
+	s.follow(fmt.Sprintf("%s&watch&since=%d", path, both)).want(append(after, next...)...)
+
+	a := s.get(fmt.Sprintf("%s&wait=1m&since=%d", path, first)).json(t)
+	if events := a["events"].([]any); len(events) < 4 || events[3].(map[string]any)["last"] != true || events[2].(map[string]any)["last"] != nil {
+		t.Errorf("long poll: %v", a)
+	}
+	s.wantKeys("/v1/keys?key=/app/&key=/secret&watch", 403, "")
+	s.wantKeys("/v1/keys?key=/app/&key=/app/a", 400, "")
+	s.wantKeys("/v1/keys?watch"+strings.Repeat("&key=/app/", 33), 400, "")
 }

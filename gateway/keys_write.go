@@ -20,7 +20,7 @@ import (
 func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q plain.Query) {
 	op := etcdstore.Op{Verb: etcdstore.Put, Key: q.Keys.String()}
 	if q.Keys.IsPrefix() {
-		s.failPlain(w, r, badRequest("%q ends with /, which makes it a prefix: a value needs a key", q.Keys))
+		s.fail(w, r, badRequest("%q ends with /, which makes it a prefix: a value needs a key", q.Keys))
 		return
 	}
 	conditions, err := preconditions(r, q.Keys)
@@ -31,7 +31,7 @@ func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q plain.Que
 		op.Value, err = readBody(w, r)
 	}
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
@@ -39,13 +39,13 @@ func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q plain.Que
 	ttl := q.TTL
 	if ttl > 0 {
 		if op.Lease, ttl, err = s.options.Store.Grant(ctx, ttl); err != nil {
-			s.failPlain(w, r, err)
+			s.fail(w, r, err)
 			return
 		}
 	}
 	result, err := s.transact(ctx, conditions, op)
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	w.Header().Set("ETag", fmt.Sprintf(`"%d"`, result.Revision))
@@ -77,7 +77,7 @@ func (s *Server) serveKeyDelete(w http.ResponseWriter, r *http.Request, q plain.
 		err = s.permitKeys(r, "delete", q.Keys)
 	}
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
@@ -87,7 +87,7 @@ func (s *Server) serveKeyDelete(w http.ResponseWriter, r *http.Request, q plain.
 		err = noKey(q.Keys, result.Revision)
 	}
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	s.respondPlain(w, r, result.Revision, fmt.Appendf(nil, `{"revision":%d,"deleted":%d}`, result.Revision, result.Results[0].Deleted))
@@ -136,12 +136,12 @@ func preconditions(r *http.Request, keys plain.Range) ([]etcdstore.Condition, er
 // browser send anything, but not that.
 func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
-		s.failPlain(w, r, &codec.UnsupportedMediaTypeError{Accepted: []string{jsonType}})
+		s.fail(w, r, &codec.UnsupportedMediaTypeError{Accepted: []string{jsonType}})
 		return
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	txn, err := plain.ParseTxn(body)
@@ -151,14 +151,14 @@ func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 		err = badRequest("%v", err)
 	}
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	result, ops, err := s.commit(ctx, txn)
 	if err != nil {
-		s.failPlain(w, r, err)
+		s.fail(w, r, err)
 		return
 	}
 	s.respondPlain(w, r, result.Revision, appendTxn(nil, result, ops))

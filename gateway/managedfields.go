@@ -87,6 +87,9 @@ func (wr *write) track(old, next document) {
 	if wr.patchType == types.ApplyYAMLPatchType {
 		return // to apply a configuration is to say who manages what
 	}
+	if wr.resource.Mount != nil {
+		return // there is no place to keep it
+	}
 	if wr.account(old, next) {
 		return
 	}

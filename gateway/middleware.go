@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"revtail/gateway/console"
 	"revtail/gateway/resource"
 )
 
@@ -92,11 +93,11 @@ func limitQuery(next http.Handler) http.Handler {
 	})
 }
 
-// pathOf is the decoded path of the segments of an escaped one. A slash at the end is dropped, but for keys: there it tells a
-// prefix from a key.
+// pathOf is the decoded path of the segments of an escaped one. A slash at the end is dropped, but for keys, where it tells a
+// prefix from a key, and for the console, whose files are relative to it.
 func pathOf(escaped string, segments []string) string {
 	path := "/" + strings.Join(segments, "/")
-	if isKeysPath(path) && strings.HasSuffix(escaped, "/") {
+	if (isKeysPath(path) || path+"/" == console.Path) && strings.HasSuffix(escaped, "/") {
 		path += "/"
 	}
 	return path

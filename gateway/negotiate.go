@@ -81,7 +81,7 @@ func (c clause) acceptsJSON() bool {
 	return c.mediaType() == jsonType && !c.transforms() && (stream == "" || stream == "watch")
 }
 
-// negotiate finds out whether a client can read the answer to a write or a get, whatever form it asks for.
+// negotiate finds out whether a client can read a document of this gateway's own.
 func negotiate(r *http.Request) error {
 	_, err := negotiateForm(r, anObject)
 	return err

@@ -4,12 +4,18 @@ import "k8s.io/kube-openapi/pkg/spec3"
 
 // The query parameters of operations, as params.go, options.go and delete.go read them.
 var (
+	fieldsParameter = []*spec3.Parameter{
+		queryParameter("fields", "string", "What of objects the answer has: paths such as spec.replicas,spec.containers[*].image. "+
+			"What says which object it is stays: apiVersion, kind, metadata.name, metadata.namespace and metadata.resourceVersion."),
+	}
 	prettyParameter = []*spec3.Parameter{
 		queryParameter("pretty", "boolean", "Whether the answer is indented for people to read.."),
 	}
 	selectParameters = []*spec3.Parameter{
 		queryParameter("labelSelector", "string", "Only objects with these labels, such as app=web,tier!=cache."),
 		queryParameter("fieldSelector", "string", "Only objects with these fields, such as metadata.name=web."),
+		queryParameter("filter", "string", "Only objects for which this expression in CEL is true, such as object.spec.replicas > 3. With old or type, which are the "+
+			"state before and the type of an event, it chooses events of a watch."),
 		queryParameter("limit", "integer", "How many objects one answer holds at most. The rest follows with continue."),
 		queryParameter("continue", "string", "What metadata.continue of the page before said: go on from there, in the same state of the list."),
 		queryParameter("resourceVersion", "string", "The state to list, or the one after which to watch. Not given: the latest."),

@@ -25,6 +25,11 @@ func addPaths(paths map[string]*spec3.Path, version *apiVersion, res *resource.R
 		collection, scope = "/"+version.path()+"/namespaces/{namespace}/"+res.Plural, "Namespaced"
 	}
 	all := operations{res, scope, ""}
+	if res.ReadOnly {
+		addPath(paths, collection, spec3.PathProps{Get: all.list()})
+		addPath(paths, collection+"/{name}", spec3.PathProps{Get: all.read()})
+		return
+	}
 	addPath(paths, collection, spec3.PathProps{Get: all.list(), Post: all.create(), Delete: all.deleteCollection()})
 	addPath(paths, collection+"/{name}", spec3.PathProps{Get: all.read(), Put: all.replace(), Patch: all.patch(), Delete: all.delete()})
 	for _, sub := range subresources(res) {
@@ -41,7 +46,7 @@ func addPath(paths map[string]*spec3.Path, path string, props spec3.PathProps) {
 	if strings.Contains(path, "{namespace}") {
 		props.Parameters = append(props.Parameters, pathParameter("namespace", "the namespace of the object"))
 	}
-	props.Parameters = append(props.Parameters, prettyParameter...)
+	props.Parameters = slices.Concat(props.Parameters, prettyParameter, fieldsParameter)
 	paths[path] = &spec3.Path{PathProps: props}
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/etcdstore"
+	"revtail/gateway/filter"
 	"revtail/gateway/selector"
 )
 
@@ -22,6 +23,7 @@ import (
 // counts.
 type listParams struct {
 	selector  *selector.Selector
+	filter    *filter.Filter // nil: everything
 	watch     bool
 	bookmarks bool
 

@@ -19,7 +19,7 @@ import (
 const requestTimeout = 60 * time.Second
 
 func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, t target) {
-	if err := negotiate(r); err != nil {
+	if err := s.negotiate(r); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -37,7 +37,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, t target) {
 		object, err = t.cache.Get(ctx, t.scope.Path(), revision)
 		tellAge(w, t)
 	}
-	if err == nil && (object == nil || object.Invalid != nil) {
+	if err == nil && (object == nil || !object.Shown()) {
 		if object != nil {
 			s.warnInvalid(w, t, []*watchcache.Object{object}, 1)
 		}
@@ -79,9 +79,9 @@ func (s *Server) serveListOrWatch(w http.ResponseWriter, r *http.Request, t targ
 }
 
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request, t target) {
-	params, err := parseListParams(r, false)
+	params, err := s.listParams(r, false)
 	if err == nil {
-		_, err = negotiateForm(r, aList)
+		_, err = s.negotiateForm(r, aList)
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -110,7 +110,7 @@ func (s *Server) list(ctx context.Context, t target, p listParams) (*watchcache.
 	if err := t.checkFields(p.selector); err != nil {
 		return nil, err
 	}
-	q := watchcache.ListQuery{Namespace: t.scope.Namespace, Name: t.scope.Name, Selector: p.selector, Limit: p.limit}
+	q := watchcache.ListQuery{Namespace: t.scope.Namespace, Name: t.scope.Name, Selector: p.selector, Filter: p.filter, Limit: p.limit}
 	narrow(&q.Namespace, &q.Name, p)
 	var err error
 	switch {
@@ -178,7 +178,7 @@ func scopePrefix(scope resource.Scope) string {
 
 // writeList writes a list in the form that the client asks for, while it is read.
 func (s *Server) writeList(w http.ResponseWriter, r *http.Request, t target, list *watchcache.List) {
-	f, err := negotiateForm(r, aList)
+	f, err := s.negotiateForm(r, aList)
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ func respond(w http.ResponseWriter, r *http.Request, code int, document []byte) 
 
 // respondObject writes an object of the target's resource in the form that the client asks for: the answer to a write.
 func (s *Server) respondObject(w http.ResponseWriter, r *http.Request, t target, code int, document []byte) {
-	f, err := negotiateForm(r, anObject)
+	f, err := s.negotiateForm(r, anObject)
 	if err != nil { // not reached: a write is negotiated before it is done
 		s.fail(w, r, err)
 		return
@@ -67,7 +68,8 @@ func warn(w http.ResponseWriter, text string) {
 // warnInvalid names the values that an answer leaves out because they cannot be shown.
 func (s *Server) warnInvalid(w http.ResponseWriter, t target, objects []*watchcache.Object, count int) {
 	for _, o := range objects {
-		warn(w, "the value of the key "+strconv.Quote(t.resource.Prefix(s.options.Prefix)+o.Path())+" is not shown: "+o.Invalid.Error())
+		key := t.resource.Prefix(s.options.Prefix) + strings.TrimPrefix(o.Path(), "\x00") // which may be longer than a header
+		warn(w, fmt.Sprintf("the value of the key %.256q is not shown: %v", key, o.Invalid))
 	}
 	if more := count - len(objects); more > 0 {
 		warn(w, strconv.Itoa(more)+" more values are not shown because they cannot be decoded")

@@ -94,7 +94,7 @@ func (s *Server) serveReview(w http.ResponseWriter, r *http.Request, t target, a
 		methodNotAllowed(w, r)
 		return
 	}
-	d, err := readReview(w, r, t)
+	d, err := s.readReview(w, r, t)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -113,8 +113,8 @@ func (s *Server) serveReview(w http.ResponseWriter, r *http.Request, t target, a
 }
 
 // readReview reads a question as if it was to be created.
-func readReview(w http.ResponseWriter, r *http.Request, t target) (document, error) {
-	wr, err := readWrite(w, r, t)
+func (s *Server) readReview(w http.ResponseWriter, r *http.Request, t target) (document, error) {
+	wr, err := s.readWrite(w, r, t)
 	if err != nil {
 		return document{}, err
 	}

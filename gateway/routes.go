@@ -2,22 +2,30 @@ package gateway
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
+
+	"revtail/gateway/console"
 )
 
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.count, s.identify, s.logAccess, s.recoverPanic, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
+	r.Use(s.count, s.trace, s.identify, s.logAccess, s.recoverPanic, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
 	r.Get("/", s.serveRoot)
+	r.Method(http.MethodGet, strings.TrimSuffix(console.Path, "/"), http.RedirectHandler(console.Path, http.StatusMovedPermanently))
+	r.Method(http.MethodGet, console.Path+"*", console.Handler(http.HandlerFunc(notFound)))
 	r.Get("/livez", s.serveLive)
 	r.Get("/healthz", s.serveReady)
 	r.Get("/readyz", s.serveReady)
 	r.Method(http.MethodGet, "/metrics", s.metrics)
+	if s.options.Watchers {
+		r.Get("/debug/watchers", s.serveWatchers)
+	}
 
 	r.Get("/version", s.serveVersion)
 	r.Get("/api", s.serveCoreVersions)
@@ -32,6 +40,7 @@ func (s *Server) routes() http.Handler {
 	r.HandleFunc(keysPath+"/*", s.serveKeys)
 
 	r.Post("/v1/txn", s.serveTxn)
+	r.Get("/v1/openapi.json", serveKeysOpenAPI)
 
 	s.reviewRoutes(r)
 	r.Post("/v1/tickets", s.serveTickets)

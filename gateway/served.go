@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +35,56 @@ func newServed(caches map[*resource.Resource]*runningCache, resources []*resourc
 	return &served{registry: registry, caches: caches, description: newDescription(registry, before), replaced: make(chan struct{})}
 }
 
+// offer is some resources that are served beside the built-in ones, with their caches.
+type offer struct {
+	resources []*resource.Resource
+	caches    []*runningCache
+}
+
+// offers are all of them, by who brings them.
+type offers struct {
+	mu                  sync.Mutex // guards the fields below, and that they are what is served
+	mounts, definitions []offer
+}
+
+// offer changes what is served beside the built-in resources. The caches must have been filled.
+func (s *Server) offer(change func(*offers)) {
+	s.offers.mu.Lock()
+	defer s.offers.mu.Unlock()
+	change(&s.offers)
+	before := s.now()
+	caches := make(map[*resource.Resource]*runningCache)
+	for _, res := range s.builtin {
+		if cache, ok := before.caches[res]; ok {
+			caches[res] = cache
+		}
+	}
+	s.serve(newServed(caches, s.offers.with(s.builtin, caches), before.description))
+}
+
+// with are the built-in resources and those that are offered, whose caches are added.
+func (o *offers) with(builtin []*resource.Resource, caches map[*resource.Resource]*runningCache) []*resource.Resource {
+	all := slices.Clone(builtin)
+	for _, offered := range slices.Concat(o.mounts, o.definitions) {
+		all = append(all, offered.resources...)
+		for i, res := range offered.resources {
+			caches[res] = offered.caches[i]
+		}
+	}
+	return all
+}
+
+// taken are the resources whose names no definition can have.
+func (s *Server) taken() []*resource.Resource {
+	s.offers.mu.Lock()
+	defer s.offers.mu.Unlock()
+	all := slices.Clone(s.builtin)
+	for _, offered := range s.offers.mounts {
+		all = append(all, offered.resources...)
+	}
+	return all
+}
+
 // now is what is served at this moment.
 func (s *Server) now() *served { return s.serving.Load() }
 
@@ -42,13 +93,22 @@ const eventGap = 2 * time.Millisecond
 
 // newCache makes the cache of a resource.
 func (s *Server) newCache(res *resource.Resource) *runningCache {
-	return &runningCache{fields: newFieldManagers(res), Cache: watchcache.New(watchcache.Config{
+	config := watchcache.Config{
 		Store:  s.options.Store,
 		Prefix: res.Prefix(s.options.Prefix),
 		Decode: decoder(res, s.options.Prefix),
 		Logger: s.options.Logger,
 		Gap:    eventGap,
-	})}
+	}
+	if res.Mount != nil {
+		config.Path, config.Decode = res.Mount.Path, mountDecoder(res.Mount)
+		config.Key = func(path string) string {
+			scope, _ := res.Split(path) // what is shown has one
+			key, _ := res.Mount.Key(scope)
+			return key
+		}
+	}
+	return &runningCache{fields: newFieldManagers(res), Cache: watchcache.New(config)}
 }
 
 // start runs a cache until ctx ends or its stop is called.
@@ -103,11 +163,15 @@ func (s *Server) figures() []metrics.Cache {
 		if !ok {
 			continue
 		}
-		stats := cache.Stats()
-		out = append(out, metrics.Cache{
-			Resource: res.QualifiedName(), Ready: stats.Ready, Revision: int64(stats.Revision), Objects: stats.Objects,
-			Invalid: stats.Invalid, Bytes: stats.Bytes, Fills: stats.Fills, Historic: stats.Historic, Watchers: stats.Watchers, Events: stats.Events, Untrue: stats.Untrue,
-		})
+		out = append(out, figuresOf(res.QualifiedName(), cache.Stats()))
 	}
 	return append(out, s.keyCaches.figures()...)
+}
+
+func figuresOf(resource string, s watchcache.Stats) metrics.Cache {
+	return metrics.Cache{
+		Resource: resource, Ready: s.Ready, Revision: int64(s.Revision), Objects: s.Objects, Invalid: s.Invalid, Bytes: s.Bytes, Events: s.Events,
+		Watchers: s.Watchers, Historic: s.Historic,
+		Happened: metrics.Happened{Resyncs: max(0, s.Fills-1), Untrue: s.Untrue, Losses: s.Losses, Pasts: s.Pasts, Loads: s.Loads},
+	}
 }

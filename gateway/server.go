@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"revtail/etcdstore"
 	"revtail/gateway/audit"
@@ -18,9 +19,11 @@ import (
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
 	"revtail/gateway/metrics"
+	"revtail/gateway/mount"
 	"revtail/gateway/plain"
 	"revtail/gateway/reload"
 	"revtail/gateway/resource"
+	"revtail/gateway/timeline"
 	"revtail/gateway/watchcache"
 )
 
@@ -31,10 +34,16 @@ type Options struct {
 	Logger  *slog.Logger    // nil: slog.Default()
 	Version string          // of the program, for /version; empty: unknown
 
+	Mounts []mount.Mount // prefixes of etcd that are shown as resources; New and CheckMounts say what is wrong with them
+
 	Keys         []string // and prefixes, which end with a slash, that the plain dialect opens to be read; "*": every key
 	KeysWritable []string // the same, to be read and written
 
-	Metrics []prometheus.Collector // more of them for /metrics
+	Watchers bool // /debug/watchers is served with everything else; otherwise Admin alone has it
+
+	Metrics  []prometheus.Collector // more of them for /metrics
+	Tracing  trace.TracerProvider   // gets a span of each request; nil: none
+	Problems func() []string        // of etcd, that keep nothing from being served but are to be known, for /readyz?verbose; nil: nobody looks
 
 	GarbageCollector bool // delete objects whose owners, by their ownerReferences, are all gone
 
@@ -62,8 +71,12 @@ type Server struct {
 	requests   *metrics.Requests
 	opened     *plain.Access
 	keyCaches  keyCaches
+	mounts     *mounts
+	offers     offers
+	timeline   *timeline.Timeline
 	collector  *garbage.Collector
 
+	expressions   *expressions
 	authenticator *authentication.Authenticator
 	namespaces    *watchcache.Cache
 }
@@ -90,16 +103,17 @@ func New(options Options) (*Server, error) {
 	}
 	s := &Server{
 		opened:     access,
-		keyCaches:  keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches},
+		keyCaches:  keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches, mostBytes: maxRangeBytes, mostOfAll: maxRangesBytes},
+		timeline:   timeline.New(options.Store, options.Logger),
 		options:    options,
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
 		transports: newTransports(options.Origins),
 		writers:    writers{logger: options.Logger, stall: stallLimit},
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "revtail_requests_refused_total", Help: "Requests that were not let in, by reason."}, []string{"reason"}),
-		streams: streams{held: make(map[string]int)},
+		refused:    newRefusals(),
+		streams:    streams{held: make(map[string]int)},
 
+		expressions:   newExpressions(),
 		authenticator: options.Authenticator,
 	}
 	if s.authenticator == nil {
@@ -113,9 +127,14 @@ func New(options Options) (*Server, error) {
 		caches[res] = s.newCache(res)
 	}
 	s.collector = s.newCollector(caches)
-	s.serve(newServed(caches, s.builtin, nil))
+	if err := mount.Check(options.Mounts, options.Prefix, s.builtin); err != nil {
+		return nil, err
+	}
+	s.mounts = newMounts(s, options.Mounts)
+	s.offers.mounts = offersOf(s.mounts.held)
+	s.serve(newServed(caches, s.offers.with(s.builtin, caches), nil))
 	s.requests = metrics.NewRequests()
-	s.metrics = metrics.Handler(options.Version, metrics.Source{Caches: s.figures, Watches: s.watching.figures}, append(options.Metrics, s.requests, s.refused)...)
+	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, append(options.Metrics, append(s.expressions.collectors(), s.requests, s.refused)...)...)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -129,10 +148,15 @@ func (s *Server) Run(ctx context.Context) error {
 	for _, cache := range s.now().caches {
 		cache.start(ctx, &running)
 	}
+	s.mounts.begin(ctx, &running) // whose caches have been started
 	definitions := &definitions{server: s, cache: s.now().caches[customresource.Kind()].Cache, running: &running, ready: s.defined}
 	running.Go(func() { definitions.run(ctx) })
 	running.Go(func() { s.writers.run(ctx) })
 	running.Go(func() { s.keyCaches.run(ctx) })
+	running.Go(func() { s.mounts.run(ctx) })
+	if len(s.options.Keys)+len(s.options.KeysWritable) > 0 { // else nobody can ask for it
+		running.Go(func() { s.timeline.Run(ctx) })
+	}
 	if !s.open() {
 		running.Go(func() { s.recheck(ctx) })
 	}
@@ -163,7 +187,17 @@ func (s *Server) WaitReady(ctx context.Context) error {
 }
 
 // ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor < 2 {
+		s.handler.ServeHTTP(w, r)
+		return
+	}
+	tail := &tail{ResponseWriter: w}
+	s.handler.ServeHTTP(tail, r)
+	if tail.watch != nil && tail.watch.live(tail.ctx) != nil {
+		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
+	}
+}
 
 // StartDraining makes /readyz answer 503, so that load balancers turn away; everything else goes on.
 func (s *Server) StartDraining() { s.streams.announce() }

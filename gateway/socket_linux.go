@@ -42,6 +42,23 @@ func (s socket) conn() (net.Conn, error) {
 	return conn, err
 }
 
+// maxUnsent is how many bytes the system takes for a connection beyond what may travel.
+const maxUnsent = 128 << 10
+
+// boundUnsent keeps the system from holding megabytes for a client that does not read. What is on its way is not bounded, and so
+// neither is the speed of a client that is far away, as it would be by SO_SNDBUF.
+func boundUnsent(conn net.Conn) {
+	plain, ok := conn.(syscall.Conn)
+	if !ok {
+		return
+	}
+	if raw, err := plain.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { // a system that cannot holds more
+			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
+		})
+	}
+}
+
 // write writes as much as the system takes now.
 func (s socket) write(data []byte) (written int, err error) {
 	for written < len(data) {

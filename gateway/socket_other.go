@@ -15,6 +15,8 @@ func (socket) read([]byte) (int, bool, error) { return 0, false, errNoSocket }
 func (socket) close()                         {}
 func (socket) abort()                         {}
 
+func boundUnsent(net.Conn) {}
+
 type poller struct{}
 
 type signal struct {

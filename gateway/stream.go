@@ -59,7 +59,7 @@ func newTransports(origins []string) transports {
 // The last two may be compressed; then what is between two flushes is one chunk.
 type stream struct {
 	writer  http.ResponseWriter
-	request *http.Request
+	request *http.Request // nil when open, but for a WebSocket
 	shared  *transports
 
 	contentType string    // empty: JSON
@@ -91,6 +91,8 @@ func (s *stream) open(ctx context.Context) (context.Context, error) {
 	}
 	var err error
 	aside(func() { ctx, err = s.openHTTP(ctx) })
+	s.request = nil // a watch that waits holds neither what it was asked with
+	clear(header)   // nor the head, which has been sent
 	if coding != nil {
 		s.transport = &compressedTransport{transport: s.transport, coding: coding}
 	}
@@ -208,6 +210,20 @@ func (s *stream) frame(frame []byte) {
 	if s.collected >= collectMost {
 		_ = s.flush() // kept in err
 	}
+}
+
+// lines sends lines that are ready at once, where they need nothing between them. false: they have to be added one by one.
+func (s *stream) lines(lines func() []byte) bool {
+	response, ok := s.transport.(*responseTransport)
+	if !ok || response.chunked {
+		return false
+	}
+	if s.flush() == nil {
+		ready := lines()
+		s.err = response.send(ready)
+		s.sent += len(ready)
+	}
+	return true
 }
 
 // settle is called between two revisions: when much has been added since the last flush, it is sent.

@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -70,23 +73,27 @@ func (t *responseTransport) close() {
 	}
 }
 
-// send writes data, in one write where that makes a chunk, otherwise in pieces that each have the time limit.
+// send writes data, in one write where that makes a chunk, otherwise in pieces that each have the time limit. Only the last may be
+// so small that it waits for a flush.
 func (t *responseTransport) send(data []byte) error {
-	for {
-		piece := data
-		if !t.chunked && len(piece) > responsePiece {
-			piece = piece[:responsePiece]
-		}
-		if err := t.sendPiece(piece); err != nil {
+	for !t.chunked && len(data) > responsePiece {
+		if err := t.sendPiece(data[:responsePiece], false); err != nil {
 			return err
 		}
-		if data = data[len(piece):]; len(data) == 0 {
-			return nil
-		}
+		data = data[responsePiece:]
 	}
+	return t.sendPiece(data, true)
 }
 
-func (t *responseTransport) sendPiece(piece []byte) error {
+func (t *responseTransport) sendPiece(piece []byte, last bool) error {
+	err := t.writePiece(piece, last)
+	if err != nil && (errors.Is(err, os.ErrDeadlineExceeded) || t.watchdog != nil && t.watchdog.hasCut()) {
+		return fmt.Errorf("%w: %w", errStalled, err)
+	}
+	return err
+}
+
+func (t *responseTransport) writePiece(piece []byte, last bool) error {
 	if t.watchdog != nil {
 		t.watchdog.begin()
 		defer t.watchdog.end()
@@ -97,6 +104,9 @@ func (t *responseTransport) sendPiece(piece []byte) error {
 		if _, err := t.writer.Write(piece); err != nil {
 			return err
 		}
+	}
+	if !last {
+		return nil
 	}
 	return t.control.Flush() // the one that reports what the connection says
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -46,6 +47,7 @@ func takeOver(ctx context.Context, w http.ResponseWriter, stall time.Duration) (
 	}
 	// net/http keeps these two until its handler returns: without their 8 KiB an idle watch costs a third less.
 	*buffered.Reader, *buffered.Writer = bufio.Reader{}, bufio.Writer{}
+	boundUnsent(lowest(conn))
 	t, ctx := newTakenTransport(ctx, conn, stall)
 	return t, ctx, nil
 }
@@ -146,27 +148,46 @@ type limitedConn struct {
 	stall time.Duration
 }
 
+// stallSteps is how many deadlines the time limit is made of: a write that ends by one of them has taken something since, or not.
+const stallSteps = 30
+
 func (c limitedConn) Write(p []byte) (int, error) {
-	written := 0
+	written, taken := 0, time.Now()
 	for {
-		if err := c.SetWriteDeadline(time.Now().Add(c.stall)); err != nil {
+		if err := c.SetWriteDeadline(time.Now().Add(c.step())); err != nil {
 			return written, err
 		}
 		n, err := c.Conn.Write(c.piece(p[written:]))
 		written += n
-		if err == nil && written < len(p) {
-			continue
+		if n > 0 {
+			taken = time.Now()
 		}
-		if n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		switch {
+		case err == nil && written < len(p):
+		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return written, err
+		case c.secured() || time.Since(taken) >= c.stall:
+			return written, fmt.Errorf("%w: %w", errStalled, err)
 		}
 	}
 }
 
-// piece is how much is written with one deadline. A TLS connection is of no use after it has passed, however much was written
-// before.
+// secured tells whether the connection is of no use after a deadline has passed, however much was written before.
+func (c limitedConn) secured() bool {
+	_, secured := c.Conn.(*tls.Conn)
+	return secured
+}
+
+func (c limitedConn) step() time.Duration {
+	if c.secured() {
+		return c.stall
+	}
+	return c.stall / stallSteps
+}
+
+// piece is how much is written with one deadline.
 func (c limitedConn) piece(p []byte) []byte {
-	if _, secured := c.Conn.(*tls.Conn); secured {
+	if c.secured() {
 		return p[:min(len(p), tlsPiece)]
 	}
 	return p

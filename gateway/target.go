@@ -54,6 +54,10 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 		notFound(w, r)
 		return target{}, false
 	}
+	if err := t.checkMount(r.Method); err != nil {
+		s.fail(w, r, err)
+		return target{}, false
+	}
 	if t.resource.Deprecation != "" {
 		warn(w, t.resource.Deprecation)
 	}
@@ -95,6 +99,10 @@ func misplaced(res *resource.Resource, scope resource.Scope) bool {
 
 // key is the etcd key of the object that the request is about, or of another one of the same resource.
 func (s *Server) key(t target, scope resource.Scope) string {
+	if t.resource.Mount != nil {
+		key, _ := t.resource.Mount.Key(scope) // target and the checks of what is created let pass what has one
+		return key
+	}
 	return t.resource.Prefix(s.options.Prefix) + scope.Path()
 }
 

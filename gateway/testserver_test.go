@@ -14,6 +14,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/mount"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +41,13 @@ func serveStore(t *testing.T, store *memory.Store) *testServer {
 // serveThrough starts a gateway that sees a store through another one.
 func serveThrough(t *testing.T, store *memory.Store, through etcdstore.Store) *testServer {
 	t.Helper()
-	server, err := New(Options{Store: through, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test",
+	return serveMounts(t, store, through)
+}
+
+// serveMounts starts one with mounts.
+func serveMounts(t *testing.T, store *memory.Store, through etcdstore.Store, mounts ...mount.Mount) *testServer {
+	t.Helper()
+	server, err := New(Options{Store: through, Mounts: mounts, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test",
 		Keys: []string{"/read/"}, KeysWritable: []string{"/app/", "flat"}})
 	if err != nil {
 		t.Fatal(err)

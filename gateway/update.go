@@ -161,6 +161,9 @@ func (s *Server) replace(ctx context.Context, wr *write, next document, a *attem
 	put := func(value []byte) (etcdstore.Revision, error) { return a.update(ctx, s, key, value) }
 	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.isNamespace()
 	stays := func([]byte) (etcdstore.Revision, error) { return a.object.Revision, nil }
+	if wr.resource.Mount != nil {
+		return s.replaceMounted(ctx, wr, next, a)
+	}
 	switch {
 	case !last && next.sameAs(a.old):
 		next, put = a.old, stays

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/version"
+
+	"revtail/gateway/metrics"
 )
 
 // The level of the protocol is that of this minor version of Kubernetes, and it is what clients compare with their own:
@@ -28,14 +30,25 @@ func (s *Server) serveVersion(w http.ResponseWriter, r *http.Request) {
 	respond(w, r, http.StatusOK, document)
 }
 
-// versionInfo says what runs here. The product's own version is build metadata (Semantic Versioning, section 10) behind the
-// protocol's, as distributions of Kubernetes name theirs. The date is that of the commit, so that builds are reproducible.
+// buildOf says the same to operators.
+func buildOf(product string) metrics.Build {
+	build, _ := debug.ReadBuildInfo()
+	return metrics.Build{Version: product, Revision: versionInfo(product, build).GitCommit}
+}
+
+// GitVersion is what /version calls a gateway of a version. The product's own version is build metadata (Semantic Versioning,
+// section 10) behind the protocol's, as distributions of Kubernetes name theirs.
+func GitVersion(product string) string {
+	return "v" + protocolMajor + "." + protocolMinor + ".0+revtail" + buildMetadata(product)
+}
+
+// versionInfo says what runs here. The date is that of the commit, so that builds are reproducible.
 func versionInfo(product string, build *debug.BuildInfo) version.Info {
 	info := version.Info{
 		Major: protocolMajor, Minor: protocolMinor,
 		EmulationMajor: protocolMajor, EmulationMinor: protocolMinor,
 		MinCompatibilityMajor: protocolMajor, MinCompatibilityMinor: previousMinor,
-		GitVersion: "v" + protocolMajor + "." + protocolMinor + ".0+revtail" + buildMetadata(product),
+		GitVersion: GitVersion(product),
 		GoVersion:  runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if build == nil {

@@ -16,8 +16,9 @@ const (
 	// minWatch: a watch without timeoutSeconds lasts once to twice as long, at random, so that clients that came together do
 	// not come back together.
 	minWatch = 30 * time.Minute
-	// bookmarkEvery is how often a client is told how far its watch is complete, and bookmarkBefore how long before the end.
-	bookmarkEvery  = time.Minute
+	// bookmarkEvery is how often a client is told how far its watch is complete, and bookmarkBefore how long before the end. Proxies
+	// cut what is silent for a minute (nginx, many clouds), or for 50 s (HAProxy as Debian has it), if nobody tells them otherwise.
+	bookmarkEvery  = 45 * time.Second
 	bookmarkBefore = 2 * time.Second
 	// headPatience is how long the head of the answer waits for the state to be fixed. A client that writes as soon as it sees
 	// the head then sees its write as an event, and not merged into the state.
@@ -29,10 +30,10 @@ const (
 // serveWatch is the life of a watch: the query is checked, a cursor is opened, and until the deadline whatever the cursor
 // has ready is written. What goes wrong before the first byte is a Status with its HTTP code; afterwards it is an ERROR frame.
 func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
-	params, err := parseListParams(r, true)
+	params, err := s.listParams(r, true)
 	var f form
 	if err == nil {
-		f, err = negotiateForm(r, aWatch)
+		f, err = s.negotiateForm(r, aWatch)
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -48,7 +49,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		deadline: deadline(params), fail: s.fail, done: func() {},
 	}
 	if f.events {
-		start.frames, start.fail = asEventStream(w, start.frames, params.bookmarks, s.fail)
+		start.frames, start.fail = s.asEventStream(w, start.frames, params.bookmarks, s.fail)
 		start.marks, start.every = true, heartbeatEvery
 	}
 	s.follow(w, r, start)
@@ -108,7 +109,12 @@ func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	}
 	wt.entry.hold(wt.stream.taken())
 	wt.access.keep()
+	opened(r)
 	_ = wt.stream.write(wt.frames.opening()) // kept in the stream
+	if tail := tailOf(w); tail != nil {
+		tail.watch, tail.ctx = wt, ctx
+		return
+	}
 	if err := wt.live(ctx); err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
@@ -123,7 +129,7 @@ func begin(ctx context.Context, watcher *watchcache.Watcher) {
 // watchQuery says where the watch begins. A state without a resourceVersion must hold every write that was acknowledged
 // before the request: etcd is asked how far that is.
 func (s *Server) watchQuery(ctx context.Context, t target, p listParams) (watchcache.WatchQuery, error) {
-	q := watchcache.WatchQuery{Namespace: t.scope.Namespace, Name: t.scope.Name, Selector: p.selector, State: p.state}
+	q := watchcache.WatchQuery{Namespace: t.scope.Namespace, Name: t.scope.Name, Selector: p.selector, Filter: p.filter, State: p.state}
 	if err := t.checkFields(p.selector); err != nil {
 		return q, err
 	}
@@ -175,24 +181,38 @@ type watch struct {
 var errAdopted = errors.New("adopted by a writer")
 
 // live serves the watch on the caller's goroutine until it ends or is adopted by a writer. An error: the client must see that
-// the stream is broken.
-func (wt *watch) live(ctx context.Context) (err error) {
+// the stream is broken. It waits here, where the stack is small, for one channel, which takes less of it than a choice.
+func (wt *watch) live(ctx context.Context) error {
+	for turn := new(term); ; {
+		wake, err := wt.advance(ctx, turn)
+		if wake == nil {
+			return err
+		}
+		<-wake
+	}
+}
+
+// advance does what there is to do. When wake has something, there may be more; nil: the watch has ended.
+func (wt *watch) advance(ctx context.Context, turn *term) (wake <-chan struct{}, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			logPanic(wt.server.options.Logger, reason, "path", wt.path)
-			err = errInternal
+			wake, err = nil, errInternal
+			turn.end()
 			wt.close(err)
 		}
 	}()
-	err = wt.run(ctx)
+	if wake, err = wt.run(ctx, turn); wake != nil {
+		return wake, nil
+	}
 	if errors.Is(err, errAdopted) {
-		return nil
+		return nil, nil
 	}
 	if err == nil {
 		err = wt.stream.end()
 	}
 	wt.close(err)
-	return err
+	return nil, err
 }
 
 // goOn is live for a watch that a writer has given back.
@@ -220,22 +240,29 @@ func (wt *watch) close(err error) {
 	wt.entry.done()
 }
 
-// run writes until the deadline, the client or the server ends the watch, or a writer adopts it. Its error is one of the
-// connection, or errAdopted.
-func (wt *watch) run(ctx context.Context) error {
+// run writes what there is, and returns what to wait for; nil: the deadline, the client or the server has ended the watch, or a
+// writer adopts it. Its error is one of the connection, or errAdopted.
+func (wt *watch) run(ctx context.Context, turn *term) (wake <-chan struct{}, err error) {
 	for {
-		ended, err := wt.deliver(ctx, wt.nextBookmark())
+		if turn.ctx == nil {
+			turn.begin(ctx, wt.nextBookmark(), wt.watcher.Bell())
+		}
+		wake, ended, err := wt.deliver(turn.ctx)
+		if wake != nil {
+			return wake, nil
+		}
+		turn.end()
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case ended:
-			return nil
+			return nil, nil
 		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errDraining):
-			return nil // the client has gone
+			return nil, nil // the client has gone
 		}
 		last := ctx.Err() != nil || wt.over(time.Now())
 		if err := wt.catchUp(last); err != nil || last {
-			return err
+			return nil, err
 		}
 	}
 }
@@ -243,35 +270,35 @@ func (wt *watch) run(ctx context.Context) error {
 // over tells whether the watch's time is over.
 func (wt *watch) over(now time.Time) bool { return !now.Before(wt.deadline) }
 
-// deliver writes what the cursor has until a time comes or ctx ends. ended tells that the watch is over, with an ERROR frame
-// where one is due.
-func (wt *watch) deliver(ctx context.Context, until time.Time) (ended bool, err error) {
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
+// deliver writes what the cursor has, and returns what to wait for; nil: ctx has ended or, with ended, the watch is over, after an
+// ERROR frame where one is due.
+func (wt *watch) deliver(ctx context.Context) (wake <-chan struct{}, ended bool, err error) {
 	for {
 		if !wt.watcher.Follows() {
 			wt.stream.attend()
 			wt.watcher.Begin(ctx)
 		}
 		if wt.watcher.Follows() && wt.hand() {
-			return true, errAdopted
+			return nil, true, errAdopted
 		}
 		wt.stream.attend()
-		batch, err := wt.watcher.Next(ctx)
+		batch, wake, err := wt.watcher.Try(ctx)
 		if why := wt.entry.revoked.Load(); why != nil {
-			return true, wt.stream.write(wt.frames.failure(nil, *why))
+			return nil, true, wt.stream.write(wt.frames.failure(nil, *why))
 		}
 		switch {
+		case ctx.Err() != nil && (err != nil || wake != nil):
+			return nil, false, nil //nolint:nilerr // the stream is over, and whoever waits for ctx says why
+		case wake != nil:
+			return wake, false, nil
 		case err == nil:
 			if err := wt.write(batch); err != nil {
-				return true, err
+				return nil, true, err
 			}
-		case ctx.Err() != nil:
-			return false, nil
 		case errors.Is(err, watchcache.ErrStopped):
-			return true, nil
+			return nil, true, nil
 		default:
-			return true, wt.stream.write(wt.frames.failure(nil, wt.traffic.refuse(err)))
+			return nil, true, wt.stream.write(wt.frames.failure(nil, wt.traffic.refuse(err)))
 		}
 	}
 }
@@ -293,6 +320,34 @@ func (wt *watch) write(batch watchcache.Batch) error {
 	if wt.entry.revoked.Load() != nil {
 		return nil // deliver says why
 	}
+	wt.traffic.late(time.Now()) // until it is taken
+	if !wt.addShared(batch) {
+		wt.add(batch)
+	}
+	if batch.Synced && wt.bookmarks {
+		wt.bookmark(batch.Through, true)
+	}
+	err := wt.stream.flush()
+	wt.traffic.late(time.Time{})
+	wt.traffic.delivered(batch, wt.stream.takeSent())
+	if err == nil && wt.traffic.timed() {
+		wt.traffic.taken(&wt.server.watching.delays, time.Now())
+	}
+	return err
+}
+
+// addShared sends the frames of a batch if other watches send the same: they are made once.
+func (wt *watch) addShared(batch watchcache.Batch) bool {
+	if batch.Memo == nil || !wt.frames.shared() {
+		return false
+	}
+	return wt.stream.lines(func() []byte {
+		return batch.Memo.Bytes(wt.frames, func() []byte { return assemble(wt.frames, batch) })
+	})
+}
+
+// add adds the frames of a batch, one by one.
+func (wt *watch) add(batch watchcache.Batch) {
 	for i, change := range batch.Changes {
 		if i > 0 && change.Revision != batch.Changes[i-1].Revision {
 			wt.stream.settle()
@@ -300,14 +355,6 @@ func (wt *watch) write(batch watchcache.Batch) error {
 		last := lastOfRevision(batch, i)
 		wt.stream.add(func(dst []byte) []byte { return wt.frames.event(dst, change, last) })
 	}
-	if batch.Synced && wt.bookmarks {
-		wt.bookmark(batch.Through, true)
-	}
-	wt.traffic.late(time.Now()) // until it is taken
-	err := wt.stream.flush()
-	wt.traffic.late(time.Time{})
-	wt.traffic.delivered(batch, wt.stream.takeSent())
-	return err
 }
 
 func (wt *watch) bookmark(through etcdstore.Revision, end bool) {
@@ -331,9 +378,10 @@ func (wt *watch) nextBookmark() time.Time {
 	return next
 }
 
-// wantsBookmark tells whether there is something to say: the last one of a watch is left out when it would say nothing new.
+// wantsBookmark tells whether there is something to say: the last one of a watch is left out when it would say nothing new. None
+// says that a client has all of the revision at which it resumes while a part of it may still have to come.
 func (wt *watch) wantsBookmark(through etcdstore.Revision, last bool) bool {
-	return wt.bookmarks && through > 0 && !(last && through == wt.marked)
+	return wt.bookmarks && through > 0 && !(last && through == wt.marked) && !wt.watcher.Resuming()
 }
 
 // catchUp writes what is ready, and a bookmark that says how far the client is now. With last it does not leave a client with

@@ -54,6 +54,13 @@ func (d *watchdog) look() {
 	d.cut()
 }
 
+// hasCut tells whether it has cut the stream; not to be asked after close.
+func (d *watchdog) hasCut() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.done
+}
+
 // close may wait for cut, and nothing is called after it.
 func (d *watchdog) close() {
 	d.mu.Lock()

@@ -24,7 +24,23 @@ type watching struct {
 	open  map[*traffic]struct{}
 	sent  map[string]metrics.Sent // by resource, of the watches that have ended
 	ended map[string]uint64       // by reason
+
+	delays metrics.Delays // of watches on goroutines; writers have their own
 }
+
+// endings are the reasons for which watches end, as labels of a metric.
+var endings = []string{endedStalled, endedClient, endedShutdown, endedRevoked, endedBroken, endedExpired, endedError, endedTimeout}
+
+const (
+	endedStalled  = "stalled"
+	endedClient   = "client"
+	endedShutdown = "shutdown"
+	endedRevoked  = "revoked"
+	endedBroken   = "broken"
+	endedExpired  = "expired"
+	endedError    = "error"
+	endedTimeout  = "timeout"
+)
 
 // traffic is what a watch has sent.
 type traffic struct {
@@ -38,12 +54,14 @@ type traffic struct {
 	through       atomic.Int64  // the revision of the last delivery
 	unsent        atomic.Int64  // since when the client has not taken all that was written to it, in ns; zero: it has
 	failure       atomic.Uint32 // of the codes of HTTP, in an ERROR frame
+
+	received time.Time // only for who serves the watch: when what is being sent came from etcd; the zero time: nothing is, or it is of the time before the watch
 }
 
 // shownQuery is what of a query says what is watched. Anything else might be a secret.
 func shownQuery(query url.Values) string {
 	shown := url.Values{}
-	for _, key := range []string{"labelSelector", "fieldSelector", "resourceVersion", "sendInitialEvents", "timeoutSeconds"} {
+	for _, key := range []string{"labelSelector", "fieldSelector", "filter", "fields", "resourceVersion", "sendInitialEvents", "timeoutSeconds"} {
 		if query.Has(key) {
 			shown.Set(key, query.Get(key))
 		}
@@ -82,13 +100,25 @@ func (t *traffic) sum() metrics.Sent {
 	return metrics.Sent{Events: t.events.Load(), Bytes: t.bytes.Load()}
 }
 
-// delivered counts what a client has been sent.
+// delivered counts what a client is sent.
 func (t *traffic) delivered(batch watchcache.Batch, bytes int) {
 	t.bytes.Add(uint64(bytes))
+	if batch.Received.After(t.since) { // else the client has come back for it
+		t.received = batch.Received
+	}
 	if n := len(batch.Changes); n > 0 {
 		t.events.Add(uint64(n))
 		t.through.Store(int64(batch.Changes[n-1].Revision))
 	}
+}
+
+// timed tells whether what is being sent is to be timed.
+func (t *traffic) timed() bool { return !t.received.IsZero() }
+
+// taken says when the system has taken what was delivered, which is timed.
+func (t *traffic) taken(delays *metrics.Delays, now time.Time) {
+	delays.Observe(max(0, now.Sub(t.received)))
+	t.received = time.Time{}
 }
 
 // late says since when the client has not taken what was written; the zero time: it has taken all.
@@ -118,23 +148,23 @@ func (t *traffic) refuse(err error) error {
 func (wt *watch) reason(err error) string {
 	switch code := wt.traffic.failure.Load(); {
 	case errors.Is(err, errStalled):
-		return "stalled"
+		return endedStalled
 	case errors.Is(err, errClientGone):
-		return "client"
+		return endedClient
 	case errors.Is(err, errDraining), err == nil && wt.server.streams.leaving():
-		return "shutdown"
+		return endedShutdown
 	case wt.entry.revoked.Load() != nil:
-		return "revoked"
+		return endedRevoked
 	case err != nil:
-		return "broken"
+		return endedBroken
 	case code == http.StatusGone:
-		return "expired"
+		return endedExpired
 	case code != 0:
-		return "error"
+		return endedError
 	case wt.over(time.Now()):
-		return "timeout"
+		return endedTimeout
 	}
-	return "client"
+	return endedClient
 }
 
 // list is the open watches, the oldest first.
@@ -150,11 +180,14 @@ func (w *watching) list() []*traffic {
 func (w *watching) figures() metrics.Watches {
 	w.mu.Lock()
 	open := slices.Collect(maps.Keys(w.open))
-	out := metrics.Watches{Sent: maps.Clone(w.sent), Ended: maps.Clone(w.ended)}
+	out := metrics.Watches{Sent: maps.Clone(w.sent), Ended: maps.Clone(w.ended), Delays: []*metrics.Delays{&w.delays}}
 	w.mu.Unlock()
 	now := time.Now()
 	if out.Sent == nil {
-		out.Sent = make(map[string]metrics.Sent)
+		out.Sent, out.Ended = make(map[string]metrics.Sent), make(map[string]uint64)
+	}
+	for _, reason := range endings {
+		out.Ended[reason] += 0 // a rate knows nothing of a first one
 	}
 	for _, t := range open {
 		out.Sent[t.resource] = out.Sent[t.resource].Plus(t.sum())
@@ -164,6 +197,13 @@ func (w *watching) figures() metrics.Watches {
 			out.Late++
 		}
 	}
+	return out
+}
+
+// watchFigures are those of watching, and what the writers know.
+func (s *Server) watchFigures() metrics.Watches {
+	out := s.watching.figures()
+	out.Delays = append(out.Delays, s.writers.delays()...)
 	return out
 }
 

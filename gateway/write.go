@@ -31,11 +31,12 @@ type written struct {
 	value    []byte             // as it is stored
 	revision etcdstore.Revision // zero: a dry run that creates
 	created  bool
+	shown    []byte // the object, where it is not to be made of value
 }
 
 // serveWrite is what all writes of one object have in common: it reads the request, has do change the object, and answers.
 func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request, t target, do func(context.Context, *write) (written, error)) {
-	wr, err := readWrite(w, r, t)
+	wr, err := s.readWrite(w, r, t)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -60,12 +61,12 @@ func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request, t target, do
 }
 
 // readWrite reads and checks all of a request but what its body says.
-func readWrite(w http.ResponseWriter, r *http.Request, t target) (*write, error) {
+func (s *Server) readWrite(w http.ResponseWriter, r *http.Request, t target) (*write, error) {
 	params, err := parseWriteParams(r, t)
 	if err != nil {
 		return nil, err
 	}
-	if err = negotiate(r); err != nil {
+	if err = s.negotiate(r); err != nil {
 		return nil, err
 	}
 	body, err := readBody(w, r)
@@ -87,6 +88,12 @@ func (wr *write) sendWarnings(w http.ResponseWriter) {
 
 // object is what a client gets to see of it.
 func (d written) object(t target) ([]byte, error) {
+	if d.shown != nil {
+		return d.shown, nil
+	}
+	if t.resource.Mount != nil {
+		return d.mounted(t, "")
+	}
 	value := withDefaults(t.resource, d.value)
 	if d.revision == 0 {
 		object, err := encoding.Unmarshal(value)
@@ -120,6 +127,9 @@ func (d document) store(t target, put func(value []byte) (etcdstore.Revision, er
 
 // encode is a document as it is stored: of a custom resource, in the version in which all of its objects are.
 func (d document) encode(t target) ([]byte, error) {
+	if t.resource.Mount != nil {
+		return t.resource.Mount.Encode(d.Object)
+	}
 	object := d.Object
 	if version := t.resource.Storage; version != "" && version != t.resource.Version {
 		object = withMember(object, "apiVersion", t.resource.Group+"/"+version)

@@ -29,6 +29,7 @@ type writer struct {
 	queue      []*client // have something to deliver
 	served     []*client // the queue before, for its space
 	now        time.Time
+	stopwatch  stopwatch
 	reader     watchcache.Reader
 	frames     []byte    // assembled last
 	framesOf   framing   // for whom
@@ -120,6 +121,7 @@ func (w *writer) run(quit <-chan struct{}) {
 
 // work does what there is to do now, and gives each client that has something to deliver one write.
 func (w *writer) work() {
+	w.stopwatch.start()
 	for _, f := range w.takePosted() {
 		f()
 	}
@@ -240,7 +242,15 @@ func (w *writer) sendSealed(c *client, data []byte) {
 		c.rest, c.stalled = slices.Clone(data[n:]), w.now
 		c.watch.traffic.late(w.now)
 		w.schedule.put(c)
-	case c.ending:
+	default:
+		w.sent(c)
+	}
+}
+
+// sent is called when the system has taken all that was written to a client.
+func (w *writer) sent(c *client) {
+	w.stopwatch.taken(c.watch.traffic)
+	if c.ending {
 		w.close(c, nil)
 	}
 }
@@ -297,8 +307,7 @@ func (w *writer) sendRest(c *client) {
 	}
 	c.rest = nil
 	c.watch.traffic.late(time.Time{})
-	if c.ending {
-		w.close(c, nil)
+	if w.sent(c); c.closed {
 		return
 	}
 	w.schedule.put(c)
@@ -387,14 +396,6 @@ func (w *writer) finish(c *client, tail []byte) {
 	if !c.closed {
 		w.schedule.put(c)
 	}
-}
-
-// endOf is the end of a stream: with an ERROR frame, where the client has to know something.
-func endOf(f framing, err error) []byte {
-	if errors.Is(err, watchcache.ErrStopped) {
-		return []byte(lastChunk)
-	}
-	return append(appendChunk(nil, f.failure(nil, err)), lastChunk...)
 }
 
 // giveBack lets a goroutine go on with a client: etcd's history must be read, and that takes waiting.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"revtail/gateway/metrics"
 )
 
 // errNoSocket: the connection is not one that a writer can own, or the platform has none.
@@ -93,6 +95,17 @@ func (ws *writers) adopt(wt *watch, conn net.Conn) bool {
 		w.join(c)
 	})
 	return true
+}
+
+// delays are those of the deliveries of each.
+func (ws *writers) delays() []*metrics.Delays {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	out := make([]*metrics.Delays, 0, len(ws.each))
+	for _, w := range ws.each {
+		out = append(out, &w.stopwatch.delays)
+	}
+	return out
 }
 
 // isSocket tells whether the connection is one of the system's, which can be polled.

@@ -110,6 +110,9 @@ func (p *process) files() []file {
 	if p.certificates != nil {
 		files = append(files, p.certificates)
 	}
+	if p.etcdTLS != nil {
+		files = append(files, p.etcdTLS)
+	}
 	if p.access.tokens != nil {
 		files = append(files, p.access.tokens)
 	}
@@ -118,6 +121,9 @@ func (p *process) files() []file {
 	}
 	if p.audit != nil {
 		files = append(files, p.audit)
+	}
+	if p.file != nil {
+		files = append(files, p.file)
 	}
 	return files
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"revtail/etcdstore"
@@ -20,14 +19,15 @@ type backend struct {
 }
 
 // openBackend returns when etcd answers a linearizable read. Errors name the flag to change.
-func openBackend(ctx context.Context, cfg config.Config, observe etcdstore.Observer, logger *slog.Logger) (*backend, error) {
+func (p *process) openBackend(ctx context.Context) (*backend, error) {
+	cfg := p.cfg
 	starting, cancel := context.WithTimeout(ctx, cfg.StartupTimeout)
 	defer cancel()
-	b, access, err := findEtcd(starting, cfg, logger)
+	b, access, err := p.findEtcd(starting)
 	if err != nil {
 		return nil, explainStart(ctx, err, cfg)
 	}
-	access.Logger, access.Observe = logger, observe
+	access.Logger, access.Observe, access.Tracing = p.logger, p.requests.Done, p.tracer()
 	access.Username = cfg.EtcdUser
 	if access.Password, err = cfg.EtcdPassword(); err != nil {
 		return nil, errors.Join(&exitError{exitUsage, err}, b.Close())
@@ -42,23 +42,24 @@ func openBackend(ctx context.Context, cfg config.Config, observe etcdstore.Obser
 }
 
 // findEtcd starts the embedded etcd unless there is an external one, and says how to reach it.
-func findEtcd(ctx context.Context, cfg config.Config, logger *slog.Logger) (*backend, etcdstore.Config, error) {
+func (p *process) findEtcd(ctx context.Context) (*backend, etcdstore.Config, error) {
+	cfg := p.cfg
 	if cfg.External() {
-		tls, err := cfg.EtcdTLS()
-		if err != nil {
-			err = &exitError{exitUsage, err}
+		access := etcdstore.Config{Endpoints: cfg.EtcdEndpoints}
+		if p.etcdTLS != nil {
+			access.TLS = p.etcdTLS.Get
 		}
-		return &backend{name: strings.Join(cfg.EtcdEndpoints, ",")}, etcdstore.Config{Endpoints: cfg.EtcdEndpoints, TLS: tls}, err
+		return &backend{name: strings.Join(cfg.EtcdEndpoints, ",")}, access, nil
 	}
-	what := embedded.Config{DataDir: cfg.DataDir, ClientURL: cfg.EmbeddedClientURL, Logger: logger}
+	what := embedded.Config{DataDir: cfg.DataDir, ClientURL: cfg.EmbeddedClientURL, Logger: p.logger}
 	if cfg.EmbeddedConfig != "" {
-		what = embedded.Config{ConfigFile: cfg.EmbeddedConfig, Logger: logger}
+		what = embedded.Config{ConfigFile: cfg.EmbeddedConfig, Logger: p.logger}
 	}
 	member, err := embedded.Start(ctx, what)
 	if err != nil {
 		return nil, etcdstore.Config{}, err
 	}
-	logger.Info("embedded etcd is ready", "endpoints", member.Endpoints())
+	p.logger.Info("embedded etcd is ready", "endpoints", member.Endpoints())
 	return &backend{name: "embedded", member: member}, etcdstore.Config{Endpoints: member.Endpoints(), TLS: member.TLS()}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"time"
@@ -65,7 +66,7 @@ func diagnoseSecure(ctx context.Context, host string, tlsConfig *tls.Config, cfg
 		return fmt.Errorf("the certificate of etcd at %s is for other names: correct --etcd-endpoints, or that certificate (%w)", host, names)
 	case errors.As(err, &invalid):
 		return fmt.Errorf("the certificate of etcd at %s cannot be accepted (--etcd-endpoints, --etcd-cacert): %w", host, invalid)
-	case errors.As(err, &noTLS):
+	case errors.As(err, &noTLS), errors.Is(err, io.EOF) && answersPlainly(ctx, host): // etcd itself hangs up at TLS that it does not speak
 		return fmt.Errorf("etcd at %s does not speak TLS: write http:// in --etcd-endpoints, without --etcd-cacert, --etcd-cert and --etcd-key", host)
 	case !errors.As(err, &answered) || answered.Op != remoteError:
 		return nil
@@ -86,6 +87,25 @@ func diagnosePlain(ctx context.Context, host string) error {
 		return fmt.Errorf("etcd at %s speaks TLS: write https:// in --etcd-endpoints", host)
 	}
 	return nil
+}
+
+// answersPlainly tells whether a server answers a request without TLS.
+func answersPlainly(ctx context.Context, host string) bool {
+	ctx, cancel := context.WithTimeout(ctx, diagnosisTimeout)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }()
+	start := make([]byte, len("HTTP/"))
+	if conn.SetDeadline(time.Now().Add(diagnosisTimeout)) != nil {
+		return false
+	}
+	if _, err = io.WriteString(conn, "GET /version HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\n\r\n"); err == nil {
+		_, err = io.ReadFull(conn, start)
+	}
+	return err == nil && string(start) == "HTTP/"
 }
 
 // shakeHands returns nil when the server has sent its first bytes: only by then has it accepted the client's certificate.

@@ -22,8 +22,8 @@ func newDoctorCommand() *cobra.Command {
 Of etcd: is it reached, with TLS and login; versions, quorum, alarms, room, history, and whether what is under the prefix can
 be shown. It is found as 'revtail serve' finds it: by flags, REVTAIL_… in the environment, and --config.
 
-Of the gateway: is it ready, do the clocks agree, is it one of this etcd, and does a watch arrive at once, or does a proxy hold
-it back. With --idle it waits that long for a proxy that cuts silent streams.
+Of the gateway: is it ready, do clocks and versions agree, is it one of this etcd, and does a watch arrive at once, or does a proxy
+hold it back. With --idle it waits that long for a proxy that cuts silent streams. It says which setting of the proxy to change.
 
 Exit with 0 when nothing is wrong, warnings aside, else with 1.`,
 	}
@@ -72,7 +72,14 @@ func (d *doctor) report(v verdict, what, finding, do string) {
 // run makes all checks. It says how many have found something wrong.
 func (d *doctor) run(ctx context.Context) error {
 	d.checkEtcd(ctx)
-	d.checkGateway(ctx)
+	for _, server := range d.access.Servers {
+		one := d.access
+		one.Servers = []string{server}
+		d.checkGateway(ctx, server, one)
+	}
+	if d.store != nil {
+		_ = d.store.Close() // nothing was written
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

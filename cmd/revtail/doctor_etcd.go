@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type doctor struct {
 	out    io.Writer
 
 	wrong  int
+	proxy  proxy              // before the gateway
 	before etcdstore.Revision // etcd's, before the gateway was asked; zero: not known
 	store  *etcdstore.Etcd    // nil: not reached
 }
@@ -30,6 +32,8 @@ type doctor struct {
 const (
 	// reachTime is for the first answer; the machine next door needs a hundredth.
 	reachTime = 5 * time.Second
+	// statusTime is for members that have not answered within that.
+	statusTime = 2 * time.Second
 	// slowRead is what a linearizable read takes when disks or networks are in trouble.
 	slowRead = 100 * time.Millisecond
 	// sampleKeys is how many keys are looked at.
@@ -50,13 +54,14 @@ func (d *doctor) checkEtcd(ctx context.Context) {
 	reaching, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	began := time.Now()
+	d.store = store
 	if err := store.Await(reaching); err != nil {
 		d.unreachable(ctx, err)
+		d.store = nil
 		_ = store.Close()
 		return
 	}
 	d.report(fine, "etcd", fmt.Sprintf("%s answers a linearizable read, so there is a quorum (%v)", strings.Join(endpoints, ", "), took(began)), "")
-	d.store = store
 	d.checkSpeed(ctx)
 	d.checkMembers(ctx)
 	d.checkAlarms(ctx)
@@ -65,11 +70,14 @@ func (d *doctor) checkEtcd(ctx context.Context) {
 }
 
 func (d *doctor) openEtcd() (*etcdstore.Etcd, error) {
-	tls, err := d.cfg.EtcdTLS()
+	file, err := d.cfg.OpenEtcdTLS(slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
-	access := etcdstore.Config{Endpoints: d.cfg.EtcdEndpoints, TLS: tls, Username: d.cfg.EtcdUser}
+	access := etcdstore.Config{Endpoints: d.cfg.EtcdEndpoints, Username: d.cfg.EtcdUser}
+	if file != nil {
+		access.TLS = file.Get
+	}
 	if access.Password, err = d.cfg.EtcdPassword(); err != nil {
 		return nil, err
 	}
@@ -86,8 +94,37 @@ func (d *doctor) unreachable(ctx context.Context, err error) {
 		d.report(bad, "etcd", endpoints+" gives no answer", why.Error())
 		return
 	}
+	if d.withoutQuorum(ctx) {
+		return
+	}
 	d.report(bad, "etcd", fmt.Sprintf("%s: no linearizable read within %v: %v", endpoints, reachTime, err),
 		"is it running, is --etcd-endpoints right, and do most of its members see one another? `etcdctl endpoint status --cluster -w table` says")
+}
+
+// withoutQuorum reports a cluster of which some members answer, and see no leader.
+func (d *doctor) withoutQuorum(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	var answer, silent []string
+	for _, m := range d.store.Members(ctx) {
+		switch {
+		case m.Err != nil:
+			silent = append(silent, m.Endpoint)
+		case m.Leading:
+			return false
+		default:
+			answer = append(answer, m.Endpoint)
+		}
+	}
+	if len(answer) == 0 {
+		return false
+	}
+	do := "the members do not reach one another: look at their network and their logs"
+	if len(silent) > 0 {
+		do = "start " + strings.Join(silent, ", ") + ": most members are needed, and no gateway can read or write until then"
+	}
+	d.report(bad, "etcd", fmt.Sprintf("there is no quorum: %s answers without a leader", strings.Join(answer, ", ")), do)
+	return true
 }
 
 func (d *doctor) checkSpeed(ctx context.Context) {

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"revtail/cmd/revtail/client"
 	"revtail/etcdstore"
+	"revtail/gateway"
 )
 
 // versionOf reads what /version says.
@@ -25,11 +27,8 @@ func versionOf(page string) string {
 // clockSkew is by how much clocks may differ: Date has seconds, and certificates and tokens forgive about as much.
 const clockSkew = 5 * time.Second
 
-func (d *doctor) checkGateway(ctx context.Context) {
-	if d.store != nil {
-		defer func() { _ = d.store.Close() }()
-	}
-	c, err := client.New(d.access)
+func (d *doctor) checkGateway(ctx context.Context, server string, access client.Config) {
+	c, err := client.New(access)
 	if err != nil {
 		d.report(bad, "gateway", err.Error(), "")
 		return
@@ -38,31 +37,54 @@ func (d *doctor) checkGateway(ctx context.Context) {
 	began := time.Now()
 	page, err := c.Page(ctx, "/readyz?verbose")
 	if err != nil {
-		d.gatewayRefuses(err)
+		d.gatewayRefuses(server, err)
 		return
 	}
-	d.report(fine, "gateway", fmt.Sprintf("%s is ready (%v)", strings.Join(d.access.Servers, ", "), took(began)), "")
+	d.report(fine, "gateway", fmt.Sprintf("%s is ready (%v)", server, took(began)), "")
 	if version, err := c.Page(ctx, "/version"); err == nil {
-		d.report(fine, "version", versionOf(version.Text), "")
+		d.checkVersion(versionOf(version.Text))
 	}
+	d.proxy = proxyOf(page.Server)
 	d.checkClock(page)
 	d.checkResources(ctx, c)
 }
 
-func (d *doctor) gatewayRefuses(err error) {
-	servers := strings.Join(d.access.Servers, ", ")
+func (d *doctor) gatewayRefuses(server string, err error) {
 	refused := (*client.StatusError)(nil)
+	var answered *net.OpError
+	if errors.As(err, &answered) && answered.Op == remoteError {
+		d.report(bad, "gateway", server+": "+err.Error(), "it wants a certificate of yours, or another one: give --cert and --key")
+		return
+	}
+	if client.WrongScheme(err) {
+		d.report(bad, "gateway", err.Error(), "")
+		return
+	}
 	if !errors.As(err, &refused) {
-		d.report(bad, "gateway", servers+": "+err.Error(), "is it running, is --server right, and does --cacert name the authority of its certificate?")
+		d.report(bad, "gateway", server+": "+err.Error(), "is it running, is --server right, and does --cacert name the authority of its certificate?")
 		return
 	}
 	switch refused.Code {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		d.report(bad, "gateway", servers+": "+refused.Message, "say who you are with --token-file, or --cert and --key")
+		d.report(bad, "gateway", server+": "+refused.Message, "say who you are with --token-file, or --cert and --key")
 	case http.StatusServiceUnavailable:
-		d.report(bad, "gateway", servers+" is not ready:\n"+refused.Message, "what has failed is marked with [-]; its log says why")
+		d.report(bad, "gateway", server+" is not ready:\n"+refused.Message, "what has failed is marked with [-]; its log says why")
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		d.report(bad, "gateway", server+": "+refused.Message, "a proxy answers and finds no gateway behind it: look at its log and at the addresses that it has")
 	default:
-		d.report(bad, "gateway", servers+": "+refused.Message, "is --server the URL of a gateway?")
+		d.report(bad, "gateway", server+": "+refused.Message, "is --server the URL of a gateway?")
+	}
+}
+
+// checkVersion compares the gateway's version with that of this program.
+func (d *doctor) checkVersion(version string) {
+	switch own := gateway.GitVersion(programVersion()); {
+	case !strings.Contains(version, "+revtail"):
+		d.report(bad, "version", fmt.Sprintf("what answers is no revtail (its version is %q)", version), "is --server the URL of a gateway?")
+	case version != own:
+		d.report(warning, "version", fmt.Sprintf("the gateway is %s, this program %s", version, own), "run the same release on both sides")
+	default:
+		d.report(fine, "version", version, "")
 	}
 }
 
@@ -115,32 +137,4 @@ func (d *doctor) checkSameEtcd(ctx context.Context, list client.List) {
 		return
 	}
 	d.report(fine, "same etcd", fmt.Sprintf("the gateway is at etcd's revision %d", list.Revision), "")
-}
-
-// streamTime is how long a watch lasts that shows whether it is held back.
-const streamTime = 3 * time.Second
-
-// checkStream opens a watch that says something at once and then nothing.
-func (d *doctor) checkStream(ctx context.Context, c *client.Client, query client.Query) {
-	first, _, err := c.TimeStream(ctx, query, streamTime)
-	switch {
-	case err != nil:
-		d.report(bad, "stream", "a watch fails: "+err.Error(), "")
-		return
-	case first > streamTime/2:
-		d.report(bad, "stream", fmt.Sprintf("the first event of a watch took %v: something between here and the gateway holds streams back", first.Round(time.Millisecond)),
-			"switch off buffering in the proxy: nginx proxy_buffering off; HAProxy no option http-buffer-response")
-		return
-	}
-	d.report(fine, "stream", fmt.Sprintf("the first event of a watch arrives after %v", first.Round(time.Millisecond)), "")
-	if d.idle == 0 {
-		return
-	}
-	_, lasted, err := c.TimeStream(ctx, query, d.idle)
-	if err != nil || lasted < d.idle-time.Second {
-		d.report(bad, "idle", fmt.Sprintf("a silent watch was cut after %v (%v)", lasted.Round(time.Second), err),
-			"raise the proxy's time limit for silent answers above 60 s, between two bookmarks: nginx proxy_read_timeout 2h; HAProxy timeout server 2h")
-		return
-	}
-	d.report(fine, "idle", fmt.Sprintf("a silent watch is not cut within %v", d.idle), "")
 }

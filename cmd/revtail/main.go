@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"revtail/gateway/config"
+	"revtail/gateway/spelling"
 )
 
 // Exit codes. Scripts rely on them.
@@ -112,7 +112,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near := config.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+		if near := spelling.Nearest(unknown.GetSpecifiedName(), known); near != "" {
 			hint = " (did you mean --" + near + "?)" + hint
 		}
 	}

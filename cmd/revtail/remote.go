@@ -33,6 +33,7 @@ func (r *remote) addFlags(cmd *cobra.Command, outputs ...string) {
 	flags.BoolVarP(&r.allNamespaces, "all-namespaces", "A", false, "objects of all namespaces")
 	flags.StringVarP(&r.query.Labels, "selector", "l", "", "`labels` of the objects, as app=web,tier!=back")
 	flags.StringVar(&r.query.Fields, "field-selector", "", "`fields` of the objects, as metadata.name=web or spec.nodeName=node-1")
+	flags.StringVar(&r.query.Filter, "filter", "", "`expression` in CEL that is true for the objects, as 'object.spec.replicas > 3'; it knows object, old, key and type")
 	flags.StringVarP(&r.output, "output", "o", outputs[0], "`form` of the output: "+strings.Join(outputs, ", "))
 	flags.SortFlags = false
 	cmd.ValidArgsFunction = r.complete

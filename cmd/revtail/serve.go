@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,12 +11,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"revtail/etcdstore"
 	"revtail/gateway"
 	"revtail/gateway/certificate"
 	"revtail/gateway/config"
 	"revtail/gateway/metrics"
+	"revtail/gateway/reload"
 )
 
 func newServeCommand() *cobra.Command {
@@ -30,22 +33,43 @@ The log goes to stderr. SIGTERM or SIGINT ends watches and requests in order, a 
 
 With --tls-cert-file and --tls-private-key-file every --listen address is HTTPS. Clients show who they are by a certificate
 (--client-ca-file), a token (--token-file, see 'revtail token') or a signed token of an issuer (--oidc-issuer-url), and may do
-what --policy-file allows. These files are read again when they change, and at once at SIGHUP: what cannot be used is reported,
-and what was in use stays. Open watches go on, but for those of who has lost the right to them: they end within seconds.
+what --policy-file allows. These files, and those of TLS to etcd, are read again when they change, and at once at SIGHUP: what
+cannot be used is reported, and what was in use stays. Open watches go on, but for those of who has lost the right to them: they
+end within seconds.
 
 Each flag has an environment variable (--etcd-prefix: REVTAIL_ETCD_PREFIX) and a key in the --config file (etcdPrefix).
-A flag wins over the environment, the environment over the file.
+A flag wins over the environment, the environment over the file. The file alone has mounts, prefixes of etcd that other programs
+write and that are shown as resources; they are taken over when the file changes and at SIGHUP, the other keys at the next start:
+  apiVersion: revtail/v1
+  mounts:
+  - prefix: /app/config/       # ends with /
+    group: app.example.com
+    version: v1                # the default
+    kind: Setting
+    plural: settings
+    namespaced: false          # true: the first segment of a key is the namespace
+    codec: json                # the default; or yaml, string, bytes
+    writable: false            # true: objects can be created, changed and deleted
 
 Exit codes: 0 ended by a signal, 1 failed, 2 wrong usage or configuration, 3 etcd not reachable within --startup-timeout.`,
 	}
 	flags := config.AddFlags(cmd.Flags())
 	printConfig := cmd.Flags().Bool("print-config", false, "print the configuration that all sources together give, as a --config file, and exit")
+	printReference := cmd.Flags().Bool("print-reference", false, "print every option, its meaning, default, environment variable and key in the file, in Markdown, and exit")
 	cmd.Flags().SortFlags = false
 	cmd.RunE = verb(func(cmd *cobra.Command) error {
-		cfg, err := flags.Load(os.Environ())
-		if err == nil {
-			err = cfg.Validate()
+		if *printReference {
+			_, err := cmd.OutOrStdout().Write(config.Reference())
+			return err
 		}
+		load := func() (config.Config, error) {
+			cfg, err := flags.Load(os.Environ())
+			if err == nil {
+				err = cfg.Validate()
+			}
+			return cfg, err
+		}
+		cfg, err := load()
 		if err != nil {
 			return &exitError{exitUsage, err}
 		}
@@ -54,7 +78,7 @@ Exit codes: 0 ended by a signal, 1 failed, 2 wrong usage or configuration, 3 etc
 		}
 		logger, flush := newLogger(cfg, cmd.ErrOrStderr())
 		defer flush()
-		return serve(cmd.Context(), cfg, logger, cmd.OutOrStdout())
+		return serve(cmd.Context(), cfg, load, logger, cmd.OutOrStdout())
 	})
 	return cmd
 }
@@ -72,13 +96,17 @@ type process struct {
 	cfg          config.Config
 	logger       *slog.Logger
 	hangups      <-chan os.Signal
-	certificates *certificate.Keeper // nil: plain HTTP
+	certificates *certificate.Keeper       // nil: plain HTTP
+	etcdTLS      *reload.File[*tls.Config] // nil: nothing is said about it
 	supervisor   supervisor
 	requests     *metrics.StoreRequests // to etcd
 	access       access
-	audit        *auditFile // nil: there is none
+	file         *reload.File[config.Config] // of --config; nil: there is none
+	audit        *auditFile                  // nil: there is none
+	tracing      *sdktrace.TracerProvider    // nil: nothing is traced
 	limit        *addressLimit
 	etcd         *backend
+	monitor      *etcdstore.Monitor
 	gateway      *gateway.Server
 	web          *webServer
 	admin        *webServer // nil: none
@@ -86,16 +114,17 @@ type process struct {
 }
 
 // serve is the life of the process: open, run, drain. What is opened is closed in reverse order, by the deferred calls;
-// ctx ends it in order.
-func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout io.Writer) (err error) {
+// ctx ends it in order. load reads the configuration again.
+func serve(ctx context.Context, cfg config.Config, load func() (config.Config, error), logger *slog.Logger, stdout io.Writer) (err error) {
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
 	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), limit: newAddressLimit(cfg.MaxConnectionsPerAddress),
 		requests: metrics.NewStoreRequests(), supervisor: findSupervisor(logger)}
-	if err = errors.Join(p.openCertificates(), p.openAccess(), p.openAudit(stdout)); err != nil {
+	if err = errors.Join(p.openCertificates(), p.openEtcdTLS(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openFile(ctx, load)); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	defer p.closeAudit()
-	p.etcd, err = openBackend(ctx, cfg, p.requests.Done, logger)
+	defer p.closeTracing()
+	p.etcd, err = p.openBackend(ctx)
 	if err != nil && ctx.Err() != nil {
 		logger.Info("stopped before etcd was ready")
 		return nil
@@ -104,14 +133,21 @@ func serve(ctx context.Context, cfg config.Config, logger *slog.Logger, stdout i
 		return err
 	}
 	defer func() { err = errors.Join(err, p.etcd.Close()) }()
+	p.monitor = etcdstore.NewMonitor(p.etcd.store)
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
-		Metrics: p.metrics(), Authenticator: p.authenticator(), Policy: p.access.policy,
+		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer(), Authenticator: p.authenticator(), Policy: p.access.policy,
 		Audit: p.auditLog(), Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
-		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable,
+		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
 	})
-	if err != nil {
+	if err == nil {
+		err = p.gateway.CheckMounts(ctx, cfg.Mounts)
+	}
+	switch {
+	case errors.Is(err, etcdstore.ErrUnavailable), errors.Is(err, etcdstore.ErrDenied), ctx.Err() != nil:
 		return err
+	case err != nil:
+		return &exitError{exitUsage, err}
 	}
 	p.web = newWebServer("--listen", p.gateway, p.tlsConfig(), p.limit, logger)
 	if err = p.web.Listen(ctx, cfg.Listen); err != nil {
@@ -135,6 +171,7 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 		p.background.Go(p.admin.Serve)
 	}
 	p.background.Go(p.gateway.Run)
+	p.background.Go(p.monitor.Run)
 	p.background.Go(p.reloadAtHangups)
 	p.startAccess()
 	if p.cfg.History > 0 {

@@ -3,8 +3,6 @@ package main
 import (
 	"crypto/tls"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"revtail/gateway/certificate"
 )
 
@@ -18,19 +16,18 @@ func (p *process) openCertificates() (err error) {
 	return err
 }
 
+// openEtcdTLS reads the files of TLS to an external etcd, when there are any.
+func (p *process) openEtcdTLS() (err error) {
+	if p.cfg.External() {
+		p.etcdTLS, err = p.cfg.OpenEtcdTLS(p.logger)
+	}
+	return err
+}
+
 // tlsConfig is nil for plain HTTP.
 func (p *process) tlsConfig() *tls.Config {
 	if p.certificates == nil {
 		return nil
 	}
 	return p.certificates.Config()
-}
-
-// metrics are those that the gateway has not by itself.
-func (p *process) metrics() []prometheus.Collector {
-	all := []prometheus.Collector{p.limit.refused, p.requests}
-	for _, f := range p.files() {
-		all = append(all, f)
-	}
-	return all
 }

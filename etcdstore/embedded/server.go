@@ -93,8 +93,13 @@ func (s *Server) Endpoints() []string {
 	return endpoints
 }
 
-// TLS is how to talk to Endpoints; nil when they are plain.
-func (s *Server) TLS() *tls.Config { return s.tls.Clone() }
+// TLS is how to talk to Endpoints, as a Store asks for it; nil when they are plain.
+func (s *Server) TLS() func() *tls.Config {
+	if s.tls == nil {
+		return nil
+	}
+	return s.tls.Clone
+}
 
 // Err gets one error when etcd ends otherwise than by Close. Nothing works then: close the Server and end the process.
 func (s *Server) Err() <-chan error { return s.died }

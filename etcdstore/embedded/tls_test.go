@@ -32,7 +32,7 @@ func TestTLSWithClientCertificates(t *testing.T) {
 func TestTLSTrustsItsOwnMemberOnly(t *testing.T) {
 	ours, other := startTLS(t), startTLS(t)
 	for endpoint, isOurs := range map[string]bool{ours.Endpoints()[0]: true, other.Endpoints()[0]: false} {
-		dialer := &tls.Dialer{Config: ours.TLS()}
+		dialer := &tls.Dialer{Config: ours.TLS()()}
 		conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(endpoint, "https://"))
 		if err == nil {
 			_ = conn.Close()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"revtail/etcdstore"
 )
@@ -139,6 +140,7 @@ func (w *watcher) pull() etcdstore.Batch {
 			n++
 		}
 	}
+	batch.Received = time.Now()
 	return batch
 }
 

@@ -9,7 +9,7 @@ metadata: {name: cluster-admin}
 rules:
 - {verbs: ["*"], apiGroups: ["*"], resources: ["*"]}
 - {verbs: ["*"], nonResourceURLs: ["*"]}
-- {verbs: ["*"], keys: ["/"]}
+- {verbs: ["*"], keys: ["*"]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -27,7 +27,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: "system:discovery"}
 rules:
-- {verbs: [get], nonResourceURLs: [/, /api, /api/*, /apis, /apis/*, /openapi, /openapi/*]}
+- {verbs: [get], nonResourceURLs: [/, /api, /api/*, /apis, /apis/*, /openapi, /openapi/*, /v1/openapi.json]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

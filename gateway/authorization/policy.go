@@ -22,8 +22,13 @@ type role struct {
 	rules []Rule
 }
 
-// Allows tells whether a user may do what a request says, and by which binding.
+// Allows tells whether a user may do what a request says, and by which binding; of several keys, the first one's.
 func (p *Policy) Allows(user string, groups []string, r Request) (binding string, ok bool) {
+	for _, key := range r.Keys {
+		if _, ok = p.Allows(user, groups, Request{Verb: r.Verb, Key: key}); !ok {
+			return "", false
+		}
+	}
 	for g := range p.grants(user, groups) {
 		if g.namespace != "" && (r.Resource == "" || g.namespace != r.Namespace) {
 			continue

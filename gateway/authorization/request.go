@@ -18,8 +18,9 @@ type Request struct {
 	Namespace   string // empty: all of them, or none
 	Name        string // empty: all of them; of a create, or a list of one object, too, if it is known
 
-	Key  string // of etcd; a prefix ends with "/"
-	Path string // of a URL, where it is neither a resource nor a key
+	Key  string   // of etcd; a prefix ends with "/"
+	Keys []string // further ones of the same request
+	Path string   // of a URL, where it is neither a resource nor a key
 }
 
 // Forbidden is the answer to a request that is denied, in the words of Kubernetes.
@@ -36,6 +37,8 @@ func (r Request) object() string {
 			where = fmt.Sprintf("in the namespace %q", r.Namespace)
 		}
 		return fmt.Sprintf("resource %q in API group %q %s", r.resource(), r.Group, where)
+	case len(r.Keys) > 0:
+		return fmt.Sprintf("key %q and %q", r.Key, r.Keys)
 	case r.Key != "":
 		return fmt.Sprintf("key %q", r.Key)
 	}

@@ -12,7 +12,7 @@ import (
 // Rule allows verbs on what it names. It is a PolicyRule of Kubernetes, or one about keys.
 type Rule struct {
 	rbacv1.PolicyRule
-	// Keys are etcd keys and, where they end with "/", prefixes.
+	// Keys are etcd keys and, where they end with "/", prefixes; "*" is every key.
 	Keys []string `json:"keys,omitempty"`
 }
 
@@ -37,9 +37,12 @@ func (u Rule) hasResource(r Request) bool {
 	return has(u.Resources, r.resource()) || r.Subresource != "" && slices.Contains(u.Resources, "*/"+r.Subresource)
 }
 
+// everyKey in a rule is every key, also of those that do not begin with a slash.
+const everyKey = "*"
+
 // covers tells whether a key, or a prefix that ends with "/", is what a rule names or lies below it.
 func covers(named, asked string) bool {
-	return named == asked || strings.HasSuffix(named, "/") && strings.HasPrefix(asked, named)
+	return named == everyKey || named == asked || strings.HasSuffix(named, "/") && strings.HasPrefix(asked, named)
 }
 
 // matchesURL tells whether a path is what a rule names, exactly or, with * at its end, as a beginning.
@@ -82,13 +85,8 @@ func (u Rule) check(namespaced bool) error {
 }
 
 func checkKey(key string) error {
-	if !strings.HasPrefix(key, "/") || strings.ContainsAny(key, "*") {
-		return fmt.Errorf("key %q: want a key that begins with /, or a prefix that ends with / too", key)
-	}
-	for part := range strings.SplitSeq(strings.Trim(key, "/"), "/") {
-		if (part == "" && key != "/") || part == "." || part == ".." {
-			return fmt.Errorf("key %q has empty parts, . or .., which no key has that requests can name", key)
-		}
+	if key == "" || key != everyKey && strings.Contains(key, "*") {
+		return fmt.Errorf("key %q: want a key, a prefix that ends with /, or %q for every key", key, everyKey)
 	}
 	return nil
 }

@@ -1,14 +1,14 @@
 package certificate
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"time"
+
+	"revtail/gateway/reload"
 )
 
 // Files are the names of PEM files. Errors call them by the flags that give them.
@@ -18,36 +18,13 @@ type Files struct {
 	ClientCA    string // --client-ca-file: authorities for the certificates of clients; empty: clients are not asked for any
 }
 
-// contents are what the files hold.
-type contents struct{ certificate, key, clientCA []byte }
-
-// read reads them all. It gives what it could read also with an error.
-func (f Files) read() (c contents, err error) {
-	var errs [3]error
-	c.certificate, errs[0] = readFile("--tls-cert-file", f.Certificate)
-	c.key, errs[1] = readFile("--tls-private-key-file", f.Key)
+// sources are the files in the order in which parse takes their contents.
+func (f Files) sources() []reload.Source {
+	out := []reload.Source{{Flag: "--tls-cert-file", Path: f.Certificate}, {Flag: "--tls-private-key-file", Path: f.Key}}
 	if f.ClientCA != "" {
-		c.clientCA, errs[2] = readFile("--client-ca-file", f.ClientCA)
+		out = append(out, reload.Source{Flag: "--client-ca-file", Path: f.ClientCA})
 	}
-	return c, errors.Join(errs[:]...)
-}
-
-func readFile(flag, name string) ([]byte, error) {
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
-	}
-	return content, nil
-}
-
-// digest is different for different contents. The key itself need not be kept to be compared.
-func (c contents) digest() [sha256.Size]byte {
-	var all []byte
-	for _, content := range [][]byte{c.certificate, c.key, c.clientCA} {
-		sum := sha256.Sum256(content)
-		all = append(all, sum[:]...)
-	}
-	return sha256.Sum256(all)
+	return out
 }
 
 // serving is what files amount to.
@@ -58,8 +35,8 @@ type serving struct {
 }
 
 // parse checks that the contents are whole and belong together.
-func (f Files) parse(c contents) (*serving, error) {
-	pair, err := tls.X509KeyPair(c.certificate, c.key)
+func (f Files) parse(contents [][]byte) (*serving, error) {
+	pair, err := tls.X509KeyPair(contents[0], contents[1])
 	if err != nil {
 		return nil, fmt.Errorf("--tls-cert-file %s and --tls-private-key-file %s: %w", f.Certificate, f.Key, err)
 	}
@@ -71,7 +48,7 @@ func (f Files) parse(c contents) (*serving, error) {
 	if f.ClientCA == "" {
 		return s, nil
 	}
-	if s.cas, err = parseAuthorities(c.clientCA); err != nil {
+	if s.cas, err = parseAuthorities(contents[2]); err != nil {
 		return nil, fmt.Errorf("--client-ca-file %s: %w", f.ClientCA, err)
 	}
 	s.config.ClientAuth = tls.VerifyClientCertIfGiven

@@ -22,14 +22,12 @@ func (k *Keeper) Describe(descriptions chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (k *Keeper) Collect(metrics chan<- prometheus.Metric) {
-	k.mu.Lock()
-	failures, reported := k.failures, k.reported
-	k.mu.Unlock()
-	ok := 1.0
-	if reported {
-		ok = 0
+	ok, failures := k.Health()
+	used := 0.0
+	if ok {
+		used = 1
 	}
-	metrics <- prometheus.MustNewConstMetric(expiry, prometheus.GaugeValue, float64(k.current.Load().leaf.NotAfter.Unix()))
-	metrics <- prometheus.MustNewConstMetric(successful, prometheus.GaugeValue, ok)
+	metrics <- prometheus.MustNewConstMetric(expiry, prometheus.GaugeValue, float64(k.Get().leaf.NotAfter.Unix()))
+	metrics <- prometheus.MustNewConstMetric(successful, prometheus.GaugeValue, used)
 	metrics <- prometheus.MustNewConstMetric(failed, prometheus.CounterValue, float64(failures))
 }

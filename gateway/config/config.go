@@ -1,5 +1,5 @@
 // Package config is the configuration of the gateway: a flag, an environment variable and a key of a file for each
-// option, all from one table (options.go). A flag wins over the environment, that over the file, that over the default.
+// option, all from one table (options.go). The mounts are a key of the file alone. A flag wins over the environment, that over the file, that over the default.
 //
 // No option takes a secret, only names of files that hold one: so there is nothing to mask where a configuration is
 // printed, and nothing to find in a list of processes.
@@ -8,6 +8,8 @@ package config
 import (
 	"log/slog"
 	"time"
+
+	"revtail/gateway/mount"
 )
 
 // Config says what a gateway does. Flags.Load makes it, Validate judges it. Each field is an option of options.go,
@@ -49,6 +51,8 @@ type Config struct {
 	EtcdPasswordFile string
 	EtcdPrefix       string
 
+	Mounts []mount.Mount // of the file alone
+
 	Keys         []string
 	KeysWritable []string
 
@@ -59,6 +63,9 @@ type Config struct {
 	History          time.Duration // zero: never compact
 	GarbageCollector bool
 
+	OTLPEndpoint  string  // empty: no traces
+	TraceSampling float64 // 0 to 1
+
 	LogFormat string // LogAuto, LogText or LogJSON
 	LogLevel  slog.Level
 
@@ -66,7 +73,8 @@ type Config struct {
 	DrainDelay     time.Duration
 	DrainGrace     time.Duration
 
-	set map[string]bool // the options, by name, that a flag, the environment or a file gave
+	file string          // that was read; empty: none
+	set  map[string]bool // the options, by name, that a flag, the environment or a file gave
 }
 
 // What Config.LogFormat may be.
@@ -87,10 +95,12 @@ func Default() Config {
 
 		AuditLevel:        "metadata",
 		EtcdPrefix:        "/registry",
+		KeysWritable:      []string{"*"},
 		DataDir:           "revtail.etcd",
 		EmbeddedClientURL: "http://127.0.0.1:2379",
 		History:           time.Hour,
 		GarbageCollector:  true,
+		TraceSampling:     1,
 		LogFormat:         LogAuto,
 		LogLevel:          slog.LevelInfo,
 		StartupTimeout:    30 * time.Second,
@@ -106,6 +116,9 @@ func (c Config) Authenticates() bool { return c.ClientCAFile+c.TokenFile+c.OIDCI
 
 // LetsAnybodyIn says that clients may come without showing who they are.
 func (c Config) LetsAnybodyIn() bool { return c.Anonymous || !c.Authenticates() }
+
+// File is the file that a part of the configuration came from; empty: there was none.
+func (c Config) File() string { return c.file }
 
 // External says that etcd is not in this process.
 func (c Config) External() bool { return len(c.EtcdEndpoints) > 0 }

@@ -5,35 +5,54 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
+
+	"revtail/gateway/reload"
 )
 
-// EtcdTLS is how to talk to an external etcd; nil when no option says anything about it. The client certificate is
-// read again for each connection, so that it may be renewed.
-func (c Config) EtcdTLS() (*tls.Config, error) {
-	if c.EtcdCACert+c.EtcdCert == "" {
-		return nil, nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
+// OpenEtcdTLS reads how to talk to an external etcd from its files, which may be replaced from then on; nil when no option says
+// anything about it.
+func (c Config) OpenEtcdTLS(logger *slog.Logger) (*reload.File[*tls.Config], error) {
+	var sources []reload.Source
 	if c.EtcdCACert != "" {
-		pem, err := os.ReadFile(c.EtcdCACert)
-		if err != nil {
-			return nil, fmt.Errorf("--etcd-cacert: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--etcd-cacert %s: no certificate in this file", c.EtcdCACert)
-		}
+		sources = append(sources, reload.Source{Flag: "--etcd-cacert", Path: c.EtcdCACert})
 	}
 	if c.EtcdCert != "" {
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			cert, err := tls.LoadX509KeyPair(c.EtcdCert, c.EtcdKey)
-			return &cert, err
+		sources = append(sources, reload.Source{Flag: "--etcd-cert", Path: c.EtcdCert}, reload.Source{Flag: "--etcd-key", Path: c.EtcdKey})
+	}
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	return reload.OpenTogether(sources, c.parseEtcdTLS, logger)
+}
+
+// EtcdTLS is how to talk to an external etcd, as the files have it now; nil when no option says anything about it.
+func (c Config) EtcdTLS() (*tls.Config, error) {
+	file, err := c.OpenEtcdTLS(slog.New(slog.DiscardHandler))
+	if err != nil || file == nil {
+		return nil, err
+	}
+	return file.Get(), nil
+}
+
+func (c Config) parseEtcdTLS(contents [][]byte) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.EtcdCACert != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(contents[0]) {
+			return nil, fmt.Errorf("--etcd-cacert %s: no certificate in this file", c.EtcdCACert)
 		}
-		if _, err := config.GetClientCertificate(nil); err != nil {
+		contents = contents[1:]
+	}
+	if c.EtcdCert != "" {
+		pair, err := tls.X509KeyPair(contents[0], contents[1])
+		if err != nil {
 			return nil, fmt.Errorf("--etcd-cert, --etcd-key: %w", err)
 		}
+		// Shown whomever etcd trusts, so that etcd says what it thinks of it.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	return config, nil
 }

@@ -10,31 +10,39 @@ import (
 	"slices"
 
 	"sigs.k8s.io/yaml"
+
+	"revtail/gateway/mount"
+	"revtail/gateway/spelling"
 )
 
 // apiVersion is what the key apiVersion of a file must be, so that later versions can tell files apart.
 const apiVersion = "revtail/v1"
 
 // readFile reads a configuration file. It refuses unknown and repeated keys, all in one error.
-func readFile(path string) ([]assignment, error) {
+func readFile(path string) (given []assignment, mounts []mount.Mount, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, nil, fmt.Errorf("--config: %w", err)
 	}
 	content, err := decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if got := content["apiVersion"]; got != apiVersion {
-		return nil, fmt.Errorf("%s: want the line `apiVersion: %s` (got %v)", path, apiVersion, got)
+		return nil, nil, fmt.Errorf("%s: want the line `apiVersion: %s` (got %v)", path, apiVersion, got)
 	}
 	delete(content, "apiVersion")
-	var given []assignment
 	var errs []error
+	if listed, ok := content[mountsKey]; ok {
+		if mounts, err = readMounts(listed); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+		}
+		delete(content, mountsKey)
+	}
 	for _, key := range slices.Sorted(maps.Keys(content)) {
 		o, known := findOption(option.key, key)
 		if !known {
-			errs = append(errs, fmt.Errorf("%s: unknown key %s%s", path, key, didYouMean(key, names(option.key, "apiVersion"))))
+			errs = append(errs, fmt.Errorf("%s: unknown key %s%s", path, key, spelling.DidYouMean(key, names(option.key, "apiVersion", mountsKey))))
 			continue
 		}
 		texts, err := scalars(content[key])
@@ -45,7 +53,7 @@ func readFile(path string) ([]assignment, error) {
 			given = append(given, assignment{o, s, path + ": " + key})
 		}
 	}
-	return given, errors.Join(errs...)
+	return given, mounts, errors.Join(errs...)
 }
 
 // decode is YAML as Go values, numbers as they are written.
@@ -115,5 +123,6 @@ func (c Config) YAML() ([]byte, error) {
 		}
 		out = append(out, line...)
 	}
-	return out, nil
+	mounts, err := c.mountsYAML()
+	return append(out, mounts...), err
 }

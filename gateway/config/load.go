@@ -3,11 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"revtail/gateway/spelling"
 )
 
 const (
@@ -49,7 +52,7 @@ func addFlags(fs *pflag.FlagSet, prefix string) *Flags {
 			flag.NoOptDefVal = "true"
 		}
 	}
-	fs.StringVar(&f.file, "config", "", "YAML `file` with these options, named in camel case, and apiVersion: "+apiVersion)
+	fs.StringVar(&f.file, "config", "", "YAML `file` with these options, named in camel case, apiVersion: "+apiVersion+", and mounts: prefixes of etcd that are shown as resources")
 	return f
 }
 
@@ -75,13 +78,14 @@ func (f *Flags) Load(environ []string) (Config, error) {
 	if f.file != "" {
 		file = f.file
 	}
+	c := Default()
+	c.file = file
 	var inFile []assignment
 	if file != "" {
-		if inFile, err = readFile(file); err != nil {
+		if inFile, c.Mounts, err = readFile(file); err != nil {
 			return Config{}, err
 		}
 	}
-	c := Default()
 	c.set = make(map[string]bool)
 	for _, source := range [][]assignment{inFile, env, f.given} {
 		if err := c.apply(source); err != nil {
@@ -91,7 +95,23 @@ func (f *Flags) Load(environ []string) (Config, error) {
 	if c.External() && !c.set["history"] {
 		c.History = 0 // the history of an etcd that others use too is theirs
 	}
+	if !c.set["keys-writable"] && (c.set["keys"] || !c.Guarded()) {
+		c.KeysWritable = nil // what nobody named
+	}
+	for _, keys := range []*[]string{&c.Keys, &c.KeysWritable} {
+		if slices.Equal(*keys, []string{""}) {
+			*keys = nil
+		}
+	}
 	return c, nil
+}
+
+// Guarded says that nobody comes but from this machine, or that a policy says what they may do.
+func (c Config) Guarded() bool {
+	return c.PolicyFile != "" || !slices.ContainsFunc(c.Listen, func(address string) bool {
+		host, _, err := net.SplitHostPort(address)
+		return err != nil || !Loopback(host)
+	})
 }
 
 // apply sets what one source gives.
@@ -127,7 +147,7 @@ func fromEnvironment(environ []string) (given []assignment, file string, err err
 			given = append(given, assignment{o, v, name})
 		default:
 			unknown = append(unknown, fmt.Errorf("environment variable %s is none of revtail's%s: correct or unset it",
-				name, didYouMean(name, names(option.env, envFile))))
+				name, spelling.DidYouMean(name, names(option.env, envFile))))
 		}
 	}
 	return given, file, errors.Join(unknown...)

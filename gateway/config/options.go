@@ -16,7 +16,7 @@ var options = []option{
 	{"anonymous", "let in who does not show who they are, as system:anonymous: on any --listen address, and beside authentication for what --policy-file allows them",
 		func(c *Config) value { return (*boolValue)(&c.Anonymous) }},
 
-	{"admin-listen", "loopback `address` host:port of a listener for operators alone, plain HTTP without authentication: /debug/watchers, /debug/pprof/ and /metrics; none: there is none",
+	{"admin-listen", "loopback `address` host:port of a listener for operators alone, plain HTTP without authentication: /debug/watchers, /debug/pprof/ and /metrics; none: there is none, and /debug/watchers is at --listen if that has loopback addresses only or there is a --policy-file",
 		func(c *Config) value { return (*textValue)(&c.AdminListen) }},
 
 	{"tls-cert-file", "PEM `file` of the server's certificate, followed by those between it and its authority: every --listen address is HTTPS then",
@@ -66,7 +66,7 @@ var options = []option{
 		func(c *Config) value { return (*textValue)(&c.EtcdCACert) }},
 	{"etcd-cert", "external etcd: PEM `file` of the client certificate",
 		func(c *Config) value { return (*textValue)(&c.EtcdCert) }},
-	{"etcd-key", "external etcd: PEM `file` of the client certificate's key",
+	{"etcd-key", "external etcd: PEM `file` of the client certificate's key; these files are read again when they change, and at SIGHUP",
 		func(c *Config) value { return (*textValue)(&c.EtcdKey) }},
 	{"etcd-user", "`name` to log in to etcd with, when etcd has authentication enabled",
 		func(c *Config) value { return (*textValue)(&c.EtcdUser) }},
@@ -74,9 +74,9 @@ var options = []option{
 		func(c *Config) value { return (*textValue)(&c.EtcdPasswordFile) }},
 	{"etcd-prefix", "where in etcd resources live: a `path`",
 		func(c *Config) value { return (*textValue)(&c.EtcdPrefix) }},
-	{"keys", "`keys`, and prefixes that end with /, comma separated, that can be read and watched at /v1/keys; \"*\": every key; none: /v1/keys is closed",
+	{"keys", "`keys`, and prefixes that end with /, comma separated, that can be read and watched at /v1/keys; \"*\": every key; \"\": none.",
 		func(c *Config) value { return &listValue{at: &c.Keys} }},
-	{"keys-writable", "`keys` and prefixes that can be written at /v1/keys too; those of resources cannot",
+	{"keys-writable", "`keys` and prefixes that can be read and written at /v1/keys; those of resources cannot be written. The default holds where --keys names none, and --listen has loopback addresses only or there is a --policy-file; elsewhere it is none",
 		func(c *Config) value { return &listValue{at: &c.KeysWritable} }},
 
 	{"data-dir", "embedded etcd: data `directory`",
@@ -90,6 +90,11 @@ var options = []option{
 		func(c *Config) value { return (*durationValue)(&c.History) }},
 	{"garbage-collector", "delete objects whose owners, by their ownerReferences, are all gone; false where another program does that",
 		func(c *Config) value { return (*boolValue)(&c.GarbageCollector) }},
+
+	{"otlp-endpoint", "`URL` of an OpenTelemetry collector that takes OTLP over gRPC, as http://127.0.0.1:4317, or https:// with TLS: gets traces of requests; OTEL_EXPORTER_OTLP_HEADERS and OTEL_EXPORTER_OTLP_CERTIFICATE in the environment are honoured; none: there are no traces",
+		func(c *Config) value { return (*textValue)(&c.OTLPEndpoint) }},
+	{"trace-sampling", "`share` from 0 to 1 of the requests that are traced, of those whose client has not decided that itself (traceparent)",
+		func(c *Config) value { return (*shareValue)(&c.TraceSampling) }},
 
 	{"log-format", "`format` of the log on stderr: auto (text on a terminal, else json), text or json",
 		func(c *Config) value { return (*textValue)(&c.LogFormat) }},

@@ -102,6 +102,10 @@ func TestValidateRefuses(t *testing.T) {
 		{name: "audit level of no audit log", args: []string{"--audit-level=request"}, says: []string{"--audit-level", "--audit-log-path"}},
 		{name: "limit of nobody", args: []string{"--max-watches-per-user=1"}, says: []string{"--max-watches-per-user"}},
 		{name: "negative limit", args: []string{"--max-watches-per-user=-1"}, says: []string{"--max-watches-per-user"}},
+		{name: "collector that is no URL", args: []string{"--otlp-endpoint=127.0.0.1:4317"}, says: []string{"--otlp-endpoint", "http://127.0.0.1:4317"}},
+		{name: "collector with a path", args: []string{"--otlp-endpoint=http://a:4318/v1/traces"}, says: []string{"--otlp-endpoint", "gRPC"}},
+		{name: "sampling of nothing", args: []string{"--trace-sampling=0.5"}, says: []string{"--trace-sampling means nothing with no --otlp-endpoint"}},
+		{name: "more than everything", args: []string{"--otlp-endpoint=http://a:1", "--trace-sampling=1.5"}, says: []string{"--trace-sampling", "0 to 1"}},
 		{name: "certificate without key", args: []string{external, "--etcd-cert=c"}, says: []string{"--etcd-cert and --etcd-key"}},
 		{name: "user without password", args: []string{external, "--etcd-user=u"}, says: []string{"--etcd-user and --etcd-password-file"}},
 		{name: "user and password in one", args: []string{external, "--etcd-user=u:p"}, says: []string{"--etcd-password-file"}},
@@ -123,7 +127,7 @@ func TestValidateRefuses(t *testing.T) {
 }
 
 func TestNoSecretIsRepeatedInAMessage(t *testing.T) {
-	for _, arg := range []string{"--etcd-user=root:canary", "--etcd-endpoints=http://root:canary@a:1", "--etcd-endpoints=root:canary@a:1"} {
+	for _, arg := range []string{"--etcd-user=root:canary", "--etcd-endpoints=http://root:canary@a:1", "--etcd-endpoints=root:canary@a:1", "--otlp-endpoint=http://root:canary@a:1"} {
 		c, err := load(t, []string{arg}, nil, "")
 		if err == nil {
 			err = c.Validate()
@@ -175,15 +179,6 @@ func TestServiceLinksAreNoOptions(t *testing.T) {
 	for _, o := range options {
 		if serviceLink.MatchString(o.env()) {
 			t.Errorf("%s looks like a service link and would be ignored", o.env())
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	known := []string{"listen", "data-dir", "etcd-endpoints"}
-	for name, want := range map[string]string{"lisen": "listen", "datadir": "data-dir", "endpoints": "", "etcd-endpoint": "etcd-endpoints", "x": ""} {
-		if got := Nearest(name, known); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
 		}
 	}
 }

@@ -25,6 +25,7 @@ var exclusions = []struct {
 	{"no --oidc-issuer-url", func(c Config) bool { return c.OIDCIssuerURL == "" },
 		[]string{"oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix"}},
 	{"neither authentication nor --policy-file", func(c Config) bool { return !c.Authenticates() && c.PolicyFile == "" }, []string{"max-watches-per-user"}},
+	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
 }
@@ -44,7 +45,7 @@ func (c Config) excluded(name string) string {
 func (c Config) Validate() error {
 	return errors.Join(
 		c.validateExclusions(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
-		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateTimes(), c.validateLog())
+		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
 }
 
 func (c Config) validateExclusions() error {
@@ -224,6 +225,15 @@ func (c Config) validateLog() error {
 	}
 	if !slices.Contains([]string{LogAuto, LogText, LogJSON}, c.LogFormat) {
 		return fmt.Errorf("--log-format %q: want %s, %s or %s", c.LogFormat, LogAuto, LogText, LogJSON)
+	}
+	return nil
+}
+
+func (c Config) validateTracing() error {
+	u, err := url.Parse(c.OTLPEndpoint)
+	if c.OTLPEndpoint != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "") {
+		return fmt.Errorf("--otlp-endpoint: want the http:// or https:// URL of a collector without a path, as http://127.0.0.1:4317, which is where OTLP over gRPC is " +
+			"taken; credentials belong into OTEL_EXPORTER_OTLP_HEADERS")
 	}
 	return nil
 }

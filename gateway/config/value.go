@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -92,3 +93,18 @@ func (v *countValue) Set(s string) error {
 func (v *countValue) String() string { return strconv.Itoa(int(*v)) }
 func (v *countValue) Type() string   { return "number" }
 func (v *countValue) yaml() any      { return int(*v) }
+
+// shareValue is a number from 0 to 1.
+type shareValue float64
+
+func (v *shareValue) Set(s string) error {
+	share, err := strconv.ParseFloat(s, 64)
+	if err == nil && !(share >= 0 && share <= 1) { // nor no number
+		err = errors.New("want a number from 0 to 1")
+	}
+	*v = shareValue(share)
+	return err
+}
+func (v *shareValue) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }
+func (v *shareValue) Type() string   { return "number" }
+func (v *shareValue) yaml() any      { return float64(*v) }

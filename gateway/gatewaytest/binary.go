@@ -59,11 +59,9 @@ func build() {
 		return
 	}
 	ctx := context.Background() //nolint:forbidigo // the program outlives the test that builds it
-	// From the module's own folder: another module's go.sum does not know all that the program is made of.
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "revtail")
-	root, err := list.Output()
+	root, err := moduleRoot(ctx)
 	if err != nil {
-		builder.err = fmt.Errorf("%v: %w", list, err)
+		builder.err = err
 		return
 	}
 	args := []string{"build", "-o", builder.dir}
@@ -71,11 +69,21 @@ func build() {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/revtail")...)
-	cmd.Dir = strings.TrimSpace(string(root))
+	cmd.Dir = root // another module's go.sum does not know all that the program is made of
 	if output, err := cmd.CombinedOutput(); err != nil {
 		builder.err = fmt.Errorf("%v: %w\n%s", cmd, err, output)
 	}
 	builder.path = filepath.Join(builder.dir, "revtail")
+}
+
+// moduleRoot is the folder of the module, whichever module the tests are of.
+func moduleRoot(ctx context.Context) (string, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "revtail")
+	root, err := list.Output()
+	if err != nil {
+		return "", fmt.Errorf("%v: %w", list, err)
+	}
+	return strings.TrimSpace(string(root)), nil
 }
 
 // raceDetector tells whether the tests run under the race detector.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -13,6 +14,8 @@ import (
 type Gateway struct {
 	// URL is where it serves, without a slash at the end. It stays the same over restarts.
 	URL string
+	// More are its other URLs, of --listen among the arguments.
+	More []string
 	// TLS is how to talk to it when it serves HTTPS; the test has to set it.
 	TLS *tls.Config
 	// Token is sent with each request; empty: none is.
@@ -68,9 +71,14 @@ func (g *Gateway) launch(tb testing.TB, log string) {
 	select {
 	case line := <-g.out.first:
 		ready := readyLine.FindStringSubmatch(line)
-		if ready == nil || ready[1] != g.URL {
+		if ready == nil {
 			tb.Fatalf("ready line %q: want one with http=%s", line, g.URL)
 		}
+		urls := strings.Split(ready[1], ",")
+		if urls[0] != g.URL {
+			tb.Fatalf("ready line %q: want one with http=%s", line, g.URL)
+		}
+		g.More = urls[1:]
 	case <-g.ended:
 		tb.Fatalf("%s ended before it was ready, with code %d", g.name, g.cmd.ProcessState.ExitCode())
 	case <-time.After(Patience):

@@ -13,10 +13,10 @@ import (
 func TestKeysOfTenants(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"reader", "writer", "nobody"},
-		role("read", `{verbs: [get, list, watch], keys: [/app/a/]}`)+"---\n"+role("write", `{verbs: ["*"], keys: [/app/a/, /closed/]}`)+"---\n"+
-			bind("reader", "read")+"---\n"+bind("writer", "write"), "--keys-writable", "/app/")
+		role("read", `{verbs: [get, list, watch], keys: [/app/a/, bare/]}`)+"---\n"+role("write", `{verbs: ["*"], keys: [/app/a/, /closed/]}`)+"---\n"+
+			bind("reader", "read")+"---\n"+bind("writer", "write"), "--keys-writable", "/app/,bare/")
 	etcd := gatewaytest.DialEtcd(t, g.EtcdEndpoint)
-	etcd.Put(t, "/app/a/x", "1", "/app/ab/x", "canary", "/app/b/x", "canary", "/app/a", "canary", "/closed/x", "canary")
+	etcd.Put(t, "/app/a/x", "1", "/app/ab/x", "canary", "/app/b/x", "canary", "/app/a", "canary", "/closed/x", "canary", "bare/x", "1", "bare", "canary")
 	for _, test := range []struct {
 		user, method, path, body string
 		code                     int
@@ -33,6 +33,14 @@ func TestKeysOfTenants(t *testing.T) {
 		{"reader", "GET", "/v1/keys?key=/app/b/x", "", 403},
 		{"reader", "GET", "/v1/keys?key64=L2FwcC9iL3g", "", 403},
 		{"reader", "GET", "/v1/keys/app/a/?key=/app/b/x", "", 403},
+		{"reader", "GET", "/v1/keys?wait=1ms&since=1&key=/app/a/&key=/app/a/x", "", 200},
+		{"reader", "GET", "/v1/keys?wait=1ms&since=1&key=/app/a/x&key=/app/a/y", "", 200},
+		{"reader", "GET", "/v1/keys?wait=1ms&since=1&key=/app/a/&key=/app/b/", "", 403},
+		{"reader", "GET", "/v1/keys?watch&key=/app/a/x&key64=L2FwcC9iL3g", "", 403},
+		{"reader", "GET", "/v1/keys?key=bare/x", "", 200},
+		{"reader", "GET", "/v1/keys?key=bare", "", 403},
+		{"reader", "GET", "/v1/keys/app/a/?at=2", "", 200},
+		{"reader", "GET", "/v1/openapi.json", "", 200},
 		{"reader", "PUT", "/v1/keys/app/a/x", "2", 403},
 		{"reader", "DELETE", "/v1/keys/app/a/x", "", 403},
 		{"reader", "POST", "/v1/txn", `{"then":[{"get":{"key":"/app/a/x"}}]}`, 200},
@@ -53,6 +61,12 @@ func TestKeysOfTenants(t *testing.T) {
 		answer := g.user(test.user).Do(t, test.method, test.path, test.body)
 		if answer.Code != test.code || strings.Contains(answer.Body, "canary") {
 			t.Errorf("%s: %s %s %s: %d %s, want %d", test.user, test.method, test.path, test.body, answer.Code, answer.Body, test.code)
+		}
+		if kind := answer.Header.Get("Content-Type"); answer.Code >= 400 && kind != "application/problem+json" {
+			t.Errorf("%s: %s %s: an error in %s", test.user, test.method, test.path, kind)
+		}
+		if cached := answer.Header.Get("Cache-Control"); !strings.Contains(cached, "private") {
+			t.Errorf("%s: %s %s: Cache-Control %q", test.user, test.method, test.path, cached)
 		}
 	}
 	for _, key := range []string{"/app/ab/x", "/app/b/x", "/app/a", "/closed/x"} {

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,7 +121,91 @@ func TestKeysOfOthers(t *testing.T) {
 	}
 }
 
-var number = regexp.MustCompile(`"lease":"[0-9a-f]+"|("(?:[rR]evision|createRevision|modRevision)": ?)\d+`)
+// TestKeysByTime reads the past by time, of what another gateway has written down, and hears what there is where that is not known.
+func TestKeysByTime(t *testing.T) {
+	t.Parallel()
+	gw := gatewaytest.Start(t, "--keys", "*", "--keys-writable", "/app/")
+	etcd := gatewaytest.DialEtcd(t, gw.EtcdEndpoint)
+	first := etcd.Put(t, "/app/a", "1")
+	then := time.Now().Add(-10 * time.Minute)
+	// The timeline's own form: what is written down stays readable to gateways of other versions.
+	etcd.Put(t, fmt.Sprintf("revtail/times/%016x", math.MaxInt64-then.Unix()/10), fmt.Sprintf(`{"time":%q,"revision":%d}`, then.UTC().Format(time.RFC3339Nano), first))
+	last := etcd.Put(t, "/app/a", "2")
+	for at, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"-9m": {200, `"value":1,`},
+		then.Add(time.Minute).UTC().Format(time.RFC3339):                                                        {200, `"value":1,`},
+		strings.ReplaceAll(then.Add(time.Minute).In(time.FixedZone("", 3600)).Format(time.RFC3339), "+", "%2B"): {200, `"value":1,`},
+		"-11m": {410, then.UTC().Format(time.RFC3339)},
+		then.Add(-time.Hour).UTC().Format(time.RFC3339):      {410, "the oldest time on record"},
+		time.Now().Add(time.Hour).UTC().Format(time.RFC3339): {400, "in the future"},
+	} {
+		answer := gw.Do(t, http.MethodGet, "/v1/keys/app/a?at="+at, "")
+		if answer.Code != want.code || !strings.Contains(answer.Body, want.says) {
+			t.Errorf("at=%s: %d %s, want %d with %s", at, answer.Code, answer.Body, want.code, want.says)
+		}
+		if asOf := answer.Header.Get("Revtail-Time"); answer.Code == 200 && asOf != then.UTC().Format(time.RFC3339) {
+			t.Errorf("at=%s: as of %q", at, asOf)
+		}
+	}
+	if answer := gw.Do(t, http.MethodGet, "/v1/keys?key=revtail/times/", ""); answer.Code != http.StatusForbidden {
+		t.Errorf("the timeline itself: %d", answer.Code)
+	}
+	etcd.Compact(t, last)
+	if answer := gw.Do(t, http.MethodGet, "/v1/keys/app/a?at=-9m", ""); answer.Code != http.StatusGone || !strings.Contains(answer.Body, fmt.Sprintf("revision %d has been compacted", first)) {
+		t.Errorf("a time before the compaction: %d %s", answer.Code, answer.Body)
+	}
+}
+
+// TestKeysOfSeveralPlaces follows keys and prefixes of an etcd in one stream, through a kill of the gateway.
+func TestKeysOfSeveralPlaces(t *testing.T) {
+	t.Parallel()
+	cluster := gatewaytest.StartEtcd(t, 1)
+	etcd := gatewaytest.DialEtcd(t, cluster.Endpoints())
+	gw := gatewaytest.Start(t, "--etcd-endpoints", cluster.Endpoints(), "--keys", "/app/,flat")
+	const path = "/v1/keys?watch&key=/app/b/&key=/app/a/&key=flat"
+	etcd.Put(t, "/app/c", "0")
+	stream := watchKeys(t, gw, path)
+	if frame := stream.next(); frame.Type != "SYNC" {
+		t.Fatalf("%+v", frame)
+	}
+	write := func() (want []keyFrame) {
+		for i, keys := range [][]string{{"/app/a/x", "flat"}, {"/app/b/x"}, {"/app/c"}, {"/app/a/x", "/app/b/y", "/app/c"}, {"flat"}} {
+			var pairs []string
+			for _, key := range keys {
+				pairs = append(pairs, key, fmt.Sprint(i))
+			}
+			revision := etcd.Put(t, pairs...)
+			keys = slices.DeleteFunc(keys, func(key string) bool { return key == "/app/c" })
+			for n, key := range keys {
+				want = append(want, keyFrame{Type: "PUT", Revision: revision, Key: key, Value: []byte(fmt.Sprint(i)), Last: n == len(keys)-1})
+			}
+		}
+		return want
+	}
+	read := func(n int) (got []keyFrame) {
+		for range n {
+			got = append(got, stream.next())
+		}
+		return got
+	}
+	want := write()
+	if diff := cmp.Diff(want, read(len(want))); diff != "" {
+		t.Error(diff)
+	}
+	since := want[len(want)-1].Revision
+	gw.Kill(t)
+	want = write()
+	gw.Restart(t)
+	stream = watchKeys(t, gw, fmt.Sprintf("%s&since=%d", path, since))
+	if diff := cmp.Diff(want, read(len(want))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+var number = regexp.MustCompile(`"lease":"[0-9a-f]+"|("(?:[rR]evision|createRevision|modRevision)": ?|"resourceVersion":")\d+`)
 
 // TestKeysInTheREADME runs the commands of the README, and gets what it shows but for the revisions.
 func TestKeysInTheREADME(t *testing.T) {
@@ -131,11 +217,14 @@ func TestKeysInTheREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Any key\n")
-	_, session, _ := strings.Cut(section, "```console\n")
-	session, _, _ = strings.Cut(session, "```\n")
 	gw := gatewaytest.Start(t, "--keys-writable", "/app/")
-	steps := strings.Split("\n"+session, "\n$ ")[1:]
+	var steps []string
+	for _, title := range []string{"Any key", "Filters and fields"} {
+		_, section, _ := strings.Cut(string(text), "\n## "+title+"\n")
+		_, session, _ := strings.Cut(section, "```console\n")
+		session, _, _ = strings.Cut(session, "```\n")
+		steps = append(steps, strings.Split("\n"+session, "\n$ ")[1:]...)
+	}
 	for _, step := range steps {
 		command, want, _ := strings.Cut(step, "\n")
 		run := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(gw.URL, "http://")))
@@ -147,7 +236,7 @@ func TestKeysInTheREADME(t *testing.T) {
 			t.Errorf("%s (-README +got)\n%s", command, diff)
 		}
 	}
-	if len(steps) < 6 {
+	if len(steps) < 11 {
 		t.Errorf("the README has %d commands", len(steps))
 	}
 }

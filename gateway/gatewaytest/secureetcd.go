@@ -30,10 +30,9 @@ type SecureEtcd struct {
 // StartSecureEtcd starts one. It ends with the test.
 func StartSecureEtcd(tb testing.TB) *SecureEtcd {
 	tb.Helper()
-	e := &SecureEtcd{Endpoint: "https://" + freeAddress(tb), servers: NewAuthority(tb, "servers"), dir: tb.TempDir()}
-	e.CA = e.write(tb, "ca.crt", e.servers.PEM)
+	e := &SecureEtcd{Endpoint: "https://" + freeAddress(tb), dir: tb.TempDir()}
+	cert, key := e.Renew(tb, NewAuthority(tb, "servers"))
 	e.Trust(tb, NewAuthority(tb, "clients"))
-	cert, key := e.WritePair(tb, "etcd", e.servers.Issue(tb, "root")) // etcd takes its own client's name from it
 	config := fmt.Sprintf(`
 data-dir: %s
 listen-client-urls: %[2]s
@@ -44,6 +43,14 @@ client-transport-security: {cert-file: %s, key-file: %s, client-cert-auth: true,
 `, filepath.Join(e.dir, "data"), e.Endpoint, cert, key, filepath.Join(e.dir, "clients.crt"))
 	e.Gateway = Start(tb, "--embedded-config", e.write(tb, "etcd.yaml", []byte(config)))
 	return e
+}
+
+// Renew makes an authority that of etcd's own certificate, from the next start on, and the content of CA at once.
+func (e *SecureEtcd) Renew(tb testing.TB, servers *Authority) (cert, key string) {
+	tb.Helper()
+	e.servers = servers
+	e.CA = e.write(tb, "ca.crt", servers.PEM)
+	return e.WritePair(tb, "etcd", servers.Issue(tb, "root")) // etcd takes its own client's name from it
 }
 
 // Trust makes an authority that of the clients, from the next start on.

@@ -14,7 +14,8 @@ import (
 
 const password = "canary-7361"
 
-// TestSecureEtcd: TLS to etcd, with a client certificate that is renewed while the gateway runs.
+// TestSecureEtcd: TLS to etcd, where the authorities of both sides, and with them both certificates, are replaced while the gateway
+// runs. Its watches go on.
 func TestSecureEtcd(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
@@ -25,7 +26,8 @@ func TestSecureEtcd(t *testing.T) {
 	wantEvent(t, watch, "before")
 
 	etcd.Kill(t)
-	etcd.Trust(t, gatewaytest.NewAuthority(t, "other"))
+	etcd.Renew(t, gatewaytest.NewAuthority(t, "other servers"))
+	etcd.Trust(t, gatewaytest.NewAuthority(t, "other clients"))
 	etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "gateway"))
 	etcd.Restart(t)
 	createSoon(t, gw, "after")

@@ -226,8 +226,8 @@ func TestTLSReloadRefusesWhatDoesNotFit(t *testing.T) {
 	wantWarnings := func(count string, lines int) {
 		t.Helper()
 		gatewaytest.Until(t, "failures: "+count, func() bool { return s.metric(t, "revtail_tls_reload_failures_total") == count })
-		gatewaytest.Until(t, "warnings", func() bool { return strings.Count(s.Log(t), "TLS files have changed but cannot be used") >= lines })
-		if log := s.Log(t); strings.Count(log, "TLS files have changed but cannot be used") != lines || !strings.Contains(log, "--tls-private-key-file") {
+		gatewaytest.Until(t, "warnings", func() bool { return strings.Count(s.Log(t), "a file has changed but cannot be used") >= lines })
+		if log := s.Log(t); strings.Count(log, "a file has changed but cannot be used") != lines || !strings.Contains(log, "--tls-private-key-file") {
 			t.Errorf("want %d lines about it, which name the flag:\n%s", lines, log)
 		}
 	}

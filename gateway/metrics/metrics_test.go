@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,15 +23,15 @@ func page(t *testing.T) []byte {
 	requests.Done("BREW", 405, time.Millisecond, false)
 	store := metrics.NewStoreRequests()
 	store.Done("Range", "OK", 2*time.Millisecond)
-	handler := metrics.Handler("v1", metrics.Source{
+	handler := metrics.Handler(metrics.Build{Version: "v1", Revision: "abc"}, metrics.Source{
 		Caches: func() []metrics.Cache {
-			return []metrics.Cache{{Resource: "pods", Ready: true, Revision: 9, Objects: 2, Bytes: 700, Fills: 1}}
+			return []metrics.Cache{{Resource: "pods", Ready: true, Revision: 9, Objects: 2, Bytes: 700, Happened: metrics.Happened{Resyncs: 1}.Plus(metrics.Happened{Resyncs: 1, Pasts: 3})}}
 		},
 		Watches: func() metrics.Watches {
 			sent := metrics.Sent{Events: 1, Bytes: 10}.Plus(metrics.Sent{Events: 2, Bytes: 20})
-			return metrics.Watches{Sent: map[string]metrics.Sent{"pods": sent}, Ended: map[string]uint64{"timeout": 4}, Late: 1, Slowest: 1500 * time.Millisecond}
+			return metrics.Watches{Sent: map[string]metrics.Sent{"pods": sent}, Ended: map[string]uint64{"timeout": 4}, Late: 1, Slowest: 1500 * time.Millisecond, Delays: delays()}
 		},
-	}, requests, store)
+	}, requests, store, metrics.NewEtcd(etcd))
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if recorder.Code != http.StatusOK {
@@ -39,10 +40,34 @@ func page(t *testing.T) []byte {
 	return recorder.Body.Bytes()
 }
 
+// delays are those of two goroutines.
+func delays() []*metrics.Delays {
+	both := []*metrics.Delays{new(metrics.Delays), new(metrics.Delays)}
+	both[0].Observe(100 * time.Microsecond)
+	both[0].Observe(2 * time.Millisecond)
+	both[1].Observe(2 * time.Millisecond)
+	both[1].Observe(time.Minute)
+	return both
+}
+
+func etcd() metrics.Etcd {
+	return metrics.Etcd{
+		Members: []metrics.Member{{Endpoint: "http://one", Up: true, Size: 10, InUse: 5, Quota: 100}, {Endpoint: "http://two"}},
+		Alarms:  map[string]int{"NOSPACE": 1}, Revision: 9, Compacted: 4, Changed: time.UnixMilli(1500), History: time.Hour, Compactions: 2, CompactionFailures: 1,
+	}
+}
+
 func TestFigures(t *testing.T) {
 	got := "\n" + string(page(t))
 	for _, want := range []string{
-		`revtail_build_info{version="v1"} 1`,
+		`revtail_build_info{goversion="` + runtime.Version() + `",revision="abc",version="v1"} 1`,
+		`revtail_cache_resyncs_total{resource="pods"} 2`,
+		`revtail_history_watches_total{resource="pods"} 3`,
+		`revtail_watch_delivery_duration_seconds_bucket{le="0.0001"} 1`,
+		`revtail_watch_delivery_duration_seconds_bucket{le="0.0025"} 3`,
+		`revtail_watch_delivery_duration_seconds_bucket{le="30"} 3`,
+		`revtail_watch_delivery_duration_seconds_bucket{le="+Inf"} 4`,
+		`revtail_watch_delivery_duration_seconds_sum 60.0041`,
 		`revtail_cache_ready{resource="pods"} 1`,
 		`revtail_cache_bytes{resource="pods"} 700`,
 		`revtail_watch_events_total{resource="pods"} 3`,
@@ -55,6 +80,18 @@ func TestFigures(t *testing.T) {
 		`revtail_http_request_duration_seconds_count{method="GET"} 1`,
 		`revtail_etcd_requests_total{code="OK",operation="Range"} 1`,
 		`revtail_etcd_request_duration_seconds_count{operation="Range"} 1`,
+		`revtail_etcd_member_up{endpoint="http://one"} 1`,
+		`revtail_etcd_member_up{endpoint="http://two"} 0`,
+		`revtail_etcd_member_database_bytes{endpoint="http://one"} 10`,
+		`revtail_etcd_member_quota_bytes{endpoint="http://one"} 100`,
+		`revtail_etcd_alarms{type="CORRUPT"} 0`,
+		`revtail_etcd_alarms{type="NOSPACE"} 1`,
+		`revtail_etcd_revision 9`,
+		`revtail_etcd_compacted_revision 4`,
+		`revtail_etcd_compaction_timestamp_seconds 1.5`,
+		`revtail_compactor_history_seconds 3600`,
+		`revtail_compactions_total 2`,
+		`revtail_compaction_failures_total 1`,
 		`go_goroutines `,
 	} {
 		if !strings.Contains(got, "\n"+want) {

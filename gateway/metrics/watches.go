@@ -12,6 +12,7 @@ type Watches struct {
 	Ended   map[string]uint64 // by reason
 	Late    int               // have not taken all that was written to them
 	Slowest time.Duration     // for how long the latest of them has not
+	Delays  []*Delays         // of deliveries
 }
 
 // Sent is what was sent.
@@ -28,8 +29,13 @@ var (
 	slowest    = prometheus.NewDesc("revtail_watcher_lag_seconds", "For how long the slowest client has not taken what was written to it.", nil, nil)
 )
 
-func (c *collector) collectWatches(metrics chan<- prometheus.Metric) {
-	w := c.source.Watches()
+func describeWatches(descriptions chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{sentEvents, sentBytes, ended, late, slowest, delivery} {
+		descriptions <- d
+	}
+}
+
+func (w Watches) collect(metrics chan<- prometheus.Metric) {
 	for resource, sent := range w.Sent {
 		metrics <- prometheus.MustNewConstMetric(sentEvents, prometheus.CounterValue, float64(sent.Events), resource)
 		metrics <- prometheus.MustNewConstMetric(sentBytes, prometheus.CounterValue, float64(sent.Bytes), resource)
@@ -39,4 +45,5 @@ func (c *collector) collectWatches(metrics chan<- prometheus.Metric) {
 	}
 	metrics <- prometheus.MustNewConstMetric(late, prometheus.GaugeValue, float64(w.Late))
 	metrics <- prometheus.MustNewConstMetric(slowest, prometheus.GaugeValue, w.Slowest.Seconds())
+	collectDelays(w.Delays, metrics)
 }

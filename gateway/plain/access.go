@@ -44,7 +44,10 @@ func NewAccess(read, write []string, resources string) (*Access, error) {
 }
 
 // DeniedError says that keys are not open, and what to do.
-type DeniedError struct{ Reason string }
+type DeniedError struct {
+	Reason string
+	Open   []string // what is open of them, where a part is
+}
 
 func (e *DeniedError) Error() string { return e.Reason }
 
@@ -56,7 +59,21 @@ func (a *Access) Read(r Range) error {
 	case a.all || slices.ContainsFunc(a.read, r.Within):
 		return nil
 	}
-	return denied("%q is not open in the plain dialect: start revtail with --keys %s, or with a prefix of it that ends with /", r, r)
+	return &DeniedError{
+		Reason: fmt.Sprintf("%q is not open in the plain dialect: start revtail with --keys %s, or with a prefix of it that ends with /", r, r),
+		Open:   a.openIn(r),
+	}
+}
+
+// openIn is what of a range may be read.
+func (a *Access) openIn(r Range) (open []string) {
+	for _, each := range a.read {
+		if each.Within(r) && !each.Within(own) {
+			open = append(open, each.String())
+		}
+	}
+	slices.Sort(open)
+	return slices.Compact(open)
 }
 
 // Write returns a *DeniedError unless the keys may be written.
@@ -72,4 +89,6 @@ func (a *Access) Write(r Range) error {
 	return denied("%q cannot be written in the plain dialect: start revtail with --keys-writable %s, or with a prefix of it that ends with /", r, r)
 }
 
-func denied(format string, args ...any) error { return &DeniedError{fmt.Sprintf(format, args...)} }
+func denied(format string, args ...any) error {
+	return &DeniedError{Reason: fmt.Sprintf(format, args...)}
+}

@@ -4,13 +4,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/spelling"
 )
 
 // MaxItems is how many keys an answer has at most, and has where no limit is given.
@@ -20,68 +21,102 @@ const MaxItems = 10_000
 type Query struct {
 	Keys Range
 
+	// of a list and a watch
+	Filter string // an expression; empty: all
+	Fields string // paths in the values, separated by commas; empty: the whole
+
 	// of a list
 	Limit       int
 	After       string // the last key of the page before
 	At          etcdstore.Revision
+	AtTime      Time // zero: not by time
 	KeysOnly    bool
 	Count       bool // only how many
 	Level       bool // depth=1: the next level only
 	MinRevision etcdstore.Revision
 
 	// of a watch
-	Watch bool
-	Since etcdstore.Revision // zero: from the state on
-	Prev  bool
-	Wait  time.Duration // a long poll that lasts so long; zero: a stream
+	Watch  bool
+	All    Ranges             // what it is about; Keys is the first of what the query names
+	Since  etcdstore.Revision // zero: from the state on
+	Prev   bool
+	Latest bool          // slow=latest: of what waits for the client, only the newest of each key
+	Wait   time.Duration // a long poll that lasts so long; zero: a stream
 
 	// of a write
 	TTL    time.Duration
 	Prefix bool
 }
 
-// The parameters that each kind of request takes, beside those that name the key.
-var (
-	ofRead  = []string{"limit", "continue", "at", "keysOnly", "count", "depth", "minRevision", "watch", "pretty"}
-	ofWatch = []string{"watch", "since", "prev", "wait", "lastEventId"}
-	ofWrite = map[string][]string{"PUT": {"ttl", "pretty"}, "DELETE": {"prefix", "pretty"}}
-)
+// Parameters are the names that each kind of request takes, beside those that name the key.
+var Parameters = map[string][]string{
+	"a read":  {"limit", "continue", "at", "keysOnly", "count", "depth", "minRevision", "watch", "pretty", "filter", "fields"},
+	"a watch": {"watch", "since", "prev", "wait", "slow", "lastEventId", "filter", "fields"},
+	"PUT":     {"ttl", "pretty"},
+	"DELETE":  {"prefix", "pretty"},
+}
 
-// elsewhere are parameters that are read by others: it is not an error to give them.
-var elsewhere = []string{"key", "key64", "ticket"}
+// Elsewhere are parameters that are read by others: it is not an error to give them.
+var Elsewhere = []string{"key", "key64", "ticket"}
+
+// kindOf is the kind of request that a method makes, as Parameters has it; another method has none.
+func kindOf(method string, watch bool) string {
+	switch {
+	case method != "GET":
+		return method
+	case watch:
+		return "a watch"
+	}
+	return "a read"
+}
+
+// checkNames refuses parameters that a kind of request does not have.
+func checkNames(kind string, values url.Values) error {
+	known := Parameters[kind]
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case slices.Contains(Elsewhere, name):
+		case slices.Contains(known, name):
+			if n := len(values[name]); n > 1 && name != "fields" {
+				return fmt.Errorf("the parameter %s is given %d times", name, n)
+			}
+		case kind == "a read" && slices.Contains(Parameters["a watch"], name):
+			return fmt.Errorf("the parameter %s is for a watch: add watch to the query", name)
+		case kind == "a watch" && slices.Contains(Parameters["a read"], name):
+			return fmt.Errorf("the parameter %s is for a read, and the query asks for a watch", name)
+		default:
+			hint := spelling.DidYouMean(name, append(known, Elsewhere...))
+			return fmt.Errorf("%s has no parameter %q%s: it takes %s", kind, name, hint, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
 
 // ParseQuery reads the query of a request.
 func ParseQuery(method, path string, values url.Values) (q Query, err error) {
-	q.Watch = flag(values, "watch") || values.Has("wait")
-	known, kind := ofRead, "a read"
-	switch {
-	case method != "GET":
-		known, kind = ofWrite[method], method
-	case q.Watch:
-		known, kind = ofWatch, "a watch"
-	}
-	for name, given := range values {
-		switch {
-		case slices.Contains(elsewhere, name):
-		case !slices.Contains(known, name):
-			return q, fmt.Errorf("%s has no parameter %q: it takes %s", kind, name, strings.Join(known, ", "))
-		case len(given) > 1:
-			return q, fmt.Errorf("the parameter %s is given %d times", name, len(given))
-		}
-	}
-	if q.Keys, err = Parse(path, values); err != nil {
+	p := parser{values: values}
+	q.Filter, q.Fields = values.Get("filter"), strings.Join(values["fields"], ",")
+	q.Watch = p.flag("watch") || values.Has("wait")
+	if err = checkNames(kindOf(method, q.Watch), values); err != nil {
 		return q, err
 	}
-	p := parser{values: values}
-	q.KeysOnly, q.Count, q.Prev, q.Prefix = flag(values, "keysOnly"), flag(values, "count"), flag(values, "prev"), flag(values, "prefix")
-	q.At, q.Since, q.MinRevision = p.revision("at"), p.revision("since"), p.revision("minRevision")
-	q.Wait, q.TTL = p.duration("wait"), p.duration("ttl")
-	q.Limit = min(int(p.number("limit")), MaxItems)
-	if depth := p.number("depth"); depth > 1 {
-		p.refuse("depth", "want 1, the next level; without it all levels are shown")
+	if q.Watch {
+		q.All, err = ParseAll(path, values)
 	} else {
-		q.Level = depth == 1
+		q.Keys, err = Parse(path, values)
 	}
+	if err != nil {
+		return q, err
+	}
+	if q.Watch {
+		q.Keys = q.All[0]
+	}
+	q.KeysOnly, q.Count, q.Prev, q.Prefix = p.flag("keysOnly"), p.flag("count"), p.flag("prev"), p.flag("prefix")
+	q.Since, q.MinRevision = p.revision("since"), p.revision("minRevision")
+	q.Wait, q.TTL = p.duration("wait"), p.duration("ttl")
+	q.Limit = int(min(p.number("limit"), MaxItems))
+	q.Latest, q.Level = p.word("slow", "latest", "without it a slow client is waited for"), p.word("depth", "1", "the next level; without it all levels are shown")
+	p.at(&q)
 	p.page(&q)
 	return q, p.check(q)
 }
@@ -97,55 +132,12 @@ func (p *parser) check(q Query) error {
 		return fmt.Errorf("depth is for a prefix, which ends with /: %q is one key", q.Keys)
 	case q.Prefix && !q.Keys.IsPrefix():
 		return fmt.Errorf("prefix=true is for a prefix, which ends with /: %q is one key", q.Keys)
+	case q.Filter != "" && !q.Watch && !q.Keys.IsPrefix():
+		return fmt.Errorf("filter is for a watch, or for a prefix, which ends with /: %q is one key", q.Keys)
+	case q.Fields != "" && (q.KeysOnly || q.Count || q.Level):
+		return fmt.Errorf("fields is about values, and keysOnly, count and depth show none: leave one of them out")
 	}
 	return nil
-}
-
-// flag reads a boolean parameter: all but 0 and false is true, the empty value too.
-func flag(values url.Values, name string) bool {
-	given, ok := values[name]
-	return ok && given[0] != "0" && !strings.EqualFold(given[0], "false")
-}
-
-// parser keeps the first thing that is wrong.
-type parser struct {
-	values url.Values
-	err    error
-}
-
-func (p *parser) refuse(name, want string) {
-	if p.err == nil {
-		p.err = fmt.Errorf("%s=%.64q: %s", name, p.values.Get(name), want)
-	}
-}
-
-// number reads a parameter that is a number greater than zero, if it is given.
-func (p *parser) number(name string) int64 {
-	text := p.values.Get(name)
-	if text == "" {
-		return 0
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n <= 0 {
-		p.refuse(name, "want a whole number greater than 0")
-	}
-	return n
-}
-
-func (p *parser) revision(name string) etcdstore.Revision {
-	return etcdstore.Revision(p.number(name))
-}
-
-func (p *parser) duration(name string) time.Duration {
-	text := p.values.Get(name)
-	if text == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		p.refuse(name, "want a time greater than 0, such as 30s or 5m")
-	}
-	return d
 }
 
 // page is where the next page begins. It can lead to no key that is not one of the range: a list has both ends of it.
@@ -179,5 +171,5 @@ func (p *parser) page(q *Query) {
 	case q.At != 0 && q.At != next.Revision:
 		p.refuse("continue", "it is of another revision than at")
 	}
-	q.At, q.After = next.Revision, string(next.After)
+	q.At, q.AtTime, q.After = next.Revision, Time{}, string(next.After)
 }

@@ -2,6 +2,7 @@ package plain
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -17,20 +18,44 @@ const maxKey = 1 << 10
 // Parse reads the keys of a URL: path is what follows /v1/keys, decoded, where no segment can hold a slash; or it is empty,
 // and the query says key= (as it is) or key64= (in base64) for keys that a path cannot say. Nothing at all is /.
 func Parse(path string, query url.Values) (Range, error) {
-	given := append(query["key"], query["key64"]...)
-	switch {
-	case len(given) > 1:
-		return Range{}, fmt.Errorf("one key is needed, and the query has %d: make a request for each", len(given))
-	case len(given) == 0 && path == "":
-		return Range{"/"}, nil
-	case len(given) == 0:
-		return ParseKey(path)
-	case path != "" && path != "/":
-		return Range{}, fmt.Errorf("the path says %q and the query another key: use one of them, as /v1/keys?key=…", path)
-	case query.Has("key"):
-		return ParseKey(given[0])
+	if n := len(query["key"]) + len(query["key64"]); n > 1 {
+		return Range{}, fmt.Errorf("one key is needed, and the query has %d: only a watch takes several", n)
 	}
-	return ParseKey64(given[0])
+	keys, err := ParseAll(path, query)
+	if err != nil {
+		return Range{}, err
+	}
+	return keys[0], nil
+}
+
+// ParseAll is Parse for what can be about several keys and prefixes.
+func ParseAll(path string, query url.Values) (Ranges, error) {
+	n := len(query["key"]) + len(query["key64"])
+	switch {
+	case n == 0 && path == "":
+		return Ranges{{"/"}}, nil
+	case n == 0:
+		key, err := ParseKey(path)
+		return Ranges{key}, err
+	case path != "" && path != "/":
+		return nil, fmt.Errorf("the path says %q and the query another key: use one of them, as /v1/keys?key=…", path)
+	case n > maxRanges:
+		return nil, fmt.Errorf("the query has %d keys: %d are the limit", n, maxRanges)
+	}
+	var keys []Range
+	for _, parameter := range []struct {
+		name  string
+		parse func(string) (Range, error)
+	}{{"key", ParseKey}, {"key64", ParseKey64}} {
+		for _, text := range query[parameter.name] {
+			key, err := parameter.parse(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s=%.64q: %w", parameter.name, text, err)
+			}
+			keys = append(keys, key)
+		}
+	}
+	return newRanges(keys), nil
 }
 
 // ParseKey makes a Range of its text.
@@ -49,7 +74,12 @@ func ParseKey64(text string) (Range, error) {
 	plain := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 	key, err := base64.RawStdEncoding.DecodeString(plain)
 	if err != nil {
-		return Range{}, fmt.Errorf("key64: %w", err)
+		var corrupt base64.CorruptInputError
+		_ = errors.As(err, &corrupt) // DecodeString has no other
+		if at := int(corrupt); at < len(plain) {
+			return Range{}, fmt.Errorf("this is not base64: %q is at character %d", firstOf(plain[at:]), at+1)
+		}
+		return Range{}, errors.New("this is not base64: it ends too early")
 	}
 	return ParseKey(string(key))
 }

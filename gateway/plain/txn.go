@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/spelling"
 )
 
 // Txn is a transaction as it is asked for.
@@ -165,7 +167,7 @@ func ParseTxn(body []byte) (Txn, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&in); err != nil {
-		return Txn{}, fmt.Errorf(`want a body as {"compare":[…],"then":[…],"else":[…]}: %w`, err)
+		return Txn{}, fmt.Errorf(`want a body as {"compare":[…],"then":[…],"else":[…]}: %s, at byte %d`, explain(err), decoder.InputOffset())
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Txn{}, errors.New("the body is more than one JSON object")
@@ -187,6 +189,19 @@ func ParseTxn(body []byte) (Txn, error) {
 	}
 	out.Else, err = out.ops("else", in.Else)
 	return out, err
+}
+
+// members are all that a transaction can have, at any level.
+var members = []string{"compare", "then", "else", "key", "key64", "is", "modRevision", "createRevision", "version", "exists", "value", "encoding",
+	"get", "put", "delete", "ttl", "prefix"}
+
+// explain is what is wrong with a body, with what was meant by a member that is not known.
+func explain(err error) string {
+	text := strings.TrimPrefix(err.Error(), "json: ")
+	if quoted, ok := strings.CutPrefix(text, "unknown field "); ok {
+		text += spelling.DidYouMean(strings.Trim(quoted, `"`), members)
+	}
+	return text
 }
 
 func (t *Txn) ops(part string, in []opJSON) ([]etcdstore.Op, error) {

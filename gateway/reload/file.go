@@ -1,13 +1,15 @@
-// Package reload keeps in memory what a file says, while the file is replaced: by an editor, by a program, or by the swap of a
-// symbolic link as Kubernetes does it in a mounted ConfigMap.
+// Package reload keeps in memory what files say, while they are replaced: by an editor, by a program as certbot, or by the swap of
+// a symbolic link as Kubernetes does it in a mounted ConfigMap or Secret.
 package reload
 
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,18 +19,22 @@ import (
 // system would come sooner, but not from every file system.
 const pollInterval = 2 * time.Second
 
-// File holds what a file said when it last made sense. It is safe for concurrent use.
+// Source is the path of a file, and the flag that gives it.
+type Source struct{ Flag, Path string }
+
+// File holds what a file, or some that make sense together only, said when they last made sense. It is safe for concurrent use.
 type File[T any] struct {
-	flag, path string
-	parse      func([]byte) (T, error)
-	logger     *slog.Logger
-	current    atomic.Pointer[T]
-	generation atomic.Uint64
-	metrics    metrics
+	flags, paths string // of the sources, for messages
+	sources      []Source
+	parse        func(contents [][]byte) (T, error)
+	logger       *slog.Logger
+	current      atomic.Pointer[T]
+	generation   atomic.Uint64
+	metrics      metrics
 
 	mu       sync.Mutex        // guards the fields below
 	used     [sha256.Size]byte // the digest of current
-	trouble  trouble           // with what the file holds; zero: it holds what is used
+	trouble  trouble           // with what is there; zero: it is what is used
 	reported bool              // the trouble is in the log
 	failures int               // troubles reported
 }
@@ -41,28 +47,53 @@ type trouble struct {
 
 // Open reads the file that a flag names. Errors name both.
 func Open[T any](flag, path string, parse func([]byte) (T, error), logger *slog.Logger) (*File[T], error) {
-	f := &File[T]{flag: flag, path: path, parse: parse, logger: logger, metrics: newMetrics(flag)}
-	content, err := f.read()
+	return OpenTogether([]Source{{flag, path}}, func(contents [][]byte) (T, error) {
+		made, err := parse(contents[0])
+		if err != nil {
+			return made, fmt.Errorf("%s %s: %w", flag, path, err)
+		}
+		return made, nil
+	}, logger)
+}
+
+// OpenTogether reads files of which parse makes one thing; it gets their contents in the order of the sources. Errors name the
+// flag of a file that cannot be read; those of parse are as they are.
+func OpenTogether[T any](sources []Source, parse func(contents [][]byte) (T, error), logger *slog.Logger) (*File[T], error) {
+	f := &File[T]{sources: sources, parse: parse, logger: logger}
+	var flags, paths []string
+	for _, s := range sources {
+		flags, paths = append(flags, s.Flag), append(paths, s.Path)
+	}
+	f.flags, f.paths = strings.Join(flags, ","), strings.Join(paths, ",")
+	f.metrics = newMetrics(f.flags)
+	contents, err := f.read()
 	if err != nil {
 		return nil, err
 	}
-	first, err := f.make(content)
+	first, err := f.parse(contents)
 	if err != nil {
 		return nil, err
 	}
 	f.current.Store(&first)
-	f.used = sha256.Sum256(content)
+	f.used = digest(contents)
 	return f, nil
 }
 
-// Get is what the file says.
+// Get is what the files say.
 func (f *File[T]) Get() T { return *f.current.Load() }
 
-// Generation is another number each time that the file says something new; what Get returns then is at least as new.
+// Generation is another number each time that they say something new; what Get returns then is at least as new.
 func (f *File[T]) Generation() uint64 { return f.generation.Load() }
 
-// Run looks at the file every few seconds until ctx ends. What does not make sense is reported when it is seen a second time:
-// it may have been read while it was written.
+// Health says whether what is there is what is used, and how often it was found not to be.
+func (f *File[T]) Health() (ok bool, failures int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.reported, f.failures
+}
+
+// Run looks at the files every few seconds until ctx ends. What does not make sense is reported when it is seen a second time: it
+// may have been read while it was written, and several files are seldom replaced all at once.
 func (f *File[T]) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -76,30 +107,30 @@ func (f *File[T]) Run(ctx context.Context) error {
 	}
 }
 
-// Reload looks at the file now, and reports at once what does not make sense: somebody says that it is complete.
+// Reload looks at the files now, and reports at once what does not make sense: somebody says that they are complete.
 func (f *File[T]) Reload() { f.look(true) }
 
 func (f *File[T]) look(complete bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	content, err := f.read()
-	digest := sha256.Sum256(content)
-	if err == nil && digest == f.used {
+	contents, err := f.read()
+	found := digest(contents)
+	if err == nil && found == f.used {
 		f.trouble, f.reported = trouble{}, false
 		return
 	}
 	var next T
 	if err == nil {
-		next, err = f.make(content)
+		next, err = f.parse(contents)
 	}
 	if err != nil {
-		f.refuseLocked(trouble{digest, err.Error()}, complete)
+		f.refuseLocked(trouble{found, err.Error()}, complete)
 		return
 	}
 	f.current.Store(&next)
 	f.generation.Add(1)
-	f.used, f.trouble, f.reported = digest, trouble{}, false
-	f.logger.Info("a file has changed and is in use", "flag", f.flag, "file", f.path)
+	f.used, f.trouble, f.reported = found, trouble{}, false
+	f.logger.Info("a file has changed and is in use", "flag", f.flags, "file", f.paths)
 }
 
 func (f *File[T]) refuseLocked(found trouble, complete bool) {
@@ -110,22 +141,29 @@ func (f *File[T]) refuseLocked(found trouble, complete bool) {
 	if complete || again && !f.reported {
 		f.reported = true
 		f.failures++
-		f.logger.Warn("a file has changed but cannot be used: what it said before stays in use", "flag", f.flag, "reason", found.reason)
+		f.logger.Warn("a file has changed but cannot be used: what it said before stays in use", "flag", f.flags, "reason", found.reason)
 	}
 }
 
-func (f *File[T]) read() ([]byte, error) {
-	content, err := os.ReadFile(f.path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.flag, err)
+// read reads all files. It gives what it could read also with an error.
+func (f *File[T]) read() (contents [][]byte, err error) {
+	var errs []error
+	for _, s := range f.sources {
+		content, err := os.ReadFile(s.Path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.Flag, err))
+		}
+		contents = append(contents, content)
 	}
-	return content, nil
+	return contents, errors.Join(errs...)
 }
 
-func (f *File[T]) make(content []byte) (T, error) {
-	made, err := f.parse(content)
-	if err != nil {
-		return made, fmt.Errorf("%s %s: %w", f.flag, f.path, err)
+// digest is different for different contents. Keys among them need not be kept to be compared.
+func digest(contents [][]byte) [sha256.Size]byte {
+	var all []byte
+	for _, content := range contents {
+		sum := sha256.Sum256(content)
+		all = append(all, sum[:]...)
 	}
-	return made, nil
+	return sha256.Sum256(all)
 }

@@ -24,13 +24,11 @@ func (f *File[T]) Describe(descriptions chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (f *File[T]) Collect(out chan<- prometheus.Metric) {
-	f.mu.Lock()
-	failures, reported := f.failures, f.reported
-	f.mu.Unlock()
-	ok := 1.0
-	if reported {
-		ok = 0
+	ok, failures := f.Health()
+	successful := 0.0
+	if ok {
+		successful = 1
 	}
-	out <- prometheus.MustNewConstMetric(f.metrics.successful, prometheus.GaugeValue, ok)
+	out <- prometheus.MustNewConstMetric(f.metrics.successful, prometheus.GaugeValue, successful)
 	out <- prometheus.MustNewConstMetric(f.metrics.failed, prometheus.CounterValue, float64(failures))
 }

@@ -7,8 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxSegment is the length a name can have at most, in bytes: that of a DNS name.
-const maxSegment = 253
+const (
+	// maxSegment bounds a segment of a URL, in bytes: names of mounted keys can be that long.
+	maxSegment = 1 << 10
+	// maxName is the length that other names can have at most: that of a DNS name.
+	maxName = 253
+)
 
 // PathError says why a URL path is refused.
 type PathError struct{ Segment, Reason string }
@@ -43,7 +47,8 @@ func ParsePath(escaped string) ([]string, error) {
 	return segments, nil
 }
 
-func validSegment(s string) bool { return refuse(s) == "" }
+// validSegment tells whether an object that is stored under its name can have this one.
+func validSegment(s string) bool { return len(s) <= maxName && refuse(s) == "" }
 
 // refuse says what makes a segment unfit for a key; empty: nothing does.
 func refuse(s string) string {

@@ -47,6 +47,13 @@ type Resource struct {
 	// Columns are those of tables, beside the name; empty: the kind's own, or only its age.
 	Columns []Column
 
+	// Of mounts only:
+
+	// Mount is how the keys of other programs are objects; nil: objects are stored as they are, under their names.
+	Mount Mount
+	// ReadOnly says that objects are got, listed and watched, and nothing else.
+	ReadOnly bool
+
 	// ValidateName returns what is wrong with a name, or nothing.
 	ValidateName func(name string, prefix bool) []string
 }
@@ -86,8 +93,11 @@ func (r *Resource) QualifiedKind() string {
 // SamePlace tells whether the objects of two resources have the same keys: those of two versions of one resource have.
 func (r *Resource) SamePlace(o *Resource) bool { return r.Group == o.Group && r.Plural == o.Plural }
 
-// Prefix is what every key of the resource begins with below root; it ends with "/".
+// Prefix is what every key of the resource begins with, below root unless it is a mount's; it ends with "/".
 func (r *Resource) Prefix(root string) string {
+	if r.Mount != nil {
+		return r.Mount.KeyPrefix()
+	}
 	if r.Group == "" {
 		return root + "/" + r.Plural + "/"
 	}

@@ -3,157 +3,306 @@ package watchcache
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"time"
 
 	"revtail/etcdstore"
 )
 
-// archive reads etcd's own history for one watcher, until the log can take over. Its number is bounded: each is a watch in
-// etcd, and a client that waits its turn is in no worse place than one that reads slowly.
+const (
+	// abreast is for how long the readers of history wait for those among them that are slow, from the last one on that went
+	// on; abreastMost bounds it. Who takes longer is left behind, and taken along the next time.
+	abreast     = time.Second
+	abreastMost = 10 * time.Second
+	// maxHeld bounds the history that readers have not written yet, in bytes, but for the last part that was read.
+	maxHeld = 64 << 20
+)
+
+// archive reads etcd's own history for the watchers that stand before the log. It reads once for all of them: with one watch
+// in etcd, from where the last one stands; the others join where it passes them. Each has room for one part that it has not
+// asked for yet, so that the fast ones need not wait for the slow ones, and etcd is read no faster than they write.
 type archive struct {
-	cache   *Cache
-	era     int // of the cache when the watch was opened
-	scope   scope
-	after   etcdstore.Revision // the client has everything up to here, but for a part of this revision itself
-	through etcdstore.Revision // delivered up to here
+	cache  *Cache
+	called chan struct{} // holds one: a reader came, has taken its mail, or has written what it took; or the cache has news for all
+	pause  time.Duration // before the next attempt to reach etcd
 
-	seated  bool // holds one of cache.archives
-	watcher etcdstore.Watcher
-	cancel  context.CancelFunc // ends watcher
-	pause   time.Duration      // before the next attempt to reach etcd
+	mu      sync.Mutex // guards the fields below, and of each reader sent, of each part holders
+	readers map[*past]struct{}
+	over    bool // nobody reads for them any more
+	held    int  // bytes of the parts that are in mail or being written
 }
 
-// nextPast delivers the next step of history, and turns back to the log once the two meet.
-func (w *Watcher) nextPast(ctx context.Context) (Batch, error) {
-	events, err := w.past.next(ctx)
-	if err != nil {
-		return Batch{}, err
-	}
-	events = w.resumeIn(events)
-	w.through = w.past.through
-	if w.past.meetsLog() {
-		w.past.close()
-		w.past, w.position = nil, 0
-	}
-	return Batch{Changes: w.matching(nil, events), Through: w.through}, nil
+// part is a piece of history: what happened in a scope after one revision, up to another.
+type part struct {
+	events  []*event
+	lost    []etcdstore.Event // those whose state before has been compacted away
+	through etcdstore.Revision
+	memory  int
+	holders int
 }
 
-// meetsLog tells whether the log holds everything that follows.
-func (a *archive) meetsLog() bool {
-	a.cache.mu.Lock()
-	defer a.cache.mu.Unlock()
-	return a.cache.ready && a.through >= a.cache.log.floor
+func newArchive(c *Cache) *archive {
+	return &archive{cache: c, called: make(chan struct{}, 1), pause: firstPause, readers: make(map[*past]struct{})}
 }
 
-// next waits for the next batch. When etcd cannot be reached it tries until ctx ends.
-func (a *archive) next(ctx context.Context) ([]*event, error) {
-	if err := a.open(ctx); err != nil {
-		return nil, err
+// call wakes run.
+func (a *archive) call() {
+	select {
+	case a.called <- struct{}{}:
+	default:
 	}
-	for {
-		batch, err := a.receive(ctx)
-		if err := a.cache.present(a.era, a.after); err != nil {
-			return nil, err // what was received may be of either history
+}
+
+// run reads for whoever waits, until ctx ends.
+func (a *archive) run(ctx context.Context) {
+	a.begin(false)
+	defer a.end(func(*past) error { return ErrStopped })
+	defer a.begin(true)
+	for ctx.Err() == nil {
+		path, at, somebody := a.last()
+		if !somebody {
+			a.await(ctx, nil)
+			continue
 		}
-		switch {
-		case err == nil:
+		err := a.pass(ctx, path, at)
+		if err == nil {
 			a.pause = firstPause
-			return a.events(batch)
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case errors.Is(err, context.DeadlineExceeded):
+			continue
+		}
+		a.refuse(at, err)
+		for errors.Is(err, etcdstore.ErrUnavailable) && ctx.Err() == nil {
+			sleep(ctx, a.pause)
+			a.pause = min(2*a.pause, maxPause)
+			a.dismiss()
+			if _, again := a.cache.Newest(ctx); again == nil {
+				break // and etcd has not gone back: a watch would not tell
+			}
+		}
+	}
+}
+
+func (a *archive) begin(over bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = over
+}
+
+// await waits for a call, or for a timer if there is one.
+func (a *archive) await(ctx context.Context, timer *time.Timer) (called bool) {
+	var rings <-chan time.Time
+	if timer != nil {
+		rings = timer.C
+	}
+	select {
+	case <-a.called:
+		a.dismiss()
+		return true
+	case <-rings:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// last tells where the reader stands that has come least far, of those that have room, and what all their paths begin with.
+func (a *archive) last() (path string, at etcdstore.Revision, somebody bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for p := range a.readers {
+		switch {
+		case len(p.mail) > 0:
+		case !somebody:
+			path, at, somebody = p.path, p.sent, true
+		default:
+			path, at = common(path, p.path), min(at, p.sent)
+		}
+	}
+	return path, at, somebody
+}
+
+// pathOf is what the keys of a scope begin with, below the prefix.
+func (a *archive) pathOf(s scope) string {
+	if a.cache.config.Path != nil {
+		return "" // keys have another order
+	}
+	return s.path()
+}
+
+// common is what two strings begin with.
+func common(a, b string) string {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}
+
+// pass reads what happened below a path, from a revision on, until nobody follows: nil then.
+func (a *archive) pass(ctx context.Context, path string, at etcdstore.Revision) error {
+	ctx, cancel := context.WithCancel(ctx)
+	watcher := a.cache.config.Store.Watch(ctx, a.cache.config.Prefix+path, at)
+	defer func() {
+		cancel()
+		_ = watcher.Close() // what it has to say, Next said
+	}()
+	for heard := time.Now(); ; {
+		followers, free, others := a.crowd(path, at)
+		if followers == 0 {
+			return nil
+		}
+		if a.full() {
+			a.await(ctx, nil)
+			continue
+		}
+		batch, err := next(ctx, watcher, askGap)
+		a.dismiss() // what was received may be of either history
+		switch {
+		case errors.Is(err, errSilent) && others > 0 && (free == 0 || time.Since(heard) > askEvery):
+			return nil // this is the end of history, or near it, and somebody waits for its beginning
+		case errors.Is(err, errSilent):
 			// Not caught up, or nothing happened: ask which. A failure shows in the watch itself.
-			_ = a.watcher.RequestProgress(ctx)
-		case errors.Is(err, etcdstore.ErrUnavailable):
-			if err := a.again(ctx); err != nil {
-				return nil, err
+			_ = watcher.RequestProgress(ctx)
+		case err != nil:
+			return err
+		default:
+			a.pause = firstPause
+			a.hand(ctx, path, at, a.part(batch))
+			at, heard = batch.Through, time.Now()
+		}
+	}
+}
+
+// part makes what the log would hold.
+func (a *archive) part(batch etcdstore.Batch) *part {
+	p := &part{events: make([]*event, 0, len(batch.Events)), through: batch.Through}
+	for _, e := range batch.Events {
+		if e.PrevLost() {
+			p.lost = append(p.lost, e)
+		}
+		if shown := a.cache.pastEvent(e); shown != nil {
+			p.events = append(p.events, shown)
+			p.memory += shown.memory
+		}
+	}
+	return p
+}
+
+// crowd counts who reads on from a revision, or later, below a path; those of them who have room; and others who have.
+func (a *archive) crowd(path string, at etcdstore.Revision) (followers, free, others int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for p := range a.readers {
+		follows, room := p.sent >= at && strings.HasPrefix(p.path, path), len(p.mail) == 0
+		switch {
+		case follows && room:
+			followers, free = followers+1, free+1
+		case follows:
+			followers++
+		case room:
+			others++
+		}
+	}
+	return followers, free, others
+}
+
+// hand gives a part, of what happened below a path after a revision, to all who stand there, or within it. It returns when all
+// have it, or when those that have not, have had their time and somebody else waits.
+func (a *archive) hand(ctx context.Context, path string, after etcdstore.Revision, next *part) {
+	most, patient := time.Now().Add(abreastMost), time.NewTimer(abreast)
+	defer patient.Stop()
+	for given := 0; ; {
+		now, busy, others := a.give(path, after, next)
+		if given += now; busy == 0 || ctx.Err() != nil {
+			return
+		}
+		if now > 0 && time.Now().Before(most) {
+			patient.Reset(abreast)
+		}
+		if a.await(ctx, patient) {
+			continue
+		}
+		if given+others > 0 {
+			return
+		}
+		patient.Reset(abreast) // nobody else waits for these readers
+	}
+}
+
+// give puts a part into the mail of those who stand where it begins and have room. busy are those who have none, others those
+// who wait for another part.
+func (a *archive) give(path string, after etcdstore.Revision, next *part) (given, busy, others int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for p := range a.readers {
+		room := len(p.mail) == 0
+		switch {
+		case p.sent < after || !strings.HasPrefix(p.path, path):
+			if room {
+				others++
+			}
+		case p.sent > next.through, p.sent == next.through && (!room || len(next.events) > 0):
+			// has it, or comes later; but who waits where nothing happens looks whether the log has come there meanwhile
+		case room:
+			p.mail <- letter{part: next}
+			p.sent = next.through
+			given++
+			if next.holders++; next.holders == 1 {
+				a.held += next.memory
 			}
 		default:
-			return nil, a.translate(err)
+			busy++
 		}
 	}
+	return given, busy, others
 }
 
-// again opens the watch another time, once etcd answers and has not gone back: a watch would not tell.
-func (a *archive) again(ctx context.Context) error {
-	a.hangUp()
-	for {
-		sleep(ctx, a.pause)
-		a.pause = min(2*a.pause, maxPause)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := a.cache.present(a.era, a.after); err != nil {
+// size is how many readers there are.
+func (a *archive) size() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.readers)
+}
+
+func (a *archive) full() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held >= maxHeld
+}
+
+// dismiss ends the readers that have no history to read any more.
+func (a *archive) dismiss() {
+	a.end(func(p *past) error { return a.cache.serves(p.era, p.after, p.own) })
+}
+
+// refuse tells why the history after a revision cannot be read, to those who need it.
+func (a *archive) refuse(after etcdstore.Revision, err error) {
+	var compacted *etcdstore.CompactedError
+	a.end(func(p *past) error {
+		switch {
+		case errors.As(err, &compacted):
+			if p.sent <= after || p.sent+1 < compacted.Compacted {
+				return &ExpiredError{Requested: p.after, Oldest: compacted.Compacted}
+			}
+		case !errors.Is(err, etcdstore.ErrUnavailable) && !errors.Is(err, context.Canceled):
 			return err
 		}
-		if _, err := a.cache.Newest(ctx); err == nil {
-			return a.open(ctx)
+		return nil
+	})
+}
+
+// end sends an error to those for whom there is one, as soon as they have room for it.
+func (a *archive) end(why func(*past) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for p := range a.readers {
+		if len(p.mail) > 0 {
+			continue
+		}
+		if err := why(p); err != nil {
+			p.mail <- letter{err: err}
+			delete(a.readers, p)
 		}
 	}
-}
-
-func (a *archive) receive(ctx context.Context) (etcdstore.Batch, error) {
-	bounded, cancel := context.WithTimeout(ctx, askGap)
-	defer cancel()
-	return a.watcher.Next(bounded)
-}
-
-// open takes a seat and opens the watch, if that is not done.
-func (a *archive) open(ctx context.Context) error {
-	if !a.seated {
-		select {
-		case a.cache.archives <- struct{}{}:
-			a.seated = true
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	if a.watcher == nil {
-		open, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ctx ends one call; close ends the watch
-		a.cancel = cancel
-		a.watcher = a.cache.config.Store.Watch(open, a.cache.config.Prefix+a.scope.path(), a.through)
-	}
-	return nil
-}
-
-func (a *archive) hangUp() {
-	if a.watcher != nil {
-		a.cancel()
-		_ = a.watcher.Close() // what it has to say, Next said
-		a.watcher = nil
-	}
-}
-
-func (a *archive) close() {
-	a.hangUp()
-	if a.seated {
-		<-a.cache.archives
-		a.seated = false
-	}
-}
-
-func (a *archive) translate(err error) error {
-	var compacted *etcdstore.CompactedError
-	if errors.As(err, &compacted) {
-		return &ExpiredError{Requested: a.after, Oldest: compacted.Compacted}
-	}
-	return err
-}
-
-// events makes what the log would hold. A state before a change that etcd has compacted away cannot be told to a client: its
-// revision has expired.
-func (a *archive) events(batch etcdstore.Batch) ([]*event, error) {
-	events := make([]*event, 0, len(batch.Events))
-	for _, e := range batch.Events {
-		if e.PrevLost() && e.Revision > a.after {
-			return nil, &ExpiredError{Requested: a.after, Oldest: e.Revision}
-		}
-		if change := a.cache.pastEvent(e); change != nil {
-			events = append(events, change)
-		}
-	}
-	a.through = batch.Through
-	return events, nil
 }
 
 // pastEvent makes an event of one that etcd tells of the past; nil: it shows nothing.

@@ -3,6 +3,8 @@ package watchcache
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,11 +12,17 @@ import (
 	"revtail/etcdstore"
 )
 
-// Config says what a Cache keeps. Every field but Gap is needed.
+// Config says what a Cache keeps. Every field but Path, Key and Gap is needed.
 type Config struct {
 	Store  etcdstore.Store
 	Prefix string // what the keys of the resource begin with; ends with "/"
-	// Decode makes the document of a key and its value. The error says why it cannot be shown.
+	// Path makes the path of an object of its key, below the prefix: no two of one; their order may be another one. Nil: it is
+	// what stands there.
+	Path func(rest string) string
+	// Key finds the key of a path again, where there is a Path.
+	Key func(path string) string
+	// Decode makes the document of a key and its value. The error says why it cannot be shown or, beside a document, why that
+	// shows the bytes of the value.
 	Decode func(etcdstore.KV) (encoding.Object, error)
 	Logger *slog.Logger
 	// Gap is the least time between two wake-ups of watchers: what is written in a burst reaches them together, and the first
@@ -24,12 +32,13 @@ type Config struct {
 
 // Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
 type Cache struct {
-	config   Config
-	wanted   chan struct{} // holds one: somebody waits for the cache to catch up
-	filled   chan struct{} // closed after the first fill
-	archives chan struct{} // holds one for each watcher that reads etcd's history
+	config  Config
+	wanted  chan struct{} // holds one: somebody waits for the cache to catch up
+	filled  chan struct{} // closed after the first fill
+	archive *archive
 
-	suspected chan error // holds one: see suspect
+	suspected chan error    // holds one: see suspect
+	reopened  chan struct{} // holds one: the watch was lost, and is opened again
 	lookBack  etcdstore.Revision
 
 	mu       sync.Mutex // guards the fields below, for O(1) or the size of one batch
@@ -38,12 +47,16 @@ type Cache struct {
 	era      int // counts the histories of the store that were served
 	contact  contact
 	fills    int                // how often the whole state was read
+	losses   int                // how often etcd's watch was lost
+	pasts    int                // how many watches had to read etcd's history
+	loads    int                // how many lists had to
 	untrue   int                // how often an inspection found something else than etcd has
 	through  etcdstore.Revision // up to which the cache is complete
 	current  snapshot           // the state as of through
 	log      log
 	sleepers map[topic]*sleeper
 	news     news
+	readings readings
 	indexes  indexes
 	advanced chan struct{} // closed when through grows; nil: nobody waits
 	waiting  int           // how many wait for advanced
@@ -51,23 +64,22 @@ type Cache struct {
 	watchers int
 }
 
-// maxArchives bounds how many watchers of one resource read etcd's history at the same time; the others wait their turn.
-const maxArchives = 16
-
 // New makes a cache; Run fills it.
 func New(config Config) *Cache {
-	return &Cache{
-		config:   config,
-		wanted:   make(chan struct{}, 1),
-		filled:   make(chan struct{}),
-		archives: make(chan struct{}, maxArchives),
+	c := &Cache{
+		config: config,
+		wanted: make(chan struct{}, 1),
+		filled: make(chan struct{}),
 
 		suspected: make(chan error, 1),
+		reopened:  make(chan struct{}, 1),
 		lookBack:  lookBack,
 
 		sleepers: make(map[topic]*sleeper),
 		indexes:  make(indexes),
 	}
+	c.archive = newArchive(c)
+	return c
 }
 
 // Filled is closed when the cache has been filled for the first time.
@@ -75,9 +87,38 @@ func (c *Cache) Filled() <-chan struct{} { return c.filled }
 
 // Decode makes an object of a key of the resource and its value, whether or not the cache holds it.
 func (c *Cache) Decode(kv etcdstore.KV) *Object {
-	o := newObject(kv.Key[len(c.config.Prefix):], kv.Modified)
+	o := newObject(c.path(kv.Key), kv.Modified)
 	o.Object, o.Invalid = c.config.Decode(kv)
 	return o
+}
+
+// path is where the object of a key stands.
+func (c *Cache) path(key string) string {
+	rest := key[len(c.config.Prefix):]
+	if c.config.Path != nil {
+		return c.config.Path(rest)
+	}
+	return rest
+}
+
+// key is the key of an object that stands at a path.
+func (c *Cache) key(path string) string {
+	if c.config.Key != nil {
+		return c.config.Key(path)
+	}
+	return c.config.Prefix + path
+}
+
+// decodeAll makes objects of keys in their order, in the order of their paths.
+func (c *Cache) decodeAll(kvs []etcdstore.KV) []*Object {
+	decoded := make([]*Object, len(kvs))
+	for i, kv := range kvs {
+		decoded[i] = c.Decode(kv)
+	}
+	if c.config.Path != nil {
+		slices.SortFunc(decoded, func(a, b *Object) int { return strings.Compare(a.path, b.path) })
+	}
+	return decoded
 }
 
 // Stats are figures for operators.
@@ -85,23 +126,28 @@ type Stats struct {
 	Ready    bool
 	Revision etcdstore.Revision
 	Objects  int // that can be shown
-	Invalid  int // values that cannot be shown
+	Invalid  int // values that cannot be decoded, whether or not their bytes are shown
 	Watchers int
 	Events   int // in the log
 	Untrue   int // how often an inspection has found something else than etcd has
 	Bytes    int // of the documents of the objects
 	Fills    int // how often the whole state was read from etcd
+	Losses   int // how often etcd's watch was lost, and opened again
 	Historic int // watchers that read etcd's history
+	Pasts    int // watchers that have had to
+	Loads    int // lists that were read from etcd's history
 }
 
 // Stats returns the figures of this moment.
 func (c *Cache) Stats() Stats {
+	historic := c.archive.size()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue, Fills: c.fills, Historic: len(c.archives)}
+	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue, Fills: c.fills, Losses: c.losses,
+		Historic: historic, Pasts: c.pasts, Loads: c.loads}
 	if c.current.objects != nil {
 		s.Bytes = c.current.objects.size
-		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count
+		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count+c.current.undecoded
 	}
 	return s
 }

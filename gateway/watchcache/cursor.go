@@ -2,8 +2,8 @@ package watchcache
 
 import (
 	"errors"
-	"math"
 	"sync"
+	"time"
 
 	"revtail/etcdstore"
 )
@@ -14,18 +14,12 @@ type Reader struct {
 	events  []*event
 	changes []Change
 	last    reading
+	shared  bool // the watcher shares what it reads: it takes only so much as all do
+	partial bool // of what was read last, the watcher had a part already: others may not
 }
 
 // readers are those of watchers that have a goroutine of their own.
 var readers = sync.Pool{New: func() any { return new(Reader) }}
-
-// reading is what was read last: another watcher that stands where it began gets the same.
-type reading struct {
-	cache    *Cache // nil: nobody else gets the same
-	scope    scope
-	from, to uint64 // positions
-	batch    Batch
-}
 
 // Poll is Watcher.Poll for a watcher that Follows and is attached. An empty Batch says that the watcher sleeps now, or that it
 // does not follow any more. The Batch is valid until the next call. same: it is the batch of the call before, which was for
@@ -34,8 +28,8 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if w.err != nil {
 		return Batch{}, false, w.err
 	}
-	if again, ok := r.again(w); ok {
-		return again, true, nil
+	if r.last.again(w) {
+		return r.last.batch, true, nil
 	}
 	for {
 		batch, _, err = w.nextLog(r)
@@ -48,103 +42,129 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	}
 }
 
-// again moves the cursor over what was read last, if that is what the watcher would read.
-func (r *Reader) again(w *Watcher) (Batch, bool) {
-	c, last := w.cache, &r.last
-	if c != last.cache || w.topic.scope != last.scope || w.resuming || !w.query.Selector.Empty() {
-		return Batch{}, false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w.wakeUpLocked()
-	if c.stopped || c.contact.lost && !w.query.Own || w.era != c.era || w.position != last.from || w.through >= last.batch.Changes[0].Revision {
-		return Batch{}, false
-	}
-	w.position, w.through = last.to, last.batch.Through
-	return last.batch, true
-}
-
 // nextLog delivers from the log, or turns to etcd's history when the log does not reach back far enough.
 func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	r.last.cache = nil
+	if w.broken != nil {
+		return Batch{}, nil, w.broken
+	}
+	if w.gathering.isReady() {
+		return w.nextGathered(r), nil, w.cache.present(w.era, w.through)
+	}
 	delivered := w.through
-	from, wake, err := w.read(r)
+	from, complete, wake, err := w.read(r)
 	if errors.Is(err, errBehind) {
-		w.past = &archive{cache: w.cache, era: w.era, scope: w.topic.scope, after: w.through, through: w.through, pause: firstPause}
+		after := w.through
 		if w.resuming {
-			w.past.through = max(w.through-1, 1)
+			after = max(after-1, 1)
 		}
+		w.past = w.cache.archive.read(w, after)
 		return Batch{Through: w.through}, nil, nil
 	}
 	if err != nil {
 		return Batch{}, nil, err
 	}
+	if later := w.resumeIn(r.events); len(later) < len(r.events) {
+		r.events, r.partial = later, true
+	}
+	if w.query.Latest && complete {
+		w.gatherLog(r, delivered)
+		return w.nextGathered(r), nil, nil
+	}
 	r.changes = w.matching(r.changes[:0], r.events)
-	batch := Batch{Changes: r.changes, Through: w.through}
-	if len(batch.Changes) > 0 && delivered < batch.Changes[0].Revision && w.query.Selector.Empty() {
-		r.last = reading{cache: w.cache, scope: w.topic.scope, from: from, to: w.position, batch: batch}
+	batch := Batch{Changes: r.changes, Through: w.through, Received: received(r.changes, r.events)}
+	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.broken == nil {
+		r.last = reading{cache: w.cache, scope: w.topic.scope, filter: w.query.Filter, from: from, to: w.position, complete: complete, batch: batch}
 	}
 	return batch, wake, nil
 }
 
-// matching appends what of the events the watcher sees.
+// received is when the first of some changes, which are made of these events, came from the store.
+func received(changes []Change, events []*event) time.Time {
+	for _, e := range events {
+		if len(changes) > 0 && e.revision == changes[0].Revision {
+			return e.received
+		}
+	}
+	return time.Time{}
+}
+
+// matching appends what of the events the watcher sees. Where its filter fails, the watch is broken after the revision before.
 func (w *Watcher) matching(changes []Change, events []*event) []Change {
 	for _, e := range events {
 		if !w.topic.contains(e.object()) {
 			continue
 		}
-		if change, ok := e.change(w.query.Selector); ok {
+		change, ok, err := e.seen(&w.query, w.cache)
+		if err != nil {
+			w.broken, w.through = err, e.revision-1
+			return before(e.revision, changes)
+		}
+		if ok {
 			changes = append(changes, change)
 		}
 	}
 	return changes
 }
 
+// before drops the changes of a revision from the end.
+func before(revision etcdstore.Revision, changes []Change) []Change {
+	for len(changes) > 0 && changes[len(changes)-1].Revision >= revision {
+		changes = changes[:len(changes)-1]
+	}
+	return changes
+}
+
 var errBehind = errors.New("the log has moved on")
 
-// read takes the next events and moves the cursor past them; from is where they begin. At the end of the log the watcher goes
-// to sleep: wake is closed when it is worth to read again, unless the watcher is attached.
-func (w *Watcher) read(r *Reader) (from uint64, wake <-chan struct{}, err error) {
+// read takes the next events and moves the cursor past them; from is where they begin, and complete tells that they are as many
+// as are taken at a time. At the end of the log the watcher goes to sleep: wake has something when it is worth to read again, unless
+// the watcher is attached.
+func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struct{}, err error) {
 	c := w.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.events = r.events[:0]
-	if c.stopped || c.contact.lost && !w.query.Own {
-		return 0, nil, ErrStopped
-	}
-	if err := c.presentLocked(w.era, w.through); err != nil {
-		return 0, nil, err
+	if err := c.servesLocked(w.era, w.through, w.query.Own); err != nil {
+		return 0, false, nil, err
 	}
 	w.wakeUpLocked()
 	if w.position < c.log.first {
 		if w.through < c.log.floor || w.resuming && w.through == c.log.floor {
-			return 0, nil, errBehind
+			c.pasts++
+			return 0, false, nil, errBehind
 		}
 		w.findLocked()
 	}
 	from, delivered := w.position, w.through
-	events := c.log.read(r.events, from, batchEvents, batchBytes)
+	limit, bytes := batchEvents, batchBytes
+	if r.shared {
+		limit, bytes = sharedEvents-int(from%sharedEvents), sharedBytes
+	}
+	events := c.log.read(r.events, from, limit, bytes)
 	w.position += uint64(len(events))
-	if w.position < c.log.next {
+	if complete = w.position < c.log.next; complete {
 		w.through = max(delivered, events[len(events)-1].revision)
 	} else {
 		w.through = max(delivered, c.through)
 	}
 	r.events = laterThan(delivered, events)
+	r.partial = len(r.events) < len(events)
 	if len(events) == 0 {
 		wake = w.sleepLocked()
 	}
-	return from, wake, nil
+	return from, complete, wake, nil
 }
 
 // findLocked finds the position in the log.
 func (w *Watcher) findLocked() {
 	log := &w.cache.log
 	w.position = log.after(w.through)
-	if w.resuming {
-		begin := log.after(w.through - 1)
-		if events := w.resumeIn(log.read(nil, begin, int(w.position-begin), math.MaxInt)); len(events) > 0 {
+	if w.resuming { // resumeIn decides, when the lock is free
+		if begin := log.after(w.through - 1); begin < w.position {
 			w.position, w.through = begin, w.through-1
+		} else {
+			w.resuming = false
 		}
 	}
 }
@@ -157,10 +177,22 @@ func (w *Watcher) resumeIn(events []*event) []*event {
 	}
 	w.resuming = false
 	later := laterThan(w.query.After, events)
-	if same := events[:len(events)-len(later)]; len(w.matching(nil, same)) > 1 {
+	if same := events[:len(events)-len(later)]; w.sees(same) > 1 {
 		return events
 	}
 	return later
+}
+
+// sees is how many of the events the watcher sees. Of one where its filter fails, it is to be told.
+func (w *Watcher) sees(events []*event) (n int) {
+	for _, e := range events {
+		if w.topic.contains(e.object()) {
+			if _, ok, err := e.seen(&w.query, w.cache); ok || err != nil {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // laterThan drops what etcd's history has delivered already: it can be ahead of the log.

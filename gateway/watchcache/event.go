@@ -2,6 +2,7 @@ package watchcache
 
 import (
 	"sync"
+	"time"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
@@ -11,9 +12,12 @@ import (
 // event is one change in the log, shared by all watchers.
 type event struct {
 	revision etcdstore.Revision
-	current  *Object // nil: the object is gone, or cannot be shown any more
-	previous *Object // nil: the object is new, or could not be shown before
-	memory   int     // what the event holds and nothing else does, in bytes; about
+	current  *Object   // nil: the object is gone, or cannot be shown any more
+	previous *Object   // nil: the object is new, or could not be shown before
+	received time.Time // from the store; the zero time: it is one of the past
+	memory   int       // what the event holds and nothing else does, in bytes; about
+
+	verdicts verdicts
 
 	departure sync.Once
 	departed  *Object // previous with the event's revision; made when the first watcher needs it
@@ -39,7 +43,7 @@ func newEvent(revision etcdstore.Revision, current, previous *Object) *event {
 }
 
 func visible(o *Object) *Object {
-	if o == nil || o.Invalid != nil {
+	if o == nil || !o.Shown() {
 		return nil
 	}
 	return o
@@ -66,19 +70,24 @@ type Change struct {
 	Object *Object
 	// Previous is the state before, of an object that was there, whether or not it matched.
 	Previous *Object
+	// Skipped is how many changes of the object before this one are not told (WatchQuery.Latest).
+	Skipped int
 }
 
 // change is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
 func (e *event) change(s *selector.Selector) (Change, bool) {
-	is := e.current != nil && s.Matches(e.current)
-	was := e.previous != nil && s.Matches(e.previous)
+	return e.transition(e.current != nil && s.Matches(e.current), e.previous != nil && s.Matches(e.previous))
+}
+
+// transition is the event for a client that is to see the new state, the one before, both, or neither.
+func (e *event) transition(is, was bool) (Change, bool) {
 	switch {
 	case is && was:
-		return Change{encoding.Modified, e.revision, e.current, e.previous}, true
+		return Change{Type: encoding.Modified, Revision: e.revision, Object: e.current, Previous: e.previous}, true
 	case is:
-		return Change{encoding.Added, e.revision, e.current, e.previous}, true
+		return Change{Type: encoding.Added, Revision: e.revision, Object: e.current, Previous: e.previous}, true
 	case was:
-		return Change{encoding.Deleted, e.revision, e.left(), e.previous}, true
+		return Change{Type: encoding.Deleted, Revision: e.revision, Object: e.left(), Previous: e.previous}, true
 	}
 	return Change{}, false
 }

@@ -79,6 +79,9 @@ func (c *Cache) forget() {
 	c.advanceLocked(c.through)
 }
 
+// Expire ends every watch so that its client lists again: what was served is not what there is from now on.
+func (c *Cache) Expire() { c.forget() }
+
 // presentLocked fails for a cursor that is of a history that is over.
 func (c *Cache) presentLocked(era int, at etcdstore.Revision) error {
 	if era != c.era {
@@ -91,4 +94,22 @@ func (c *Cache) present(era int, at etcdstore.Revision) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.presentLocked(era, at)
+}
+
+// servesLocked fails for a cursor that gets nothing more: its history is over, or nothing has been heard of etcd for too long,
+// or the cache has stopped.
+func (c *Cache) servesLocked(era int, at etcdstore.Revision, own bool) error {
+	if err := c.presentLocked(era, at); err != nil {
+		return err
+	}
+	if c.stopped || c.contact.lost && !own {
+		return ErrStopped
+	}
+	return nil
+}
+
+func (c *Cache) serves(era int, at etcdstore.Revision, own bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.servesLocked(era, at, own)
 }

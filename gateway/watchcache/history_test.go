@@ -99,6 +99,30 @@ func (w *world) expectReverted(watcher *Watcher) {
 	}
 }
 
+// A store that was put back to an earlier state, and written to until it was further than before: its revisions say nothing, but
+// what it has does, soon after the watch is opened again.
+func TestOlderStoreThatWentOn(t *testing.T) {
+	replaceableBubble(t, func(w *world, store *replaceable) {
+		<-time.After(inspectGap)
+		watcher, other := w.watch(WatchQuery{After: 21}), storeAt(5)
+		for i := range 30 {
+			other.Txn(map[string][]byte{root + "b/y": thing("b/y", fmt.Sprint(i), "")}, nil)
+		}
+		began := time.Now()
+		store.replace(other)
+		var err error
+		for err == nil {
+			_, err = watcher.Next(w.t.Context())
+		}
+		var reverted *RevertedError
+		if took := time.Since(began); !errors.As(err, &reverted) || took > inspectSoon+maxPause {
+			w.t.Errorf("after %v the watcher got %v", took, err)
+		}
+		<-time.After(2 * maxPause)
+		w.expectList(ListQuery{}, "a/x=4", "b/y=29")
+	})
+}
+
 // A store that was put back to an earlier state: whoever watched is told at once, also who waits, reads the state or history.
 func TestOlderStore(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
@@ -178,6 +202,9 @@ func TestStoreAway(t *testing.T) {
 		<-time.After(2 * maxPause)
 		if age := w.cache.Age(); age > 2*maxPause {
 			w.t.Errorf("with the store back, the state says that it is %v old", age)
+		}
+		if s := w.cache.Stats(); s.Losses == 0 || s.Fills != 1 {
+			w.t.Errorf("the figures: %d watches of the store lost, filled %d times", s.Losses, s.Fills)
 		}
 		w.put("a/x", "back", "")
 		w.expect(w.watch(WatchQuery{After: 21}), "MODIFIED a/x l=back rv=22")

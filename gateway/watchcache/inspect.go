@@ -13,11 +13,21 @@ import (
 // random, so that not all do it at the same moment.
 const inspectEvery = 5 * time.Minute
 
-// inspect compares the cache with etcd now and then, until ctx ends. A cache that is not what etcd has starts anew: that it can
+// inspectSoon is within what time the cache is compared after its watch was lost and opened again: nothing else tells an etcd that
+// was put back to an older state and written to, meanwhile, beyond the revision that it had. inspectGap is the least time between
+// two such comparisons.
+const (
+	inspectSoon = 10 * time.Second
+	inspectGap  = time.Minute
+)
+
+// inspect compares the cache with etcd now and then, and soon after its watch was lost, until ctx ends. A cache that is not what etcd has starts anew: that it can
 // be so is a mistake, here or there, and must not last.
 func (c *Cache) inspect(ctx context.Context) {
+	var last time.Time
 	for ctx.Err() == nil {
-		sleep(ctx, inspectEvery+rand.N(inspectEvery/2))
+		c.awaitInspection(ctx, last)
+		last = time.Now()
 		difference, err := c.difference(ctx)
 		if err != nil || difference == "" {
 			continue // nothing can be said now, or nothing is wrong
@@ -27,6 +37,17 @@ func (c *Cache) inspect(ctx context.Context) {
 		c.untrue++
 		c.mu.Unlock()
 		c.suspect(fmt.Errorf("%w: %s", errUntrue, difference))
+	}
+}
+
+func (c *Cache) awaitInspection(ctx context.Context, last time.Time) {
+	timer := time.NewTimer(inspectEvery + rand.N(inspectEvery/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-c.reopened:
+		sleep(ctx, max(rand.N(inspectSoon), time.Until(last.Add(inspectGap))))
 	}
 }
 
@@ -47,7 +68,7 @@ func (c *Cache) difference(ctx context.Context) (string, error) {
 		}
 		for _, kv := range page.KVs {
 			options.After = kv.Key
-			if o := s.get(kv.Key[len(c.config.Prefix):]); o == nil || o.Revision != kv.Modified {
+			if o := s.get(c.path(kv.Key)); o == nil || o.Revision != kv.Modified {
 				return fmt.Sprintf("%q, which etcd has at revision %d", kv.Key, kv.Modified), nil
 			}
 		}

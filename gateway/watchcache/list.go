@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"revtail/etcdstore"
+	"revtail/gateway/filter"
 	"revtail/gateway/selector"
 )
 
@@ -15,6 +16,7 @@ type ListQuery struct {
 	Namespace string // empty: all
 	Name      string // empty: all
 	Selector  *selector.Selector
+	Filter    *filter.Filter // nil: everything
 
 	At      etcdstore.Revision // the state as of exactly this revision; zero: the newest one that is cached
 	AtLeast etcdstore.Revision // wait for this revision; zero: whatever is cached
@@ -44,8 +46,8 @@ type List struct {
 // maxInvalid is how many undecodable values an answer names.
 const maxInvalid = 5
 
-// List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, and those of
-// the store.
+// List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, *filter.CostError,
+// and those of the store.
 func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 	if q.At == 0 {
 		if err := c.WaitUntil(ctx, q.AtLeast); err != nil {
@@ -54,13 +56,16 @@ func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 		c.mu.Lock()
 		s := c.current
 		c.mu.Unlock()
-		return c.list(&s, q), nil
+		return c.list(ctx, &s, q)
 	}
 	s, err := c.past(ctx, q.At)
 	if err != nil {
 		return nil, err
 	}
-	list := c.list(s, q)
+	list, err := c.list(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
 	list.Revision = q.At
 	return list, nil
 }
@@ -88,7 +93,7 @@ func (c *Cache) Peek(path string) *Object {
 }
 
 // list applies a query to a state.
-func (c *Cache) list(s *snapshot, q ListQuery) *List {
+func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, error) {
 	list := &List{Revision: s.revision}
 	s.invalid.ascend(q.scope(), q.After, func(o *Object) bool {
 		if list.InvalidCount++; len(list.Invalid) < maxInvalid {
@@ -96,9 +101,14 @@ func (c *Cache) list(s *snapshot, q ListQuery) *List {
 		}
 		return true
 	})
-	if q.Selector.Empty() && q.Name == "" {
+	switch {
+	case q.Filter != nil:
+		if err := list.filter(ctx, s.objects, q, c); err != nil {
+			return nil, err
+		}
+	case q.Selector.Empty() && q.Name == "":
 		list.take(extent{s.objects, q.Namespace, q.After, q.Limit})
-	} else {
+	default:
 		list.search(s.objects, q)
 	}
 	if list.Continue != "" {
@@ -106,7 +116,7 @@ func (c *Cache) list(s *snapshot, q ListQuery) *List {
 		c.pages.keep(*s)
 		c.mu.Unlock()
 	}
-	return list
+	return list, nil
 }
 
 // take makes a list of what is known by its place.
@@ -139,6 +149,37 @@ func (l *List) search(in *objects, q ListQuery) {
 		page = append(page, o)
 	}
 	l.Objects = slices.Values(page)
+}
+
+// filter makes a list of what a query with a filter matches: it is complete before the first byte of an answer leaves, since the
+// filter can fail.
+func (l *List) filter(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
+	var page []*Object
+	in.ascend(q.scope(), q.After, func(o *Object) bool {
+		var ok bool
+		if ok, err = selects(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {
+			return err == nil
+		}
+		if q.Limit > 0 && len(page) == q.Limit {
+			l.Continue = page[len(page)-1].path
+			return false
+		}
+		page = append(page, o)
+		return true
+	})
+	l.Objects = slices.Values(page)
+	return err
+}
+
+// selects tells whether a state is to be seen.
+func selects(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
+	switch {
+	case !s.Matches(o):
+		return false, nil
+	case f == nil:
+		return true, nil
+	}
+	return f.Matches(ctx, o.input(in))
 }
 
 // past is the state as of a revision. Whether that revision may still be read is etcd's to say, so that all replicas answer
@@ -186,10 +227,11 @@ func (c *Cache) load(ctx context.Context, at etcdstore.Revision) (*snapshot, err
 		return nil, err
 	}
 	m := newMirror()
-	m.fill(page.KVs, c.Decode)
+	m.fill(c.decodeAll(page.KVs))
 	s := m.snapshot(at, at)
 	c.mu.Lock()
 	c.pages.keep(s)
+	c.loads++
 	c.mu.Unlock()
 	return &s, nil
 }

@@ -6,19 +6,22 @@ import "revtail/etcdstore"
 type mirror struct {
 	objects *objects // what can be shown
 	invalid *objects // what cannot
+
+	undecoded int // how many of objects show the bytes of a value that could not be decoded
 }
 
 func newMirror() *mirror { return &mirror{objects: newObjects(), invalid: newObjects()} }
 
-// fill adds what the store lists: keys in their order, greater than all before.
-func (m *mirror) fill(kvs []etcdstore.KV, decode func(etcdstore.KV) *Object) {
-	valid, invalid := make([]*Object, 0, len(kvs)), []*Object(nil)
-	for _, kv := range kvs {
-		if o := decode(kv); o.Invalid == nil {
+// fill adds objects in the order of their paths, which are greater than all before.
+func (m *mirror) fill(ordered []*Object) {
+	valid, invalid := make([]*Object, 0, len(ordered)), []*Object(nil)
+	for _, o := range ordered {
+		if o.Shown() {
 			valid = append(valid, o)
 		} else {
 			invalid = append(invalid, o)
 		}
+		m.count(o, 1)
 	}
 	m.objects.fill(valid)
 	m.invalid.fill(invalid)
@@ -34,16 +37,30 @@ func (m *mirror) get(path string) *Object {
 
 // set puts an object in the place of previous, the one that get found at its path.
 func (m *mirror) set(o, previous *Object) {
-	if previous != nil && (previous.Invalid == nil) != (o.Invalid == nil) {
-		m.remove(previous)
+	if previous != nil {
+		if previous.Shown() != o.Shown() {
+			m.side(previous).remove(previous.path)
+		}
+		m.count(previous, -1)
 	}
 	m.side(o).set(o)
+	m.count(o, 1)
 }
 
-func (m *mirror) remove(o *Object) { m.side(o).remove(o.path) }
+func (m *mirror) remove(o *Object) {
+	m.side(o).remove(o.path)
+	m.count(o, -1)
+}
+
+// count notes that there is one more, or one less, of what an object is.
+func (m *mirror) count(o *Object, more int) {
+	if o.Invalid != nil && o.Shown() {
+		m.undecoded += more
+	}
+}
 
 func (m *mirror) side(o *Object) *objects {
-	if o.Invalid != nil {
+	if !o.Shown() {
 		return m.invalid
 	}
 	return m.objects
@@ -57,7 +74,7 @@ type snapshot struct {
 }
 
 func (m *mirror) snapshot(since, revision etcdstore.Revision) snapshot {
-	return snapshot{mirror{m.objects.copy(), m.invalid.copy()}, since, revision}
+	return snapshot{mirror{m.objects.copy(), m.invalid.copy(), m.undecoded}, since, revision}
 }
 
 // size is how many values it holds.

@@ -12,11 +12,11 @@ import (
 
 // Object is one object at one revision, ready to be served. Objects are shared by all readers: never modify one.
 type Object struct {
-	encoding.Object // the whole document, resourceVersion included; nothing if Invalid is set
+	encoding.Object // the whole document, resourceVersion included; nothing if it cannot be shown
 
 	Revision etcdstore.Revision // its resourceVersion
 
-	// Invalid says why the value in etcd cannot be shown. Such an object is in no list and in no watch.
+	// Invalid says why the value in etcd cannot be decoded. An object that has no document either is in no list and in no watch.
 	Invalid error
 
 	path string // the end of the key, below the resource's prefix: the order of lists
@@ -30,7 +30,10 @@ func newObject(path string, revision etcdstore.Revision) *Object {
 	return &Object{path: path, Revision: revision, name: uint32(strings.IndexByte(path, '/') + 1)}
 }
 
-// Path is the end of the object's key, below the prefix of its resource.
+// Shown tells whether there is something to show.
+func (o *Object) Shown() bool { return o.Invalid == nil || len(o.JSON) > 0 }
+
+// Path is the end of the object's key, below the prefix of its resource, or what Config.Path makes of it.
 func (o *Object) Path() string { return o.path }
 
 // Namespace is the object's namespace; empty: a cluster-wide resource.

@@ -14,6 +14,8 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/filter"
+	"revtail/gateway/selector"
 )
 
 // state is what an observer of etcd knows of the objects: by path, the label and the revision.
@@ -49,21 +51,71 @@ func (h *history) write(labels map[string]string) {
 	*h = append(*h, next)
 }
 
-// filter is what a watcher of the property test looks at.
-type filter struct{ namespace, name, label string }
+// slice is what a watcher of the property test looks at.
+type slice struct {
+	namespace, name string
+	label           string // empty: any
+	by              means
+}
 
-func (f filter) matches(s state, path string) bool {
+// means is by what a watcher demands the label.
+type means string
+
+const (
+	bySelector means = "a selector"
+	byStates   means = "a filter of states"
+	byEvents   means = "a filter of events" // that were no modifications
+)
+
+func (f slice) matches(s state, path string) bool {
 	namespace, name, _ := strings.Cut(path, "/")
 	entry, ok := s[path]
 	return ok && !entry.broken && (f.namespace == "" || f.namespace == namespace) && (f.name == "" || f.name == name) &&
-		(f.label == "" || f.label == entry.label)
+		(f.label == "" || f.by == byEvents || f.label == entry.label)
+}
+
+// passes tells whether an event is shown that is to be seen, as the naive filter of events has it.
+func (f slice) passes(eventType, label string) bool {
+	return f.by != byEvents || eventType != "MODIFIED" && (f.label == "" || f.label == label)
+}
+
+// things are the filters of the tests of this package, and equal ones the same, as in a gateway.
+var things = struct {
+	*filter.Dialect
+	known map[string]*filter.Filter
+}{filter.Objects(), map[string]*filter.Filter{}}
+
+func compile(t *testing.T, text string) *filter.Filter {
+	t.Helper()
+	if things.known[text] == nil {
+		f, err := things.Compile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		things.known[text] = f
+	}
+	return things.known[text]
+}
+
+// query is how a watcher asks for the slice.
+func (f slice) query(t *testing.T) (*selector.Selector, *filter.Filter) {
+	t.Helper()
+	switch {
+	case f.by == byEvents:
+		return nil, compile(t, fmt.Sprintf(`type != "MODIFIED" && (%q == "" || object.metadata.labels.l == %q)`, f.label, f.label))
+	case f.label == "":
+		return nil, nil
+	case f.by == byStates:
+		return nil, compile(t, fmt.Sprintf("object.metadata.labels.l == %q", f.label))
+	}
+	return parse(t, "l="+f.label, ""), nil
 }
 
 // list is what a list, or the beginning of a watch, must show of a state.
-func (f filter) list(s state) []string {
+func (f slice) list(s state) []string {
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(s)) {
-		if f.matches(s, path) {
+		if f.matches(s, path) && f.passes("ADDED", s[path].label) {
 			out = append(out, seen{"ADDED", path, s[path].label, fmt.Sprint(s[path].revision)}.String())
 		}
 	}
@@ -71,7 +123,7 @@ func (f filter) list(s state) []string {
 }
 
 // events is what a watch must show of the revisions in (after, through].
-func (h history) events(f filter, after, through etcdstore.Revision) []string {
+func (h history) events(f slice, after, through etcdstore.Revision) []string {
 	var out []string
 	for revision := after + 1; revision <= through; revision++ {
 		before, now := h.at(revision-1), h.at(revision)
@@ -82,11 +134,11 @@ func (h history) events(f filter, after, through etcdstore.Revision) []string {
 			}
 			was, is := f.matches(before, path), f.matches(now, path)
 			switch {
-			case was && is:
+			case was && is && f.passes("MODIFIED", now[path].label):
 				step = append(step, seen{"MODIFIED", path, now[path].label, fmt.Sprint(revision)}.String())
-			case is:
+			case !was && is && f.passes("ADDED", now[path].label):
 				step = append(step, seen{"ADDED", path, now[path].label, fmt.Sprint(revision)}.String())
-			case was:
+			case was && !is && f.passes("DELETED", before[path].label):
 				step = append(step, seen{"DELETED", path, before[path].label, fmt.Sprint(revision)}.String())
 			}
 		}
@@ -111,20 +163,21 @@ type plan struct {
 }
 
 type plannedWatcher struct {
-	filter filter
-	begin  int // after which write it is opened
-	after  int // the revision it begins after; zero: with the state
-	reads  int // after how many writes it reads
+	slice slice
+	begin int // after which write it is opened
+	after int // the revision it begins after; zero: with the state
+	reads int // after how many writes it reads
 }
 
 var (
-	drawPath   = rapid.SampledFrom([]string{"a/x", "a/xy", "a/z", "ab/x", "b/x"})
-	drawLabel  = rapid.SampledFrom([]string{"", "1", "2", "?"})
-	drawFilter = rapid.Custom(func(t *rapid.T) filter {
-		return filter{
+	drawPath  = rapid.SampledFrom([]string{"a/x", "a/xy", "a/z", "ab/x", "b/x"})
+	drawLabel = rapid.SampledFrom([]string{"", "1", "2", "?"})
+	drawSlice = rapid.Custom(func(t *rapid.T) slice {
+		return slice{
 			namespace: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "namespace"),
 			name:      rapid.SampledFrom([]string{"", "", "x"}).Draw(t, "name"),
 			label:     rapid.SampledFrom([]string{"", "", "1"}).Draw(t, "label"),
+			by:        rapid.SampledFrom([]means{bySelector, byStates, byEvents}).Draw(t, "by"),
 		}
 	})
 	drawPlan = rapid.Custom(func(t *rapid.T) plan {
@@ -137,10 +190,10 @@ var (
 		p.watchers = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) plannedWatcher {
 			begin := rapid.IntRange(p.before, len(p.writes)).Draw(t, "begin")
 			return plannedWatcher{
-				filter: drawFilter.Draw(t, "filter"),
-				begin:  begin,
-				after:  rapid.IntRange(0, begin+1).Draw(t, "after"),
-				reads:  rapid.IntRange(1, 10).Draw(t, "reads"),
+				slice: drawSlice.Draw(t, "slice"),
+				begin: begin,
+				after: rapid.IntRange(0, begin+1).Draw(t, "after"),
+				reads: rapid.IntRange(1, 10).Draw(t, "reads"),
 			}
 		}), 1, 5).Draw(t, "watchers")
 		return p
@@ -224,10 +277,8 @@ func (p plan) open(w *world, planned plannedWatcher, newest etcdstore.Revision) 
 	if planned.after > int(newest) {
 		f.planned.after = int(newest)
 	}
-	q := WatchQuery{Namespace: planned.filter.namespace, Name: planned.filter.name, After: etcdstore.Revision(f.planned.after), State: planned.after == 0}
-	if planned.filter.label != "" {
-		q.Selector = parse(w.t, "l="+planned.filter.label, "")
-	}
+	q := WatchQuery{Namespace: planned.slice.namespace, Name: planned.slice.name, After: etcdstore.Revision(f.planned.after), State: planned.after == 0}
+	q.Selector, q.Filter = planned.slice.query(w.t)
 	f.watcher = w.watch(q)
 	if q.State { // the state is taken now, whenever the rest is read
 		f.read(w)
@@ -252,14 +303,14 @@ func (f *follower) check(h history) (problems []string) {
 	var want []string
 	after := etcdstore.Revision(f.planned.after)
 	if after == 0 {
-		want, after = f.planned.filter.list(h.at(f.started)), f.started
+		want, after = f.planned.slice.list(h.at(f.started)), f.started
 	}
 	if f.planned.after > 1 {
-		if same := h.events(f.planned.filter, after-1, after); len(same) > 1 {
+		if same := h.events(f.planned.slice, after-1, after); len(same) > 1 {
 			want = append(want, same...) // a client may have got a part of it: it comes again
 		}
 	}
-	want = append(want, h.events(f.planned.filter, after, h.newest())...)
+	want = append(want, h.events(f.planned.slice, after, h.newest())...)
 	if diff := cmp.Diff(sortRevisions(want), sortRevisions(f.got)); diff != "" {
 		problems = append(problems, fmt.Sprintf("%+v (- want, + got):\n%s", f.planned, diff))
 	}

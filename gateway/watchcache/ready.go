@@ -44,7 +44,7 @@ func (w *Watcher) Attach(ready *Ready, owner any) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.wakeUpLocked()
-	w.ready, w.owner = ready, owner
+	w.ready, w.owner, w.bell = ready, owner, nil
 }
 
 // Detach takes Attach back.

@@ -40,9 +40,10 @@ var (
 func (c *Cache) Run(ctx context.Context) error {
 	defer c.stop()
 	defer c.listen()()
-	var inspecting sync.WaitGroup
-	inspecting.Go(func() { c.inspect(ctx) })
-	defer inspecting.Wait()
+	var others sync.WaitGroup
+	others.Go(func() { c.inspect(ctx) })
+	others.Go(func() { c.archive.run(ctx) })
+	defer others.Wait()
 	r := &runner{cache: c, mirror: newMirror()}
 	pause := firstPause
 	for ctx.Err() == nil {
@@ -53,6 +54,9 @@ func (c *Cache) Run(ctx context.Context) error {
 		if followed {
 			pause = firstPause
 		}
+		c.mu.Lock()
+		c.losses++
+		c.mu.Unlock()
 		c.config.Logger.Warn("watch cache lost etcd, trying again", "prefix", c.config.Prefix, "error", err, "pause", pause)
 		sleep(ctx, pause+rand.N(pause)) // jitter: the caches of many resources do not come back at the same moment
 		pause = min(2*pause, maxPause)
@@ -88,6 +92,10 @@ func (r *runner) session(ctx context.Context) (followed bool, err error) {
 		if err := r.cache.sameHistory(ctx, r.history); err != nil {
 			return false, r.revert(err)
 		}
+		select {
+		case r.cache.reopened <- struct{}{}:
+		default:
+		}
 	}
 	after := r.through
 	if r.through == 0 {
@@ -119,7 +127,7 @@ func (r *runner) revert(err error) error {
 
 // fill reads the whole state as of one revision. It is published when follow has seen that revision's events.
 func (r *runner) fill(ctx context.Context) error {
-	filled := newMirror()
+	filled, unordered := newMirror(), []etcdstore.KV(nil)
 	history := r.cache.config.Store.History()
 	options := etcdstore.ListOptions{Limit: fillPage}
 	for {
@@ -127,7 +135,11 @@ func (r *runner) fill(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		filled.fill(page.KVs, r.cache.Decode)
+		if r.cache.config.Path == nil {
+			filled.fill(r.cache.decodeAll(page.KVs))
+		} else { // which have an order when all are known
+			unordered = append(unordered, page.KVs...)
+		}
 		if n := len(page.KVs); n > 0 {
 			options.After = page.KVs[n-1].Key
 		}
@@ -135,6 +147,9 @@ func (r *runner) fill(ctx context.Context) error {
 		if page.Remaining == 0 {
 			break
 		}
+	}
+	if len(unordered) > 0 {
+		filled.fill(r.cache.decodeAll(unordered))
 	}
 	r.history = r.cache.config.Store.History()
 	if history != 0 && history != r.history {
@@ -293,6 +308,7 @@ func (r *runner) apply(batch etcdstore.Batch) error {
 			return fmt.Errorf("%w: it delivered %d after %d", errDisorder, e.Revision, r.through)
 		}
 		if change := r.change(e); change != nil {
+			change.received = batch.Received
 			events = append(events, change)
 		}
 		r.since = e.Revision
@@ -305,7 +321,7 @@ func (r *runner) apply(batch etcdstore.Batch) error {
 
 // change applies one event. The state before it is the mirror's: etcd does not know it any more where it has compacted.
 func (r *runner) change(e etcdstore.Event) *event {
-	previous := r.mirror.get(e.Key[len(r.cache.config.Prefix):])
+	previous := r.mirror.get(r.cache.path(e.Key))
 	var current *Object
 	if e.KV != nil {
 		current = r.cache.Decode(*e.KV)

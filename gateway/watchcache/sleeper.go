@@ -2,27 +2,29 @@ package watchcache
 
 // sleeper is where the watchers of one topic wait for its next event.
 type sleeper struct {
-	from   uint64        // the first position that may be news to one of them
-	wake   chan struct{} // closed when there is one; nil: nobody waits by it
-	at     uint64        // when there is one: its position
-	done   bool          // there is one
+	from   uint64 // the first position that may be news to one of them
+	at     uint64 // when there is one: its position
+	done   bool   // there is one
 	parked []parking
 }
 
-// parking are the watchers of one Ready.
+// parking are the watchers of one Ready or, without, those that have goroutines of their own.
 type parking struct {
 	ready    *Ready
 	watchers []*Watcher
 }
 
-// rouse wakes whoever waits: O(1) for each Ready, whatever the number of its watchers.
+// rouse wakes whoever waits: O(1) for each Ready, whatever the number of its watchers, and a ring for each that has a goroutine.
 func (s *sleeper) rouse(position uint64) {
 	s.at, s.done = position, true
-	if s.wake != nil {
-		close(s.wake)
-	}
 	for _, p := range s.parked {
-		p.ready.add(p.watchers)
+		if p.ready != nil {
+			p.ready.add(p.watchers)
+			continue
+		}
+		for _, w := range p.watchers {
+			Ring(w.bell)
+		}
 	}
 	s.parked = nil
 }
@@ -62,10 +64,10 @@ func (s *sleeper) empty() bool {
 			return false
 		}
 	}
-	return s.wake == nil
+	return true
 }
 
-// sleepLocked lets the watcher wait for the next event of its topic.
+// sleepLocked lets the watcher wait for the next event of its topic: the channel then has something, unless it is attached.
 func (w *Watcher) sleepLocked() <-chan struct{} {
 	s := w.cache.sleepers[w.topic]
 	if s == nil {
@@ -73,14 +75,28 @@ func (w *Watcher) sleepLocked() <-chan struct{} {
 		w.cache.sleepers[w.topic] = s
 	}
 	w.sleeper = s
+	s.park(w)
 	if w.ready != nil {
-		s.park(w)
 		return nil
 	}
-	if s.wake == nil {
-		s.wake = make(chan struct{})
+	return w.Bell()
+}
+
+// Bell is the channel that Try returns: it holds one, and whoever puts that in has the watcher's goroutine try again. It is the
+// same until Attach.
+func (w *Watcher) Bell() chan struct{} {
+	if w.bell == nil {
+		w.bell = make(chan struct{}, 1)
 	}
-	return s.wake
+	return w.bell
+}
+
+// Ring puts something into a bell, unless it has something already.
+func Ring(bell chan<- struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
 }
 
 // wakeUpLocked moves the cursor of a watcher that slept: nothing of its topic has happened before the event that woke it, or
@@ -99,11 +115,9 @@ func (w *Watcher) wakeUpLocked() {
 		return
 	}
 	w.position = max(w.position, w.cache.news.from)
-	if w.ready != nil {
-		s.unpark(w)
-		if s.empty() {
-			delete(w.cache.sleepers, w.topic)
-		}
+	s.unpark(w)
+	if s.empty() {
+		delete(w.cache.sleepers, w.topic)
 	}
 }
 
@@ -126,6 +140,7 @@ func (c *Cache) rouseLocked(about topic, position uint64) {
 		s.rouse(position)
 		delete(c.sleepers, about)
 	}
+	c.archive.call() // those that read history too
 }
 
 // wakeAllLocked wakes with position zero: each looks for its position itself.
@@ -134,4 +149,5 @@ func (c *Cache) wakeAllLocked() {
 		s.rouse(0)
 		delete(c.sleepers, about)
 	}
+	c.archive.call() // those that read history too
 }

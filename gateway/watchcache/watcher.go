@@ -3,9 +3,11 @@ package watchcache
 import (
 	"context"
 	"errors"
+	"time"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/filter"
 	"revtail/gateway/selector"
 )
 
@@ -14,6 +16,7 @@ type WatchQuery struct {
 	Namespace string // empty: all
 	Name      string // empty: all
 	Selector  *selector.Selector
+	Filter    *filter.Filter // nil: everything
 
 	// State: begin with the objects that match now, as ADDED. Otherwise begin after After.
 	State bool
@@ -21,6 +24,8 @@ type WatchQuery struct {
 	AtLeast etcdstore.Revision
 	// After: the changes later than this revision; zero: later than the cache's newest.
 	After etcdstore.Revision
+	// Latest: what waits for a client that is late, more than a batch, is told as the newest state of each object.
+	Latest bool
 	// Own: the watch is this process's, and not counted among those of clients.
 	Own bool
 }
@@ -31,8 +36,12 @@ type Batch struct {
 	// Through is the revision up to which the watcher has now delivered everything that matches: a client may resume there.
 	// Zero while the initial state is not complete.
 	Through etcdstore.Revision
+	// Received is when the first of Changes came from the store. The zero time: they are of the state, or of the past.
+	Received time.Time
 	// Synced: with this batch the initial state is complete. True once, and only if State was asked for.
 	Synced bool
+	// Memo is the same for all watchers that get this batch. Nil: nobody else gets it.
+	Memo *Memo
 }
 
 const (
@@ -41,6 +50,8 @@ const (
 	batchBytes  = 64 << 10
 	// batchState is how many objects of the initial state one step delivers.
 	batchState = 256
+	// batchLook is how many it looks at for them.
+	batchLook = 4096
 )
 
 // Watcher is one client's cursor. It holds no buffer: a client that is slow falls behind in the log and, when the log has
@@ -53,19 +64,24 @@ type Watcher struct {
 	begun bool
 	err   error
 
+	broken error // the end of the watch, after the batch that was given out last
+
 	// resuming: whether the client has all of the revision it resumes at is not decided yet.
 	resuming bool
 
 	state *initialState
-	past  *archive
+	past  *past
 
-	through  etcdstore.Revision // everything up to it has been delivered
+	gathering *gathering // what Latest makes wait; nil: nothing
+
+	through  etcdstore.Revision // everything up to it has been delivered, or gathered
 	position uint64             // every event of the topic before it has been delivered; valid while the log holds it
 	sleeper  *sleeper           // where the watcher waits, or waited last
 
 	reader *Reader // has the batch that was given out last; nil: none
 
-	ready *Ready // where the watcher is put when it wakes; nil: Next waits for it
+	bell  chan struct{} // see Bell; nil: nobody has asked for it
+	ready *Ready        // where the watcher is put when it wakes; nil: the bell is rung
 	owner any
 	seat  int // among the watchers that are parked with it
 }
@@ -118,22 +134,15 @@ func (w *Watcher) Begin(ctx context.Context) {
 	}
 }
 
-// Next waits for the next step, which is never empty unless Synced; its Changes are valid until the next call of Next or Poll.
-// After an error it returns the same error for ever:
+// Next waits for the next step, which is never empty unless Synced; its Changes are valid until the next call of Next, Try or
+// Poll. After an error it returns the same error for ever:
 // *TooLargeError (the state asked for did not arrive), *ExpiredError and *RevertedError (the client must list again),
 // ErrStopped, or one of the store. An ended ctx ends only this call.
 func (w *Watcher) Next(ctx context.Context) (Batch, error) {
-	w.release()
-	for w.err == nil {
-		batch, wake, err := w.step(ctx)
-		if err != nil {
-			return Batch{}, w.fail(ctx, err)
-		}
-		if len(batch.Changes) > 0 || batch.Synced {
-			return batch, nil
-		}
+	for {
+		batch, wake, err := w.Try(ctx)
 		if wake == nil {
-			continue
+			return batch, err
 		}
 		select {
 		case <-wake:
@@ -141,7 +150,22 @@ func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 			return Batch{}, ctx.Err()
 		}
 	}
-	return Batch{}, w.err
+}
+
+// Try is Next for who waits elsewhere: without an event it returns a channel that has something when it is worth to try again, or
+// somebody has rung the Bell. What has to be asked of etcd is waited for all the same.
+func (w *Watcher) Try(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
+	w.release()
+	for w.err == nil {
+		batch, wake, err := w.step(ctx)
+		if err != nil {
+			return Batch{}, nil, w.fail(ctx, err)
+		}
+		if len(batch.Changes) > 0 || batch.Synced || wake != nil {
+			return batch, wake, nil
+		}
+	}
+	return Batch{}, nil, w.err
 }
 
 // Poll is Next without waiting: its Batch may be empty, and its Through then says how far nothing matched. It is what a
@@ -170,14 +194,21 @@ func (w *Watcher) Beginning() bool {
 	return w.err == nil && w.query.State && (!w.begun || w.state != nil)
 }
 
+// Resuming tells whether it is not known yet what the client has of the revision at which it resumes: all of it, or a part, and
+// then the whole of it comes again.
+func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
+
 // Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero while the initial
 // state is not complete.
 func (w *Watcher) Through() etcdstore.Revision { return w.known() }
 
 // known is through, as far as a client may resume there.
 func (w *Watcher) known() etcdstore.Revision {
-	if w.state != nil || !w.begun && w.query.State {
+	switch {
+	case w.state != nil || !w.begun && w.query.State:
 		return 0
+	case w.gathering != nil:
+		return w.gathering.told
 	}
 	return w.through
 }
@@ -191,7 +222,7 @@ func (w *Watcher) fail(ctx context.Context, err error) error {
 	return err
 }
 
-// step delivers what can be delivered now. If that is nothing, wake is closed when it is worth to try again; nil: at once.
+// step delivers what can be delivered now. If that is nothing, wake has something when it is worth to try again; nil: at once.
 func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
 	if err := w.begin(ctx); err != nil {
 		return Batch{}, nil, err
@@ -202,11 +233,15 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 		}
 	}
 	if w.state != nil {
-		return w.nextState(), nil, nil
+		batch, err = w.nextState(ctx)
+		return batch, nil, err
 	}
-	if w.past != nil {
+	if w.past != nil && w.broken == nil && !w.gathering.isReady() {
 		batch, err = w.nextPast(ctx)
 		return batch, nil, err
+	}
+	if w.shares() {
+		return w.nextShared()
 	}
 	w.reader = readers.Get().(*Reader)
 	batch, wake, err = w.nextLog(w.reader)
@@ -300,18 +335,28 @@ func (w *Watcher) awaitFuture(ctx context.Context) error {
 	}
 }
 
-func (w *Watcher) nextState() Batch {
-	var batch Batch
+func (w *Watcher) nextState(ctx context.Context) (batch Batch, err error) {
+	if ctx.Err() != nil { // many steps of a filter can be empty
+		return Batch{}, ctx.Err()
+	}
+	look, ok := batchLook, false
 	w.state.snapshot.objects.ascend(w.topic.scope, w.state.after, func(o *Object) bool {
+		if ok, err = selects(ctx, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
+			return false
+		}
 		w.state.after = o.path
-		if w.query.Selector.Matches(o) {
+		if ok {
 			batch.Changes = append(batch.Changes, Change{Type: encoding.Added, Revision: o.Revision, Object: o})
 		}
-		return len(batch.Changes) < batchState
+		look--
+		return len(batch.Changes) < batchState && look > 0
 	})
-	if len(batch.Changes) < batchState {
+	if err != nil && len(batch.Changes) == 0 {
+		return Batch{}, err
+	}
+	if err == nil && len(batch.Changes) < batchState && look > 0 {
 		batch.Synced, batch.Through = true, w.through
 		w.state = nil
 	}
-	return batch
+	return batch, nil
 }

@@ -192,6 +192,41 @@ func TestWatchSlowerThanTheLog(t *testing.T) {
 			want = append(want, fmt.Sprintf("%s a/x l=%d rv=%d", kind, i, revision))
 		}
 		w.expect(watcher, want...)
+		if n := w.cache.Stats().Pasts; n == 0 {
+			t.Error("history has served nobody, say the figures")
+		}
+	})
+}
+
+// A delivery is timed from when its first event came in; what is of the state, or of the past, has no such time.
+func TestWatchTellsWhenEventsCame(t *testing.T) {
+	prepare := func(s *memory.Store) {
+		for i := range 10 {
+			s.Txn(map[string][]byte{root + "a/x": thing("a/x", fmt.Sprint(i), "")}, nil)
+		}
+	}
+	bubble(t, prepare, func(w *world) {
+		next := func(watcher *Watcher) Batch {
+			batch, err := watcher.Next(w.t.Context())
+			if err != nil || len(batch.Changes) == 0 {
+				t.Fatalf("%+v, %v", batch, err)
+			}
+			return batch
+		}
+		state, past := w.watch(WatchQuery{State: true}), w.watch(WatchQuery{After: 5})
+		for what, watcher := range map[string]*Watcher{"the state": state, "the past": past} {
+			if at := next(watcher).Received; !at.IsZero() {
+				t.Errorf("%s came at %v", what, at)
+			}
+		}
+		<-time.After(time.Hour)
+		began := time.Now()
+		w.put("a/y", "1", "")
+		for what, watcher := range map[string]*Watcher{"after the state": state, "after the past": past} {
+			if at := next(watcher).Received; at.Before(began) {
+				t.Errorf("what was written %s came at %v, before %v", what, at, began)
+			}
+		}
 	})
 }
 

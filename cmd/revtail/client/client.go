@@ -174,14 +174,15 @@ func (c *Client) ask(ctx context.Context, path string, query url.Values, accept 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		if failed := (*url.Error)(nil); errors.As(err, &failed) {
-			return nil, fmt.Errorf("%s: %w", u.Host, failed.Err) // without the query
-		}
-		return nil, err
+		return nil, explain(ctx, &u, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer func() { _ = resp.Body.Close() }()
-		return nil, refusal(resp)
+		refused := refusal(resp)
+		if resp.StatusCode == http.StatusBadRequest && wantsTLS(ctx, &u) {
+			return nil, errWantsTLS(&u)
+		}
+		return nil, refused
 	}
 	return resp, nil
 }
@@ -197,12 +198,21 @@ func refusal(resp *http.Response) error {
 	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
 		out.Reason, out.Message = string(status.Reason), status.Message
 	} else {
-		out.Message = resp.Status + ": " + strings.TrimSpace(string(body))
+		out.Message = resp.Status + said(resp.Header.Get("Content-Type"), string(body))
 	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		out.RetryAfter = time.Duration(min(seconds, 60)) * time.Second
 	}
 	return out
+}
+
+// said is what somebody who is no gateway has to say; a page for browsers says no more than its status.
+func said(contentType, body string) string {
+	const most = 500
+	if body = strings.TrimSpace(body); body == "" || strings.HasPrefix(contentType, "text/html") {
+		return ""
+	}
+	return ": " + body[:min(len(body), most)]
 }
 
 // wholeLimit is how long a request that is no watch may take.

@@ -18,6 +18,7 @@ type Query struct {
 	Name      string // empty: all
 	Labels    string // selector
 	Fields    string // selector
+	Filter    string // expression
 	Revision  int64  // of lists: as of then; zero: now
 }
 
@@ -37,6 +38,9 @@ func (q Query) values() url.Values {
 	}
 	if fields != "" {
 		out.Set("fieldSelector", fields)
+	}
+	if q.Filter != "" {
+		out.Set("filter", q.Filter)
 	}
 	return out
 }

@@ -31,11 +31,11 @@ type endpoint struct {
 // fleet is many clients that watch. They cost as little as they can, since they share the machine with the server: one
 // goroutine and one buffer for all plain connections.
 type fleet struct {
-	watchers   []*watcher
-	etcdFrames bool                    // the frames are those of etcd's own HTTP gateway
-	tracker    atomic.Pointer[tracker] // of the run that goes on; nil: none
-	start      time.Time               // of the first connection
-	connected  time.Duration           // from start to the head of the last answer
+	watchers  []*watcher
+	form      form
+	tracker   atomic.Pointer[tracker] // of the run that goes on; nil: none
+	start     time.Time               // of the first connection
+	connected time.Duration           // from start to the head of the last answer
 
 	heads, states *barrier
 	ctx           context.Context // ends with the fleet
@@ -48,24 +48,24 @@ type fleet struct {
 
 // watches are what a fleet asks for.
 type watches struct {
-	count      int
-	path       func(i int) string // of the i-th watch
-	body       string             // what is posted; empty: GET
-	after      int64              // the revision that they continue from, where no URL says it
-	state      bool               // the watches have sendInitialEvents
-	etcdFrames bool
+	count int
+	path  func(i int) string // of the i-th watch
+	body  string             // what is posted; empty: GET
+	after int64              // the revision that they continue from, where no URL says it
+	state bool               // the watches have sendInitialEvents
+	form  form
 }
 
 // openFleet opens the watches and returns when each of them stands.
 func openFleet(ctx context.Context, e endpoint, w watches) (*fleet, error) {
-	f := &fleet{etcdFrames: w.etcdFrames, heads: newBarrier(w.count), states: newBarrier(w.count)}
+	f := &fleet{form: w.form, heads: newBarrier(w.count), states: newBarrier(w.count)}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	requests := make([]request, w.count)
 	for i := range requests {
 		watcher := newWatcher(f)
 		watcher.state = w.state
 		f.watchers = append(f.watchers, watcher)
-		requests[i] = request{watcher: watcher, address: e.address, path: w.path(i), body: w.body, after: w.after}
+		requests[i] = request{watcher: watcher, address: e.address, path: w.path(i), accept: w.form.accept(), body: w.body, after: w.after}
 	}
 	connect := map[transport]func(*fleet, endpoint, []request) error{
 		plain: connectPlain, tls11: connectTLS, http2: connectHTTP2, rpc: connectGRPC,
@@ -159,6 +159,7 @@ func (f *fleet) check(acknowledged []int64) error {
 type request struct {
 	watcher             *watcher
 	address, path, body string
+	accept              string // empty: nothing
 	after               int64
 }
 
@@ -167,6 +168,9 @@ func (r request) text() []byte {
 	method, body := "GET", ""
 	if r.body != "" {
 		method, body = "POST", fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n", len(r.body))
+	}
+	if r.accept != "" {
+		body += "Accept: " + r.accept + "\r\n"
 	}
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n%s", method, r.path, r.address, body, r.body)
 }

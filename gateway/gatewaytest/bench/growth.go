@@ -64,7 +64,7 @@ func (s *stage) growFanOut(ctx context.Context, watchers, rate int) (sample, err
 	defer func() { closeAll(o.closers) }()
 	sized := *s
 	sized.size.watchers = watchers
-	f, err := sized.openProductFanOut(ctx, o, s.products[0].binary, plain)
+	f, err := sized.openProductFanOut(ctx, o, s.products[0].binary, plain, jsonLines)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (s *stage) cache(ctx context.Context, e *etcd, binary string, version int) 
 	if err != nil {
 		return nil, err
 	}
-	f, err := openProductFleet(ctx, e, p, 1)
+	f, err := openProductFleet(ctx, e, p, jsonLines, 1)
 	if err != nil {
 		return nil, err
 	}

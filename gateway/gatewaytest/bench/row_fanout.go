@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -55,6 +54,11 @@ func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 
 // fanOutRow compares the product with null fan-outs over one transport, under one load.
 func fanOutRow(name string, t transport, designs []design, l func(size) load, figures []figure) row {
+	return formRow(name, t, jsonLines, designs, l, figures)
+}
+
+// formRow is fanOutRow for watches in a form.
+func formRow(name string, t transport, in form, designs []design, l func(size) load, figures []figure) row {
 	return row{name: name, figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
 		o := new(opening)
 		add := func(name string, f *fanOut, err error) error {
@@ -68,7 +72,7 @@ func fanOutRow(name string, t transport, designs []design, l func(size) load, fi
 			return err
 		}
 		for _, product := range s.products {
-			f, err := s.openProductFanOut(ctx, o, product.binary, t)
+			f, err := s.openProductFanOut(ctx, o, product.binary, t, in)
 			if err := add(product.name, f, err); err != nil {
 				return o.end(err)
 			}
@@ -116,7 +120,7 @@ func published(i int) (string, []byte) {
 }
 
 // openProductFanOut starts an etcd and a gateway. What is to be closed is the opening's.
-func (s *stage) openProductFanOut(ctx context.Context, o *opening, binary string, t transport) (*fanOut, error) {
+func (s *stage) openProductFanOut(ctx context.Context, o *opening, binary string, t transport, in form) (*fanOut, error) {
 	e, err := s.startEtcd(ctx)
 	if err != nil {
 		return nil, err
@@ -125,11 +129,11 @@ func (s *stage) openProductFanOut(ctx context.Context, o *opening, binary string
 	if _, err := e.load(ctx, publishedObjects, published); err != nil {
 		return nil, err
 	}
-	p, err := s.openProduct(ctx, o, binary, e, t)
+	p, err := s.openProduct(ctx, o, binary, e, t, in.flags()...)
 	if err != nil {
 		return nil, err
 	}
-	f, err := openProductFleet(ctx, e, p, s.size.watchers)
+	f, err := openProductFleet(ctx, e, p, in, s.size.watchers)
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +142,12 @@ func (s *stage) openProductFanOut(ctx context.Context, o *opening, binary string
 }
 
 // openProductFleet opens watches of all ConfigMaps from now on.
-func openProductFleet(ctx context.Context, e *etcd, p *product, watchers int) (*fleet, error) {
+func openProductFleet(ctx context.Context, e *etcd, p *product, in form, watchers int) (*fleet, error) {
 	from, err := e.revision(ctx)
 	if err != nil {
 		return nil, err
 	}
-	path := func(int) string { return fmt.Sprintf("%s?watch=1&resourceVersion=%d", configMapsURL, from) }
-	return openFleet(ctx, p.endpoint, watches{count: watchers, path: path})
+	return openFleet(ctx, p.endpoint, watches{count: watchers, form: in, path: func(int) string { return in.path(from) }})
 }
 
 // openNullFanOut starts a null fan-out.

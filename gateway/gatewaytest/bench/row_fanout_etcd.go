@@ -32,7 +32,7 @@ func (s *stage) openEtcdFanOut(ctx context.Context, o *opening, d design) (*fanO
 	}
 	at, w := endpoint{transport: rpc, address: e.endpoint}, watches{count: s.size.watchers, path: func(int) string { return "/v3/watch" }, after: from}
 	if d == etcdHTTP {
-		at.transport, w.etcdFrames = plain, true
+		at.transport, w.form = plain, etcdAnswers
 		w.body = fmt.Sprintf(`{"create_request":{%s,"start_revision":"%d"}}`, jsonRange(), from+1)
 	}
 	f, err := openFleet(ctx, at, w)

@@ -34,7 +34,7 @@ func (s *stage) idleProduct(ctx context.Context, binary string, t transport) (sa
 		return nil, err
 	}
 	return s.idle(ctx, &fanOut{server: p.process, publisher: etcdPublisher{e, published}}, t, func(watchers int) (*fleet, error) {
-		return openProductFleet(ctx, e, p, watchers)
+		return openProductFleet(ctx, e, p, jsonLines, watchers)
 	})
 }
 

@@ -169,7 +169,7 @@ func (s *stage) openWriting(ctx context.Context, o *opening, e *etcd, kind write
 		}
 		w.writers = append(w.writers, one)
 	}
-	w.watch, err = openProductFleet(ctx, e, p, 1)
+	w.watch, err = openProductFleet(ctx, e, p, jsonLines, 1)
 	if err == nil {
 		o.own(w.watch.close)
 	}

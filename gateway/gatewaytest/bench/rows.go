@@ -27,6 +27,8 @@ func fanOutRows() []row {
 			{"  deliveries", "rate", "/s", goal{}, string(flushPerBatch)},
 			beside(flushPerEvent),
 		}),
+		formRow("fanout-sse", plain, eventStream, []design{sharded}, saturated, formFigures("event streams")),
+		formRow("fanout-keys", plain, keyLines, []design{sharded}, saturated, formFigures("/v1/keys as JSON lines")),
 		pacedRow("paced-plain", plain, sharded), pacedRow("paced-tls", tls11, flushPerBatch), pacedRow("paced-http2", http2, flushPerBatch),
 		steadyRow("steady-plain", plain, sharded), steadyRow("steady-tls", tls11, flushPerBatch), steadyRow("steady-http2", http2, flushPerBatch),
 	}
@@ -96,6 +98,14 @@ func beside(d design) figure {
 // saturated is as many events as the watchers take; over TLS everything takes three times as long.
 func saturated(s size) load    { return load{events: s.events} }
 func saturatedTLS(s size) load { return load{events: s.events / 3} }
+
+// formFigures are for information: the bytes are not those of the peer.
+func formFigures(what string) []figure {
+	return []figure{
+		{"fan-out saturated, HTTP/1.1, " + what + ": CPU a delivery", "cpu", "µs", goal{}, string(sharded)},
+		{"  deliveries", "rate", "/s", goal{}, string(sharded)},
+	}
+}
 
 func pacedRow(name string, t transport, d design) row {
 	const rate = 10

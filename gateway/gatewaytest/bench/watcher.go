@@ -29,9 +29,22 @@ const near = 400
 
 // line takes a frame of the stream.
 func (w *watcher) line(line []byte) {
+	data, isData := bytes.CutPrefix(line, eventData)
 	switch {
-	case w.fleet.etcdFrames:
+	case w.fleet.form == etcdAnswers:
 		w.etcdFrame(line)
+	case w.fleet.form == keyLines:
+		w.keyFrame(line)
+	case w.fleet.form == eventStream && isData:
+		w.kubernetesFrame(data)
+	case w.fleet.form != eventStream: // what else an event stream has is no event
+		w.kubernetesFrame(line)
+	}
+}
+
+// kubernetesFrame takes a line of Kubernetes.
+func (w *watcher) kubernetesFrame(line []byte) {
+	switch {
 	case bytes.HasPrefix(line, []byte(`{"type":"BOOKMARK"`)):
 		if w.state && bytes.Contains(line, []byte(`"k8s.io/initial-events-end":"true"`)) {
 			w.state = false

@@ -55,7 +55,7 @@ func TestWatcherTakesAState(t *testing.T) {
 
 func TestEtcdFrame(t *testing.T) {
 	w := newTestWatcher()
-	w.fleet.etcdFrames = true
+	w.fleet.form = etcdAnswers
 	w.lines.feed([]byte(`{"result":{"header":{"revision":"4"},"created":true}}` + "\n"))
 	w.lines.feed([]byte(`{"result":{"header":{"revision":"6"},"events":[{"kv":{"mod_revision":"5"}},{"kv":{"mod_revision":"6"}}]}}` + "\n"))
 	if err := w.check(sequenceOf([]int64{5, 6})); err != nil {
@@ -85,5 +85,27 @@ func TestObjects(t *testing.T) {
 	}
 	if !json.Valid([]byte(definition(7))) {
 		t.Errorf("%s", definition(7))
+	}
+}
+
+// TestWatcherReadsForms: the same events, as a gateway writes them to other clients.
+func TestWatcherReadsForms(t *testing.T) {
+	event := func(revision int64) string { return string(eventLine(configMap("a", "all", 1), revision)) }
+	for in, text := range map[form]string{
+		eventStream: "retry: 1500\n\nid: 12\ndata: " + event(12) + "\nid: 13\ndata: " + event(13) + "\nid: 14\n\n",
+		keyLines: `{"type":"PUT","revision":12,"last":true,"key":"/a","value":{"revision":1}}` + "\n" +
+			`{"type":"DELETE","revision":13,"last":true,"key":"/a"}` + "\n" + `{"type":"PROGRESS","revision":14}` + "\n",
+	} {
+		w := newTestWatcher()
+		w.fleet.form = in
+		w.lines.feed([]byte(text))
+		if err := w.check(sequenceOf([]int64{12, 13})); err != nil {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+	w := newTestWatcher()
+	w.fleet.form = keyLines
+	if w.lines.feed([]byte(`{"type":"ERROR","status":410}` + "\n")); !strings.Contains(w.wrong, "410") {
+		t.Errorf("an error: %q", w.wrong)
 	}
 }

@@ -35,6 +35,7 @@ type Frame struct {
 	Object  Object
 	Code    int  // of an ERROR
 	Initial bool // a BOOKMARK that ends the initial state
+	Last    bool // of the plain dialect: nothing of the revision follows
 }
 
 // Names of frames.
@@ -126,6 +127,13 @@ func (f *frames) parse(line []byte) (*Frame, error) {
 }
 
 func parseFrame(line []byte) (*Frame, error) {
+	if isKeyFrame(line) {
+		var key keyFrame
+		if err := json.Unmarshal(line, &key); err != nil {
+			return nil, fmt.Errorf("frame %.200q: %w", line, err)
+		}
+		return key.frame()
+	}
 	var raw struct {
 		Type   string          `json:"type"`
 		Object json.RawMessage `json:"object"`
@@ -137,7 +145,7 @@ func parseFrame(line []byte) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Frame{raw.Type, object, d.Code, d.Metadata.Annotations["k8s.io/initial-events-end"] == "true"}, nil
+	return &Frame{Type: raw.Type, Object: object, Code: d.Code, Initial: d.Metadata.Annotations["k8s.io/initial-events-end"] == "true"}, nil
 }
 
 // Scope is what a client asks for: all objects, those of a namespace, or one of them; with a label of a value, or any.

@@ -38,6 +38,7 @@ type Run struct {
 	loads      int
 	notes      []string
 	violations []Violation // that only this scenario looks for
+	afterwards func()      // looks at what clients recorded, once they are done; nil: nothing
 }
 
 // replica is a gateway, and its own road to etcd.
@@ -156,7 +157,7 @@ func (r *Run) Watch(clients ...Client) {
 }
 
 // Crowd is n clients of the standard kinds: half watch everything, a third a namespace, the others an object; some by a label,
-// half with bookmarks, and some end their watches often.
+// half with bookmarks, and some end their watches often. A quarter reads event streams, or keys.
 func Crowd(n int) []Client {
 	clients := make([]Client, 0, n)
 	for i := range n {
@@ -172,6 +173,12 @@ func Crowd(n int) []Client {
 		}
 		if i%7 == 6 {
 			c.Timeout = time.Duration(3+i%5) * time.Second
+		}
+		switch {
+		case i%8 == 1:
+			c.Dialect = EventStream
+		case i%8 == 5 && c.Scope.Label == "":
+			c.Dialect = Keys
 		}
 		clients = append(clients, c)
 	}

@@ -43,6 +43,9 @@ func Perform(t *testing.T, s *Scenario, long bool) Result {
 	}
 	s.Play(r, seconds)
 	r.settle()
+	if r.afterwards != nil {
+		r.afterwards()
+	}
 	result := Result{Name: s.Name, Notes: r.notes, Violations: r.violations}
 	for _, h := range append(r.past, r.present) {
 		rules := s.Rules

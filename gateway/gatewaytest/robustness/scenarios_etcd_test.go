@@ -45,7 +45,7 @@ var etcdScenarios = []Scenario{
 			for _, m := range killed {
 				m.Kill(r.TB)
 			}
-			r.Wait(4 * time.Second)
+			r.Wait(6 * time.Second) // the member that is left ends streams only when it has had no leader for some time
 			for i := range r.gateways {
 				r.honest(i)
 			}

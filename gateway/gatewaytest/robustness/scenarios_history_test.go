@@ -113,7 +113,7 @@ var historyScenarios = []Scenario{
 	},
 	{
 		// The cache is filled anew again and again, because a compaction has overtaken it, while clients open watches all the time.
-		Name: "rebuilds", Etcd: 1, Gateways: 2, Proxied: true, Seconds: [2]int{15, 180},
+		Name: "rebuilds", Etcd: 1, Gateways: 2, Proxied: true, Seconds: [2]int{15, 240},
 		Rules: Rules{Codes: []int{429, 503, 504}, Events: 5000, Resumes: 1000, Faults: 4, Acknowledged: 50},
 		Play: func(r *Run, seconds int) {
 			clients := Crowd(300)

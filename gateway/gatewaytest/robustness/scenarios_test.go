@@ -2,4 +2,4 @@ package robustness
 
 import "slices"
 
-var scenarios = slices.Concat(etcdScenarios, gatewayScenarios, historyScenarios, roadScenarios)
+var scenarios = slices.Concat(etcdScenarios, gatewayScenarios, historyScenarios, roadScenarios, slowScenarios)

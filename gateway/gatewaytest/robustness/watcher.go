@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -23,7 +24,8 @@ type Client struct {
 	Timeout   time.Duration // timeoutSeconds; zero: the gateway's own
 	Quiet     bool          // it is not meant to see changes
 	Gateway   int           // where it begins
-	Stay      bool          // always on the same gateway; otherwise on the next one after each failure
+	Dialect   Dialect
+	Stay      bool // always on the same gateway; otherwise on the next one after each failure
 }
 
 // watcher is a client as good ones are: it lists, watches from there, resumes where it was on whatever gateway answers, and lists
@@ -103,14 +105,15 @@ func (w *watcher) stream(ctx context.Context) *Stream {
 }
 
 func (w *watcher) follow(ctx context.Context, s *Stream) {
-	parameters := []string{"watch", "1", "resourceVersion", fmt.Sprint(s.From)}
+	var parameters []string
 	if w.Bookmarks {
 		parameters = append(parameters, "allowWatchBookmarks", "1")
 	}
 	if w.Timeout > 0 {
 		parameters = append(parameters, "timeoutSeconds", fmt.Sprint(int(w.Timeout.Seconds())))
 	}
-	resp, err := w.run.get(ctx, w.gateway, w.Scope.URL(parameters...))
+	path, header := w.Dialect.request(w.Scope, s.From, parameters...)
+	resp, err := w.run.ask(ctx, w.gateway, path, header)
 	if err != nil {
 		s.End, s.Why = Unreachable, err.Error()
 		return
@@ -124,6 +127,7 @@ func (w *watcher) follow(ctx context.Context, s *Stream) {
 	w.run.opened.Add(1)
 	defer w.run.opened.Add(-1)
 	reader := bufio.NewReader(resp.Body)
+	frames := reading{Dialect: w.Dialect, frames: &w.run.frames}
 	for {
 		line, err := readLine(reader)
 		switch {
@@ -136,17 +140,19 @@ func (w *watcher) follow(ctx context.Context, s *Stream) {
 			s.End, s.Why = Cut, err.Error()
 			return
 		}
-		frame, err := w.run.frames.parse(line)
+		stand, err := frames.take(line)
 		if err != nil {
 			s.End, s.Why = Malformed, err.Error()
 			return
 		}
-		s.Lines = append(s.Lines, Line{time.Now(), frame})
-		if frame.Type == failed {
-			s.End, s.Code, s.Why = Failed, frame.Code, string(line)
-			continue
+		for _, frame := range stand {
+			s.Lines = append(s.Lines, frame)
+			if frame.Type == failed {
+				s.End, s.Code, s.Why = Failed, frame.Code, string(line)
+				continue
+			}
+			w.through.Store(frame.Object.Revision)
 		}
-		w.through.Store(frame.Object.Revision)
 	}
 }
 
@@ -168,10 +174,15 @@ func readText(r io.Reader) string {
 
 // get asks a gateway, and returns the head of its answer.
 func (r *Run) get(ctx context.Context, gateway int, path string) (*http.Response, error) {
+	return r.ask(ctx, gateway, path, nil)
+}
+
+func (r *Run) ask(ctx context.Context, gateway int, path string, header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.gateways[gateway].URL+path, nil)
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(req.Header, header)
 	return r.client.Do(req)
 }
 

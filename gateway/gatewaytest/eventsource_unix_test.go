@@ -1,7 +1,8 @@
+//go:build unix
+
 package gatewaytest_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,8 +10,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,10 +27,7 @@ new EventSource('/v1/keys/app/?watch').onmessage = ({data}) => {
 // TestEventSource has a real browser follow keys while the gateway is killed: it reconnects by itself and misses nothing.
 func TestEventSource(t *testing.T) {
 	t.Parallel()
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skipf("%v: install Debian's chromium to try EventSource in a browser", err)
-	}
+	gatewaytest.NeedBrowser(t)
 	cluster := gatewaytest.StartEtcd(t, 1)
 	etcd := gatewaytest.DialEtcd(t, cluster.Endpoints())
 	gw := gatewaytest.Start(t, "--etcd-endpoints", cluster.Endpoints(), "--keys", "/app/")
@@ -65,15 +61,7 @@ func TestEventSource(t *testing.T) {
 	t.Cleanup(front.Close)
 	t.Cleanup(front.CloseClientConnections)
 
-	ctx, cancel := context.WithCancel(t.Context())
-	run := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", front.URL)
-	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	run.Cancel = func() error { return syscall.Kill(-run.Process.Pid, syscall.SIGKILL) }
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cancel(); _ = run.Wait() })
+	gatewaytest.OpenPage(t, front.URL, 800, 600)
 
 	next := func() keyFrame {
 		t.Helper()

@@ -1,8 +1,9 @@
-package config
+// Package spelling finds what somebody may have meant who wrote a name that is not known.
+package spelling
 
 import "fmt"
 
-// Nearest is the known name that is most like name, or "" when none is like it: for messages about a name that is unknown.
+// Nearest is the known name that is most like name, or "" when none is like it.
 func Nearest(name string, known []string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, k := range known {
@@ -13,7 +14,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-func didYouMean(name string, known []string) string {
+// DidYouMean is a question for the end of a message about an unknown name, or "" when no known name is like it.
+func DidYouMean(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
 	}

@@ -1,0 +1,73 @@
+package codec
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"revtail/encoding"
+)
+
+// Value says what the values of keys that other programs write are, and so how they are shown as JSON and written again.
+type Value string
+
+// The codecs of values.
+const (
+	ValueJSON   Value = "json"   // JSON of any type
+	ValueYAML   Value = "yaml"   // one YAML document, read as Decode does
+	ValueString Value = "string" // text in UTF-8, shown as a string
+	ValueBytes  Value = "bytes"  // anything, shown as a string in base64
+)
+
+// Values are all codecs.
+var Values = []Value{ValueJSON, ValueYAML, ValueString, ValueBytes}
+
+// Decode returns a value as JSON without white space between its tokens. What is empty is null in YAML, and an error in JSON.
+func (v Value) Decode(stored []byte) ([]byte, error) {
+	if v == ValueBytes {
+		out := base64.StdEncoding.AppendEncode(append(make([]byte, 0, 2+base64.StdEncoding.EncodedLen(len(stored))), '"'), stored)
+		return append(out, '"'), nil
+	}
+	if !utf8.Valid(stored) {
+		return nil, errors.New("not valid UTF-8")
+	}
+	switch v {
+	case ValueString:
+		return encoding.AppendString(make([]byte, 0, len(stored)+2), string(stored)), nil
+	case ValueYAML:
+		out, err := yamlToJSON(stored)
+		if errors.Is(err, ErrNotObject) { // no document at all
+			return []byte("null"), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return encoding.Compact(out)
+	}
+	return encoding.Compact(stored)
+}
+
+// Encode is Decode's inverse, for values of the types that encoding.Unmarshal makes: JSON comes out on one line, YAML in blocks
+// with a newline at its end. The error says what the value should be.
+func (v Value) Encode(value any) ([]byte, error) {
+	if v == ValueString || v == ValueBytes {
+		text, ok := value.(string)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("must be a string, as the codec is %s", v)
+		case v == ValueString:
+			return []byte(text), nil
+		}
+		stored, err := base64.StdEncoding.Strict().DecodeString(text)
+		if err != nil {
+			return nil, fmt.Errorf("must be base64, as the codec is bytes: %w", err)
+		}
+		return stored, nil
+	}
+	text, err := encoding.MarshalValue(value)
+	if err != nil || v == ValueJSON {
+		return text, err
+	}
+	return encoding.YAML(text)
+}

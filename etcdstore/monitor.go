@@ -1,0 +1,140 @@
+package etcdstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// monitorEvery is how often a Monitor asks: a few small requests, and a connection to each member.
+	monitorEvery = 5 * time.Second
+	// nearlyFull is the share of its quota that a member should not use for long.
+	nearlyFull = 0.8
+)
+
+// Health is the state of an etcd, as it was told.
+type Health struct {
+	Members []MemberStatus
+	Alarms  []Alarm
+	Newest  Revision  // zero: nobody said
+	Oldest  Revision  // that can be read and watched from; zero: nobody said
+	Grown   time.Time // when Oldest was seen to grow last, whoever compacted; the zero time: not since the Monitor runs
+}
+
+// Problems are sentences for who runs the gateway: what is wrong, or soon will be, and what to do.
+func (c Health) Problems() []string {
+	var out []string
+	for _, alarm := range c.Alarms {
+		switch alarm.Type {
+		case alarmNoSpace:
+			out = append(out, fmt.Sprintf("member %s has raised NOSPACE: writes are refused with 507, everything else goes on; compact, `etcdctl defrag`, then `etcdctl alarm disarm`", alarm.Member))
+		default:
+			out = append(out, fmt.Sprintf("member %s has raised %s: keep it from serving, and restore it from the others", alarm.Member, alarm.Type))
+		}
+	}
+	for _, m := range c.Members {
+		switch share := float64(m.Size) / float64(max(m.Quota, 1)); {
+		case m.Err != nil:
+			out = append(out, fmt.Sprintf("%s gives no answer", m.Endpoint))
+		case !m.Leading:
+			out = append(out, fmt.Sprintf("%s sees no leader", m.Endpoint))
+		case m.Quota > 0 && share > nearlyFull:
+			out = append(out, fmt.Sprintf("%s uses %.0f %% of its quota: compact (--history), `etcdctl defrag`, or raise --quota-backend-bytes", m.Endpoint, 100*share))
+		}
+	}
+	return out
+}
+
+// Monitor asks an etcd now and then how it is.
+type Monitor struct {
+	store  *Etcd
+	latest atomic.Pointer[Health]
+}
+
+// NewMonitor makes a Monitor of a store; Run asks.
+func NewMonitor(store *Etcd) *Monitor { return &Monitor{store: store} }
+
+// Health is what was told last, some seconds ago at most while etcd answers; the zero Health before the first answer.
+func (m *Monitor) Health() Health {
+	if c := m.latest.Load(); c != nil {
+		return *c
+	}
+	return Health{}
+}
+
+// Run asks until ctx ends, and returns nil then. What is not answered is not known, and asked again.
+func (m *Monitor) Run(ctx context.Context) error {
+	tick := time.NewTicker(monitorEvery)
+	defer tick.Stop()
+	for {
+		next := m.ask(ctx, m.Health())
+		if ctx.Err() != nil {
+			return nil
+		}
+		m.latest.Store(&next)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (m *Monitor) ask(ctx context.Context, before Health) Health {
+	c := Health{Members: m.store.Members(ctx), Grown: before.Grown}
+	for _, member := range c.Members {
+		c.Newest = max(c.Newest, member.Revision)
+	}
+	if c.Newest == 0 {
+		c.Oldest = before.Oldest
+		return c // nobody is there to be asked
+	}
+	alarms, err := m.store.Alarms(ctx)
+	if err != nil { // with authentication in etcd only its root may ask; members tell the same to everybody
+		alarms = alarmsOf(c.Members)
+	}
+	c.Alarms = alarms
+	if c.Oldest = m.oldest(ctx, before.Oldest); before.Oldest > 0 && c.Oldest > before.Oldest {
+		c.Grown = time.Now()
+	}
+	return c
+}
+
+// oldest costs one small read while nobody compacts.
+func (m *Monitor) oldest(ctx context.Context, before Revision) Revision {
+	if before > 0 {
+		if _, err := m.store.List(ctx, bookkeepingKey, ListOptions{At: before, Limit: 1, KeysOnly: true}); err == nil || errors.Is(err, ErrUnavailable) {
+			return before
+		}
+	}
+	oldest, err := m.store.Oldest(ctx)
+	if err != nil {
+		return 0
+	}
+	return oldest
+}
+
+const alarmNoSpace = "NOSPACE"
+
+// alarmsOf finds the alarms in what a member says of itself, memberID:123 alarm:NOSPACE: each tells of all.
+func alarmsOf(members []MemberStatus) []Alarm {
+	for _, m := range members {
+		if m.Err != nil {
+			continue
+		}
+		var out []Alarm
+		for _, problem := range m.Errors {
+			var id uint64
+			if _, raised, ok := strings.Cut(problem, "alarm:"); ok {
+				_, _ = fmt.Sscanf(problem, "memberID:%d", &id) // zero: it is not said
+				out = append(out, Alarm{fmt.Sprintf("%x", id), strings.TrimSpace(raised)})
+			}
+		}
+		return out
+	}
+	return nil
+}

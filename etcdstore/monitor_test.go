@@ -1,0 +1,89 @@
+package etcdstore_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"revtail/etcdstore"
+)
+
+// health is what a Monitor finds out when it runs.
+func health(t *testing.T, m *etcdstore.Monitor) etcdstore.Health {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return m.Ask(ctx)
+}
+
+// mentions tells whether one of the sentences has the words.
+func mentions(problems []string, words string) bool {
+	return slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, words) })
+}
+
+// TestMonitor: an etcd that is well, one that somebody compacts, one that is full, and one that is gone.
+func TestMonitor(t *testing.T) {
+	t.Parallel()
+	server := startConfigured(t, "quota-backend-bytes: 2097152")
+	e := open(t, server.Endpoints()...)
+	if err := e.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rev, err := e.Create(t.Context(), "/a", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := etcdstore.NewMonitor(e)
+	c := health(t, m)
+	if len(c.Members) != 1 || c.Members[0].Quota != 2<<20 || c.Members[0].Size == 0 || c.Newest != rev || c.Oldest != 1 || !c.Grown.IsZero() || len(c.Problems()) > 0 {
+		t.Errorf("at the beginning: %+v, problems %q", c, c.Problems())
+	}
+
+	foreign := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints()})
+	if _, err := foreign.Compact(t.Context(), int64(rev)); err != nil {
+		t.Fatal(err)
+	}
+	compacted := health(t, m)
+	if compacted.Oldest != rev || compacted.Grown.IsZero() {
+		t.Errorf("after a compaction to %d: %+v", rev, compacted)
+	}
+	if again := health(t, m); again.Oldest != rev || !again.Grown.Equal(compacted.Grown) {
+		t.Errorf("and a while later: %+v", again)
+	}
+
+	value := make([]byte, 256<<10)
+	for range 2000 { // etcd looks at what it has committed, ten times a second
+		if _, err = e.Update(t.Context(), "/a", value, rev); err != nil {
+			break
+		}
+		if _, rev, err = e.Get(t.Context(), "/a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !errors.Is(err, etcdstore.ErrStorageFull) {
+		t.Fatalf("2,000 writes of 256 KiB: %v, want ErrStorageFull", err)
+	}
+	if c := health(t, m); len(c.Alarms) != 1 || c.Alarms[0].Type != "NOSPACE" || !mentions(c.Problems(), "507") || !mentions(c.Problems(), "of its quota") {
+		t.Errorf("a full etcd: %+v, problems %q", c, c.Problems())
+	}
+	enableAuth(t, foreign)
+	guest, err := etcdstore.Open(etcdstore.Config{Endpoints: server.Endpoints(), Username: "guest", Password: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = guest.Close() }()
+	if c := health(t, etcdstore.NewMonitor(guest)); len(c.Members) != 1 || c.Members[0].Err == nil && (len(c.Alarms) != 1 || c.Alarms[0].Type != "NOSPACE") {
+		t.Errorf("as a guest: %+v", c)
+	}
+
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if c := health(t, m); len(c.Members) != 1 || c.Members[0].Err == nil || !mentions(c.Problems(), "no answer") {
+		t.Errorf("an etcd that is gone: %+v, problems %q", c, c.Problems())
+	}
+}

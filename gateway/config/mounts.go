@@ -1,0 +1,80 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"sigs.k8s.io/yaml"
+
+	"revtail/gateway/mount"
+	"revtail/gateway/spelling"
+)
+
+// mountsKey is the one key of a file that no flag has: mounts are lists of more than words.
+const mountsKey = "mounts"
+
+// mountKeys are those of one mount.
+var mountKeys = []string{"prefix", "group", "version", "kind", "plural", "namespaced", "codec", "writable"}
+
+// readMounts reads what stands under mountsKey. It refuses unknown keys; whether the mounts make sense, Validate says.
+func readMounts(content any) ([]mount.Mount, error) {
+	entries, ok := content.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: want a list, each entry with prefix, group, kind and plural", mountsKey)
+	}
+	mounts := make([]mount.Mount, len(entries))
+	for i, entry := range entries {
+		text, err := json.Marshal(entry)
+		if err != nil {
+			return nil, err
+		}
+		mounts[i] = mount.Default()
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&mounts[i]); err != nil {
+			return nil, fmt.Errorf("%s[%d]: %s", mountsKey, i, explainMount(err))
+		}
+	}
+	return mounts, nil
+}
+
+var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
+
+// explainMount says in the words of the file what encoding/json says of Go.
+func explainMount(err error) string {
+	if found := unknownField.FindStringSubmatch(err.Error()); found != nil {
+		return "unknown key " + found[1] + spelling.DidYouMean(found[1], mountKeys)
+	}
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && typed.Field != "" {
+		return fmt.Sprintf("%s: want a %s, got a %s", typed.Field, typed.Type.Kind(), typed.Value)
+	}
+	return "want an object with prefix, group, kind and plural"
+}
+
+// validateMounts leaves what depends on the kinds that are built in to who knows them.
+func (c Config) validateMounts() error { return mount.Check(c.Mounts, c.EtcdPrefix, nil) }
+
+// mountsYAML are the mounts as the file has them; empty: there are none.
+func (c Config) mountsYAML() ([]byte, error) {
+	if len(c.Mounts) == 0 {
+		return nil, nil
+	}
+	out := []byte(mountsKey + ":\n")
+	for _, m := range c.Mounts {
+		text, err := yaml.Marshal(m)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", mountsKey, err)
+		}
+		for i, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
+			lead := "  "
+			if i == 0 {
+				lead = "- "
+			}
+			out = append(append(append(out, lead...), line...), '\n')
+		}
+	}
+	return out, nil
+}

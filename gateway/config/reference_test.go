@@ -1,0 +1,39 @@
+package config
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the reference again")
+
+const referenceFile = "../../deploy/CONFIGURATION.md"
+
+// TestReference: the reference in deploy is what the options say.
+func TestReference(t *testing.T) {
+	want := Reference()
+	if *update {
+		if err := os.WriteFile(referenceFile, want, 0o644); err != nil { //nolint:gosec // a document for everybody
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(referenceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what the options say: `go test ./gateway/config -run Reference -update` writes it (-want +got):\n%s", referenceFile, diff)
+	}
+}
+
+// TestReloads: the reference speaks of options that there are.
+func TestReloads(t *testing.T) {
+	for name := range reloads {
+		if _, known := findOption(func(o option) string { return o.name }, name); !known {
+			t.Errorf("%s is no option", name)
+		}
+	}
+}

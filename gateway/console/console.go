@@ -1,0 +1,85 @@
+// Package console is the page at /ui/: keys and resources as they are, as they were, and as they change. It is plain HTML, CSS and
+// JavaScript modules, which are in the program and need no build step; whatever they show, they ask of the gateway like any client.
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+// Path is where the page is.
+const Path = "/ui/"
+
+//go:embed static
+var static embed.FS
+
+// policy is the Content-Security-Policy: what is not from here is neither loaded, nor run, nor sent anything (CSP Level 3).
+// Trusted Types keep text from becoming markup, whatever a script of ours may try.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// file is one of the page, as it is served.
+type file struct {
+	contentType string
+	etag        string
+	content     []byte
+}
+
+// Handler answers GET and HEAD below Path, and 404 with missing for what is not there. The files hold nothing that is secret, and
+// nothing of what is stored: everybody may have them.
+func Handler(missing http.Handler) http.Handler {
+	files := readFiles()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, Path)
+		if name == "" {
+			name = "index.html"
+		}
+		f, ok := files[name]
+		if !ok {
+			missing.ServeHTTP(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("Cache-Control", "no-cache") // kept, but asked about: another version of the program has another page
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Type", f.contentType)
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("ETag", f.etag)
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Content-Type-Options", "nosniff")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.content))
+	})
+}
+
+// types are said here, since those of the machine may say otherwise.
+var types = map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+func readFiles() map[string]file {
+	files := make(map[string]file)
+	entries, err := static.ReadDir("static")
+	if err != nil {
+		panic(err) // cannot be: it is in the program
+	}
+	for _, entry := range entries {
+		content, err := fs.ReadFile(static, "static/"+entry.Name())
+		contentType, ok := types[path.Ext(entry.Name())]
+		if err != nil || !ok {
+			panic(fmt.Sprintf("console: %s: %v, of a type that is not known: %t", entry.Name(), err, !ok))
+		}
+		files[entry.Name()] = file{
+			contentType: mime.FormatMediaType(contentType, map[string]string{"charset": "utf-8"}),
+			etag:        fmt.Sprintf(`"%x"`, sha256.Sum256(content)),
+			content:     content,
+		}
+	}
+	return files
+}

@@ -1,0 +1,86 @@
+package console
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func ask(t *testing.T, path string, header ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+	return w.Result()
+}
+
+// TestHandler: each file has a type, a policy and an ETag by which it is asked about.
+func TestHandler(t *testing.T) {
+	names := []string{""}
+	for name := range readFiles() {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		resp := ask(t, Path+name)
+		content, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK || len(content) == 0 {
+			t.Fatalf("%q: %v %s", name, err, resp.Status)
+		}
+		h := resp.Header
+		if !strings.HasSuffix(h.Get("Content-Type"), "; charset=utf-8") || h.Get("Cache-Control") != "no-cache" ||
+			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%q: %v", name, h)
+		}
+		csp := h.Get("Content-Security-Policy")
+		if !strings.HasPrefix(csp, "default-src 'none'; ") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%q: the policy is %q", name, csp)
+		}
+		if again := ask(t, Path+name, "If-None-Match", h.Get("ETag")); again.StatusCode != http.StatusNotModified {
+			t.Errorf("%q: asked again: %s", name, again.Status)
+		}
+	}
+	for _, name := range []string{"nothing", "static", "index.html/", "../console.go"} {
+		if resp := ask(t, Path+name); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%q: %s", name, resp.Status)
+		}
+	}
+}
+
+// TestNoMarkupOfData: nothing in the files makes markup of text or needs what the policy forbids, and each file is one that another
+// one names.
+func TestNoMarkupOfData(t *testing.T) {
+	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|createContextualFragment|setHTML|srcdoc|https?://[^w]`)
+	inline := regexp.MustCompile(`(?i)<script(>|[^>]*>[^<])|<style|\sstyle=|\son[a-z]+=`)
+	named := regexp.MustCompile(`(?:src|href)="([^"]+)"|from '\./([^']+)'`)
+	files := readFiles()
+	missing := map[string]bool{}
+	for name := range files {
+		missing[name] = name != "index.html"
+	}
+	for name, f := range files {
+		if found := forbidden.FindString(string(f.content)); found != "" {
+			t.Errorf("%s has %q", name, found)
+		}
+		if found := inline.FindString(string(f.content)); found != "" && strings.HasSuffix(name, ".html") {
+			t.Errorf("%s has %q, which the policy forbids", name, found)
+		}
+		for _, match := range named.FindAllStringSubmatch(string(f.content), -1) {
+			if other := match[1] + match[2]; files[other].content == nil {
+				t.Errorf("%s names %s, which is not there", name, other)
+			} else {
+				missing[other] = false
+			}
+		}
+	}
+	for name, unnamed := range missing {
+		if unnamed {
+			t.Errorf("no file names %s", name)
+		}
+	}
+}

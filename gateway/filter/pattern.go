@@ -1,0 +1,83 @@
+package filter
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+const (
+	// maxPattern bounds a pattern that is not in the filter but in what it looks at, in bytes; compiling is what it costs.
+	maxPattern = 1 << 10
+	compiling  = 3_000
+)
+
+var errLongPattern = errors.New("the pattern is too long")
+
+// pattern is a compiled regular expression.
+type pattern struct {
+	expression *regexp.Regexp
+	size       uint64 // in instructions: matching takes as many steps for a byte at most
+	compiling  uint64 // what it costs at each use; zero: it is compiled once
+}
+
+func newPattern(text string) (*pattern, error) {
+	expression, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	return &pattern{expression: expression, size: uint64(len(program.Inst))}, nil
+}
+
+// keep compiles a pattern that stands in the filter.
+func (p *prices) keep(constant ref.Val) {
+	text, ok := constant.(types.String)
+	if !ok {
+		return
+	}
+	if compiled, err := newPattern(string(text)); err == nil {
+		p.patterns[string(text)] = compiled
+	}
+}
+
+// pattern is what a text is compiled to.
+func (p *prices) pattern(value ref.Val) (*pattern, error) {
+	text, ok := value.(types.String)
+	if !ok {
+		return nil, errors.New("the pattern is no text")
+	}
+	if kept := p.patterns[string(text)]; kept != nil {
+		return kept, nil
+	}
+	if len(text) > maxPattern {
+		return nil, errLongPattern
+	}
+	compiled, err := newPattern(string(text))
+	if err == nil {
+		compiled.compiling = compiling
+	}
+	return compiled, err
+}
+
+func (p *prices) matches(text, by ref.Val) ref.Val {
+	s, ok := text.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(text)
+	}
+	pattern, err := p.pattern(by)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.Bool(pattern.expression.MatchString(string(s)))
+}

@@ -1,0 +1,299 @@
+//go:build unix
+
+package gatewaytest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"revtail/gateway/gatewaytest"
+)
+
+// evil is a key, and a value, that does harm where text becomes markup.
+const evil = `<img src=x onerror="window.harmed=1">`
+
+const (
+	isLive = "document.querySelector('#status').dataset.state === 'live'"
+	isAway = "document.querySelector('#status').dataset.state === 'reconnecting'"
+	rows   = "document.querySelectorAll('.row[data-id]').length"
+)
+
+// row is an expression: the text of a row of the console's table.
+func row(id string) string {
+	return fmt.Sprintf("(document.querySelector(%q)?.textContent ?? '')", fmt.Sprintf(".row[data-id=%q]", id))
+}
+
+func put(t *testing.T, gw *gatewaytest.Gateway, key, value string) (revision int64) {
+	t.Helper()
+	answer := gw.Do(t, http.MethodPut, "/v1/keys"+key, value)
+	var done struct{ Revision int64 }
+	if err := json.Unmarshal([]byte(answer.Body), &done); err != nil || answer.Code != http.StatusOK {
+		t.Fatalf("PUT %s: %d %s", key, answer.Code, answer.Body)
+	}
+	return done.Revision
+}
+
+// TestConsole does with the page what people do: the mouse and the keyboard of a real browser, and looks at what there is to see.
+// -artifacts keeps the pictures.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	gatewaytest.NeedBrowser(t)
+	gw := gatewaytest.Start(t, "--keys-writable", "/app/")
+	put(t, gw, "/app/config/limits", `{"requests":{"cpu":"250m","memory":"64Mi"},"burst":true}`)
+	put(t, gw, "/app/config/motd", "hello, world")
+	before := put(t, gw, "/app/config/theme", `{"colour":"red","size":12,"fonts":["Inter","Menlo"]}`)
+	put(t, gw, "/app/orders/1001", `{"customer":"ada","items":[{"sku":"A-1","qty":2}],"total":41.5,"state":"open"}`)
+	put(t, gw, "/app/"+strings.NewReplacer("<", "%3C", ">", "%3E", " ", "%20", `"`, "%22").Replace(evil), evil)
+	put(t, gw, "/app/orders/1002", `{"customer":"`+strings.ReplaceAll(evil, `"`, `'`)+`","items":[],"total":0,"state":"open"}`)
+
+	p := gatewaytest.OpenPage(t, gw.URL+"/", 1600, 1000) // which leads to the console
+	p.Click(t, "[role=treeitem][data-id='key:key=%2Fapp%2F'] .label")
+	p.Wait(t, isLive)
+	p.Wait(t, rows+" === 6")
+	p.Click(t, "[role=treeitem][data-id='key:key=%2Fapp%2Fconfig%2F'] .twist")
+	p.Wait(t, "document.querySelector(\"[role=treeitem][data-id='key:key=%2Fapp%2Fconfig%2Ftheme']\")")
+
+	changesOfKeys(t, gw, p)
+	filterRows(t, gw, p)
+	thePast(t, gw, p, before)
+	p.Wait(t, isLive)
+	pictures(t, p)
+	resources(t, gw, p)
+
+	if harmed := p.Eval(t, "window.harmed ?? document.images.length"); harmed != 1.0 { // the icon
+		t.Errorf("what is stored has become markup: %v", harmed)
+	}
+	if errors := p.Errors(); errors != nil {
+		t.Errorf("the page has had errors: %s", errors)
+	}
+}
+
+// changesOfKeys changes keys, and finds the fields in the events.
+func changesOfKeys(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
+	t.Helper()
+	put(t, gw, "/app/orders/1001", `{"customer":"ada","items":[{"sku":"A-1","qty":3},{"sku":"B-7","qty":1}],"total":58.5,"state":"paid"}`)
+	put(t, gw, "/app/orders/1003", `{"customer":"grace","items":[{"sku":"C-3","qty":1}],"total":12,"state":"open"}`)
+	gw.Do(t, http.MethodDelete, "/v1/keys/app/orders/1002", "")
+	put(t, gw, "/app/config/theme", `{"colour":"blue","size":12,"fonts":["Inter","JetBrains Mono"]}`)
+	p.Wait(t, "document.querySelectorAll('.event').length === 4")
+	p.Wait(t, row("/app/config/theme")+".includes('blue')")
+	p.Wait(t, row("/app/orders/1003")+".includes('grace') && "+row("/app/orders/1002")+" === ''")
+	for n, want := range []string{`colour"red"→"blue"`, `− {"customer":"`, `customer":"grace"`, `items[0].qty2→3`} {
+		if got := p.Text(t, fmt.Sprintf(".event:nth-child(%d) .fields", n+1)); !strings.Contains(got, strings.TrimPrefix(want, "− ")) {
+			t.Errorf("event %d shows %q, want %q in it", n, got, want)
+		}
+	}
+	p.Click(t, ".row[data-id='/app/orders/1001']")
+	if got := p.Text(t, "#detail-value"); !strings.Contains(got, `"state": "paid"`) {
+		t.Errorf("the row, whole: %q", got)
+	}
+}
+
+// filterRows filters by keyboard alone.
+func filterRows(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
+	t.Helper()
+	p.Press(t, "/")
+	p.Type(t, "GRACE")
+	p.Wait(t, rows+" === 1")
+	put(t, gw, "/app/orders/1004", `{"customer":"grace","state":"open"}`)
+	p.Wait(t, rows+" === 2")
+	p.Press(t, "Escape")
+	p.Wait(t, rows+" === 7")
+	gw.Do(t, http.MethodDelete, "/v1/keys/app/orders/1004", "")
+	p.Wait(t, rows+" === 6")
+	p.Press(t, "/")
+	p.Type(t, "= ((") // is no expression
+	p.Wait(t, "document.querySelector('#filter-note').textContent.includes('does not take this expression') && "+rows+" === 6")
+	p.Press(t, "Escape")
+	p.Wait(t, "document.querySelector('#filter-note').hidden")
+	p.Press(t, "Escape") // closes what is shown whole
+	p.Press(t, "s")
+	p.Press(t, "End")
+	p.Press(t, "Enter")
+	p.Wait(t, "document.querySelector('#detail-title').textContent === '/app/orders/1003'")
+	p.Press(t, "g")
+	p.Press(t, "Home")
+	p.Press(t, "ArrowLeft") // closes the resources
+	p.Wait(t, "document.activeElement.getAttribute('aria-expanded') === 'false' && !document.querySelector('.resource')")
+	p.Press(t, "ArrowRight")
+	p.Wait(t, "document.querySelector('.resource')")
+}
+
+// thePast goes back, further than etcd goes, and returns.
+func thePast(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page, before int64) {
+	t.Helper()
+	p.Eval(t, fmt.Sprintf("(() => { const s = document.querySelector('#slider'); s.value = %d; s.dispatchEvent(new Event('input')) })()", before))
+	p.Wait(t, row("/app/config/theme")+".includes('red') && "+rows+" === 3")
+	put(t, gw, "/app/config/motd", "hello from now")
+	p.Wait(t, "document.querySelector('.event .fields')?.textContent.includes('hello from now')")
+	if got := p.Eval(t, row("/app/config/motd")); strings.Contains(fmt.Sprint(got), "now") {
+		t.Errorf("the past has changed: %v", got)
+	}
+	p.Press(t, "[")
+	p.Wait(t, rows+" === 2")
+	gatewaytest.DialEtcd(t, gw.EtcdEndpoint).Compact(t, before+1)
+	p.Press(t, "[")
+	p.Wait(t, fmt.Sprintf("document.querySelector('#message').textContent.includes('compacted') && document.querySelector('#slider').min === '%d'", before+1))
+	p.Click(t, "#message button")
+	p.Wait(t, rows+" === 4")
+	p.Eval(t, "document.activeElement.blur()")
+	p.Press(t, "Escape")
+	p.Press(t, "Escape")
+	p.Wait(t, row("/app/config/motd")+".includes('now')")
+}
+
+// pictures keeps what the page looks like.
+func pictures(t *testing.T, p *gatewaytest.Page) {
+	t.Helper()
+	p.Click(t, ".row[data-id='/app/orders/1001']")
+	grounds := make(map[any]bool)
+	for _, scheme := range []string{"light", "dark"} {
+		p.Prefer(t, scheme)
+		grounds[p.Eval(t, "getComputedStyle(document.body).backgroundColor")] = true
+		p.Screenshot(t, filepath.Join(t.ArtifactDir(), scheme+".png"))
+	}
+	p.Press(t, "t")
+	grounds[p.Eval(t, "getComputedStyle(document.body).backgroundColor")] = true
+	if len(grounds) != 2 || p.Text(t, "#theme-button") != "Light" {
+		t.Errorf("light, dark, and light by choice: %v", grounds)
+	}
+}
+
+// resources follows a resource, which needs no --keys.
+func resources(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
+	t.Helper()
+	p.Click(t, "[role=treeitem][data-id='/api/v1/configmaps']")
+	p.Wait(t, isLive+" && "+rows+" === 0")
+	gw.Create(t, configMaps, gatewaytest.ConfigMap("theme", "red"))
+	p.Wait(t, row("default/theme")+".startsWith('defaulttheme')")
+	gw.Patch(t, configMaps+"/theme", `{"data":{"value":"blue"}}`)
+	p.Wait(t, `document.querySelector('.event .fields')?.textContent === 'data.value"red"→"blue"'`)
+}
+
+// TestConsoleIsPublic: the page is there for whom the gateway does not know yet, and nothing else is.
+func TestConsoleIsPublic(t *testing.T) {
+	t.Parallel()
+	g := startGuarded(t, false, []string{"reader"}, role("reader", reader)+bind("reader", "reader"))
+	for path, code := range map[string]int{"/ui": 301, "/ui/": 200, "/ui/main.js": 200, "/ui/nothing": 404, "/": 303, "/uix": 401, "/ui%2f": 400, "/v1/keys": 401, "/version": 401} {
+		if resp, _ := ask(t, g.Gateway, "GET", path, "", "Accept: text/html,*/*"); resp.StatusCode != code {
+			t.Errorf("GET %s: %s, want %d", path, resp.Status, code)
+		}
+	}
+	if resp, _ := ask(t, g.Gateway, "GET", "/", "", "Accept: */*"); resp.StatusCode != 401 {
+		t.Errorf("/ for a program: %s", resp.Status)
+	}
+}
+
+// TestConsoleToken: the page asks for a token where the gateway does, and keeps it in its tab.
+func TestConsoleToken(t *testing.T) {
+	t.Parallel()
+	gatewaytest.NeedBrowser(t)
+	g := startGuarded(t, false, []string{"reader"}, role("reader", reader)+bindInA("reader", "reader"), "--log-level", "debug")
+	p := gatewaytest.OpenPage(t, g.URL+"/ui/#resource=/api/v1/configmaps", 1200, 800)
+	p.Wait(t, "document.querySelector('#token-dialog').open")
+	p.Type(t, "token-of-reader")
+	p.Press(t, "Enter")
+	p.Wait(t, "document.querySelector('#message').textContent.includes('forbidden')") // in all namespaces
+	p.Click(t, "#namespace")
+	p.Type(t, "a")
+	p.Press(t, "Enter")
+	p.Wait(t, isLive)
+	if kept := p.Eval(t, "JSON.stringify({...localStorage}) + location.href + document.cookie"); strings.Contains(fmt.Sprint(kept), "token-of-reader") {
+		t.Errorf("the token is kept in %v", kept)
+	}
+	g.writeTokens(t) // nobody is known any more
+	p.Wait(t, "document.querySelector('#token-dialog').open")
+	if strings.Contains(g.Log(t), "token-of-reader") {
+		t.Error("the token is in the log")
+	}
+	if errors := p.Errors(); errors != nil {
+		t.Errorf("the page has had errors: %s", errors)
+	}
+}
+
+// TestConsoleUnderLoad: with a thousand events a second the page answers, and a gateway that is killed costs it nothing.
+func TestConsoleUnderLoad(t *testing.T) {
+	t.Parallel()
+	gatewaytest.NeedBrowser(t)
+	gw := gatewaytest.Start(t, "--keys-writable", "*")
+	p := gatewaytest.OpenPage(t, gw.URL+"/ui/#key=/load/", 1600, 1000)
+	p.Wait(t, isLive)
+	p.Eval(t, "(() => { window.longest = 0; let last = performance.now(); const frame = (now) => { longest = Math.max(longest, now - last); last = now; requestAnimationFrame(frame) }; requestAnimationFrame(frame) })()")
+
+	stop := pour(t, gw)
+	p.Wait(t, "Number(document.querySelector('#received').textContent.replace(/\\D/g, '')) > 2000")
+	p.Press(t, "/")
+	p.Type(t, "key-00")
+	p.Wait(t, rows+" === 10")
+	p.Press(t, "Escape")
+	p.Wait(t, rows+" > 10")
+	p.Screenshot(t, filepath.Join(t.ArtifactDir(), "load.png"))
+	t.Logf("%v events/s, longest time between two frames: %.0f ms, %s%s", p.Text(t, "#rate"), p.Eval(t, "longest"), p.Text(t, "#received"), p.Text(t, "#left-out"))
+
+	gw.Kill(t) // in the middle of it
+	p.Wait(t, isAway)
+	p.Screenshot(t, filepath.Join(t.ArtifactDir(), "away.png"))
+	stop()
+	gw.Restart(t)
+	stop = pour(t, gw)
+	p.Wait(t, isLive+" && document.querySelector('.events .note').textContent.includes('connected again')")
+	stop()
+
+	// Keys are written and never deleted: their versions are how often, so many events there were.
+	versions := 0
+	var list struct {
+		Items []struct {
+			Key                  string
+			Version, ModRevision int
+		}
+	}
+	if err := json.Unmarshal([]byte(gw.Do(t, http.MethodGet, "/v1/keys/load/", "").Body), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range list.Items {
+		versions += item.Version
+	}
+	p.Wait(t, fmt.Sprintf("document.querySelector('#received').textContent.replace(/\\D/g, '') === '%d'", versions))
+	for _, item := range list.Items[:20] {
+		p.Wait(t, fmt.Sprintf("%s.endsWith('%d%d')", row(item.Key), item.ModRevision, item.Version))
+	}
+	p.Screenshot(t, filepath.Join(t.ArtifactDir(), "recovered.png"))
+	if n, _ := p.Eval(t, "document.querySelectorAll('.events > li').length").(float64); n > 201 || p.Text(t, "#left-out") == "" {
+		t.Errorf("of %d events, %v are in the list, and it says %q", versions, n, p.Text(t, "#left-out"))
+	}
+	if errors := p.Errors(); errors != nil {
+		t.Errorf("the page has had errors: %s", errors)
+	}
+}
+
+// pour writes a thousand keys a second, or as many as go, until it is stopped or the gateway has gone.
+func pour(t *testing.T, gw *gatewaytest.Gateway) (stop func()) {
+	t.Helper()
+	var writing sync.WaitGroup
+	stopped := make(chan struct{})
+	writing.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			var ops []string
+			for i := range 10 {
+				ops = append(ops, fmt.Sprintf(`{"put":{"key":"/load/key-%02d%d","value":{"n":%d,"state":%q}}}`, n%30, i, n, []string{"open", "paid", "sent"}[n%3]))
+			}
+			if _, err := gw.Try(t.Context(), http.MethodPost, "/v1/txn", `{"then":[`+strings.Join(ops, ",")+`]}`); err != nil {
+				return // it has gone
+			}
+			select {
+			case <-tick.C:
+			case <-stopped:
+				return
+			}
+		}
+	})
+	return func() { close(stopped); writing.Wait() }
+}

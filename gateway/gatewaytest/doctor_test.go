@@ -1,0 +1,100 @@
+package gatewaytest_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"revtail/gateway/gatewaytest"
+)
+
+// doctor runs `revtail doctor` and returns what it says.
+func doctor(t *testing.T, etcd, server string, wantCode int) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), "doctor", "--etcd-endpoints", etcd, "--server", server)
+	cmd.Env = []string{} // a REVTAIL_… of the tests' own is none of the program's
+	said, err := cmd.Output()
+	code := 0
+	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
+		code = ended.ExitCode()
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if code != wantCode {
+		t.Errorf("doctor exits with %d, want %d:\n%s", code, wantCode, said)
+	}
+	return string(said)
+}
+
+func wantSays(t *testing.T, said string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			t.Errorf("doctor does not say %q:\n%s", text, said)
+		}
+	}
+}
+
+// TestDoctorFindsProxies: nginx that holds events back, and nginx that cuts what is silent, are told apart, and each has its
+// setting. As deploy configures it, nothing is wrong.
+func TestDoctorFindsProxies(t *testing.T) {
+	t.Parallel()
+	gw := gatewaytest.Start(t)
+	for name, test := range map[string]struct {
+		changes []string
+		code    int
+		says    []string
+	}{
+		"as it should be": {nil, 0, []string{"ok    stream"}},
+		"buffers": {
+			[]string{"proxy_buffering off", "proxy_buffering on", "proxy_http_version 1.1", "proxy_http_version 1.0"}, 1,
+			[]string{"FAIL  stream", "holds streams back", "nginx: proxy_http_version 1.1, proxy_buffering off"},
+		},
+		"cuts what is silent": {
+			[]string{"proxy_read_timeout 2h", "proxy_read_timeout 500ms"}, 1,
+			[]string{"FAIL  stream", "a silent watch was cut", "nginx: proxy_read_timeout 2h"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			front := gatewaytest.StartProxy(t, "nginx.conf", gw, gw, test.changes...)
+			wantSays(t, doctor(t, gw.EtcdEndpoint, front.URL, test.code), test.says...)
+		})
+	}
+}
+
+// TestDoctorComparesWithGateway: a clock and a version that are not this machine's.
+func TestDoctorComparesWithGateway(t *testing.T) {
+	t.Parallel()
+	gw := gatewaytest.Start(t)
+	target, err := url.Parse(gw.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		FlushInterval: -1,
+		ModifyResponse: func(resp *http.Response) error {
+			resp.Header.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+			if resp.Request.URL.Path == "/version" {
+				const other = `{"gitVersion":"v1.37.0+revtail.0.0.1"}`
+				resp.Body, resp.ContentLength = io.NopCloser(bytes.NewBufferString(other)), int64(len(other))
+				resp.Header.Del("Content-Length")
+			}
+			return nil
+		},
+	})
+	defer front.Close()
+	wantSays(t, doctor(t, gw.EtcdEndpoint, front.URL, 0),
+		"warn  clock     this machine's is off from the gateway's by -", "NTP",
+		"warn  version   the gateway is v1.37.0+revtail.0.0.1, this program", "run the same release")
+}

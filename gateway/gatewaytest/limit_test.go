@@ -1,0 +1,80 @@
+package gatewaytest_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"revtail/gateway/gatewaytest"
+)
+
+// TestConnectionLimit: an address that is not loopback can hold so many connections, and as many again when they are closed;
+// loopback, where a proxy speaks for everybody, has no limit.
+func TestConnectionLimit(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	gw := gatewaytest.Start(t, "--listen", net.JoinHostPort(ownAddress(t), "0"), "--anonymous", "--max-connections-per-address", "3")
+	answered := func(url string) net.Conn {
+		conn := converse(t, strings.TrimPrefix(url, "http://"))
+		if conn == nil {
+			t.Fatalf("a connection to %s is not answered", url)
+		}
+		return conn
+	}
+	var held []net.Conn
+	for range most {
+		held = append(held, answered(gw.More[0]))
+	}
+	if conn := converse(t, strings.TrimPrefix(gw.More[0], "http://")); conn != nil {
+		t.Error("a connection too many is answered")
+	}
+	if refused := gw.Do(t, http.MethodGet, "/metrics", "").Metric("revtail_connections_refused_total"); refused != "1" {
+		t.Errorf("revtail_connections_refused_total is %q, want 1", refused)
+	}
+	for range 2 * most {
+		answered(gw.URL)
+	}
+	_ = held[0].Close()
+	gatewaytest.Until(t, "room for another connection", func() bool { return converse(t, strings.TrimPrefix(gw.More[0], "http://")) != nil })
+}
+
+// ownAddress is one of this machine that is not loopback. Without any the test is skipped.
+func ownAddress(t *testing.T) string {
+	t.Helper()
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); ok && network.IP.IsGlobalUnicast() && network.IP.To4() != nil {
+			return network.IP.String()
+		}
+	}
+	t.Skip("this machine has loopback addresses only: there is nobody to be limited")
+	return ""
+}
+
+// converse opens a connection, asks for something, and keeps it open until the end of the test; nil: there was no answer.
+func converse(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		return nil
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(gatewaytest.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: "+address+"\r\n\r\n") // it may have been reset
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		_ = conn.Close()
+		return nil
+	}
+	_ = resp.Body.Close()
+	return conn
+}

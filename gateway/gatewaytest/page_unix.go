@@ -1,0 +1,272 @@
+//go:build unix
+
+package gatewaytest
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Page is a page in a real browser, without a window: what a person does with it goes in as events of mouse and keyboard. It speaks
+// the DevTools protocol over a pipe. Its methods fail the test when something does not work.
+type Page struct {
+	session string
+	to      *os.File
+	ended   chan struct{} // closed when the browser has
+
+	mu       sync.Mutex // guards the fields below
+	last     int        // number of a call
+	waiting  map[int]chan message
+	messages []string // errors that the page has had
+}
+
+// message is one of the DevTools protocol, in either direction.
+type message struct {
+	ID      int             `json:"id,omitempty"`
+	Session string          `json:"sessionId,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *struct {
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
+}
+
+// NeedBrowser skips the test where there is no Chromium, and returns its path.
+func NeedBrowser(tb testing.TB) string {
+	tb.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if browser, err := exec.LookPath(name); err == nil {
+			return browser
+		}
+	}
+	tb.Skip("there is no Chromium: install Debian's package chromium to try what a browser does")
+	return ""
+}
+
+// OpenPage opens a URL in a window of that size. The browser ends with the test.
+func OpenPage(tb testing.TB, url string, width, height int) *Page {
+	tb.Helper()
+	commands, to, err := os.Pipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	from, answers, err := os.Pipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmd := exec.Command(NeedBrowser(tb), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars=false", //nolint:noctx // tb.Context ends before the cleanups
+		"--user-data-dir="+tb.TempDir(), "--remote-debugging-pipe", fmt.Sprintf("--window-size=%d,%d", width, height), "about:blank")
+	cmd.ExtraFiles = []*os.File{commands, answers} // which are 3 and 4 to it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	_, _ = commands.Close(), answers.Close() // the browser has its own
+	p := &Page{to: to, ended: make(chan struct{}), waiting: make(map[int]chan message)}
+	go p.read(from)
+	tb.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // all of its processes
+		_ = cmd.Wait()                                      // it was killed
+		<-p.ended
+		_, _ = to.Close(), from.Close()
+		if tb.Failed() {
+			tb.Logf("errors of the page: %.4000s", p.Errors())
+		}
+	})
+	p.attach(tb, url)
+	return p
+}
+
+func (p *Page) attach(tb testing.TB, url string) {
+	tb.Helper()
+	var created struct{ TargetID string }
+	p.call(tb, "Target.createTarget", map[string]any{"url": "about:blank"}, &created)
+	var attached struct{ SessionID string }
+	p.call(tb, "Target.attachToTarget", map[string]any{"targetId": created.TargetID, "flatten": true}, &attached)
+	p.session = attached.SessionID
+	p.call(tb, "Runtime.enable", nil, nil)
+	p.call(tb, "Log.enable", nil, nil)
+	p.Open(tb, url)
+}
+
+// Open goes to a URL, and returns when what it names has been loaded.
+func (p *Page) Open(tb testing.TB, url string) {
+	tb.Helper()
+	var gone struct{ ErrorText string }
+	if p.call(tb, "Page.navigate", map[string]any{"url": url}, &gone); gone.ErrorText != "" {
+		tb.Fatalf("%s: %s", url, gone.ErrorText)
+	}
+	p.Wait(tb, "document.readyState === 'complete' && location.href !== 'about:blank'")
+}
+
+// read hands answers to who waits for them, until the browser ends.
+func (p *Page) read(from io.Reader) {
+	defer close(p.ended)
+	in := bufio.NewReader(from)
+	for {
+		text, err := in.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var m message
+		if json.Unmarshal(text[:len(text)-1], &m) != nil {
+			continue
+		}
+		p.mu.Lock()
+		waiter := p.waiting[m.ID]
+		delete(p.waiting, m.ID)
+		if m.Method == "Runtime.exceptionThrown" || m.Method == "Log.entryAdded" {
+			p.messages = append(p.messages, string(m.Params))
+		}
+		p.mu.Unlock()
+		if waiter != nil {
+			waiter <- m
+		}
+	}
+}
+
+// call makes one call of the DevTools protocol.
+func (p *Page) call(tb testing.TB, method string, params, result any) {
+	tb.Helper()
+	given, err := json.Marshal(params)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	answer := make(chan message, 1)
+	p.mu.Lock()
+	p.last++
+	m := message{ID: p.last, Session: p.session, Method: method}
+	if params != nil {
+		m.Params = given
+	}
+	p.waiting[m.ID] = answer
+	text, err := json.Marshal(m)
+	if err == nil {
+		_, err = p.to.Write(append(text, 0))
+	}
+	p.mu.Unlock()
+	if err != nil {
+		tb.Fatalf("%s: %v", method, err)
+	}
+	select {
+	case m = <-answer:
+	case <-p.ended:
+		tb.Fatalf("%s: the browser has ended", method)
+	case <-time.After(Patience):
+		tb.Fatalf("%s: no answer from the browser", method)
+	}
+	if m.Error != nil {
+		tb.Fatalf("%s: %s", method, m.Error.Message)
+	}
+	if result != nil {
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			tb.Fatalf("%s: %v", method, err)
+		}
+	}
+}
+
+// Eval returns what an expression of JavaScript is, a promise when it is kept.
+func (p *Page) Eval(tb testing.TB, expression string) any {
+	tb.Helper()
+	var out struct {
+		Result           struct{ Value any }
+		ExceptionDetails json.RawMessage
+	}
+	p.call(tb, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &out)
+	if out.ExceptionDetails != nil {
+		tb.Fatalf("%s: %s", expression, out.ExceptionDetails)
+	}
+	return out.Result.Value
+}
+
+// Text returns the text of the first element that a selector finds; empty: there is none.
+func (p *Page) Text(tb testing.TB, selector string) string {
+	tb.Helper()
+	text, _ := p.Eval(tb, fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector)).(string)
+	return text
+}
+
+// Wait waits until an expression is true.
+func (p *Page) Wait(tb testing.TB, expression string) {
+	tb.Helper()
+	Until(tb, expression, func() bool { return p.Eval(tb, "Boolean("+expression+")") == true })
+}
+
+// Click clicks in the middle of the first element that a selector finds, once there is one.
+func (p *Page) Click(tb testing.TB, selector string) {
+	tb.Helper()
+	p.Wait(tb, fmt.Sprintf("document.querySelector(%q)", selector))
+	at, _ := p.Eval(tb, fmt.Sprintf("(() => { const e = document.querySelector(%q); e.scrollIntoView({block: 'nearest'}); "+
+		"const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()", selector)).([]any)
+	for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
+		p.call(tb, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+	}
+}
+
+// Type types a text into what has the focus.
+func (p *Page) Type(tb testing.TB, text string) {
+	tb.Helper()
+	for _, letter := range text {
+		p.Press(tb, string(letter))
+	}
+}
+
+// Press presses a key by its name, such as ArrowDown, or a letter.
+func (p *Page) Press(tb testing.TB, key string) {
+	tb.Helper()
+	press := map[string]any{"type": "keyDown", "key": key, "windowsVirtualKeyCode": map[string]int{"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8,
+		"PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}[key]}
+	switch {
+	case key == "Enter":
+		press["text"] = "\r"
+	case len([]rune(key)) == 1:
+		press["text"] = key
+	}
+	p.call(tb, "Input.dispatchKeyEvent", press, nil)
+	press["type"] = "keyUp"
+	delete(press, "text")
+	p.call(tb, "Input.dispatchKeyEvent", press, nil)
+}
+
+// Prefer makes the browser say that its user prefers a colour scheme: light or dark.
+func (p *Page) Prefer(tb testing.TB, scheme string) {
+	tb.Helper()
+	p.call(tb, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
+// Screenshot writes what is to be seen into a file, as PNG.
+func (p *Page) Screenshot(tb testing.TB, file string) {
+	tb.Helper()
+	var shot struct{ Data string }
+	p.call(tb, "Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
+	png, err := base64.StdEncoding.DecodeString(shot.Data)
+	if err == nil {
+		err = os.WriteFile(file, png, 0o600)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Errors returns the errors that the page has had, but for requests that went wrong: exceptions, and what its policy has kept it from.
+func (p *Page) Errors() (errors []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range p.messages {
+		if !strings.Contains(text, `"source":"network"`) {
+			errors = append(errors, text)
+		}
+	}
+	return errors
+}

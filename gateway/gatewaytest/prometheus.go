@@ -1,0 +1,123 @@
+package gatewaytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Prometheus is one that scrapes a gateway.
+type Prometheus struct {
+	URL string
+	*process
+}
+
+// LookPath finds a program that a test needs and a machine may lack; the test is skipped where it does.
+func LookPath(tb testing.TB, program, pkg string) string {
+	tb.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		tb.Skipf("%s is not installed here: apt-get install %s", program, pkg)
+	}
+	return path
+}
+
+// StartPrometheus starts one that scrapes the gateway each second, as job revtail, and has the rules of a file. It ends with the
+// test.
+func StartPrometheus(tb testing.TB, gw *Gateway, rules string) *Prometheus {
+	tb.Helper()
+	program := LookPath(tb, "prometheus", "prometheus")
+	rules, err := filepath.Abs(rules)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir, address := tb.TempDir(), freeAddress(tb)
+	config := filepath.Join(dir, "prometheus.yaml")
+	text := fmt.Sprintf(`
+global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
+rule_files: [%q]
+scrape_configs:
+- job_name: revtail
+  static_configs: [{targets: [%q]}]
+`, rules, strings.TrimPrefix(gw.URL, "http://"))
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	p := &Prometheus{URL: "http://" + address}
+	p.process = launch(tb, "prometheus at "+p.URL, filepath.Join(tb.ArtifactDir(), "prometheus.log"),
+		program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	Until(tb, "Prometheus is ready", func() bool {
+		response, err := client.Get(p.URL + "/-/ready") //nolint:noctx // on loopback; the program ends with the test
+		if err != nil {
+			return false
+		}
+		_ = response.Body.Close() // nothing is read
+		return response.StatusCode == http.StatusOK
+	})
+	return p
+}
+
+// Series is a series of an answer, with its last value; NaN is one too.
+type Series struct {
+	Labels map[string]string
+	Value  string
+}
+
+// Query returns what an expression has now.
+func (p *Prometheus) Query(tb testing.TB, expression string) []Series {
+	tb.Helper()
+	var answer struct {
+		Result []struct {
+			Metric map[string]string
+			Value  []any
+		}
+	}
+	p.ask(tb, "query?query="+url.QueryEscape(expression), &answer)
+	out := make([]Series, 0, len(answer.Result))
+	for _, r := range answer.Result {
+		out = append(out, Series{r.Metric, fmt.Sprint(r.Value[1])})
+	}
+	return out
+}
+
+// Rule is an alert and what became of it.
+type Rule struct{ Name, Query, Health, State, LastError string }
+
+// Rules are those of the file.
+func (p *Prometheus) Rules(tb testing.TB) []Rule {
+	tb.Helper()
+	var answer struct{ Groups []struct{ Rules []Rule } }
+	p.ask(tb, "rules", &answer)
+	var out []Rule
+	for _, group := range answer.Groups {
+		out = append(out, group.Rules...)
+	}
+	return out
+}
+
+// ask gets the data of an answer of Prometheus' API.
+func (p *Prometheus) ask(tb testing.TB, path string, data any) {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, p.URL+"/api/v1/"+path, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was read
+	answer := struct {
+		Status, Error string
+		Data          any
+	}{Data: data}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || answer.Status != "success" {
+		tb.Fatalf("%s: %s %s %v", path, answer.Status, answer.Error, err)
+	}
+}

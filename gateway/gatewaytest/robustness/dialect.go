@@ -1,0 +1,133 @@
+package robustness
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Dialect is how a client asks for a watch, and reads it.
+type Dialect string
+
+// The dialects. Clients of the last two go on where the gateway says that they may, which is after a whole revision: what came
+// after that when a stream breaks has not come.
+const (
+	Kubernetes  Dialect = ""
+	EventStream Dialect = "event stream" // Kubernetes' frames, for browsers
+	Keys        Dialect = "keys"         // the plain one; it knows no labels
+)
+
+// request is a watch of a scope, from a revision on.
+func (d Dialect) request(scope Scope, from int64, parameters ...string) (path string, header http.Header) {
+	header = make(http.Header)
+	switch d {
+	case Keys:
+		path = fmt.Sprintf("/v1/keys%s?watch&prev=1&since=%d", scope.keys(), from)
+	case EventStream:
+		header.Set("Accept", "text/event-stream")
+		header.Set("Last-Event-ID", strconv.FormatInt(from, 10))
+		path = scope.URL(append(parameters, "watch", "1")...)
+	default:
+		path = scope.URL(append(parameters, "watch", "1", "resourceVersion", strconv.FormatInt(from, 10))...)
+	}
+	return path, header
+}
+
+// keys is what the keys of a scope begin with, or the key of its object.
+func (s Scope) keys() string {
+	path := prefix
+	if s.Namespace != "" {
+		path += s.Namespace + "/"
+	}
+	return path + s.Name
+}
+
+// reading makes frames of the lines of a stream.
+type reading struct {
+	Dialect
+	frames  *frames
+	pending []Line // of a revision that is not complete yet
+	id      bool   // the event that is being read has one
+}
+
+// take reads a line, and returns the frames that stand now.
+func (r *reading) take(line []byte) (stand []Line, err error) {
+	text, whole := line, true
+	if r.Dialect == EventStream {
+		data, isData := bytes.CutPrefix(line, []byte("data: "))
+		switch {
+		case bytes.HasPrefix(line, []byte("id: ")):
+			r.id = true
+			return nil, nil
+		case !isData:
+			return nil, nil
+		}
+		text, whole, r.id = data, r.id, false
+	}
+	frame, err := r.frames.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if r.Dialect == Keys {
+		whole = frame.Last || !frame.IsEvent()
+	}
+	r.pending = append(r.pending, Line{time.Now(), frame})
+	if !whole && frame.Type != failed {
+		return nil, nil
+	}
+	stand, r.pending = r.pending, nil
+	if frame.Type == failed {
+		stand = stand[len(stand)-1:]
+	}
+	return stand, nil
+}
+
+// keyFrame is a line of the plain dialect.
+type keyFrame struct {
+	Type     string          `json:"type"`
+	Revision int64           `json:"revision"`
+	Last     bool            `json:"last"`
+	Created  int64           `json:"createRevision"`
+	Value    json.RawMessage `json:"value"`
+	Prev     *struct {
+		Value json.RawMessage `json:"value"`
+	} `json:"prev"`
+	Error struct {
+		Status int `json:"status"`
+	} `json:"error"`
+}
+
+// frame is the same in the words of Kubernetes.
+func (k keyFrame) frame() (*Frame, error) {
+	f := &Frame{Type: bookmark, Last: k.Last}
+	switch {
+	case k.Type == failed:
+		return &Frame{Type: failed, Code: k.Error.Status}, nil
+	case k.Type == "PUT" && k.Created == k.Revision:
+		f.Type = added
+	case k.Type == "PUT":
+		f.Type = modified
+	case k.Type == "DELETE" && k.Prev != nil:
+		f.Type, k.Value = deleted, k.Prev.Value
+	case k.Type != "SYNC" && k.Type != "PROGRESS":
+		return nil, fmt.Errorf("frame of type %q, previous value %v", k.Type, k.Prev)
+	}
+	if f.IsEvent() {
+		var err error
+		if f.Object, _, err = parseObject(k.Value); err != nil {
+			return nil, err
+		}
+	}
+	f.Object.Revision = k.Revision
+	return f, nil
+}
+
+// isKeyFrame tells the dialects apart: an object is in Kubernetes' frames only.
+func isKeyFrame(line []byte) bool {
+	text := string(line[:min(40, len(line))])
+	return !strings.Contains(text, `"object":`)
+}

@@ -1,0 +1,80 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+
+	"revtail/etcdstore"
+)
+
+// boundedStore is the store of one cache, which it stops when that would hold too much: while it is filled, or later.
+type boundedStore struct {
+	etcdstore.Store
+	most     int        // bytes
+	size     func() int // of the cache
+	stop     context.CancelFunc
+	exceeded chan struct{} // closed then
+	once     sync.Once
+
+	// only the goroutine of a fill uses the fields below
+	filled int // bytes that it has read
+	page   int // how many keys it asks for next
+}
+
+const (
+	// firstPage is how many keys are asked for when nothing is known of their values, and smallPage the size of a page, in
+	// bytes, up to which the next one is larger.
+	firstPage = 100
+	smallPage = 1 << 20
+)
+
+func (s *boundedStore) exceed() {
+	s.once.Do(func() { close(s.exceeded) })
+	s.stop()
+}
+
+// List implements etcdstore.Store. Only a fill reads more than one value.
+func (s *boundedStore) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	if o.KeysOnly || o.Limit == 1 {
+		return s.Store.List(ctx, prefix, o)
+	}
+	if o.After == "" {
+		s.filled, s.page = 0, firstPage
+	}
+	o.Limit = min(o.Limit, s.page)
+	page, err := s.Store.List(ctx, prefix, o)
+	if err != nil {
+		return page, err
+	}
+	bytes := 0
+	for _, kv := range page.KVs {
+		bytes += len(kv.Key) + len(kv.Value)
+	}
+	if bytes < smallPage {
+		s.page *= 4
+	}
+	if s.filled += bytes; s.filled > s.most {
+		s.exceed()
+		return etcdstore.Page{}, errRangeTooLarge
+	}
+	return page, nil
+}
+
+// Watch implements etcdstore.Store.
+func (s *boundedStore) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
+	return boundedWatcher{s.Store.Watch(ctx, prefix, after), s}
+}
+
+// boundedWatcher looks at the size of the cache before it brings more.
+type boundedWatcher struct {
+	etcdstore.Watcher
+	store *boundedStore
+}
+
+// Next implements etcdstore.Watcher.
+func (w boundedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	if w.store.size() > w.store.most {
+		w.store.exceed()
+	}
+	return w.Watcher.Next(ctx)
+}

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Etcd is what an etcd tells of itself, and what this process does for it.
+type Etcd struct {
+	Members   []Member
+	Alarms    map[string]int // how many members have raised one, by type
+	Revision  int64          // the newest; zero: not known
+	Compacted int64          // the oldest that is kept; zero: not known
+	Changed   time.Time      // when that was seen to change; the zero time: not yet
+
+	History            time.Duration // that this process keeps; zero: it compacts nothing
+	Compactions        uint64        // that it has made
+	CompactionFailures uint64
+}
+
+// Member is one of the cluster.
+type Member struct {
+	Endpoint           string
+	Up                 bool // else the sizes are not known
+	Size, InUse, Quota int64
+}
+
+// etcdCollector shows an Etcd.
+type etcdCollector struct{ etcd func() Etcd }
+
+// NewEtcd makes metrics of what a function returns, which is called whenever somebody asks.
+func NewEtcd(etcd func() Etcd) prometheus.Collector { return etcdCollector{etcd} }
+
+// alarmTypes are there with zero too.
+var alarmTypes = []string{"NOSPACE", "CORRUPT"}
+
+var (
+	byEndpoint = []string{"endpoint"}
+
+	memberUp    = prometheus.NewDesc("revtail_etcd_member_up", "1 when the endpoint of etcd told its state when it was asked last.", byEndpoint, nil)
+	memberSize  = prometheus.NewDesc("revtail_etcd_member_database_bytes", "Size of the member's database file, which its quota limits.", byEndpoint, nil)
+	memberInUse = prometheus.NewDesc("revtail_etcd_member_database_in_use_bytes", "What of the member's database holds something; the rest is given back by defragmentation.", byEndpoint, nil)
+	memberQuota = prometheus.NewDesc("revtail_etcd_member_quota_bytes", "Size of the database above which nothing can be written; etcd tells it since 3.6.", byEndpoint, nil)
+	alarms      = prometheus.NewDesc("revtail_etcd_alarms", "Members of etcd that have raised the alarm: NOSPACE, nothing can be written; CORRUPT, their data differ.", []string{"type"}, nil)
+	newest      = prometheus.NewDesc("revtail_etcd_revision", "Newest revision of etcd.", nil, nil)
+	compacted   = prometheus.NewDesc("revtail_etcd_compacted_revision", "Oldest revision that etcd keeps: watches resume after it, whoever compacts.", nil, nil)
+	changed     = prometheus.NewDesc("revtail_etcd_compaction_timestamp_seconds", "When the oldest revision was seen to change last, whoever compacts.", nil, nil)
+	history     = prometheus.NewDesc("revtail_compactor_history_seconds", "How much history this gateway keeps; zero: it compacts nothing.", nil, nil)
+	compactions = prometheus.NewDesc("revtail_compactions_total", "Compactions that this gateway has made; of several one does it.", nil, nil)
+	failures    = prometheus.NewDesc("revtail_compaction_failures_total", "How often this gateway has failed to mark a revision, or to compact.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (etcdCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{memberUp, memberSize, memberInUse, memberQuota, alarms, newest, compacted, changed, history, compactions, failures} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector. What is not known is not there.
+func (c etcdCollector) Collect(out chan<- prometheus.Metric) {
+	e := c.etcd()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	known := func(d *prometheus.Desc, value int64, labels ...string) {
+		if value > 0 {
+			gauge(d, float64(value), labels...)
+		}
+	}
+	for _, m := range e.Members {
+		if !m.Up {
+			gauge(memberUp, 0, m.Endpoint)
+			continue
+		}
+		gauge(memberUp, 1, m.Endpoint)
+		known(memberSize, m.Size, m.Endpoint)
+		known(memberInUse, m.InUse, m.Endpoint)
+		known(memberQuota, m.Quota, m.Endpoint)
+	}
+	for _, kind := range alarmTypes {
+		gauge(alarms, float64(e.Alarms[kind]), kind)
+	}
+	known(newest, e.Revision)
+	known(compacted, e.Compacted)
+	if !e.Changed.IsZero() {
+		gauge(changed, float64(e.Changed.UnixMilli())/1000)
+	}
+	gauge(history, e.History.Seconds())
+	out <- prometheus.MustNewConstMetric(compactions, prometheus.CounterValue, float64(e.Compactions))
+	out <- prometheus.MustNewConstMetric(failures, prometheus.CounterValue, float64(e.CompactionFailures))
+}

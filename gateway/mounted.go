@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/resource"
+)
+
+// mountDecoder makes objects of what other programs write below a mount's prefix.
+func mountDecoder(m resource.Mount) func(etcdstore.KV) (encoding.Object, error) {
+	return func(kv etcdstore.KV) (encoding.Object, error) {
+		return m.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})
+	}
+}
+
+// checkMount refuses writes to a mount that is read alone, and names that are not those of keys.
+func (t target) checkMount(method string) error {
+	if t.resource.Mount == nil {
+		return nil
+	}
+	if t.resource.ReadOnly && method != http.MethodGet {
+		return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
+			"%s can be read only: it shows the keys below %q, which other programs write; writable: true among the mounts of the configuration changes that",
+			t.resource.QualifiedName(), t.resource.Mount.KeyPrefix()))}
+	}
+	if t.scope.Name == "" {
+		return nil
+	}
+	if _, ok := t.resource.Mount.Key(t.scope); !ok {
+		return absent(t)
+	}
+	return nil
+}
+
+// replaceMounted writes the value of a successor. One that has the same value is not written, however it is spelt there.
+func (s *Server) replaceMounted(ctx context.Context, wr *write, next document, a *attempt) (done written, err error) {
+	mount := wr.resource.Mount
+	if mount.SameValue(next.Object, a.old.Object) {
+		return written{shown: a.object.JSON}, nil
+	}
+	done = written{scope: wr.scope, revision: a.object.Revision}
+	if done.value, err = mount.Encode(next.Object); err != nil {
+		return written{}, badRequest("%v", err)
+	}
+	if !wr.dryRun {
+		key, _ := mount.Key(wr.scope)
+		if done.revision, err = a.update(ctx, s, key, done.value); err != nil {
+			return written{}, err
+		}
+	}
+	done.shown, err = done.mounted(wr.target, string(a.old.GetUID()))
+	return done, err
+}
+
+// mounted is what a client gets to see of a write to a mount; an empty uid is that of a key that was just made.
+func (d written) mounted(t target, uid string) ([]byte, error) {
+	key, _ := t.resource.Mount.Key(d.scope)
+	object, err := t.resource.Mount.Decode(resource.Entry{Key: key, Value: d.value, Created: int64(d.revision), Modified: int64(d.revision), UID: uid})
+	return object.JSON, err
+}

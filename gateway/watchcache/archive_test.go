@@ -1,0 +1,183 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/memory"
+)
+
+// shelved is a store whose watches, but for the cache's own, deliver nothing before the gate is open, and then one revision at a
+// time.
+type shelved struct {
+	*memory.Store
+	gate    chan struct{}
+	watches atomic.Int32
+}
+
+type shelvedWatcher struct {
+	singleWatcher
+	gate chan struct{}
+}
+
+func (s *shelved) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
+	w := s.Store.Watch(ctx, prefix, after)
+	if s.watches.Add(1) == 1 {
+		return w
+	}
+	return &shelvedWatcher{singleWatcher{Watcher: w}, s.gate}
+}
+
+func (w *shelvedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	select {
+	case <-w.gate:
+		return w.singleWatcher.Next(ctx)
+	case <-ctx.Done():
+		return etcdstore.Batch{}, ctx.Err()
+	}
+}
+
+// shelvedBubble has a store with revisions 2 to 21, the last of which alone is in the log.
+func shelvedBubble(t *testing.T, test func(*world, *shelved)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		store := &shelved{Store: storeAt(20), gate: make(chan struct{})}
+		w := &world{t: t, store: store.Store}
+		w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
+		w.start()
+		<-w.cache.Filled()
+		test(w, store)
+	})
+}
+
+// count reads to the end of what there is, and returns how many changes it was.
+func (w *world) count(watcher *Watcher) int {
+	changes, _, err := w.drain(watcher)
+	if err != nil {
+		w.t.Error(err)
+	}
+	return len(changes)
+}
+
+// held is how many bytes of history readers hold.
+func (w *world) held() int {
+	w.cache.archive.mu.Lock()
+	defer w.cache.archive.mu.Unlock()
+	return w.cache.archive.held
+}
+
+// However many clients come with old revisions, etcd is asked for its history once.
+func TestHistoryIsReadOnceForAll(t *testing.T) {
+	shelvedBubble(t, func(w *world, store *shelved) {
+		var reading sync.WaitGroup
+		for i := range 100 {
+			after := etcdstore.Revision(2 + i%10)
+			watcher := w.watch(WatchQuery{After: after})
+			reading.Go(func() {
+				if n := w.count(watcher); n != int(21-after) {
+					w.t.Errorf("after %d came %d changes", after, n)
+				}
+			})
+			synctest.Wait() // the first one begins at 2
+		}
+		if n := w.cache.Stats().Historic; n != 100 {
+			w.t.Errorf("%d watchers are said to read history", n)
+		}
+		close(store.gate)
+		reading.Wait()
+		if n := store.watches.Load() - 1; n != 1 {
+			w.t.Errorf("100 watchers cost %d watches of history", n)
+		}
+		if readers, bytes := w.cache.archive.size(), w.held(); readers > 0 || bytes > 0 {
+			w.t.Errorf("%d readers are left, with %d bytes", readers, bytes)
+		}
+	})
+}
+
+// A reader that does not take what it gets is left behind after a moment, and gets the rest when it comes back.
+func TestSlowReaderOfHistory(t *testing.T) {
+	shelvedBubble(t, func(w *world, store *shelved) {
+		slow, fast := w.watch(WatchQuery{After: 2}), w.watch(WatchQuery{After: 3})
+		close(store.gate)
+		if _, err := slow.Next(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
+		began := time.Now()
+		for n := 0; n < 18; {
+			batch, err := fast.Next(w.t.Context())
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			n += len(batch.Changes)
+		}
+		if took := time.Since(began); took > 2*abreast {
+			w.t.Errorf("beside a slow reader history took %v", took)
+		}
+		if n := w.count(slow); n != 18 {
+			w.t.Errorf("the slow one got %d changes more, want 18", n)
+		}
+	})
+}
+
+// What readers hold is bounded: more is read when it has been written.
+func TestHistoryIsReadNoFasterThanItIsWritten(t *testing.T) {
+	shelvedBubble(t, func(w *world, store *shelved) {
+		close(store.gate)
+		watcher := w.watch(WatchQuery{After: 2})
+		if _, err := watcher.Next(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
+		<-time.After(time.Minute) // a part is being written, another one is in mail
+		if held, most := w.held(), 3*eventMemory+3*len(thing("a/x", "19", "")); held > 2*most {
+			w.t.Errorf("%d bytes are held for a reader that reads nothing", held)
+		}
+		if n := w.count(watcher); n != 18 {
+			w.t.Errorf("and then %d changes came, want 18", n)
+		}
+	})
+}
+
+// While history does not come, nobody may be told that he has all of the revision at which he resumes.
+func TestResumingInHistory(t *testing.T) {
+	shelvedBubble(t, func(w *world, store *shelved) {
+		watcher := w.watch(WatchQuery{After: 2})
+		w.expect(watcher)
+		if !watcher.Resuming() {
+			w.t.Error("the watcher has decided without having seen the revision")
+		}
+		close(store.gate)
+		if n := w.count(watcher); n != 19 || watcher.Resuming() {
+			w.t.Errorf("%d changes, want 19; undecided: %v", n, watcher.Resuming())
+		}
+	})
+}
+
+// Who waits for history is told when the cache ends, and when etcd is away for too long.
+func TestHistoryThatDoesNotCome(t *testing.T) {
+	for name, end := range map[string]func(*world){
+		"stopped":        func(w *world) { w.stop() },
+		"etcd went away": func(w *world) { w.cache.lose() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			shelvedBubble(t, func(w *world, _ *shelved) {
+				watcher, failed := w.watch(WatchQuery{After: 2}), make(chan error)
+				go func() {
+					_, err := watcher.Next(w.t.Context())
+					failed <- err
+				}()
+				synctest.Wait()
+				end(w)
+				if err := <-failed; !errors.Is(err, ErrStopped) {
+					w.t.Errorf("a reader of history got %v", err)
+				}
+			})
+		})
+	}
+}
