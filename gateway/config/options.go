@@ -91,8 +91,10 @@ var options = []option{
 	{"garbage-collector", "delete objects whose owners, by their ownerReferences, are all gone; false where another program does that",
 		func(c *Config) value { return (*boolValue)(&c.GarbageCollector) }},
 
-	{"otlp-endpoint", "`URL` of an OpenTelemetry collector that takes OTLP over gRPC, as http://127.0.0.1:4317, or https:// with TLS: gets traces of requests; OTEL_EXPORTER_OTLP_HEADERS and OTEL_EXPORTER_OTLP_CERTIFICATE in the environment are honoured; none: there are no traces",
+	{"otlp-endpoint", "`URL` of an OpenTelemetry collector, as http://127.0.0.1:4317, or https:// with TLS: gets traces of requests; OTEL_EXPORTER_OTLP_HEADERS and OTEL_EXPORTER_OTLP_CERTIFICATE in the environment are honoured; none: there are no traces",
 		func(c *Config) value { return (*textValue)(&c.OTLPEndpoint) }},
+	{"otlp-protocol", "`protocol` that this collector takes there: grpc, by custom at port 4317, or http/protobuf, at port 4318, which is sent to v1/traces below the URL; OTEL_EXPORTER_OTLP_PROTOCOL in the environment is honoured where this option is not given",
+		func(c *Config) value { return (*textValue)(&c.OTLPProtocol) }},
 	{"trace-sampling", "`share` from 0 to 1 of the requests that are traced, of those whose client has not decided that itself (traceparent)",
 		func(c *Config) value { return (*shareValue)(&c.TraceSampling) }},
 
