@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 const (
@@ -49,6 +51,55 @@ func afterEachCollection(do func()) {
 		}, do)
 	}
 	watch()
+}
+
+const (
+	restPeriod = 500 * time.Millisecond
+	// restAllocation is how much may be allocated in a period of rest, and restWorth after how much giving back is worth its
+	// collection, at most every restApart.
+	restAllocation = 256 << 10
+	restWorth      = 32 << 20
+	restApart      = 30 * time.Second
+)
+
+// giveMemoryBackAtRest returns garbage to the system now, and each time that the program comes to rest after it allocated much,
+// as it does for thousands of watches that are opened: the runtime would hold it for long. Until ctx ends.
+func giveMemoryBackAtRest(ctx context.Context) {
+	giveMemoryBack()
+	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(allocated)
+	r := rest{seen: allocated[0].Value.Uint64(), given: allocated[0].Value.Uint64()}
+	ticker := time.NewTicker(restPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			metrics.Read(allocated)
+			if r.begins(now, allocated[0].Value.Uint64()) {
+				giveMemoryBack()
+			}
+		}
+	}
+}
+
+// rest tells when the program comes to rest, by the sum of all that it ever allocated.
+type rest struct {
+	seen  uint64 // the sum a period ago
+	given uint64 // the sum when garbage was given back
+	at    time.Time
+}
+
+// begins is asked once a period: whether this one was of rest, and garbage is to be given back.
+func (r *rest) begins(now time.Time, allocated uint64) bool {
+	calm := allocated-r.seen <= restAllocation
+	r.seen = allocated
+	if !calm || allocated-r.given < restWorth || now.Sub(r.at) < restApart {
+		return false
+	}
+	r.given, r.at = allocated, now
+	return true
 }
 
 // giveMemoryBack returns to the system what is garbage now.
