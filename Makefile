@@ -19,6 +19,9 @@ IMAGE    ?= revtail
 KUBECTL_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion=v1{{slice .Version 2}}' k8s.io/kubectl
 REF      ?= HEAD
 
+# The tests find there what they start, where `make tools` has built it.
+export PATH := $(TOOLS):$(PATH)
+
 .PHONY: help build run test race e2e conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test ci clean tools
 
 help: ## List the targets
@@ -37,7 +40,7 @@ race: ## Run them again under the race detector (needs a C compiler)
 	go test -race $(PKG)
 
 e2e: $(TOOLS)/etcd $(TOOLS)/kubernetes-controllers $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers
-	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) PATH=$(TOOLS):$$PATH go test -count=1 ./...
+	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 ./...
 
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
