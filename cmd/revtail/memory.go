@@ -10,11 +10,13 @@ import (
 )
 
 const (
-	// headroomShare is how much of what is live may be garbage, and headroomLeast how much in any case, as long as it is not
-	// more than what is live: the runtime's own rule. Most of a large heap is documents, which cost a collection nothing to
-	// pass over; so it is cheaper to collect more often than to hold twice of them.
-	headroomShare = 1.0 / 6
-	headroomLeast = 12 << 20
+	// headroomShare is how much of what is live may be garbage while there is work, and headroomLeast how much in any case. Most
+	// of a large heap is documents, which cost a collection nothing to pass over; so it is cheaper to collect more often than to
+	// hold twice of them. A small heap is not worth a collection for each few of its megabytes.
+	headroomShare = 1.0 / 3
+	headroomLeast = 32 << 20
+	// headroomMost is a percentage of what is live: a process that has just started needs no 32 MiB.
+	headroomMost = 300
 )
 
 // holdLittleGarbage makes the runtime collect garbage earlier than it would where the heap is large, from now on, unless the
@@ -37,7 +39,7 @@ func holdLittleGarbage() {
 // gcPercent is how much garbage there may be beside what is live.
 func gcPercent(live uint64) int {
 	headroom := max(headroomShare*float64(live), headroomLeast)
-	return int(min(100*headroom/max(float64(live), 1), 100))
+	return int(min(100*headroom/max(float64(live), 1), headroomMost))
 }
 
 // afterEachCollection calls do when the garbage collector has run, as long as the process lives; not twice at once.
@@ -59,7 +61,7 @@ const (
 	// collection, at most every restApart.
 	restAllocation = 256 << 10
 	restWorth      = 32 << 20
-	restApart      = 30 * time.Second
+	restApart      = 5 * time.Second
 )
 
 // giveMemoryBackAtRest returns garbage to the system now, and each time that the program comes to rest after it allocated much,

@@ -10,7 +10,7 @@ func TestGarbageIsHeldInProportion(t *testing.T) {
 	for _, test := range []struct {
 		live uint64
 		want int
-	}{{0, 100}, {1 << 20, 100}, {headroomLeast, 100}, {2 * headroomLeast, 50}, {6 * headroomLeast, 16}, {1 << 40, 16}} {
+	}{{0, 300}, {1 << 20, 300}, {headroomLeast, 100}, {2 * headroomLeast, 50}, {6 * headroomLeast, 33}, {1 << 40, 33}} {
 		if got := gcPercent(test.live); got != test.want {
 			t.Errorf("beside %d live bytes: %d %%, want %d %%", test.live, got, test.want)
 		}
