@@ -145,6 +145,9 @@ func TestDashboard(t *testing.T) {
 		checkSeries(t, q.of, q.target, found, strings.TrimPrefix(gw.URL, "http://"))
 		return slices.ContainsFunc(found, func(s gatewaytest.Series) bool { return s.Value != "NaN" })
 	}
+	gatewaytest.Until(t, "a scrape of the gateway, and of what is none", func() bool {
+		return len(prometheus.Query(t, "process_resident_memory_bytes")) == 2
+	})
 	t.Logf("%d expressions", len(waiting))
 	defer func() {
 		for _, q := range waiting {
