@@ -26,6 +26,6 @@ func giveTo(file *os.File, as os.FileInfo) error {
 }
 
 func ownerOf(info os.FileInfo) (user, group int) {
-	stat := info.Sys().(*syscall.Stat_t) //nolint:errcheck // what os has here
+	stat := info.Sys().(*syscall.Stat_t) // which os has here
 	return int(stat.Uid), int(stat.Gid)
 }
