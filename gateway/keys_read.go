@@ -78,7 +78,7 @@ const timeHeader = "Revtail-Time"
 
 // atTime finds the revision of a time that a query names.
 func (s *Server) atTime(ctx context.Context, w http.ResponseWriter, q *plain.Query) error {
-	if q.AtTime.IsZero() {
+	if q.AtTime == nil {
 		return nil
 	}
 	now := time.Now()
