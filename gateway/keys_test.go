@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -295,4 +296,40 @@ func TestKeysTxn(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", body, a.code, a.body, want)
 		}
 	}
+}
+
+// TestKeysOfLargeValues: of values of whatever size no more is asked of etcd at a time than is answered with.
+func TestKeysOfLargeValues(t *testing.T) {
+	const many, size = 40, 1 << 20
+	puts := map[string][]byte{}
+	for i := range many {
+		puts[fmt.Sprintf("/app/%02d", i)] = []byte(strings.Repeat("x", size))
+	}
+	store := memory.New()
+	store.Txn(puts, nil)
+	weighed := &weighedStore{Store: store}
+	s := serveThrough(t, store, weighed)
+	if a := s.get("/v1/keys/app/?limit=1"); a.code != 200 || len(a.json(t)["items"].([]any)) != 1 {
+		t.Errorf("limit=1: %d", a.code)
+	}
+	if items := s.get("/v1/keys/app/").json(t)["items"].([]any); len(items) != maxKeysAnswer/size+1 {
+		t.Errorf("%d items, want as many as fit", len(items))
+	}
+	if most := firstPage * (size + 10); weighed.heaviest > most {
+		t.Errorf("a page of %d bytes was asked for, want %d at most", weighed.heaviest, most)
+	}
+}
+
+// weighedStore notes how large the largest page was that somebody asked for.
+type weighedStore struct {
+	*memory.Store
+	heaviest int
+}
+
+func (s *weighedStore) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	page, err := s.Store.List(ctx, prefix, o)
+	if strings.HasPrefix(prefix, "/app/") {
+		s.heaviest = max(s.heaviest, new(pager).took(page.KVs))
+	}
+	return page, err
 }
