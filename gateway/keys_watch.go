@@ -72,10 +72,8 @@ func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, quer
 	case <-ctx.Done():
 		err = &watchcache.NotReadyError{RetryAfter: time.Second}
 	}
-	select {
-	case <-cache.exceeded:
+	if cache.tooLarge() {
 		err = errRangeTooLarge
-	default:
 	}
 	if err != nil {
 		s.keyCaches.release(cache)
