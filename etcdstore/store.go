@@ -115,6 +115,10 @@ type Store interface {
 	// and as a rule soon after. The store may make it longer, and says how long it is.
 	Grant(ctx context.Context, ttl time.Duration) (lease int64, granted time.Duration, err error)
 
+	// Revoke ends a lease now: the keys that were put with it are deleted, at one revision, if there are any. Nothing when
+	// there is no such lease.
+	Revoke(ctx context.Context, lease int64) error
+
 	// Watch follows the writes later than after to the keys that begin with prefix; after must not be zero.
 	// It returns at once; what goes wrong, Next says. The watch ends with ctx, or with Close.
 	// An after that the store has not reached is accepted: the watch is silent until the store is later than it.

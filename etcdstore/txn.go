@@ -2,10 +2,12 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
 // Txn is a transaction: when all conditions hold, what Then says is done, else what Else says.
@@ -172,4 +174,15 @@ func (e *Etcd) Grant(ctx context.Context, ttl time.Duration) (lease int64, grant
 		return 0, 0, fmt.Errorf("lease: %w", e.toError(ctx, err, 0, false))
 	}
 	return resp.ID, time.Duration(resp.TTL) * time.Second, nil
+}
+
+// Revoke implements Store.
+func (e *Etcd) Revoke(ctx context.Context, lease int64) error {
+	bound, cancel := e.bound(ctx)
+	defer cancel()
+	_, err := e.lease.LeaseRevoke(bound, &pb.LeaseRevokeRequest{ID: lease})
+	if err == nil || errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound) {
+		return nil
+	}
+	return fmt.Errorf("lease: %w", e.toError(ctx, err, 0, true))
 }

@@ -65,6 +65,32 @@ func (wr *write) decodeApplied() (document, error) {
 
 // merge applies a configuration to an object, or to the blank of one.
 func (wr *write) merge(applied, old document) (document, error) {
+	merge := wr.mergeFields
+	if wr.resource.Mount != nil {
+		merge = wr.mergeMounted
+	}
+	d, err := merge(applied, old)
+	if err != nil {
+		return document{}, err
+	}
+	if err = d.checkTypes(wr.resource); err != nil {
+		return document{}, wr.invalidPatch(err)
+	}
+	findings := slices.Concat(applied.findings, d.findingsSince(old, wr.resource))
+	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
+		return document{}, err
+	}
+	if err = wr.checkUID(d, old); err == nil {
+		err = wr.checkName(d)
+	}
+	if err != nil || wr.subresource == scaleSubresource { // whose configuration has nothing but the replicas
+		return d, err
+	}
+	return wr.embed(old, d)
+}
+
+// mergeFields merges field by field, as far as they are the applier's.
+func (wr *write) mergeFields(applied, old document) (document, error) {
 	configuration, err := wr.unshow(applied)
 	if err != nil {
 		return document{}, err
@@ -80,19 +106,5 @@ func (wr *write) merge(applied, old document) (document, error) {
 	if !ok {
 		return document{}, fmt.Errorf("%w: apply made a %T", errInternal, merged)
 	}
-	d := newDocument(object.Object)
-	if err = d.checkTypes(wr.resource); err != nil {
-		return document{}, wr.invalidPatch(err)
-	}
-	findings := slices.Concat(applied.findings, d.findingsSince(old, wr.resource))
-	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
-		return document{}, err
-	}
-	if err = wr.checkUID(d, old); err == nil {
-		err = wr.checkName(d)
-	}
-	if err != nil || wr.subresource == scaleSubresource { // whose configuration has nothing but the replicas
-		return d, err
-	}
-	return wr.embed(old, d)
+	return newDocument(object.Object), nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ var keysOpenAPI = sync.OnceValue(func() representation { return represent(jsonTy
 func serveKeysOpenAPI(w http.ResponseWriter, r *http.Request) { keysOpenAPI().serve(w, r) }
 
 // isPlainPath tells whether a URL is of the plain dialect.
-func isPlainPath(path string) bool { return strings.HasPrefix(path, "/v1/") }
+func isPlainPath(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
 
 var errNoPlainPath = &apierrors.StatusError{ErrStatus: *newStatus(http.StatusNotFound, metav1.StatusReasonNotFound,
 	"there is nothing here: the plain dialect is at /v1/keys and /v1/txn, and described at /v1/openapi.json")}
@@ -36,8 +37,14 @@ var errNoPlainPath = &apierrors.StatusError{ErrStatus: *newStatus(http.StatusNot
 // revisionHeader says as of which revision an answer is, also where it has no body.
 const revisionHeader = "Revtail-Revision"
 
+var keysMethods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete}
+
 // serveKeys answers the plain dialect: any key of etcd, without a word about resources.
 func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
+	if !slices.Contains(keysMethods, r.Method) {
+		refuseMethod(w, r, strings.Join(keysMethods, ", "))
+		return
+	}
 	query, err := plain.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, keysPath), r.URL.Query())
 	if err != nil {
 		s.fail(w, r, badRequest("%v", err))
@@ -52,10 +59,8 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 		s.serveKeysRead(w, r, query)
 	case r.Method == http.MethodPut:
 		s.serveKeyPut(w, r, query)
-	case r.Method == http.MethodDelete:
-		s.serveKeyDelete(w, r, query)
 	default:
-		refuseMethod(w, r, "GET, HEAD, PUT, DELETE")
+		s.serveKeyDelete(w, r, query)
 	}
 }
 
@@ -126,8 +131,7 @@ func plainStatus(err error) *metav1.Status {
 	case errors.As(err, &tooLarge):
 		return unreached(tooLarge.Requested, tooLarge.Current)
 	case errors.As(err, &conflict):
-		return newStatus(http.StatusPreconditionFailed, "PreconditionFailed", fmt.Sprintf(
-			"the key is at revision %d, which is not what If-Match or If-None-Match demands: read it and try again", conflict.KV.Modified))
+		return unmet(conflict.KV.Modified)
 	case errors.Is(err, etcdstore.ErrTooLarge):
 		return newStatus(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
 			"the value is larger than etcd accepts in one request (its --max-request-bytes, 1.5 MiB unless changed)")
@@ -145,7 +149,19 @@ func compactedStatus(requested, oldest etcdstore.Revision) *metav1.Status {
 	return newStatus(http.StatusGone, metav1.StatusReasonExpired, text+": read the state again, without since or at, and go on from its revision")
 }
 
+// unmet says what stands against If-Match or If-None-Match; zero: there is no such key.
+func unmet(stands etcdstore.Revision) *metav1.Status {
+	text := fmt.Sprintf("the key is at revision %d, which is not what If-Match or If-None-Match demands: read it and try again", stands)
+	if stands == 0 {
+		text = "there is no such key, and If-Match demands one: If-None-Match: * makes it"
+	}
+	return newStatus(http.StatusPreconditionFailed, "PreconditionFailed", text)
+}
+
 func unreached(requested, current etcdstore.Revision) *metav1.Status {
-	return retryable(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
-		fmt.Sprintf("revision %d is not reached yet, the newest is %d: try again", requested, current), 1)
+	text := fmt.Sprintf("revision %d is not reached yet", requested)
+	if current > 0 {
+		text += fmt.Sprintf(", the newest is %d", current)
+	}
+	return retryable(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, text+": try again", 1)
 }

@@ -18,15 +18,8 @@ type boundedStore struct {
 
 	// only the goroutine of a fill uses the fields below
 	filled int // bytes that it has read
-	page   int // how many keys it asks for next
+	pages  pager
 }
-
-const (
-	// firstPage is how many keys are asked for when nothing is known of their values, and smallPage the size of a page, in
-	// bytes, up to which the next one is larger.
-	firstPage = 100
-	smallPage = 1 << 20
-)
 
 func (s *boundedStore) exceed() {
 	s.once.Do(func() { close(s.exceeded) })
@@ -39,21 +32,14 @@ func (s *boundedStore) List(ctx context.Context, prefix string, o etcdstore.List
 		return s.Store.List(ctx, prefix, o)
 	}
 	if o.After == "" {
-		s.filled, s.page = 0, firstPage
+		s.filled, s.pages = 0, pager{}
 	}
-	o.Limit = min(o.Limit, s.page)
+	o.Limit = s.pages.limit(o.Limit)
 	page, err := s.Store.List(ctx, prefix, o)
 	if err != nil {
 		return page, err
 	}
-	bytes := 0
-	for _, kv := range page.KVs {
-		bytes += len(kv.Key) + len(kv.Value)
-	}
-	if bytes < smallPage {
-		s.page *= 4
-	}
-	if s.filled += bytes; s.filled > s.most {
+	if s.filled += s.pages.took(page.KVs); s.filled > s.most {
 		s.exceed()
 		return etcdstore.Page{}, errRangeTooLarge
 	}

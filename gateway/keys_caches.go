@@ -18,14 +18,15 @@ import (
 )
 
 const (
-	// maxKeyCaches is how many ranges of keys can be watched at the same time: each is one watch of etcd, and in memory with
-	// all its values.
-	maxKeyCaches = 64
+	// maxKeyCaches is how many ranges of keys can be watched at the same time: each is one watch of etcd, some 100 KB, and in
+	// memory with all its values.
+	maxKeyCaches = 1000
 	// maxRangeBytes is how large what is watched in one cache can be, as JSON, and maxRangesBytes how large all of it: where it
 	// is more, no other range can be watched.
 	maxRangeBytes  = 256 << 20
 	maxRangesBytes = 1 << 30
-	// keyCacheLinger is how long one stays after its last watch: a client that reconnects finds it.
+	// keyCacheLinger is how long one stays after its last watch: a client that reconnects finds it. One that there is too much
+	// for stays as long, whoever asks, so that it is not read again and again.
 	keyCacheLinger = time.Minute
 )
 
@@ -63,6 +64,16 @@ type keyCache struct {
 	linger  *time.Timer // nil: it is used
 }
 
+// tooLarge tells whether there is too much for the cache.
+func (c *keyCache) tooLarge() bool {
+	select {
+	case <-c.exceeded:
+		return true
+	default:
+		return false
+	}
+}
+
 // begin lets caches be opened; run has to be called then.
 func (cs *keyCaches) begin(ctx context.Context) {
 	cs.mu.Lock()
@@ -98,7 +109,7 @@ func (cs *keyCaches) acquire(keys plain.Ranges) (*keyCache, error) {
 		}
 		c = cs.openLocked(keys)
 	}
-	if c.watches++; c.linger != nil {
+	if c.watches++; c.linger != nil && !c.tooLarge() {
 		c.linger.Stop()
 		c.linger = nil
 	}
@@ -125,13 +136,13 @@ func (cs *keyCaches) openLocked(keys plain.Ranges) *keyCache {
 func (cs *keyCaches) release(c *keyCache) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if c.watches--; c.watches > 0 || cs.open[c.keys] != c {
+	if c.watches--; c.watches > 0 || c.linger != nil || cs.open[c.keys] != c {
 		return
 	}
 	c.linger = time.AfterFunc(keyCacheLinger, func() {
 		cs.mu.Lock()
 		defer cs.mu.Unlock()
-		if c.watches == 0 && cs.open[c.keys] == c {
+		if (c.watches == 0 || c.tooLarge()) && cs.open[c.keys] == c {
 			cs.dropLocked(c)
 		}
 	})

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// progressGap is the least time between two questions of a merged watch to one range how far it is.
+	// progressGap is how long a merged watch waits for a range to say how far it is before it asks again.
 	progressGap = 50 * time.Millisecond
 	// maxAhead is about how many events a merged watch holds of ranges that are ahead of another one: they wait in the store.
 	maxAhead = 4096
@@ -40,6 +40,7 @@ type source struct {
 	etcdstore.Watcher
 	turn    chan struct{}     // holds one: it is to be waited for
 	waited  bool              // somebody waits for it
+	asked   bool              // how far it is, and has not answered
 	events  []etcdstore.Event // that wait to be delivered
 	through etcdstore.Revision
 }
@@ -84,18 +85,23 @@ func (m *mergedWatcher) listen(s *source) {
 
 // Next implements etcdstore.Watcher.
 func (m *mergedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
-	again := time.NewTicker(progressGap)
-	defer again.Stop()
 	for m.err == nil {
 		if batch, ok := m.complete(); ok {
 			return batch, nil
 		}
 		m.giveTurns()
+		m.askBehind(ctx)
+		var again <-chan time.Time
+		if m.waiting > 0 {
+			again = time.After(progressGap)
+		}
 		select {
 		case s := <-m.steps:
-			m.take(ctx, s)
-		case <-again.C:
-			m.askBehind(ctx)
+			m.take(s)
+		case <-again: // an answer may never come
+			for _, s := range m.sources {
+				s.asked = false
+			}
 		case <-m.ctx.Done():
 			m.err = m.end()
 		case <-ctx.Done():
@@ -128,9 +134,9 @@ func (m *mergedWatcher) giveTurns() {
 	}
 }
 
-// take enters what a source has told. When it has something to deliver, those that are not so far are asked.
-func (m *mergedWatcher) take(ctx context.Context, s step) {
-	s.of.waited = false
+// take enters what a source has told.
+func (m *mergedWatcher) take(s step) {
+	s.of.waited, s.of.asked = false, false
 	if s.err != nil {
 		m.err = s.err
 		if m.ctx.Err() != nil {
@@ -141,12 +147,9 @@ func (m *mergedWatcher) take(ctx context.Context, s step) {
 	s.of.through = max(s.of.through, s.batch.Through)
 	s.of.events = append(s.of.events, s.batch.Events...)
 	m.waiting += len(s.batch.Events)
-	if len(s.batch.Events) > 0 {
-		m.askBehind(ctx)
-	}
 }
 
-// askBehind asks those that are not as far as the newest event that waits.
+// askBehind asks those that are not as far as the newest event that waits, each once until it answers.
 func (m *mergedWatcher) askBehind(ctx context.Context) {
 	var newest etcdstore.Revision
 	for _, s := range m.sources {
@@ -155,7 +158,8 @@ func (m *mergedWatcher) askBehind(ctx context.Context) {
 		}
 	}
 	for _, s := range m.sources {
-		if s.through < newest {
+		if s.through < newest && !s.asked {
+			s.asked = true
 			_ = s.RequestProgress(ctx) // best effort: it is asked again
 		}
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// keysPage is how many keys are asked of etcd at a time, and maxKeysAnswer about how many bytes of values an answer has at
+	// keysPage is how many keys are asked of etcd at a time at most, and maxKeysAnswer about how many bytes of values an answer has at
 	// most: the rest has a page of its own.
 	keysPage      = 500
 	maxKeysAnswer = 32 << 20
@@ -78,7 +78,7 @@ const timeHeader = "Revtail-Time"
 
 // atTime finds the revision of a time that a query names.
 func (s *Server) atTime(ctx context.Context, w http.ResponseWriter, q *plain.Query) error {
-	if q.AtTime.IsZero() {
+	if q.AtTime == nil {
 		return nil
 	}
 	now := time.Now()
@@ -114,21 +114,28 @@ type keysFound struct {
 // readKeys reads page after page, all as of one revision.
 func (s *Server) readKeys(ctx context.Context, q plain.Query, choice keyChoice) (*keysFound, error) {
 	withoutValue := q.KeysOnly || q.Count || q.Level
-	options := etcdstore.ListOptions{At: q.At, After: q.After, Exact: !q.Keys.IsPrefix(), KeysOnly: withoutValue && choice.filter == nil, Limit: keysPage}
+	options := etcdstore.ListOptions{At: q.At, After: q.After, Exact: !q.Keys.IsPrefix(), KeysOnly: withoutValue && choice.filter == nil}
+	var pages pager
+	if options.KeysOnly {
+		pages.next = keysPage
+	}
 	limit := q.Limit
 	if limit == 0 {
 		limit = plain.MaxItems
 	}
-	if q.Count && choice.filter == nil {
-		options.Limit, limit = 1, 1
+	onlyCount := q.Count && choice.filter == nil // which etcd says with the first key
+	if onlyCount {
+		pages.next = 1
 	}
 	found, level, size := &keysFound{}, "", 0
 	for {
+		options.Limit = pages.limit(keysPage)
 		page, err := s.options.Store.List(ctx, q.Keys.String(), options)
 		if err != nil {
 			return nil, err
 		}
 		found.revision, options.At = page.Revision, page.Revision
+		pages.took(page.KVs)
 		for i, kv := range page.KVs {
 			chosen, err := choice.matches(ctx, kv)
 			if err != nil {
@@ -158,7 +165,7 @@ func (s *Server) readKeys(ctx context.Context, q plain.Query, choice keyChoice) 
 			}
 			level = next
 		}
-		if found.more = page.Remaining; found.more == 0 || q.Count && choice.filter == nil {
+		if found.more = page.Remaining; found.more == 0 || onlyCount {
 			return found, nil
 		}
 		options.After = beyond(found.last, level)

@@ -22,7 +22,7 @@ const (
 // shareRead says how long a cache may keep the answer to a read: that of the past (RFC 9111).
 func (s *Server) shareRead(w http.ResponseWriter, r *http.Request, q plain.Query) {
 	switch {
-	case !q.AtTime.IsZero():
+	case q.AtTime != nil:
 		s.share(w, r, fmt.Sprintf("max-age=%d", seconds(timeLasts)))
 	case q.At != 0:
 		s.share(w, r, fmt.Sprintf("max-age=%d, immutable", seconds(pastLasts)))

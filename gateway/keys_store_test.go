@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -177,3 +178,63 @@ func sameEvents(t *rapid.T, want, got []etcdstore.Event) {
 		t.Fatalf("%d events, want %d: %s", len(got), len(want), diff)
 	}
 }
+
+// TestMergedWatcherAsks: a range that is behind is not asked how far it is for each event of another one.
+func TestMergedWatcherAsks(t *testing.T) {
+	const events = 500
+	told := make(chan struct{})
+	busy, quiet := &busyWatcher{most: events, told: told}, &lateWatcher{told: told, through: events}
+	merged := newMergedWatcher(t.Context(), []etcdstore.Watcher{busy, quiet}, 1)
+	defer func() { _ = merged.Close() }()
+	batch, err := merged.Next(t.Context())
+	if err != nil || len(batch.Events) != events-1 {
+		t.Fatalf("%d events, %v", len(batch.Events), err)
+	}
+	if n := quiet.asked.Load(); n == 0 || n > events/2 {
+		t.Errorf("asked %d times, for %d events", n, events)
+	}
+}
+
+// busyWatcher has one event for each revision, and says when all are told.
+type busyWatcher struct {
+	etcdstore.Watcher
+	at, most etcdstore.Revision
+	told     chan struct{}
+}
+
+func (w *busyWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	if w.at = max(w.at, 1) + 1; w.at <= w.most {
+		return etcdstore.Batch{Events: []etcdstore.Event{{Revision: w.at, Key: "/a"}}, Through: w.at}, nil
+	}
+	close(w.told)
+	<-ctx.Done()
+	return etcdstore.Batch{}, ctx.Err()
+}
+
+func (w *busyWatcher) RequestProgress(context.Context) error { return nil }
+
+func (w *busyWatcher) Close() error { return nil }
+
+// lateWatcher says nothing until the other one has told all.
+type lateWatcher struct {
+	etcdstore.Watcher
+	told    chan struct{}
+	through etcdstore.Revision
+	asked   atomic.Int64
+}
+
+func (w *lateWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	select {
+	case <-w.told:
+	case <-ctx.Done():
+		return etcdstore.Batch{}, ctx.Err()
+	}
+	return etcdstore.Batch{Through: w.through}, nil
+}
+
+func (w *lateWatcher) RequestProgress(context.Context) error {
+	w.asked.Add(1)
+	return nil
+}
+
+func (w *lateWatcher) Close() error { return nil }

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 )
 
@@ -125,6 +127,12 @@ func TestKeysRefused(t *testing.T) {
 		{"GET", "/v1/keys/app/?at=2026-11-21X10:00:00Z", 400, "character 11"},
 		{"GET", "/v1/keys/app/?at=12x", 400, `"at=\"12x\": want a whole number greater than 0, and \"x\" is at character 3"`},
 		{"GET", "/v1/keys/app/?keysonly", 400, "did you mean keysOnly?"},
+		{"GET", "/v1/keys/app/?at=10m", 400, "begins with a minus: -10m"},
+		{"GET", "/v1/keys/app/?at=0001-01-01T00:00:00Z", 410, "0001-01-01"},
+		{"GET", "/v1/keys/app/?ttl=3s", 400, "which is for PUT"},
+		{"DELETE", "/v1/keys/app/a?keysOnly", 400, "which is for a read"},
+		{"GET", "/v1/keys/app/?pretty=maybe", 400, "true or false"},
+		{"GET", "/v1/keys/app/?depth=1&count", 400, "leave one of them out"},
 		{"GET", "/v1/keys/app/?since=5", 400, "add watch"},
 		{"GET", "/v1/keys/app/?watch&at=5", 400, "for a read"},
 		{"GET", "/v1/keys/app/?count=maybe", 400, "true or false"},
@@ -143,7 +151,9 @@ func TestKeysRefused(t *testing.T) {
 		{"DELETE", "/v1/keys/app/", 400, "prefix=true"},
 		{"DELETE", "/v1/keys/?prefix=true", 403, "holds"},
 		{"DELETE", "/v1/keys/app/none", 404, ""},
-		{"POST", "/v1/keys/app/a", 405, "GET, HEAD, PUT"},
+		{"POST", "/v1/keys/app/a?limit=1", 405, "GET, HEAD, PUT"},
+		{"PUT", "/v1/keys/app/none?if-match", 400, "it takes ttl, pretty"},
+		{"GET", "/v1", 404, "/v1/keys"},
 		{"PUT", "/v1/txn", 405, "POST"},
 		{"GET", "/v1/tickets", 405, "POST"},
 		{"GET", "/v1/key/app/a", 404, "/v1/keys"},
@@ -156,6 +166,13 @@ func TestKeysRefused(t *testing.T) {
 		if kind := a.header.Get("Content-Type"); kind != "application/problem+json" {
 			t.Errorf("%s %s: Content-Type %q", test.method, test.path, kind)
 		}
+	}
+}
+
+// TestKeysUnreached: of etcd's newest revision nothing is said where it is not known.
+func TestKeysUnreached(t *testing.T) {
+	if status := plainStatus(&etcdstore.FutureError{Requested: 9}); status.Message != "revision 9 is not reached yet: try again" {
+		t.Errorf("%d %s", status.Code, status.Message)
 	}
 }
 
@@ -181,7 +198,12 @@ func TestKeysWrite(t *testing.T) {
 		}
 		return a
 	}
-	put(412, "x", "If-Match", "*")
+	if a := put(412, "x", "If-Match", "*"); !strings.Contains(a.body, "there is no such key") {
+		t.Errorf("If-Match without a key: %s", a.body)
+	}
+	if a := s.do(http.MethodPut, "/v1/keys/app/a?ttl=1h", "x", "If-Match", `"7"`); a.code != 412 || s.store.Leases() != 0 {
+		t.Errorf("a write that was not done: %d, and %d leases are left", a.code, s.store.Leases())
+	}
 	made := put(200, "1", "If-None-Match", "*").header.Get("ETag")
 	put(412, "x", "If-None-Match", "*")
 	changed := put(200, "\x00 2", "If-Match", made).header.Get("ETag")
@@ -198,10 +220,10 @@ func TestKeysWrite(t *testing.T) {
 	}
 
 	leased := s.do(http.MethodPut, "/v1/keys/app/b?ttl=30s", "1").json(t)
-	if leased["lease"] != "1" || leased["ttl"] != "30s" || s.get("/v1/keys/app/b").json(t)["items"].([]any)[0].(map[string]any)["lease"] != "1" {
+	if leased["lease"] != "2" || leased["ttl"] != "30s" || s.get("/v1/keys/app/b").json(t)["items"].([]any)[0].(map[string]any)["lease"] != "2" {
 		t.Errorf("the answer to a PUT with a ttl is %v", leased)
 	}
-	s.store.Expire(1)
+	s.store.Expire(2)
 	s.wantKeys("/v1/keys/app/b", 404, "")
 
 	s.store.Txn(map[string][]byte{"/app/p/a": nil, "/app/p/b": nil, "/app/p": nil}, nil)
@@ -218,7 +240,7 @@ func TestKeysTxn(t *testing.T) {
 		"then":[{"put":{"key":"/app/b","value":{"n":1}}},{"put":{"key":"/app/c","value":"AP8=","encoding":"base64","ttl":"30s"}},{"delete":{"key":"/app/old"}},{"get":{"key":"/app/a"}}],
 		"else":[{"get":{"key":"/app/b"}},{"get":{"key":"/app/none"}}]}`, before)
 	first := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
-	want := fmt.Sprintf(`{"revision":%d,"succeeded":true,"results":[{"put":{"revision":%d,"key":"/app/b"}},{"put":{"revision":%d,"key":"/app/c","lease":"1"}},{"deleted":1},`+
+	want := fmt.Sprintf(`{"revision":%d,"succeeded":true,"results":[{"put":{"revision":%d,"key":"/app/b"}},{"put":{"revision":%d,"key":"/app/c","lease":"1","ttl":"30s"}},{"deleted":1},`+
 		`{"get":{"key":"/app/a","value":1,"encoding":"json","createRevision":%d,"modRevision":%d,"version":1}}]}`, before+1, before+1, before+1, before, before)
 	if got := strings.TrimSpace(first.body); first.code != 200 || got != want {
 		t.Errorf("%d %s\nwant %s", first.code, got, want)
@@ -226,6 +248,9 @@ func TestKeysTxn(t *testing.T) {
 	again := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
 	if got := strings.TrimSpace(again.body); !strings.HasPrefix(got, fmt.Sprintf(`{"revision":%d,"succeeded":false,"results":[{"get":{"key":"/app/b","value":{"n":1}`, before+1)) || !strings.HasSuffix(got, `{"get":null}]}`) {
 		t.Errorf("again: %s", got)
+	}
+	if leases := s.store.Leases(); leases != 1 {
+		t.Errorf("there are %d leases, and one key has one", leases)
 	}
 	if kv, _, err := s.store.Get(t.Context(), "/app/c"); err != nil || string(kv.Value) != "\x00\xff" || kv.Lease != 1 {
 		t.Errorf("c is %+v, %v", kv, err)
@@ -235,6 +260,24 @@ func TestKeysTxn(t *testing.T) {
 	}
 	if a := s.do(http.MethodPost, "/v1/txn", `{"compare":[{"key":"/app/a","exist":true}]}`, "Content-Type", jsonType); !strings.Contains(a.body, "did you mean exists?") || !strings.Contains(a.body, "at byte ") {
 		t.Errorf("a member that is not known: %s", a.body)
+	}
+	for body, says := range map[string]string{
+		`{"then":[{"put":{"key":"/app/a","value":1,"ttl":"5x"}}]}`:  `then[0]: ttl: \"5x\": want a time greater than 0, such as 30s or 5m: unknown unit`,
+		`{"then":[{"put":{"key":"/app/a","value":1,"ttl":"-5s"}}]}`: `-5s is not`,
+		`{"then":[}`:  "at byte 10",
+		`[]`:          "the body is of the wrong type, array, at byte 1",
+		`{"then":{}}`: "then is of the wrong type, object",
+	} {
+		if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType); a.code != 400 || !strings.Contains(a.body, says) {
+			t.Errorf("%s: %d %s, want %q", body, a.code, a.body, says)
+		}
+	}
+	if a := s.do(http.MethodPost, "/v1/txn?fields=a", `{}`, "Content-Type", jsonType); a.code != 400 || !strings.Contains(a.body, "fields") {
+		t.Errorf("a parameter that there is not: %d %s", a.code, a.body)
+	}
+	s.do(http.MethodPost, "/v1/txn", `{"then":[{"put":{"key":"/app/null","value":null}}]}`, "Content-Type", jsonType)
+	if kv, _, err := s.store.Get(t.Context(), "/app/null"); err != nil || string(kv.Value) != "null" {
+		t.Errorf("null is %q, %v", kv.Value, err)
 	}
 	for body, want := range map[string]int{
 		`{"then":[{"put":{"key":"/read/a","value":1}}]}`:                                   403,
@@ -253,4 +296,40 @@ func TestKeysTxn(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", body, a.code, a.body, want)
 		}
 	}
+}
+
+// TestKeysOfLargeValues: of values of whatever size no more is asked of etcd at a time than is answered with.
+func TestKeysOfLargeValues(t *testing.T) {
+	const many, size = 40, 1 << 20
+	puts := map[string][]byte{}
+	for i := range many {
+		puts[fmt.Sprintf("/app/%02d", i)] = []byte(strings.Repeat("x", size))
+	}
+	store := memory.New()
+	store.Txn(puts, nil)
+	weighed := &weighedStore{Store: store}
+	s := serveThrough(t, store, weighed)
+	if a := s.get("/v1/keys/app/?limit=1"); a.code != 200 || len(a.json(t)["items"].([]any)) != 1 {
+		t.Errorf("limit=1: %d", a.code)
+	}
+	if items := s.get("/v1/keys/app/").json(t)["items"].([]any); len(items) != maxKeysAnswer/size+1 {
+		t.Errorf("%d items, want as many as fit", len(items))
+	}
+	if most := firstPage * (size + 10); weighed.heaviest > most {
+		t.Errorf("a page of %d bytes was asked for, want %d at most", weighed.heaviest, most)
+	}
+}
+
+// weighedStore notes how large the largest page was that somebody asked for.
+type weighedStore struct {
+	*memory.Store
+	heaviest int
+}
+
+func (s *weighedStore) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	page, err := s.Store.List(ctx, prefix, o)
+	if strings.HasPrefix(prefix, "/app/") {
+		s.heaviest = max(s.heaviest, new(pager).took(page.KVs))
+	}
+	return page, err
 }

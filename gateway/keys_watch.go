@@ -72,10 +72,8 @@ func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, quer
 	case <-ctx.Done():
 		err = &watchcache.NotReadyError{RetryAfter: time.Second}
 	}
-	select {
-	case <-cache.exceeded:
+	if cache.tooLarge() {
 		err = errRangeTooLarge
-	default:
 	}
 	if err != nil {
 		s.keyCaches.release(cache)
@@ -111,6 +109,7 @@ func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q plain.Query
 		return
 	}
 	defer watcher.Close()
+	begin(ctx, watcher, requestTimeout) // a revision that etcd has not reached is refused, however short the wait
 	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
 	defer cancel()
 	events, through, err := poll(ctx, cache.Cache, watcher, keyFrames{q.Prev, choice.fields})

@@ -182,6 +182,15 @@ func TestKeysPoll(t *testing.T) {
 	s.wantKeys(fmt.Sprintf("/v1/keys/app/?wait=10ms&since=%d", next), 200, fmt.Sprintf(`{"revision":%d,"events":[]}`, later))
 }
 
+// TestKeysPollOfTheFuture: who comes from a revision that etcd has not reached, as after a restore, is told, however short the poll.
+func TestKeysPollOfTheFuture(t *testing.T) {
+	s := newTestServer(t)
+	s.putKeys("/app/a", "1")
+	if a := s.get("/v1/keys/app/?wait=1ms&since=400"); a.code != 410 || !strings.Contains(a.body, "another history") {
+		t.Errorf("%d %s", a.code, a.body)
+	}
+}
+
 func (cs *keyCaches) watchers() (n int) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

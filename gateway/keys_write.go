@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,32 +37,13 @@ func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q plain.Que
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
-	ttl := q.TTL
-	if ttl > 0 {
-		if op.Lease, ttl, err = s.options.Store.Grant(ctx, ttl); err != nil {
-			s.fail(w, r, err)
-			return
-		}
-	}
-	result, err := s.transact(ctx, conditions, op)
+	done, err := s.commitOne(ctx, conditions, op, q.TTL)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	w.Header().Set("ETag", fmt.Sprintf(`"%d"`, result.Revision))
-	s.respondPlain(w, r, result.Revision, appendPut(nil, result.Revision, op, ttl))
-}
-
-func appendPut(dst []byte, revision etcdstore.Revision, op etcdstore.Op, ttl time.Duration) []byte {
-	dst = strconv.AppendInt(append(dst, `{"revision":`...), int64(revision), 10)
-	dst = encoding.AppendKey(append(dst, ','), op.Key)
-	if op.Lease != 0 {
-		dst = fmt.Appendf(dst, `,"lease":"%x"`, op.Lease)
-	}
-	if ttl > 0 {
-		dst = fmt.Appendf(dst, `,"ttl":"%v"`, ttl)
-	}
-	return append(dst, '}')
+	w.Header().Set("ETag", fmt.Sprintf(`"%d"`, done.Revision))
+	s.respondPlain(w, r, done.Revision, done.appendPut(nil, 0))
 }
 
 // serveKeyDelete deletes a key or, if the query says that this is meant, all below a prefix.
@@ -82,30 +64,34 @@ func (s *Server) serveKeyDelete(w http.ResponseWriter, r *http.Request, q plain.
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
-	result, err := s.transact(ctx, conditions, etcdstore.Op{Verb: etcdstore.Delete, Key: q.Keys.String(), Prefix: q.Keys.IsPrefix()})
-	if err == nil && result.Results[0].Deleted == 0 && !q.Keys.IsPrefix() {
-		err = noKey(q.Keys, result.Revision)
+	done, err := s.commitOne(ctx, conditions, etcdstore.Op{Verb: etcdstore.Delete, Key: q.Keys.String(), Prefix: q.Keys.IsPrefix()}, 0)
+	if err == nil && done.Results[0].Deleted == 0 && !q.Keys.IsPrefix() {
+		err = noKey(q.Keys, done.Revision)
 	}
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.respondPlain(w, r, result.Revision, fmt.Appendf(nil, `{"revision":%d,"deleted":%d}`, result.Revision, result.Results[0].Deleted))
+	s.respondPlain(w, r, done.Revision, fmt.Appendf(nil, `{"revision":%d,"deleted":%d}`, done.Revision, done.Results[0].Deleted))
 }
 
-// transact does one thing under conditions that are all about the same key: *etcdstore.ConflictError when they do not hold.
-func (s *Server) transact(ctx context.Context, conditions []etcdstore.Condition, op etcdstore.Op) (etcdstore.TxnResult, error) {
-	result, err := s.options.Store.Transact(ctx, etcdstore.Txn{
+// commitOne does one thing under conditions that are all about the same key: *etcdstore.ConflictError when they do not hold.
+func (s *Server) commitOne(ctx context.Context, conditions []etcdstore.Condition, op etcdstore.Op, ttl time.Duration) (committed, error) {
+	txn := plain.Txn{Txn: etcdstore.Txn{
 		If: conditions, Then: []etcdstore.Op{op}, Else: []etcdstore.Op{{Verb: etcdstore.Get, Key: op.Key}},
-	})
-	if err != nil || result.Succeeded {
-		return result, err
+	}}
+	if ttl > 0 {
+		txn.TTLs = map[*int64]time.Duration{&txn.Then[0].Lease: ttl}
+	}
+	done, err := s.commit(ctx, txn)
+	if err != nil || done.Succeeded {
+		return done, err
 	}
 	conflict := &etcdstore.ConflictError{KV: etcdstore.KV{Key: op.Key}}
-	if stands := result.Results[0].KV; stands != nil {
+	if stands := done.Results[0].KV; stands != nil {
 		conflict.KV = *stands
 	}
-	return result, conflict
+	return done, conflict
 }
 
 // preconditions are what If-Match ("REVISION", or * for a key that exists) and If-None-Match (* alone: one that does not) demand.
@@ -139,6 +125,10 @@ func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &codec.UnsupportedMediaTypeError{Accepted: []string{jsonType}})
 		return
 	}
+	if err := plain.CheckTxn(r.URL.Query()); err != nil {
+		s.fail(w, r, badRequest("%v", err))
+		return
+	}
 	body, err := readBody(w, r)
 	if err != nil {
 		s.fail(w, r, err)
@@ -156,28 +146,52 @@ func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
-	result, ops, err := s.commit(ctx, txn)
+	done, err := s.commit(ctx, txn)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.respondPlain(w, r, result.Revision, appendTxn(nil, result, ops))
+	s.respondPlain(w, r, done.Revision, done.appendTo(nil))
 }
 
-// commit makes the leases that a transaction needs, and does it; ops are those that were done.
-func (s *Server) commit(ctx context.Context, txn plain.Txn) (result etcdstore.TxnResult, ops []etcdstore.Op, err error) {
+// committed is a transaction that was done.
+type committed struct {
+	etcdstore.TxnResult
+	ops  []etcdstore.Op           // those that were done
+	ttls map[*int64]time.Duration // of their leases, as they were granted
+}
+
+// commit makes the leases that a transaction needs, and does it. Leases without a key are not left behind.
+func (s *Server) commit(ctx context.Context, txn plain.Txn) (done committed, err error) {
+	done.ttls = txn.TTLs
 	for lease, ttl := range txn.TTLs {
-		if *lease, _, err = s.options.Store.Grant(ctx, ttl); err != nil {
-			return result, nil, err
+		if *lease, txn.TTLs[lease], err = s.options.Store.Grant(ctx, ttl); err != nil {
+			s.revoke(ctx, txn.Then, txn.Else)
+			return done, err
 		}
 	}
-	if result, err = s.options.Store.Transact(ctx, txn.Txn); err != nil {
-		return result, nil, err
+	done.TxnResult, err = s.options.Store.Transact(ctx, txn.Txn)
+	switch {
+	case errors.Is(err, etcdstore.ErrUnknownOutcome): // keys may have them
+	case err != nil:
+		s.revoke(ctx, txn.Then, txn.Else)
+	case done.Succeeded:
+		done.ops = txn.Then
+		s.revoke(ctx, txn.Else)
+	default:
+		done.ops = txn.Else
+		s.revoke(ctx, txn.Then)
 	}
-	if result.Succeeded {
-		return result, txn.Then, nil
+	return done, err
+}
+
+// revoke ends the leases of what was not done. One that cannot be ended does so by itself.
+func (s *Server) revoke(ctx context.Context, undone ...[]etcdstore.Op) {
+	for _, op := range slices.Concat(undone...) {
+		if op.Lease != 0 {
+			_ = s.options.Store.Revoke(context.WithoutCancel(ctx), op.Lease)
+		}
 	}
-	return result, txn.Else, nil
 }
 
 // permitTxn asks for every key that a transaction is about, whether or not it comes to that.
@@ -201,23 +215,35 @@ func (s *Server) permitTxn(r *http.Request, txn plain.Txn) error {
 	return errors.Join(errs...)
 }
 
-func appendTxn(dst []byte, result etcdstore.TxnResult, ops []etcdstore.Op) []byte {
-	dst = fmt.Appendf(dst, `{"revision":%d,"succeeded":%t,"results":[`, result.Revision, result.Succeeded)
-	for i, done := range result.Results {
+// appendTo appends the answer to a transaction.
+func (c committed) appendTo(dst []byte) []byte {
+	dst = fmt.Appendf(dst, `{"revision":%d,"succeeded":%t,"results":[`, c.Revision, c.Succeeded)
+	for i, result := range c.Results {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		switch {
-		case ops[i].Verb == etcdstore.Put:
-			dst = appendPut(append(dst, `{"put":`...), result.Revision, ops[i], 0)
-		case ops[i].Verb == etcdstore.Delete:
-			dst = fmt.Appendf(dst, `{"deleted":%d`, done.Deleted)
-		case done.KV == nil:
+		case c.ops[i].Verb == etcdstore.Put:
+			dst = c.appendPut(append(dst, `{"put":`...), i)
+		case c.ops[i].Verb == etcdstore.Delete:
+			dst = fmt.Appendf(dst, `{"deleted":%d`, result.Deleted)
+		case result.KV == nil:
 			dst = append(dst, `{"get":null`...)
 		default:
-			dst = encoding.AppendKeyValue(append(dst, `{"get":`...), keyOf(*done.KV, false))
+			dst = encoding.AppendKeyValue(append(dst, `{"get":`...), keyOf(*result.KV, false))
 		}
 		dst = append(dst, '}')
 	}
 	return append(dst, `]}`...)
+}
+
+// appendPut appends what became of a put, the op of that number.
+func (c committed) appendPut(dst []byte, i int) []byte {
+	op := &c.ops[i]
+	dst = strconv.AppendInt(append(dst, `{"revision":`...), int64(c.Revision), 10)
+	dst = encoding.AppendKey(append(dst, ','), op.Key)
+	if op.Lease != 0 {
+		dst = fmt.Appendf(dst, `,"lease":"%x","ttl":"%v"`, op.Lease, c.ttls[&op.Lease])
+	}
+	return append(dst, '}')
 }

@@ -59,6 +59,32 @@ func (s *Server) replaceMounted(ctx context.Context, wr *write, next document, a
 	return done, err
 }
 
+// mountMembers are what an object of a mount has of its key.
+var mountMembers = []string{"value", "undecodable", "bytes"}
+
+// mergeMounted takes the value of a configuration as a whole: there is no place to keep account of who manages what of it. So a
+// value that differs from what stands may be anybody's, and is a conflict that only force overrules.
+func (wr *write) mergeMounted(applied, old document) (document, error) {
+	next := applied.copy()
+	exists := old.GetUID() != ""
+	_, given := applied.Object["value"]
+	switch {
+	case exists && !given:
+		for _, member := range mountMembers {
+			if value, ok := old.Object[member]; ok {
+				next.Object[member] = value
+			}
+		}
+	case exists && !wr.force && !wr.resource.Mount.SameValue(applied.Object, old.Object):
+		return document{}, apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".value",
+			Message: "conflict with whoever has written the key"}}, "Apply failed with 1 conflict: conflict with whoever has written the key: .value")
+	}
+	if next.GetResourceVersion() == "" {
+		next.SetResourceVersion(old.GetResourceVersion())
+	}
+	return next, nil
+}
+
 // mounted is what a client gets to see of a write to a mount; an empty uid is that of a key that was just made.
 func (d written) mounted(t target, uid string) ([]byte, error) {
 	key, _ := t.resource.Mount.Key(d.scope)

@@ -204,7 +204,6 @@ func TestMountIsWritten(t *testing.T) {
 	s.must(http.StatusOK, http.MethodPatch, teams+"/core--ann", `{"value":{"a":1}}`, "Content-Type", "application/merge-patch+json")
 	s.must(http.StatusOK, http.MethodPatch, teams+"/core--ann", `[{"op":"add","path":"/value/b","value":null}]`, "Content-Type", "application/json-patch+json")
 	s.stored("/app/teams/eu/core/ann", "a: 1\nb: null\n")
-	s.must(http.StatusUnsupportedMediaType, http.MethodPatch, teams+"/core--ann", `{}`, "Content-Type", "application/apply-patch+yaml")
 
 	for what, body := range map[string]string{
 		"labels":      team("x", `,"labels":{"a":"b"}},"value":1`),
@@ -357,4 +356,40 @@ func TestMountsAndDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.established("gadgets.example.com") // the names are free now
+}
+
+// TestMountApply: an applied configuration has the value as a whole, and what somebody else has written is a conflict without force.
+func TestMountApply(t *testing.T) {
+	store := memory.New()
+	s := serveMounts(t, store, store, mount.Mount{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: "json", Writable: true})
+	const settings = "/apis/app.example.com/v1/settings"
+	apply := func(code int, query, name, members string) map[string]any {
+		t.Helper()
+		return s.must(code, http.MethodPatch, settings+"/"+name+"?fieldManager=test"+query,
+			"apiVersion: app.example.com/v1\nkind: Setting\nmetadata: {name: "+name+"}\n"+members, "Content-Type", "application/apply-patch+yaml")
+	}
+	made := apply(http.StatusCreated, "", "theme", "value: {colour: red, size: 1}")
+	s.stored("/app/theme", `{"colour":"red","size":1}`)
+	if same := apply(http.StatusOK, "", "theme", "value: {size: 1, colour: red}"); cmp.Diff(made, same) != "" {
+		t.Errorf("applied again: %s", cmp.Diff(made, same))
+	}
+	refused := apply(http.StatusConflict, "", "theme", "value: {colour: blue}")
+	if cause := fmt.Sprint(refused["details"]); !strings.Contains(cause, "FieldManagerConflict") || !strings.Contains(cause, ".value") {
+		t.Errorf("the conflict is %v", refused)
+	}
+	apply(http.StatusOK, "&force=true&dryRun=All", "theme", "value: {colour: blue}")
+	s.stored("/app/theme", `{"colour":"red","size":1}`)
+	apply(http.StatusOK, "&force=true", "theme", "value: {colour: blue}")
+	s.stored("/app/theme", `{"colour":"blue"}`)
+	apply(http.StatusOK, "", "theme", "")
+	s.stored("/app/theme", `{"colour":"blue"}`)
+
+	s.putKeys("/app/broken", "[")
+	apply(http.StatusOK, "", "broken", "")
+	apply(http.StatusConflict, "", "broken", "value: 1")
+	apply(http.StatusOK, "&force=true", "broken", "value: 1")
+	s.stored("/app/broken", "1")
+	apply(http.StatusUnprocessableEntity, "", "none", "")
+	s.must(http.StatusUnprocessableEntity, http.MethodPatch, settings+"/theme?fieldManager=test&force=true",
+		`{"apiVersion":"app.example.com/v1","kind":"Setting","metadata":{"name":"theme","labels":{"a":"b"}},"value":1}`, "Content-Type", "application/apply-patch+yaml")
 }

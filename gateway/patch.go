@@ -29,17 +29,13 @@ func (s *Server) servePatch(w http.ResponseWriter, r *http.Request, t target) {
 	})
 }
 
-// patchTypes are the media types of the patches that a resource takes. Strategic merge patches need a Go type, and applied
-// configurations a place to keep account of who manages what.
+// patchTypes are the media types of the patches that a resource takes. Strategic merge patches need a Go type.
 func patchTypes(res *resource.Resource) []string {
 	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
 	if res.GoType != nil {
 		accepted = append(accepted, string(types.StrategicMergePatchType))
 	}
-	if res.Mount == nil {
-		accepted = append(accepted, string(types.ApplyYAMLPatchType))
-	}
-	return accepted
+	return append(accepted, string(types.ApplyYAMLPatchType))
 }
 
 // parsePatchType finds out which kind of patch a request brings.

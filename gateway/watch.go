@@ -99,7 +99,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, start watchStart
 
 // serve is the watch's time on the goroutine of its request.
 func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
-	begin(ctx, wt.watcher)
+	begin(ctx, wt.watcher, headPatience)
 	wt.stream = wt.server.transports.newStream(w, r)
 	wt.stream.contentType = wt.frames.contentType()
 	ctx, err := wt.stream.open(ctx)
@@ -120,8 +120,8 @@ func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	}
 }
 
-func begin(ctx context.Context, watcher *watchcache.Watcher) {
-	ctx, cancel := context.WithTimeout(ctx, headPatience)
+func begin(ctx context.Context, watcher *watchcache.Watcher, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	watcher.Begin(ctx)
 }

@@ -25,7 +25,8 @@ type Store struct {
 	compacted etcdstore.Revision   // zero: never
 	oldest    *step                // the log, for watchers: from the step before the compacted one
 	newest    *step
-	leases    int64 // how many there were
+	leases    int64              // how many there were
+	live      map[int64]struct{} // those that have not ended
 }
 
 var _ etcdstore.Store = (*Store)(nil)

@@ -115,13 +115,34 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (lease int64, gran
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leases++
+	if s.live == nil {
+		s.live = make(map[int64]struct{})
+	}
+	s.live[s.leases] = struct{}{}
 	return s.leases, ttl, nil
+}
+
+// Revoke implements etcdstore.Store.
+func (s *Store) Revoke(ctx context.Context, lease int64) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("lease: %w", err)
+	}
+	s.Expire(lease)
+	return nil
+}
+
+// Leases is how many leases have not ended.
+func (s *Store) Leases() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.live)
 }
 
 // Expire deletes the keys of a lease, at one revision.
 func (s *Store) Expire(lease int64) etcdstore.Revision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.live, lease)
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
 		if kv := s.nowLocked(key); kv != nil && kv.Lease == lease {

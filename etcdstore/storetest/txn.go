@@ -79,6 +79,13 @@ var transactTests = map[string]func(*fixture){
 		if kv, _, err := f.Get(f.ctx(), f.key("a")); err != nil || kv.Lease != lease || kv.Version != 1 {
 			f.Errorf("the key has the lease %d and the version %d, want %d and 1 (%v)", kv.Lease, kv.Version, lease, err)
 		}
+		for range 2 {
+			if err := f.Revoke(f.ctx(), lease); err != nil {
+				f.Errorf("Revoke: %v", err)
+			}
+		}
+		_, _, err = f.Get(f.ctx(), f.key("a"))
+		f.wantError("a key of a lease that was revoked", err, etcdstore.ErrNotFound)
 		_, _, err = f.Grant(f.ctx(), 0)
 		f.wantError("no time", err, etcdstore.ErrInvalid)
 	},

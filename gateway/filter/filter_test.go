@@ -170,6 +170,17 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestCostOfLoops: a loop may be as long as a value of some thousand elements, and not much longer: the work grows with its square.
+func TestCostOfLoops(t *testing.T) {
+	for elements, want := range map[int]bool{3_000: true, 10_000: false} {
+		document := []byte(`{"list":[1` + strings.Repeat(",1", elements-1) + `]}`)
+		ok, err := mustCompile(t, Objects(), "object.list.all(x, x > 0)").Matches(t.Context(), Input{Document: document})
+		if ok != want || (err == nil) != want {
+			t.Errorf("%d elements: %v, %v", elements, ok, err)
+		}
+	}
+}
+
 func TestMatchesEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

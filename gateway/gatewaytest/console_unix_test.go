@@ -90,9 +90,7 @@ func changesOfKeys(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
 		}
 	}
 	p.Click(t, ".row[data-id='/app/orders/1001']")
-	if got := p.Text(t, "#detail-value"); !strings.Contains(got, `"state": "paid"`) {
-		t.Errorf("the row, whole: %q", got)
-	}
+	p.Wait(t, `document.querySelector('#detail-value').textContent.includes('"state": "paid"')`)
 }
 
 // filterRows filters by keyboard alone.
@@ -214,6 +212,29 @@ func TestConsoleToken(t *testing.T) {
 	}
 	if errors := p.Errors(); errors != nil {
 		t.Errorf("the page has had errors: %s", errors)
+	}
+}
+
+// TestConsoleClick: a click on what changes between the press and the release of the button is a click.
+func TestConsoleClick(t *testing.T) {
+	t.Parallel()
+	gatewaytest.NeedBrowser(t)
+	gw := gatewaytest.Start(t, "--keys-writable", "/app/")
+	put(t, gw, "/app/config/a", "1")
+	p := gatewaytest.OpenPage(t, gw.URL+"/ui/#key=/app/config/", 1200, 800)
+	p.Wait(t, isLive)
+	for n, click := range []struct{ on, does string }{
+		{".row[data-id='/app/config/a'] .value", "document.querySelector('#detail-title').textContent === '/app/config/a'"},
+		{"[role=treeitem][data-id='key:key=%2Fapp%2F'] .label", "location.hash === '#key=%2Fapp%2F'"},
+	} {
+		release := p.Hold(t, click.on)
+		put(t, gw, "/app/config/a", fmt.Sprint("changed ", n))
+		put(t, gw, fmt.Sprint("/app/config/new", n), "1")                // a row in the tree
+		p.Wait(t, "document.querySelector('#rate').textContent !== '0'") // they have come
+		p.Eval(t, "new Promise((later) => setTimeout(later, 600))")      // and are drawn if they ever are
+		release()
+		p.Wait(t, click.does)
+		p.Wait(t, row("/app/config/a")+fmt.Sprintf(".includes('changed %d')", n))
 	}
 }
 

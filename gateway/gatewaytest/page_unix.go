@@ -203,15 +203,38 @@ func (p *Page) Wait(tb testing.TB, expression string) {
 	Until(tb, expression, func() bool { return p.Eval(tb, "Boolean("+expression+")") == true })
 }
 
-// Click clicks in the middle of the first element that a selector finds, once there is one.
+// Click clicks in the middle of the first element that a selector finds.
 func (p *Page) Click(tb testing.TB, selector string) {
 	tb.Helper()
+	p.Hold(tb, selector)()
+}
+
+// Hold presses the button of the mouse in the middle of the first element that a selector finds, once there is one, it does not
+// move and nothing lies over it. It is released by the function that Hold returns.
+func (p *Page) Hold(tb testing.TB, selector string) (release func()) {
+	tb.Helper()
 	p.Wait(tb, fmt.Sprintf("document.querySelector(%q)", selector))
-	at, _ := p.Eval(tb, fmt.Sprintf("(() => { const e = document.querySelector(%q); e.scrollIntoView({block: 'nearest'}); "+
-		"const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()", selector)).([]any)
-	for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
-		p.call(tb, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+	at, _ := p.Eval(tb, fmt.Sprintf(`new Promise((found) => {
+		let x, y
+		const look = () => {
+			const e = document.querySelector(%q)
+			e?.scrollIntoView({block: 'nearest'})
+			const r = e?.getBoundingClientRect() ?? {}
+			const was = [x, y]
+			;[x, y] = [r.x + r.width / 2, r.y + r.height / 2]
+			if (x === was[0] && y === was[1] && e.contains(document.elementFromPoint(x, y))) return found([x, y])
+			requestAnimationFrame(look)
+		}
+		look()
+	})`, selector)).([]any)
+	mouse := func(kinds ...string) {
+		tb.Helper()
+		for _, kind := range kinds {
+			p.call(tb, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+		}
 	}
+	mouse("mouseMoved", "mousePressed")
+	return func() { tb.Helper(); mouse("mouseReleased") }
 }
 
 // Type types a text into what has the focus.

@@ -29,7 +29,7 @@ type Query struct {
 	Limit       int
 	After       string // the last key of the page before
 	At          etcdstore.Revision
-	AtTime      Time // zero: not by time
+	AtTime      *Time // nil: not by time
 	KeysOnly    bool
 	Count       bool // only how many
 	Level       bool // depth=1: the next level only
@@ -56,10 +56,13 @@ var Parameters = map[string][]string{
 	"DELETE":  {"prefix", "pretty"},
 }
 
+// kinds are what Parameters has, in the order in which a parameter of another kind is looked for.
+var kinds = []string{"a read", "a watch", "PUT", "DELETE"}
+
 // Elsewhere are parameters that are read by others: it is not an error to give them.
 var Elsewhere = []string{"key", "key64", "ticket"}
 
-// kindOf is the kind of request that a method makes, as Parameters has it; another method has none.
+// kindOf is the kind of request that a method makes, as Parameters has it.
 func kindOf(method string, watch bool) string {
 	switch {
 	case method != "GET":
@@ -85,11 +88,32 @@ func checkNames(kind string, values url.Values) error {
 		case kind == "a watch" && slices.Contains(Parameters["a read"], name):
 			return fmt.Errorf("the parameter %s is for a read, and the query asks for a watch", name)
 		default:
-			hint := spelling.DidYouMean(name, append(known, Elsewhere...))
-			return fmt.Errorf("%s has no parameter %q%s: it takes %s", kind, name, hint, strings.Join(known, ", "))
+			return fmt.Errorf("%s has no parameter %q%s: it takes %s", kind, name, meant(kind, name), strings.Join(known, ", "))
 		}
 	}
 	return nil
+}
+
+// meant is for the end of a message about a parameter that a kind of request does not have: whose it is, or which one is like it.
+func meant(kind, name string) string {
+	for _, other := range kinds {
+		if slices.Contains(Parameters[other], name) {
+			return ", which is for " + other
+		}
+	}
+	return spelling.DidYouMean(name, slices.Concat(Parameters[kind], Elsewhere))
+}
+
+// CheckTxn refuses the parameters of a transaction that it does not have.
+func CheckTxn(values url.Values) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if name != "pretty" {
+			return fmt.Errorf("a transaction has no parameter %q: it takes pretty, and everything else in its body", name)
+		}
+	}
+	p := parser{values: values}
+	p.flag("pretty")
+	return p.err
 }
 
 // ParseQuery reads the query of a request.
@@ -111,6 +135,7 @@ func ParseQuery(method, path string, values url.Values) (q Query, err error) {
 	if q.Watch {
 		q.Keys = q.All[0]
 	}
+	p.flag("pretty") // which is read elsewhere
 	q.KeysOnly, q.Count, q.Prev, q.Prefix = p.flag("keysOnly"), p.flag("count"), p.flag("prev"), p.flag("prefix")
 	q.Since, q.MinRevision = p.revision("since"), p.revision("minRevision")
 	q.Wait, q.TTL = p.duration("wait"), p.duration("ttl")
@@ -132,6 +157,8 @@ func (p *parser) check(q Query) error {
 		return fmt.Errorf("depth is for a prefix, which ends with /: %q is one key", q.Keys)
 	case q.Prefix && !q.Keys.IsPrefix():
 		return fmt.Errorf("prefix=true is for a prefix, which ends with /: %q is one key", q.Keys)
+	case q.Level && q.Count:
+		return fmt.Errorf("count is how many keys there are, and depth shows a level: leave one of them out")
 	case q.Filter != "" && !q.Watch && !q.Keys.IsPrefix():
 		return fmt.Errorf("filter is for a watch, or for a prefix, which ends with /: %q is one key", q.Keys)
 	case q.Fields != "" && (q.KeysOnly || q.Count || q.Level):
@@ -171,5 +198,5 @@ func (p *parser) page(q *Query) {
 	case q.At != 0 && q.At != next.Revision:
 		p.refuse("continue", "it is of another revision than at")
 	}
-	q.At, q.AtTime, q.After = next.Revision, Time{}, string(next.After)
+	q.At, q.AtTime, q.After = next.Revision, nil, string(next.After)
 }

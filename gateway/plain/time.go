@@ -13,9 +13,6 @@ type Time struct {
 	Ago   time.Duration // zero: Point says it
 }
 
-// IsZero tells whether there is none.
-func (t Time) IsZero() bool { return t == Time{} }
-
 // Of is the time that is meant at a moment.
 func (t Time) Of(now time.Time) time.Time {
 	if t.Ago > 0 {
@@ -32,7 +29,7 @@ func (p *parser) at(q *Query) {
 		if err != nil {
 			p.refuse("at", "want a time ago, such as -10m or -1h30m: %v", err)
 		}
-		q.AtTime.Ago = ago
+		q.AtTime = &Time{Ago: ago}
 	case strings.ContainsAny(text, "-:T"):
 		text = strings.ReplaceAll(text, " ", "+") // what a query makes of the plus of a time zone
 		point, err := time.Parse(time.RFC3339, text)
@@ -43,8 +40,12 @@ func (p *parser) at(q *Query) {
 			}
 			p.refuse("at", "want a revision, a time such as 2026-11-21T10:00:00Z, or one ago such as -10m: %s", where)
 		}
-		q.AtTime.Point = point
+		q.AtTime = &Time{Point: point}
 	default:
+		if _, err := parseDuration(text); err == nil {
+			p.refuse("at", "want a revision, or a time ago, which begins with a minus: -%s", text)
+			return
+		}
 		q.At = p.revision("at")
 	}
 }

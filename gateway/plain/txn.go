@@ -2,6 +2,7 @@ package plain
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -53,7 +54,7 @@ type valueJSON struct {
 // parse is the bytes of a value: those of its JSON or, of a string, of its text, unless encoding says otherwise.
 func (v valueJSON) parse() ([]byte, error) {
 	var text string
-	isText := json.Unmarshal(v.Value, &text) == nil
+	isText := bytes.HasPrefix(v.Value, []byte(`"`)) && json.Unmarshal(v.Value, &text) == nil
 	switch {
 	case len(v.Value) == 0:
 		return nil, errors.New("a value is missing")
@@ -144,8 +145,8 @@ func (o opJSON) parse() (op etcdstore.Op, ttl time.Duration, err error) {
 			op.Value, err = o.Put.valueJSON.parse()
 		}
 		if o.Put.TTL != "" && err == nil {
-			if ttl, err = time.ParseDuration(o.Put.TTL); err == nil && ttl <= 0 {
-				err = errors.New("ttl: want a time greater than 0, such as 30s")
+			if ttl, err = parseDuration(o.Put.TTL); err != nil {
+				err = fmt.Errorf("ttl: %.64q: want a time greater than 0, such as 30s or 5m: %w", o.Put.TTL, err)
 			}
 		}
 	case o.Delete != nil && o.Get == nil && o.Put == nil:
@@ -167,7 +168,7 @@ func ParseTxn(body []byte) (Txn, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&in); err != nil {
-		return Txn{}, fmt.Errorf(`want a body as {"compare":[…],"then":[…],"else":[…]}: %s, at byte %d`, explain(err), decoder.InputOffset())
+		return Txn{}, fmt.Errorf(`want a body as {"compare":[…],"then":[…],"else":[…]}: %s`, explain(err, decoder.InputOffset()))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Txn{}, errors.New("the body is more than one JSON object")
@@ -195,13 +196,17 @@ func ParseTxn(body []byte) (Txn, error) {
 var members = []string{"compare", "then", "else", "key", "key64", "is", "modRevision", "createRevision", "version", "exists", "value", "encoding",
 	"get", "put", "delete", "ttl", "prefix"}
 
-// explain is what is wrong with a body, with what was meant by a member that is not known.
-func explain(err error) string {
+// explain is what is wrong with a body and where, with what was meant by a member that is not known.
+func explain(err error, at int64) string {
 	text := strings.TrimPrefix(err.Error(), "json: ")
-	if quoted, ok := strings.CutPrefix(text, "unknown field "); ok {
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		text, at = fmt.Sprintf("%s is of the wrong type, %s", cmp.Or(typed.Field, "the body"), typed.Value), typed.Offset
+	} else if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = broken.Offset
+	} else if quoted, ok := strings.CutPrefix(text, "unknown field "); ok {
 		text += spelling.DidYouMean(strings.Trim(quoted, `"`), members)
 	}
-	return text
+	return fmt.Sprintf("%s, at byte %d", text, at)
 }
 
 func (t *Txn) ops(part string, in []opJSON) ([]etcdstore.Op, error) {

@@ -29,8 +29,8 @@ const largest = 200_000
 /** pretty is a value as indented JSON, coloured; a string that is no JSON is itself. */
 export function pretty(value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2) ?? ''
-  if (typeof value === 'string') return [text]
   if (text.length > largest) return [text.slice(0, largest) + '\n… ' + (text.length - largest) + ' more characters']
+  if (typeof value === 'string') return [text]
   const nodes = []
   let end = 0
   for (const token of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g)) {

@@ -11,6 +11,7 @@ import { Events } from './events.js'
 import { Timeline } from './timeline.js'
 import { Detail } from './detail.js'
 import { askToken, nextTheme, Rate, surround } from './page.js'
+import { held } from './press.js'
 
 const drawEvery = 100 // ms
 const typing = 500 // ms after the last letter of an expression, or Enter
@@ -101,6 +102,7 @@ function later() {
 }
 
 function draw() {
+  if (held(draw)) return
   drawing = false
   drawn = performance.now()
   leftOut += events.flush().left

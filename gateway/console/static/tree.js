@@ -3,6 +3,7 @@
 import { el } from './dom.js'
 import { addressOf, Keys, nameOf, Resource } from './source.js'
 import { get } from './api.js'
+import { held } from './press.js'
 
 const mostChildren = 500 // of a level, at a time
 
@@ -125,7 +126,7 @@ export class Tree {
   }
 
   #later() {
-    this.#drawing ??= setTimeout(() => this.draw(), 400)
+    this.#drawing ??= setTimeout(this.draw, 400)
   }
 
   #visible() {
@@ -144,7 +145,8 @@ export class Tree {
     return this.#visible().find(([node]) => node.id === id)?.[0]
   }
 
-  draw() {
+  draw = () => {
+    if (held(this.draw)) return
     clearTimeout(this.#drawing)
     this.#drawing = undefined
     const visible = this.#visible()
