@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is encoding/json's own limit; it bounds the recursion of scanner.
-const maxDepth = 10_000
+// maxDepth bounds the recursion of scanner. It is encoding/json's own limit less what a list, a Table or an event puts around a
+// document: one that is too deep there would spoil the others for every client in Go.
+const maxDepth = 10_000 - 10
 
 // scanner walks over a JSON text once, checks that it is valid JSON and valid UTF-8, and decodes nothing.
 // Its methods report false at the first fault; the scanner is of no use after that.

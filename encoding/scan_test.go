@@ -1,6 +1,7 @@
 package encoding
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -18,9 +19,20 @@ func TestScanner(t *testing.T) {
 	for _, text := range texts {
 		checkScanner(t, text)
 	}
-	for _, depth := range []int{maxDepth, maxDepth + 1} {
-		checkScanner(t, strings.Repeat("[", depth)+strings.Repeat("]", depth))
-		checkScanner(t, strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth))
+}
+
+// TestDepth: what is let through can be read by encoding/json with what is put around it; what is deeper is refused.
+func TestDepth(t *testing.T) {
+	for depth, want := range map[int]bool{maxDepth: true, maxDepth + 1: false} {
+		for _, text := range []string{strings.Repeat("[", depth) + strings.Repeat("]", depth), strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)} {
+			s := scanner{doc: []byte(text)}
+			if got := s.skip() && s.end(); got != want {
+				t.Errorf("%.20q, %d levels: valid = %t, want %t", text, depth, got, want)
+			}
+			if table := `{"rows":[{"object":` + text + `}]}`; want && !json.Valid([]byte(table)) {
+				t.Errorf("%.20q, %d levels, spoils a Table", text, depth)
+			}
+		}
 	}
 }
 

@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"revtail/gateway/audit"
 	"revtail/gateway/authorization"
+	"revtail/gateway/plain"
 )
 
 // access is what is said about a request when it ends: a line of the log at debug level, and a record of the audit log.
@@ -25,8 +27,8 @@ type access struct {
 	status        int
 	kept          bool
 
-	caller *caller // nil: not found out, or nobody wants to know
-	denied bool
+	caller *caller  // nil: not found out, or nobody wants to know
+	keys   []string // of the plain dialect, each after the verb of what is done to it
 }
 
 // logAccess has requests written down when they end: a watch also when it begins.
@@ -61,10 +63,17 @@ func accessOf(r *http.Request) *access {
 	return a
 }
 
-// of says who makes the request, and whether they may.
-func (a *access) of(c *caller, denied bool) {
+// of says who makes the request.
+func (a *access) of(c *caller) {
 	if a != nil {
-		a.caller, a.denied = c, denied
+		a.caller = c
+	}
+}
+
+// about says that the request is about a range of keys, and what it does to them.
+func (a *access) about(verb string, keys plain.Range) {
+	if a != nil && a.audit != nil {
+		a.keys = append(a.keys, verb+" "+keys.String())
 	}
 }
 
@@ -103,21 +112,30 @@ func (a *access) record(stage string) {
 		ID: a.id, Stage: stage, URI: a.path, Verb: a.method, Addresses: []string{hostOf(a.client)}, Agent: a.agent,
 		Status: &audit.Status{Code: a.status}, Received: a.began.UTC(), At: time.Now().UTC(),
 	}
+	r.Annotations = make(map[string]string)
 	if a.audit.Full() {
 		if a.query != "" {
 			r.URI += "?" + a.query
 		}
-		r.Annotations = map[string]string{"revtail/request-bytes": strconv.FormatInt(a.bytes, 10)}
+		r.Annotations["revtail/request-bytes"] = strconv.FormatInt(a.bytes, 10)
 	}
 	if c := a.caller; c != nil {
 		r.Verb, r.Object = c.asks.Verb, objectOf(c.asks)
 		r.User = audit.User{Name: c.identity.Name, UID: c.identity.UID, Groups: c.identity.Groups}
-		if r.Annotations == nil {
-			r.Annotations = make(map[string]string, 1)
+		r.Annotations["authorization.k8s.io/decision"] = map[bool]string{true: "forbid", false: "allow"}[a.status == http.StatusForbidden]
+		if keys := a.keysOf(c.asks); keys != "" {
+			r.Annotations["revtail/keys"] = keys
 		}
-		r.Annotations["authorization.k8s.io/decision"] = map[bool]string{true: "forbid", false: "allow"}[a.denied]
 	}
 	a.audit.Write(r)
+}
+
+// keysOf are the keys that a request is about, also where it was not let in so far that they were looked at.
+func (a *access) keysOf(asks authorization.Request) string {
+	if len(a.keys) == 0 && asks.Key != "" {
+		return asks.Verb + " " + strings.Join(append([]string{asks.Key}, asks.Keys...), ", ")
+	}
+	return strings.Join(a.keys, ", ")
 }
 
 func objectOf(asks authorization.Request) *audit.Object {

@@ -83,13 +83,26 @@ func (s *Server) admit(next http.Handler) http.Handler {
 		}
 		c := &caller{identity: identity, asks: requestOf(r), address: hostOf(r.RemoteAddr), as: as}
 		err = s.permit(c.identity, c.asks)
-		accessOf(r).of(c, err != nil)
+		accessOf(r).of(c)
 		if err != nil {
 			s.refused.WithLabelValues(refusedForbidden).Inc()
 			writeStatus(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey, c)))
+	})
+}
+
+// refuseImpersonation refuses to act for somebody else (kubectl --as): who asks so wants no more done than that one may do.
+func refuseImpersonation(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name := range r.Header {
+			if strings.HasPrefix(name, "Impersonate-") {
+				forbid(w, r, "impersonation is not supported: ask with the credential of whom it is about")
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -112,6 +112,9 @@ func storeStatus(err error) *metav1.Status {
 		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "the gateway is shutting down", 1)
 	case errors.Is(err, etcdstore.ErrUnavailable), errors.Is(err, etcdstore.ErrClosed):
 		return retryable(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "etcd cannot be reached or has no leader", 1)
+	case errors.Is(err, etcdstore.ErrDenied):
+		return retryable(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
+			"etcd refuses the gateway's credentials, or its role lacks a permission: see --etcd-user and --etcd-cert", 5)
 	case errors.Is(err, context.DeadlineExceeded):
 		return retryable(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the request did not complete within its time", 1)
 	case errors.Is(err, context.Canceled):

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"syscall"
+	"time"
 
 	"revtail/encoding"
 	"revtail/gateway/watchcache"
@@ -24,6 +25,7 @@ const (
 type listing struct {
 	size   int
 	pieces iter.Seq[[]byte]
+	stall  time.Duration // how long its client may take nothing of it
 }
 
 // verbatim tells whether a list is the documents as they stand in memory.
@@ -34,9 +36,9 @@ func verbatim(v view, f format) bool {
 }
 
 // newListing makes one that begins with head. The documents have a comma behind each: the last one is left out.
-func newListing(head []byte, list *watchcache.List) listing {
+func newListing(head []byte, list *watchcache.List, stall time.Duration) listing {
 	tail, size := encoding.AppendListTail(nil), max(list.Size-1, 0)
-	return listing{size: len(head) + size + len(tail), pieces: func(yield func([]byte) bool) {
+	return listing{size: len(head) + size + len(tail), stall: stall, pieces: func(yield func([]byte) bool) {
 		if !yield(head) {
 			return
 		}
@@ -103,7 +105,11 @@ func (l listing) writeVectors(w io.Writer) (written int64, err error) {
 	send := func() bool {
 		buffers := net.Buffers(vector)
 		var n int64
-		n, err = buffers.WriteTo(w)
+		if conn, ok := w.(deadliner); ok {
+			n, err = persist(conn, l.stall, func() (int64, error) { return buffers.WriteTo(w) })
+		} else {
+			n, err = buffers.WriteTo(w)
+		}
 		written += n
 		vector, size = vector[:0], 0
 		return err == nil

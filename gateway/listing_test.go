@@ -11,10 +11,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"revtail/gateway/watchcache"
 )
@@ -173,7 +175,7 @@ func TestListingWrites(t *testing.T) {
 	want := "head" + string(all[:size-1]) + "]}\n"
 
 	var collected writes
-	if n, err := newListing(head, list).WriteTo(&collected); err != nil || int(n) != len(want) || collected.text.String() != want {
+	if n, err := newListing(head, list, stallLimit).WriteTo(&collected); err != nil || int(n) != len(want) || collected.text.String() != want {
 		t.Errorf("%d bytes, %v: not the list", n, err)
 	}
 	if most := 2 * len(want) / wholeSize; collected.count > most {
@@ -189,7 +191,7 @@ func TestListingWrites(t *testing.T) {
 	go func() {
 		conn, failed := listener.Accept()
 		if failed == nil {
-			_, failed = newListing(head, list).WriteTo(conn)
+			_, failed = newListing(head, list, stallLimit).WriteTo(conn)
 			_ = conn.Close()
 		}
 		sent <- failed
@@ -224,8 +226,79 @@ func TestBrokenConnectionEndsAListing(t *testing.T) {
 			read++
 		}
 	}}
-	n, err := newListing(nil, endless).WriteTo(&discard{err: io.ErrClosedPipe})
+	n, err := newListing(nil, endless, stallLimit).WriteTo(&discard{err: io.ErrClosedPipe})
 	if err == nil || read > 1 {
 		t.Errorf("%v after %d bytes and %d pieces", err, n, read)
+	}
+}
+
+// TestStalledAnswerIsCut: an answer of which nothing is taken ends, whatever it is and on whatever road, and one that is taken slowly
+// does not.
+func TestStalledAnswerIsCut(t *testing.T) {
+	document := bytes.Repeat([]byte("x"), 64<<10)
+	whole := &watchcache.List{Size: 512 * len(document), Text: func(yield func([]byte) bool) {
+		for range 512 {
+			if !yield(document) {
+				return
+			}
+		}
+	}}
+	answers := map[string]func(w http.ResponseWriter) error{
+		"listing": func(w http.ResponseWriter) error { return newListing(nil, whole, 100*time.Millisecond).write(w) },
+		"pieces": func(w http.ResponseWriter) (err error) {
+			for n := 0; n < 512 && err == nil; n++ {
+				_, err = w.Write(document)
+			}
+			return err
+		},
+	}
+	roads := map[string]func(*httptest.Server){
+		"HTTP/1.1": func(s *httptest.Server) { s.Start() },
+		"TLS":      func(s *httptest.Server) { s.StartTLS() },
+		"HTTP/2":   func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() },
+	}
+	for kind, answer := range answers {
+		for road, start := range roads {
+			t.Run(kind+" "+road, func(t *testing.T) {
+				t.Parallel()
+				s := &Server{transports: transports{stall: 100 * time.Millisecond}}
+				ended := make(chan error, 1)
+				server := httptest.NewUnstartedServer(s.cutStalled(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { ended <- answer(w) })))
+				t.Cleanup(server.Close)
+				start(server)
+				response := open(t, server.Client(), server.URL)
+				if err := <-ended; err == nil {
+					t.Error("32 MiB went to a client that reads nothing")
+				}
+				if _, err := io.Copy(io.Discard, response.Body); err == nil {
+					t.Error("the client took the answer for complete")
+				}
+			})
+		}
+	}
+}
+
+// trickle takes little of each write before its deadline.
+type trickle struct{ taken, deadlines int }
+
+func (c *trickle) SetWriteDeadline(time.Time) error {
+	c.deadlines++
+	return nil
+}
+
+func (c *trickle) write(size int) (int64, error) {
+	n := min(10, size-c.taken)
+	if c.taken += n; c.taken < size {
+		return int64(n), os.ErrDeadlineExceeded
+	}
+	return int64(n), nil
+}
+
+// TestSlowAnswerIsNotCut: a client that takes something in time gets more time.
+func TestSlowAnswerIsNotCut(t *testing.T) {
+	c := new(trickle)
+	n, err := persist(c, time.Second, func() (int64, error) { return c.write(95) })
+	if n != 95 || err != nil || c.deadlines != 10 {
+		t.Errorf("%d bytes with %d deadlines: %v", n, c.deadlines, err)
 	}
 }

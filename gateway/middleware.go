@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"revtail/gateway/console"
 	"revtail/gateway/resource"
@@ -77,6 +79,25 @@ func logPanic(logger *slog.Logger, reason any, about ...any) {
 
 // maxQuery bounds the query of a URL, in bytes.
 const maxQuery = 32 << 10
+
+// maxHeaders bounds how many values the headers of a request have in all. A browser behind several proxies sends some fifty.
+const maxHeaders = 256
+
+// limitHeaders refuses requests with more of them. How many bytes they have is bounded before.
+func limitHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		count := 0
+		for _, values := range r.Header {
+			count += len(values)
+		}
+		if count > maxHeaders {
+			writeStatus(w, r, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusRequestHeaderFieldsTooLarge, "RequestHeaderFieldsTooLarge",
+				fmt.Sprintf("the request has %d headers: %d at most", count, maxHeaders))})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 // limitQuery refuses queries that are too long or malformed.
 func limitQuery(next http.Handler) http.Handler {

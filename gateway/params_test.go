@@ -89,17 +89,28 @@ func TestWatchParametersSayWhereItBegins(t *testing.T) {
 
 func TestContinueToken(t *testing.T) {
 	token := continueToken{Revision: 685, After: "ns/w-b"}
-	if got := token.String(); got != "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6Njg1LCJzdGFydCI6Im5zL3ctYlx1MDAwMCJ9" {
-		t.Errorf("the token is %s", got)
+	text := token.text("pods/")
+	if want := "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6Njg1LCJzdGFydCI6Im5zL3ctYlx1MDAwMCIsInNlYWwiOiJ"; !strings.HasPrefix(text, want) {
+		t.Errorf("the token is %s", text)
 	}
-	parsed, err := parseContinueToken(token.String())
-	if err != nil || *parsed != token {
+	parsed, err := parseContinueToken(text)
+	if err != nil || parsed.Revision != token.Revision || parsed.After != token.After || parsed.check("pods/") != nil {
 		t.Errorf("%+v came back as %+v (%v)", token, parsed, err)
+	}
+	for _, moved := range []string{"secrets/", "pods/ns", "pods/n", ""} {
+		if err := parsed.check(moved); toStatus(err).Code != http.StatusBadRequest {
+			t.Errorf("a token of pods/ is taken for the list %q: %v", moved, err)
+		}
+	}
+	for _, forged := range []continueToken{{684, "ns/w-b", parsed.seal}, {-1, "ns/w-b", parsed.seal}, {685, "other/w", parsed.seal}, {685, "ns/w-b", ""}} {
+		if err := forged.check("pods/"); toStatus(err).Code != http.StatusBadRequest {
+			t.Errorf("%+v is taken: %v", forged, err)
+		}
 	}
 }
 
 func FuzzContinueToken(f *testing.F) {
-	for _, seed := range []string{"", "garbage", continueToken{5, "a"}.String(), continueToken{-1, "../x"}.String()} {
+	for _, seed := range []string{"", "garbage", continueToken{5, "a", ""}.text(""), continueToken{-1, "../x", ""}.text("")} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -113,7 +124,7 @@ func FuzzContinueToken(f *testing.F) {
 		if token.Revision == 0 || strings.Contains("/"+token.After+"/", "/../") {
 			t.Errorf("%q gives %+v", text, token)
 		}
-		if again, err := parseContinueToken(token.String()); err != nil || *again != *token {
+		if again, err := parseContinueToken(token.text("pods/")); err != nil || again.Revision != token.Revision || again.After != token.After {
 			t.Errorf("%+v comes back as %+v (%v)", token, again, err)
 		}
 	})

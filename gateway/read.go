@@ -145,6 +145,9 @@ func narrow(namespace, name *string, p listParams) {
 // listPage continues a list at its own revision. When etcd does not hold that any more, the error carries a token with which
 // the client can have the rest as it is now.
 func (s *Server) listPage(ctx context.Context, t target, q watchcache.ListQuery, token *continueToken) (*watchcache.List, error) {
+	if err := token.check(t.listed()); err != nil {
+		return nil, err
+	}
 	q.After = scopePrefix(t.scope) + token.After
 	if token.Revision < 0 {
 		revision, err := t.cache.Newest(ctx)
@@ -158,18 +161,21 @@ func (s *Server) listPage(ctx context.Context, t target, q watchcache.ListQuery,
 	list, err := t.cache.List(ctx, q)
 	var compacted *etcdstore.CompactedError
 	if errors.As(err, &compacted) {
-		return nil, expiredToken(continueToken{Revision: -1, After: token.After})
+		return nil, expiredToken(continueToken{Revision: -1, After: token.After}.text(t.listed()))
 	}
 	return list, err
 }
 
-func expiredToken(fresh continueToken) error {
+func expiredToken(fresh string) error {
 	status := newStatus(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. "+
 		"Start a new list without the continue parameter, or use the continue token in this response to get the rest of the results. "+
 		"What that returns is not consistent with the pages before: objects created, modified or deleted since the first page may show.")
-	status.Continue = fresh.String()
+	status.Continue = fresh
 	return &apierrors.StatusError{ErrStatus: *status}
 }
+
+// listed says what a collection is, whichever version of the resource shows it.
+func (t target) listed() string { return t.resource.QualifiedName() + "/" + t.scope.Namespace }
 
 // scopePrefix is what the paths of a collection begin with.
 func scopePrefix(scope resource.Scope) string {
@@ -186,14 +192,14 @@ func (s *Server) writeList(w http.ResponseWriter, r *http.Request, t target, lis
 	meta := encoding.ListMeta{ResourceVersion: int64(list.Revision), RemainingItemCount: list.Remaining}
 	if list.Continue != "" {
 		after := list.Continue[len(scopePrefix(t.scope)):]
-		meta.Continue = continueToken{Revision: list.Revision, After: after}.String()
+		meta.Continue = continueToken{Revision: list.Revision, After: after}.text(t.listed())
 	}
 	shown, written := f.view(t.resource), f.format(r)
 	w.Header().Set("Content-Type", written.contentType())
 	p := newPayload(w, r, http.StatusOK, s.transports.compressors)
 	defer p.finish()
 	if list.Text != nil && verbatim(shown, written) {
-		p.take(newListing(shown.listHead(meta), list), isHead(r))
+		p.take(newListing(shown.listHead(meta), list, s.transports.stall), isHead(r))
 		return
 	}
 	p.bytes = written.appendHead(p.bytes, shown.listHead(meta))

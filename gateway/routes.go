@@ -12,7 +12,7 @@ import (
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.count, s.trace, s.identify, s.logAccess, s.recoverPanic, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, onlyWatchesUpgrade)
+	r.Use(s.count, s.trace, s.cutStalled, s.identify, s.logAccess, s.recoverPanic, limitHeaders, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, refuseImpersonation, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 

@@ -23,6 +23,10 @@ type auditFile struct {
 
 	mu sync.Mutex // guards the field below
 	to io.WriteCloser
+
+	// Only the goroutine of the backlog uses the fields below.
+	failing bool // the last record could not be written, and that has been told
+	torn    bool // a part of it was
 }
 
 // openAudit opens the audit log, if there is to be one. At the end of the process, closeAudit writes what is left of it.
@@ -73,15 +77,25 @@ func (p *process) auditLog() *audit.Log {
 	return audit.New(audit.Level(p.cfg.AuditLevel), p.audit.backlog)
 }
 
-// Write writes a line to the file.
+// Write writes a line to the file. One that was written in part, as on a disk that is full, spoils no other.
 func (f *auditFile) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	to := f.to
 	f.mu.Unlock()
+	if f.torn {
+		line = append([]byte{'\n'}, line...)
+	}
 	n, err := to.Write(line)
+	if n > 0 {
+		f.torn = n < len(line)
+	}
 	if err != nil {
 		f.backlog.lost.Add(1)
+		if !f.failing {
+			f.logger.Warn("the audit log cannot be written: records are missing from it", "error", err)
+		}
 	}
+	f.failing = err != nil
 	return n, err
 }
 

@@ -14,6 +14,10 @@ func catchHangups() <-chan os.Signal {
 	return hangups
 }
 
+// outliveReaders keeps the process alive when nobody reads its stdout or stderr any more: what it writes there is lost, and nothing
+// else is.
+func outliveReaders() { signal.Ignore(syscall.SIGPIPE) }
+
 // reloadAtHangups reads again, at each SIGHUP, the files that may change while the gateway runs.
 func (p *process) reloadAtHangups(ctx context.Context) error {
 	for {

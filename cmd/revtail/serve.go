@@ -117,6 +117,7 @@ type process struct {
 // serve is the life of the process: open, run, drain. What is opened is closed in reverse order, by the deferred calls;
 // ctx ends it in order. load reads the configuration again.
 func serve(ctx context.Context, cfg config.Config, load func() (config.Config, error), logger *slog.Logger, stdout io.Writer) (err error) {
+	outliveReaders()
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
 	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), limit: newAddressLimit(cfg.MaxConnectionsPerAddress),
 		requests: metrics.NewStoreRequests(), supervisor: findSupervisor(logger)}
@@ -203,8 +204,10 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
 	p.supervisor.tell("READY=1")
-	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
-	return err
+	if _, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision); err != nil {
+		p.logger.Warn("the ready line could not be written", "error", err)
+	}
+	return nil
 }
 
 // wait returns nil when ctx ends, and earlier the error that the gateway cannot go on after.

@@ -34,8 +34,8 @@ func newWebServer(flag string, handler http.Handler, tlsConfig *tls.Config, limi
 		TLSConfig:         tlsConfig,
 		ReadHeaderTimeout: 10 * time.Second, // against clients that send a header, or shake hands, byte by byte
 		IdleTimeout:       90 * time.Second,
-		MaxHeaderBytes:    64 << 10,
-		WriteTimeout:      0, // a watch has no end; each write to it has its own deadline
+		MaxHeaderBytes:    60 << 10, // net/http adds 4 KiB
+		WriteTimeout:      0,        // a watch has no end; each write to it has its own deadline
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 250,              // on one connection; net/http ends one that keeps taking them back
 			SendPingTimeout:      30 * time.Second, // a peer that is gone is noticed while its watches are quiet

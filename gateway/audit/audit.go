@@ -90,6 +90,9 @@ func (l *Log) Write(r Record) {
 		r.Level = "Request"
 	}
 	r.URI, r.Agent = cut(r.URI, maxURI), cut(r.Agent, maxAgent)
+	for name, text := range r.Annotations {
+		r.Annotations[name] = cut(text, maxURI)
+	}
 	line, err := json.Marshal(r)
 	if err != nil {
 		return // not reached: there is nothing in a record that JSON cannot say

@@ -204,6 +204,22 @@ func wantRefusal(t *testing.T, what string, answer gatewaytest.Answer) {
 	}
 }
 
+// TestImpersonation: a request on behalf of somebody else is not made as one's own, which may do more.
+func TestImpersonation(t *testing.T) {
+	t.Parallel()
+	g := startGuarded(t, false, []string{"root"}, bind("root", "cluster-admin"))
+	g.user("root").Create(t, maps("a"), gatewaytest.ConfigMap("one", ""))
+	for _, header := range []string{"Impersonate-User: nobody", "impersonate-group: nobodies", "Impersonate-Uid: 1", "Impersonate-Extra-Scopes: view"} {
+		resp, answer := ask(t, g.Gateway, http.MethodDelete, maps("a")+"/one", "", "Authorization: Bearer token-of-root", header)
+		if resp.StatusCode != http.StatusForbidden || !strings.Contains(answer, "impersonation is not supported") {
+			t.Errorf("%s: %s", header, answer)
+		}
+	}
+	if code := g.user("root").Do(t, http.MethodGet, maps("a")+"/one", "").Code; code != http.StatusOK {
+		t.Errorf("the object is gone: %d", code)
+	}
+}
+
 // TestReviewsTellTheTruth: what kubectl auth can-i asks, and who one is.
 func TestReviewsTellTheTruth(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,43 @@ func TestAudit(t *testing.T) {
 		_, err := os.Stat(file)
 		return err == nil && len(readAudit(t, file)) > 0
 	})
+}
+
+// TestAuditOfKeys: whichever way a request says its keys, its record has them and what was done to them, and whether it was let.
+func TestAuditOfKeys(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "audit.log")
+	g := startGuarded(t, false, []string{"writer"}, role("write", `{verbs: ["*"], keys: [/app/]}`)+"---\n"+bind("writer", "write"), "--audit-log-path", file)
+	writer := g.user("writer")
+	for _, request := range [][3]string{
+		{"PUT", "/v1/keys/app/a", "canary-of-a-value"},
+		{"GET", "/v1/keys?key=/app/a", ""},
+		{"GET", "/v1/keys?wait=1ms&since=1&key=/app/a&key=/app/b/", ""},
+		{"GET", "/v1/keys?key64=L290aGVy", ""},
+		{"POST", "/v1/txn", `{"compare":[{"key":"/app/a","value":"canary-of-a-value"}],"then":[{"put":{"key":"/app/b","value":1}}],"else":[{"delete":{"key":"/app/","prefix":true}}]}`},
+		{"POST", "/v1/txn", `{"then":[{"get":{"key":"/app/a"}},{"put":{"key":"/other","value":1}}]}`},
+	} {
+		writer.Do(t, request[0], request[1], request[2])
+	}
+	want := []string{
+		"200 allow update /app/a",
+		"200 allow get /app/a",
+		"200 allow watch /app/a, watch /app/b/",
+		"403 forbid get /other",
+		"200 allow get /app/a, update /app/b, delete /app/",
+		"403 forbid get /app/a, update /other",
+	}
+	var records []auditRecord
+	gatewaytest.Until(t, "the records", func() bool {
+		records = slices.DeleteFunc(readAudit(t, file), func(r auditRecord) bool { return r.Stage != "ResponseComplete" })
+		return len(records) >= len(want)
+	})
+	for i, r := range records {
+		got := fmt.Sprintf("%d %s %s", r.ResponseStatus.Code, r.Annotations["authorization.k8s.io/decision"], r.Annotations["revtail/keys"])
+		if i >= len(want) || got != want[i] {
+			t.Errorf("record %d: %s, want %s", i, got, want[min(i, len(want)-1)])
+		}
+	}
 }
 
 // TestSecretsAreWrittenNowhere: tokens and values are looked for in all that the program says, while clients do what they should

@@ -55,6 +55,25 @@ func TestEtcdLogin(t *testing.T) {
 	}
 }
 
+// TestLoginIsDemanded: an etcd that begins to ask who the gateway is. That is nothing which clients could do wrong, and it passes.
+func TestLoginIsDemanded(t *testing.T) {
+	t.Parallel()
+	etcd := gatewaytest.StartSecureEtcd(t)
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key)
+	gw.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))
+	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		answer := gw.Do(t, method, configMaps, gatewaytest.ConfigMap("after", ""))
+		if answer.Code != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" || !strings.Contains(answer.Body, "--etcd-user") {
+			t.Errorf("%s: %d %s", method, answer.Code, answer.Body)
+		}
+	}
+	if answer := gw.Do(t, http.MethodGet, configMaps+"/before?resourceVersion=0", ""); answer.Code != http.StatusOK {
+		t.Errorf("from memory: %d %s", answer.Code, answer.Body)
+	}
+}
+
 // TestEtcdPasswordChanges: first in the file and then in etcd, without a restart, a broken watch or a write that fails; an empty
 // file changes nothing.
 func TestEtcdPasswordChanges(t *testing.T) {

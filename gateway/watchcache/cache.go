@@ -40,6 +40,7 @@ type Cache struct {
 	suspected chan error    // holds one: see suspect
 	reopened  chan struct{} // holds one: the watch was lost, and is opened again
 	lookBack  etcdstore.Revision
+	loading   chan struct{} // holds one while a past state is read
 
 	mu       sync.Mutex // guards the fields below, for O(1) or the size of one batch
 	ready    bool
@@ -74,6 +75,7 @@ func New(config Config) *Cache {
 		suspected: make(chan error, 1),
 		reopened:  make(chan struct{}, 1),
 		lookBack:  lookBack,
+		loading:   make(chan struct{}, 1),
 
 		sleepers: make(map[topic]*sleeper),
 		indexes:  make(indexes),

@@ -220,8 +220,21 @@ func (c *Cache) probe(ctx context.Context, at etcdstore.Revision) error {
 	return err
 }
 
-// load reads the state as of a revision from etcd, and keeps it for the pages that follow.
+// load reads the state as of a revision from etcd, and keeps it for the pages that follow. One is read at a time: many who ask for
+// the same are given the same, and many who ask for others do not fill the memory at once.
 func (c *Cache) load(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
+	select {
+	case c.loading <- struct{}{}:
+		defer func() { <-c.loading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c.mu.Lock()
+	held, ok := c.pages.find(at)
+	c.mu.Unlock()
+	if ok {
+		return &held, nil
+	}
 	page, err := c.config.Store.List(ctx, c.config.Prefix, etcdstore.ListOptions{At: at})
 	if err != nil {
 		return nil, err

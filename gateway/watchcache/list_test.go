@@ -1,8 +1,10 @@
 package watchcache
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,6 +143,32 @@ func TestListAtARevision(t *testing.T) {
 			t.Errorf("a compacted revision gets %v, although a snapshot of it was kept", err)
 		}
 		w.expectList(ListQuery{At: third}, "a/x=3")
+	})
+}
+
+// TestPastIsReadOnce: many who ask for the same past state at the same time cost etcd, and the memory, one.
+func TestPastIsReadOnce(t *testing.T) {
+	var first etcdstore.Revision
+	prepare := func(s *memory.Store) {
+		first = s.Txn(map[string][]byte{root + "a/x": thing("a/x", "1", "")}, nil)
+		s.Txn(map[string][]byte{root + "a/x": thing("a/x", "2", "")}, nil)
+	}
+	bubble(t, prepare, func(w *world) {
+		w.cache.loading <- struct{}{} // another state is being read
+		var asking sync.WaitGroup
+		for range 5 {
+			asking.Go(func() { w.expectList(ListQuery{At: first}, "a/x=1") })
+		}
+		hurried, cancel := context.WithTimeout(w.t.Context(), time.Second)
+		defer cancel()
+		if _, err := w.cache.List(hurried, ListQuery{At: first}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("who has no time to wait gets %v", err)
+		}
+		<-w.cache.loading
+		asking.Wait()
+		if loads := w.cache.Stats().Loads; loads != 1 {
+			t.Errorf("the state was read %d times, want once", loads)
+		}
 	})
 }
 

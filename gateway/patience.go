@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"time"
+)
+
+// cutStalled breaks an answer of which its client takes nothing for as long as streams wait too: until then its handler, and what
+// the answer is made of, are held for nobody.
+func (s *Server) cutStalled(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := &patience{ResponseWriter: w, control: http.NewResponseController(w), limit: s.transports.stall}
+		if r.ProtoMajor > 1 {
+			p.watchdog = newWatchdog(p.limit, func() { _ = p.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
+			defer p.watchdog.close()
+		}
+		p.extend()
+		next.ServeHTTP(p, r)
+	})
+}
+
+// patience gives each write to a client its time. A deadline stays for whatever is written next on a connection of HTTP/1.1, and
+// each write sets it anew; on HTTP/2 it would end a stream that has nothing to write.
+type patience struct {
+	http.ResponseWriter
+	control  *http.ResponseController
+	limit    time.Duration
+	watchdog *watchdog // nil: HTTP/1.1
+}
+
+// Unwrap lets http.ResponseController reach what is below.
+func (p *patience) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// extend is for what is written next. What net/http has collected is written soon after the last of it was handed over.
+func (p *patience) extend() {
+	if p.watchdog == nil {
+		_ = p.control.SetWriteDeadline(time.Now().Add(p.limit)) // a transport without deadlines is a test's
+	}
+}
+
+func (p *patience) WriteHeader(status int) {
+	p.extend()
+	p.ResponseWriter.WriteHeader(status)
+}
+
+// Write gives each piece the whole time: a client that is slow takes something of it.
+func (p *patience) Write(data []byte) (written int, err error) {
+	for err == nil {
+		piece := data[written:min(len(data), written+patientPiece)]
+		var n int
+		n, err = p.write(piece)
+		if written += n; written == len(data) {
+			break
+		}
+	}
+	return written, err
+}
+
+// patientPiece is how much is written at once.
+const patientPiece = 64 << 10
+
+func (p *patience) write(piece []byte) (int, error) {
+	if p.watchdog == nil {
+		p.extend()
+		return p.ResponseWriter.Write(piece)
+	}
+	p.watchdog.begin()
+	defer p.watchdog.end()
+	return p.ResponseWriter.Write(piece)
+}
+
+// deadliner is a connection on which writes can be given an end.
+type deadliner interface{ SetWriteDeadline(t time.Time) error }
+
+// persist writes for as long as something of it is taken within each limit.
+func persist(conn deadliner, limit time.Duration, write func() (int64, error)) (written int64, err error) {
+	for taken := time.Now(); ; {
+		if err := conn.SetWriteDeadline(time.Now().Add(limit / stallSteps)); err != nil {
+			return written, err
+		}
+		n, err := write()
+		if written += n; n > 0 {
+			taken = time.Now()
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(taken) >= limit {
+			return written, err
+		}
+	}
+}
