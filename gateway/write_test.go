@@ -180,6 +180,33 @@ func TestCreateOwnsItsMetadata(t *testing.T) {
 }
 
 // TestGivenNameIsNotGenerated: generateName beside a name does nothing, so that a name that is taken is told.
+// TestNullTexts: a label or an annotation that is null is an empty one, by whichever way it is written, and its object stays.
+func TestNullTexts(t *testing.T) {
+	s := newTestServer(t)
+	const metadata = `"labels":{"l":null,"k":"x"},"annotations":{"a":null}`
+	s.must(http.StatusCreated, "POST", configMaps, configMap("created", metadata, ""))
+	for _, name := range []string{"replaced", "patched", "applied"} {
+		s.must(http.StatusCreated, "POST", configMaps, configMap(name, "", ""))
+	}
+	s.must(http.StatusOK, "PUT", configMaps+"/replaced", configMap("replaced", metadata, ""))
+	s.must(http.StatusOK, "PATCH", configMaps+"/patched", `[{"op":"add","path":"/metadata/labels","value":{"l":null,"k":"x"}},
+		{"op":"add","path":"/metadata/annotations","value":{"a":null}}]`, "Content-Type", jsonPatchType)
+	s.must(http.StatusOK, "PATCH", configMaps+"/applied?fieldManager=m", configMap("applied", metadata, ""), "Content-Type", applyType)
+	for _, name := range []string{"created", "replaced", "patched", "applied"} {
+		body := s.get(configMaps + "/" + name).body
+		var object struct {
+			Metadata struct{ Labels, Annotations map[string]any }
+		}
+		if err := json.Unmarshal([]byte(body), &object); err != nil {
+			t.Fatal(err)
+		}
+		got := []map[string]any{object.Metadata.Labels, object.Metadata.Annotations}
+		if diff := cmp.Diff([]map[string]any{{"l": "", "k": "x"}, {"a": ""}}, got); diff != "" {
+			t.Errorf("labels and annotations of what is %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestGivenNameIsNotGenerated(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")
