@@ -67,6 +67,12 @@ func TestRefusedWrites(t *testing.T) {
 		{"too long for us", "POST", configMaps, "", strings.Repeat(" ", maxBody+1), 413, "RequestEntityTooLarge", "limit is 3145728", ""},
 		{"bad dryRun", "POST", configMaps + "?dryRun=Nope", "", ``, 422, "Invalid", `CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Nope"]: supported values: "All"`,
 			` meta.k8s.io CreateOptions dryRun=FieldValueNotSupported`},
+		{"bad timeout of a create", "POST", configMaps + "?timeout=abc", "", configMap("x", "", ""), 400, "BadRequest",
+			`invalid timeout specified in the request URL - time: invalid duration "abc"`, ""},
+		{"bad timeout of a delete", "DELETE", a + "?timeout=5", "", "", 400, "BadRequest", "invalid timeout specified in the request URL", ""},
+		{"a timeout that is over", "PUT", a + "?timeout=1ns", "", configMap("a", `"labels":{"l":"x"}`, ""), 504, "Timeout", "did not complete within its time", "{}"},
+		{"bad finalizer of a patch", "PATCH", a, mergeType, `{"metadata":{"finalizers":["a b"]}}`, 422, "Invalid", "metadata.finalizers: Invalid value",
+			`a ConfigMap metadata.finalizers=FieldValueInvalid`},
 		{"long fieldManager", "PUT", a + "?fieldManager=" + strings.Repeat("x", 129), "", ``, 422, "Invalid", "fieldManager: Too long: may not be more than 128 bytes",
 			` meta.k8s.io UpdateOptions fieldManager=FieldValueTooLong`},
 		{"bad fieldValidation", "PATCH", a + "?fieldValidation=Bogus", mergeType, ``, 422, "Invalid", `supported values: "", "Ignore", "Strict", "Warn"`,
@@ -180,6 +186,18 @@ func TestCreateOwnsItsMetadata(t *testing.T) {
 }
 
 // TestGivenNameIsNotGenerated: generateName beside a name does nothing, so that a name that is taken is told.
+// TestNamespaceOfWhatHasNone: a namespace in an object of a kind without namespaces is not heard.
+func TestNamespaceOfWhatHasNone(t *testing.T) {
+	s := newTestServer(t)
+	const nodes = "/api/v1/nodes"
+	body := `{"kind":"Node","apiVersion":"v1","metadata":{"name":"n","namespace":"eu","resourceVersion":"0"}}`
+	s.must(http.StatusCreated, "POST", nodes, body)
+	s.must(http.StatusOK, "PUT", nodes+"/n", strings.Replace(body, `}}`, `,"labels":{"l":"x"}}}`, 1))
+	if got := s.get(nodes + "/n").body; strings.Contains(got, `"namespace"`) || !strings.Contains(got, `"l":"x"`) {
+		t.Errorf("the node is %s", got)
+	}
+}
+
 // TestNullTexts: a label or an annotation that is null is an empty one, by whichever way it is written, and its object stays.
 func TestNullTexts(t *testing.T) {
 	s := newTestServer(t)
