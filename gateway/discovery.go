@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"revtail/encoding"
 	"revtail/gateway/resource"
 )
 
@@ -131,7 +132,7 @@ func (s *Server) serveResources(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...representation) {
 	for _, c := range parseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
 		for _, form := range forms {
-			if form.satisfies(c) {
+			if form, ok := form.in(c); ok {
 				w.Header().Set("Cache-Control", "public")
 				form.serve(w, r)
 				return
@@ -139,13 +140,17 @@ func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ..
 		}
 	}
 	w.Header().Add("Vary", "Accept")
-	s.fail(w, r, negotiateJSON(r))
+	s.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+yamlType))
 }
 
-// satisfies tells whether a clause of an Accept header takes this form.
-func (p representation) satisfies(c clause) bool {
-	if p.contentType == aggregatedType {
-		return c.acceptsAggregated()
+// in is this form in the language of a clause of an Accept header; false: the clause does not take it.
+func (p representation) in(c clause) (representation, bool) {
+	switch {
+	case p.contentType == aggregatedType:
+		return p, c.acceptsAggregated()
+	case c.mediaType() == yamlType && !c.transforms():
+		text, err := encoding.YAML(p.body)
+		return newRepresentation(yamlType, text), err == nil
 	}
-	return c.acceptsJSON()
+	return p, c.acceptsJSON()
 }

@@ -117,8 +117,8 @@ func queryDeleteOptions(query url.Values, options *metav1.DeleteOptions) error {
 		}
 		options.GracePeriodSeconds = &seconds
 	}
-	if text := query.Get("propagationPolicy"); text != "" {
-		policy := metav1.DeletionPropagation(text)
+	if query.Has("propagationPolicy") {
+		policy := metav1.DeletionPropagation(query.Get("propagationPolicy"))
 		options.PropagationPolicy = &policy
 	}
 	if values, ok := query["orphanDependents"]; ok {

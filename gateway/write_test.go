@@ -70,6 +70,8 @@ func TestRefusedWrites(t *testing.T) {
 		{"bad timeout of a create", "POST", configMaps + "?timeout=abc", "", configMap("x", "", ""), 400, "BadRequest",
 			`invalid timeout specified in the request URL - time: invalid duration "abc"`, ""},
 		{"bad timeout of a delete", "DELETE", a + "?timeout=5", "", "", 400, "BadRequest", "invalid timeout specified in the request URL", ""},
+		{"empty policy of a delete", "DELETE", a + "?propagationPolicy=", "", "", 422, "Invalid", "propagationPolicy: Unsupported value",
+			` meta.k8s.io DeleteOptions propagationPolicy=FieldValueNotSupported`},
 		{"a timeout that is over", "PUT", a + "?timeout=1ns", "", configMap("a", `"labels":{"l":"x"}`, ""), 504, "Timeout", "did not complete within its time", "{}"},
 		{"bad finalizer of a patch", "PATCH", a, mergeType, `{"metadata":{"finalizers":["a b"]}}`, 422, "Invalid", "metadata.finalizers: Invalid value",
 			`a ConfigMap metadata.finalizers=FieldValueInvalid`},
