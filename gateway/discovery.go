@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"strings"
 
@@ -80,7 +83,7 @@ func resourceList(version *apiVersion) metav1.APIResourceList {
 	for _, res := range version.resources {
 		list.APIResources = append(list.APIResources, metav1.APIResource{
 			Name: res.Plural, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: resourceVerbs(res),
-			ShortNames: res.ShortNames, Categories: res.Categories,
+			ShortNames: res.ShortNames, Categories: res.Categories, StorageVersionHash: storageVersionHash(res),
 		})
 		for _, sub := range subresources(res) {
 			described := metav1.APIResource{
@@ -93,6 +96,16 @@ func resourceList(version *apiVersion) metav1.APIResourceList {
 		}
 	}
 	return list
+}
+
+// storageVersionHash stands for the version in which the objects are stored: it changes when they have to be written again. What
+// is not stored, or by other programs, has none.
+func storageVersionHash(res *resource.Resource) string {
+	if res.Virtual || res.Mount != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(res.Group + "/" + cmp.Or(res.Storage, res.Version) + "/" + res.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
 func (s *Server) serveCoreVersions(w http.ResponseWriter, r *http.Request) {

@@ -181,9 +181,10 @@ func TestDiscoveryResources(t *testing.T) {
 	if diff := cmp.Diff(metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "batch/v1",
 		APIResources: []metav1.APIResource{
-			{Name: "jobs", SingularName: "job", Namespaced: true, Kind: "Job", Verbs: all, Categories: []string{"all"}},
+			{Name: "jobs", SingularName: "job", Namespaced: true, Kind: "Job", Verbs: all, Categories: []string{"all"}, StorageVersionHash: "mudhfqk/qZY="},
 			{Name: "jobs/status", Namespaced: true, Kind: "Job", Verbs: status},
-			{Name: "cronjobs", SingularName: "cronjob", Namespaced: true, Kind: "CronJob", Verbs: all, ShortNames: []string{"cj"}, Categories: []string{"all"}},
+			{Name: "cronjobs", SingularName: "cronjob", Namespaced: true, Kind: "CronJob", Verbs: all, ShortNames: []string{"cj"}, Categories: []string{"all"},
+				StorageVersionHash: "sd5LIXh4Fjs="},
 			{Name: "cronjobs/status", Namespaced: true, Kind: "CronJob", Verbs: status},
 		},
 	}, batch); diff != "" {
