@@ -1,11 +1,13 @@
 # Everything a developer does, by name. `make` alone lists it.
-# ARGS go to `revtail serve`, to the benchmark, or as flags to `go test` of the scenarios; PKG narrows test, race, microbench and cover; FUZZTIME is the time of each fuzz target.
+# ARGS go to `revtail serve`, to the benchmark, or as flags to `go test` of the scenarios; PKG narrows test, race, microbench and cover; FUZZTIME is the time of each fuzz target;
+# VULNDB is the database that vuln asks, where vuln.go.dev is out of reach: file:///DIR, laid out as https://go.dev/doc/security/vuln/database tells.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 
 PKG      ?= ./...
 FUZZTIME ?= 10s
+VULNDB   ?= https://vuln.go.dev
 GOARCH   ?= $(shell go env GOARCH)
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
 BUILD    := build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
@@ -18,6 +20,9 @@ IMAGE    ?= revtail
 # A kubectl that does not know its version cannot tell whether the server's is too far away.
 KUBECTL_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion=v1{{slice .Version 2}}' k8s.io/kubectl
 REF      ?= HEAD
+
+# The tests find there what they start, where `make tools` has built it.
+export PATH := $(TOOLS):$(PATH)
 
 .PHONY: help build run test race e2e conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test ci clean tools
 
@@ -37,7 +42,7 @@ race: ## Run them again under the race detector (needs a C compiler)
 	go test -race $(PKG)
 
 e2e: $(TOOLS)/etcd $(TOOLS)/kubernetes-controllers $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers
-	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) PATH=$(TOOLS):$$PATH go test -count=1 ./...
+	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 ./...
 
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
@@ -83,8 +88,8 @@ lint: $(TOOLS)/golangci-lint ## Check style, imports, formatting and go.mod
 	for module in . $(CLIENTS); do (cd $$module && go mod tidy -diff); done
 	go mod verify
 
-vuln: $(TOOLS)/etcd ## Look for known vulnerabilities in what the program uses (asks vuln.go.dev)
-	$(TOOLS)/govulncheck ./...
+vuln: $(TOOLS)/etcd ## Look for known vulnerabilities in what the program and its tests use (asks vuln.go.dev, or VULNDB=file:///DIR)
+	for module in . $(CLIENTS); do (cd $$module && $(TOOLS)/govulncheck -db $(VULNDB) -test ./...); done
 
 fix: $(TOOLS)/golangci-lint ## Mend what lint can mend
 	for module in . $(CLIENTS); do (cd $$module && $(TOOLS)/golangci-lint fmt && go mod tidy); done

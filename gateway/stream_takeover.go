@@ -52,6 +52,17 @@ func takeOver(ctx context.Context, w http.ResponseWriter, stall time.Duration) (
 	return t, ctx, nil
 }
 
+// BoundUnsent is the ConnState of an http.Server: HTTP/2 keeps its connections to itself, and what the system holds for them is to
+// be bounded all the same.
+func BoundUnsent(conn net.Conn, state http.ConnState) {
+	if state != http.StateActive {
+		return
+	}
+	if c, ok := conn.(*tls.Conn); ok && c.ConnectionState().NegotiatedProtocol == "h2" {
+		boundUnsent(lowest(conn))
+	}
+}
+
 // newTakenTransport writes to a connection. The context it returns ends also when the client goes away.
 func newTakenTransport(ctx context.Context, conn net.Conn, stall time.Duration) (*takenTransport, context.Context) {
 	ctx, gone := context.WithCancelCause(ctx)

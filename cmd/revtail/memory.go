@@ -1,18 +1,22 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 const (
-	// headroomShare is how much of what is live may be garbage, and headroomLeast how much in any case, as long as it is not
-	// more than what is live: the runtime's own rule. Most of a large heap is documents, which cost a collection nothing to
-	// pass over; so it is cheaper to collect more often than to hold twice of them.
-	headroomShare = 1.0 / 6
-	headroomLeast = 12 << 20
+	// headroomShare is how much of what is live may be garbage while there is work, and headroomLeast how much in any case. Most
+	// of a large heap is documents, which cost a collection nothing to pass over; so it is cheaper to collect more often than to
+	// hold twice of them. A small heap is not worth a collection for each few of its megabytes.
+	headroomShare = 1.0 / 3
+	headroomLeast = 32 << 20
+	// headroomMost is a percentage of what is live: a process that has just started needs no 32 MiB.
+	headroomMost = 300
 )
 
 // holdLittleGarbage makes the runtime collect garbage earlier than it would where the heap is large, from now on, unless the
@@ -35,7 +39,7 @@ func holdLittleGarbage() {
 // gcPercent is how much garbage there may be beside what is live.
 func gcPercent(live uint64) int {
 	headroom := max(headroomShare*float64(live), headroomLeast)
-	return int(min(100*headroom/max(float64(live), 1), 100))
+	return int(min(100*headroom/max(float64(live), 1), headroomMost))
 }
 
 // afterEachCollection calls do when the garbage collector has run, as long as the process lives; not twice at once.
@@ -49,6 +53,55 @@ func afterEachCollection(do func()) {
 		}, do)
 	}
 	watch()
+}
+
+const (
+	restPeriod = 500 * time.Millisecond
+	// restAllocation is how much may be allocated in a period of rest, and restWorth after how much giving back is worth its
+	// collection, at most every restApart.
+	restAllocation = 256 << 10
+	restWorth      = 32 << 20
+	restApart      = 5 * time.Second
+)
+
+// giveMemoryBackAtRest returns garbage to the system now, and each time that the program comes to rest after it allocated much,
+// as it does for thousands of watches that are opened: the runtime would hold it for long. Until ctx ends.
+func giveMemoryBackAtRest(ctx context.Context) {
+	giveMemoryBack()
+	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(allocated)
+	r := rest{seen: allocated[0].Value.Uint64(), given: allocated[0].Value.Uint64()}
+	ticker := time.NewTicker(restPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			metrics.Read(allocated)
+			if r.begins(now, allocated[0].Value.Uint64()) {
+				giveMemoryBack()
+			}
+		}
+	}
+}
+
+// rest tells when the program comes to rest, by the sum of all that it ever allocated.
+type rest struct {
+	seen  uint64 // the sum a period ago
+	given uint64 // the sum when garbage was given back
+	at    time.Time
+}
+
+// begins is asked once a period: whether this one was of rest, and garbage is to be given back.
+func (r *rest) begins(now time.Time, allocated uint64) bool {
+	calm := allocated-r.seen <= restAllocation
+	r.seen = allocated
+	if !calm || allocated-r.given < restWorth || now.Sub(r.at) < restApart {
+		return false
+	}
+	r.given, r.at = allocated, now
+	return true
 }
 
 // giveMemoryBack returns to the system what is garbage now.

@@ -3,13 +3,14 @@ package main
 import (
 	"runtime"
 	"testing"
+	"time"
 )
 
 func TestGarbageIsHeldInProportion(t *testing.T) {
 	for _, test := range []struct {
 		live uint64
 		want int
-	}{{0, 100}, {1 << 20, 100}, {headroomLeast, 100}, {2 * headroomLeast, 50}, {6 * headroomLeast, 16}, {1 << 40, 16}} {
+	}{{0, 300}, {1 << 20, 300}, {headroomLeast, 100}, {2 * headroomLeast, 50}, {6 * headroomLeast, 33}, {1 << 40, 33}} {
 		if got := gcPercent(test.live); got != test.want {
 			t.Errorf("beside %d live bytes: %d %%, want %d %%", test.live, got, test.want)
 		}
@@ -30,6 +31,31 @@ func TestEachCollectionIsSeen(t *testing.T) {
 		case <-seen:
 			times++
 		default:
+		}
+	}
+}
+
+func TestMemoryIsGivenBackAtRestAfterMuchWork(t *testing.T) {
+	const little, much = restAllocation, restWorth
+	start := time.Now()
+	r := rest{seen: 100, given: 100}
+	for i, period := range []struct {
+		after     time.Duration
+		allocated uint64
+		want      bool
+	}{
+		{1, little, false},                       // at rest, after nothing
+		{2, much, false},                         // at work
+		{3, little, true},                        // at rest
+		{4, 0, false},                            // still: once is enough
+		{5, much, false},                         // at work
+		{6, 0, false},                            // at rest, too soon after the last time
+		{3*time.Second + restApart, 0, true},     // late is not never
+		{4*time.Second + 2*restApart, 0, false},  // nothing was done meanwhile
+		{5*time.Second + 2*restApart, 10, false}, // nor worth it
+	} {
+		if got := r.begins(start.Add(period.after), r.seen+period.allocated); got != period.want {
+			t.Errorf("period %d: given back: %v, want %v", i, got, period.want)
 		}
 	}
 }

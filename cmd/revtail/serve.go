@@ -178,7 +178,13 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 		p.background.Go(func(ctx context.Context) error { return p.etcd.store.Compact(ctx, p.cfg.History, p.logger) })
 	}
 	p.background.Go(func(ctx context.Context) error { return p.supervisor.reassure(ctx, p.gateway.Alive) })
-	p.background.Go(func(context.Context) error { return p.announce(ctx, stdout) })
+	p.background.Go(func(background context.Context) error {
+		err := p.announce(ctx, stdout)
+		if err == nil {
+			giveMemoryBackAtRest(background) // filling the caches took several times what they hold
+		}
+		return err
+	})
 	return p.wait(ctx)
 }
 
@@ -197,7 +203,6 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 	}
 	p.supervisor.tell("READY=1")
 	_, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision)
-	giveMemoryBack() // filling the caches took several times what they hold
 	return err
 }
 

@@ -41,7 +41,8 @@ func newWebServer(flag string, handler http.Handler, tlsConfig *tls.Config, limi
 			SendPingTimeout:      30 * time.Second, // a peer that is gone is noticed while its watches are quiet
 			WriteByteTimeout:     30 * time.Second, // of the connection; the streams on it wait for one another
 		},
-		ErrorLog: slog.NewLogLogger(clientErrors{logger.Handler()}, slog.LevelWarn),
+		ConnState: gateway.BoundUnsent,
+		ErrorLog:  slog.NewLogLogger(clientErrors{logger.Handler()}, slog.LevelWarn),
 	}}
 }
 

@@ -18,38 +18,92 @@ import (
 )
 
 const (
-	dashboardFile = "../../deploy/grafana/dashboards/revtail.json"
-	alertsFile    = "../../deploy/prometheus/alerts.yaml"
+	dashboardFile  = "../../deploy/grafana/dashboards/revtail.json"
+	alertsFile     = "../../deploy/prometheus/alerts.yaml"
+	alertTestsFile = "../../deploy/prometheus/alerts_test.yaml"
 )
 
-// panel is one of the dashboard.
+// dashboard is what Grafana is given, rows aside.
+type dashboard struct {
+	Templating struct{ List []variable }
+	Panels     []panel
+}
+
+// variable is a choice above the panels. Nothing chosen, it is AllValue.
+type variable struct{ Name, Type, Definition, AllValue string }
+
 type panel struct {
 	Type, Title string
-	Targets     []struct{ Expr string }
+	Targets     []target
 	GridPos     struct{ X, Y, W, H int }
 }
 
-// panels are those of the dashboard, rows aside.
-func panels(t *testing.T) []panel {
+type target struct{ Expr, LegendFormat string }
+
+func readDashboard(t *testing.T) dashboard {
 	t.Helper()
 	text, err := os.ReadFile(dashboardFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var dashboard struct{ Panels []panel }
-	if err := json.Unmarshal(text, &dashboard); err != nil {
+	var d dashboard
+	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
-	shown := slices.DeleteFunc(dashboard.Panels, func(p panel) bool { return p.Type == "row" })
-	if len(shown) < 20 {
-		t.Fatalf("the dashboard has %d panels", len(shown))
+	d.Panels = slices.DeleteFunc(d.Panels, func(p panel) bool { return p.Type == "row" })
+	if len(d.Panels) < 20 {
+		t.Fatalf("the dashboard has %d panels", len(d.Panels))
 	}
-	return shown
+	return d
 }
 
 // filled is what Grafana makes of an expression: its variables have values.
-func filled(expr string) string {
-	return strings.NewReplacer("$__rate_interval", "10s", "$instance", ".*").Replace(expr)
+func (d dashboard) filled(expr string) string {
+	values := []string{"$__rate_interval", "10s"}
+	for _, v := range d.Templating.List {
+		values = append(values, "$"+v.Name, v.AllValue)
+	}
+	return strings.NewReplacer(values...).Replace(expr)
+}
+
+var (
+	labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`) // Grafana's own function
+	metricName  = regexp.MustCompile(`\brevtail_\w+`)
+	legendLabel = regexp.MustCompile(`{{(\w+)}}`)
+)
+
+// checkVariables: whoever opens the dashboard finds something to choose.
+func (d dashboard) checkVariables(t *testing.T, prometheus *gatewaytest.Prometheus) {
+	t.Helper()
+	for _, v := range d.Templating.List {
+		if v.Type != "query" {
+			continue
+		}
+		call := labelValues.FindStringSubmatch(v.Definition)
+		if call == nil {
+			t.Errorf("variable %s is %s, which this test cannot read", v.Name, v.Definition)
+			continue
+		}
+		found := prometheus.Query(t, fmt.Sprintf("group by (%s) (%s)", call[2], d.filled(call[1])))
+		if !slices.ContainsFunc(found, func(s gatewaytest.Series) bool { return s.Labels[call[2]] != "" }) {
+			t.Errorf("variable %s has nothing to choose: %s", v.Name, v.Definition)
+		}
+	}
+}
+
+// checkSeries: the labels in the legend are there, and all is about gateways, whatever else Prometheus scrapes.
+func checkSeries(t *testing.T, of string, target target, found []gatewaytest.Series, instance string) {
+	t.Helper()
+	for _, s := range found {
+		for _, label := range legendLabel.FindAllStringSubmatch(target.LegendFormat, -1) {
+			if s.Labels[label[1]] == "" {
+				t.Errorf("%s: the legend is %q, and the series has %v", of, target.LegendFormat, s.Labels)
+			}
+		}
+		if got := s.Labels["instance"]; got != "" && got != instance {
+			t.Errorf("%s shows %s, which is no gateway", of, got)
+		}
+	}
 }
 
 // load is a gateway at which a little of everything happens each time that it is called.
@@ -68,28 +122,36 @@ func load(t *testing.T, gw *gatewaytest.Gateway) func() {
 	}
 }
 
-// TestDashboard: every expression of the dashboard has data in a Prometheus that scrapes a gateway with something to do, every
-// alert can be evaluated there, and a browser draws them. It is Prometheus' own page that the browser shows: Grafana is not run.
+// TestDashboard: every expression of the dashboard has data in a Prometheus that scrapes a gateway with something to do, and itself:
+// of the gateway alone, with the labels of the legend. Every alert can be evaluated there, and a browser draws them. It is Prometheus' own page that the browser shows: Grafana is not run.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	gatewaytest.LookPath(t, "prometheus", "prometheus")
 	gw := gatewaytest.Start(t, "--history", "1s")
 	prometheus := gatewaytest.StartPrometheus(t, gw, alertsFile)
-	work := load(t, gw)
-	var waiting []string
-	for _, p := range panels(t) {
+	work, d := load(t, gw), readDashboard(t)
+	type query struct {
+		of string
+		target
+	}
+	var waiting []query
+	for _, p := range d.Panels {
 		for _, target := range p.Targets {
-			waiting = append(waiting, p.Title+": "+filled(target.Expr))
+			waiting = append(waiting, query{p.Title, target})
 		}
 	}
-	hasData := func(titled string) bool {
-		_, expr, _ := strings.Cut(titled, ": ")
-		return slices.ContainsFunc(prometheus.Query(t, expr), func(s gatewaytest.Series) bool { return s.Value != "NaN" })
+	hasData := func(q query) bool {
+		found := prometheus.Query(t, d.filled(q.Expr))
+		checkSeries(t, q.of, q.target, found, strings.TrimPrefix(gw.URL, "http://"))
+		return slices.ContainsFunc(found, func(s gatewaytest.Series) bool { return s.Value != "NaN" })
 	}
+	gatewaytest.Until(t, "a scrape of the gateway, and of what is none", func() bool {
+		return len(prometheus.Query(t, "process_resident_memory_bytes")) == 2
+	})
 	t.Logf("%d expressions", len(waiting))
 	defer func() {
-		if len(waiting) > 0 {
-			t.Logf("there is no data for\n%s", strings.Join(waiting, "\n"))
+		for _, q := range waiting {
+			t.Logf("there is no data for %s: %s", q.of, d.filled(q.Expr))
 		}
 	}()
 	gatewaytest.Until(t, "data for all expressions", func() bool {
@@ -97,6 +159,7 @@ func TestDashboard(t *testing.T) {
 		waiting = slices.DeleteFunc(waiting, hasData)
 		return len(waiting) == 0
 	})
+	d.checkVariables(t, prometheus)
 	var rules []gatewaytest.Rule
 	gatewaytest.Until(t, "the alerts are evaluated", func() bool {
 		rules = prometheus.Rules(t)
@@ -107,17 +170,17 @@ func TestDashboard(t *testing.T) {
 			t.Errorf("alert %s is %s, %s: %s", rule.Name, rule.Health, rule.State, rule.LastError)
 		}
 	}
-	t.Run("in a browser", func(t *testing.T) { showGraphs(t, prometheus) })
+	t.Run("in a browser", func(t *testing.T) { showGraphs(t, d, prometheus) })
 }
 
 // showGraphs has a real browser draw what the dashboard is about.
-func showGraphs(t *testing.T, prometheus *gatewaytest.Prometheus) {
+func showGraphs(t *testing.T, d dashboard, prometheus *gatewaytest.Prometheus) {
 	t.Helper()
 	browser := gatewaytest.LookPath(t, "chromium", "chromium")
 	query, graphs := url.Values{}, 0
-	for _, p := range panels(t) {
+	for _, p := range d.Panels {
 		if slices.Contains([]string{"Requests", "Events sent", "Quantiles", "Keys"}, p.Title) && p.Type == "timeseries" {
-			query.Set(fmt.Sprintf("g%d.expr", graphs), filled(p.Targets[0].Expr))
+			query.Set(fmt.Sprintf("g%d.expr", graphs), d.filled(p.Targets[0].Expr))
 			query.Set(fmt.Sprintf("g%d.tab", graphs), "0")
 			query.Set(fmt.Sprintf("g%d.range_input", graphs), "1m")
 			graphs++
@@ -172,7 +235,7 @@ func countColoured(shown image.Image) (n int) {
 // TestPanelsDoNotOverlap: nobody sees what is below another panel.
 func TestPanelsDoNotOverlap(t *testing.T) {
 	taken := map[image.Point]string{}
-	for _, p := range panels(t) {
+	for _, p := range readDashboard(t).Panels {
 		for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 			for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 				if x >= 24 {
@@ -209,11 +272,12 @@ func TestAlerts(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range regexp.MustCompile(`\brevtail_\w+`).FindAllString(string(text), -1) {
+	for _, name := range metricName.FindAllString(string(text), -1) {
 		if !strings.Contains(sources.String(), `"`+strings.TrimSuffix(name, "_bucket")+`"`) {
 			t.Errorf("no metric has the name %s", name)
 		}
 	}
+	checkCovered(t, string(text))
 	promtool := gatewaytest.LookPath(t, "promtool", "prometheus")
 	for _, args := range [][]string{
 		{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}, {"check", "config", "--syntax-only", "prometheus.yaml"},
@@ -222,6 +286,36 @@ func TestAlerts(t *testing.T) {
 		cmd.Dir = filepath.Dir(alertsFile)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %v\n%s", cmd, err, out)
+		}
+	}
+}
+
+// checkCovered: the rules' tests say of each alert that it is raised, and try each metric when all is well: a rule without data is
+// silent whatever it says.
+func checkCovered(t *testing.T, rules string) {
+	t.Helper()
+	text, err := os.ReadFile(alertTestsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := strings.Split(string(text), "\n- name: ")
+	if len(tests) < 4 {
+		t.Fatalf("%s has %d tests", alertTestsFile, len(tests)-1)
+	}
+	well, wrong := tests[1], tests[3]
+	for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(rules, -1) {
+		if !strings.Contains(wrong, `{alertname="`+alert[1]+`"}`) {
+			t.Errorf("no test raises %s", alert[1])
+		}
+	}
+	for line := range strings.Lines(rules) {
+		if text := strings.TrimSpace(line); strings.HasPrefix(text, "summary:") || strings.HasPrefix(text, "description:") {
+			continue // it may name a metric that tells more
+		}
+		for _, metric := range metricName.FindAllString(line, -1) {
+			if !strings.Contains(well, metric+"{") {
+				t.Errorf("%s has no value when all is well", metric)
+			}
 		}
 	}
 }

@@ -28,8 +28,8 @@ func LookPath(tb testing.TB, program, pkg string) string {
 	return path
 }
 
-// StartPrometheus starts one that scrapes the gateway each second, as job revtail, and has the rules of a file. It ends with the
-// test.
+// StartPrometheus starts one that scrapes the gateway each second, as job revtail, and itself, and has the rules of a file. It ends
+// with the test.
 func StartPrometheus(tb testing.TB, gw *Gateway, rules string) *Prometheus {
 	tb.Helper()
 	program := LookPath(tb, "prometheus", "prometheus")
@@ -45,7 +45,9 @@ rule_files: [%q]
 scrape_configs:
 - job_name: revtail
   static_configs: [{targets: [%q]}]
-`, rules, strings.TrimPrefix(gw.URL, "http://"))
+- job_name: prometheus
+  static_configs: [{targets: [%q]}]
+`, rules, strings.TrimPrefix(gw.URL, "http://"), address)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}

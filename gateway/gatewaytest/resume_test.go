@@ -2,6 +2,7 @@ package gatewaytest_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +62,53 @@ func change(t *testing.T, gw *gatewaytest.Gateway, witness *gatewaytest.Watch) [
 		"/registry/configmaps/default/c0", gatewaytest.ConfigMap("c0", ""), "/registry/configmaps/default/c1", gatewaytest.ConfigMap("c1", ""))
 	gw.Delete(t, configMaps+"/c0")
 	return linesOf(t, witness, 36)
+}
+
+// TestWhoComesBackCostsEtcdNothing: however many clients resume after a restart, the gateway reads etcd as often as for none.
+func TestWhoComesBackCostsEtcdNothing(t *testing.T) {
+	t.Parallel()
+	const clients, few = 300, 15 // what is asked now and then, whoever is there
+	etcd := gatewaytest.StartEtcd(t, 1).Members[0]
+	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint)
+	gw.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))
+	gw.Create(t, secrets, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"before"}}`)
+	seen := gw.Get(t, configMaps).Metadata.ResourceVersion
+	gw.Create(t, configMaps, gatewaytest.ConfigMap("missed", ""))
+	gw.Create(t, secrets, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"missed"}}`)
+
+	// restart returns how many requests and watches etcd gets when the gateway comes back, and then so many clients.
+	restart := func(clients int) (ranges, watches int) {
+		gw.Kill(t)
+		rangesBefore, watchesBefore := started(t, etcd, "Range"), started(t, etcd, "Watch")
+		gw.Restart(t)
+		for i := range clients {
+			watch := gw.Watch(t, []string{"/api/v1/configmaps", "/api/v1/secrets"}[i%2]+"?watch=1&resourceVersion="+seen)
+			if event := watch.Next(t); event.Type != "ADDED" || event.Object.Metadata.Name != "missed" {
+				t.Fatalf("client %d gets %s, want what it missed", i, event.Line)
+			}
+		}
+		return started(t, etcd, "Range") - rangesBefore, started(t, etcd, "Watch") - watchesBefore
+	}
+	idleRanges, idleWatches := restart(0)
+	ranges, watches := restart(clients)
+	t.Logf("without clients %d ranges and %d watches, with %d of them %d and %d", idleRanges, idleWatches, clients, ranges, watches)
+	if ranges > idleRanges+few || watches > idleWatches+2 {
+		t.Errorf("%d clients cost etcd %d ranges and %d watches; without them it is %d and %d", clients, ranges, watches, idleRanges, idleWatches)
+	}
+}
+
+// started is how many requests of a kind an etcd has got since it started.
+func started(t *testing.T, etcd *gatewaytest.Member, method string) int {
+	t.Helper()
+	name := `grpc_server_started_total{grpc_method="Range",grpc_service="etcdserverpb.KV",grpc_type="unary"}`
+	if method == "Watch" {
+		name = `grpc_server_started_total{grpc_method="Watch",grpc_service="etcdserverpb.Watch",grpc_type="bidi_stream"}`
+	}
+	n, err := strconv.Atoi(gatewaytest.Metric(t, etcd.Endpoint+"/metrics", name))
+	if err != nil {
+		t.Fatalf("etcd's count of %s: %v", method, err)
+	}
+	return n
 }
 
 func linesOf(t *testing.T, watch *gatewaytest.Watch, n int) []string {

@@ -2,15 +2,27 @@ package watchcache
 
 import "time"
 
-// maxNews is how many bytes of events may wait for the gap to pass.
-const maxNews = 1 << 20
+const (
+	// maxNews is how many bytes of events may wait for the gap to pass.
+	maxNews = 1 << 20
+	// longestGap is how long they may wait at most, when watchers are busy with what came before.
+	longestGap = 25 * time.Millisecond
+)
 
 // news are the newest events of the log, of which sleeping watchers have not been told yet.
+//
+// What wakes a thousand watchers costs a thousand writes, whether of one event or of ten. So the gap grows with what they take:
+// they are left to deliver, and then half as long again, before they are told of more. Those that sleep through a quiet time are
+// told at once.
 type news struct {
 	from  uint64 // their first position
 	bytes int
-	last  time.Time   // when watchers were told before
-	timer *time.Timer // until they may be told again; nil: nothing waits
+	timer *time.Timer // until watchers may be told; nil: nothing waits
+
+	last  time.Time     // when watchers were told before
+	woken int           // how many slept then
+	back  int           // how many have gone to sleep since
+	took  time.Duration // from last until most of them had; zero: not yet
 }
 
 func (n *news) add(e *event) { n.bytes += e.memory }
@@ -23,12 +35,26 @@ func (n *news) told(next uint64) {
 	*n = news{from: next, last: time.Now()}
 }
 
+// most of those that were woken; a client that has just stopped to read does not go to sleep again.
+func (n *news) most() int { return n.woken - n.woken/8 }
+
+// wait is how long after watchers were told before they may be told of more.
+func (n *news) wait(gap time.Duration) time.Duration {
+	switch {
+	case gap == 0:
+		return 0
+	case n.back < n.most():
+		return max(gap, longestGap)
+	}
+	return max(gap, min(n.took+n.took/2, longestGap))
+}
+
 // tellSoonLocked tells watchers of the news now, or when the gap since the last time has passed.
 func (c *Cache) tellSoonLocked() {
 	if c.news.timer != nil || c.news.from == c.log.next {
 		return
 	}
-	if wait := c.config.Gap - time.Since(c.news.last); wait > 0 {
+	if wait := c.news.wait(c.config.Gap) - time.Since(c.news.last); wait > 0 {
 		c.news.timer = time.AfterFunc(wait, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -40,8 +66,26 @@ func (c *Cache) tellSoonLocked() {
 }
 
 func (c *Cache) tellLocked() {
+	if c.news.from == c.log.next {
+		return
+	}
+	c.news.woken = 0
 	for p := max(c.news.from, c.log.first); p < c.log.next && len(c.sleepers) > 0; p++ {
 		c.wakeLocked(c.log.at(p), p)
 	}
+	woken := c.news.woken
 	c.news.told(c.log.next)
+	c.news.woken = woken
+}
+
+// asleepLocked counts a watcher that has delivered all there was.
+func (c *Cache) asleepLocked() {
+	n := &c.news
+	if n.back++; n.back != n.most() {
+		return
+	}
+	n.took = time.Since(n.last)
+	if n.timer != nil {
+		n.timer.Reset(n.wait(c.config.Gap) - n.took)
+	}
 }

@@ -78,3 +78,45 @@ func TestGapEndsBeforeTheLogForgets(t *testing.T) {
 		}
 	})
 }
+
+// Watchers that take long to deliver are told of more when most of them have, and half that time has passed again; but soon enough.
+func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
+	const gap = 2 * time.Millisecond
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "", "")
+		w.cache.mu.Lock()
+		w.cache.config.Gap = gap
+		w.cache.mu.Unlock()
+		<-time.After(gap)
+		began := time.Now()
+		c := newCrew(w)
+		for i := range 16 {
+			c.attach(fmt.Sprint(i), start, WatchQuery{})
+		}
+		told := func(after time.Duration, want bool) {
+			t.Helper()
+			<-time.After(time.Until(began.Add(after)))
+			synctest.Wait()
+			w.cache.mu.Lock()
+			defer w.cache.mu.Unlock()
+			if got := w.cache.news.from == w.cache.log.next; got != want {
+				t.Errorf("after %v all is told: %v, want %v", after, got, want)
+			}
+		}
+		w.put("a/x", "", "")
+		told(0, true) // after a quiet time
+		w.put("a/x", "", "")
+		told(10*time.Millisecond, false) // they are busy
+		c.serve()
+		w.put("a/x", "", "")
+		told(15*time.Millisecond-1, false)
+		told(15*time.Millisecond, true)
+		w.put("a/x", "", "")
+		told(15*time.Millisecond+longestGap-1, false) // and now they are for long
+		told(15*time.Millisecond+longestGap, true)
+		c.serve()
+		told(time.Second, true)
+		w.put("a/x", "", "")
+		told(time.Second, true) // a quiet time later
+	})
+}

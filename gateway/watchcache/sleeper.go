@@ -14,10 +14,12 @@ type parking struct {
 	watchers []*Watcher
 }
 
-// rouse wakes whoever waits: O(1) for each Ready, whatever the number of its watchers, and a ring for each that has a goroutine.
-func (s *sleeper) rouse(position uint64) {
+// rouse wakes whoever waits, and returns how many: O(1) for each Ready, whatever the number of its watchers, and a ring for each
+// that has a goroutine.
+func (s *sleeper) rouse(position uint64) (woken int) {
 	s.at, s.done = position, true
 	for _, p := range s.parked {
+		woken += len(p.watchers)
 		if p.ready != nil {
 			p.ready.add(p.watchers)
 			continue
@@ -27,6 +29,7 @@ func (s *sleeper) rouse(position uint64) {
 		}
 	}
 	s.parked = nil
+	return woken
 }
 
 func (s *sleeper) park(w *Watcher) {
@@ -76,6 +79,7 @@ func (w *Watcher) sleepLocked() <-chan struct{} {
 	}
 	w.sleeper = s
 	s.park(w)
+	w.cache.asleepLocked()
 	if w.ready != nil {
 		return nil
 	}
@@ -137,7 +141,7 @@ func (c *Cache) wakeLocked(e *event, position uint64) {
 
 func (c *Cache) rouseLocked(about topic, position uint64) {
 	if s := c.sleepers[about]; s != nil && s.from <= position {
-		s.rouse(position)
+		c.news.woken += s.rouse(position)
 		delete(c.sleepers, about)
 	}
 	c.archive.call() // those that read history too

@@ -9,12 +9,15 @@ import (
 	"time"
 )
 
-// tracker follows a number of events from their acknowledgement to the last watcher. Their revisions are those that follow
-// base; others are left to the check of the sequences.
+// others is how many revisions may be of what else is written to etcd: a gateway notes there what the time is.
+const others = 1024
+
+// tracker follows a number of events from their acknowledgement to the last watcher. Their revisions are among those that follow
+// base; what is not is left to the check of the sequences.
 type tracker struct {
 	base    int64
 	waiting []atomic.Int32 // how many watchers have not seen the event yet
-	acked   []atomic.Int64 // when; in nanoseconds since start
+	acked   []atomic.Int64 // when; in nanoseconds since start, zero: it was not
 	seenAll []atomic.Int64 // when the last watcher had it
 	start   time.Time
 
@@ -24,8 +27,9 @@ type tracker struct {
 }
 
 func newTracker(base int64, events, watchers int) *tracker {
-	t := &tracker{base: base, start: time.Now(), waiting: make([]atomic.Int32, events), acked: make([]atomic.Int64, events),
-		seenAll: make([]atomic.Int64, events)}
+	revisions := events + others
+	t := &tracker{base: base, start: time.Now(), waiting: make([]atomic.Int32, revisions), acked: make([]atomic.Int64, revisions),
+		seenAll: make([]atomic.Int64, revisions)}
 	t.moved = sync.NewCond(&t.mu)
 	for i := range t.waiting {
 		t.waiting[i].Store(int32(watchers))
@@ -77,9 +81,11 @@ func (t *tracker) reach(ctx context.Context, events int64) error {
 
 // lags are the times from the acknowledgement of each event to the last watcher, in milliseconds, sorted.
 func (t *tracker) lags() []float64 {
-	lags := make([]float64, len(t.acked))
-	for i := range lags {
-		lags[i] = max(0, time.Duration(t.seenAll[i].Load()-t.acked[i].Load()).Seconds()*1000)
+	var lags []float64
+	for i := range t.acked {
+		if acked := t.acked[i].Load(); acked != 0 {
+			lags = append(lags, max(0, time.Duration(t.seenAll[i].Load()-acked).Seconds()*1000))
+		}
 	}
 	slices.Sort(lags)
 	return lags
