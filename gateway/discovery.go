@@ -145,9 +145,9 @@ func (s *Server) serveResources(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...representation) {
 	for _, c := range parseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
 		for _, form := range forms {
-			if form, ok := form.in(c); ok {
+			if taken, ok := form.in(c); ok {
 				w.Header().Set("Cache-Control", "public")
-				form.serve(w, r)
+				taken.serve(w, r)
 				return
 			}
 		}
