@@ -24,7 +24,7 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test ci clean tools
+.PHONY: help build run test race e2e conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +107,10 @@ image: ## Build the container image: revtail
 
 compose-test: image $(TOOLS)/etcd ## Start deploy/compose.yaml for real and drive it with curl
 	.ci/compose-test
+
+systemd-test: export CGO_ENABLED := 0
+systemd-test: build ## Run deploy/systemd/revtail.service under a real systemd, in a container (needs Docker, the first time root and debootstrap)
+	.ci/systemd-test
 
 ci: ## Run exactly what CI runs
 	.ci/run

@@ -44,9 +44,10 @@ type Config struct {
 	// TLS is asked how to talk TLS at each new connection; nil: only what the endpoints' https:// asks for.
 	TLS func() *tls.Config
 
-	// Username and Password log in to etcd's own authentication; both or neither. The user needs to read and write the
-	// prefixes that are served and revtail/.
-	Username, Password string
+	// Username logs in to etcd's own authentication, with what Password says at each login; both or neither. The user needs to
+	// read and write the prefixes that are served and revtail/.
+	Username string
+	Password func() string
 
 	Logger  *slog.Logger // what the client has to say; nil: nothing
 	Observe Observer     // nil: nobody wants to know
@@ -80,14 +81,17 @@ func Open(cfg Config) (*Etcd, error) {
 	if len(cfg.Endpoints) == 0 {
 		return nil, errors.New("etcdstore: Config.Endpoints is required")
 	}
-	if (cfg.Username == "") != (cfg.Password == "") {
+	if (cfg.Username == "") != (cfg.Password == nil) {
 		return nil, errors.New("etcdstore: Config.Username and Config.Password go together")
 	}
 	client, err := clientv3.New(clientConfig(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("etcdstore: %w", err)
 	}
-	client.Token, client.Username, client.Password = "", cfg.Username, cfg.Password
+	client.Token = ""
+	if cfg.Username != "" {
+		client.Username, client.Password = cfg.Username, askedFor
+	}
 	e := &Etcd{
 		client:    client,
 		kv:        clientv3.RetryKVClient(client),
@@ -128,6 +132,7 @@ func clientConfig(cfg Config) clientv3.Config {
 		// With a user in its configuration the client would log in before New returns, and fail without an etcd. With a
 		// token, here not a valid one, it does not; when etcd refuses that, the client logs in, as with one that is too old.
 		c.Token = "none yet"
+		c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(login(cfg.Password)))
 	}
 	return c
 }

@@ -96,7 +96,7 @@ func TestOpenRefuses(t *testing.T) {
 	for name, cfg := range map[string]etcdstore.Config{
 		"no endpoints":          {},
 		"user without password": {Endpoints: []string{"127.0.0.1:1"}, Username: "u"},
-		"password without user": {Endpoints: []string{"127.0.0.1:1"}, Password: "p"},
+		"password without user": {Endpoints: []string{"127.0.0.1:1"}, Password: func() string { return "p" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := etcdstore.Open(cfg); err == nil {
@@ -309,7 +309,7 @@ func TestLogin(t *testing.T) {
 	admin := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints()})
 	enableAuth(t, admin)
 	login := func(user, password string) *etcdstore.Etcd {
-		e, err := etcdstore.Open(etcdstore.Config{Endpoints: server.Endpoints(), Username: user, Password: password})
+		e, err := etcdstore.Open(etcdstore.Config{Endpoints: server.Endpoints(), Username: user, Password: func() string { return password }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -353,6 +353,35 @@ func TestLogin(t *testing.T) {
 			if !errors.Is(err, etcdstore.ErrDenied) {
 				t.Errorf("%s: %v, want ErrDenied", what, err)
 			}
+		}
+	})
+	t.Run("another password", func(t *testing.T) {
+		root := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints(), Username: "root", Password: "secret"})
+		if _, err := root.UserAdd(t.Context(), "other", "first"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := root.UserGrantRole(t.Context(), "other", "root"); err != nil {
+			t.Fatal(err)
+		}
+		var password atomic.Value
+		password.Store("first")
+		e, err := etcdstore.Open(etcdstore.Config{Endpoints: server.Endpoints(), Username: "other", Password: func() string { return password.Load().(string) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if err := e.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := root.UserChangePassword(t.Context(), "other", "second"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Revision(t.Context()); !errors.Is(err, etcdstore.ErrDenied) {
+			t.Errorf("with the password of before: %v, want ErrDenied", err)
+		}
+		password.Store("second")
+		if _, err := e.Revision(t.Context()); err != nil {
+			t.Errorf("with the new password: %v", err)
 		}
 	})
 	t.Run("nobody", func(t *testing.T) {

@@ -71,7 +71,7 @@ func TestMonitor(t *testing.T) {
 		t.Errorf("a full etcd: %+v, problems %q", c, c.Problems())
 	}
 	enableAuth(t, foreign)
-	guest, err := etcdstore.Open(etcdstore.Config{Endpoints: server.Endpoints(), Username: "guest", Password: "secret"})
+	guest, err := etcdstore.Open(etcdstore.Config{Endpoints: server.Endpoints(), Username: "guest", Password: func() string { return "secret" }})
 	if err != nil {
 		t.Fatal(err)
 	}

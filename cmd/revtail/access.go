@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"fmt"
 	"net/http"
-	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/gateway/authentication"
 	"revtail/gateway/authorization"
-	"revtail/gateway/config"
 	"revtail/gateway/reload"
 )
 
@@ -20,6 +15,7 @@ import (
 type access struct {
 	tokens *reload.File[*authentication.Tokens]
 	issuer *authentication.Issuer
+	road   *reload.File[*http.Transport] // to the issuer, by --oidc-ca-file; nil: the one of the system's authorities
 	policy *reload.File[*authorization.Policy]
 }
 
@@ -36,43 +32,9 @@ func (p *process) openAccess() (err error) {
 		}
 	}
 	if p.cfg.OIDCIssuerURL != "" {
-		p.access.issuer, err = p.openIssuer()
+		err = p.openIssuer()
 	}
 	return err
-}
-
-func (p *process) openIssuer() (*authentication.Issuer, error) {
-	c := authentication.IssuerConfig{
-		URL: p.cfg.OIDCIssuerURL, Audience: p.cfg.OIDCClientID,
-		UserClaim: p.cfg.OIDCUsernameClaim, UserPrefix: userPrefix(p.cfg),
-		GroupsClaim: p.cfg.OIDCGroupsClaim, GroupsPrefix: p.cfg.OIDCGroupsPrefix,
-		Client: &http.Client{},
-	}
-	if file := p.cfg.OIDCCAFile; file != "" {
-		pem, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("--oidc-ca-file: %w", err)
-		}
-		authorities := x509.NewCertPool()
-		if !authorities.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--oidc-ca-file %s: no certificate in this file", file)
-		}
-		c.Client.Transport = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
-		}
-	}
-	return authentication.NewIssuer(c, p.logger), nil
-}
-
-// userPrefix is kube-apiserver's: users of one issuer cannot be taken for those of another, or for anybody else.
-func userPrefix(c config.Config) string {
-	switch {
-	case c.OIDCUsernamePrefix == "-":
-		return ""
-	case c.OIDCUsernamePrefix == "" && c.OIDCUsernameClaim != "email":
-		return c.OIDCIssuerURL + "#"
-	}
-	return c.OIDCUsernamePrefix
 }
 
 // authenticator is nil when nobody is asked who they are.
@@ -112,6 +74,12 @@ func (p *process) files() []file {
 	}
 	if p.etcdTLS != nil {
 		files = append(files, p.etcdTLS)
+	}
+	if p.etcdPassword != nil {
+		files = append(files, p.etcdPassword)
+	}
+	if p.access.road != nil {
+		files = append(files, p.access.road)
 	}
 	if p.access.tokens != nil {
 		files = append(files, p.access.tokens)

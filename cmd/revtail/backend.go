@@ -28,9 +28,8 @@ func (p *process) openBackend(ctx context.Context) (*backend, error) {
 		return nil, explainStart(ctx, err, cfg)
 	}
 	access.Logger, access.Observe, access.Tracing = p.logger, p.requests.Done, p.tracer()
-	access.Username = cfg.EtcdUser
-	if access.Password, err = cfg.EtcdPassword(); err != nil {
-		return nil, errors.Join(&exitError{exitUsage, err}, b.Close())
+	if p.etcdPassword != nil {
+		access.Username, access.Password = cfg.EtcdUser, p.etcdPassword.Get
 	}
 	if b.store, err = etcdstore.Open(access); err != nil {
 		return nil, errors.Join(explainStart(ctx, err, cfg), b.Close())

@@ -70,16 +70,21 @@ func (d *doctor) checkEtcd(ctx context.Context) {
 }
 
 func (d *doctor) openEtcd() (*etcdstore.Etcd, error) {
-	file, err := d.cfg.OpenEtcdTLS(slog.New(slog.DiscardHandler))
+	logger := slog.New(slog.DiscardHandler)
+	config, err := d.cfg.OpenEtcdTLS(logger)
 	if err != nil {
 		return nil, err
 	}
-	access := etcdstore.Config{Endpoints: d.cfg.EtcdEndpoints, Username: d.cfg.EtcdUser}
-	if file != nil {
-		access.TLS = file.Get
-	}
-	if access.Password, err = d.cfg.EtcdPassword(); err != nil {
+	password, err := d.cfg.OpenEtcdPassword(logger)
+	if err != nil {
 		return nil, err
+	}
+	access := etcdstore.Config{Endpoints: d.cfg.EtcdEndpoints}
+	if config != nil {
+		access.TLS = config.Get
+	}
+	if password != nil {
+		access.Username, access.Password = d.cfg.EtcdUser, password.Get
 	}
 	return etcdstore.Open(access)
 }

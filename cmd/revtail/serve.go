@@ -33,8 +33,8 @@ The log goes to stderr. SIGTERM or SIGINT ends watches and requests in order, a 
 
 With --tls-cert-file and --tls-private-key-file every --listen address is HTTPS. Clients show who they are by a certificate
 (--client-ca-file), a token (--token-file, see 'revtail token') or a signed token of an issuer (--oidc-issuer-url), and may do
-what --policy-file allows. These files, and those of TLS to etcd, are read again when they change, and at once at SIGHUP: what
-cannot be used is reported, and what was in use stays. Open watches go on, but for those of who has lost the right to them: they
+what --policy-file allows. These files, and those of TLS and the login to etcd, are read again when they change, and at once at
+SIGHUP: what cannot be used is reported, and what was in use stays. Open watches go on, but for those of who has lost the right to them: they
 end within seconds.
 
 Each flag has an environment variable (--etcd-prefix: REVTAIL_ETCD_PREFIX) and a key in the --config file (etcdPrefix).
@@ -98,6 +98,7 @@ type process struct {
 	hangups      <-chan os.Signal
 	certificates *certificate.Keeper       // nil: plain HTTP
 	etcdTLS      *reload.File[*tls.Config] // nil: nothing is said about it
+	etcdPassword *reload.File[string]      // nil: nobody logs in
 	supervisor   supervisor
 	requests     *metrics.StoreRequests // to etcd
 	access       access
@@ -119,7 +120,7 @@ func serve(ctx context.Context, cfg config.Config, load func() (config.Config, e
 	logger.Info("starting", "version", programVersion(), "history", cfg.History.String())
 	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), limit: newAddressLimit(cfg.MaxConnectionsPerAddress),
 		requests: metrics.NewStoreRequests(), supervisor: findSupervisor(logger)}
-	if err = errors.Join(p.openCertificates(), p.openEtcdTLS(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openFile(ctx, load)); err != nil {
+	if err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openFile(ctx, load)); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	defer p.closeAudit()

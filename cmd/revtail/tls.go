@@ -16,11 +16,14 @@ func (p *process) openCertificates() (err error) {
 	return err
 }
 
-// openEtcdTLS reads the files of TLS to an external etcd, when there are any.
-func (p *process) openEtcdTLS() (err error) {
+// openCredentials reads the files by which etcd is to know this process, and the other way round, when there are any.
+func (p *process) openCredentials() (err error) {
 	if p.cfg.External() {
-		p.etcdTLS, err = p.cfg.OpenEtcdTLS(p.logger)
+		if p.etcdTLS, err = p.cfg.OpenEtcdTLS(p.logger); err != nil {
+			return err
+		}
 	}
+	p.etcdPassword, err = p.cfg.OpenEtcdPassword(p.logger)
 	return err
 }
 

@@ -69,21 +69,22 @@ func (t tokenMaker) run(stdout io.Writer) error {
 	return err
 }
 
-// replaceFile writes a file whole or not at all. It keeps the permissions of the one before; a new one is its owner's.
+// replaceFile writes a file whole or not at all. It keeps the owner, the group and the permissions of the one before, by which a
+// gateway may read it; a new one is its owner's.
 func replaceFile(name string, content []byte) error {
-	mode := os.FileMode(0o600)
+	mode, keep := os.FileMode(0o600), func(*os.File) error { return nil }
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
 	if info, err := os.Stat(name); err == nil {
-		mode = info.Mode().Perm()
+		mode, keep = info.Mode().Perm(), func(next *os.File) error { return giveTo(next, info) }
 	}
 	next, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
 	_, err = next.Write(content)
-	err = errors.Join(err, next.Chmod(mode), next.Sync(), next.Close())
+	err = errors.Join(err, keep(next), next.Chmod(mode), next.Sync(), next.Close())
 	if err == nil {
 		err = os.Rename(next.Name(), name)
 	}

@@ -5,18 +5,24 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
+
+	"revtail/gateway/config"
 )
 
 const (
+	// tracesPath is OTLP's, over HTTP.
+	tracesPath = "/v1/traces"
 	// flushTime is how long the end of the process waits for a collector.
 	flushTime = 3 * time.Second
 	// maxAttribute bounds what a client can make a span hold, in bytes: paths are as long as it likes.
@@ -31,7 +37,7 @@ func (p *process) openTracing(ctx context.Context) error {
 	if p.cfg.OTLPEndpoint == "" {
 		return nil
 	}
-	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(p.cfg.OTLPEndpoint))
+	exporter, err := newExporter(ctx, p.cfg)
 	if err != nil {
 		return fmt.Errorf("--otlp-endpoint: %w", err)
 	}
@@ -42,6 +48,23 @@ func (p *process) openTracing(ctx context.Context) error {
 		sdktrace.WithBatcher(exporter), sdktrace.WithResource(traced()), sdktrace.WithRawSpanLimits(limits),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(p.cfg.TraceSampling))))
 	return nil
+}
+
+func newExporter(ctx context.Context, cfg config.Config) (sdktrace.SpanExporter, error) {
+	if cfg.OTLPProtocol == config.OTLPHTTP {
+		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(tracesURL(cfg.OTLPEndpoint)))
+	}
+	return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cfg.OTLPEndpoint))
+}
+
+// tracesURL is where a collector takes traces over HTTP: below its URL, as with OTEL_EXPORTER_OTLP_ENDPOINT, unless that says so
+// already, as OTEL_EXPORTER_OTLP_TRACES_ENDPOINT does.
+func tracesURL(endpoint string) string {
+	endpoint = strings.TrimRight(endpoint, "/")
+	if strings.HasSuffix(endpoint, tracesPath) {
+		return endpoint
+	}
+	return endpoint + tracesPath
 }
 
 // traced says what the traces are of; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES in the environment say it better.

@@ -64,6 +64,7 @@ type Config struct {
 	GarbageCollector bool
 
 	OTLPEndpoint  string  // empty: no traces
+	OTLPProtocol  string  // OTLPGRPC or OTLPHTTP
 	TraceSampling float64 // 0 to 1
 
 	LogFormat string // LogAuto, LogText or LogJSON
@@ -84,6 +85,12 @@ const (
 	LogJSON = "json"
 )
 
+// What Config.OTLPProtocol may be, in the words of OpenTelemetry.
+const (
+	OTLPGRPC = "grpc"
+	OTLPHTTP = "http/protobuf"
+)
+
 // Default is the configuration when nothing is given.
 func Default() Config {
 	return Config{
@@ -100,6 +107,7 @@ func Default() Config {
 		EmbeddedClientURL: "http://127.0.0.1:2379",
 		History:           time.Hour,
 		GarbageCollector:  true,
+		OTLPProtocol:      OTLPGRPC,
 		TraceSampling:     1,
 		LogFormat:         LogAuto,
 		LogLevel:          slog.LevelInfo,

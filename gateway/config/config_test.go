@@ -61,6 +61,7 @@ var samples = map[string]struct {
 	"history":                     {"10m", "History", 10 * time.Minute},
 	"garbage-collector":           {"false", "GarbageCollector", false},
 	"otlp-endpoint":               {"http://127.0.0.1:4317", "OTLPEndpoint", "http://127.0.0.1:4317"},
+	"otlp-protocol":               {"http/protobuf", "OTLPProtocol", "http/protobuf"},
 	"trace-sampling":              {"0.25", "TraceSampling", 0.25},
 	"log-format":                  {"json", "LogFormat", "json"},
 	"log-level":                   {"debug", "LogLevel", slog.LevelDebug},
@@ -232,6 +233,31 @@ func TestConfigFileOfTheEnvironment(t *testing.T) {
 	got, err = load(t, []string{"--config", second}, []string{"REVTAIL_CONFIG=" + first}, "")
 	if err != nil || got.DataDir != "second" {
 		t.Errorf("--config over REVTAIL_CONFIG: data directory %q, error %v; want second", got.DataDir, err)
+	}
+}
+
+// TestOTLPProtocol: what OpenTelemetry's own variables say holds where this program's options say nothing, and breaks nothing where
+// there are no traces.
+func TestOTLPProtocol(t *testing.T) {
+	endpoint := "--otlp-endpoint=http://collector:4318"
+	for name, tt := range map[string]struct {
+		args, environ []string
+		want          string
+	}{
+		"nothing":               {[]string{endpoint}, nil, OTLPGRPC},
+		"of the environment":    {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, OTLPHTTP},
+		"of traces":             {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf"}, OTLPHTTP},
+		"empty":                 {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL="}, OTLPGRPC},
+		"given":                 {[]string{endpoint, "--otlp-protocol=grpc"}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, OTLPGRPC},
+		"of nobody's collector": {nil, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/json"}, "http/json"},
+	} {
+		c, err := load(t, tt.args, tt.environ, "")
+		if err == nil {
+			err = c.Validate()
+		}
+		if err != nil || c.OTLPProtocol != tt.want {
+			t.Errorf("%s: %q, %v; want %q", name, c.OTLPProtocol, err, tt.want)
+		}
 	}
 }
 

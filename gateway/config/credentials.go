@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 
 	"revtail/gateway/reload"
@@ -57,18 +56,18 @@ func (c Config) parseEtcdTLS(contents [][]byte) (*tls.Config, error) {
 	return config, nil
 }
 
-// EtcdPassword is the password of EtcdUser, and "" without one.
-func (c Config) EtcdPassword() (string, error) {
+// OpenEtcdPassword reads the password of EtcdUser from its file, which may be replaced from then on; nil when there is none.
+func (c Config) OpenEtcdPassword(logger *slog.Logger) (*reload.File[string], error) {
 	if c.EtcdPasswordFile == "" {
-		return "", nil
+		return nil, nil
 	}
-	content, err := os.ReadFile(c.EtcdPasswordFile)
-	if err != nil {
-		return "", fmt.Errorf("--etcd-password-file: %w", err)
-	}
+	return reload.Open("--etcd-password-file", c.EtcdPasswordFile, parsePassword, logger)
+}
+
+func parsePassword(content []byte) (string, error) {
 	password := strings.TrimRight(string(content), "\r\n")
 	if password == "" {
-		return "", errors.New("--etcd-password-file " + c.EtcdPasswordFile + ": this file is empty")
+		return "", errors.New("this file is empty")
 	}
 	return password, nil
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -68,17 +69,18 @@ func TestEtcdTLS(t *testing.T) {
 }
 
 func TestEtcdPassword(t *testing.T) {
+	logger := slog.New(slog.DiscardHandler)
 	for content, want := range map[string]string{"secret": "secret", "secret\n": "secret", " a b \r\n": " a b "} {
-		got, err := Config{EtcdPasswordFile: writeFile(t, content)}.EtcdPassword()
-		if err != nil || got != want {
-			t.Errorf("file %q: %q, %v; want %q", content, got, err, want)
+		got, err := Config{EtcdPasswordFile: writeFile(t, content)}.OpenEtcdPassword(logger)
+		if err != nil || got.Get() != want {
+			t.Errorf("file %q: %v, %v; want %q", content, got, err, want)
 		}
 	}
-	if got, err := (Config{}).EtcdPassword(); got != "" || err != nil {
-		t.Errorf("no file: %q, %v; want none", got, err)
+	if got, err := (Config{}).OpenEtcdPassword(logger); got != nil || err != nil {
+		t.Errorf("no file: %v, %v; want none", got, err)
 	}
 	for _, path := range []string{"absent", writeFile(t, "\n")} {
-		if _, err := (Config{EtcdPasswordFile: path}).EtcdPassword(); err == nil || !strings.HasPrefix(err.Error(), "--etcd-password-file") {
+		if _, err := (Config{EtcdPasswordFile: path}).OpenEtcdPassword(logger); err == nil || !strings.HasPrefix(err.Error(), "--etcd-password-file") {
 			t.Errorf("%s: %v, want an error that names the flag", path, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -92,6 +93,9 @@ func (f *Flags) Load(environ []string) (Config, error) {
 			return Config{}, err
 		}
 	}
+	if !c.set["otlp-protocol"] {
+		c.OTLPProtocol = cmp.Or(variable(environ, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), variable(environ, "OTEL_EXPORTER_OTLP_PROTOCOL"), c.OTLPProtocol)
+	}
 	if c.External() && !c.set["history"] {
 		c.History = 0 // the history of an etcd that others use too is theirs
 	}
@@ -132,6 +136,16 @@ func (c *Config) apply(source []assignment) error {
 // serviceLink matches what Kubernetes puts into every container of a namespace that has a Service named revtail, or
 // revtail-something: not meant for us, and not a mistake of anybody's.
 var serviceLink = regexp.MustCompile(`^REVTAIL_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+
+// variable is a variable of an environment, "" without it.
+func variable(environ []string, name string) string {
+	for _, v := range environ {
+		if is, value, _ := strings.Cut(v, "="); is == name {
+			return value
+		}
+	}
+	return ""
+}
 
 // fromEnvironment finds the options and the file's name in an environment. An empty variable is as none.
 func fromEnvironment(environ []string) (given []assignment, file string, err error) {

@@ -16,10 +16,12 @@ var reloads = map[string]string{
 	"tls-private-key-file": "its content",
 	"client-ca-file":       "its content",
 	"token-file":           "its content",
+	"oidc-ca-file":         "its content",
 	"policy-file":          "its content",
 	"etcd-cacert":          "its content",
 	"etcd-cert":            "its content",
 	"etcd-key":             "its content",
+	"etcd-password-file":   "its content",
 	"audit-log-path":       "opened again, at SIGHUP",
 }
 

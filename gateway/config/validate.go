@@ -25,7 +25,7 @@ var exclusions = []struct {
 	{"no --oidc-issuer-url", func(c Config) bool { return c.OIDCIssuerURL == "" },
 		[]string{"oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix"}},
 	{"neither authentication nor --policy-file", func(c Config) bool { return !c.Authenticates() && c.PolicyFile == "" }, []string{"max-watches-per-user"}},
-	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"trace-sampling"}},
+	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
 }
@@ -230,10 +230,17 @@ func (c Config) validateLog() error {
 }
 
 func (c Config) validateTracing() error {
+	if c.OTLPEndpoint == "" {
+		return nil
+	}
 	u, err := url.Parse(c.OTLPEndpoint)
-	if c.OTLPEndpoint != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "") {
-		return fmt.Errorf("--otlp-endpoint: want the http:// or https:// URL of a collector without a path, as http://127.0.0.1:4317, which is where OTLP over gRPC is " +
-			"taken; credentials belong into OTEL_EXPORTER_OTLP_HEADERS")
+	switch {
+	case !slices.Contains([]string{OTLPGRPC, OTLPHTTP}, c.OTLPProtocol):
+		return fmt.Errorf("--otlp-protocol %q (OTEL_EXPORTER_OTLP_PROTOCOL): want %s or %s", c.OTLPProtocol, OTLPGRPC, OTLPHTTP)
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.User != nil, u.RawQuery+u.Fragment != "":
+		return errors.New("--otlp-endpoint: want the http:// or https:// URL of a collector, as http://127.0.0.1:4317; credentials belong into OTEL_EXPORTER_OTLP_HEADERS")
+	case c.OTLPProtocol == OTLPGRPC && strings.Trim(u.Path, "/") != "":
+		return fmt.Errorf("--otlp-endpoint: OTLP over gRPC has no path: remove it, or add --otlp-protocol %s", OTLPHTTP)
 	}
 	return nil
 }

@@ -78,13 +78,7 @@ func (e *SecureEtcd) write(tb testing.TB, name string, content []byte) string {
 // EnableLogin makes a user who may do everything below some prefixes, and switches etcd's authentication on.
 func (e *SecureEtcd) EnableLogin(tb testing.TB, user, password string, prefixes ...string) {
 	tb.Helper()
-	config := &tls.Config{RootCAs: e.servers.Pool(), Certificates: []tls.Certificate{e.Clients.Issue(tb, "root").TLS(tb)}}
-	conn, err := grpc.NewClient(strings.TrimPrefix(e.Endpoint, "https://"), grpc.WithTransportCredentials(credentials.NewTLS(config)))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	auth := pb.NewAuthClient(conn)
+	auth := e.auth(tb)
 	for name, roles := range map[string][]string{"root": {"root"}, user: {user}} {
 		call(tb, auth.UserAdd, &pb.AuthUserAddRequest{Name: name, Password: password})
 		for _, role := range roles {
@@ -99,4 +93,22 @@ func (e *SecureEtcd) EnableLogin(tb testing.TB, user, password string, prefixes 
 		}})
 	}
 	call(tb, auth.AuthEnable, &pb.AuthEnableRequest{})
+}
+
+// ChangePassword gives a user another password.
+func (e *SecureEtcd) ChangePassword(tb testing.TB, user, password string) {
+	tb.Helper()
+	call(tb, e.auth(tb).UserChangePassword, &pb.AuthUserChangePasswordRequest{Name: user, Password: password})
+}
+
+// auth is what root, by certificate, may change.
+func (e *SecureEtcd) auth(tb testing.TB) pb.AuthClient {
+	tb.Helper()
+	config := &tls.Config{RootCAs: e.servers.Pool(), Certificates: []tls.Certificate{e.Clients.Issue(tb, "root").TLS(tb)}}
+	conn, err := grpc.NewClient(strings.TrimPrefix(e.Endpoint, "https://"), grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	return pb.NewAuthClient(conn)
 }

@@ -55,6 +55,44 @@ func TestEtcdLogin(t *testing.T) {
 	}
 }
 
+// TestEtcdPasswordChanges: first in the file and then in etcd, without a restart, a broken watch or a write that fails; an empty
+// file changes nothing.
+func TestEtcdPasswordChanges(t *testing.T) {
+	t.Parallel()
+	etcd := gatewaytest.StartSecureEtcd(t)
+	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	file := secretFile(t, password)
+	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key,
+		"--etcd-user", "revtail", "--etcd-password-file", file)
+	watch := gw.Watch(t, configMaps+"?watch=1")
+	said := func(what string) func() bool {
+		return func() bool { return strings.Contains(gw.Log(t), what) }
+	}
+
+	replaceFile(t, file, []byte("\n"))
+	gw.Hangup(t)
+	gatewaytest.Until(t, "a word about the empty file", said("this file is empty"))
+	etcd.Kill(t)
+	etcd.Restart(t) // it has forgotten who has logged in
+	createSoon(t, gw, "kept")
+	wantEvent(t, watch, "kept")
+
+	const next = "canary-8472"
+	replaceFile(t, file, []byte(next))
+	gatewaytest.Until(t, "the new file", said("a file has changed and is in use"))
+	etcd.ChangePassword(t, "revtail", next)
+	gw.Create(t, configMaps, gatewaytest.ConfigMap("after", ""))
+	wantEvent(t, watch, "after")
+	etcd.Kill(t)
+	etcd.Restart(t)
+	createSoon(t, gw, "later")
+	wantEvent(t, watch, "later")
+	if log := gw.Log(t); strings.Contains(log, password) || strings.Contains(log, next) {
+		t.Error("the log has a password")
+	}
+}
+
 // TestSecureEtcdRefuses: what keeps the gateway and etcd apart is said in words that name the flag to change.
 func TestSecureEtcdRefuses(t *testing.T) {
 	t.Parallel()

@@ -1,93 +1,32 @@
 package gatewaytest_test
 
 import (
-	"context"
 	"encoding/hex"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"revtail/gateway/gatewaytest"
 )
-
-// receiver is a collector of traces.
-type receiver struct {
-	collector.UnimplementedTraceServiceServer
-	url string
-
-	mu    sync.Mutex // guards the field below
-	spans []*tracepb.Span
-}
-
-func startReceiver(t *testing.T) *receiver {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &receiver{url: "http://" + l.Addr().String()}
-	server := grpc.NewServer()
-	collector.RegisterTraceServiceServer(server, r)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	t.Cleanup(func() {
-		server.Stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return r
-}
-
-// Export implements collector.TraceServiceServer.
-func (r *receiver) Export(_ context.Context, request *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, resource := range request.ResourceSpans {
-		for _, scope := range resource.ScopeSpans {
-			r.spans = append(r.spans, scope.Spans...)
-		}
-	}
-	return &collector.ExportTraceServiceResponse{}, nil
-}
-
-// of are the spans of a trace, or of any: empty.
-func (r *receiver) of(trace string) []*tracepb.Span {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var out []*tracepb.Span
-	for _, span := range r.spans {
-		if trace == "" || hex.EncodeToString(span.TraceId) == trace {
-			out = append(out, span)
-		}
-	}
-	return out
-}
-
-// attribute is what a span says of itself, as JSON.
-func attribute(span *tracepb.Span, key string) string {
-	for _, a := range span.Attributes {
-		if a.Key == key {
-			text, _ := protojson.Marshal(a.Value) // shown by a test that fails
-			return string(text)
-		}
-	}
-	return ""
-}
 
 // TestTraces: each request is a span, and so is what it asks of etcd, in the trace of its client; a watch is one for its opening; at
 // SIGTERM what is left is sent; nothing of a query or a value is in any.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	collected := startReceiver(t)
-	gw := gatewaytest.Start(t, "--otlp-endpoint", collected.url)
+	for protocol, receive := range map[string]func(*testing.T) *receiver{"grpc": receiveGRPC, "http/protobuf": receiveHTTP} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			testTraces(t, protocol, receive(t))
+		})
+	}
+}
+
+func testTraces(t *testing.T, protocol string, collected *receiver) {
+	t.Helper()
+	gw := gatewaytest.Start(t, "--otlp-endpoint", collected.url, "--otlp-protocol", protocol)
 	const client = "00f067aa0ba902b7"
 	traces := map[string]string{"list": strings.Repeat("a1", 16), "create": strings.Repeat("b2", 16), "watch": strings.Repeat("c3", 16), "unsampled": strings.Repeat("d4", 16)}
 	ask := func(name, method, path, body, sampled string) {
@@ -164,6 +103,16 @@ func TestTraces(t *testing.T) {
 // TestTracesWithoutACollector: requests do not wait for it, nor does the end, and the log says so.
 func TestTracesWithoutACollector(t *testing.T) {
 	t.Parallel()
+	for _, protocol := range []string{"grpc", "http/protobuf"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			testWithoutACollector(t, protocol)
+		})
+	}
+}
+
+func testWithoutACollector(t *testing.T, protocol string) {
+	t.Helper()
 	gone, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +121,7 @@ func TestTracesWithoutACollector(t *testing.T) {
 	if err := gone.Close(); err != nil {
 		t.Fatal(err)
 	}
-	gw := gatewaytest.Start(t, "--otlp-endpoint", url, "--trace-sampling", "0.5")
+	gw := gatewaytest.Start(t, "--otlp-endpoint", url, "--otlp-protocol", protocol, "--trace-sampling", "0.5")
 	for range 20 {
 		if answer := gw.Do(t, "GET", configMaps, ""); answer.Code != 200 {
 			t.Errorf("%d %s", answer.Code, answer.Body)
