@@ -20,7 +20,7 @@ func mend(value []byte, id Identity, resourceVersion int64) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	if err := checkLabels(metadata); err != nil {
+	if err := mendLabels(metadata); err != nil {
 		return Object{}, err
 	}
 	if err := checkUID(metadata); err != nil {
@@ -62,7 +62,8 @@ func metadataOf(doc *ordered) (*ordered, error) {
 	return metadata, nil
 }
 
-func checkLabels(metadata *ordered) error {
+// mendLabels sees to it that labels are strings. Those that are null are empty ones, as Kubernetes' clients read them.
+func mendLabels(metadata *ordered) error {
 	value, found := metadata.values["labels"]
 	if !found || isNull(value) {
 		return nil
@@ -71,8 +72,11 @@ func checkLabels(metadata *ordered) error {
 	if !ok {
 		return &DecodeError{Reason: "metadata.labels is not an object"}
 	}
-	for _, value := range labels.values {
-		if !isString(value) {
+	for name, value := range labels.values {
+		switch {
+		case isNull(value):
+			labels.values[name] = quoted("")
+		case !isString(value):
 			return &DecodeError{Reason: "metadata.labels has a value that is not a string"}
 		}
 	}

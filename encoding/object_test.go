@@ -47,6 +47,12 @@ func TestNormalize(t *testing.T) {
 			want:  head + `"metadata":{"resourceVersion":"7","name":"web","namespace":"eu","labels":{"a":"1","a":"2"}}}`,
 			label: map[string]string{"a": "2"},
 		},
+		{
+			name: "a label null", id: pod,
+			value: head + `"metadata":{"name":"web","namespace":"eu","labels":{"a":null,"b":"x"}}}`,
+			want:  head + `"metadata":{"resourceVersion":"7","name":"web","namespace":"eu","labels":{"a":"","b":"x"}}}`,
+			label: map[string]string{"a": "", "b": "x"},
+		},
 		{name: "empty", id: pod, value: `{}`, want: web + `}`},
 		{name: "metadata null", id: pod, value: `{"metadata":null}`, want: web + `}`},
 		{name: "pretty-printed", id: pod, value: "{\n  \"spec\": {\"b\": 1, \"a\": 2},\n  \"metadata\": {\"labels\": {\"l\": \"x\"}}\n}\n",
@@ -216,8 +222,10 @@ func normalized(value []byte, id Identity, resourceVersion int64) (map[string]an
 	if !isObject && metadata["labels"] != nil {
 		return nil, false
 	}
-	for _, label := range labels {
-		if _, isString := label.(string); !isString {
+	for name, label := range labels {
+		if label == nil {
+			labels[name] = ""
+		} else if _, isString := label.(string); !isString {
 			return nil, false
 		}
 	}

@@ -190,6 +190,7 @@ func TestRequestsOfWrites(t *testing.T) {
 func TestRequestsOfCustomResources(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/example.com/")
 	s.define(widgetsDefinition)
+	s.catchUp(crds) // its status was written last
 	store.taken()
 	s.must(http.StatusCreated, "POST", widgets, `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"}}`)
 	if got := store.taken(); got != "create" {

@@ -58,7 +58,10 @@ func (s *Server) create(ctx context.Context, wr *write, d document) (written, er
 
 // prepareCreate sets what the server sets, drops what it owns, and checks the rest.
 func (wr *write) prepareCreate(ctx context.Context, d document) error {
-	if d.GetResourceVersion() != "" {
+	switch d.GetResourceVersion() {
+	case "", "0": // zero is none
+		d.drop("resourceVersion")
+	default:
 		return badRequest("resourceVersion should not be set on objects to be created")
 	}
 	if err := d.placeIn(wr.target); err != nil {
@@ -99,12 +102,16 @@ func (t target) blank() document {
 	return newDocument(map[string]any{"apiVersion": t.resource.APIVersion(), "kind": t.resource.Kind, "metadata": map[string]any{}})
 }
 
-// placeIn gives a document the namespace of the URL, and refuses another one.
+// placeIn gives a document the namespace of the URL, and refuses another one. Where the resource has none, the document loses
+// the one it says.
 func (d document) placeIn(t target) error {
-	switch d.GetNamespace() {
-	case t.scope.Namespace:
+	switch {
+	case !t.resource.Namespaced:
+		d.drop("namespace")
 		return nil
-	case "":
+	case d.GetNamespace() == t.scope.Namespace:
+		return nil
+	case d.GetNamespace() == "":
 		d.SetNamespace(t.scope.Namespace)
 		return nil
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +57,51 @@ func TestWorkloadDefaults(t *testing.T) {
 			check("by etcdctl", s.must(200, "GET", collection+"/alien-"+name, ""))
 		})
 	}
+}
+
+// TestNamespaceDefaults: a namespace says that it is there, and can be selected by its name, whoever wrote it and however.
+func TestNamespaceDefaults(t *testing.T) {
+	s := newTestServer(t)
+	const namespaces, body = "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"eu"}}`
+	check := func(how, name, phase string, object map[string]any) {
+		t.Helper()
+		labels, _ := object["metadata"].(map[string]any)["labels"].(map[string]any)
+		status, _ := object["status"].(map[string]any)
+		if labels["kubernetes.io/metadata.name"] != name || status["phase"] != phase {
+			t.Errorf("%s: %v", how, object)
+		}
+	}
+	created := s.must(201, "POST", namespaces, body)
+	check("created", "eu", "Active", created)
+	replaced := s.must(200, "PUT", namespaces+"/eu", body)
+	check("replaced", "eu", "Active", replaced)
+	if revisionOf(replaced) != revisionOf(created) {
+		t.Error("the same body again is a change")
+	}
+	check("patched", "eu", "Active", s.must(200, "PATCH", namespaces+"/eu", `{"metadata":{"labels":null}}`, "Content-Type", mergeType))
+	check("generated", "", "Active", withoutName(t, s.must(201, "POST", namespaces, `{"apiVersion":"v1","kind":"Namespace","metadata":{"generateName":"tmp-"}}`)))
+	if _, err := s.store.Create(t.Context(), "/registry/namespaces/alien", []byte(strings.Replace(body, "eu", "alien", 1))); err != nil {
+		t.Fatal(err)
+	}
+	check("by etcdctl", "alien", "Active", s.must(200, "GET", namespaces+"/alien", ""))
+	selected := s.must(200, "GET", namespaces+"?labelSelector=kubernetes.io%2Fmetadata.name%3Dalien", "")["items"].([]any)
+	if len(selected) != 1 {
+		t.Errorf("selected by name: %v", selected)
+	}
+	s.must(201, "POST", "/api/v1/namespaces/eu/configmaps", configMap("held", `"finalizers":["example.com/x"]`, ""))
+	check("deleted", "eu", "Terminating", s.must(200, "DELETE", namespaces+"/eu", ""))
+}
+
+// withoutName takes out of a namespace the name that was made for it, and that its label has too.
+func withoutName(t *testing.T, object map[string]any) map[string]any {
+	t.Helper()
+	metadata := object["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	if name := metadata["name"]; name == "" || labels["kubernetes.io/metadata.name"] != name {
+		t.Errorf("the label of what is called %v: %v", name, labels)
+	}
+	metadata["labels"] = map[string]any{"kubernetes.io/metadata.name": ""}
+	return object
 }
 
 // TestDefaultsAndApply: defaults belong to nobody, so that whoever comes next may set them.

@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"strings"
 
@@ -8,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"revtail/encoding"
 	"revtail/gateway/resource"
 )
 
@@ -79,7 +83,7 @@ func resourceList(version *apiVersion) metav1.APIResourceList {
 	for _, res := range version.resources {
 		list.APIResources = append(list.APIResources, metav1.APIResource{
 			Name: res.Plural, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: resourceVerbs(res),
-			ShortNames: res.ShortNames, Categories: res.Categories,
+			ShortNames: res.ShortNames, Categories: res.Categories, StorageVersionHash: storageVersionHash(res),
 		})
 		for _, sub := range subresources(res) {
 			described := metav1.APIResource{
@@ -92,6 +96,16 @@ func resourceList(version *apiVersion) metav1.APIResourceList {
 		}
 	}
 	return list
+}
+
+// storageVersionHash stands for the version in which the objects are stored: it changes when they have to be written again. What
+// is not stored, or by other programs, has none.
+func storageVersionHash(res *resource.Resource) string {
+	if res.Virtual || res.Mount != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(res.Group + "/" + cmp.Or(res.Storage, res.Version) + "/" + res.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
 func (s *Server) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
@@ -131,21 +145,25 @@ func (s *Server) serveResources(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...representation) {
 	for _, c := range parseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
 		for _, form := range forms {
-			if form.satisfies(c) {
+			if taken, ok := form.in(c); ok {
 				w.Header().Set("Cache-Control", "public")
-				form.serve(w, r)
+				taken.serve(w, r)
 				return
 			}
 		}
 	}
 	w.Header().Add("Vary", "Accept")
-	s.fail(w, r, negotiateJSON(r))
+	s.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+yamlType))
 }
 
-// satisfies tells whether a clause of an Accept header takes this form.
-func (p representation) satisfies(c clause) bool {
-	if p.contentType == aggregatedType {
-		return c.acceptsAggregated()
+// in is this form in the language of a clause of an Accept header; false: the clause does not take it.
+func (p representation) in(c clause) (representation, bool) {
+	switch {
+	case p.contentType == aggregatedType:
+		return p, c.acceptsAggregated()
+	case c.mediaType() == yamlType && !c.transforms():
+		text, err := encoding.YAML(p.body)
+		return newRepresentation(yamlType, text), err == nil
 	}
-	return c.acceptsJSON()
+	return p, c.acceptsJSON()
 }

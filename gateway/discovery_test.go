@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"revtail/etcdstore/memory"
 	"revtail/gateway/resource"
@@ -79,6 +80,28 @@ func TestDiscoveryIsRevalidated(t *testing.T) {
 }
 
 // An ETag is that of the bytes that were sent.
+// TestDiscoveryInYAML: the documents say the same in YAML, with an ETag of their own.
+func TestDiscoveryInYAML(t *testing.T) {
+	s := describedServer(t, "")
+	for _, path := range []string{"/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1"} {
+		var want, got any
+		plain := askFor(t, s, path, &want, "Accept", "application/json")
+		w := ask(t, s, path, "Accept", "application/yaml", "User-Agent", "curl/8")
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/yaml" || w.Header().Get("ETag") == plain.Header().Get("ETag") {
+			t.Fatalf("%s: %d %v", path, w.Code, w.Header())
+		}
+		if err := yaml.UnmarshalStrict(w.Body.Bytes(), &got); err != nil {
+			t.Fatalf("%s: %v: %s", path, err, w.Body)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-JSON +YAML):\n%s", path, diff)
+		}
+	}
+	if w := ask(t, s, "/apis", "Accept", "application/yaml;as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2"); w.Code != http.StatusNotAcceptable {
+		t.Errorf("aggregated, in YAML: %d", w.Code)
+	}
+}
+
 func TestDiscoveryIndented(t *testing.T) {
 	s := describedServer(t, "")
 	compact, indented := ask(t, s, "/apis"), ask(t, s, "/apis?pretty=true")
@@ -158,9 +181,10 @@ func TestDiscoveryResources(t *testing.T) {
 	if diff := cmp.Diff(metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "batch/v1",
 		APIResources: []metav1.APIResource{
-			{Name: "jobs", SingularName: "job", Namespaced: true, Kind: "Job", Verbs: all, Categories: []string{"all"}},
+			{Name: "jobs", SingularName: "job", Namespaced: true, Kind: "Job", Verbs: all, Categories: []string{"all"}, StorageVersionHash: "mudhfqk/qZY="},
 			{Name: "jobs/status", Namespaced: true, Kind: "Job", Verbs: status},
-			{Name: "cronjobs", SingularName: "cronjob", Namespaced: true, Kind: "CronJob", Verbs: all, ShortNames: []string{"cj"}, Categories: []string{"all"}},
+			{Name: "cronjobs", SingularName: "cronjob", Namespaced: true, Kind: "CronJob", Verbs: all, ShortNames: []string{"cj"}, Categories: []string{"all"},
+				StorageVersionHash: "sd5LIXh4Fjs="},
 			{Name: "cronjobs/status", Namespaced: true, Kind: "CronJob", Verbs: status},
 		},
 	}, batch); diff != "" {

@@ -112,6 +112,7 @@ func (d *document) checkTypes(res *resource.Resource) error {
 		if _, err := d.meta(); err != nil {
 			return err
 		}
+		d.textsForNulls()
 		check := d.checkGoType
 		if res.GoType == nil {
 			check = d.pruneMetadata
@@ -131,6 +132,19 @@ func (d *document) checkTypes(res *resource.Resource) error {
 		d.findings = append(d.findings, fmt.Sprintf("unknown field %q", name))
 	}
 	return err
+}
+
+// textsForNulls makes empty texts of the labels and annotations that are null, as typed clients read them: what is stored is
+// selected by without a type.
+func (d *document) textsForNulls() {
+	for _, member := range []string{"labels", "annotations"} {
+		texts, _ := d.metadata()[member].(map[string]any)
+		for name, text := range texts {
+			if text == nil {
+				texts[name] = ""
+			}
+		}
+	}
 }
 
 // fits tells whether all fields that are known, and no others, are sure to have the right type.

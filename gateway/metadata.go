@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -141,9 +140,6 @@ func (wr *write) warnFinalizers(old, finalizers []string) {
 	for _, name := range finalizers {
 		if slices.Contains(old, name) {
 			continue
-		}
-		for _, problem := range utilvalidation.IsQualifiedName(name) {
-			wr.warn(fmt.Sprintf("metadata.finalizers: %q: %s", name, problem))
 		}
 		if !strings.Contains(name, "/") && name != metav1.FinalizerOrphanDependents && name != metav1.FinalizerDeleteDependents {
 			wr.warn(fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name including a path (/) "+

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -109,6 +110,29 @@ func limitQuery(next http.Handler) http.Handler {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
 			writeStatus(w, r, badRequest("the query is malformed: %v", err))
 			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// limitTime ends a request after the timeout that it asks for. A watch has timeoutSeconds for that.
+func (s *Server) limitTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		text := query.Get("timeout")
+		if text == "" || r.Method == http.MethodGet && boolParam(query, "watch") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		timeout, err := time.ParseDuration(text)
+		if err != nil {
+			s.fail(w, r, badRequest("invalid timeout specified in the request URL - %v", err))
+			return
+		}
+		if timeout > 0 {
+			ctx, cancel := context.WithTimeout(r.Context(), timeout)
+			defer cancel()
+			r = r.WithContext(ctx)
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -62,7 +62,7 @@ const (
 // mediaType is the one of ours that a clause takes; empty: none.
 func (c clause) mediaType() string {
 	switch c.media {
-	case jsonType, "application/*", "*/*":
+	case jsonType, "application/*", "*/*", "*":
 		return jsonType
 	case yamlType:
 		return yamlType

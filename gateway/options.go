@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -111,15 +110,15 @@ func decodeDeleteOptions(contentType string, body []byte, t target, options *met
 }
 
 func queryDeleteOptions(query url.Values, options *metav1.DeleteOptions) error {
-	if text := query.Get("gracePeriodSeconds"); text != "" {
-		seconds, err := strconv.ParseInt(text, 10, 64)
+	if query.Has("gracePeriodSeconds") {
+		seconds, err := intParam(query, "gracePeriodSeconds")
 		if err != nil {
-			return badRequest("%v", err)
+			return err
 		}
 		options.GracePeriodSeconds = &seconds
 	}
-	if text := query.Get("propagationPolicy"); text != "" {
-		policy := metav1.DeletionPropagation(text)
+	if query.Has("propagationPolicy") {
+		policy := metav1.DeletionPropagation(query.Get("propagationPolicy"))
 		options.PropagationPolicy = &policy
 	}
 	if values, ok := query["orphanDependents"]; ok {

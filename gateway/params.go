@@ -104,39 +104,31 @@ func (p *listParams) parseContinue(text string) (err error) {
 }
 
 func (p *listParams) parseTimeout(query url.Values) error {
-	if text := query.Get("timeoutSeconds"); text != "" {
-		seconds, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return badRequest("%v", err)
-		}
-		p.hasTimeout = seconds > 0
-		p.timeout = time.Duration(min(max(seconds, 0), maxTimeoutSeconds)) * time.Second
-	}
-	if text := query.Get("timeout"); text != "" {
-		timeout, err := time.ParseDuration(text)
-		if err != nil {
-			return badRequest("invalid timeout specified in the request URL - %v", err)
-		}
-		if !p.watch && timeout > 0 && (!p.hasTimeout || timeout < p.timeout) {
-			p.timeout, p.hasTimeout = timeout, true
-		}
-	}
-	return nil
+	seconds, err := intParam(query, "timeoutSeconds")
+	p.hasTimeout = seconds > 0
+	p.timeout = time.Duration(min(max(seconds, 0), maxTimeoutSeconds)) * time.Second
+	return err
 }
 
 // maxTimeoutSeconds keeps a duration from overflowing: a year.
 const maxTimeoutSeconds = 365 * 24 * 60 * 60
 
 func parseLimit(query url.Values) (int, error) {
-	text := query.Get("limit")
-	if text == "" {
+	limit, err := intParam(query, "limit")
+	return int(min(max(limit, 0), math.MaxInt32)), err // zero and less: no limit
+}
+
+// intParam reads an integer parameter; one that is not there is zero, and one that is empty is none.
+func intParam(query url.Values, name string) (int64, error) {
+	values, ok := query[name]
+	if !ok {
 		return 0, nil
 	}
-	limit, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseInt(values[0], 10, 64)
 	if err != nil {
 		return 0, badRequest("%v", err)
 	}
-	return int(min(max(limit, 0), math.MaxInt32)), nil // zero and less: no limit
+	return n, nil
 }
 
 // parseRevision reads a resourceVersion. unset tells the empty one, "whatever is newest now", from zero, "any".

@@ -55,7 +55,8 @@ func TestListParameters(t *testing.T) {
 	for query, code := range map[string]int32{
 		"limit=abc":                                    http.StatusBadRequest,
 		"timeoutSeconds=abc":                           http.StatusBadRequest,
-		"timeout=abc":                                  http.StatusBadRequest,
+		"limit=":                                       http.StatusBadRequest,
+		"timeoutSeconds=":                              http.StatusBadRequest,
 		"labelSelector=l%20in":                         http.StatusBadRequest,
 		"fieldSelector=metadata.name%20in%20(a)":       http.StatusBadRequest,
 		"resourceVersionMatch=Exact":                   http.StatusUnprocessableEntity,

@@ -91,7 +91,7 @@ type review func(r *http.Request, t target, d document) (any, error)
 
 func (s *Server) serveReview(w http.ResponseWriter, r *http.Request, t target, answer review) {
 	if r.Method != http.MethodPost {
-		methodNotAllowed(w, r)
+		refuseMethod(w, r, http.MethodPost)
 		return
 	}
 	d, err := s.readReview(w, r, t)

@@ -52,14 +52,16 @@ func (s *Server) routes() http.Handler {
 // resourceRoutes are the URLs of one group and version. A name in the place of {resource} that is not one of a resource is
 // answered with 404 by target.
 func (s *Server) resourceRoutes(r chi.Router) {
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, "GET, HEAD") })
 	r.With(s.whenComplete).Get("/", s.serveResources)
-	r.HandleFunc("/{resource}", s.serveCollection)
-	r.HandleFunc("/{resource}/{name}", s.serveObject)
-	r.HandleFunc("/{resource}/{name}/{subresource}", s.serveSubresource)
+	timed := r.With(s.limitTime)
+	timed.HandleFunc("/{resource}", s.serveCollection)
+	timed.HandleFunc("/{resource}/{name}", s.serveObject)
+	timed.HandleFunc("/{resource}/{name}/{subresource}", s.serveSubresource)
 
-	r.HandleFunc("/namespaces/{namespace}/{resource}", s.serveCollection)
-	r.HandleFunc("/namespaces/{namespace}/{resource}/{name}", s.serveObject)
-	r.HandleFunc("/namespaces/{namespace}/{resource}/{name}/{subresource}", s.serveSubresource)
+	timed.HandleFunc("/namespaces/{namespace}/{resource}", s.serveCollection)
+	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}", s.serveObject)
+	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}/{subresource}", s.serveSubresource)
 
 	// The legacy form: what stands below /watch is watched.
 	r.Get("/watch/{resource}", s.serveLegacyWatch)

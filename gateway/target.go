@@ -126,14 +126,14 @@ func (s *Server) serveCollection(w http.ResponseWriter, r *http.Request) {
 		s.serveCreate(w, r, t)
 	case http.MethodDelete:
 		if t.resource.Namespaced && t.scope.Namespace == "" {
-			methodNotAllowed(w, r) // nobody empties all namespaces at once
+			refuseMethod(w, r, t.methods()) // nobody empties all namespaces at once
 			return
 		}
 		s.serveDeleteCollection(w, r, t)
 	case http.MethodPut, http.MethodPatch:
 		s.fail(w, r, badRequest("name must be provided: this URL is a collection"))
 	default:
-		methodNotAllowed(w, r)
+		refuseMethod(w, r, t.methods())
 	}
 }
 
@@ -167,8 +167,21 @@ func (s *Server) serveTarget(w http.ResponseWriter, r *http.Request, t target) {
 	case r.Method == http.MethodDelete && t.subresource == "":
 		s.serveDelete(w, r, t)
 	default:
-		methodNotAllowed(w, r)
+		refuseMethod(w, r, t.methods())
 	}
+}
+
+// methods are those of the URL.
+func (t target) methods() string {
+	switch {
+	case t.scope.Name == "" && t.resource.Namespaced && t.scope.Namespace == "":
+		return "GET, HEAD"
+	case t.scope.Name == "":
+		return "GET, HEAD, POST, DELETE"
+	case t.subresource == "":
+		return "GET, HEAD, PUT, PATCH, DELETE"
+	}
+	return "GET, HEAD, PUT, PATCH"
 }
 
 func (s *Server) serveLegacyWatch(w http.ResponseWriter, r *http.Request) {

@@ -49,3 +49,24 @@ func TestBeforeDefinitions(t *testing.T) {
 		}
 	}
 }
+
+// TestMethods: who uses a method that a URL does not have is told those that it has.
+func TestMethods(t *testing.T) {
+	s := newTestServer(t)
+	s.create("a")
+	for _, test := range []struct{ method, path, allow string }{
+		{http.MethodOptions, configMaps, "GET, HEAD, POST, DELETE"},
+		{http.MethodDelete, "/api/v1/configmaps", "GET, HEAD"},
+		{http.MethodPost, configMaps + "/a", "GET, HEAD, PUT, PATCH, DELETE"},
+		{http.MethodDelete, "/api/v1/namespaces/default/pods/a/status", "GET, HEAD, PUT, PATCH"},
+		{http.MethodPost, "/api/v1", "GET, HEAD"},
+		{http.MethodPut, "/apis/apps", "GET, HEAD"},
+		{http.MethodPost, "/version", "GET, HEAD"},
+		{http.MethodGet, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "POST"},
+	} {
+		a := s.do(test.method, test.path, "")
+		if a.code != http.StatusMethodNotAllowed || a.header.Get("Allow") != test.allow {
+			t.Errorf("%s %s: %d, Allow: %s, want %s", test.method, test.path, a.code, a.header.Get("Allow"), test.allow)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -144,6 +145,9 @@ func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
 			CreationTimestamp: meta.CreationTimestamp}
 	}
 	errs := validation.ValidateObjectMetaUpdate(meta, oldMeta, field.NewPath("metadata"))
+	if slices.ContainsFunc(meta.Finalizers, func(name string) bool { return !slices.Contains(oldMeta.Finalizers, name) }) {
+		errs = append(errs, validation.ValidateFinalizers(meta.Finalizers, field.NewPath("metadata", "finalizers"))...)
+	}
 	if wr.resource.Schema != nil {
 		errs = append(errs, wr.resource.Schema.Validate(ctx, next.Object, old.Object)...)
 	}

@@ -72,6 +72,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	for i := range 3 {
 		s.create(fmt.Sprint("other-", i))
 	}
+	s.catchUp(configMaps) // memory is past the first one
 	list := func() {
 		t.Helper()
 		if a := s.get(configMaps + "?resourceVersionMatch=Exact&resourceVersion=" + first); a.code != 200 {

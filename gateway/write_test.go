@@ -67,6 +67,14 @@ func TestRefusedWrites(t *testing.T) {
 		{"too long for us", "POST", configMaps, "", strings.Repeat(" ", maxBody+1), 413, "RequestEntityTooLarge", "limit is 3145728", ""},
 		{"bad dryRun", "POST", configMaps + "?dryRun=Nope", "", ``, 422, "Invalid", `CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Nope"]: supported values: "All"`,
 			` meta.k8s.io CreateOptions dryRun=FieldValueNotSupported`},
+		{"bad timeout of a create", "POST", configMaps + "?timeout=abc", "", configMap("x", "", ""), 400, "BadRequest",
+			`invalid timeout specified in the request URL - time: invalid duration "abc"`, ""},
+		{"bad timeout of a delete", "DELETE", a + "?timeout=5", "", "", 400, "BadRequest", "invalid timeout specified in the request URL", ""},
+		{"empty policy of a delete", "DELETE", a + "?propagationPolicy=", "", "", 422, "Invalid", "propagationPolicy: Unsupported value",
+			` meta.k8s.io DeleteOptions propagationPolicy=FieldValueNotSupported`},
+		{"a timeout that is over", "PUT", a + "?timeout=1ns", "", configMap("a", `"labels":{"l":"x"}`, ""), 504, "Timeout", "did not complete within its time", "{}"},
+		{"bad finalizer of a patch", "PATCH", a, mergeType, `{"metadata":{"finalizers":["a b"]}}`, 422, "Invalid", "metadata.finalizers: Invalid value",
+			`a ConfigMap metadata.finalizers=FieldValueInvalid`},
 		{"long fieldManager", "PUT", a + "?fieldManager=" + strings.Repeat("x", 129), "", ``, 422, "Invalid", "fieldManager: Too long: may not be more than 128 bytes",
 			` meta.k8s.io UpdateOptions fieldManager=FieldValueTooLong`},
 		{"bad fieldValidation", "PATCH", a + "?fieldValidation=Bogus", mergeType, ``, 422, "Invalid", `supported values: "", "Ignore", "Strict", "Warn"`,
@@ -180,6 +188,45 @@ func TestCreateOwnsItsMetadata(t *testing.T) {
 }
 
 // TestGivenNameIsNotGenerated: generateName beside a name does nothing, so that a name that is taken is told.
+// TestNamespaceOfWhatHasNone: a namespace in an object of a kind without namespaces is not heard.
+func TestNamespaceOfWhatHasNone(t *testing.T) {
+	s := newTestServer(t)
+	const nodes = "/api/v1/nodes"
+	body := `{"kind":"Node","apiVersion":"v1","metadata":{"name":"n","namespace":"eu","resourceVersion":"0"}}`
+	s.must(http.StatusCreated, "POST", nodes, body)
+	s.must(http.StatusOK, "PUT", nodes+"/n", strings.Replace(body, `}}`, `,"labels":{"l":"x"}}}`, 1))
+	if got := s.get(nodes + "/n").body; strings.Contains(got, `"namespace"`) || !strings.Contains(got, `"l":"x"`) {
+		t.Errorf("the node is %s", got)
+	}
+}
+
+// TestNullTexts: a label or an annotation that is null is an empty one, by whichever way it is written, and its object stays.
+func TestNullTexts(t *testing.T) {
+	s := newTestServer(t)
+	const metadata = `"labels":{"l":null,"k":"x"},"annotations":{"a":null}`
+	s.must(http.StatusCreated, "POST", configMaps, configMap("created", metadata, ""))
+	for _, name := range []string{"replaced", "patched", "applied"} {
+		s.must(http.StatusCreated, "POST", configMaps, configMap(name, "", ""))
+	}
+	s.must(http.StatusOK, "PUT", configMaps+"/replaced", configMap("replaced", metadata, ""))
+	s.must(http.StatusOK, "PATCH", configMaps+"/patched", `[{"op":"add","path":"/metadata/labels","value":{"l":null,"k":"x"}},
+		{"op":"add","path":"/metadata/annotations","value":{"a":null}}]`, "Content-Type", jsonPatchType)
+	s.must(http.StatusOK, "PATCH", configMaps+"/applied?fieldManager=m", configMap("applied", metadata, ""), "Content-Type", applyType)
+	for _, name := range []string{"created", "replaced", "patched", "applied"} {
+		body := s.get(configMaps + "/" + name).body
+		var object struct {
+			Metadata struct{ Labels, Annotations map[string]any }
+		}
+		if err := json.Unmarshal([]byte(body), &object); err != nil {
+			t.Fatal(err)
+		}
+		got := []map[string]any{object.Metadata.Labels, object.Metadata.Annotations}
+		if diff := cmp.Diff([]map[string]any{{"l": "", "k": "x"}, {"a": ""}}, got); diff != "" {
+			t.Errorf("labels and annotations of what is %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestGivenNameIsNotGenerated(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")

@@ -10,10 +10,10 @@ import (
 )
 
 // builtin are the kinds that are there on a fresh start, so that the classic walk needs no preparation. They are stored as
-// their clients wrote them, but for the defaults of workloads; no controller of this program's own acts on them.
+// their clients wrote them, but for their defaults; no controller of this program's own acts on them.
 var builtin = []Resource{
 	{Version: "v1", Plural: "namespaces", Ungenerated: true, Kind: "Namespace", ShortNames: []string{"ns"}, Status: true, UnconditionalUpdate: true,
-		GoType: corev1.Namespace{}, ValidateName: validation.ValidateNamespaceName},
+		GoType: corev1.Namespace{}, ValidateName: validation.ValidateNamespaceName, Defaults: namespaceDefaults},
 	{Version: "v1", Plural: "nodes", Ungenerated: true, Kind: "Node", ShortNames: []string{"no"}, Status: true, UnconditionalUpdate: true, GoType: corev1.Node{}},
 	{Version: "v1", Plural: "pods", Kind: "Pod", Namespaced: true, ShortNames: []string{"po"}, Categories: []string{"all"}, Status: true,
 		UnconditionalUpdate: true, GoType: corev1.Pod{}},

@@ -1,7 +1,24 @@
 package resource
 
+import corev1 "k8s.io/api/core/v1"
+
 // Defaults are the fields that the objects of a kind have even when their clients leave them out.
 type Defaults func(object map[string]any)
+
+// namespaceDefaults say that a namespace is there, which clients wait for, and its name in the label by which namespaces are
+// selected.
+func namespaceDefaults(object map[string]any) {
+	complete(object, map[string]any{"status": map[string]any{"phase": string(corev1.NamespaceActive)}})
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	if name == "" {
+		return
+	}
+	complete(metadata, map[string]any{"labels": map[string]any{}})
+	if labels, ok := metadata["labels"].(map[string]any); ok {
+		labels[corev1.LabelMetadataName] = name
+	}
+}
 
 // What kube-apiserver sets in the spec of a workload. Its controllers count on it, and read these fields without asking
 // whether they are there. What it sets in templates of pods is left to those who run pods.

@@ -27,6 +27,7 @@ var creates = []statement{
 	{"of two creates of one name one wins", createRace},
 	{"objects of two namespaces may have one name", createNamespaces},
 	{"numbers and unknown text come back as they were", createKeepsText},
+	{"a label or an annotation that is null is an empty one", createNulls},
 	{"a namespace that does not exist is 404", createNowhere},
 }
 
@@ -244,4 +245,22 @@ func createNowhere(c *check) {
 		c.NotRun("the server does not enforce namespaces")
 	}
 	a.refused(http.StatusNotFound, "NotFound").about(w.ns, "", "namespaces")
+}
+
+func createNulls(c *check) {
+	w := c.simple()
+	nulls := object{"l": nil, "k": "x"}
+	for name, send := range map[string]func(object) answer{
+		"w-post": func(o object) answer { return w.post(o, "") },
+		"w-apply": func(o object) answer {
+			w.create("w-apply", "red", nil)
+			return w.patch("w-apply?fieldManager=m", applyPatch, o)
+		},
+	} {
+		a := send(w.object(name, "red", nulls).with("metadata.annotations", nulls))
+		c.equal("code", a.code/100, 2)
+		o := w.read(name)
+		c.equal("labels", o.at("metadata.labels"), any(map[string]any{"l": "", "k": "x"}))
+		c.equal("annotations", o.at("metadata.annotations"), any(map[string]any{"l": "", "k": "x"}))
+	}
 }

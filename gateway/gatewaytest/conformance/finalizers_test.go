@@ -139,4 +139,6 @@ func finalizerName(c *check) {
 	w := c.simple()
 	a := w.post(w.object("w-a", "red", nil).with("metadata.finalizers", []any{"not a name"}), "")
 	a.refused(http.StatusUnprocessableEntity, "Invalid")
+	w.create("w-b", "red", nil)
+	w.patch("w-b", mergePatch, nest("metadata.finalizers", []any{"not a name"})).refused(http.StatusUnprocessableEntity, "Invalid")
 }

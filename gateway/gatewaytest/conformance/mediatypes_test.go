@@ -24,7 +24,7 @@ var mediaTypes = []statement{
 func acceptsJSON(c *check) {
 	w := c.simple()
 	w.create("w-a", "red", nil)
-	accepts := []string{"application/json", "*/*", "application/*", "application/json;foo=bar", "application/cbor,application/json",
+	accepts := []string{"application/json", "*/*", "*", "application/*", "application/json;foo=bar", "application/cbor,application/json",
 		"text/html,*/*;q=0.1", "application/json;q=0.5"}
 	if w.schema { // built-in kinds may have a protobuf form
 		accepts = append(accepts, "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf, */*")

@@ -86,12 +86,20 @@ func repeatedParameter(c *check) {
 
 func badIntegers(c *check) {
 	for _, parameter := range []string{"limit", "timeoutSeconds"} {
-		c.get(c.simple().path("?"+parameter+"=abc")).refused(http.StatusBadRequest, "BadRequest")
+		for _, value := range []string{"abc", "", "1.5"} {
+			c.get(c.simple().path("?"+parameter+"="+value)).refused(http.StatusBadRequest, "BadRequest")
+		}
 	}
 }
 
 func badTimeout(c *check) {
-	c.get(c.simple().path("?timeout=abc")).refused(http.StatusBadRequest, "BadRequest")
+	w := c.simple()
+	made := w.create("w-a", "red", nil)
+	c.get(w.path("?timeout=abc")).refused(http.StatusBadRequest, "BadRequest")
+	c.get(w.named("w-a", "?timeout=abc")).refused(http.StatusBadRequest, "BadRequest")
+	w.post(w.object("w-b", "red", nil), "?timeout=abc").refused(http.StatusBadRequest, "BadRequest")
+	c.do(http.MethodDelete, w.named("w-a", "?timeout=abc"), nil).refused(http.StatusBadRequest, "BadRequest")
+	c.equal("object", w.read("w-a"), made)
 }
 
 func postToAllNamespaces(c *check) {
