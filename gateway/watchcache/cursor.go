@@ -125,12 +125,16 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.events = r.events[:0]
-	if err := c.servesLocked(w.era, w.through, w.query.Own); err != nil {
-		return 0, false, nil, err
+	ended := c.servesLocked(w.era, w.through, w.query.Own)
+	if ended != nil && !errors.Is(ended, ErrStopped) {
+		return 0, false, nil, ended
 	}
 	w.wakeUpLocked()
 	if w.position < c.log.first {
 		if w.through < c.log.floor || w.resuming && w.through == c.log.floor {
+			if ended != nil {
+				return 0, false, nil, ended
+			}
 			c.pasts++
 			return 0, false, nil, errBehind
 		}
@@ -150,7 +154,11 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 	}
 	r.events = laterThan(delivered, events)
 	r.partial = len(r.events) < len(events)
-	if len(events) == 0 {
+	switch {
+	case len(events) > 0:
+	case ended != nil: // and all that came before has been delivered
+		return 0, false, nil, ended
+	default:
 		wake = w.sleepLocked()
 	}
 	return from, complete, wake, nil

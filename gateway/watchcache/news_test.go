@@ -1,6 +1,7 @@
 package watchcache
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -118,5 +119,35 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 		told(time.Second, true)
 		w.put("a/x", "", "")
 		told(time.Second, true) // a quiet time later
+	})
+}
+
+// What waits for the gap when the cache stops is delivered before the end.
+func TestStopLosesNoNews(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "", "")
+		w.cache.mu.Lock()
+		w.cache.config.Gap = time.Hour
+		w.cache.mu.Unlock()
+		watcher := w.watch(WatchQuery{After: start})
+		var got []Change
+		ended := make(chan error)
+		go func() {
+			for {
+				batch, err := watcher.Next(w.t.Context())
+				if err != nil {
+					ended <- err
+					return
+				}
+				got = append(got, batch.Changes...)
+			}
+		}()
+		synctest.Wait()
+		w.put("a/x", "", "")
+		w.put("a/y", "", "")
+		w.stop()
+		if err := <-ended; !errors.Is(err, ErrStopped) || len(got) != 2 {
+			t.Errorf("%d events came, want 2, and then %v", len(got), err)
+		}
 	})
 }
