@@ -46,9 +46,11 @@ func (s *Server) serveKeysRead(w http.ResponseWriter, r *http.Request, q plain.Q
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	asked := q
+	part := share{budget: &s.keysBudget}
+	defer part.release()
 	var found *keysFound
 	if err = s.atTime(ctx, w, &q); err == nil {
-		found, err = s.readKeys(ctx, q, choice)
+		found, err = s.readKeys(ctx, q, choice, &part)
 	}
 	if err == nil && found.revision < q.MinRevision {
 		err = &etcdstore.FutureError{Requested: q.MinRevision, Current: found.revision}
@@ -111,8 +113,8 @@ type keysFound struct {
 	last     string             // key that was looked at
 }
 
-// readKeys reads page after page, all as of one revision.
-func (s *Server) readKeys(ctx context.Context, q plain.Query, choice keyChoice) (*keysFound, error) {
+// readKeys reads page after page, all as of one revision, as far as there is a share of memory for it.
+func (s *Server) readKeys(ctx context.Context, q plain.Query, choice keyChoice, part *share) (*keysFound, error) {
 	withoutValue := q.KeysOnly || q.Count || q.Level
 	options := etcdstore.ListOptions{At: q.At, After: q.After, Exact: !q.Keys.IsPrefix(), KeysOnly: withoutValue && choice.filter == nil}
 	var pages pager
@@ -156,6 +158,9 @@ func (s *Server) readKeys(ctx context.Context, q plain.Query, choice keyChoice) 
 			found.pass(kv, true)
 			if !withoutValue {
 				size += len(kv.Value)
+				if err := part.grow(len(kv.Value)); err != nil {
+					return nil, err
+				}
 			}
 			switch {
 			case next == "":

@@ -71,6 +71,7 @@ type Server struct {
 	requests   *metrics.Requests
 	opened     *plain.Access
 	keyCaches  keyCaches
+	keysBudget keysBudget
 	mounts     *mounts
 	offers     offers
 	timeline   *timeline.Timeline
