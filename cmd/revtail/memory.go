@@ -61,7 +61,7 @@ const (
 	// collection, at most every restApart.
 	restAllocation = 256 << 10
 	restWorth      = 32 << 20
-	restApart      = 5 * time.Second
+	restApart      = 2 * time.Second
 )
 
 // giveMemoryBackAtRest returns garbage to the system now, and each time that the program comes to rest after it allocated much,

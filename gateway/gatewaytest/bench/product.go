@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +19,9 @@ type product struct {
 func (s *stage) startProduct(ctx context.Context, binary string, e *etcd, t transport, flags ...string) (*product, error) {
 	command := []string{binary, "serve", "--listen", "127.0.0.1:0", "--etcd-endpoints", "http://" + e.endpoint,
 		"--garbage-collector=false", "--log-level", "warn"}
+	if !slices.Contains(flags, "--keys") {
+		command = append(command, "--keys=", "--keys-writable=") // nor times in etcd: its revision stands still between writes
+	}
 	if t != plain {
 		command = append(command, "--tls-cert-file", s.certificate.certFile, "--tls-private-key-file", s.certificate.keyFile)
 	}
