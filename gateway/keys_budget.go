@@ -22,7 +22,7 @@ var errTooManyAnswers = &apierrors.StatusError{ErrStatus: *retryable(http.Status
 // keysBudget is what all answers may hold together.
 type keysBudget struct{ held atomic.Int64 }
 
-// share is an answer's part of a budget. The zero value of what it holds is nothing.
+// share is what one answer takes of a budget.
 type share struct {
 	budget *keysBudget
 	size   int64 // of the answer

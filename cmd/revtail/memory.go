@@ -57,10 +57,11 @@ func afterEachCollection(do func()) {
 
 const (
 	restPeriod = 500 * time.Millisecond
-	// restAllocation is how much may be allocated in a period of rest, and restWorth after how much giving back is worth its
-	// collection, at most every restApart.
+	// restAllocation is how much may be allocated in a period of rest. After restWorth, or restShare of what is live, giving back
+	// is worth its collection, at most every restApart.
 	restAllocation = 256 << 10
 	restWorth      = 32 << 20
+	restShare      = 1.0 / 8
 	restApart      = 2 * time.Second
 )
 
@@ -68,9 +69,13 @@ const (
 // as it does for thousands of watches that are opened: the runtime would hold it for long. Until ctx ends.
 func giveMemoryBackAtRest(ctx context.Context) {
 	giveMemoryBack()
-	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(allocated)
-	r := rest{seen: allocated[0].Value.Uint64(), given: allocated[0].Value.Uint64()}
+	heap := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	read := func() (allocated, live uint64) {
+		metrics.Read(heap)
+		return heap[0].Value.Uint64(), heap[1].Value.Uint64()
+	}
+	allocated, _ := read()
+	r := rest{seen: allocated, given: allocated}
 	ticker := time.NewTicker(restPeriod)
 	defer ticker.Stop()
 	for {
@@ -78,8 +83,7 @@ func giveMemoryBackAtRest(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
-			metrics.Read(allocated)
-			if r.begins(now, allocated[0].Value.Uint64()) {
+			if allocated, live := read(); r.begins(now, allocated, live) {
 				giveMemoryBack()
 			}
 		}
@@ -94,10 +98,11 @@ type rest struct {
 }
 
 // begins is asked once a period: whether this one was of rest, and garbage is to be given back.
-func (r *rest) begins(now time.Time, allocated uint64) bool {
+func (r *rest) begins(now time.Time, allocated, live uint64) bool {
 	calm := allocated-r.seen <= restAllocation
 	r.seen = allocated
-	if !calm || allocated-r.given < restWorth || now.Sub(r.at) < restApart {
+	worth := max(restWorth, uint64(restShare*float64(live)))
+	if !calm || allocated-r.given < worth || now.Sub(r.at) < restApart {
 		return false
 	}
 	r.given, r.at = allocated, now

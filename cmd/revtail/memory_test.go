@@ -54,8 +54,21 @@ func TestMemoryIsGivenBackAtRestAfterMuchWork(t *testing.T) {
 		{4*time.Second + 2*restApart, 0, false},  // nothing was done meanwhile
 		{5*time.Second + 2*restApart, 10, false}, // nor worth it
 	} {
-		if got := r.begins(start.Add(period.after), r.seen+period.allocated); got != period.want {
+		if got := r.begins(start.Add(period.after), r.seen+period.allocated, 1<<20); got != period.want {
 			t.Errorf("period %d: given back: %v, want %v", i, got, period.want)
 		}
+	}
+}
+
+func TestLargeHeapsAreNotCollectedForLittle(t *testing.T) {
+	const live = 80 * restWorth
+	r := rest{}
+	r.begins(time.Now(), 2*restWorth, live)
+	if r.begins(time.Now(), 2*restWorth, live) {
+		t.Error("what is a fortieth of the heap was worth a collection")
+	}
+	r.begins(time.Now(), 10*restWorth, live)
+	if !r.begins(time.Now(), 10*restWorth, live) {
+		t.Error("what is an eighth of the heap was not worth a collection")
 	}
 }

@@ -20,7 +20,7 @@ type news struct {
 	timer *time.Timer // until watchers may be told; nil: nothing waits
 
 	last  time.Time     // when watchers were told before
-	woken int           // how many slept then
+	woken int           // how many were asleep then, and woke
 	back  int           // how many have gone to sleep since
 	took  time.Duration // from last until most of them had; zero: not yet
 }
@@ -69,13 +69,11 @@ func (c *Cache) tellLocked() {
 	if c.news.from == c.log.next {
 		return
 	}
-	c.news.woken = 0
-	for p := max(c.news.from, c.log.first); p < c.log.next && len(c.sleepers) > 0; p++ {
+	from := max(c.news.from, c.log.first)
+	c.news.told(c.log.next)
+	for p := from; p < c.log.next && len(c.sleepers) > 0; p++ {
 		c.wakeLocked(c.log.at(p), p)
 	}
-	woken := c.news.woken
-	c.news.told(c.log.next)
-	c.news.woken = woken
 }
 
 // asleepLocked counts a watcher that has delivered all there was.

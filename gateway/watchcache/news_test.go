@@ -10,15 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func (w *world) setGap(gap time.Duration) {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	w.cache.config.Gap = gap
+}
+
 // A burst comes together; what comes after a quiet time, at once; and nobody is woken by what is for others, or by what he has
 // seen already.
 func TestGapCollectsBursts(t *testing.T) {
 	const gap = 2 * time.Millisecond
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
-		w.cache.mu.Lock()
-		w.cache.config.Gap = gap
-		w.cache.mu.Unlock()
+		w.setGap(gap)
 		<-time.After(gap)
 		began := time.Now()
 		c := newCrew(w)
@@ -85,9 +89,7 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 	const gap = 2 * time.Millisecond
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
-		w.cache.mu.Lock()
-		w.cache.config.Gap = gap
-		w.cache.mu.Unlock()
+		w.setGap(gap)
 		<-time.After(gap)
 		began := time.Now()
 		c := newCrew(w)
@@ -126,9 +128,7 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 func TestStopLosesNoNews(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
-		w.cache.mu.Lock()
-		w.cache.config.Gap = time.Hour
-		w.cache.mu.Unlock()
+		w.setGap(time.Hour)
 		watcher := w.watch(WatchQuery{After: start})
 		var got []Change
 		ended := make(chan error)
