@@ -195,9 +195,10 @@ func (p *pair) watch(rt *rapid.T) {
 		return // enough
 	}
 	prefix, after := p.prefix+rapid.SampledFrom(prefixes).Draw(rt, "prefix"), p.revision(rt)
+	previous := rapid.Bool().Draw(rt, "previous")
 	p.watches = append(p.watches, &watchPair{
-		etcd:    p.etcd.Watch(p.t.Context(), prefix, after+p.base),
-		model:   p.model.Watch(p.t.Context(), prefix, after),
+		etcd:    p.etcd.Watch(p.t.Context(), prefix, etcdstore.WatchOptions{After: after + p.base, Previous: previous}),
+		model:   p.model.Watch(p.t.Context(), prefix, etcdstore.WatchOptions{After: after, Previous: previous}),
 		after:   after,
 		through: after,
 	})

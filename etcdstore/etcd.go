@@ -15,10 +15,12 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/metadata"
 )
 
 const (
@@ -48,6 +50,11 @@ type Config struct {
 	// read and write the prefixes that are served and revtail/.
 	Username string
 	Password func() string
+
+	// KV and Watch, of an etcd in this process, are used instead of a connection, over which all else goes; both or neither.
+	// They know no user.
+	KV    pb.KVClient
+	Watch pb.WatchClient
 
 	Logger  *slog.Logger // what the client has to say; nil: nothing
 	Observe Observer     // nil: nobody wants to know
@@ -84,6 +91,9 @@ func Open(cfg Config) (*Etcd, error) {
 	if (cfg.Username == "") != (cfg.Password == nil) {
 		return nil, errors.New("etcdstore: Config.Username and Config.Password go together")
 	}
+	if (cfg.KV == nil) != (cfg.Watch == nil) || cfg.KV != nil && cfg.Username != "" {
+		return nil, errors.New("etcdstore: Config.KV and Config.Watch go together, and without Config.Username")
+	}
 	client, err := clientv3.New(clientConfig(cfg))
 	if err != nil {
 		return nil, fmt.Errorf("etcdstore: %w", err)
@@ -100,6 +110,9 @@ func Open(cfg Config) (*Etcd, error) {
 		endpoints: cfg.Endpoints,
 	}
 	e.ctx, e.cancel = context.WithCancel(client.Ctx())
+	if cfg.KV != nil {
+		e.kv, e.watch = newDirect(e.ctx, cfg), cfg.Watch
+	}
 	return e, nil
 }
 
@@ -266,10 +279,13 @@ func (e *Etcd) read(ctx context.Context, req *pb.RangeRequest) (*pb.RangeRespons
 	return resp, nil
 }
 
+// requireLeader is what a request carries to be refused by a member that sees no leader.
+var requireLeader = metadata.Pairs(rpctypes.MetadataRequireLeaderKey, rpctypes.MetadataHasLeader)
+
 // bound is the context of one request: the caller's, ended by Close too, with a deadline of our own, and refused by members
 // that see no leader. Without that such a member would keep the request until its own time limit.
 func (e *Etcd) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx = clientv3.WithRequireLeader(ctx)
+	ctx = metadata.NewOutgoingContext(ctx, requireLeader)
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	stop := context.AfterFunc(e.ctx, cancel)
 	return ctx, func() { stop(); cancel() }

@@ -71,7 +71,12 @@ func start(t *testing.T, cfg embedded.Config) *embedded.Server {
 // open opens the store at endpoints and closes it with the test.
 func open(t *testing.T, endpoints ...string) *etcdstore.Etcd {
 	t.Helper()
-	e, err := etcdstore.Open(etcdstore.Config{Endpoints: endpoints})
+	return openWith(t, etcdstore.Config{Endpoints: endpoints})
+}
+
+func openWith(t *testing.T, cfg etcdstore.Config) *etcdstore.Etcd {
+	t.Helper()
+	e, err := etcdstore.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +145,22 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
 	storetest.Run(t, func(t *testing.T) storetest.Backend { return newBackend(t, server) })
+}
+
+// An etcd in this process keeps the same promises without a connection.
+func TestStoreWithoutConnection(t *testing.T) {
+	t.Parallel()
+	server := startEtcd(t)
+	storetest.Run(t, func(t *testing.T) storetest.Backend {
+		b := newBackend(t, server)
+		b.Etcd = openWith(t, inProcess(server))
+		return b
+	})
+}
+
+// inProcess is how the process that runs an etcd reaches it.
+func inProcess(server *embedded.Server) etcdstore.Config {
+	return etcdstore.Config{Endpoints: server.Endpoints(), KV: server.KV(), Watch: server.Watch()}
 }
 
 // An unlimited List asks for pages, all of the revision of the first one.

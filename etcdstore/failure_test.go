@@ -37,7 +37,7 @@ func TestUnreachable(t *testing.T) {
 				"Update":   func() error { _, err := e.Update(t.Context(), "/a", nil, 1); return err },
 				"Delete":   func() error { _, err := e.Delete(t.Context(), "/a", 0); return err },
 				"Watch": func() error {
-					w := e.Watch(t.Context(), "/a", 1)
+					w := e.Watch(t.Context(), "/a", etcdstore.WatchOptions{After: 1})
 					defer w.Close()
 					_, err := w.Next(t.Context())
 					return err
@@ -96,6 +96,7 @@ func TestOpenRefuses(t *testing.T) {
 	for name, cfg := range map[string]etcdstore.Config{
 		"no endpoints":          {},
 		"user without password": {Endpoints: []string{"127.0.0.1:1"}, Username: "u"},
+		"half a member":         {Endpoints: []string{"127.0.0.1:1"}, Watch: pb.NewWatchClient(nil)},
 		"password without user": {Endpoints: []string{"127.0.0.1:1"}, Password: func() string { return "p" }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +168,7 @@ func TestAnswers(t *testing.T) {
 			if n := f.txns.Load(); n != 1 {
 				t.Errorf("the write was sent %d times", n)
 			}
-			w := e.Watch(t.Context(), "/a", 1)
+			w := e.Watch(t.Context(), "/a", etcdstore.WatchOptions{After: 1})
 			defer w.Close()
 			if _, err := w.Next(t.Context()); !isKind(err, tc.read) {
 				t.Errorf("watch: %v, want %v", err, tc.read)
@@ -205,7 +206,7 @@ func TestRequireLeader(t *testing.T) {
 		onWatch: func(s pb.Watch_WatchServer) error { return check(s.Context()) },
 	}
 	e := open(t, f.serve(t))
-	w := e.Watch(t.Context(), "/", 1)
+	w := e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: 1})
 	defer w.Close()
 	_, read := e.Revision(t.Context())
 	_, written := e.Create(t.Context(), "/a", nil)
@@ -294,10 +295,12 @@ func TestWritesAreOneRequest(t *testing.T) {
 
 // What etcd itself finds too large, in both its layers.
 func TestTooLarge(t *testing.T) {
-	e := open(t, startEtcd(t).Endpoints()...)
-	for _, size := range []int{1600 << 10, 3 << 20} {
-		if _, err := e.Create(t.Context(), "/a", make([]byte, size)); !errors.Is(err, etcdstore.ErrTooLarge) {
-			t.Errorf("%d bytes: %v, want ErrTooLarge", size, err)
+	server := startEtcd(t)
+	for name, e := range map[string]*etcdstore.Etcd{"connected": open(t, server.Endpoints()...), "in process": openWith(t, inProcess(server))} {
+		for _, size := range []int{1600 << 10, 3 << 20} {
+			if _, err := e.Create(t.Context(), "/a", make([]byte, size)); !errors.Is(err, etcdstore.ErrTooLarge) {
+				t.Errorf("%s, %d bytes: %v, want ErrTooLarge", name, size, err)
+			}
 		}
 	}
 }
@@ -325,7 +328,7 @@ func TestLogin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := e.Watch(t.Context(), "/", rev-1)
+		w := e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: rev - 1})
 		defer w.Close()
 		if batch, err := w.Next(t.Context()); err != nil || batch.Through != rev {
 			t.Errorf("%+v, %v", batch, err)
@@ -333,7 +336,7 @@ func TestLogin(t *testing.T) {
 	})
 	t.Run("wrong password", func(t *testing.T) {
 		e := login("root", "guess")
-		w := e.Watch(t.Context(), "/", 1)
+		w := e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: 1})
 		defer w.Close()
 		_, created := e.Create(t.Context(), "/b", nil)
 		_, watched := w.Next(t.Context())
@@ -345,7 +348,7 @@ func TestLogin(t *testing.T) {
 	})
 	t.Run("no permission", func(t *testing.T) {
 		e := login("guest", "secret")
-		w := e.Watch(t.Context(), "/", 1)
+		w := e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: 1})
 		defer w.Close()
 		_, created := e.Create(t.Context(), "/b", nil)
 		_, watched := w.Next(t.Context())

@@ -83,7 +83,7 @@ func (e *Etcd) Oldest(ctx context.Context) (Revision, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	watcher := e.Watch(ctx, bookkeepingKey, 1) // its refusal has the number
+	watcher := e.Watch(ctx, bookkeepingKey, WatchOptions{After: 1}) // its refusal has the number
 	defer func() { _ = watcher.Close() }()
 	_, err := watcher.Next(ctx)
 	if errors.As(err, &compacted) {

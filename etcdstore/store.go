@@ -25,14 +25,14 @@ type Event struct {
 	Revision Revision
 	Key      string
 	KV       *KV // the state after the change; nil: the key was deleted
-	Prev     *KV // the state before the change; nil: the key was created, or PrevLost
+	Prev     *KV // the state before the change; nil: the key was created, PrevLost, or nobody asked for it
 }
 
 // IsCreate says that the change made the key: it did not exist before.
 func (e Event) IsCreate() bool { return e.KV != nil && e.KV.Created == e.KV.Modified }
 
-// PrevLost says that there was a state before the change, but the store has compacted it. Only changes at or before the
-// revision of a compaction can be so, when a watch reads them after it.
+// PrevLost says, of a watch that asks for it, that there was a state before the change, but the store has compacted it. Only
+// changes at or before the revision of a compaction can be so, when a watch reads them after it.
 func (e Event) PrevLost() bool { return e.Prev == nil && !e.IsCreate() }
 
 // Batch is a step of a watch: complete revisions only, never a part of one.
@@ -54,6 +54,13 @@ type ListOptions struct {
 
 	KeysOnly bool // the values are left out
 	Exact    bool // not the keys that begin with prefix, but the key that is it
+}
+
+// WatchOptions say what a Watch follows. After is needed.
+type WatchOptions struct {
+	After    Revision // later writes than this one; must not be zero
+	Exact    bool     // not to the keys that begin with prefix, but to the key that is it
+	Previous bool     // events have the state before: a read for each of them in etcd
 }
 
 // Page is the answer to a List.
@@ -119,13 +126,10 @@ type Store interface {
 	// there is no such lease.
 	Revoke(ctx context.Context, lease int64) error
 
-	// Watch follows the writes later than after to the keys that begin with prefix; after must not be zero.
+	// Watch follows the writes to the keys that begin with prefix.
 	// It returns at once; what goes wrong, Next says. The watch ends with ctx, or with Close.
-	// An after that the store has not reached is accepted: the watch is silent until the store is later than it.
-	Watch(ctx context.Context, prefix string, after Revision) Watcher
-
-	// WatchKey is Watch of one key alone.
-	WatchKey(ctx context.Context, key string, after Revision) Watcher
+	// An o.After that the store has not reached is accepted: the watch is silent until the store is later than it.
+	Watch(ctx context.Context, prefix string, o WatchOptions) Watcher
 }
 
 // Watcher is an open watch: ordered by revision, unique, atomic in revisions, reliable, resumable at Batch.Through.
@@ -139,8 +143,8 @@ type Watcher interface {
 	Next(ctx context.Context) (Batch, error)
 
 	// RequestProgress asks the store to say, by an empty Batch, how far the watch is complete. Best effort: the answer
-	// may never come (ask again), and answers may be fewer than requests. While nothing later than after has been written
-	// there is none: the watch is complete up to after anyway.
+	// may never come (ask again), and answers may be fewer than requests. While nothing later than WatchOptions.After has been
+	// written there is none: the watch is complete up to there anyway.
 	RequestProgress(ctx context.Context) error
 
 	// Close ends the watch and frees what it holds. It may be called more than once.

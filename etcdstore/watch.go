@@ -20,8 +20,7 @@ import (
 type watcher struct {
 	store  *Etcd
 	prefix string
-	exact  bool // not a prefix: the key
-	after  Revision
+	asked  WatchOptions
 	caller context.Context // of Watch
 	ctx    context.Context // of the stream: ends with caller, Close (cause ErrClosed) or Etcd.Close (cause ErrClosed)
 	cancel context.CancelCauseFunc
@@ -36,33 +35,23 @@ type watcher struct {
 	sending sync.Mutex // held while RequestProgress sends: gRPC allows one sender at a time
 
 	// Only the goroutine uses the fields below.
-	through Revision // Batch.Through of the last batch; after at first
+	through Revision // Batch.Through of the last batch; asked.After at first
 	partial []Event  // of a response that is not complete yet: the last revision, as more of it may follow
 }
 
 var _ Watcher = (*watcher)(nil)
 
 // Watch implements Store.
-func (e *Etcd) Watch(ctx context.Context, prefix string, after Revision) Watcher {
-	return e.follow(ctx, prefix, false, after)
-}
-
-// WatchKey implements Store.
-func (e *Etcd) WatchKey(ctx context.Context, key string, after Revision) Watcher {
-	return e.follow(ctx, key, true, after)
-}
-
-func (e *Etcd) follow(ctx context.Context, prefix string, exact bool, after Revision) Watcher {
+func (e *Etcd) Watch(ctx context.Context, prefix string, o WatchOptions) Watcher {
 	w := &watcher{
 		store:   e,
 		prefix:  prefix,
-		exact:   exact,
-		after:   after,
+		asked:   o,
 		caller:  ctx,
 		batches: make(chan Batch),
 		opened:  make(chan struct{}),
 		done:    make(chan struct{}),
-		through: after,
+		through: o.After,
 	}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
 	e.mu.Lock()
@@ -135,7 +124,7 @@ func (w *watcher) end(broken error) {
 	if cause == nil {
 		cause = broken
 	}
-	w.err = fmt.Errorf("watch %q after %d: %w", w.prefix, w.after, cause)
+	w.err = fmt.Errorf("watch %q after %d: %w", w.prefix, w.asked.After, cause)
 	w.cancel(nil) // frees the stream
 	close(w.done)
 }
@@ -170,24 +159,24 @@ func (w *watcher) open() error {
 	if err := checkPrefix(w.prefix); err != nil {
 		return err
 	}
-	if w.after <= 0 {
+	if w.asked.After <= 0 {
 		return fmt.Errorf("%w: a watch needs a revision to begin after", ErrInvalid)
 	}
 	stream, err := w.store.watch.Watch(clientv3.WithRequireLeader(w.ctx), grpc.WaitForReady(false))
 	if err != nil {
-		return toError(w.caller, err, w.after, false)
+		return toError(w.caller, err, w.asked.After, false)
 	}
 	err = stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
 		Key:            []byte(w.prefix),
-		RangeEnd:       rangeEnd(w.prefix, w.exact),
-		StartRevision:  int64(w.after) + 1, // the only place where "later than" becomes etcd's "from"
-		PrevKv:         true,
+		RangeEnd:       rangeEnd(w.prefix, w.asked.Exact),
+		StartRevision:  int64(w.asked.After) + 1, // the only place where "later than" becomes etcd's "from"
+		PrevKv:         w.asked.Previous,
 		Fragment:       true,
 		ProgressNotify: true,
 	}}})
 	if err != nil {
 		_, err = stream.Recv() // Send knows only that the stream has ended
-		return toError(w.caller, err, w.after, false)
+		return toError(w.caller, err, w.asked.After, false)
 	}
 	w.stream = stream
 	return nil
@@ -244,11 +233,11 @@ func (w *watcher) take(events []*mvccpb.Event) error {
 		switch {
 		case ev.Revision < last, ev.Revision == w.through:
 			return w.broken("revision %d after %d", ev.Revision, last)
-		case !strings.HasPrefix(ev.Key, w.prefix), w.exact && ev.Key != w.prefix:
+		case !strings.HasPrefix(ev.Key, w.prefix), w.asked.Exact && ev.Key != w.prefix:
 			return w.broken("an event of key %q", ev.Key)
 		}
 		last = ev.Revision
-		if ev.PrevLost() {
+		if w.asked.Previous && ev.PrevLost() {
 			if err := w.findPrev(&ev); err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ func TestWatchOfAnEtcdThatGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := e.Watch(t.Context(), "/", created-1)
+	w := e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: created - 1})
 	defer w.Close()
 	batch, err := next(t, w)
 	if err != nil {
@@ -66,7 +66,7 @@ func TestWatchOfAnEtcdThatGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := e.Watch(t.Context(), "/", batch.Through)
+	again := e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: batch.Through, Previous: true})
 	defer again.Close()
 	got, err := next(t, again)
 	if got.Received.IsZero() {
@@ -81,15 +81,21 @@ func TestWatchOfAnEtcdThatGoes(t *testing.T) {
 }
 
 func TestCloseEndsWatches(t *testing.T) {
-	e := open(t, startEtcd(t).Endpoints()...)
-	w := e.Watch(t.Context(), "/", 1)
-	if _, err := e.Create(t.Context(), "/a", nil); err != nil {
+	server := startEtcd(t)
+	t.Run("connected", func(t *testing.T) { testCloseEndsWatches(t, open(t, server.Endpoints()...)) })
+	t.Run("in process", func(t *testing.T) { testCloseEndsWatches(t, openWith(t, inProcess(server))) })
+}
+
+func testCloseEndsWatches(t *testing.T, e *etcdstore.Etcd) {
+	t.Helper()
+	w := e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: 1})
+	if _, err := e.Create(t.Context(), "/"+t.Name(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Close(); err != nil { // with a batch that nobody takes
 		t.Fatal(err)
 	}
-	for name, w := range map[string]etcdstore.Watcher{"open": w, "opened after it": e.Watch(t.Context(), "/", 1)} {
+	for name, w := range map[string]etcdstore.Watcher{"open": w, "opened after it": e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: 1})} {
 		if _, err := next(t, w); !errors.Is(err, etcdstore.ErrClosed) {
 			t.Errorf("watch %s: %v, want ErrClosed", name, err)
 		}
@@ -140,7 +146,7 @@ type step struct {
 // follow reads a watch of "/a" after 10 to its end.
 func follow(t *testing.T, f *fakeEtcd) ([]step, error) {
 	t.Helper()
-	w := open(t, f.serve(t)).Watch(t.Context(), "/a", 10)
+	w := open(t, f.serve(t)).Watch(t.Context(), "/a", etcdstore.WatchOptions{After: 10})
 	defer w.Close()
 	var steps []step
 	for {
@@ -249,7 +255,7 @@ func TestWatchFindsPrevious(t *testing.T) {
 	f.onRange = func(_ context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 		return &pb.RangeResponse{Kvs: []*mvccpb.KeyValue{{Key: r.Key, CreateRevision: 5, ModRevision: r.Revision}}}, nil
 	}
-	w := open(t, f.serve(t)).Watch(t.Context(), "/a", 10)
+	w := open(t, f.serve(t)).Watch(t.Context(), "/a", etcdstore.WatchOptions{After: 10, Previous: true})
 	defer w.Close()
 	batch, err := next(t, w)
 	if err != nil {
@@ -276,7 +282,7 @@ func TestWatchHoldsBack(t *testing.T) {
 		}
 		return nil
 	}}
-	w := open(t, f.serve(t)).Watch(t.Context(), "/a", 10)
+	w := open(t, f.serve(t)).Watch(t.Context(), "/a", etcdstore.WatchOptions{After: 10})
 	defer w.Close()
 	if _, err := next(t, w); err != nil {
 		t.Fatal(err)
@@ -321,7 +327,7 @@ func TestProgressIsNotAskedForTooSoon(t *testing.T) {
 			}
 		}
 	}}
-	w := open(t, f.serve(t)).Watch(t.Context(), "/a", 10)
+	w := open(t, f.serve(t)).Watch(t.Context(), "/a", etcdstore.WatchOptions{After: 10})
 	defer w.Close()
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 // mayImport says, for each package of the module, which of its own packages it may import. A package without a line fails:
 // where it belongs in the house is decided before it is written.
 var mayImport = map[string][]string{
-	"cmd/revtail":                     {"cmd/revtail/client", "cmd/revtail/diff", "etcdstore", "etcdstore/embedded", "gateway", "gateway/audit", "gateway/authentication", "gateway/authorization", "gateway/certificate", "gateway/config", "gateway/metrics", "gateway/mount", "gateway/reload", "gateway/spelling"},
+	"cmd/revtail":                     {"cmd/revtail/client", "cmd/revtail/diff", "etcdstore", "etcdstore/embedded", "gateway", "gateway/audit", "gateway/authentication", "gateway/authorization", "gateway/certificate", "gateway/config", "gateway/http2", "gateway/metrics", "gateway/mount", "gateway/reload", "gateway/spelling"},
 	"cmd/revtail/client":              {"gateway/config"},
 	"cmd/revtail/diff":                {},
 	"encoding":                        {},
@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"etcdstore/memory":                {"etcdstore"},
 	"etcdstore/storetest":             {"etcdstore"},
 	"etcdstore/zaplog":                {},
-	"gateway":                         {"encoding", "encoding/codec", "encoding/patch", "encoding/protobuf", "etcdstore", "gateway/audit", "gateway/authentication", "gateway/authorization", "gateway/console", "gateway/customresource", "gateway/filter", "gateway/garbage", "gateway/metrics", "gateway/mount", "gateway/plain", "gateway/reload", "gateway/resource", "gateway/selector", "gateway/timeline", "gateway/watchcache"},
+	"gateway":                         {"encoding", "encoding/codec", "encoding/patch", "encoding/protobuf", "etcdstore", "gateway/audit", "gateway/authentication", "gateway/authorization", "gateway/console", "gateway/customresource", "gateway/filter", "gateway/garbage", "gateway/http2", "gateway/metrics", "gateway/mount", "gateway/plain", "gateway/reload", "gateway/resource", "gateway/selector", "gateway/timeline", "gateway/watchcache"},
 	"gateway/audit":                   {},
 	"gateway/authentication":          {"gateway/reload"},
 	"gateway/authorization":           {},
@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"gateway/gatewaytest/bench":       {},
 	"gateway/gatewaytest/conformance": {},
 	"gateway/gatewaytest/robustness":  {"gateway/gatewaytest"},
+	"gateway/http2":                   {},
 	"gateway/metrics":                 {},
 	"gateway/mount":                   {"encoding", "encoding/codec", "gateway/resource"},
 	"gateway/plain":                   {"etcdstore", "gateway/spelling"},

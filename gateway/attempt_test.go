@@ -82,8 +82,8 @@ func (s *recordingStore) Revision(ctx context.Context) (etcdstore.Revision, erro
 	return s.Store.Revision(ctx)
 }
 
-func (s *recordingStore) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
-	return &heldWatcher{s.Store.Watch(ctx, prefix, after), s}
+func (s *recordingStore) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	return &heldWatcher{s.Store.Watch(ctx, prefix, o), s}
 }
 
 type heldWatcher struct {

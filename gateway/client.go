@@ -2,27 +2,24 @@ package gateway
 
 import (
 	"container/heap"
-	"crypto/tls"
 	"errors"
 	"time"
 
 	"revtail/gateway/watchcache"
 )
 
-// client is a watch whose connection a writer owns. All of it is the writer's.
+// client is a watch that a writer serves. All of it is the writer's.
 type client struct {
 	watch  *watch
-	socket socket
-	wire   *wire     // between TLS and the socket; nil: no TLS
-	secure *tls.Conn // on the wire
+	link   link
 	writer *writer
-	tag    int32 // tells it from others that had the same descriptor
+	tag    int32 // tells it from the writer's others
 
 	rest    []byte    // accepted from the log, sealed, and not taken by the system yet
-	stalled time.Time // when the client took something last, while rest is not empty
+	waiting bool      // for room; rest may be empty
+	stalled time.Time // when the client took something last; zero: it takes what comes
 	ending  bool      // nothing comes after rest
 	closed  bool
-	unasked int // bytes the client has sent after its request
 
 	next    time.Time // of a bookmark, or the deadline
 	marking bool      // the bookmark is being made
@@ -32,39 +29,13 @@ type client struct {
 
 // due is when the client has to be looked after although nothing happens.
 func (c *client) due() time.Time {
-	if len(c.rest) == 0 {
+	if c.stalled.IsZero() {
 		return c.next
 	}
 	if cut := c.stalled.Add(c.writer.pool.stall); c.ending || cut.Before(c.next) {
 		return cut
 	}
 	return c.next
-}
-
-// seal is what TLS makes of data, and of the end where nothing comes after it. It stands in a buffer of the writer's.
-func (c *client) seal(data []byte) ([]byte, error) {
-	w := c.writer
-	if cap(w.sealed) > 2*collectMost {
-		w.sealed = nil // a large object had come by
-	}
-	w.sealed = w.sealed[:0]
-	_, err := c.secure.Write(data) // by way of the wire
-	if err == nil && c.ending {
-		err = c.secure.CloseWrite()
-	}
-	return w.sealed, err
-}
-
-// read reads what the client has said; more: it may say more at once.
-func (c *client) read(into []byte) (n int, more bool, err error) {
-	if c.secure == nil {
-		return c.socket.read(into)
-	}
-	n, err = c.secure.Read(into)
-	if errors.Is(err, nothingYet{}) {
-		return n, false, nil
-	}
-	return n, true, err
 }
 
 // end is called when the server drains.
@@ -81,17 +52,33 @@ func (c *client) cut() {
 func (c *client) refuse(why error) {
 	c.writer.post(func() {
 		if !c.closed && !c.ending {
-			c.writer.finish(c, endOf(c.watch.frames, why))
+			c.writer.finish(c, c.endOf(why))
 		}
 	})
 }
 
 // endOf is the end of a stream: with an ERROR frame, where the client has to know something.
-func endOf(f framing, err error) []byte {
+func (c *client) endOf(err error) []byte {
 	if errors.Is(err, watchcache.ErrStopped) {
-		return []byte(lastChunk)
+		return c.endAfter(nil)
 	}
-	return append(appendChunk(nil, f.failure(nil, err)), lastChunk...)
+	return c.endAfter(c.appendFrame(nil, c.watch.frames.failure(nil, err)))
+}
+
+// endAfter appends what says that nothing follows.
+func (c *client) endAfter(dst []byte) []byte {
+	if c.link.chunked() {
+		dst = append(dst, lastChunk...)
+	}
+	return dst
+}
+
+// appendFrame appends a frame as the client gets it.
+func (c *client) appendFrame(dst, line []byte) []byte {
+	if c.link.chunked() {
+		return appendChunk(dst, line)
+	}
+	return append(dst, line...)
 }
 
 const unscheduled = -1

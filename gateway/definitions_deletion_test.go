@@ -128,8 +128,8 @@ type deafStore struct {
 	deaf atomic.Bool
 }
 
-func (s *deafStore) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
-	watcher := s.Store.Watch(ctx, prefix, after)
+func (s *deafStore) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	watcher := s.Store.Watch(ctx, prefix, o)
 	if !strings.Contains(prefix, "/customresourcedefinitions/") {
 		return watcher
 	}

@@ -40,11 +40,7 @@ type form struct {
 // negotiateForm takes the first clause of the Accept header that can be satisfied. The error is a Status: 406, or 400 for an
 // includeObject that there is not.
 func negotiateForm(r *http.Request, about subject) (form, error) {
-	accepted := jsonType + ", " + yamlType
-	if about == aWatch {
-		accepted = jsonType
-	}
-	refusal := notAcceptable("only the following media types are accepted: " + accepted)
+	var refusal error
 	for _, c := range acceptedClauses(r) {
 		f, ok := c.form(about)
 		if !ok {
@@ -56,7 +52,17 @@ func negotiateForm(r *http.Request, about subject) (form, error) {
 		}
 		return f, f.readInclude(r)
 	}
+	if refusal == nil {
+		refusal = notAcceptable("only the following media types are accepted: " + acceptable(about))
+	}
 	return form{}, refusal
+}
+
+func acceptable(about subject) string {
+	if about == aWatch {
+		return jsonType
+	}
+	return jsonType + ", " + yamlType
 }
 
 // form is what a clause asks for. False: something that there is not.

@@ -26,18 +26,6 @@ type framing interface {
 	shared() bool
 }
 
-// assemble makes the frames of a batch.
-func assemble(f framing, batch watchcache.Batch) []byte {
-	var frames []byte
-	for i, change := range batch.Changes {
-		if frames == nil {
-			frames = make([]byte, 0, len(batch.Changes)*(len(change.Object.JSON)+128))
-		}
-		frames = f.event(frames, change, lastOfRevision(batch, i))
-	}
-	return frames
-}
-
 // kubernetesFrames are the JSON lines of Kubernetes.
 type kubernetesFrames struct{ view view }
 

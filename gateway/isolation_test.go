@@ -95,9 +95,11 @@ func (s *witnessStore) Transact(ctx context.Context, t etcdstore.Txn) (etcdstore
 	return s.Store.Transact(ctx, t)
 }
 
-func (s *witnessStore) WatchKey(ctx context.Context, key string, after etcdstore.Revision) etcdstore.Watcher {
-	s.note(key)
-	return s.Store.WatchKey(ctx, key, after)
+func (s *witnessStore) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	if o.Exact {
+		s.note(prefix)
+	}
+	return s.Store.Watch(ctx, prefix, o)
 }
 
 // tenantServer is a gateway with that policy over a store with canaries everywhere else. Its garbage collector is off: the store

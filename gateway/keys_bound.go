@@ -47,8 +47,8 @@ func (s *boundedStore) List(ctx context.Context, prefix string, o etcdstore.List
 }
 
 // Watch implements etcdstore.Store.
-func (s *boundedStore) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
-	return boundedWatcher{s.Store.Watch(ctx, prefix, after), s}
+func (s *boundedStore) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	return boundedWatcher{s.Store.Watch(ctx, prefix, o), s}
 }
 
 // boundedWatcher looks at the size of the cache before it brings more.

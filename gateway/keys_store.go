@@ -32,11 +32,9 @@ func (s rangeStore) List(ctx context.Context, _ string, o etcdstore.ListOptions)
 }
 
 // Watch implements etcdstore.Store.
-func (s rangeStore) Watch(ctx context.Context, _ string, after etcdstore.Revision) etcdstore.Watcher {
-	if s.keys.IsPrefix() {
-		return s.Store.Watch(ctx, s.keys.String(), after)
-	}
-	return s.WatchKey(ctx, s.keys.String(), after)
+func (s rangeStore) Watch(ctx context.Context, _ string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	o.Exact = !s.keys.IsPrefix()
+	return s.Store.Watch(ctx, s.keys.String(), o)
 }
 
 // rangesStore is a store that has nothing but the keys of several ranges, as if they were one.
@@ -73,10 +71,10 @@ func (s rangesStore) List(ctx context.Context, _ string, o etcdstore.ListOptions
 }
 
 // Watch implements etcdstore.Store.
-func (s rangesStore) Watch(ctx context.Context, _ string, after etcdstore.Revision) etcdstore.Watcher {
+func (s rangesStore) Watch(ctx context.Context, _ string, o etcdstore.WatchOptions) etcdstore.Watcher {
 	watchers := make([]etcdstore.Watcher, len(s.ranges))
 	for i, r := range s.ranges {
-		watchers[i] = r.Watch(ctx, "", after)
+		watchers[i] = r.Watch(ctx, "", o)
 	}
-	return newMergedWatcher(ctx, watchers, after)
+	return newMergedWatcher(ctx, watchers, o.After)
 }

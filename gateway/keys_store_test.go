@@ -18,11 +18,12 @@ import (
 // besideStore is a store whose watches are merged with one of keys that nobody writes.
 type besideStore struct{ *memory.Store }
 
-func (s besideStore) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
-	if prefix == "" || after <= 0 {
-		return s.Store.Watch(ctx, prefix, after)
+func (s besideStore) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	if prefix == "" || o.After <= 0 {
+		return s.Store.Watch(ctx, prefix, o)
 	}
-	return newMergedWatcher(ctx, []etcdstore.Watcher{s.WatchKey(ctx, "quiet", after), s.Store.Watch(ctx, prefix, after)}, after)
+	quiet := etcdstore.WatchOptions{After: o.After, Exact: true}
+	return newMergedWatcher(ctx, []etcdstore.Watcher{s.Store.Watch(ctx, "quiet", quiet), s.Store.Watch(ctx, prefix, o)}, o.After)
 }
 
 // TestMergedWatcher: a merged watch keeps what every watch promises.
@@ -126,7 +127,7 @@ func followTwice(t *rapid.T, store *memory.Store, several etcdstore.Store, withi
 	last := after + etcdstore.Revision(writes)
 	for _, first := range []string{"/", "a"} {
 		var events []etcdstore.Event
-		read(t, store.Watch(ctx, first, after), last, &events)
+		read(t, store.Watch(ctx, first, etcdstore.WatchOptions{After: after, Previous: true}), last, &events)
 		for _, e := range events {
 			if within(e.Key) {
 				want = append(want, e)
@@ -134,7 +135,7 @@ func followTwice(t *rapid.T, store *memory.Store, several etcdstore.Store, withi
 		}
 	}
 	var got []etcdstore.Event
-	read(t, several.Watch(ctx, "", after), last, &got)
+	read(t, several.Watch(ctx, "", etcdstore.WatchOptions{After: after, Previous: true}), last, &got)
 	sameEvents(t, want, got)
 }
 

@@ -1,10 +1,7 @@
 package gateway
 
 import (
-	"errors"
 	"io"
-	"iter"
-	"net"
 	"net/http"
 	"syscall"
 	"time"
@@ -14,19 +11,25 @@ import (
 )
 
 const (
-	// vectorMost is how many pieces go into one write, and vectorSize about how many bytes: what the kernel takes at once.
-	vectorMost = 256
-	vectorSize = 4 << 20
+	// openingSize is how much of a list goes with the head of the answer: what net/http collects for one write is 4 KiB.
+	openingSize = 3 << 10
 	// wholeSize is from which size on a piece is not worth to be copied beside others for one write.
 	wholeSize = 16 << 10
 )
 
 // listing is a list whose bytes are there already, in pieces that nobody changes.
 type listing struct {
-	size   int
-	pieces iter.Seq[[]byte]
-	stall  time.Duration // how long its client may take nothing of it
+	io.Reader // what ReadFrom wants; it finds WriteTo, and never reads
+
+	head  []byte
+	list  *watchcache.List
+	size  int
+	sent  int           // how many bytes have been written
+	stall time.Duration // how long its client may take nothing of it
 }
+
+// listTail is the end of every list.
+var listTail = encoding.AppendListTail(nil)
 
 // verbatim tells whether a list is the documents as they stand in memory.
 func verbatim(v view, f format) bool {
@@ -36,37 +39,63 @@ func verbatim(v view, f format) bool {
 }
 
 // newListing makes one that begins with head. The documents have a comma behind each: the last one is left out.
-func newListing(head []byte, list *watchcache.List, stall time.Duration) listing {
-	tail, size := encoding.AppendListTail(nil), max(list.Size-1, 0)
-	return listing{size: len(head) + size + len(tail), stall: stall, pieces: func(yield func([]byte) bool) {
-		if !yield(head) {
+func newListing(head []byte, list *watchcache.List, stall time.Duration) *listing {
+	return &listing{head: head, list: list, size: len(head) + max(list.Size-1, 0) + len(listTail), stall: stall}
+}
+
+// pieces yields what has not been written yet.
+func (l *listing) pieces(yield func([]byte) bool) {
+	skip := l.sent
+	next := func(piece []byte) bool {
+		skipped := min(skip, len(piece))
+		skip -= skipped
+		return len(piece) == skipped || yield(piece[skipped:])
+	}
+	if !next(l.head) {
+		return
+	}
+	left := max(l.list.Size-1, 0)
+	for piece := range l.list.Text {
+		piece = piece[:min(len(piece), left)]
+		left -= len(piece)
+		if !next(piece) {
 			return
 		}
-		left := size
-		for piece := range list.Text {
-			piece = piece[:min(len(piece), left)]
-			left -= len(piece)
-			if len(piece) > 0 && !yield(piece) {
-				return
-			}
-		}
-		yield(tail)
-	}}
+	}
+	next(listTail)
 }
 
 // write sends the list as the body of an answer whose head says how long it is. Over plain HTTP/1.1 the pieces go to the
 // connection as they are, many in one write.
-func (l listing) write(w http.ResponseWriter) error {
-	// The head goes first: net/http is then out of the way.
-	if err := http.NewResponseController(w).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+func (l *listing) write(w http.ResponseWriter, r *http.Request) error {
+	if to, ok := readerFrom(w); ok && r.TLS == nil {
+		if err := l.open(w); err != nil {
+			return err
+		}
+		_, err := to.ReadFrom(l)
 		return err
 	}
-	if to, ok := readerFrom(w); ok {
-		_, err := to.ReadFrom(l.reader())
-		return err
-	}
-	_, err := l.WriteTo(w)
+	_, err := l.writeWhole(w)
 	return err
+}
+
+// open sends the head of the answer, and the first bytes of the list with it: the client has something to read while the rest is
+// written, and net/http is out of the way.
+func (l *listing) open(w http.ResponseWriter) error {
+	opening := getBuffer()
+	defer opening.put()
+	for piece := range l.pieces {
+		opening.bytes = append(opening.bytes, piece[:min(len(piece), openingSize-len(opening.bytes))]...)
+		if len(opening.bytes) == openingSize {
+			break
+		}
+	}
+	n, err := w.Write(opening.bytes)
+	l.sent += n
+	if err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
 }
 
 // readerFrom is how net/http lets a body have the connection, if it does.
@@ -83,49 +112,28 @@ func readerFrom(w http.ResponseWriter) (io.ReaderFrom, bool) {
 	}
 }
 
-// reader is the list for ReadFrom, which finds its WriteTo.
-func (l listing) reader() io.Reader {
-	return struct {
-		io.Reader // never read
-		io.WriterTo
-	}{WriterTo: l}
-}
-
 // WriteTo implements io.WriterTo.
-func (l listing) WriteTo(w io.Writer) (int64, error) {
-	if _, ok := w.(syscall.Conn); ok {
+func (l *listing) WriteTo(w io.Writer) (int64, error) {
+	if conn, ok := w.(syscall.Conn); ok {
+		boundNear(conn)
 		return l.writeVectors(w)
 	}
 	return l.writeWhole(w)
 }
 
 // writeVectors writes to a socket.
-func (l listing) writeVectors(w io.Writer) (written int64, err error) {
-	vector, size := make([][]byte, 0, vectorMost), 0
-	send := func() bool {
-		buffers := net.Buffers(vector)
-		var n int64
-		if conn, ok := w.(deadliner); ok {
-			n, err = persist(conn, l.stall, func() (int64, error) { return buffers.WriteTo(w) })
-		} else {
-			n, err = buffers.WriteTo(w)
-		}
-		written += n
-		vector, size = vector[:0], 0
-		return err == nil
-	}
+func (l *listing) writeVectors(w io.Writer) (int64, error) {
+	v := newVector(w, l.stall)
 	for piece := range l.pieces {
-		vector, size = append(vector, piece), size+len(piece)
-		if (len(vector) == vectorMost || size >= vectorSize) && !send() {
-			return written, err
+		if !v.add(piece) {
+			break
 		}
 	}
-	send()
-	return written, err
+	return v.end()
 }
 
 // writeWhole writes to what takes one piece at a time: small ones are collected.
-func (l listing) writeWhole(w io.Writer) (written int64, err error) {
+func (l *listing) writeWhole(w io.Writer) (written int64, err error) {
 	collected := payloads.Get().(*buffer)
 	defer func() {
 		collected.bytes = collected.bytes[:0]

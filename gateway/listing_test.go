@@ -243,9 +243,11 @@ func TestStalledAnswerIsCut(t *testing.T) {
 			}
 		}
 	}}
-	answers := map[string]func(w http.ResponseWriter) error{
-		"listing": func(w http.ResponseWriter) error { return newListing(nil, whole, 100*time.Millisecond).write(w) },
-		"pieces": func(w http.ResponseWriter) (err error) {
+	answers := map[string]func(w http.ResponseWriter, r *http.Request) error{
+		"listing": func(w http.ResponseWriter, r *http.Request) error {
+			return newListing(nil, whole, 100*time.Millisecond).write(w, r)
+		},
+		"pieces": func(w http.ResponseWriter, _ *http.Request) (err error) {
 			for n := 0; n < 512 && err == nil; n++ {
 				_, err = w.Write(document)
 			}
@@ -263,7 +265,7 @@ func TestStalledAnswerIsCut(t *testing.T) {
 				t.Parallel()
 				s := &Server{transports: transports{stall: 100 * time.Millisecond}}
 				ended := make(chan error, 1)
-				server := httptest.NewUnstartedServer(s.cutStalled(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { ended <- answer(w) })))
+				server := httptest.NewUnstartedServer(s.cutStalled(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ended <- answer(w, r) })))
 				t.Cleanup(server.Close)
 				start(server)
 				response := open(t, server.Client(), server.URL)
@@ -279,16 +281,16 @@ func TestStalledAnswerIsCut(t *testing.T) {
 }
 
 // trickle takes little of each write before its deadline.
-type trickle struct{ taken, deadlines int }
+type trickle struct{ size, taken, deadlines int }
 
 func (c *trickle) SetWriteDeadline(time.Time) error {
 	c.deadlines++
 	return nil
 }
 
-func (c *trickle) write(size int) (int64, error) {
-	n := min(10, size-c.taken)
-	if c.taken += n; c.taken < size {
+func (c *trickle) attempt() (int64, error) {
+	n := min(10, c.size-c.taken)
+	if c.taken += n; c.taken < c.size {
 		return int64(n), os.ErrDeadlineExceeded
 	}
 	return int64(n), nil
@@ -296,9 +298,58 @@ func (c *trickle) write(size int) (int64, error) {
 
 // TestSlowAnswerIsNotCut: a client that takes something in time gets more time.
 func TestSlowAnswerIsNotCut(t *testing.T) {
-	c := new(trickle)
-	n, err := persist(c, time.Second, func() (int64, error) { return c.write(95) })
+	c := &trickle{size: 95}
+	n, err := persist(c, time.Second, c)
 	if n != 95 || err != nil || c.deadlines != 10 {
 		t.Errorf("%d bytes with %d deadlines: %v", n, c.deadlines, err)
+	}
+}
+
+// TestListingOverTLSIsTimedByPieces: what net/http takes as a whole over TLS would have one deadline for all of it.
+func TestListingOverTLSIsTimedByPieces(t *testing.T) {
+	list := &watchcache.List{Size: 1 << 20, Text: slices.Values([][]byte{bytes.Repeat([]byte("x"), 1<<20)})}
+	timed := make(chan int, 1)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		outer := &timedWriter{ResponseWriter: w}
+		_ = newListing(nil, list, stallLimit).write(outer, r)
+		timed <- outer.bytes
+	}))
+	defer server.Close()
+	response := open(t, server.Client(), server.URL)
+	body, err := io.ReadAll(response.Body)
+	if got := <-timed; err != nil || got != len(body) {
+		t.Errorf("%d of %d bytes went past what gives each piece its time: %v", len(body)-got, len(body), err)
+	}
+}
+
+// timedWriter stands where each write gets its time.
+type timedWriter struct {
+	http.ResponseWriter
+	bytes int
+}
+
+func (w *timedWriter) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += n
+	return n, err
+}
+
+func (w *timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// TestVectorHoldsNothing: a vector that waits for the next answer keeps no block of a cache alive.
+func TestVectorHoldsNothing(t *testing.T) {
+	var sent writes
+	v := newVector(&sent, stallLimit)
+	for range vectorMost + 1 {
+		v.add([]byte("piece"))
+	}
+	pieces := v.pieces[:cap(v.pieces)]
+	if n, err := v.end(); err != nil || int(n) != sent.text.Len() || n != 5*(vectorMost+1) {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	for _, piece := range pieces {
+		if piece != nil {
+			t.Fatal("a piece is still held")
+		}
 	}
 }

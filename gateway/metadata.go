@@ -98,22 +98,42 @@ func (d document) sameSpec(other document, withStatus bool) bool {
 // sameAs tells whether two documents say the same. When somebody wrote what he manages is not a part of it: the time alone
 // is no change.
 func (d document) sameAs(other document) bool {
-	return equalJSON(d.withoutTimes(), other.withoutTimes())
+	return equalBut("metadata", d.Object, other.Object) && equalBut("managedFields", d.metadata(), other.metadata()) &&
+		sameManagers(d.metadata()["managedFields"], other.metadata()["managedFields"])
 }
 
-func (d document) withoutTimes() map[string]any {
-	entries, ok := d.metadata()["managedFields"].([]any)
-	if !ok {
-		return d.Object
+func sameManagers(a, b any) bool {
+	entries, ok := a.([]any)
+	others, both := b.([]any)
+	if !ok || !both {
+		return equalJSON(a, b)
 	}
-	timeless := make([]any, len(entries))
-	for i, entry := range entries {
-		timeless[i] = entry
-		if members, ok := entry.(map[string]any); ok {
-			timeless[i] = without(members, "time")
+	return slices.EqualFunc(entries, others, func(a, b any) bool {
+		entry, ok := a.(map[string]any)
+		other, both := b.(map[string]any)
+		if !ok || !both {
+			return equalJSON(a, b)
+		}
+		return equalBut("time", entry, other)
+	})
+}
+
+// equalBut compares two objects in all members but one.
+func equalBut(name string, a, b map[string]any) bool {
+	for member, value := range a {
+		if other, ok := b[member]; member != name && (!ok || !equalJSON(value, other)) {
+			return false
 		}
 	}
-	return withMember(d.Object, "metadata", withMember(d.metadata(), "managedFields", timeless))
+	return count(a, name) == count(b, name)
+}
+
+// count is how many members an object has but one.
+func count(object map[string]any, name string) int {
+	if _, ok := object[name]; ok {
+		return len(object) - 1
+	}
+	return len(object)
 }
 
 // equalJSON compares values by what would be stored of them.

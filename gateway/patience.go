@@ -74,13 +74,16 @@ func (p *patience) write(piece []byte) (int, error) {
 // deadliner is a connection on which writes can be given an end.
 type deadliner interface{ SetWriteDeadline(t time.Time) error }
 
+// attempter writes what is left to be written.
+type attempter interface{ attempt() (int64, error) }
+
 // persist writes for as long as something of it is taken within each limit.
-func persist(conn deadliner, limit time.Duration, write func() (int64, error)) (written int64, err error) {
+func persist(conn deadliner, limit time.Duration, what attempter) (written int64, err error) {
 	for taken := time.Now(); ; {
 		if err := conn.SetWriteDeadline(time.Now().Add(limit / stallSteps)); err != nil {
 			return written, err
 		}
-		n, err := write()
+		n, err := what.attempt()
 		if written += n; n > 0 {
 			taken = time.Now()
 		}

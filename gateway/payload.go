@@ -76,13 +76,13 @@ func (p *payload) begin() {
 var payloads = sync.Pool{New: func() any { return new(buffer) }}
 
 // take makes a list the body. One that is large and not to be compressed goes out as it is: its bytes are never collected.
-func (p *payload) take(l listing, head bool) {
+func (p *payload) take(l *listing, r *http.Request) {
 	if l.size > spillSize && (p.coding == nil || l.size <= compressAbove) {
 		p.open = true
 		p.writer.Header().Set("Content-Length", strconv.Itoa(l.size))
 		p.writer.WriteHeader(p.code)
-		if !head {
-			p.err = l.write(p.writer)
+		if !isHead(r) {
+			p.err = l.write(p.writer, r)
 		}
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"revtail/gateway/authorization"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
+	"revtail/gateway/http2"
 	"revtail/gateway/metrics"
 	"revtail/gateway/mount"
 	"revtail/gateway/plain"
@@ -193,9 +194,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.handler.ServeHTTP(w, r)
 		return
 	}
-	tail := &tail{ResponseWriter: w}
+	tail := &tail{ResponseWriter: w, request: r.Context(), stream: http2.Of(r)}
 	s.handler.ServeHTTP(tail, r)
-	if tail.watch != nil && tail.watch.live(tail.ctx) != nil {
+	if tail.watch == nil {
+		return
+	}
+	r.Header, r.URL = nil, nil // net/http holds the request for as long as the watch lasts
+	if tail.watch.live(tail.ctx) != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
 }

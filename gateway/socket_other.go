@@ -2,7 +2,10 @@
 
 package gateway
 
-import "net"
+import (
+	"net"
+	"syscall"
+)
 
 // Elsewhere every watch has a goroutine: newPoller fails, and nothing else of this file is called.
 
@@ -16,6 +19,8 @@ func (socket) close()                         {}
 func (socket) abort()                         {}
 
 func boundUnsent(net.Conn) {}
+
+func boundNear(syscall.Conn) {}
 
 type poller struct{}
 

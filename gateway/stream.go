@@ -54,9 +54,10 @@ func newTransports(origins []string) transports {
 //
 //	WebSocket                  one message for each frame
 //	HTTP/1.1                   the connection, taken over: one chunk for each frame, one write for each flush
-//	HTTP/2, HTTP/1.0           net/http: one write for each flush
+//	HTTP/2                     the stream, taken over, where that is possible and nothing is compressed
+//	otherwise                  net/http: one write for each flush
 //
-// The last two may be compressed; then what is between two flushes is one chunk.
+// The first and the last of these three may be compressed; then what is between two flushes is one chunk.
 type stream struct {
 	writer  http.ResponseWriter
 	request *http.Request // nil when open, but for a WebSocket
@@ -90,7 +91,7 @@ func (s *stream) open(ctx context.Context) (context.Context, error) {
 		header.Set("Content-Encoding", coding.name)
 	}
 	var err error
-	aside(func() { ctx, err = s.openHTTP(ctx) })
+	aside(func() { ctx, err = s.openHTTP(ctx, coding == nil) })
 	s.request = nil // a watch that waits holds neither what it was asked with
 	clear(header)   // nor the head, which has been sent
 	if coding != nil {
@@ -99,11 +100,18 @@ func (s *stream) open(ctx context.Context) (context.Context, error) {
 	return ctx, err
 }
 
-// openHTTP sends the head and takes the connection over where that is possible.
-func (s *stream) openHTTP(ctx context.Context) (context.Context, error) {
+// openHTTP sends the head and takes the connection, or the stream, over where that is possible.
+func (s *stream) openHTTP(ctx context.Context, plain bool) (context.Context, error) {
 	take := canTakeOver(s.request)
 	if take {
 		s.writer.Header().Set("Connection", "close")
+	}
+	if plain && canTakeStream(s.writer, s.request) {
+		taken, err := takeStream(s.writer, s.shared.stall)
+		if err == nil {
+			s.transport = taken
+		}
+		return ctx, err
 	}
 	response := newResponseTransport(s.writer, s.request, s.shared.stall)
 	s.transport = response
@@ -145,30 +153,22 @@ func (t *transports) resumeStream(ctx context.Context, conn net.Conn) (*stream, 
 	return &stream{shared: t, transport: taken}, ctx
 }
 
-// release lets go of the connection, if it is one that a writer may own and all is sent. keep takes that back.
-func (s *stream) release() (net.Conn, bool) {
-	taken, ok := s.transport.(*takenTransport)
-	if !ok || taken.refused || s.flush() != nil {
-		return nil, false
-	}
-	return taken.release(), true
+// lender is a transport whose road a writer may go.
+type lender interface {
+	// hand gives the watch to a writer; false: it stays the caller's. All has been sent.
+	hand(wt *watch) bool
 }
 
-func (s *stream) keep() {
-	if taken, ok := s.transport.(*takenTransport); ok {
-		taken.refused = true
-	}
+// hand gives the watch of which this is the stream to a writer, if it is one that writers serve.
+func (s *stream) hand(wt *watch) bool {
+	t, ok := s.transport.(lender)
+	return ok && s.flush() == nil && t.hand(wt)
 }
 
-// taken is the connection that was taken from net/http; nil: none was.
-func (s *stream) taken() net.Conn {
-	switch below := s.below().(type) {
-	case *takenTransport:
-		return below.conn
-	case *socketTransport:
-		return below.conn
-	}
-	return nil
+// road is what was taken from net/http; nil: nothing was.
+func (s *stream) road() road {
+	taken, _ := s.below().(road)
+	return taken
 }
 
 // below is the transport that has the connection.
@@ -210,20 +210,6 @@ func (s *stream) frame(frame []byte) {
 	if s.collected >= collectMost {
 		_ = s.flush() // kept in err
 	}
-}
-
-// lines sends lines that are ready at once, where they need nothing between them. false: they have to be added one by one.
-func (s *stream) lines(lines func() []byte) bool {
-	response, ok := s.transport.(*responseTransport)
-	if !ok || response.chunked {
-		return false
-	}
-	if s.flush() == nil {
-		ready := lines()
-		s.err = response.send(ready)
-		s.sent += len(ready)
-	}
-	return true
 }
 
 // settle is called between two revisions: when much has been added since the last flush, it is sent.

@@ -52,17 +52,6 @@ func takeOver(ctx context.Context, w http.ResponseWriter, stall time.Duration) (
 	return t, ctx, nil
 }
 
-// BoundUnsent is the ConnState of an http.Server: HTTP/2 keeps its connections to itself, and what the system holds for them is to
-// be bounded all the same.
-func BoundUnsent(conn net.Conn, state http.ConnState) {
-	if state != http.StateActive {
-		return
-	}
-	if c, ok := conn.(*tls.Conn); ok && c.ConnectionState().NegotiatedProtocol == "h2" {
-		boundUnsent(lowest(conn))
-	}
-}
-
 // newTakenTransport writes to a connection. The context it returns ends also when the client goes away.
 func newTakenTransport(ctx context.Context, conn net.Conn, stall time.Duration) (*takenTransport, context.Context) {
 	ctx, gone := context.WithCancelCause(ctx)
@@ -80,6 +69,21 @@ func (t *takenTransport) attend() {
 			t.gone(errClientGone)
 		}
 	})
+}
+
+// hand implements lender.
+func (t *takenTransport) hand(wt *watch) bool {
+	t.refused = t.refused || !wt.server.writers.adopt(wt, t.release())
+	return !t.refused
+}
+
+// cut implements road.
+func (t *takenTransport) cut() { cutConn(t.conn) }
+
+// cutConn closes a connection that somebody may be using, who finds out; TLS would say good-bye first, and wait for that.
+func cutConn(conn net.Conn) {
+	dropUnsent(conn)
+	_ = lowest(conn).Close() // there is nobody to tell
 }
 
 // release stops what attend has begun, and lets go of the connection.

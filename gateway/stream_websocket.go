@@ -65,6 +65,9 @@ type socketTransport struct {
 	ended   bool
 }
 
+// cut implements road.
+func (t *socketTransport) cut() { cutConn(t.conn) }
+
 // openWebSocket answers the handshake. When it is refused, by an origin that is not the server's own or a mistake in it, the
 // client has got a Status.
 func (s *stream) openWebSocket(ctx context.Context) (context.Context, error) {

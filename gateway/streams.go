@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -40,7 +39,7 @@ type openStream struct {
 	caller  *caller // nil: anybody
 	cancel  context.CancelCauseFunc
 	client  *client               // nil: on a goroutine
-	conn    net.Conn              // of a goroutine's stream that was taken from net/http, which does not close it any more; nil: none
+	road    road                  // of a goroutine's stream that was taken from net/http, which does not end it any more; nil: none
 	leaving bool                  // the server drains, and it is the stream's turn
 	revoked atomic.Pointer[error] // why its caller may not have it any more; nil: they may
 }
@@ -108,7 +107,7 @@ func (o *openStream) adopt(c *client) {
 	o.streams.mu.Lock()
 	defer o.streams.mu.Unlock()
 	o.cancel(context.Canceled)
-	o.client, o.cancel, o.conn = c, nil, nil
+	o.client, o.cancel, o.road = c, nil, nil
 	if o.mustEndLocked() {
 		o.endLocked()
 	}
@@ -117,25 +116,30 @@ func (o *openStream) adopt(c *client) {
 	}
 }
 
-// hold says that the stream's goroutine has a connection that only it closes; nil: net/http has it.
-func (o *openStream) hold(conn net.Conn) {
+// road is what a stream that was taken from net/http goes over.
+type road interface {
+	// cut has all that waits for the client fail.
+	cut()
+}
+
+// hold says that the stream's goroutine has taken its road from net/http; nil: it has not.
+func (o *openStream) hold(r road) {
 	o.streams.mu.Lock()
 	defer o.streams.mu.Unlock()
-	o.conn = conn
+	o.road = r
 	if o.streams.cutting {
 		o.cutLocked()
 	}
 }
 
-// cutLocked breaks the connection, also under a write that waits for the client. What net/http has is not ours to close.
+// cutLocked breaks the stream, also under a write that waits for the client. What net/http has is not ours to break.
 func (o *openStream) cutLocked() {
 	switch {
 	case o.client != nil:
 		o.client.cut()
-	case o.conn != nil:
+	case o.road != nil:
 		o.cancel(errClientGone)
-		dropUnsent(o.conn)
-		_ = lowest(o.conn).Close() // whoever uses it finds out; TLS would say good-bye first, and wait for that
+		o.road.cut()
 	}
 }
 

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"net/http"
+
+	"revtail/gateway/http2"
 )
 
 // tail takes a watch that lives on when the handlers of its request have returned. One of HTTP/2 has a goroutine for as long as it
@@ -10,8 +12,10 @@ import (
 // so much already that little more makes it 8 KiB instead of 4.
 type tail struct {
 	http.ResponseWriter
-	watch *watch          // nil: there is none
-	ctx   context.Context //nolint:containedctx // the watch's
+	request context.Context //nolint:containedctx // as net/http made it: it holds nothing of what handlers have added
+	stream  *http2.Stream   // of the request; nil: it cannot be taken
+	watch   *watch          // nil: there is none
+	ctx     context.Context //nolint:containedctx // the watch's
 }
 
 // Unwrap lets http.ResponseController reach what is below.

@@ -10,6 +10,7 @@ import (
 // term is the time until the next bookmark. It belongs to the goroutine, not to the watch: when that is adopted, somebody else has
 // it at once.
 type term struct {
+	of     context.Context //nolint:containedctx // of all terms
 	ctx    context.Context //nolint:containedctx // nil: none has begun
 	cancel context.CancelFunc
 }
@@ -24,6 +25,6 @@ func (t *term) begin(ctx context.Context, until time.Time, bell chan<- struct{})
 func (t *term) end() {
 	if t.ctx != nil {
 		t.cancel()
-		*t = term{}
+		t.ctx, t.cancel = nil, nil
 	}
 }

@@ -134,9 +134,27 @@ func (wr *write) succeed(ctx context.Context, next, old document) error {
 }
 
 func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
+	var errs field.ErrorList
+	if !next.keepsMetadata(old) {
+		var err error
+		if errs, err = wr.checkMetadata(next, old); err != nil {
+			return cannotHandle(wr.resource, err)
+		}
+	}
+	if wr.resource.Schema != nil {
+		errs = append(errs, wr.resource.Schema.Validate(ctx, next.Object, old.Object)...)
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(wr.groupKind(), wr.scope.Name, errs)
+	}
+	return nil
+}
+
+// checkMetadata checks the metadata of a successor, and warns of its new finalizers. The error says which field has the wrong type.
+func (wr *write) checkMetadata(next, old document) (field.ErrorList, error) {
 	meta, err := next.meta()
 	if err != nil {
-		return cannotHandle(wr.resource, err)
+		return nil, err
 	}
 	oldMeta, err := old.meta()
 	if err != nil {
@@ -148,14 +166,8 @@ func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
 	if slices.ContainsFunc(meta.Finalizers, func(name string) bool { return !slices.Contains(oldMeta.Finalizers, name) }) {
 		errs = append(errs, validation.ValidateFinalizers(meta.Finalizers, field.NewPath("metadata", "finalizers"))...)
 	}
-	if wr.resource.Schema != nil {
-		errs = append(errs, wr.resource.Schema.Validate(ctx, next.Object, old.Object)...)
-	}
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(wr.groupKind(), wr.scope.Name, errs)
-	}
 	wr.warnFinalizers(oldMeta.Finalizers, meta.Finalizers)
-	return nil
+	return errs, nil
 }
 
 // replace stores a successor. One that changes nothing is not written, and one that was waiting to be deleted and has lost

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,44 +15,6 @@ import (
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
-
-// BenchmarkListOverLoopback reads a list of 5,000 objects of 1 KiB over plain HTTP/1.1: as it was stored, and after every tenth
-// object has changed.
-func BenchmarkListOverLoopback(b *testing.B) {
-	for _, changed := range []bool{false, true} {
-		b.Run(fmt.Sprintf("changed=%t", changed), func(b *testing.B) {
-			store := memory.New()
-			put := func(step int) {
-				puts := make(map[string][]byte)
-				for i := 0; i < 5000; i += step {
-					puts[fmt.Sprintf("/registry/configmaps/default/c%04d", i)] = fmt.Appendf(nil,
-						`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c%04d","namespace":"default"},"data":{"k":%q}}`, i, strings.Repeat("x", 900))
-				}
-				store.Txn(puts, nil)
-			}
-			put(1)
-			url := benchServer(b, store)
-			if changed {
-				put(10)
-			}
-			client := &http.Client{}
-			defer client.CloseIdleConnections()
-			b.ReportAllocs()
-			for b.Loop() {
-				response, err := client.Get(url + configMaps) //nolint:noctx // ends with the benchmark
-				if err != nil {
-					b.Fatal(err)
-				}
-				n, err := io.Copy(io.Discard, response.Body)
-				if err != nil || n < 5000*900 {
-					b.Fatal(n, err)
-				}
-				b.SetBytes(n)
-				_ = response.Body.Close()
-			}
-		})
-	}
-}
 
 // benchServer serves a store until the benchmark ends.
 func benchServer(b *testing.B, store *memory.Store) string {

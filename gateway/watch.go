@@ -107,7 +107,7 @@ func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		wt.close(nil) // there is nobody to tell
 		return
 	}
-	wt.entry.hold(wt.stream.taken())
+	wt.entry.hold(wt.stream.road())
 	wt.access.keep()
 	opened(r)
 	_ = wt.stream.write(wt.frames.opening()) // kept in the stream
@@ -164,7 +164,8 @@ type watch struct {
 	cache     *watchcache.Cache
 	watcher   *watchcache.Watcher
 	frames    framing
-	stream    *stream // nil: a writer has the connection
+	stream    *stream // nil: a writer serves the watch
+	loan      *loan   // of HTTP/2: the handler waits for its end; nil: there is none
 	bookmarks bool
 	every     time.Duration // between two of them
 	deadline  time.Time
@@ -180,11 +181,11 @@ type watch struct {
 // errAdopted ends a watch's time on a goroutine: a writer has it now.
 var errAdopted = errors.New("adopted by a writer")
 
-// live serves the watch on the caller's goroutine until it ends or is adopted by a writer. An error: the client must see that
-// the stream is broken. It waits here, where the stack is small, for one channel, which takes less of it than a choice.
+// live serves the watch on the caller's goroutine until it ends or is adopted by a writer; over HTTP/2 it waits for that one. An error:
+// the client must see that the stream is broken. It waits here, where the stack is small, for one channel, which takes less of it than a choice.
 func (wt *watch) live(ctx context.Context) error {
-	for turn := new(term); ; {
-		wake, err := wt.advance(ctx, turn)
+	for turn := (&term{of: ctx}); ; {
+		wake, err := wt.advance(turn)
 		if wake == nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (wt *watch) live(ctx context.Context) error {
 }
 
 // advance does what there is to do. When wake has something, there may be more; nil: the watch has ended.
-func (wt *watch) advance(ctx context.Context, turn *term) (wake <-chan struct{}, err error) {
+func (wt *watch) advance(turn *term) (wake <-chan struct{}, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			logPanic(wt.server.options.Logger, reason, "path", wt.path)
@@ -202,11 +203,17 @@ func (wt *watch) advance(ctx context.Context, turn *term) (wake <-chan struct{},
 			wt.close(err)
 		}
 	}()
-	if wake, err = wt.run(ctx, turn); wake != nil {
+	if wt.loan != nil {
+		if wt.loan.ended {
+			return nil, wt.loan.err
+		}
+		wt.takeBack(turn)
+	}
+	if wake, err = wt.run(turn); wake != nil {
 		return wake, nil
 	}
 	if errors.Is(err, errAdopted) {
-		return nil, nil
+		return wt.lent(turn), nil
 	}
 	if err == nil {
 		err = wt.stream.end()
@@ -215,10 +222,27 @@ func (wt *watch) advance(ctx context.Context, turn *term) (wake <-chan struct{},
 	return nil, err
 }
 
-// goOn is live for a watch that a writer has given back.
+// lent is closed when a writer has done with the watch; nil: nobody waits for that.
+func (wt *watch) lent(turn *term) <-chan struct{} {
+	if wt.loan == nil {
+		return nil
+	}
+	turn.of = nil // it has ended, and need not be held
+	return wt.loan.over
+}
+
+// takeBack goes on with a watch that a writer has given back to its handler.
+func (wt *watch) takeBack(turn *term) {
+	turn.of = wt.entry.goOn(wt.loan.ctx)
+	wt.stream = wt.server.transports.resumeLoan(wt.loan)
+	wt.entry.hold(wt.stream.road())
+	wt.loan = nil
+}
+
+// goOn is live for a watch that a writer has given back with its connection.
 func (wt *watch) goOn(ctx context.Context, conn net.Conn) {
 	wt.stream, ctx = wt.server.transports.resumeStream(wt.entry.goOn(ctx), conn)
-	wt.entry.hold(conn)
+	wt.entry.hold(wt.stream.road())
 	_ = wt.live(ctx) // the connection tells the client
 }
 
@@ -242,7 +266,8 @@ func (wt *watch) close(err error) {
 
 // run writes what there is, and returns what to wait for; nil: the deadline, the client or the server has ended the watch, or a
 // writer adopts it. Its error is one of the connection, or errAdopted.
-func (wt *watch) run(ctx context.Context, turn *term) (wake <-chan struct{}, err error) {
+func (wt *watch) run(turn *term) (wake <-chan struct{}, err error) {
+	ctx := turn.of
 	for {
 		if turn.ctx == nil {
 			turn.begin(ctx, wt.nextBookmark(), wt.watcher.Bell())
@@ -278,7 +303,7 @@ func (wt *watch) deliver(ctx context.Context) (wake <-chan struct{}, ended bool,
 			wt.stream.attend()
 			wt.watcher.Begin(ctx)
 		}
-		if wt.watcher.Follows() && wt.hand() {
+		if wt.watcher.Follows() && wt.stream.hand(wt) {
 			return nil, true, errAdopted
 		}
 		wt.stream.attend()
@@ -303,27 +328,12 @@ func (wt *watch) deliver(ctx context.Context) (wake <-chan struct{}, ended bool,
 	}
 }
 
-// hand gives the watch to a writer, if it is one that writers serve.
-func (wt *watch) hand() bool {
-	conn, ok := wt.stream.release()
-	if !ok {
-		return false
-	}
-	if wt.server.writers.adopt(wt, conn) {
-		return true
-	}
-	wt.stream.keep()
-	return false
-}
-
 func (wt *watch) write(batch watchcache.Batch) error {
 	if wt.entry.revoked.Load() != nil {
 		return nil // deliver says why
 	}
 	wt.traffic.late(time.Now()) // until it is taken
-	if !wt.addShared(batch) {
-		wt.add(batch)
-	}
+	wt.add(batch)
 	if batch.Synced && wt.bookmarks {
 		wt.bookmark(batch.Through, true)
 	}
@@ -336,17 +346,7 @@ func (wt *watch) write(batch watchcache.Batch) error {
 	return err
 }
 
-// addShared sends the frames of a batch if other watches send the same: they are made once.
-func (wt *watch) addShared(batch watchcache.Batch) bool {
-	if batch.Memo == nil || !wt.frames.shared() {
-		return false
-	}
-	return wt.stream.lines(func() []byte {
-		return batch.Memo.Bytes(wt.frames, func() []byte { return assemble(wt.frames, batch) })
-	})
-}
-
-// add adds the frames of a batch, one by one.
+// add adds the frames of a batch.
 func (wt *watch) add(batch watchcache.Batch) {
 	for i, change := range batch.Changes {
 		if i > 0 && change.Revision != batch.Changes[i-1].Revision {

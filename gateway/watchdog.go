@@ -13,7 +13,8 @@ type watchdog struct {
 
 	mu      sync.Mutex // guards the fields below
 	began   time.Time  // of the write under way; zero: there is none
-	running bool       // a timer is
+	timer   *time.Timer
+	running bool // the timer is
 	done    bool
 }
 
@@ -30,7 +31,11 @@ func (d *watchdog) begin() {
 
 func (d *watchdog) startLocked(after time.Duration) {
 	d.running = true
-	time.AfterFunc(after, d.look)
+	if d.timer == nil {
+		d.timer = time.AfterFunc(after, d.look)
+	} else {
+		d.timer.Reset(after)
+	}
 }
 
 func (d *watchdog) end() {
@@ -61,9 +66,12 @@ func (d *watchdog) hasCut() bool {
 	return d.done
 }
 
-// close may wait for cut, and nothing is called after it.
+// close may wait for cut, and nothing is called after it. Nor does the timer hold for its whole time what cut holds: the answer.
 func (d *watchdog) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.done = true
+	if d.timer != nil {
+		d.timer.Stop()
+	}
 }

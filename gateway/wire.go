@@ -3,14 +3,20 @@ package gateway
 import (
 	"crypto/tls"
 	"net"
+	"syscall"
 	"time"
+
+	"revtail/gateway/http2"
 )
 
 // Listen makes the connections of a listener such that a writer can own them below TLS: it is for tls.NewListener, or for
-// http.Server.ServeTLS.
-func Listen(l net.Listener) net.Listener { return wireListener{l} }
+// http.Server.ServeTLS. With HTTP/2 as http2.Configure has it, a connection is cut when its client has taken nothing for 30 s.
+func Listen(l net.Listener) net.Listener { return wireListener{l, stallLimit} }
 
-type wireListener struct{ net.Listener }
+type wireListener struct {
+	net.Listener
+	stall time.Duration
+}
 
 // Accept implements net.Listener.
 func (l wireListener) Accept() (net.Conn, error) {
@@ -18,15 +24,17 @@ func (l wireListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &wire{Conn: conn}, nil
+	return &wire{Conn: conn, stall: l.stall}, nil
 }
 
 // wire is a connection below one of TLS. When a writer takes it, nothing blocks any more: what TLS writes is put into a buffer of
-// the writer's, and what it reads is what is there.
+// the writer's, and what it reads is what is there. With HTTP/2 it is not taken, but what TLS writes goes elsewhere too.
 type wire struct {
-	net.Conn         // nil while a writer has it
-	socket   socket  // the writer's
-	sealed   *[]byte // where the writer wants what TLS writes; nil: no writer has it
+	net.Conn            // nil while a writer has it
+	socket   socket     // the writer's
+	sealed   *[]byte    // where the writer wants what TLS writes; nil: no writer has it
+	sink     http2.Sink // where HTTP/2 wants it; nil: it is no connection of HTTP/2
+	stall    time.Duration
 }
 
 // layers are the connection that the system knows, and what stands on it; nil without TLS.
@@ -41,19 +49,45 @@ func layers(conn net.Conn) (below net.Conn, w *wire, secure *tls.Conn) {
 	return w.Conn, w, secure
 }
 
-func (w *wire) take(s socket, sealed *[]byte) { *w = wire{socket: s, sealed: sealed} }
+func (w *wire) take(s socket, sealed *[]byte) { w.Conn, w.socket, w.sealed = nil, s, sealed }
 
-func (w *wire) giveBack(conn net.Conn) { *w = wire{Conn: conn} }
+func (w *wire) giveBack(conn net.Conn) { w.Conn, w.sealed = conn, nil }
 
 // NetConn is the connection below, as crypto/tls calls it.
 func (w *wire) NetConn() net.Conn { return w.Conn }
 
+// Divert implements http2.Below.
+func (w *wire) Divert(sink http2.Sink) (net.Conn, syscall.RawConn, error) {
+	system, ok := lowest(w.Conn).(syscall.Conn)
+	if !ok {
+		return nil, nil, errNoSocket
+	}
+	raw, err := system.SyscallConn()
+	if err != nil {
+		return nil, nil, err
+	}
+	boundUnsent(lowest(w.Conn))
+	w.sink = sink
+	return limitedConn{w.Conn, w.stall}, raw, nil
+}
+
 func (w *wire) Write(p []byte) (int, error) {
-	if w.sealed == nil {
+	switch {
+	case w.sink != nil:
+		return w.sink.Write(p)
+	case w.sealed == nil:
 		return w.Conn.Write(p)
 	}
 	*w.sealed = append(*w.sealed, p...)
 	return len(p), nil
+}
+
+// Close implements net.Conn.
+func (w *wire) Close() error {
+	if w.sink != nil {
+		w.sink.Flush()
+	}
+	return w.Conn.Close()
 }
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -69,7 +103,7 @@ func (w *wire) Read(p []byte) (int, error) {
 
 // SetWriteDeadline is called by crypto/tls before it says good-bye.
 func (w *wire) SetWriteDeadline(t time.Time) error {
-	if w.sealed == nil {
+	if w.sealed == nil && w.sink == nil {
 		return w.Conn.SetWriteDeadline(t)
 	}
 	return nil

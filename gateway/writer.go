@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"revtail/gateway/http2"
 	"revtail/gateway/watchcache"
 )
 
@@ -23,7 +24,7 @@ type writer struct {
 	posted []func()   // for the goroutine to call
 
 	// all below: the goroutine's
-	clients    map[int32]*client // by descriptor
+	clients    map[int32]*client // by tag
 	tag        int32             // of the newest client
 	schedule   schedule
 	queue      []*client // have something to deliver
@@ -31,10 +32,12 @@ type writer struct {
 	now        time.Time
 	stopwatch  stopwatch
 	reader     watchcache.Reader
-	frames     []byte    // assembled last
-	framesOf   framing   // for whom
-	line       []byte    // one of them
-	sealed     []byte    // what TLS made of them
+	frames     []byte  // assembled last
+	framesOf   framing // for whom
+	framed     bool    // in chunks
+	line       []byte  // one of them
+	sealed     []byte  // what TLS made of them
+	unflushed  []*http2.Conn
 	scrap      [512]byte // what clients say
 	refreshing map[*watchcache.Cache][]*client
 }
@@ -142,6 +145,22 @@ func (w *writer) work() {
 	for c := w.schedule.first(w.now); c != nil; c = w.schedule.first(w.now) {
 		w.lookAfter(c)
 	}
+	w.flush()
+}
+
+// flushLater has what was written to streams of a connection leave together.
+func (w *writer) flushLater(conn *http2.Conn) {
+	if n := len(w.unflushed); n == 0 || w.unflushed[n-1] != conn {
+		w.unflushed = append(w.unflushed, conn)
+	}
+}
+
+func (w *writer) flush() {
+	for _, conn := range w.unflushed {
+		conn.Flush()
+	}
+	clear(w.unflushed)
+	w.unflushed = w.unflushed[:0]
 }
 
 func (w *writer) quit() {
@@ -158,13 +177,9 @@ func (w *writer) quit() {
 func (w *writer) join(c *client) {
 	w.tag++
 	c.tag = w.tag
-	w.clients[int32(c.socket.fd)] = c
-	if err := w.poller.add(c.socket, c.tag); err != nil {
-		w.close(c, err)
-		return
-	}
+	w.clients[c.tag] = c
 	w.schedule.put(c)
-	if c.secure == nil || w.hear(c) { // TLS may have read more of what the client said than it was asked for
+	if c.link.join(w, c) {
 		w.serve(c)
 	}
 }
@@ -178,18 +193,22 @@ func (w *writer) serve(c *client) {
 
 // deliver writes a batch; false: there is none, or the client does not take more now.
 func (w *writer) deliver(c *client) bool {
-	if c.closed || c.ending || len(c.rest) > 0 {
+	if c.closed || c.ending || c.waiting || len(c.rest) > 0 {
 		return false
 	}
 	defer w.contain(c)
+	if !c.link.ready() {
+		w.await(c)
+		return false
+	}
 	batch, same, err := w.reader.Poll(c.watch.watcher)
 	switch {
 	case err != nil:
-		w.finish(c, endOf(c.watch.frames, c.watch.traffic.refuse(err)))
+		w.finish(c, c.endOf(c.watch.traffic.refuse(err)))
 	case !c.watch.watcher.Follows():
 		w.giveBack(c)
 	case len(batch.Changes) > 0:
-		w.assemble(c.watch.frames, batch, same)
+		w.assemble(c, batch, same)
 		c.watch.traffic.delivered(batch, len(w.frames))
 		w.send(c, w.frames)
 		return !c.closed && len(c.rest) == 0
@@ -197,13 +216,14 @@ func (w *writer) deliver(c *client) bool {
 	return false
 }
 
-// assemble makes the chunks of a batch. Clients that get the same ones, one after the other, get those of the first.
-func (w *writer) assemble(f framing, batch watchcache.Batch, same bool) {
+// assemble makes the frames of a batch. Clients that get the same ones, one after the other, get those of the first.
+func (w *writer) assemble(c *client, batch watchcache.Batch, same bool) {
+	f, chunked := c.watch.frames, c.link.chunked()
 	shared := f.shared()
-	if same && shared && w.framesOf == f {
+	if same && shared && w.framed == chunked && w.framesOf == f {
 		return
 	}
-	w.framesOf = nil
+	w.framesOf, w.framed = nil, chunked
 	if shared {
 		w.framesOf = f
 	}
@@ -212,6 +232,10 @@ func (w *writer) assemble(f framing, batch watchcache.Batch, same bool) {
 	}
 	w.frames = w.frames[:0]
 	for i, change := range batch.Changes {
+		if !chunked {
+			w.frames = f.event(w.frames, change, lastOfRevision(batch, i))
+			continue
+		}
 		w.line = f.event(w.line[:0], change, lastOfRevision(batch, i))
 		w.frames = appendChunk(w.frames, w.line)
 	}
@@ -219,14 +243,12 @@ func (w *writer) assemble(f framing, batch watchcache.Batch, same bool) {
 
 // send writes what the connection takes, and keeps the rest.
 func (w *writer) send(c *client, data []byte) {
-	if c.secure != nil {
-		var err error
-		if data, err = c.seal(data); err != nil {
-			w.close(c, err)
-			return
-		}
+	sealed, err := c.link.seal(w, data, c.ending)
+	if err != nil {
+		w.close(c, err)
+		return
 	}
-	w.sendSealed(c, data)
+	w.sendSealed(c, sealed)
 }
 
 func (w *writer) sendSealed(c *client, data []byte) {
@@ -234,7 +256,7 @@ func (w *writer) sendSealed(c *client, data []byte) {
 		c.rest = append(c.rest, data...)
 		return
 	}
-	n, err := c.socket.write(data)
+	n, err := c.link.write(w, data)
 	switch {
 	case err != nil:
 		w.close(c, err)
@@ -257,11 +279,11 @@ func (w *writer) sent(c *client) {
 
 // attend acts on what happened to a socket.
 func (w *writer) attend(s signal) {
-	c := w.clients[s.fd]
-	if c == nil || c.tag != s.tag {
-		return // it was about one that had the descriptor before
+	c := w.clients[s.tag]
+	if c == nil {
+		return // it has gone meanwhile
 	}
-	if s.readable && !w.hear(c) {
+	if s.readable && !c.link.hear(w, c) {
 		return
 	}
 	if s.writable && len(c.rest) > 0 {
@@ -269,30 +291,8 @@ func (w *writer) attend(s signal) {
 	}
 }
 
-// hear throws away what the client has sent; false: it has gone.
-func (w *writer) hear(c *client) bool {
-	w.sealed = w.sealed[:0]
-	for {
-		n, more, err := c.read(w.scrap[:])
-		if c.unasked += n; err == nil && c.unasked > maxUnasked {
-			err = errClientGone
-		}
-		if err != nil {
-			w.close(c, errClientGone)
-			return false
-		}
-		if !more {
-			break
-		}
-	}
-	if len(w.sealed) > 0 { // TLS has answered something
-		w.sendSealed(c, w.sealed)
-	}
-	return !c.closed
-}
-
 func (w *writer) sendRest(c *client) {
-	n, err := c.socket.write(c.rest)
+	n, err := c.link.write(w, c.rest)
 	if err != nil {
 		w.close(c, err)
 		return
@@ -305,7 +305,7 @@ func (w *writer) sendRest(c *client) {
 		w.schedule.put(c)
 		return
 	}
-	c.rest = nil
+	c.rest, c.stalled = nil, time.Time{}
 	c.watch.traffic.late(time.Time{})
 	if w.sent(c); c.closed {
 		return
@@ -314,13 +314,41 @@ func (w *writer) sendRest(c *client) {
 	w.serve(c)
 }
 
+// await is called when a client takes nothing now.
+func (w *writer) await(c *client) {
+	c.waiting = true
+	c.watch.traffic.late(w.now)
+	if !c.link.moving() {
+		c.stalled = w.now
+		w.schedule.put(c)
+	}
+}
+
+// room is called when a client may take something again.
+func (w *writer) room(c *client) {
+	if c.closed {
+		return
+	}
+	c.waiting = false
+	if len(c.rest) > 0 {
+		w.sendRest(c)
+		return
+	}
+	c.watch.traffic.late(time.Time{})
+	if !c.stalled.IsZero() {
+		c.stalled = time.Time{}
+		w.schedule.put(c)
+	}
+	w.serve(c)
+}
+
 var errStalled = errors.New("the client takes nothing")
 
 // lookAfter is called when a client is due: it is cut when it takes nothing, and otherwise gets a bookmark or the end.
 func (w *writer) lookAfter(c *client) {
 	switch {
-	case len(c.rest) > 0 && !w.now.Before(c.stalled.Add(w.pool.stall)):
-		w.close(c, errStalled)
+	case !c.stalled.IsZero() && !w.now.Before(c.stalled.Add(w.pool.stall)):
+		w.lookAtStalled(c)
 	case c.watch.over(w.now):
 		w.mark(c, true)
 	default:
@@ -328,65 +356,14 @@ func (w *writer) lookAfter(c *client) {
 	}
 }
 
-// mark gives a client the bookmark that is due, and, with last, the end. A bookmark needs to know how far etcd is; that takes
-// asking, and is asked once for all who are due at the same time.
-func (w *writer) mark(c *client, last bool) {
-	if c.closed || c.ending {
+// lookAtStalled cuts a client that has taken nothing for too long, unless it has got everything that its connection let through.
+func (w *writer) lookAtStalled(c *client) {
+	if !c.link.moving() {
+		w.close(c, errStalled)
 		return
 	}
-	c.last = c.last || last
-	c.next = w.now.Add(c.watch.every) // unless bookmark, which is called long before, says something else
+	c.stalled = w.now
 	w.schedule.put(c)
-	if c.marking {
-		return
-	}
-	c.marking = true
-	if !c.watch.bookmarks {
-		w.bookmark(c)
-		return
-	}
-	cache := c.watch.cache
-	waiting, asked := w.refreshing[cache]
-	w.refreshing[cache] = append(waiting, c)
-	if asked {
-		return
-	}
-	w.pool.borrowed.Go(func() {
-		cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
-		w.post(func() { w.fresh(cache) })
-	})
-}
-
-// fresh is called when it is known how far a cache is.
-func (w *writer) fresh(cache *watchcache.Cache) {
-	due := w.refreshing[cache]
-	delete(w.refreshing, cache)
-	for _, c := range due {
-		w.bookmark(c)
-	}
-}
-
-// bookmark writes what is there, how far that is, and the end if it is time. A client that does not take what it was sent
-// before gets its bookmark another time.
-func (w *writer) bookmark(c *client) {
-	c.marking = false
-	for w.deliver(c) {
-	}
-	if c.closed || c.ending || len(c.rest) > 0 && !c.last {
-		return
-	}
-	var tail []byte
-	if through := c.watch.watcher.Through(); c.watch.wantsBookmark(through, c.last) {
-		c.watch.marked = through
-		tail = appendChunk(tail, c.watch.frames.mark(nil, through, false))
-	}
-	if c.last {
-		w.finish(c, append(tail, lastChunk...))
-		return
-	}
-	c.next = c.watch.nextBookmark()
-	w.schedule.put(c)
-	w.send(c, tail)
 }
 
 // finish sends the last that a client gets.
@@ -401,18 +378,10 @@ func (w *writer) finish(c *client, tail []byte) {
 // giveBack lets a goroutine go on with a client: etcd's history must be read, and that takes waiting.
 func (w *writer) giveBack(c *client) {
 	w.forget(c)
-	w.poller.remove(c.socket)
 	c.watch.watcher.Detach()
-	conn, err := c.socket.conn()
-	if err != nil {
+	if err := c.link.giveBack(w, c.watch); err != nil {
 		c.watch.close(err)
-		return
 	}
-	if c.wire != nil {
-		c.wire.giveBack(conn)
-		conn = c.secure
-	}
-	w.pool.borrowed.Go(func() { c.watch.goOn(w.ctx, conn) })
 }
 
 // close ends a client; without an error, all it got is complete.
@@ -421,17 +390,13 @@ func (w *writer) close(c *client, err error) {
 		return
 	}
 	w.forget(c)
-	if err == nil {
-		c.socket.close()
-	} else {
-		c.socket.abort()
-	}
 	c.watch.close(err)
+	c.link.close(err) // a handler may return now
 }
 
 func (w *writer) forget(c *client) {
 	c.closed, c.rest = true, nil
-	delete(w.clients, int32(c.socket.fd))
+	delete(w.clients, c.tag)
 	w.schedule.drop(c)
 }
 

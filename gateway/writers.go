@@ -16,8 +16,8 @@ import (
 // errNoSocket: the connection is not one that a writer can own, or the platform has none.
 var errNoSocket = errors.New("not a socket that can be polled")
 
-// writers own the connections of watches over HTTP/1.1 that have caught up: as many goroutines as there are processors,
-// where otherwise each watch has one, or two. An idle watch costs 5 KB then, and a delivery little more than its write.
+// writers serve the watches that have caught up, over connections of HTTP/1.1 and streams of HTTP/2: as many goroutines as there are
+// processors, where otherwise each watch has one, or two. A delivery costs little more than its write then.
 //
 // A watch begins on a goroutine, which sends the head, the initial state and what etcd's history has, waits for nobody and may
 // block. When nothing but the log is left to follow it is adopted. One that falls behind the log is given back to a goroutine
@@ -29,7 +29,7 @@ type writers struct {
 	mu       sync.Mutex      // guards the four fields below
 	ctx      context.Context // of open: what goes on on a goroutine again ends with it; nil: not running
 	each     []*writer       // empty: no watch has been adopted yet
-	next     int
+	adopted  int             // so far
 	quit     chan struct{}
 	serving  sync.WaitGroup // the goroutines of the writers
 	borrowed sync.WaitGroup // what the writers have started besides
@@ -69,32 +69,46 @@ func (ws *writers) startLocked() error {
 
 // adopt takes a watch that follows the log, and the connection it writes to. False: it stays the caller's.
 func (ws *writers) adopt(wt *watch, conn net.Conn) bool {
-	below, wire, secure := layers(conn)
-	if !isSocket(below) || secure != nil && wire == nil {
-		return false
-	}
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if ws.ctx == nil || ws.startLocked() != nil {
+	if !ws.runningLocked() {
 		return false
 	}
-	socket, err := newSocket(below)
+	w := ws.each[ws.adopted%len(ws.each)]
+	link, err := newConnLink(w, conn)
 	if err != nil {
 		return false
 	}
-	wt.stream = nil
-	ws.next++
-	w := ws.each[ws.next%len(ws.each)]
-	c := &client{watch: wt, socket: socket, wire: wire, secure: secure, writer: w, next: wt.nextBookmark(), place: unscheduled}
-	if wire != nil {
-		wire.take(socket, &w.sealed)
+	ws.adopted++
+	w.take(wt, link)
+	return true
+}
+
+// lend takes a watch over HTTP/2 that follows the log, until the loan is over. All streams of a connection have one writer. False: it
+// stays the caller's.
+func (ws *writers) lend(wt *watch, l *loan) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if !ws.runningLocked() {
+		return false
 	}
+	w := ws.each[l.stream.Conn().Number()%uint64(len(ws.each))]
+	ws.adopted++
+	w.take(wt, &streamLink{loan: l})
+	return true
+}
+
+func (ws *writers) runningLocked() bool { return ws.ctx != nil && ws.startLocked() == nil }
+
+// take begins to serve a watch.
+func (w *writer) take(wt *watch, l link) {
+	wt.stream = nil
+	c := &client{watch: wt, link: l, writer: w, next: wt.nextBookmark(), place: unscheduled}
 	wt.watcher.Attach(w.ready, c)
 	w.post(func() {
 		wt.entry.adopt(c) // here, and not before: the writer may give it back at once
 		w.join(c)
 	})
-	return true
 }
 
 // delays are those of the deliveries of each.

@@ -59,7 +59,11 @@ func (p *process) findEtcd(ctx context.Context) (*backend, etcdstore.Config, err
 		return nil, etcdstore.Config{}, err
 	}
 	p.logger.Info("embedded etcd is ready", "endpoints", member.Endpoints())
-	return &backend{name: "embedded", member: member}, etcdstore.Config{Endpoints: member.Endpoints(), TLS: member.TLS()}, nil
+	access := etcdstore.Config{Endpoints: member.Endpoints(), TLS: member.TLS()}
+	if p.etcdPassword == nil {
+		access.KV, access.Watch = member.KV(), member.Watch()
+	}
+	return &backend{name: "embedded", member: member}, access, nil
 }
 
 // Died gets one error when the embedded etcd ends by itself.

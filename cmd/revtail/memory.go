@@ -2,44 +2,103 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"time"
 )
 
 const (
-	// headroomShare is how much of what is live may be garbage while there is work, and headroomLeast how much in any case. Most
+	// headroomShare is how much of what is live may be garbage while there is much work, and headroomLeast how much in any case. Most
 	// of a large heap is documents, which cost a collection nothing to pass over; so it is cheaper to collect more often than to
 	// hold twice of them. A small heap is not worth a collection for each few of its megabytes.
 	headroomShare = 1.0 / 3
 	headroomLeast = 32 << 20
 	// headroomMost is a percentage of what is live: a process that has just started needs no 32 MiB.
 	headroomMost = 300
+
+	// collectingShare is how much of a processor collections may take where that means less garbage: as slowly as most programs
+	// make it, holding much of it saves nothing. quietShare of what is live is worth no collection, nor is quietLeast.
+	collectingShare = 1.0 / 50
+	quietShare      = 1.0 / 64
+	quietLeast      = 1 << 20
+	// pacePeriod is how often it is looked at, besides after each collection.
+	pacePeriod = 500 * time.Millisecond
 )
 
-// holdLittleGarbage makes the runtime collect garbage earlier than it would where the heap is large, from now on, unless the
-// environment says when (GOGC).
+// holdLittleGarbage makes the runtime collect garbage earlier than it would, where the heap is large or little is allocated, from now
+// on and as long as the process lives, unless the environment says when (GOGC).
 func holdLittleGarbage() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	percent := 100
-	afterEachCollection(func() {
-		metrics.Read(live)
-		if want := gcPercent(live[0].Value.Uint64()); want != percent {
-			percent = want
-			debug.SetGCPercent(want)
+	p := &pacer{percent: 100, read: readHeap}
+	afterEachCollection(p.adapt)
+	go func() {
+		for range time.Tick(pacePeriod) {
+			p.adapt()
 		}
-	})
+	}()
 }
 
-// gcPercent is how much garbage there may be beside what is live.
-func gcPercent(live uint64) int {
-	headroom := max(headroomShare*float64(live), headroomLeast)
-	return int(min(100*headroom/max(float64(live), 1), headroomMost))
+// pacer adapts how much garbage may lie around to how fast it is made, and to what collections cost.
+type pacer struct {
+	read func() heap
+
+	mu      sync.Mutex // guards the fields below
+	last    heap
+	rate    float64 // bytes a second that are allocated; falls by half in a period
+	percent int     // as the runtime has it
+}
+
+// heap is what is known of it at a time.
+type heap struct {
+	at              time.Time
+	allocated, live uint64  // bytes, of all time and after the last collection
+	collections     uint64  // of all time
+	collecting      float64 // seconds of processors that they took
+}
+
+func readHeap() heap {
+	figures := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
+	metrics.Read(figures)
+	return heap{
+		at: time.Now(), allocated: figures[0].Value.Uint64(), live: figures[1].Value.Uint64(), collections: figures[2].Value.Uint64(),
+		collecting: figures[3].Value.Float64() - figures[4].Value.Float64(),
+	}
+}
+
+// adapt looks at the heap, and tells the runtime where that makes a difference.
+func (p *pacer) adapt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.read()
+	want := gcPercent(now.live, p.headroomLocked(now))
+	if 8*max(want-p.percent, p.percent-want) > p.percent {
+		p.percent = want
+		debug.SetGCPercent(want)
+	}
+}
+
+// headroomLocked is how much is allocated while collections, each after so much, take their share of a processor.
+func (p *pacer) headroomLocked(now heap) float64 {
+	passed := max(now.at.Sub(p.last.at), time.Millisecond).Seconds()
+	p.rate = max(float64(now.allocated-p.last.allocated)/passed, p.rate*math.Exp2(-passed/pacePeriod.Seconds()))
+	p.last = now
+	each := now.collecting / float64(max(now.collections, 1))
+	return p.rate * each / collectingShare
+}
+
+// gcPercent is how much garbage there may be beside what is live, where so many bytes would do.
+func gcPercent(live uint64, enough float64) int {
+	most := max(headroomShare*float64(live), headroomLeast)
+	least := max(quietShare*float64(live), quietLeast)
+	headroom := min(max(enough, least), most)
+	return int(min(math.Ceil(100*headroom/max(float64(live), 1)), headroomMost))
 }
 
 // afterEachCollection calls do when the garbage collector has run, as long as the process lives; not twice at once.

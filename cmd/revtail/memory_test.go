@@ -1,18 +1,46 @@
 package main
 
 import (
+	"math"
 	"runtime"
 	"testing"
 	"time"
 )
 
 func TestGarbageIsHeldInProportion(t *testing.T) {
+	const much = 1 << 50
 	for _, test := range []struct {
-		live uint64
-		want int
-	}{{0, 300}, {1 << 20, 300}, {headroomLeast, 100}, {2 * headroomLeast, 50}, {6 * headroomLeast, 33}, {1 << 40, 33}} {
-		if got := gcPercent(test.live); got != test.want {
-			t.Errorf("beside %d live bytes: %d %%, want %d %%", test.live, got, test.want)
+		live   uint64
+		enough float64
+		want   int
+	}{
+		{0, much, 300}, {1 << 20, much, 300}, {headroomLeast, much, 100}, {2 * headroomLeast, much, 50}, {6 * headroomLeast, much, 34}, {1 << 40, much, 34},
+		{100 << 20, 0, 2}, {1 << 40, 0, 2}, // what is quiet
+		{100 << 20, 10 << 20, 10}, // what is in between
+		{0, 0, 300},
+	} {
+		if got := gcPercent(test.live, test.enough); got != test.want {
+			t.Errorf("beside %d live bytes, where %.0f are enough: %d %%, want %d %%", test.live, test.enough, got, test.want)
+		}
+	}
+}
+
+// TestGarbageIsHeldAsItIsMade: as much as is allocated while collections cost their share, at once when it becomes more, and by and
+// by when it becomes less.
+func TestGarbageIsHeldAsItIsMade(t *testing.T) {
+	const each, perSecond = 0.004, 100 << 20
+	now := heap{at: time.Now(), collections: 10, collecting: 10 * each}
+	p := &pacer{last: now}
+	next := func(allocated uint64) float64 {
+		now.at, now.allocated = now.at.Add(pacePeriod), now.allocated+allocated
+		return p.headroomLocked(now) / (perSecond * each / collectingShare)
+	}
+	for i, step := range []struct {
+		allocated uint64
+		want      float64
+	}{{perSecond / 2, 1}, {perSecond, 2}, {0, 1}, {0, 0.5}, {perSecond / 2, 1}} {
+		if got := next(step.allocated); math.Abs(got-step.want) > 0.01 {
+			t.Errorf("period %d: %.2f times the headroom, want %.2f", i, got, step.want)
 		}
 	}
 }

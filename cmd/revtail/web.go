@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"revtail/gateway"
+	"revtail/gateway/http2"
 )
 
 // webServer is an HTTP server, or an HTTPS server, on one or several addresses.
@@ -41,8 +42,7 @@ func newWebServer(flag string, handler http.Handler, tlsConfig *tls.Config, limi
 			SendPingTimeout:      30 * time.Second, // a peer that is gone is noticed while its watches are quiet
 			WriteByteTimeout:     30 * time.Second, // of the connection; the streams on it wait for one another
 		},
-		ConnState: gateway.BoundUnsent,
-		ErrorLog:  slog.NewLogLogger(clientErrors{logger.Handler()}, slog.LevelWarn),
+		ErrorLog: slog.NewLogLogger(clientErrors{logger.Handler()}, slog.LevelWarn),
 	}}
 }
 
@@ -56,6 +56,9 @@ func (w *webServer) Listen(ctx context.Context, addresses []string) error {
 		}
 		w.listeners = append(w.listeners, w.limit.listen(l))
 		w.urls = append(w.urls, w.scheme()+listenHost(address, l.Addr()))
+	}
+	if w.secure {
+		return http2.Configure(w.http)
 	}
 	return nil
 }
@@ -136,7 +139,7 @@ func (clientErrors) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements slog.Handler.
 func (h clientErrors) Handle(ctx context.Context, r slog.Record) error {
-	for _, by := range []string{"http: TLS handshake error", "http2: server: error reading preface"} {
+	for _, by := range []string{"http: TLS handshake error", "http2: server: error reading preface", "http2: server connection error"} {
 		if strings.HasPrefix(r.Message, by) {
 			r.Level = slog.LevelDebug
 		}

@@ -1,7 +1,8 @@
 // Package embedded runs an etcd member inside this process. It is the only importer of etcd's server.
 //
-// Clients, those of this process included, reach the member over gRPC like any other etcd: the in-process client of
-// etcd leaves out the interceptors, and with them the check for a leader. Two processes never share a data directory:
+// Clients reach the member over gRPC like any other etcd. This process may leave out the connection where the member is a cluster
+// of its own (local.go): the in-process client of etcd leaves out the interceptors too, and with them the check for a leader.
+// Two processes never share a data directory:
 // Start locks it, and fails at once where etcd would wait without end.
 package embedded
 
@@ -35,6 +36,7 @@ type Server struct {
 	quiet atomic.Bool // etcd is being closed
 	dir   *dataDir
 	tls   *tls.Config
+	local *local // nil: the member has a configuration file
 
 	died       chan error    // holds the one error that ended etcd
 	closing    chan struct{} // closed by Close
@@ -72,6 +74,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	if err := s.ready(ctx); err != nil {
 		return nil, errors.Join(err, s.shutdown())
+	}
+	if cfg.ConfigFile == "" {
+		s.local = newLocal(s.etcd.Server)
 	}
 	s.died, s.closing, s.supervised = make(chan error, 1), make(chan struct{}), make(chan struct{})
 	s.close = sync.OnceValue(func() error {
@@ -198,6 +203,9 @@ func (s *Server) closeEtcd() {
 	closed := make(chan struct{})
 	go func() { // the hook may end it, as any goroutine that etcd runs in
 		defer close(closed)
+		if s.local != nil {
+			s.local.close()
+		}
 		select {
 		case <-s.etcd.Server.ReadyNotify():
 		default:

@@ -18,8 +18,7 @@ type watcher struct {
 	store    *Store
 	ctx      context.Context // of Watch
 	prefix   string
-	exact    bool // not a prefix: the key
-	after    etcdstore.Revision
+	options  etcdstore.WatchOptions
 	progress chan struct{} // holds one request
 	closing  sync.Once
 	closed   chan struct{}
@@ -33,29 +32,19 @@ type watcher struct {
 var _ etcdstore.Watcher = (*watcher)(nil)
 
 // Watch implements etcdstore.Store.
-func (s *Store) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
-	return s.follow(ctx, prefix, false, after)
-}
-
-// WatchKey implements etcdstore.Store.
-func (s *Store) WatchKey(ctx context.Context, key string, after etcdstore.Revision) etcdstore.Watcher {
-	return s.follow(ctx, key, true, after)
-}
-
-func (s *Store) follow(ctx context.Context, prefix string, exact bool, after etcdstore.Revision) etcdstore.Watcher {
+func (s *Store) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
 	w := &watcher{
 		store:    s,
 		ctx:      ctx,
 		prefix:   prefix,
-		exact:    exact,
-		after:    after,
+		options:  o,
 		progress: make(chan struct{}, 1),
 		closed:   make(chan struct{}),
 	}
 	switch {
 	case prefix == "":
 		w.fail(fmt.Errorf("%w: the prefix must not be empty", etcdstore.ErrInvalid))
-	case after <= 0:
+	case o.After <= 0:
 		w.fail(fmt.Errorf("%w: a watch needs a revision to begin after", etcdstore.ErrInvalid))
 	default:
 		w.begin()
@@ -67,12 +56,12 @@ func (s *Store) follow(ctx context.Context, prefix string, exact bool, after etc
 func (w *watcher) begin() {
 	w.store.mu.RLock()
 	defer w.store.mu.RUnlock()
-	if w.after+1 < w.store.compacted {
-		w.fail(&etcdstore.CompactedError{Requested: w.after, Compacted: w.store.compacted})
+	if w.options.After+1 < w.store.compacted {
+		w.fail(&etcdstore.CompactedError{Requested: w.options.After, Compacted: w.store.compacted})
 		return
 	}
 	w.last = w.store.oldest
-	for w.last.next != nil && w.last.next.revision <= w.after {
+	for w.last.next != nil && w.last.next.revision <= w.options.After {
 		w.last = w.last.next
 	}
 }
@@ -89,7 +78,7 @@ func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 		}
 		if w.asked {
 			w.asked = false
-			if w.last.revision > w.after {
+			if w.last.revision > w.options.After {
 				return etcdstore.Batch{Through: w.last.revision}, nil
 			}
 		}
@@ -123,15 +112,15 @@ func (w *watcher) pull() etcdstore.Batch {
 	var batch etcdstore.Batch
 	for n := 0; w.last.next != nil && n < batchRevisions; {
 		w.last = w.last.next
-		if w.last.revision <= w.after {
+		if w.last.revision <= w.options.After {
 			continue // after was in the future when the watch began
 		}
 		for _, ev := range w.last.events {
-			if !strings.HasPrefix(ev.Key, w.prefix) || w.exact && ev.Key != w.prefix {
+			if !strings.HasPrefix(ev.Key, w.prefix) || w.options.Exact && ev.Key != w.prefix {
 				continue
 			}
-			if ev.Revision <= w.store.compacted {
-				ev.Prev = nil // etcd looks it up only now, and finds it no more
+			if !w.options.Previous || ev.Revision <= w.store.compacted {
+				ev.Prev = nil // etcd looks it up only now, and after a compaction finds it no more
 			}
 			batch.Events = append(batch.Events, ev)
 			batch.Through = ev.Revision
@@ -163,5 +152,5 @@ func (w *watcher) Close() error {
 }
 
 func (w *watcher) fail(err error) {
-	w.err = fmt.Errorf("watch %q after %d: %w", w.prefix, w.after, err)
+	w.err = fmt.Errorf("watch %q after %d: %w", w.prefix, w.options.After, err)
 }

@@ -21,7 +21,7 @@ var transactTests = map[string]func(*fixture){
 		f.equal("result", etcdstore.TxnResult{
 			Succeeded: true, Revision: before + 1, Results: []etcdstore.OpResult{{}, {}, {Deleted: 1}, {KV: f.kv("a", "2", before, before+1)}},
 		}, got)
-		watcher := f.Watch(f.ctx(), f.prefix, before)
+		watcher := f.Watch(f.ctx(), f.prefix, etcdstore.WatchOptions{After: before, Previous: true})
 		defer func() { _ = watcher.Close() }()
 		batch, err := watcher.Next(f.ctx())
 		if err != nil {
@@ -99,7 +99,7 @@ var transactTests = map[string]func(*fixture){
 			}
 			f.equal("page after "+after, etcdstore.Page{KVs: want, Revision: rev}, page)
 		}
-		watcher := f.WatchKey(f.ctx(), f.key("a"), rev)
+		watcher := f.Watch(f.ctx(), f.key("a"), etcdstore.WatchOptions{After: rev, Exact: true, Previous: true})
 		defer func() { _ = watcher.Close() }()
 		f.create("abc", "1")
 		updated := f.update("a", "2", rev)

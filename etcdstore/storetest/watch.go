@@ -183,6 +183,12 @@ var watchTests = map[string]func(*fixture){
 			f.equal(fmt.Sprintf("IsCreate of %d", i), create, got[i].IsCreate())
 			f.equal(fmt.Sprintf("PrevLost of %d", i), false, got[i].PrevLost())
 		}
+		bare := &watch{Watcher: f.Watch(f.ctx(), f.prefix, etcdstore.WatchOptions{After: after}), f: f, through: after}
+		f.Cleanup(bare.close)
+		for i := range want {
+			want[i].Prev = nil
+		}
+		f.equal("not asked for", want, bare.events(4))
 	},
 	"prefix": func(f *fixture) {
 		w := f.watch(f.key("x/"), f.revision())

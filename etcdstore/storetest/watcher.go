@@ -129,7 +129,7 @@ func (f *fixture) watch(prefix string, after etcdstore.Revision) *watch {
 }
 
 func (f *fixture) watchCtx(ctx context.Context, prefix string, after etcdstore.Revision) *watch {
-	w := &watch{Watcher: f.Watch(ctx, prefix, after), f: f, through: after}
+	w := &watch{Watcher: f.Watch(ctx, prefix, etcdstore.WatchOptions{After: after, Previous: true}), f: f, through: after}
 	f.Cleanup(w.close)
 	return w
 }

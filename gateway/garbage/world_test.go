@@ -177,7 +177,7 @@ func (w *thingsWatch) Next(ctx context.Context) (Step, error) {
 		}
 		step.Synced = true
 		ctx, w.cancel = context.WithCancel(ctx)
-		w.open = w.things.store.Watch(ctx, w.things.prefix, list.Revision)
+		w.open = w.things.store.Watch(ctx, w.things.prefix, etcdstore.WatchOptions{After: list.Revision, Previous: true})
 		return step, nil
 	}
 	batch, err := w.open.Next(ctx)

@@ -140,7 +140,7 @@ func common(a, b string) string {
 // pass reads what happened below a path, from a revision on, until nobody follows: nil then.
 func (a *archive) pass(ctx context.Context, path string, at etcdstore.Revision) error {
 	ctx, cancel := context.WithCancel(ctx)
-	watcher := a.cache.config.Store.Watch(ctx, a.cache.config.Prefix+path, at)
+	watcher := a.cache.config.Store.Watch(ctx, a.cache.config.Prefix+path, etcdstore.WatchOptions{After: at, Previous: true})
 	defer func() {
 		cancel()
 		_ = watcher.Close() // what it has to say, Next said

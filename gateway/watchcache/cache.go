@@ -57,7 +57,6 @@ type Cache struct {
 	log      log
 	sleepers map[topic]*sleeper
 	news     news
-	readings readings
 	indexes  indexes
 	advanced chan struct{} // closed when through grows; nil: nobody waits
 	waiting  int           // how many wait for advanced
@@ -229,13 +228,13 @@ const patience = 3 * time.Second
 // WaitUntil waits until the cache is complete up to a revision: *TooLargeError when it is not after 3 s, *NotReadyError,
 // ErrStopped, or ctx's error.
 func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) error {
+	advanced, err := c.reached(revision)
+	if advanced == nil {
+		return err
+	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
-	for {
-		advanced, err := c.reached(revision)
-		if advanced == nil {
-			return err
-		}
+	for ; advanced != nil; advanced, err = c.reached(revision) {
 		select {
 		case c.wanted <- struct{}{}:
 		default:
@@ -251,6 +250,7 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 			return ctx.Err()
 		}
 	}
+	return err
 }
 
 // freshness is how long Refresh waits for etcd's answer.

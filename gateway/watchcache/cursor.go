@@ -14,7 +14,6 @@ type Reader struct {
 	events  []*event
 	changes []Change
 	last    reading
-	shared  bool // the watcher shares what it reads: it takes only so much as all do
 	partial bool // of what was read last, the watcher had a part already: others may not
 }
 
@@ -74,7 +73,7 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	r.changes = w.matching(r.changes[:0], r.events)
 	batch := Batch{Changes: r.changes, Through: w.through, Received: received(r.changes, r.events)}
 	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.broken == nil {
-		r.last = reading{cache: w.cache, scope: w.topic.scope, filter: w.query.Filter, from: from, to: w.position, complete: complete, batch: batch}
+		r.last = reading{cache: w.cache, scope: w.topic.scope, filter: w.query.Filter, from: from, to: w.position, batch: batch}
 	}
 	return batch, wake, nil
 }
@@ -141,11 +140,7 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 		w.findLocked()
 	}
 	from, delivered := w.position, w.through
-	limit, bytes := batchEvents, batchBytes
-	if r.shared {
-		limit, bytes = sharedEvents-int(from%sharedEvents), sharedBytes
-	}
-	events := c.log.read(r.events, from, limit, bytes)
+	events := c.log.read(r.events, from, batchEvents, batchBytes)
 	w.position += uint64(len(events))
 	if complete = w.position < c.log.next; complete {
 		w.through = max(delivered, events[len(events)-1].revision)

@@ -42,12 +42,13 @@ func (e extent) measure() (size, more int, last string) {
 	if e.limit <= 0 && e.namespace == "" && e.after == "" {
 		return e.state.size, 0, ""
 	}
+	var end stretch
 	e.stretches(func(s stretch) bool {
-		size += s.size()
-		last = s.block.objects[s.to-1].path
+		size, end = size+s.size(), s
 		return true
 	})
-	if e.limit > 0 && last != "" {
+	if e.limit > 0 && end.block != nil {
+		last = end.block.objects[end.to-1].path
 		e.state.stretches(e.namespace, last, func(s stretch) bool {
 			more += s.to - s.from
 			return true

@@ -13,11 +13,14 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// gated is a store whose first watch, the cache's own, can be held up and broken.
+// ownWatches is how many watches a cache opens for itself: one that looks back, and the one that follows.
+const ownWatches = 2
+
+// gated is a store whose first watches, the cache's own, can be held up and broken.
 type gated struct {
 	*memory.Store
-	gate    chan struct{} // closed: the first watch goes on
-	broken  chan error    // what the first watch fails with
+	gate    chan struct{} // closed: the first watches go on
+	broken  chan error    // what the first watches fail with
 	single  bool          // the other watches deliver one revision at a time
 	watches atomic.Int32
 }
@@ -45,9 +48,9 @@ type gatedWatcher struct {
 	store *gated
 }
 
-func (g *gated) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
-	w := g.Store.Watch(ctx, prefix, after)
-	switch first := g.watches.Add(1) == 1; {
+func (g *gated) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	w := g.Store.Watch(ctx, prefix, o)
+	switch first := g.watches.Add(1) <= ownWatches; {
 	case first:
 		return &gatedWatcher{w, g}
 	case g.single:

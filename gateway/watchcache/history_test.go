@@ -31,8 +31,8 @@ func (r *replaceable) Revision(ctx context.Context) (etcdstore.Revision, error) 
 	return r.Store.Revision(ctx)
 }
 
-func (r *replaceable) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
-	return &breakableWatcher{r.Store.Watch(ctx, prefix, after), r, r.broken}
+func (r *replaceable) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	return &breakableWatcher{r.Store.Watch(ctx, prefix, o), r, r.broken}
 }
 
 type breakableWatcher struct {
@@ -86,6 +86,7 @@ func replaceableBubble(t *testing.T, test func(*world, *replaceable)) {
 		w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
 		w.start()
 		<-w.cache.Filled()
+		synctest.Wait() // the watch that follows is open
 		test(w, store)
 	})
 }
@@ -104,6 +105,7 @@ func (w *world) expectReverted(watcher *Watcher) {
 func TestOlderStoreThatWentOn(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		<-time.After(inspectGap)
+		synctest.Wait() // the store is asked why it is silent
 		watcher, other := w.watch(WatchQuery{After: 21}), storeAt(5)
 		for i := range 30 {
 			other.Txn(map[string][]byte{root + "b/y": thing("b/y", fmt.Sprint(i), "")}, nil)
@@ -252,9 +254,9 @@ type counted struct {
 	watches atomic.Int32
 }
 
-func (c *counted) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
+func (c *counted) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
 	c.watches.Add(1)
-	return c.Store.Watch(ctx, prefix, after)
+	return c.Store.Watch(ctx, prefix, o)
 }
 
 // A cache that is not what etcd has, whoever is to blame, is found out, tells its watchers, and starts anew.

@@ -15,8 +15,8 @@ import (
 // catchingUp is a store whose watches do not tell their progress when they are asked for the first time, as those of etcd.
 type catchingUp struct{ *memory.Store }
 
-func (c catchingUp) Watch(ctx context.Context, prefix string, after etcdstore.Revision) etcdstore.Watcher {
-	return &deafWatcher{Watcher: c.Store.Watch(ctx, prefix, after)}
+func (c catchingUp) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	return &deafWatcher{Watcher: c.Store.Watch(ctx, prefix, o)}
 }
 
 type deafWatcher struct {
@@ -29,6 +29,41 @@ func (w *deafWatcher) RequestProgress(ctx context.Context) error {
 		return nil
 	}
 	return w.Watcher.RequestProgress(ctx)
+}
+
+// noting is a store that notes how it is watched.
+type noting struct {
+	*memory.Store
+	watches chan etcdstore.WatchOptions
+}
+
+func (n *noting) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	n.watches <- o
+	return n.Store.Watch(ctx, prefix, o)
+}
+
+// The store looks up the states before the changes of the past alone: those before what happens now, the cache has.
+func TestFollowAsksForNoStateBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &noting{storeAt(20), make(chan etcdstore.WatchOptions, 2)}
+		w := &world{t: t, store: store.Store, lookBack: lookBack}
+		w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
+		w.start()
+		for _, want := range []etcdstore.WatchOptions{{After: 1, Previous: true}, {After: 21}} {
+			if got := <-store.watches; got != want {
+				t.Errorf("a watch with %+v, want %+v", got, want)
+			}
+		}
+		watcher := w.watch(WatchQuery{After: 21})
+		w.put("a/x", "new", "")
+		batch, err := watcher.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if previous := batch.Changes[0].Previous; previous == nil || previous.Revision != 21 {
+			t.Errorf("the state before is %+v", previous)
+		}
+	})
 }
 
 // A cache of a quiet resource is served once etcd has told that nothing is missing: it is asked again until it does.

@@ -90,12 +90,20 @@ func (s *objects) fill(ordered []*Object) {
 	}
 }
 
-// stretches yields, in their order, the objects of a namespace, or of all, whose paths are greater than after.
+// stretches yields, in their order, the objects of a namespace, or of all, whose paths are greater than after. Between the first
+// block and the last it looks at blocks alone: what is in them is far away in memory.
 func (s *objects) stretches(namespace, after string, yield func(stretch) bool) {
-	prefix := pathPrefix(namespace)
+	prefix, last := pathPrefix(namespace), (*block)(nil)
 	first := s.block(max(prefix, after))
 	if first == nil {
 		return
+	}
+	if prefix != "" {
+		end := namespace + afterSlash
+		if after >= end {
+			return
+		}
+		last = s.block(end)
 	}
 	s.blocks.Ascend(first, func(b *block) bool {
 		all, from := b.objects, 0
@@ -103,12 +111,15 @@ func (s *objects) stretches(namespace, after string, yield func(stretch) bool) {
 			from = sort.Search(len(all), func(i int) bool { return all[i].path > after && all[i].path >= prefix })
 		}
 		to := len(all)
-		if to > 0 && !strings.HasPrefix(all[to-1].path, prefix) {
+		if b == last {
 			to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(all[from+i].path, prefix) })
 		}
-		return (from == to || yield(stretch{b, from, to})) && to == len(all)
+		return (from == to || yield(stretch{b, from, to})) && b != last
 	})
 }
+
+// afterSlash follows the slash in the order of paths: no path of a namespace reaches the namespace with it.
+const afterSlash = "0"
 
 // ascend yields the objects within a scope whose paths are greater than after, in their order.
 func (s *objects) ascend(in scope, after string, yield func(*Object) bool) {

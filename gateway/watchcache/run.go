@@ -81,8 +81,7 @@ type runner struct {
 	since   etcdstore.Revision // of the last change in the mirror
 	through etcdstore.Revision // zero: the mirror must be filled
 
-	published bool               // the cache serves what the mirror was filled with
-	skip      etcdstore.Revision // what the watch delivers up to here is in the mirror, and not wanted for the log any more
+	published bool // the cache serves what the mirror was filled with
 }
 
 // session fills the mirror if that is needed and follows etcd until something goes wrong. followed tells whether anything
@@ -97,20 +96,16 @@ func (r *runner) session(ctx context.Context) (followed bool, err error) {
 		default:
 		}
 	}
-	after := r.through
 	if r.through == 0 {
-		if err := r.fill(ctx); err != nil {
+		if err = r.fill(ctx); err != nil {
 			return false, fmt.Errorf("fill: %w", err)
 		}
-		after = max(r.through-r.cache.lookBack, 1)
+		err = r.lookBack(ctx)
 	}
-	followed, err = r.follow(ctx, after)
-	var compacted *etcdstore.CompactedError
-	if errors.As(err, &compacted) && !r.published && after < compacted.Compacted && compacted.Compacted <= r.through {
-		// At least the newest revision: a client may have got only a part of it.
-		followed, err = r.follow(ctx, min(compacted.Compacted, r.through-1))
+	if err == nil {
+		followed, err = r.follow(ctx)
 	}
-	if errors.As(err, &compacted) || errors.Is(err, errDisorder) || !r.published {
+	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errDisorder) || !r.published {
 		r.through = 0 // events were lost, or the mirror cannot be trusted or was never served: start from a new state
 	}
 	return followed, r.revert(err)
@@ -125,7 +120,7 @@ func (r *runner) revert(err error) error {
 	return err
 }
 
-// fill reads the whole state as of one revision. It is published when follow has seen that revision's events.
+// fill reads the whole state as of one revision. It is published when lookBack has seen that revision's events.
 func (r *runner) fill(ctx context.Context) error {
 	filled, unordered := newMirror(), []etcdstore.KV(nil)
 	history := r.cache.config.Store.History()
@@ -155,14 +150,14 @@ func (r *runner) fill(ctx context.Context) error {
 	if history != 0 && history != r.history {
 		return errUntrue
 	}
-	r.mirror, r.since, r.through, r.published, r.skip = filled, options.At, options.At, false, 0
+	r.mirror, r.since, r.through, r.published = filled, options.At, options.At, false
 	return nil
 }
 
-// follow applies what etcd's watch delivers until it fails. What is not later than the mirror goes to the log alone.
-func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed bool, err error) {
+// follow applies what etcd's watch delivers until it fails. The states before the changes are the mirror's.
+func (r *runner) follow(ctx context.Context) (followed bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, after)
+	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, etcdstore.WatchOptions{After: r.through})
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		if err := r.cache.ask(ctx, watcher, r.history); err != nil {
@@ -177,11 +172,6 @@ func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed
 		_ = watcher.Close() // what it has to say, Next said
 		asking.Wait()
 	}()
-	if !r.published {
-		if err := r.lookBack(ctx, watcher, after); err != nil {
-			return false, err
-		}
-	}
 	quiet := silence
 	for {
 		batch, err := next(ctx, watcher, quiet)
@@ -201,15 +191,29 @@ func (r *runner) follow(ctx context.Context, after etcdstore.Revision) (followed
 	}
 }
 
-// lookBack takes the events later than after, up to the revision that the mirror was filled at, into the log, and publishes the
-// mirror. They are the first that the watch delivers. Where they do not come the log begins after them, and where a compaction
-// has taken the state before one, after that one.
-func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after etcdstore.Revision) error {
+// lookBack takes the newest events up to the revision that the mirror was filled at into the log, as far as etcd has them, and
+// publishes the mirror.
+func (r *runner) lookBack(ctx context.Context) error {
 	if r.through == 1 {
 		r.publish(0, nil) // before any write
 		return nil
 	}
-	var past log // as much of it as there is room for
+	after := max(r.through-r.cache.lookBack, 1)
+	err := r.lookBackTo(ctx, after)
+	if compacted, ok := errors.AsType[*etcdstore.CompactedError](err); ok && after < compacted.Compacted && compacted.Compacted <= r.through {
+		// At least the newest revision: a client may have got only a part of it.
+		err = r.lookBackTo(ctx, min(compacted.Compacted, r.through-1))
+	}
+	return err
+}
+
+// lookBackTo is lookBack to a revision, with a watch of its own: that of follow needs no states before the changes, which etcd
+// reads for each of them. Where the events do not come the log begins after them, and where a compaction has taken the state
+// before one, after that one.
+func (r *runner) lookBackTo(ctx context.Context, after etcdstore.Revision) error {
+	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, etcdstore.WatchOptions{After: after, Previous: true})
+	defer func() { _ = watcher.Close() }() // what it has to say, Next said
+	var past log                           // as much of it as there is room for
 	past.fit(r.mirror.objects.size)
 	past.reset(after)
 	if after == 1 {
@@ -218,7 +222,6 @@ func (r *runner) lookBack(ctx context.Context, watcher etcdstore.Watcher, after 
 	for {
 		batch, err := first(ctx, watcher)
 		if errors.Is(err, errSilent) {
-			r.skip = r.through
 			r.publish(r.through, nil)
 			return nil
 		}
@@ -293,13 +296,7 @@ func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, 
 
 // apply brings the mirror from one revision to a later one and publishes the difference.
 func (r *runner) apply(batch etcdstore.Batch) error {
-	for len(batch.Events) > 0 && batch.Events[0].Revision <= r.skip {
-		batch.Events = batch.Events[1:]
-	}
 	if batch.Through < r.through {
-		if len(batch.Events) == 0 {
-			return nil // about the time before the mirror
-		}
 		return fmt.Errorf("%w: it went back from %d to %d", errDisorder, r.through, batch.Through)
 	}
 	var events []*event

@@ -19,7 +19,7 @@ type mute struct {
 
 type muteWatcher struct{ ctx context.Context }
 
-func (m *mute) Watch(ctx context.Context, _ string, _ etcdstore.Revision) etcdstore.Watcher {
+func (m *mute) Watch(ctx context.Context, _ string, _ etcdstore.WatchOptions) etcdstore.Watcher {
 	m.watches++
 	return &muteWatcher{ctx}
 }

@@ -40,8 +40,6 @@ type Batch struct {
 	Received time.Time
 	// Synced: with this batch the initial state is complete. True once, and only if State was asked for.
 	Synced bool
-	// Memo is the same for all watchers that get this batch. Nil: nobody else gets it.
-	Memo *Memo
 }
 
 const (
@@ -239,9 +237,6 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 	if w.past != nil && w.broken == nil && !w.gathering.isReady() {
 		batch, err = w.nextPast(ctx)
 		return batch, nil, err
-	}
-	if w.shares() {
-		return w.nextShared()
 	}
 	w.reader = readers.Get().(*Reader)
 	batch, wake, err = w.nextLog(w.reader)

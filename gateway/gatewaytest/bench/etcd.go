@@ -35,19 +35,24 @@ func (s *stage) startEtcd(ctx context.Context) (*etcd, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.conn, err = grpc.NewClient(client, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	return e, e.connect(ctx)
+}
+
+// connect connects to an etcd that has been started, and waits until it answers. It stops the process where it fails.
+func (e *etcd) connect(ctx context.Context) (err error) {
+	e.conn, err = grpc.NewClient(e.endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
 		e.stop()
-		return nil, err
+		return err
 	}
 	e.kv = pb.NewKVClient(e.conn)
 	starting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if _, err := e.revision(starting); err != nil {
 		e.close()
-		return nil, fmt.Errorf("etcd: %w: %s", err, e.lastWords())
+		return fmt.Errorf("etcd: %w: %s", err, e.lastWords())
 	}
-	return e, nil
+	return nil
 }
 
 func (e *etcd) close() {

@@ -11,6 +11,7 @@ import (
 
 // curve is how the product's figures grow with something.
 type curve struct {
+	name    string // for -row
 	along   string // what the steps are of
 	steps   []int
 	metrics []metric
@@ -24,22 +25,25 @@ var fanOutMetrics = []metric{{"cpu", "CPU a delivery", "µs"}, {"event", "CPU an
 
 func (s *stage) curves() []curve {
 	return []curve{
-		{"watchers, 5 events/s", []int{1, 10, 100, 1000, 10_000}, fanOutMetrics, func(ctx context.Context, watchers int) (sample, error) {
-			return s.growFanOut(ctx, watchers, 5)
+		{"watchers-plain", "watchers, 5 events/s", []int{1, 10, 100, 1000, 10_000}, fanOutMetrics, func(ctx context.Context, watchers int) (sample, error) {
+			return s.growFanOut(ctx, plain, watchers, 5)
 		}},
-		{"events/s, 1,000 watchers", []int{1, 10, 100, 500, 1000, 2000}, fanOutMetrics, func(ctx context.Context, rate int) (sample, error) {
-			return s.growFanOut(ctx, s.size.watchers, rate)
+		{"watchers-http2", "watchers over HTTP/2, 5 events/s", []int{1, 10, 100, 1000, 10_000, 50_000}, fanOutMetrics, func(ctx context.Context, watchers int) (sample, error) {
+			return s.growFanOut(ctx, http2, watchers, 5)
 		}},
-		{"objects", []int{1000, 10_000, 100_000, 500_000}, []metric{
+		{"events", "events/s, 1,000 watchers", []int{1, 10, 100, 500, 1000, 2000}, fanOutMetrics, func(ctx context.Context, rate int) (sample, error) {
+			return s.growFanOut(ctx, plain, s.size.watchers, rate)
+		}},
+		{"objects", "objects", []int{1000, 10_000, 100_000, 500_000}, []metric{
 			{"start", "start-up", "s"}, {"memory", "memory", "MiB"}, {"list", "a list", "ms"}, {"first", "its first byte", "ms"},
 		}, s.growState},
 	}
 }
 
 // runGrowth measures the curves, prints them as tables and plots them.
-func runGrowth(ctx context.Context, s *stage, svg string, stdout io.Writer) error {
+func runGrowth(ctx context.Context, s *stage, o options, stdout io.Writer) error {
 	var panels []panel
-	for _, c := range s.curves() {
+	for _, c := range named(s.curves(), o.rows, func(c curve) string { return c.name }) {
 		var samples []sample
 		for _, step := range c.steps {
 			got, err := c.measure(ctx, step)
@@ -54,17 +58,17 @@ func runGrowth(ctx context.Context, s *stage, svg string, stdout io.Writer) erro
 		}
 		panels = append(panels, c.panel(samples))
 	}
-	return os.WriteFile(svg, plot(panels), 0o644) //nolint:gosec // anybody may look at it
+	return os.WriteFile(o.svg, plot(panels), 0o644) //nolint:gosec // anybody may look at it
 }
 
 // growFanOut is a fan-out at a pace, with a gateway of its own.
-func (s *stage) growFanOut(ctx context.Context, watchers, rate int) (sample, error) {
+func (s *stage) growFanOut(ctx context.Context, t transport, watchers, rate int) (sample, error) {
 	const seconds = 4
 	o := new(opening)
 	defer func() { closeAll(o.closers) }()
 	sized := *s
 	sized.size.watchers = watchers
-	f, err := sized.openProductFanOut(ctx, o, s.products[0].binary, plain, jsonLines)
+	f, err := sized.openProductFanOut(ctx, o, s.products[0].binary, t, jsonLines)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@
 //	go run ./gateway/gatewaytest/bench             the table of goals; -quick: smaller, one round
 //	go run ./gateway/gatewaytest/bench -row fanout only rows whose name has that in it
 //	go run ./gateway/gatewaytest/bench -diff REF   the working tree against another commit, measured in turns
-//	go run ./gateway/gatewaytest/bench -growth     how cost grows with watchers, objects and events: a table and an SVG
+//	go run ./gateway/gatewaytest/bench -growth     how cost grows with watchers, objects and events: tables and an SVG
 package main
 
 import (
@@ -41,7 +41,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.rows, "row", "", "measure only the rows whose name contains one of these `words`, comma separated")
+	flags.StringVar(&o.rows, "row", "", "measure only the rows, or curves, whose name contains one of these `words`, comma separated")
 	flags.BoolVar(&o.quick, "quick", false, "smaller, and one round")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds; 0: three, with -quick one")
 	flags.StringVar(&o.etcd, "etcd", "bin/tools/etcd", "the `program`")
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	switch {
 	case o.growth:
-		return runGrowth(ctx, s, o.svg, stdout)
+		return runGrowth(ctx, s, o, stdout)
 	case o.diff != "":
 		return runDiff(ctx, s, o, stdout)
 	default:
@@ -106,11 +106,16 @@ func runTable(ctx context.Context, s *stage, o options, stdout io.Writer) error 
 
 // selected are the rows with one of the words in their name; no words: all.
 func selected(rows []row, words string) []row {
-	var chosen []row
-	for _, r := range rows {
+	return named(rows, words, func(r row) string { return r.name })
+}
+
+// named are those with one of the words in their name; no words: all.
+func named[T any](all []T, words string, name func(T) string) []T {
+	var chosen []T
+	for _, one := range all {
 		for word := range strings.SplitSeq(words, ",") {
-			if strings.Contains(r.name, word) {
-				chosen = append(chosen, r)
+			if strings.Contains(name(one), word) {
+				chosen = append(chosen, one)
 				break
 			}
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,10 +16,28 @@ type product struct {
 	startUp  time.Duration // from its start to its ready line
 }
 
-// startProduct starts a revtail and waits until it is ready. More arguments are flags of serve.
+// startProduct starts a revtail before an etcd and waits until it is ready. More arguments are flags of serve.
 func (s *stage) startProduct(ctx context.Context, binary string, e *etcd, t transport, flags ...string) (*product, error) {
-	command := []string{binary, "serve", "--listen", "127.0.0.1:0", "--etcd-endpoints", "http://" + e.endpoint,
-		"--garbage-collector=false", "--log-level", "warn"}
+	return s.startGateway(ctx, binary, t, append([]string{"--etcd-endpoints", "http://" + e.endpoint}, flags...))
+}
+
+// startEmbedded starts a revtail with an etcd of its own, and connects to that.
+func (s *stage) startEmbedded(ctx context.Context, binary string) (*product, *etcd, error) {
+	dir, err := os.MkdirTemp(s.dir, "embedded-")
+	if err != nil {
+		return nil, nil, err
+	}
+	e := &etcd{dir: dir, endpoint: freeAddress()}
+	p, err := s.startGateway(ctx, binary, plain, []string{"--data-dir", dir, "--embedded-client-url", "http://" + e.endpoint})
+	if err != nil {
+		return nil, nil, err
+	}
+	e.process = p.process
+	return p, e, e.connect(ctx)
+}
+
+func (s *stage) startGateway(ctx context.Context, binary string, t transport, flags []string) (*product, error) {
+	command := []string{binary, "serve", "--listen", "127.0.0.1:0", "--garbage-collector=false", "--log-level", "warn"}
 	if !slices.Contains(flags, "--keys") {
 		command = append(command, "--keys=", "--keys-writable=") // nor times in etcd: its revision stands still between writes
 	}

@@ -30,6 +30,7 @@ type writing struct {
 	writers []write
 	watch   *fleet // sees every write; nil: none
 	etcd    *etcd
+	servers []*process                               // that the writes cost
 	count   func(ctx context.Context) (int64, error) // how many objects there are now
 	adds    bool                                     // each write makes a new one
 	turn    int                                      // of the next write; only grows
@@ -50,7 +51,15 @@ func (w *writing) run(ctx context.Context, d time.Duration) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	used, err := w.cpu()
+	if err != nil {
+		return nil, err
+	}
 	all, took, err := w.writeFor(ctx, w.writers, d)
+	if err != nil {
+		return nil, err
+	}
+	usedThen, err := w.cpu()
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +72,27 @@ func (w *writing) run(ctx context.Context, d time.Duration) (sample, error) {
 	}
 	slices.Sort(alone.took)
 	slices.Sort(all.took)
-	return sample{
+	got := sample{
 		"rate": float64(len(all.revisions)) / took.Seconds(), "p50": percentile(alone.took, 50), "p50-64": percentile(all.took, 50),
-	}, nil
+	}
+	for i, server := range w.servers {
+		each := (usedThen[i] - used[i]).Seconds() * 1e6 / float64(len(all.revisions))
+		got["cpu"] += each
+		got["cpu-"+server.name] = each
+	}
+	return got, nil
+}
+
+// cpu is what each of the servers has used.
+func (w *writing) cpu() ([]time.Duration, error) {
+	used := make([]time.Duration, len(w.servers))
+	var err error
+	for i, server := range w.servers {
+		if used[i], err = server.cpu(); err != nil {
+			return nil, err
+		}
+	}
+	return used, nil
 }
 
 // check: every acknowledged write is there, and the watch has seen each once and in order.
@@ -128,6 +155,39 @@ func (w *writing) writeFor(ctx context.Context, writers []write, d time.Duration
 // direct is the peer that writes to etcd without a gateway.
 const direct = "etcd"
 
+// embeddedRow compares writes through a gateway with an etcd of its own with writes to an etcd that is a process.
+func embeddedRow(kind writeKind, figures []figure) row {
+	return row{name: string(kind) + "-embedded", figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
+		o := new(opening)
+		for _, product := range s.products {
+			p, e, err := s.startEmbedded(ctx, product.binary)
+			if err != nil {
+				return o.end(err)
+			}
+			o.own(e.close)
+			w, err := s.openWriting(ctx, o, p, e, kind, "/registry")
+			if err != nil {
+				return o.end(err)
+			}
+			o.add(writingContender(product.name, w, s.size.writes))
+		}
+		if !s.withPeers {
+			return o.end(nil)
+		}
+		e, err := s.startEtcd(ctx)
+		if err != nil {
+			return o.end(err)
+		}
+		o.own(e.close)
+		o.add(writingContender(direct, directWriting(e, kind), s.size.writes))
+		return o.end(nil)
+	}}
+}
+
+func writingContender(name string, w *writing, d time.Duration) contender {
+	return contender{name: name, run: func(ctx context.Context) (sample, error) { return w.run(ctx, d) }}
+}
+
 // writeRow compares writes through the gateway with writes to the same etcd.
 func writeRow(kind writeKind, figures []figure) row {
 	return row{name: string(kind), figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
@@ -137,31 +197,30 @@ func writeRow(kind writeKind, figures []figure) row {
 			return o.end(err)
 		}
 		o.own(e.close)
-		add := func(name string, w *writing, err error) error {
-			if err == nil {
-				o.add(contender{name: name, run: func(ctx context.Context) (sample, error) { return w.run(ctx, s.size.writes) }})
-			}
-			return err
-		}
 		for i, product := range s.products {
-			w, err := s.openWriting(ctx, o, e, kind, fmt.Sprintf("/registry%d", i), product.binary)
-			if err := add(product.name, w, err); err != nil {
+			prefix := fmt.Sprintf("/registry%d", i)
+			p, err := s.openProduct(ctx, o, product.binary, e, plain, "--etcd-prefix", prefix)
+			if err != nil {
 				return o.end(err)
 			}
+			w, err := s.openWriting(ctx, o, p, e, kind, prefix)
+			if err != nil {
+				return o.end(err)
+			}
+			o.add(writingContender(product.name, w, s.size.writes))
 		}
-		if !s.withPeers {
-			return o.end(nil)
+		if s.withPeers {
+			o.add(writingContender(direct, directWriting(e, kind), s.size.writes))
 		}
-		return o.end(add(direct, directWriting(e, kind), nil))
+		return o.end(nil)
 	}}
 }
 
-func (s *stage) openWriting(ctx context.Context, o *opening, e *etcd, kind writeKind, prefix, binary string) (*writing, error) {
-	p, err := s.openProduct(ctx, o, binary, e, plain, "--etcd-prefix", prefix)
-	if err != nil {
-		return nil, err
+func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd, kind writeKind, prefix string) (w *writing, err error) {
+	w = &writing{etcd: e, servers: []*process{p.process}, adds: kind == creates, count: e.counter(prefix + "/")}
+	if e.process != p.process {
+		w.servers = append(w.servers, e.process)
 	}
-	w := &writing{etcd: e, adds: kind == creates, count: e.counter(prefix + "/")}
 	for i := range writers {
 		one, failed := newWriter(ctx, o, p, kind, i)
 		if failed != nil {
@@ -231,7 +290,7 @@ func newUpdates(c *client, writer int) (write, error) {
 // directWriting puts values of the same size under a prefix that no gateway follows.
 func directWriting(e *etcd, kind writeKind) *writing {
 	const prefix = "/direct/"
-	w := &writing{etcd: e, adds: kind == creates, count: e.counter(prefix)}
+	w := &writing{etcd: e, servers: []*process{e.process}, adds: kind == creates, count: e.counter(prefix)}
 	for i := range writers {
 		w.writers = append(w.writers, func(ctx context.Context, n int) (int64, error) {
 			name := fmt.Sprintf("created-%d", n)

@@ -82,7 +82,8 @@ func stateRows(s size) []row {
 
 func writeRows(s size) []row {
 	return []row{
-		writeRow(creates, writeFigures(creates)), writeRow(updates, writeFigures(updates)),
+		writeRow(creates, writeFigures(creates, "")), writeRow(updates, writeFigures(updates, "")),
+		embeddedRow(creates, writeFigures(creates, ", embedded")), embeddedRow(updates, writeFigures(updates, ", embedded")),
 		typesRow([]figure{
 			{fmt.Sprintf("%d resource types idle: start-up", s.resourceTypes), "start", "s", goal{most: 3}, oneType},
 			{"  memory", "memory", "MiB", goal{overMost: 40}, oneType},
@@ -147,9 +148,10 @@ func besideList(d design) figure {
 	return figure{"  rate", "rate", "MB/s", goal{}, string(d)}
 }
 
-func writeFigures(kind writeKind) []figure {
+func writeFigures(kind writeKind, how string) []figure {
 	return []figure{
-		{string(kind) + ", 64 writers", "rate", "/s", goal{ratioLeast: 0.6}, direct},
+		{string(kind) + how + ", 64 writers", "rate", "/s", goal{ratioLeast: 0.6}, direct},
+		{"  CPU a write, gateway and etcd", "cpu", "µs", goal{}, direct},
 		{"  p50 of one writer alone", "p50", "ms", goal{ratioMost: 1.5}, direct},
 	}
 }

@@ -1,0 +1,61 @@
+package etcdstore
+
+import (
+	"context"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+)
+
+// direct is an etcd in this process. Its requests are observed and traced as those that go over a connection; nothing is tried
+// again, as there is nothing between that could get lost.
+type direct struct {
+	pb.KVClient
+	open      context.Context // ends with the store's Close: nothing is asked afterwards
+	intercept grpc.UnaryClientInterceptor
+}
+
+func newDirect(open context.Context, cfg Config) *direct {
+	d := &direct{KVClient: cfg.KV, open: open, intercept: cfg.Observe.intercept}
+	if cfg.Tracing == nil {
+		return d
+	}
+	trace := traced(cfg.Tracing)
+	d.intercept = func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		return cfg.Observe.intercept(ctx, method, req, reply, conn, func(
+			ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, opts ...grpc.CallOption) error {
+			return trace(ctx, method, req, reply, conn, invoke, opts...)
+		}, opts...)
+	}
+	return d
+}
+
+// Range implements pb.KVClient.
+func (d *direct) Range(ctx context.Context, in *pb.RangeRequest, opts ...grpc.CallOption) (*pb.RangeResponse, error) {
+	return ask(ctx, d, pb.KV_Range_FullMethodName, d.KVClient.Range, in, opts)
+}
+
+// Txn implements pb.KVClient.
+func (d *direct) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
+	return ask(ctx, d, pb.KV_Txn_FullMethodName, d.KVClient.Txn, in, opts)
+}
+
+// Compact implements pb.KVClient.
+func (d *direct) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption) (*pb.CompactionResponse, error) {
+	return ask(ctx, d, pb.KV_Compact_FullMethodName, d.KVClient.Compact, in, opts)
+}
+
+// ask makes a request, seen by the interceptors.
+func ask[Request, Response any](ctx context.Context, d *direct, method string,
+	do func(context.Context, Request, ...grpc.CallOption) (Response, error), in Request, opts []grpc.CallOption,
+) (out Response, err error) {
+	if closed := d.open.Err(); closed != nil {
+		return out, status.FromContextError(closed).Err()
+	}
+	err = d.intercept(ctx, method, in, nil, nil, func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, opts ...grpc.CallOption) error {
+		out, err = do(ctx, in, opts...)
+		return err
+	}, opts...)
+	return out, err
+}

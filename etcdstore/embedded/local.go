@@ -1,0 +1,133 @@
+package embedded
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
+	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+)
+
+// local is the member as this process reaches it without a connection. What etcd's own handlers check, they check here too; what
+// its interceptors do, a cluster of one needs only in part: a request is refused while there is no leader.
+type local struct {
+	pb.KVClient
+	watches pb.WatchClient
+	member  *etcdserver.EtcdServer
+
+	calls  sync.RWMutex    // read-locked by each request and each watch under way
+	open   context.Context // ends when the member is about to
+	ending context.CancelFunc
+}
+
+func newLocal(member *etcdserver.EtcdServer) *local {
+	l := &local{KVClient: adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(member)), member: member}
+	l.watches = adapter.WatchServerToWatchClient(&localWatches{WatchServer: v3rpc.NewWatchServer(member), local: l})
+	l.open, l.ending = context.WithCancel(context.Background()) //nolint:forbidigo // it ends with the member
+	return l
+}
+
+// KV asks the member without a connection: a write costs a third less so. Nil where a configuration file says what
+// the member is: one of several, or a learner, which only requests over a connection are checked for.
+func (s *Server) KV() pb.KVClient {
+	if s.local == nil {
+		return nil
+	}
+	return s.local
+}
+
+// Watch follows the member without a connection; nil where KV is.
+func (s *Server) Watch() pb.WatchClient {
+	if s.local == nil {
+		return nil
+	}
+	return s.local
+}
+
+// Range implements pb.KVClient.
+func (l *local) Range(ctx context.Context, in *pb.RangeRequest, opts ...grpc.CallOption) (resp *pb.RangeResponse, err error) {
+	err = l.call(ctx, opts, func() error {
+		resp, err = l.KVClient.Range(ctx, in)
+		return err
+	})
+	return resp, err
+}
+
+// Txn implements pb.KVClient.
+func (l *local) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption) (resp *pb.TxnResponse, err error) {
+	err = l.call(ctx, opts, func() error {
+		resp, err = l.KVClient.Txn(ctx, in)
+		return err
+	})
+	return resp, err
+}
+
+// Compact implements pb.KVClient.
+func (l *local) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption) (resp *pb.CompactionResponse, err error) {
+	err = l.call(ctx, opts, func() error {
+		resp, err = l.KVClient.Compact(ctx, in)
+		return err
+	})
+	return resp, err
+}
+
+// call does a request, unless the member cannot take it. A caller that asks for the peer gets one exactly if it did, as over a
+// connection.
+func (l *local) call(ctx context.Context, opts []grpc.CallOption, do func() error) error {
+	l.calls.RLock()
+	defer l.calls.RUnlock()
+	switch {
+	case ctx.Err() != nil:
+		return status.FromContextError(ctx.Err()).Err()
+	case l.open.Err() != nil:
+		return rpctypes.ErrGRPCStopped
+	case l.member.Leader() == 0: // nobody
+		return rpctypes.ErrGRPCNoLeader
+	}
+	for _, option := range opts {
+		if peer, ok := option.(grpc.PeerCallOption); ok {
+			peer.PeerAddr.Addr = thisProcess
+		}
+	}
+	return do()
+}
+
+// thisProcess is the address of a member that is reached without a connection.
+var thisProcess = &net.UnixAddr{Name: "this process", Net: "unix"}
+
+// Watch implements pb.WatchClient.
+func (l *local) Watch(ctx context.Context, opts ...grpc.CallOption) (pb.Watch_WatchClient, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(l.open, cancel)
+	context.AfterFunc(ctx, func() { stop() })
+	return l.watches.Watch(ctx, opts...)
+}
+
+// localWatches are the member's side of watches.
+type localWatches struct {
+	pb.WatchServer
+	local *local
+}
+
+// Watch implements pb.WatchServer.
+func (w *localWatches) Watch(stream pb.Watch_WatchServer) error {
+	w.local.calls.RLock()
+	defer w.local.calls.RUnlock()
+	if w.local.open.Err() != nil {
+		return rpctypes.ErrGRPCStopped
+	}
+	return w.WatchServer.Watch(stream)
+}
+
+// close refuses what comes, ends the watches, and waits for what is under way: a member must not lose its files under a request.
+func (l *local) close() {
+	l.ending()
+	l.calls.Lock()
+	defer l.calls.Unlock()
+}

@@ -1,0 +1,90 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+
+	"revtail/etcdstore/embedded"
+)
+
+func putting(key string) *pb.TxnRequest {
+	return &pb.TxnRequest{Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(key)}}}}}
+}
+
+// A member that closes lets what is under way come to its end, ends the watches, and refuses what comes later, without a peer.
+func TestCloseWithRequestsUnderWay(t *testing.T) {
+	s := start(t, embedded.Config{DataDir: t.TempDir(), ClientURL: anyPort})
+	watch, err := s.Watch().Watch(t.Context())
+	if err == nil {
+		err = watch.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{Key: []byte("/a")}}})
+	}
+	if err == nil {
+		_, err = watch.Recv() // that it is made
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writing sync.WaitGroup
+	begun := make(chan struct{}, 8)
+	for i := range cap(begun) {
+		writing.Go(func() {
+			for n := 0; ; n++ {
+				_, failed := s.KV().Txn(t.Context(), putting(fmt.Sprintf("/a/%d", i)))
+				if errors.Is(failed, rpctypes.ErrGRPCStopped) {
+					return
+				}
+				if failed != nil {
+					t.Errorf("a write while the member closes: %v", failed)
+					return
+				}
+				if n == 0 {
+					begun <- struct{}{}
+				}
+			}
+		})
+	}
+	for range cap(begun) {
+		<-begun
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	writing.Wait()
+	for err = nil; err == nil; {
+		_, err = watch.Recv()
+	}
+	var to peer.Peer
+	if _, err := s.KV().Txn(t.Context(), putting("/a"), grpc.Peer(&to)); !errors.Is(err, rpctypes.ErrGRPCStopped) || to.Addr != nil {
+		t.Errorf("a write after Close: %v, to %v", err, to.Addr)
+	}
+}
+
+// Whether a request has reached the member, the peer says.
+func TestLocalPeer(t *testing.T) {
+	s := start(t, embedded.Config{DataDir: t.TempDir(), ClientURL: anyPort})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, ctx := range []context.Context{t.Context(), ended} {
+		var to peer.Peer
+		_, err := s.KV().Txn(ctx, putting("/a"), grpc.Peer(&to))
+		if done := ctx.Err() == nil; (err == nil) != done || (to.Addr != nil) != done {
+			t.Errorf("with %v: %v, to %v", ctx.Err(), err, to.Addr)
+		}
+	}
+}
+
+// A member that a configuration file describes may be one of several: it is reached over a connection only.
+func TestConfiguredMemberHasAConnectionOnly(t *testing.T) {
+	s := start(t, embedded.Config{ConfigFile: write(t, fileConfig(t, "http", ""))})
+	if s.KV() != nil || s.Watch() != nil {
+		t.Error("it can be reached without one")
+	}
+}

@@ -1,0 +1,50 @@
+package http2
+
+import (
+	"encoding/binary"
+
+	h2 "golang.org/x/net/http2"
+)
+
+// headerSize is the size of what is before each frame (RFC 9113, section 4.1).
+const headerSize = 9
+
+// frameHeader is that, as it is sent.
+type frameHeader [headerSize]byte
+
+func (h *frameHeader) length() int { return int(h[0])<<16 | int(h[1])<<8 | int(h[2]) }
+
+func (h *frameHeader) setLength(n int) { h[0], h[1], h[2] = byte(n>>16), byte(n>>8), byte(n) }
+
+func (h *frameHeader) kind() h2.FrameType { return h2.FrameType(h[3]) }
+
+func (h *frameHeader) has(flag h2.Flags) bool { return h2.Flags(h[4]).Has(flag) }
+
+func (h *frameHeader) stream() uint32 { return binary.BigEndian.Uint32(h[5:]) & (1<<31 - 1) }
+
+// appendData appends a DATA frame.
+func appendData(dst []byte, stream uint32, payload []byte) []byte {
+	n := len(payload)
+	dst = append(dst, byte(n>>16), byte(n>>8), byte(n), byte(h2.FrameData), 0)
+	dst = binary.BigEndian.AppendUint32(dst, stream)
+	return append(dst, payload...)
+}
+
+// endsBlock tells whether a frame with this header is the last of a block of header fields. (The flag is the same for both kinds.)
+func (h *frameHeader) endsBlock() bool { return h.has(h2.FlagHeadersEndHeaders) }
+
+// isBlock tells whether it is part of one.
+func (h *frameHeader) isBlock() bool {
+	return h.kind() == h2.FrameHeaders || h.kind() == h2.FrameContinuation
+}
+
+// endsStream tells whether nothing comes on the stream after it.
+func (h *frameHeader) endsStream() bool {
+	switch h.kind() {
+	case h2.FrameData, h2.FrameHeaders:
+		return h.has(h2.FlagDataEndStream)
+	case h2.FrameRSTStream:
+		return true
+	}
+	return false
+}

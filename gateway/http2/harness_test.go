@@ -1,0 +1,239 @@
+package http2
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	h2 "golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// diverted is a Below.
+type diverted struct {
+	net.Conn
+	stall time.Duration
+	sink  Sink
+}
+
+func (d *diverted) Divert(sink Sink) (net.Conn, syscall.RawConn, error) {
+	raw, err := d.Conn.(syscall.Conn).SyscallConn()
+	if err == nil {
+		d.sink = sink
+	}
+	return stalling{d.Conn, d.stall}, raw, err
+}
+
+func (d *diverted) Write(p []byte) (int, error) {
+	if d.sink != nil {
+		return d.sink.Write(p)
+	}
+	return d.Conn.Write(p)
+}
+
+func (d *diverted) SetWriteDeadline(t time.Time) error {
+	if d.sink != nil {
+		return nil
+	}
+	return d.Conn.SetWriteDeadline(t)
+}
+
+func (d *diverted) Close() error {
+	if d.sink != nil {
+		d.sink.Flush()
+	}
+	return d.Conn.Close()
+}
+
+// stalling is a connection whose writes fail when they take too long.
+type stalling struct {
+	net.Conn
+	stall time.Duration
+}
+
+func (s stalling) Write(p []byte) (int, error) {
+	if err := s.SetWriteDeadline(time.Now().Add(s.stall)); err != nil {
+		return 0, err
+	}
+	return s.Conn.Write(p)
+}
+
+type listener struct {
+	net.Listener
+	stall time.Duration
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &diverted{Conn: conn, stall: l.stall}, nil
+}
+
+// peer is the client of a server, frame by frame.
+type peer struct {
+	t      *testing.T
+	conn   *tls.Conn
+	framer *h2.Framer
+	fields bytes.Buffer
+	coder  *hpack.Encoder
+	heads  *hpack.Decoder
+}
+
+// dial starts a server and connects to it. The client has said that it takes windows of this size: on each stream, and beside the
+// 64 KiB that it cannot help on the connection.
+func dial(t *testing.T, stall time.Duration, stream, connection uint32, handler http.HandlerFunc) *peer {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.Listener = listener{server.Listener, stall}
+	if err := Configure(server.Config); err != nil {
+		t.Fatal(err)
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	p := &peer{t: t, conn: conn.(*tls.Conn), framer: h2.NewFramer(conn, bufio.NewReader(conn)), heads: hpack.NewDecoder(4096, nil)}
+	p.coder = hpack.NewEncoder(&p.fields)
+	_, err = io.WriteString(conn, h2.ClientPreface)
+	p.must(err)
+	p.must(p.framer.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: stream}))
+	if connection > 0 {
+		p.must(p.framer.WriteWindowUpdate(0, connection))
+	}
+	return p
+}
+
+func (p *peer) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// block is the header fields of a request.
+func (p *peer) block(path string, more ...string) []byte {
+	p.fields.Reset()
+	fields := []string{":method", "GET", ":scheme", "https", ":authority", "localhost", ":path", path}
+	for fields = append(fields, more...); len(fields) > 0; fields = fields[2:] {
+		p.must(p.coder.WriteField(hpack.HeaderField{Name: fields[0], Value: fields[1]}))
+	}
+	return p.fields.Bytes()
+}
+
+func (p *peer) ask(stream uint32, path string) {
+	p.t.Helper()
+	p.must(p.framer.WriteHeaders(h2.HeadersFrameParam{StreamID: stream, BlockFragment: p.block(path), EndStream: true, EndHeaders: true}))
+}
+
+// next is the next frame that is not about the connection alone.
+func (p *peer) next() (h2.Frame, error) {
+	for {
+		frame, err := p.framer.ReadFrame()
+		if err != nil {
+			return nil, err
+		}
+		switch frame := frame.(type) {
+		case *h2.SettingsFrame:
+			if frame.IsAck() {
+				continue
+			}
+			if err := p.framer.WriteSettingsAck(); err != nil {
+				return nil, err
+			}
+		case *h2.HeadersFrame:
+			if _, err := p.heads.DecodeFull(frame.HeaderBlockFragment()); err != nil {
+				return nil, err
+			}
+			return frame, nil
+		case *h2.DataFrame, *h2.RSTStreamFrame, *h2.GoAwayFrame:
+			return frame, nil
+		}
+	}
+}
+
+var errReset = errors.New("reset")
+
+// body reads the answer of a stream when there is no other.
+func (p *peer) body() ([]byte, error) {
+	var body []byte
+	for {
+		frame, err := p.next()
+		if err != nil {
+			return body, err
+		}
+		switch frame := frame.(type) {
+		case *h2.DataFrame:
+			body = append(body, frame.Data()...)
+			if frame.StreamEnded() {
+				return body, nil
+			}
+		case *h2.HeadersFrame:
+			if frame.StreamEnded() {
+				return body, nil
+			}
+		case *h2.RSTStreamFrame:
+			return body, errReset
+		}
+	}
+}
+
+// take takes the stream of a request, in its handler.
+func take(t *testing.T, w http.ResponseWriter, r *http.Request) *Stream {
+	t.Helper()
+	stream := Of(r)
+	if stream == nil {
+		t.Error("the stream cannot be taken")
+		panic(http.ErrAbortHandler)
+	}
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		t.Error(err)
+	}
+	if err := stream.Take(); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return stream
+}
+
+// sendAll sends data, and waits for room where it has to.
+func sendAll(r *http.Request, stream *Stream, data []byte) error {
+	room := make(chan struct{}, 1)
+	stream.OnRoom(func() {
+		select {
+		case room <- struct{}{}:
+		default:
+		}
+	})
+	for {
+		n, err := stream.Send(data)
+		stream.Conn().Flush()
+		if data = data[n:]; err != nil || len(data) == 0 {
+			return err
+		}
+		select {
+		case <-room:
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
+	}
+}

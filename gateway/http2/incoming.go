@@ -1,0 +1,258 @@
+package http2
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/textproto"
+	"strconv"
+
+	h2 "golang.org/x/net/http2"
+)
+
+const (
+	prefaceSize = len(h2.ClientPreface)
+	// defaultFrame is the size of a frame that every client takes, and ourFrame what net/http takes.
+	defaultFrame = 16 << 10
+	ourFrame     = 1 << 20
+	// mostSettings is more than net/http lets a client say at once, and mostStreams more than it lets it have.
+	mostSettings = 100
+	settingSize  = 6
+	mostStreams  = 4096
+)
+
+var (
+	errWindow = errors.New("http2: the client grants more than there may be")
+	errFrame  = errors.New("http2: a frame is too large")
+)
+
+// streamField names the header field that tells a handler of its stream. It is added to what the client sends.
+const streamField = "revtail-stream"
+
+var streamHeader = textproto.CanonicalMIMEHeaderKey(streamField)
+
+// incoming is what the client sends, on its way to net/http. Only who reads uses it.
+type incoming struct {
+	conn *Conn
+
+	give   []byte // net/http reads this next,
+	pass   int    // then as many bytes as they come,
+	insert []byte // then this,
+	tail   int    // and then as many bytes again
+
+	header frameHeader
+	last   uint32  // the newest stream
+	block  *Stream // a new one, whose header fields are coming; nil: none are, or of another
+}
+
+func (in *incoming) read(p []byte) (int, error) {
+	for len(p) > 0 {
+		switch {
+		case len(in.give) > 0:
+			n := copy(p, in.give)
+			in.give = in.give[n:]
+			return n, nil
+		case in.pass > 0:
+			n, err := in.conn.readSecure(p[:min(len(p), in.pass)])
+			in.pass -= n
+			return n, err
+		case len(in.insert) > 0 || in.tail > 0:
+			in.give, in.pass = in.insert, in.tail
+			in.insert, in.tail = nil, 0
+		default:
+			if err := in.next(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return 0, nil
+}
+
+// next reads as much of a frame as has to be known.
+func (in *incoming) next() error {
+	if err := in.readFull(in.header[:]); err != nil {
+		return err
+	}
+	h := &in.header
+	switch h.kind() {
+	case h2.FrameHeaders:
+		in.block = in.begin(h.stream())
+		return in.fields()
+	case h2.FrameContinuation:
+		return in.fields()
+	case h2.FrameWindowUpdate:
+		return in.windowUpdate()
+	case h2.FrameSettings:
+		return in.settings()
+	case h2.FrameRSTStream:
+		in.reset(h.stream())
+	}
+	in.passOn()
+	return nil
+}
+
+// passOn has net/http read the frame as it is.
+func (in *incoming) passOn() { in.give, in.pass = in.header[:], in.header.length() }
+
+func (in *incoming) readFull(p []byte) error {
+	_, err := io.ReadFull(secureReader{in.conn}, p)
+	return err
+}
+
+type secureReader struct{ conn *Conn }
+
+func (r secureReader) Read(p []byte) (int, error) { return r.conn.readSecure(p) }
+
+// begin enters a stream; nil: it is not a new one, or none that net/http will serve.
+func (in *incoming) begin(id uint32) *Stream {
+	if id <= in.last || id%2 == 0 {
+		return nil
+	}
+	in.last = id
+	c := in.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.streams) >= mostStreams {
+		return nil
+	}
+	s := &Stream{conn: c, id: id, window: c.initial}
+	c.streams[id] = s
+	return s
+}
+
+// fields adds the name of a new stream to the end of its header fields. There a field that stands for itself, and is entered in no
+// table (RFC 7541, section 6.2.2), is right after all others.
+func (in *incoming) fields() error {
+	h, s := &in.header, in.block
+	if s == nil || !h.endsBlock() {
+		in.passOn()
+		return nil
+	}
+	in.block = nil
+	field := appendField(nil, streamField, strconv.AppendUint([]byte(in.conn.secret), uint64(s.id), 10))
+	given, length, padding := in.header[:], h.length(), 0
+	if h.kind() == h2.FrameHeaders && h.has(h2.FlagHeadersPadded) && length > 0 {
+		var size [1]byte
+		if err := in.readFull(size[:]); err != nil {
+			return err
+		}
+		given = append(given[:headerSize:headerSize], size[0])
+		length--
+		padding = min(int(size[0]), length) // more than there is, net/http refuses
+	}
+	if h.length()+len(field) > ourFrame {
+		return errFrame
+	}
+	h.setLength(h.length() + len(field))
+	copy(given, h[:])
+	in.give, in.pass, in.insert, in.tail = given, length-padding, field, padding
+	return nil
+}
+
+// appendField appends a header field: neither part may be longer than 126 bytes.
+func appendField(dst []byte, name string, value []byte) []byte {
+	dst = append(dst, 0, byte(len(name)))
+	dst = append(dst, name...)
+	dst = append(dst, byte(len(value)))
+	return append(dst, value...)
+}
+
+// windowUpdate takes what the client grants to a stream that is ours, and a part of what it grants to the connection.
+func (in *incoming) windowUpdate() error {
+	h := in.header
+	if h.length() != 4 {
+		in.passOn()
+		return nil
+	}
+	var payload [4]byte
+	if err := in.readFull(payload[:]); err != nil {
+		return err
+	}
+	granted := int64(binary.BigEndian.Uint32(payload[:]) & maxWindow)
+	theirs, err := in.conn.grant(h.stream(), granted)
+	if err != nil {
+		return err
+	}
+	if theirs > 0 || granted == 0 { // nothing at all is an error that net/http sees to
+		in.give = binary.BigEndian.AppendUint32(append([]byte(nil), h[:]...), uint32(theirs))
+	}
+	return nil
+}
+
+// grant is called when a client grants n bytes, and returns how many of them net/http is told of.
+func (c *Conn) grant(stream uint32, n int64) (theirs int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if stream == 0 {
+		theirs, ok := c.window.grant(n)
+		if !ok {
+			return 0, errWindow
+		}
+		if c.window.ours() > 0 {
+			c.roomLocked()
+		}
+		return theirs, nil
+	}
+	s := c.streams[stream]
+	if s == nil {
+		return n, nil
+	}
+	s.window += n
+	if !s.taken {
+		return n, nil
+	}
+	if s.window > maxWindow {
+		return 0, errWindow
+	}
+	if s.window > 0 {
+		s.roomLocked()
+	}
+	return 0, nil
+}
+
+// settings notes what the client takes.
+func (in *incoming) settings() error {
+	h := in.header
+	size := h.length()
+	if h.has(h2.FlagSettingsAck) || h.stream() != 0 || size%settingSize != 0 || size > mostSettings*settingSize {
+		in.passOn() // there is nothing in it, or net/http will not have it
+		return nil
+	}
+	frame := append(make([]byte, 0, headerSize+size), h[:]...)[:headerSize+size]
+	payload := frame[headerSize:]
+	if err := in.readFull(payload); err != nil {
+		return err
+	}
+	for ; len(payload) > 0; payload = payload[settingSize:] {
+		in.conn.setting(h2.SettingID(binary.BigEndian.Uint16(payload)), binary.BigEndian.Uint32(payload[2:]))
+	}
+	in.give = frame
+	return nil
+}
+
+// setting notes one. Values that may not be, net/http refuses.
+func (c *Conn) setting(id h2.SettingID, value uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch id {
+	case h2.SettingInitialWindowSize:
+		grown := int64(value) - c.initial // also for the streams that there are (RFC 9113, section 6.9.2)
+		c.initial += grown
+		for _, s := range c.streams {
+			s.window += grown
+		}
+		c.roomLocked()
+	case h2.SettingMaxFrameSize:
+		c.size = min(max(int(value), defaultFrame), mostFrames)
+	}
+}
+
+// reset is called when the client wants no more of a stream.
+func (in *incoming) reset(stream uint32) {
+	c := in.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.streams[stream]; s != nil {
+		c.dropLocked(s)
+	}
+}

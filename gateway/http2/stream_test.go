@@ -1,0 +1,349 @@
+package http2
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	h2 "golang.org/x/net/http2"
+)
+
+// pattern is bytes of which each says where it stands.
+func pattern(n int) []byte {
+	var out bytes.Buffer
+	for i := 0; out.Len() < n; i++ {
+		fmt.Fprintf(&out, "%07d\n", i)
+	}
+	return out.Bytes()[:n]
+}
+
+// TestHandlersGetTheirStreams: in whatever shape a client sends its header fields, the handler gets them all, and its own stream.
+func TestHandlersGetTheirStreams(t *testing.T) {
+	type headers = h2.HeadersFrameParam
+	split := func(p *peer, first, rest headers, blocks ...[]byte) {
+		p.must(p.framer.WriteHeaders(first))
+		for i, block := range blocks {
+			p.must(p.framer.WriteContinuation(rest.StreamID, i == len(blocks)-1, block))
+		}
+	}
+	shapes := map[string]func(p *peer, id uint32, block []byte){
+		"whole": func(p *peer, id uint32, block []byte) {
+			split(p, headers{StreamID: id, BlockFragment: block, EndStream: true, EndHeaders: true}, headers{})
+		},
+		"padded": func(p *peer, id uint32, block []byte) {
+			split(p, headers{StreamID: id, BlockFragment: block, EndStream: true, EndHeaders: true, PadLength: 77}, headers{})
+		},
+		"with a priority": func(p *peer, id uint32, block []byte) {
+			split(p, headers{StreamID: id, BlockFragment: block, EndStream: true, EndHeaders: true, PadLength: 1, Priority: h2.PriorityParam{Weight: 7}}, headers{})
+		},
+		"in parts": func(p *peer, id uint32, block []byte) {
+			split(p, headers{StreamID: id, BlockFragment: block[:5], EndStream: true}, headers{StreamID: id}, block[5:9], block[9:])
+		},
+		"in parts of which some are empty": func(p *peer, id uint32, block []byte) {
+			split(p, headers{StreamID: id, EndStream: true, PadLength: 3}, headers{StreamID: id}, nil, block, nil)
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		t.Run(name, func(t *testing.T) {
+			p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, r *http.Request) {
+				stream := take(t, w, r)
+				said := fmt.Sprintf("%s %s %q %q", r.Method, r.URL.Path, r.Header["X-More"], r.Header[streamHeader])
+				if err := sendAll(r, stream, []byte(said)); err != nil {
+					t.Error(err)
+				}
+			})
+			for i := range 3 { // the tables of header fields stay right
+				id := uint32(2*i + 1)
+				path := fmt.Sprint("/", i)
+				shapes[name](p, id, p.block(path, "x-more", "more", streamField, "5", streamField, "abcdefgh1"))
+				body, err := p.body()
+				if want := "GET " + path + ` ["more"] []`; string(body) != want || err != nil {
+					t.Errorf("the handler got %s, not %s; %v", body, want, err)
+				}
+			}
+		})
+	}
+}
+
+// TestWindowsAreKept: whatever a client grants, at whatever time, it never gets more, and in the end all, of streams that were taken and
+// of others.
+func TestWindowsAreKept(t *testing.T) {
+	const size = 200_000
+	for round := range 6 {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(uint64(round), 1))
+			p := dial(t, time.Minute, uint32(random.IntN(20_000)), 100_000, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/theirs" {
+					_, _ = w.Write(pattern(size)) // the client says whether it was right
+					return
+				}
+				if err := sendAll(r, take(t, w, r), pattern(size)); err != nil {
+					t.Error(err)
+				}
+			})
+			newWindows(p, random, 4, size, round%2 == 1).run()
+		})
+	}
+}
+
+// windows are what a client has granted, and got.
+type windows struct {
+	*peer
+	random  *rand.Rand
+	size    int
+	scarce  bool // the connection gets nothing before all is silent
+	initial int
+	total   int            // of the connection
+	owed    int            // what it has got of that, and not been granted again
+	left    map[uint32]int // of streams that have not ended
+	got     map[uint32][]byte
+}
+
+func newWindows(p *peer, random *rand.Rand, streams, size int, scarce bool) *windows {
+	w := &windows{
+		peer: p, random: random, size: size, scarce: scarce, initial: 20_000, total: defaultWindow + 100_000,
+		left: make(map[uint32]int), got: make(map[uint32][]byte),
+	}
+	if scarce {
+		w.initial = size
+	}
+	p.must(p.framer.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: uint32(w.initial)})) // a second time, and more
+	for i := range streams {
+		id := uint32(2*i + 1)
+		w.left[id] = w.initial
+		p.ask(id, []string{"/theirs", "/ours"}[i%2])
+	}
+	return w
+}
+
+// received is a DATA frame.
+type received struct {
+	stream  uint32
+	size    int // with padding
+	payload []byte
+	ended   bool
+}
+
+// receive reads DATA until the connection ends.
+func (p *peer) receive(into chan<- received) {
+	defer close(into)
+	for {
+		frame, err := p.framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		if data, ok := frame.(*h2.DataFrame); ok {
+			into <- received{data.StreamID, int(data.Length), bytes.Clone(data.Data()), data.StreamEnded()}
+		}
+	}
+}
+
+func (w *windows) run() {
+	w.t.Helper()
+	frames := make(chan received)
+	go w.receive(frames)
+	for len(w.left) > 0 {
+		select {
+		case data, ok := <-frames:
+			if !ok {
+				w.t.Fatal("the connection has ended")
+			}
+			w.take(data)
+		case <-time.After(10 * time.Millisecond): // the server has nothing to send, or may not
+			w.credit()
+		}
+	}
+	_ = w.conn.Close() // receive ends
+	for range frames {
+	}
+}
+
+func (w *windows) take(data received) {
+	w.t.Helper()
+	w.got[data.stream] = append(w.got[data.stream], data.payload...)
+	w.left[data.stream] -= data.size
+	w.total -= data.size
+	w.owed += data.size
+	if w.left[data.stream] < 0 || w.total < 0 {
+		w.t.Fatalf("stream %d has %d left, the connection %d", data.stream, w.left[data.stream], w.total)
+	}
+	if data.ended {
+		w.ended(data.stream)
+	}
+	if w.scarce {
+		return
+	}
+	if w.random.IntN(4) == 0 {
+		w.credit()
+	}
+	w.grantSome()
+}
+
+// credit gives the connection what it has got.
+func (w *windows) credit() {
+	w.grant(0, w.owed)
+	w.owed = 0
+}
+
+func (w *windows) ended(id uint32) {
+	delete(w.left, id)
+	if !bytes.Equal(w.got[id], pattern(w.size)) {
+		w.t.Errorf("stream %d: %d bytes, not those that were sent", id, len(w.got[id]))
+	}
+}
+
+// grantSome lets streams go on that have nothing left, and sometimes others; now and then by a setting.
+func (w *windows) grantSome() {
+	if w.random.IntN(20) == 0 && w.initial < 200_000 {
+		w.initial += 1000
+		w.must(w.framer.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: uint32(w.initial)}))
+		for id := range w.left {
+			w.left[id] += 1000
+		}
+	}
+	for id := range w.left {
+		if w.left[id] == 0 || w.random.IntN(8) == 0 {
+			w.grant(id, 1+w.random.IntN(30_000))
+		}
+	}
+}
+
+func (w *windows) grant(id uint32, n int) {
+	if n == 0 {
+		return
+	}
+	if id == 0 {
+		w.total += n
+	} else {
+		w.left[id] += n
+	}
+	w.must(w.framer.WriteWindowUpdate(id, uint32(n)))
+}
+
+// TestStreamsEndWithTheirHandlers: complete, or broken.
+func TestStreamsEndWithTheirHandlers(t *testing.T) {
+	sent := pattern(1 << 20)
+	p := dial(t, time.Minute, 1<<30, 1<<30, func(w http.ResponseWriter, r *http.Request) {
+		stream := take(t, w, r)
+		if n, err := stream.Send(sent[:mostFrames/2]); n != mostFrames/2 || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		if r.URL.Path == "/broken" {
+			panic(http.ErrAbortHandler)
+		} // without a flush
+	})
+	p.ask(1, "/complete")
+	if body, err := p.body(); err != nil || !bytes.Equal(body, sent[:mostFrames/2]) {
+		t.Errorf("%d bytes, %v", len(body), err)
+	}
+	p.ask(3, "/broken")
+	if _, err := p.body(); !errors.Is(err, errReset) {
+		t.Errorf("a broken stream ends with %v", err)
+	}
+}
+
+// TestClientsEndStreams: who waits for room is told, and what is sent afterwards fails.
+func TestClientsEndStreams(t *testing.T) {
+	ended := make(chan error, 1)
+	p := dial(t, time.Minute, 1000, 1<<20, func(w http.ResponseWriter, r *http.Request) {
+		stream := take(t, w, r)
+		room := make(chan struct{}, 1)
+		stream.OnRoom(func() { room <- struct{}{} })
+		n, err := stream.Send(make([]byte, 2000))
+		stream.Conn().Flush()
+		if n != 1000 || err != nil || stream.Ready() {
+			t.Errorf("%d of 1000 bytes, %v", n, err)
+		}
+		<-room
+		_, err = stream.Send([]byte("more"))
+		ended <- err
+	})
+	p.ask(1, "/")
+	for {
+		frame, err := p.next()
+		p.must(err)
+		if _, ok := frame.(*h2.DataFrame); ok {
+			break
+		}
+	}
+	p.must(p.framer.WriteRSTStream(1, h2.ErrCodeCancel))
+	if err := <-ended; !errors.Is(err, errGone) {
+		t.Errorf("Send returned %v", err)
+	}
+}
+
+// TestSmallWindowsAreLeftToOthers: a client that grants nothing on the connection is served by net/http alone.
+func TestSmallWindowsAreLeftToOthers(t *testing.T) {
+	p := dial(t, time.Minute, 1<<20, 0, func(w http.ResponseWriter, r *http.Request) {
+		if Of(r) != nil {
+			t.Error("the stream can be taken")
+		}
+		_, _ = io.WriteString(w, "theirs")
+	})
+	p.ask(1, "/")
+	if body, err := p.body(); string(body) != "theirs" || err != nil {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
+// TestWhoTakesNothingIsCut: a connection that takes nothing ends, whoever has something to send.
+func TestWhoTakesNothingIsCut(t *testing.T) {
+	for _, path := range []string{"/ours", "/theirs"} {
+		t.Run(path[1:], func(t *testing.T) {
+			ended := make(chan struct{})
+			p := dial(t, 200*time.Millisecond, 1<<30, 1<<30, func(w http.ResponseWriter, r *http.Request) {
+				if path == "/theirs" {
+					for err := error(nil); err == nil; {
+						_, err = w.Write(make([]byte, 1<<20))
+					}
+					close(ended)
+					return
+				}
+				stream := take(t, w, r)
+				for err := error(nil); err == nil; {
+					err = sendAll(r, stream, make([]byte, 1<<20))
+				}
+				close(ended)
+			})
+			p.ask(1, path)
+			<-ended
+		})
+	}
+}
+
+// TestTooMuchIsRefused: a client that grants more than there may be loses its connection, as RFC 9113 wants it.
+func TestTooMuchIsRefused(t *testing.T) {
+	for name, stream := range map[string]uint32{"connection": 0, "stream": 1} {
+		t.Run(name, func(t *testing.T) {
+			gone := make(chan struct{})
+			p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, r *http.Request) {
+				take(t, w, r)
+				<-r.Context().Done()
+				close(gone)
+			})
+			p.ask(1, "/")
+			_, err := p.next()
+			p.must(err)
+			p.must(p.framer.WriteWindowUpdate(stream, maxWindow))
+			<-gone
+		})
+	}
+}
+
+// TestLargeHeadersAreRefused: with no room for the name of the stream there is no answer.
+func TestLargeHeadersAreRefused(t *testing.T) {
+	p := dial(t, time.Minute, 1<<20, 1<<20, func(http.ResponseWriter, *http.Request) { t.Error("the request was served") })
+	block := p.block("/", "x-large", strings.Repeat("~", 1<<20))[:ourFrame]
+	_ = p.framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndStream: true, EndHeaders: true}) // it may break on the way
+	if body, err := p.body(); err == nil {
+		t.Errorf("the answer is %q", body)
+	}
+}

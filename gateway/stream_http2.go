@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"revtail/gateway/http2"
+)
+
+// http2Transport writes to a stream of HTTP/2 that was taken from net/http after the head of the answer. The end is for net/http to
+// write, when the handler returns.
+type http2Transport struct {
+	stream  *http2.Stream
+	ctx     context.Context //nolint:containedctx // of the request: it ends when the client goes away
+	stall   time.Duration
+	room    chan struct{} // holds one: there may be room, or isCut
+	isCut   atomic.Bool
+	refused bool    // no writer wants the stream
+	pending *buffer // nil: nothing waits for flush
+}
+
+func newHTTP2Transport(ctx context.Context, stream *http2.Stream, stall time.Duration) *http2Transport {
+	t := &http2Transport{stream: stream, ctx: ctx, stall: stall, room: make(chan struct{}, 1)}
+	stream.OnRoom(t.wake)
+	return t
+}
+
+func (t *http2Transport) wake() {
+	select {
+	case t.room <- struct{}{}:
+	default:
+	}
+}
+
+// cut implements road.
+func (t *http2Transport) cut() {
+	t.isCut.Store(true)
+	t.wake()
+}
+
+// canTakeStream tells whether the request has a stream that can be taken.
+func canTakeStream(w http.ResponseWriter, r *http.Request) bool {
+	tail := tailOf(w)
+	return tail != nil && tail.stream != nil && !isHead(r)
+}
+
+// takeStream sends the head of the answer and takes the stream.
+func takeStream(w http.ResponseWriter, stall time.Duration) (*http2Transport, error) {
+	stream := tailOf(w).stream
+	w.WriteHeader(http.StatusOK)
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return nil, err
+	}
+	if err := stream.Take(); err != nil {
+		return nil, streamError(err)
+	}
+	return newHTTP2Transport(tailOf(w).request, stream, stall), nil
+}
+
+func (t *http2Transport) frame(line []byte) error {
+	if t.pending == nil {
+		t.pending = getBuffer()
+	}
+	t.pending.bytes = append(t.pending.bytes, line...)
+	return nil
+}
+
+func (t *http2Transport) flush() error {
+	if t.pending == nil {
+		return nil
+	}
+	err := t.send(t.pending.bytes)
+	t.pending.put()
+	t.pending = nil
+	return streamError(err)
+}
+
+func (t *http2Transport) end() error { return t.flush() }
+
+func (t *http2Transport) close() {}
+
+// send waits until the client has taken the data.
+func (t *http2Transport) send(data []byte) error {
+	for patience := (*time.Timer)(nil); ; {
+		n, err := t.stream.Send(data)
+		t.stream.Conn().Flush()
+		if data = data[n:]; err != nil || len(data) == 0 {
+			return err
+		}
+		if patience == nil {
+			patience = time.NewTimer(t.stall)
+			defer patience.Stop()
+		} else if n > 0 {
+			patience.Reset(t.stall)
+		}
+		if err := t.await(patience); err != nil {
+			return err
+		}
+	}
+}
+
+// await waits until there may be room.
+func (t *http2Transport) await(patience *time.Timer) error {
+	for {
+		select {
+		case <-t.room:
+			if t.isCut.Load() {
+				return errClientGone
+			}
+			return nil
+		case <-t.ctx.Done():
+			return cmp.Or(t.stream.Ended(), errClientGone)
+		case <-patience.C:
+			if !t.stream.Conn().Draining() {
+				return errStalled
+			}
+			patience.Reset(t.stall) // the connection has a limit of its own
+		}
+	}
+}
+
+// hand implements lender: the handler waits meanwhile.
+func (t *http2Transport) hand(wt *watch) bool {
+	wt.loan = &loan{stream: t.stream, ctx: t.ctx, over: make(chan struct{})}
+	t.refused = t.refused || !wt.server.writers.lend(wt, wt.loan)
+	if t.refused {
+		wt.loan = nil
+	}
+	return !t.refused
+}
+
+// resumeLoan goes on with the stream after a writer.
+func (t *transports) resumeLoan(l *loan) *stream {
+	return &stream{shared: t, transport: newHTTP2Transport(l.ctx, l.stream, t.stall)}
+}
+
+// streamError says why nothing can be sent: when nobody has waited for long enough, it is the client that has gone.
+func streamError(err error) error {
+	if err == nil || errors.Is(err, errStalled) {
+		return err
+	}
+	return errClientGone
+}
