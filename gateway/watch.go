@@ -385,14 +385,14 @@ func (wt *watch) wantsBookmark(through etcdstore.Revision, last bool) bool {
 }
 
 // catchUp writes what is ready, and a bookmark that says how far the client is now. With last it does not leave a client with
-// half of the initial state, if the rest is to be had soon.
+// half of the initial state, if the rest is to be had soon, nor without what was acknowledged before.
 func (wt *watch) catchUp(last bool) error {
 	if last {
 		if err := wt.completeState(); err != nil {
 			return err
 		}
 	}
-	if wt.bookmarks {
+	if wt.bookmarks || last {
 		wt.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
 	}
 	batch, err := wt.watcher.Poll()

@@ -6,8 +6,8 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// mark gives a client the bookmark that is due, and, with last, the end. A bookmark needs to know how far etcd is; that takes
-// asking, and is asked once for all who are due at the same time.
+// mark gives a client the bookmark that is due, and, with last, the end. A bookmark needs to know how far etcd is, and before the end
+// comes what was acknowledged before it; that takes asking, and is asked once for all who are due at the same time.
 func (w *writer) mark(c *client, last bool) {
 	if c.closed || c.ending {
 		return
@@ -19,7 +19,7 @@ func (w *writer) mark(c *client, last bool) {
 		return
 	}
 	c.marking = true
-	if !c.watch.bookmarks {
+	if !c.watch.bookmarks && !last {
 		w.bookmark(c)
 		return
 	}

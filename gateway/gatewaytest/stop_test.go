@@ -29,7 +29,10 @@ func TestStop(t *testing.T) {
 				added++
 			}
 		}
-		end := events[len(events)-1]
+		var end gatewaytest.Event
+		if len(events) > 0 {
+			end = events[len(events)-1]
+		}
 		if added != 1 || end.Object.Revision(t) != revision {
 			t.Errorf("watch %d: %v, want the object, and the end at its revision %d", i, events, revision)
 		}
