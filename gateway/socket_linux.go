@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"revtail/gateway/nonblocking"
 )
 
 // socket is a TCP connection without the goroutines and buffers that Go's network library has for one: reads and writes do
@@ -84,21 +86,7 @@ func boundNear(conn syscall.Conn) {
 }
 
 // write writes as much as the system takes now.
-func (s socket) write(data []byte) (written int, err error) {
-	for written < len(data) {
-		n, err := unix.Write(s.fd, data[written:])
-		switch err {
-		case nil:
-			written += n
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return written, nil
-		default:
-			return written, os.NewSyscallError("write", err)
-		}
-	}
-	return written, nil
-}
+func (s socket) write(data []byte) (int, error) { return nonblocking.Write(uintptr(s.fd), data) }
 
 // read reads what is there now; more: the client may send more. An ended connection is an error.
 func (s socket) read(into []byte) (n int, more bool, err error) {

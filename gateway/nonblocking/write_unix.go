@@ -1,6 +1,6 @@
 //go:build unix
 
-package http2
+package nonblocking
 
 import (
 	"os"
@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pushTo writes as much as the system takes now.
-func pushTo(fd uintptr, data []byte) (written int, err error) {
+// Write writes as much to a socket that does not block as the system takes now: less than all is no error, and zero where the
+// platform cannot say.
+func Write(fd uintptr, data []byte) (written int, err error) {
 	for written < len(data) {
 		n, err := unix.Write(int(fd), data[written:])
 		switch err {

@@ -1,0 +1,2 @@
+// Package nonblocking writes to sockets of the system what they take now.
+package nonblocking
