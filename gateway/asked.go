@@ -48,7 +48,7 @@ func resourceRequest(r *http.Request, group string, rest []string) authorization
 	}
 	switch a.Verb {
 	case "get":
-		if a.Verb = "list"; boolParam(r.URL.Query(), "watch") {
+		if a.Verb = "list"; boolParam(queryOf(r), "watch") {
 			a.Verb = "watch"
 		}
 	case "delete":
@@ -62,7 +62,7 @@ func resourceRequest(r *http.Request, group string, rest []string) authorization
 
 // selectedName is the name that a field selector leaves of a collection. A rule for some names allows that much of it.
 func selectedName(r *http.Request) string {
-	text := r.URL.Query().Get("fieldSelector")
+	text := queryOf(r).Get("fieldSelector")
 	if !strings.Contains(text, "metadata.name") {
 		return ""
 	}
@@ -76,7 +76,7 @@ func selectedName(r *http.Request) string {
 
 // keyRequest reads a URL of keys. One that cannot be read is refused by its handler; until then it is about everything.
 func keyRequest(r *http.Request) authorization.Request {
-	keys, err := plain.ParseAll(strings.TrimPrefix(r.URL.Path, keysPath), r.URL.Query())
+	keys, err := plain.ParseAll(strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
 	a := authorization.Request{Verb: verbs[r.Method], Key: "/"}
 	if err == nil {
 		a.Key, a.Keys = keys[0].String(), keys[1:].Texts()
@@ -84,7 +84,7 @@ func keyRequest(r *http.Request) authorization.Request {
 	if a.Verb != "get" {
 		return a
 	}
-	switch query := r.URL.Query(); {
+	switch query := queryOf(r); {
 	case boolParam(query, "watch") || query.Has("wait"):
 		a.Verb = "watch"
 	case strings.HasSuffix(a.Key, "/"):

@@ -77,7 +77,7 @@ func (e *expressions) collectors() (out []prometheus.Collector) {
 func (s *Server) listParams(r *http.Request, watch bool) (listParams, error) {
 	p, err := parseListParams(r, watch)
 	if err == nil {
-		p.filter, err = s.expressions.filterOf(r.URL.Query())
+		p.filter, err = s.expressions.filterOf(queryOf(r))
 	}
 	return p, err
 }
@@ -85,7 +85,7 @@ func (s *Server) listParams(r *http.Request, watch bool) (listParams, error) {
 // negotiateForm finds the form of an answer, and what of its objects fields= wants to see. Where it is of one object, the client
 // must not believe that a filter counts.
 func (s *Server) negotiateForm(r *http.Request, about subject) (form, error) {
-	query := r.URL.Query()
+	query := queryOf(r)
 	if about == anObject && query.Get("filter") != "" {
 		return form{}, badRequest("filter is for lists and watches: ask for a list, which fieldSelector=metadata.name=NAME makes one of a single object")
 	}

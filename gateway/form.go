@@ -101,7 +101,7 @@ func (f *form) readInclude(r *http.Request) error {
 	if f.as != asTable {
 		return nil
 	}
-	f.include = metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
+	f.include = metav1.IncludeObjectPolicy(queryOf(r).Get("includeObject"))
 	switch f.include {
 	case "", metav1.IncludeNone, metav1.IncludeMetadata, metav1.IncludeObject:
 		return nil

@@ -178,5 +178,5 @@ func lastEventID(r *http.Request) string {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		return id
 	}
-	return r.URL.Query().Get("lastEventId")
+	return queryOf(r).Get("lastEventId")
 }

@@ -40,7 +40,7 @@ func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	}
 	s.warnOf(lines)
 	switch {
-	case r.URL.Query().Has("verbose"), code != http.StatusOK:
+	case queryOf(r).Has("verbose"), code != http.StatusOK:
 		fmt.Fprintf(lines, "%s check %s\n", strings.TrimPrefix(r.URL.Path, "/"), map[bool]string{true: "passed", false: "failed"}[code == http.StatusOK])
 		writeText(w, code, lines.String())
 	default:

@@ -45,7 +45,7 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 		refuseMethod(w, r, strings.Join(keysMethods, ", "))
 		return
 	}
-	query, err := plain.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, keysPath), r.URL.Query())
+	query, err := plain.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
 	if err != nil {
 		s.fail(w, r, badRequest("%v", err))
 		return

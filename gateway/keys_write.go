@@ -125,7 +125,7 @@ func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &codec.UnsupportedMediaTypeError{Accepted: []string{jsonType}})
 		return
 	}
-	if err := plain.CheckTxn(r.URL.Query()); err != nil {
+	if err := plain.CheckTxn(queryOf(r)); err != nil {
 		s.fail(w, r, badRequest("%v", err))
 		return
 	}

@@ -100,17 +100,19 @@ func limitHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// limitQuery refuses queries that are too long or malformed.
+// limitQuery refuses queries that are too long or malformed. From here on queryOf has what was parsed.
 func limitQuery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.URL.RawQuery) > maxQuery {
 			writeStatus(w, r, badRequest("the query is longer than %d bytes", maxQuery))
 			return
 		}
-		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
 			writeStatus(w, r, badRequest("the query is malformed: %v", err))
 			return
 		}
+		r.Form = query
 		next.ServeHTTP(w, r)
 	})
 }
@@ -118,7 +120,7 @@ func limitQuery(next http.Handler) http.Handler {
 // limitTime ends a request after the timeout that it asks for. A watch has timeoutSeconds for that.
 func (s *Server) limitTime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		query := r.URL.Query()
+		query := queryOf(r)
 		text := query.Get("timeout")
 		if text == "" || r.Method == http.MethodGet && boolParam(query, "watch") {
 			next.ServeHTTP(w, r)

@@ -104,7 +104,7 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	document := part.render()
-	switch r.URL.Query().Get("hash") {
+	switch queryOf(r).Get("hash") {
 	case "":
 	case document.hash():
 		w.Header().Set("Cache-Control", "public, immutable")

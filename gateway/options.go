@@ -30,7 +30,7 @@ var writeOptions = map[string]string{http.MethodPost: "CreateOptions", http.Meth
 
 // parseWriteParams reads and checks them.
 func parseWriteParams(r *http.Request, t target) (p writeParams, err error) {
-	query := r.URL.Query()
+	query := queryOf(r)
 	options := metav1.PatchOptions{DryRun: query["dryRun"], FieldManager: query.Get("fieldManager"), FieldValidation: query.Get("fieldValidation")}
 	if r.Method == http.MethodPatch {
 		if p.patchType, err = parsePatchType(r, t); err != nil {
@@ -80,7 +80,7 @@ func parseDeleteOptions(w http.ResponseWriter, r *http.Request, t target) (*meta
 	if len(body) > 0 {
 		err = decodeDeleteOptions(r.Header.Get("Content-Type"), body, t, options)
 	} else {
-		err = queryDeleteOptions(r.URL.Query(), options)
+		err = queryDeleteOptions(queryOf(r), options)
 	}
 	if err != nil {
 		return nil, err

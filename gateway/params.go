@@ -40,7 +40,7 @@ type listParams struct {
 
 // parseListParams reads and checks the query, as kube-apiserver does and in its words.
 func parseListParams(r *http.Request, watch bool) (listParams, error) {
-	query := r.URL.Query()
+	query := queryOf(r)
 	p := listParams{watch: watch || boolParam(query, "watch"), bookmarks: boolParam(query, "allowWatchBookmarks")}
 	options := internalversion.ListOptions{
 		Watch:                p.watch,
@@ -116,6 +116,15 @@ const maxTimeoutSeconds = 365 * 24 * 60 * 60
 func parseLimit(query url.Values) (int, error) {
 	limit, err := intParam(query, "limit")
 	return int(min(max(limit, 0), math.MaxInt32)), err // zero and less: no limit
+}
+
+// queryOf is the query of a request, for reading only. Much of a request asks for it, and what parsing leaves behind would lie
+// among what a watch holds for as long as it lasts.
+func queryOf(r *http.Request) url.Values {
+	if r.Form == nil { // nothing has come through limitQuery
+		return r.URL.Query()
+	}
+	return r.Form
 }
 
 // intParam reads an integer parameter; one that is not there is zero, and one that is empty is none.

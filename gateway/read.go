@@ -23,7 +23,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, t target) {
 		s.fail(w, r, err)
 		return
 	}
-	revision, unset, err := parseRevision(r.URL.Query().Get("resourceVersion"))
+	revision, unset, err := parseRevision(queryOf(r).Get("resourceVersion"))
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -71,7 +71,7 @@ func (t target) groupResource() schema.GroupResource {
 }
 
 func (s *Server) serveListOrWatch(w http.ResponseWriter, r *http.Request, t target) {
-	if boolParam(r.URL.Query(), "watch") {
+	if boolParam(queryOf(r), "watch") {
 		s.serveWatch(w, r, t)
 		return
 	}

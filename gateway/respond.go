@@ -39,7 +39,7 @@ func send(p *payload, f format, document []byte) {
 
 // wantsPretty tells whether a person reads the answer: by pretty=, or by the program that asks.
 func wantsPretty(r *http.Request) bool {
-	if values, ok := r.URL.Query()["pretty"]; ok {
+	if values, ok := queryOf(r)["pretty"]; ok {
 		return parseBool(values[0])
 	}
 	agent := r.UserAgent()

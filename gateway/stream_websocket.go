@@ -50,7 +50,7 @@ func onlyWatchesUpgrade(next http.Handler) http.Handler {
 func wantsWatch(r *http.Request) bool {
 	segments := strings.Split(r.URL.Path, "/")
 	legacy := len(segments) > 4 && (segments[1] == "api" && segments[3] == "watch" || segments[1] == "apis" && segments[4] == "watch")
-	return r.Method == http.MethodGet && (legacy || boolParam(r.URL.Query(), "watch"))
+	return r.Method == http.MethodGet && (legacy || boolParam(queryOf(r), "watch"))
 }
 
 // socketTransport is a WebSocket: each frame is a text message, its newline included, as kube-apiserver sends it.

@@ -73,7 +73,7 @@ func shownQuery(query url.Values) string {
 func (w *watching) begin(r *http.Request, cache *watchcache.Cache, resource string) *traffic {
 	out := &traffic{
 		cache: cache, resource: resource, since: time.Now(),
-		path: r.URL.Path, query: shownQuery(r.URL.Query()), client: r.RemoteAddr, agent: r.UserAgent(),
+		path: r.URL.Path, query: shownQuery(queryOf(r)), client: r.RemoteAddr, agent: r.UserAgent(),
 	}
 	if c := callerOf(r); c != nil {
 		out.user = c.identity.Name
