@@ -18,7 +18,6 @@ import (
 	"revtail/gateway/authorization"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
-	"revtail/gateway/http2"
 	"revtail/gateway/metrics"
 	"revtail/gateway/mount"
 	"revtail/gateway/plain"
@@ -194,13 +193,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.handler.ServeHTTP(w, r)
 		return
 	}
-	tail := &tail{ResponseWriter: w, request: r.Context(), stream: http2.Of(r)}
-	s.handler.ServeHTTP(tail, r)
+	tail := &tail{ResponseWriter: w, request: r.Context()}
+	if isLong(r) { // a watch, which waits here later on
+		aside(func() { tail.serve(s.handler, r) })
+	} else {
+		tail.serve(s.handler, r)
+	}
 	if tail.watch == nil {
 		return
 	}
 	r.Header, r.URL = nil, nil // net/http holds the request for as long as the watch lasts
-	if tail.watch.live(tail.ctx) != nil {
+	if tail.watch.wait(tail.turn, tail.wake, tail.err) != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
 }

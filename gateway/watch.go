@@ -112,7 +112,7 @@ func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	opened(r)
 	_ = wt.stream.write(wt.frames.opening()) // kept in the stream
 	if tail := tailOf(w); tail != nil {
-		tail.watch, tail.ctx = wt, ctx
+		tail.watch, tail.turn = wt, &term{of: ctx}
 		return
 	}
 	if err := wt.live(ctx); err != nil {
@@ -182,15 +182,20 @@ type watch struct {
 var errAdopted = errors.New("adopted by a writer")
 
 // live serves the watch on the caller's goroutine until it ends or is adopted by a writer; over HTTP/2 it waits for that one. An error:
-// the client must see that the stream is broken. It waits here, where the stack is small, for one channel, which takes less of it than a choice.
+// the client must see that the stream is broken.
 func (wt *watch) live(ctx context.Context) error {
-	for turn := (&term{of: ctx}); ; {
-		wake, err := wt.advance(turn)
-		if wake == nil {
-			return err
-		}
+	turn := &term{of: ctx}
+	wake, err := wt.advance(turn)
+	return wt.wait(turn, wake, err)
+}
+
+// wait is live after a first advance. It waits here, where the stack is small, for one channel, which takes less of it than a choice.
+func (wt *watch) wait(turn *term, wake <-chan struct{}, err error) error {
+	for wake != nil {
 		<-wake
+		wake, err = wt.advance(turn)
 	}
+	return err
 }
 
 // advance does what there is to do. When wake has something, there may be more; nil: the watch has ended.
@@ -270,6 +275,9 @@ func (wt *watch) run(turn *term) (wake <-chan struct{}, err error) {
 	ctx := turn.of
 	for {
 		if turn.ctx == nil {
+			if wt.handOver() { // without a term: few watches need more than the time until here
+				return nil, errAdopted
+			}
 			turn.begin(ctx, wt.nextBookmark(), wt.watcher.Bell())
 		}
 		wake, ended, err := wt.deliver(turn.ctx)
@@ -292,6 +300,9 @@ func (wt *watch) run(turn *term) (wake <-chan struct{}, err error) {
 	}
 }
 
+// handOver gives the watch to a writer, if the log is all that it follows and a writer takes it.
+func (wt *watch) handOver() bool { return wt.watcher.Follows() && wt.stream.hand(wt) }
+
 // over tells whether the watch's time is over.
 func (wt *watch) over(now time.Time) bool { return !now.Before(wt.deadline) }
 
@@ -303,7 +314,7 @@ func (wt *watch) deliver(ctx context.Context) (wake <-chan struct{}, ended bool,
 			wt.stream.attend()
 			wt.watcher.Begin(ctx)
 		}
-		if wt.watcher.Follows() && wt.stream.hand(wt) {
+		if wt.handOver() {
 			return nil, true, errAdopted
 		}
 		wt.stream.attend()

@@ -133,9 +133,12 @@ func (p *peer) must(err error) {
 
 // block is the header fields of a request.
 func (p *peer) block(path string, more ...string) []byte {
+	return p.blockOf(append([]string{":method", "GET", ":scheme", "https", ":authority", "localhost", ":path", path}, more...)...)
+}
+
+func (p *peer) blockOf(fields ...string) []byte {
 	p.fields.Reset()
-	fields := []string{":method", "GET", ":scheme", "https", ":authority", "localhost", ":path", path}
-	for fields = append(fields, more...); len(fields) > 0; fields = fields[2:] {
+	for ; len(fields) > 0; fields = fields[2:] {
 		p.must(p.coder.WriteField(hpack.HeaderField{Name: fields[0], Value: fields[1]}))
 	}
 	return p.fields.Bytes()

@@ -28,9 +28,22 @@ func Configure(server *http.Server) error {
 		if c := newConn(secure); c != nil {
 			conn, ctx = c, context.WithValue(ctx, connKey{}, c)
 		}
-		protocol.ServeConn(conn, &h2.ServeConnOpts{Context: ctx, BaseConfig: server, Handler: handler})
+		protocol.ServeConn(conn, &h2.ServeConnOpts{Context: ctx, BaseConfig: server, Handler: entrance{server.Handler, handler}})
 	}
 	return nil
+}
+
+// entrance is the way to the server's handler. The usual one, by net/http, takes half a kilobyte of stack for as long as the handler
+// waits; it is taken where net/http has something to do.
+type entrance struct{ direct, usual http.Handler }
+
+// ServeHTTP implements http.Handler.
+func (e entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.direct == nil || r.TLS == nil || r.RequestURI == "*" {
+		e.usual.ServeHTTP(w, r)
+		return
+	}
+	e.direct.ServeHTTP(w, r)
 }
 
 // baseContext is the server's for a connection: net/http hands it over like this, to golang.org/x/net/http2 too.
