@@ -186,7 +186,7 @@ func (w *writer) join(c *client) {
 
 // serve gives a client what it has to get next, up to the size of a batch. The others come first before it gets more.
 func (w *writer) serve(c *client) {
-	if w.deliver(c) {
+	if w.deliver(c) && !c.watch.watcher.Asleep() {
 		w.queue = append(w.queue, c)
 	}
 }

@@ -21,7 +21,7 @@ type Reader struct {
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
 // Poll is Watcher.Poll for a watcher that Follows and is attached. An empty Batch says that the watcher sleeps now, or that it
-// does not follow any more. The Batch is valid until the next call. same: it is the batch of the call before, which was for
+// does not follow any more; with one that is not empty it may be Asleep too. The Batch is valid until the next call. same: it is the batch of the call before, which was for
 // another watcher.
 func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if w.err != nil {
@@ -35,7 +35,7 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 		if err != nil {
 			w.err = err
 		}
-		if len(batch.Changes) > 0 || w.sleeper != nil || !w.Follows() {
+		if len(batch.Changes) > 0 || w.Asleep() || !w.Follows() {
 			return batch, false, err
 		}
 	}
@@ -150,7 +150,9 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 	r.events = laterThan(delivered, events)
 	r.partial = len(r.events) < len(events)
 	switch {
-	case len(events) > 0:
+	case len(events) > 0 && ended == nil:
+		w.restLocked()
+	case len(events) > 0: // the end comes after them
 	case ended != nil: // and all that came before has been delivered
 		return 0, false, nil, ended
 	default:

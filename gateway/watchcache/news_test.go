@@ -124,6 +124,105 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 	})
 }
 
+// Lately after a burst, an event waits for others; the less the more often none came. After a quiet time it does not.
+func TestGapKeepsBurstsTogether(t *testing.T) {
+	const gap = 2 * time.Millisecond
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "", "")
+		w.setGap(gap)
+		<-time.After(gap)
+		c := newCrew(w)
+		c.attach("all", start, WatchQuery{})
+		sent := 0
+		put := func(events int) {
+			for range events {
+				w.put("a/x", "", "")
+				sent++
+			}
+		}
+		waiting := func(after time.Duration, want int) {
+			t.Helper()
+			<-time.After(after)
+			synctest.Wait()
+			c.serve()
+			if got := sent - len(c.got["all"]); got != want {
+				t.Errorf("of %d events %d wait, want %d", sent, got, want)
+			}
+		}
+		burst := func() {
+			t.Helper()
+			put(1)
+			waiting(0, 0) // after a quiet time
+			put(4 * many)
+			waiting(gap, 0)
+		}
+		burst()
+		for range 3 {
+			<-time.After(lately / 2)
+			put(1)
+			waiting(gap-1, 1)
+			waiting(1, 0)
+		}
+		<-time.After(lately / 2)
+		put(1)
+		waiting(0, 0)
+		<-time.After(lately)
+		burst()
+		<-time.After(lately)
+		put(1)
+		waiting(0, 0)
+	})
+}
+
+// Watchers that have what they were told of sleep, wherever they stand, and are told of what comes after that.
+func TestGapTellsWhoeverSleeps(t *testing.T) {
+	const gap = 2 * time.Millisecond
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "", "")
+		w.setGap(gap)
+		<-time.After(gap)
+		one, other := newCrew(w), newCrew(w)
+		first, last, further := one.attach("first", start, WatchQuery{}), one.attach("last", start, WatchQuery{}), other.attach("further", start, WatchQuery{})
+		w.put("a/x", "", "")
+		read := func(c *crew, watcher *Watcher, events int) {
+			t.Helper()
+			batch, _, err := c.reader.Poll(watcher)
+			if err != nil || len(batch.Changes) != events || !watcher.Asleep() {
+				t.Fatalf("%d changes (%v), asleep: %v; want %d, and then sleep", len(batch.Changes), err, watcher.Asleep(), events)
+			}
+		}
+		read(one, first, 1)
+		first.Detach()          // now nobody sleeps
+		w.put("a/x", "", "")    // is news
+		read(other, further, 2) // reads them all the same
+		read(one, last, 1)      // gets what the first one got
+		one.ready.Take()
+		<-time.After(gap)
+		synctest.Wait()
+		if woken := one.serve(); woken != 1 || len(one.got["last"]) != 1 {
+			t.Errorf("%d watchers wake, and get %q; want one event for the last one", woken, one.got["last"])
+		}
+	})
+}
+
+// Who is attached is told of the end too, after what came before it.
+func TestStopTellsWhoIsAttached(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "", "")
+		c := newCrew(w)
+		all := c.attach("all", start, WatchQuery{})
+		w.put("a/x", "", "")
+		w.stop()
+		batch, _, err := c.reader.Poll(all)
+		if err != nil || len(batch.Changes) != 1 || all.Asleep() {
+			t.Fatalf("%d changes (%v), asleep: %v; want one, and no sleep", len(batch.Changes), err, all.Asleep())
+		}
+		if _, _, err := c.reader.Poll(all); !errors.Is(err, ErrStopped) {
+			t.Errorf("then %v", err)
+		}
+	})
+}
+
 // What waits for the gap when the cache stops is delivered before the end.
 func TestStopLosesNoNews(t *testing.T) {
 	bubble(t, nil, func(w *world) {

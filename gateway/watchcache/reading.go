@@ -24,6 +24,7 @@ func (r *reading) again(w *Watcher) bool {
 		return false
 	}
 	w.position, w.through = r.to, r.batch.Through
+	w.restLocked()
 	return true
 }
 

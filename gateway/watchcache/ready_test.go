@@ -36,19 +36,22 @@ func (c *crew) attach(name string, after etcdstore.Revision, q WatchQuery) *Watc
 
 func (c *crew) poll(watcher *Watcher) {
 	c.w.t.Helper()
-	for {
-		batch, _, err := c.reader.Poll(watcher)
-		if err != nil {
-			c.w.t.Fatal(err)
-		}
-		if len(batch.Changes) == 0 {
-			return
-		}
-		name := watcher.Owner().(string)
-		for _, change := range batch.Changes {
-			c.got[name] = append(c.got[name], fmt.Sprint(change.Type, " ", change.Object.Path(), " ", change.Revision))
-		}
+	for c.step(watcher) {
 	}
+}
+
+// step polls once; false: nothing came.
+func (c *crew) step(watcher *Watcher) bool {
+	c.w.t.Helper()
+	batch, _, err := c.reader.Poll(watcher)
+	if err != nil {
+		c.w.t.Fatal(err)
+	}
+	name := watcher.Owner().(string)
+	for _, change := range batch.Changes {
+		c.got[name] = append(c.got[name], fmt.Sprint(change.Type, " ", change.Object.Path(), " ", change.Revision))
+	}
+	return len(batch.Changes) > 0
 }
 
 func (c *crew) serve() (woken int) {

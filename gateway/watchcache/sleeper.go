@@ -77,6 +77,7 @@ func (w *Watcher) sleepLocked() <-chan struct{} {
 		s = &sleeper{from: w.position}
 		w.cache.sleepers[w.topic] = s
 	}
+	s.from = min(s.from, w.position)
 	w.sleeper = s
 	s.park(w)
 	w.cache.asleepLocked()
@@ -85,6 +86,16 @@ func (w *Watcher) sleepLocked() <-chan struct{} {
 	}
 	return w.Bell()
 }
+
+// restLocked lets an attached watcher sleep as soon as it has read what watchers were told of: what came since is news, and waits.
+func (w *Watcher) restLocked() {
+	if w.ready != nil && w.position >= w.cache.news.from && !w.query.Latest {
+		w.sleepLocked()
+	}
+}
+
+// Asleep tells whether the watcher sleeps since the last Poll, whatever that has given out: it is in its Ready when there is more.
+func (w *Watcher) Asleep() bool { return w.sleeper != nil && w.broken == nil }
 
 // Bell is the channel that Try returns: it holds one, and whoever puts that in has the watcher's goroutine try again. It is the
 // same until Attach.

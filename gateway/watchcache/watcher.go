@@ -43,9 +43,10 @@ type Batch struct {
 }
 
 const (
-	// batchEvents and batchBytes are about how much of the log one step looks at, so that a late watcher's batch stays small.
+	// batchEvents and batchBytes are about how much of the log one step looks at, so that a late watcher's batch stays small. With
+	// its framing a batch is a little less than 64 KiB: what the system sends as one packet, and not as that and a small one.
 	batchEvents = 256
-	batchBytes  = 64 << 10
+	batchBytes  = 56 << 10
 	// batchState is how many objects of the initial state one step delivers.
 	batchState = 256
 	// batchLook is how many it looks at for them.
