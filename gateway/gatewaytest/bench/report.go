@@ -142,7 +142,7 @@ func (r *report) table(w io.Writer) error {
 			}
 		}
 	}
-	_, _ = fmt.Fprintf(out, "%d of %d goals met; medians of %d rounds\n", met, goals, r.Rounds)
+	_, _ = fmt.Fprintf(out, "%d of %d goals met; medians of %d rounds, or more where they are short\n", met, goals, r.Rounds)
 	return out.Flush()
 }
 

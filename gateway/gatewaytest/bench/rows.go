@@ -16,7 +16,7 @@ func fanOutRows() []row {
 			{"fan-out saturated, HTTP/1.1: CPU a delivery", "cpu", "µs", goal{most: 1.4, ratioMost: 1.5}, string(sharded)},
 			{"  deliveries", "rate", "/s", goal{least: 700_000}, string(sharded)},
 			beside(chunkWrites), beside(flushPerBatch), beside(flushPerEvent), beside(etcdGRPC), beside(etcdHTTP),
-		}),
+		}).often(3),
 		fanOutRow("fanout-tls", tls11, []design{flushPerBatch, flushPerEvent}, saturatedTLS, []figure{
 			{"fan-out saturated, TLS HTTP/1.1: CPU a delivery", "cpu", "µs", goal{ratioMost: 1.15}, string(flushPerBatch)},
 			{"  deliveries", "rate", "/s", goal{}, string(flushPerBatch)},

@@ -31,6 +31,14 @@ type row struct {
 	figures []figure
 	// open prepares the contenders. Their close is called in any case.
 	open func(ctx context.Context, s *stage) ([]contender, error)
+	// times is how many rounds it has for each of others': its own are short, and differ. Zero: one.
+	times int
+}
+
+// often gives a row that many times as many rounds.
+func (r row) often(times int) row {
+	r.times = times
+	return r
 }
 
 // contender is what is measured: the product, or a peer.
@@ -78,7 +86,8 @@ func (s *stage) measure(ctx context.Context, r row) result {
 			c.close()
 		}
 	}()
-	for round := 0; round < s.rounds && err == nil; round++ {
+	rounds := s.rounds * max(1, r.times)
+	for round := 0; round < rounds && err == nil; round++ {
 		for _, c := range contenders {
 			if err != nil || c.once && round > 0 {
 				continue
@@ -89,7 +98,7 @@ func (s *stage) measure(ctx context.Context, r row) result {
 				continue
 			}
 			res.samples[c.name] = append(res.samples[c.name], got)
-			s.say("%s %d/%d, %s: %s", r.name, round+1, s.rounds, c.name, got)
+			s.say("%s %d/%d, %s: %s", r.name, round+1, rounds, c.name, got)
 		}
 	}
 	res.err = err

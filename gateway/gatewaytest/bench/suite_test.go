@@ -33,6 +33,20 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestMeasureOften: a row of short rounds has more of them.
+func TestMeasureOften(t *testing.T) {
+	s := newTestStage(t)
+	s.rounds = 2
+	res := s.measure(t.Context(), row{open: func(context.Context, *stage) ([]contender, error) {
+		o := new(opening)
+		o.add(contender{name: "a", run: func(context.Context) (sample, error) { return sample{}, nil }})
+		return o.end(nil)
+	}}.often(3))
+	if n := len(res.samples["a"]); n != 6 || res.err != nil {
+		t.Errorf("%d rounds, error %v", n, res.err)
+	}
+}
+
 // TestMeasureFails: the first failure ends a row, and closes also what has not become a contender.
 func TestMeasureFails(t *testing.T) {
 	s := newTestStage(t)
