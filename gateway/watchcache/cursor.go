@@ -21,8 +21,8 @@ type Reader struct {
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
 // Poll is Watcher.Poll for a watcher that Follows and is attached. An empty Batch says that the watcher sleeps now, or that it
-// does not follow any more; with one that is not empty it may be Asleep too. The Batch is valid until the next call. same: it is the batch of the call before, which was for
-// another watcher.
+// does not follow any more; with one that is not empty it may be Asleep too. The Batch is valid until the next call. same: it is the
+// batch of the call before, which was for another watcher.
 func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if w.err != nil {
 		return Batch{}, false, w.err
