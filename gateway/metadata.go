@@ -125,11 +125,11 @@ func equalBut(name string, a, b map[string]any) bool {
 			return false
 		}
 	}
-	return count(a, name) == count(b, name)
+	return countBut(name, a) == countBut(name, b)
 }
 
-// count is how many members an object has but one.
-func count(object map[string]any, name string) int {
+// countBut is how many members an object has but one.
+func countBut(name string, object map[string]any) int {
 	if _, ok := object[name]; ok {
 		return len(object) - 1
 	}

@@ -396,7 +396,7 @@ func (wt *watch) wantsBookmark(through etcdstore.Revision, last bool) bool {
 }
 
 // catchUp writes what is ready, and a bookmark that says how far the client is now. With last it does not leave a client with
-// half of the initial state, if the rest is to be had soon, nor without what was acknowledged before.
+// half of the initial state, if the rest is to be had soon, nor, as far as Refresh can, without what was acknowledged before.
 func (wt *watch) catchUp(last bool) error {
 	if last {
 		if err := wt.completeState(); err != nil {

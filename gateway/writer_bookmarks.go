@@ -7,7 +7,8 @@ import (
 )
 
 // mark gives a client the bookmark that is due, and, with last, the end. A bookmark needs to know how far etcd is, and before the end
-// comes what was acknowledged before it; that takes asking, and is asked once for all who are due at the same time.
+// comes what was acknowledged before it, as far as Refresh can; that takes asking, and is asked once for all who are due at the same
+// time.
 func (w *writer) mark(c *client, last bool) {
 	if c.closed || c.ending {
 		return

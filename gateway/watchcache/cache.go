@@ -256,8 +256,9 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 // freshness is how long Refresh waits for etcd's answer.
 const freshness = 250 * time.Millisecond
 
-// Refresh asks etcd how far the resource is complete, and waits a moment for the answer: what Poll tells after it is not
-// older than the call, if etcd answers. Any number of callers cost one question in 100 ms.
+// Refresh asks etcd how far the resource is complete, and waits a moment for news: what Poll tells after it is not older than the
+// call, if etcd answers and nothing else is on its way; an event that is ends the wait before. Newest and WaitUntil are exact, for a
+// read of etcd each. Any number of callers cost one question in 100 ms.
 func (c *Cache) Refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, freshness)
 	defer cancel()
