@@ -3,6 +3,7 @@ package encoding
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -28,6 +29,10 @@ func refuse(doc []byte) error {
 	}
 	var raw json.RawMessage
 	err := json.Unmarshal(doc, &raw)
+	s := scanner{doc: doc}
+	if s.skip(); err == nil && s.vast != nil {
+		err = fmt.Errorf("cannot unmarshal number %.40s into Go value of type float64", s.vast)
+	}
 	if err == nil {
 		// The scanner and encoding/json are held together by a fuzz test: this is not reached.
 		err = errors.New("malformed document")

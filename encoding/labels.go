@@ -1,7 +1,5 @@
 package encoding
 
-import "unsafe"
-
 // Labels is the text of metadata.labels in a document made by Normalize: an object whose values are strings, or nothing. They
 // are read where they stand: a map of them would take as much memory as a small document.
 type Labels []byte
@@ -31,10 +29,7 @@ func (l Labels) Lookup(name string) (value string, found bool) {
 			raw, found = text, true
 		}
 	}
-	if len(raw) == 0 || escaped(raw) {
-		return unquote(raw), found
-	}
-	return unsafe.String(&raw[0], len(raw)), found // a document never changes
+	return shared(raw), found // a document never changes
 }
 
 // findLabels returns where the value of metadata.labels begins and ends in a document whose members are all there once; twice

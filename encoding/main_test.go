@@ -40,7 +40,7 @@ func decode(doc []byte) (any, bool) {
 	decoder := json.NewDecoder(bytes.NewReader(doc))
 	decoder.UseNumber()
 	var value any
-	if !json.Valid(doc) || decoder.Decode(&value) != nil {
+	if json.Unmarshal(doc, new(any)) != nil || decoder.Decode(&value) != nil {
 		return nil, false
 	}
 	return value, true

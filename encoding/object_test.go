@@ -123,6 +123,7 @@ func TestNormalizeRefuses(t *testing.T) {
 		{`{"metadata":{"labels":"x"}}`, "metadata.labels is not an object"},
 		{`{"metadata":{"labels":{"a":1}}}`, "metadata.labels has a value that is not a string"},
 		{`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"eu","uid":5}}`, "metadata.uid is not a string"},
+		{`{"metadata":{"annotations":{"a":1e400}}}`, "not JSON: cannot unmarshal number 1e400 into Go value of type float64"},
 		{strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), "not JSON: invalid character '[' exceeded max depth"},
 	}
 	for _, tt := range tests {

@@ -3,14 +3,17 @@ package encoding
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // maxDepth bounds the recursion of scanner. It is encoding/json's own limit less what a list, a Table or an event puts around a
 // document: one that is too deep there would spoil the others for every client in Go.
 const maxDepth = 10_000 - 10
 
-// scanner walks over a JSON text once, checks that it is valid JSON and valid UTF-8, and decodes nothing.
+// scanner walks over a JSON text once, checks that it is valid JSON and valid UTF-8 that encoding/json can decode to any, and
+// decodes nothing.
 // Its methods report false at the first fault; the scanner is of no use after that.
 type scanner struct {
 	doc   []byte
@@ -19,6 +22,7 @@ type scanner struct {
 	// loose is set by what Marshal never writes: white space between tokens, and U+2028 or U+2029 not escaped in a string
 	// (both are line ends to some readers of line-by-line streams).
 	loose bool
+	vast  []byte // a number that is more than a float64 holds; nil: none was met
 }
 
 // peek returns the byte at the position, after white space; 0 at the end of the text.
@@ -161,8 +165,26 @@ func (s *scanner) literal(word string) bool {
 	return true
 }
 
-// number steps over -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+// number steps over -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?, unless that is more than a float64 holds: it would spoil a
+// list, or a Table, for every client in Go.
 func (s *scanner) number() bool {
+	start := s.pos
+	if !s.numeral() {
+		return false
+	}
+	text := s.doc[start:s.pos]
+	if len(text) > maxDigits || bytes.ContainsAny(text, "eE") {
+		if _, err := strconv.ParseFloat(string(text), 64); err != nil {
+			s.vast = text
+		}
+	}
+	return s.vast == nil
+}
+
+// maxDigits is how long a number without an exponent may be to be one that a float64 holds, whatever its digits.
+const maxDigits = 308
+
+func (s *scanner) numeral() bool {
 	s.any('-', '-')
 	if !s.any('0', '0') && !s.digits() {
 		return false
@@ -268,6 +290,14 @@ func is(raw []byte, want string) bool {
 }
 
 func escaped(raw []byte) bool { return bytes.IndexByte(raw, '\\') >= 0 }
+
+// shared is unquote for a text that does not change: where nothing is escaped, the string is in the same memory.
+func shared(raw []byte) string {
+	if escaped(raw) {
+		return unquote(raw)
+	}
+	return unsafe.String(unsafe.SliceData(raw), len(raw))
+}
 
 // unquote returns the string whose text between the quotes, already scanned, is raw.
 func unquote(raw []byte) string {

@@ -12,9 +12,10 @@ var texts = []string{
 	`[1,]`, `[,1]`, `{"a":1,}`, `{"a"}`, `{a:1}`, `{"a":{}`, `{"a":[}`, `[1 2]`, `{} {}`, `tru`, `nulll`, "\x00", "{}\x00",
 	`"\u00e9"`, `"\ud800"`, `"\u12"`, `"\x"`, `"\`, "\"\n\"", "\"\x7f\"", "\"\xff\"", "\"é\u2028\"", "\ufeff{}", " {\n\t\"a\" : [ 1 , 2 ]\r\n} ",
 	`{"a":{"b":{"c":[{"d":null}]}},"a":{"b":2}}`, `{"meta\u0064ata":{"name":"x"}}`, `9223372036854775808`, `1e400`,
+	`1.7976931348623157e308`, `-1.7976931348623159e308`, `1e-400`, "1" + strings.Repeat("0", 308), "-1" + strings.Repeat("0", 309), "0." + strings.Repeat("1", 400),
 }
 
-// TestScanner: what the scanner steps over is what encoding/json and UTF-8 call valid, no more and no less.
+// TestScanner: what the scanner steps over is what is UTF-8 and encoding/json can decode, no more and no less.
 func TestScanner(t *testing.T) {
 	for _, text := range texts {
 		checkScanner(t, text)

@@ -17,6 +17,23 @@ func SetResourceVersion(doc []byte, resourceVersion int64) ([]byte, error) {
 	return append(changed, doc[end:]...), nil
 }
 
+// AddResourceVersion returns a copy of value, which Marshal wrote of an object with a name, with the metadata.resourceVersion that
+// Normalize would give it. Nothing behind the beginning of its metadata is read.
+func AddResourceVersion(value []byte, resourceVersion int64) []byte {
+	s, at := scanner{doc: value}, 0
+	s.object(func(name []byte) bool {
+		if string(name) != "metadata" {
+			return s.skip()
+		}
+		s.accept('{')
+		at = s.pos
+		return false // it is found: stop
+	})
+	changed := make([]byte, 0, len(value)+len(`"resourceVersion":"",`)+20)
+	changed = appendResourceVersion(append(changed, value[:at]...), resourceVersion)
+	return append(append(changed, ','), value[at:]...)
+}
+
 // findResourceVersion returns where the value of metadata.resourceVersion begins and ends.
 // Normalize sees to it that there is one, and no second.
 func findResourceVersion(doc []byte) (start, end int, found bool) {

@@ -58,3 +58,27 @@ func FuzzSetResourceVersion(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAddResourceVersion: what is added to what Marshal wrote is what Normalize adds.
+func FuzzAddResourceVersion(f *testing.F) {
+	for _, value := range append(values, texts...) {
+		f.Add([]byte(value), int64(7))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, resourceVersion int64) {
+		object, err := Normalize(text, pod, 1)
+		if err != nil {
+			return
+		}
+		value, err := Marshal(mustDecode(t, object.JSON))
+		if err != nil {
+			return
+		}
+		want, err := Normalize(value, pod, resourceVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := AddResourceVersion(value, resourceVersion); !bytes.Equal(got, want.JSON) {
+			t.Errorf("got %s, want %s", got, want.JSON)
+		}
+	})
+}

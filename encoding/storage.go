@@ -4,17 +4,23 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 )
 
-// The members that come first in a stored value; the rest follow in byte order.
-var (
-	topOrder      = []string{"kind", "apiVersion", "metadata"}
-	metadataOrder = []string{"name", "generateName", "namespace", "uid"}
-)
+// layout is how the members of an object follow one another.
+type layout struct {
+	first    []string // come first; the rest follows in byte order
+	without  []string // are left out
+	metadata *layout  // of the member of this name, where it is an object; nil: as of all others
+}
+
+var stored = &layout{
+	first:    []string{"kind", "apiVersion", "metadata"},
+	metadata: &layout{first: []string{"name", "generateName", "namespace", "uid"}, without: []string{"resourceVersion"}},
+}
 
 // Marshal returns object as it is stored: compact, without a newline at the end, equal objects to equal bytes.
 // The members come in the order kind, apiVersion, metadata, then by name; inside metadata name, generateName, namespace,
@@ -23,22 +29,13 @@ var (
 // It fails on what JSON cannot say: a string that is not UTF-8, NaN, an infinity, a type encoding/json has no rule for,
 // more than 10,000 levels.
 func Marshal(object map[string]any) ([]byte, error) {
-	e := encoder{dst: make([]byte, 0, 2048), names: make([]string, 0, 32)}
-	e.object(object, topOrder, func(name string, value any) {
-		if metadata, ok := value.(map[string]any); ok && name == "metadata" {
-			if _, ok := metadata["resourceVersion"]; ok {
-				metadata = maps.Clone(metadata)
-				delete(metadata, "resourceVersion")
-			}
-			e.object(metadata, metadataOrder, nil)
-			return
-		}
-		e.value(value)
-	})
+	e := encoders.Get().(*encoder)
+	defer e.free()
+	e.object(object, stored)
 	if e.err != nil {
 		return nil, fmt.Errorf("encoding: %w", e.err)
 	}
-	return e.dst, nil
+	return bytes.Clone(e.dst), nil
 }
 
 // encoder appends values to dst until err is set.
@@ -49,28 +46,32 @@ type encoder struct {
 	err   error
 }
 
-// object appends an object: the members that are named in first, then the others in the order of their names. A nil member
-// writes every value as it is.
-func (e *encoder) object(object map[string]any, first []string, member func(name string, value any)) {
+// encoders are kept for as long as there is much to encode: a value is as large as it must be, and what it grows in is not
+// garbage.
+var encoders = sync.Pool{New: func() any { return &encoder{dst: make([]byte, 0, 2048), names: make([]string, 0, 32)} }}
+
+// maxKept bounds what an encoder that waits holds.
+const maxKept = 64 << 10
+
+func (e *encoder) free() {
+	if cap(e.dst) > maxKept || cap(e.names) > maxKept/16 {
+		return
+	}
+	clear(e.names[:cap(e.names)]) // they may be parts of a document
+	*e = encoder{dst: e.dst[:0], names: e.names[:0]}
+	encoders.Put(e)
+}
+
+// object appends an object; without a layout in the order of the names.
+func (e *encoder) object(object map[string]any, l *layout) {
 	if !e.enter('{') {
 		return
 	}
-	if member == nil {
-		member = func(_ string, value any) { e.value(value) }
+	if l == nil {
+		l = &layout{}
 	}
 	base := len(e.names)
-	for _, name := range first {
-		if _, ok := object[name]; ok {
-			e.names = append(e.names, name)
-		}
-	}
-	sorted := len(e.names)
-	for name := range object {
-		if !slices.Contains(e.names[base:sorted], name) {
-			e.names = append(e.names, name)
-		}
-	}
-	slices.Sort(e.names[sorted:])
+	e.order(object, l)
 	for i, end := base, len(e.names); i < end && e.err == nil; i++ {
 		if i > base {
 			e.dst = append(e.dst, ',')
@@ -78,10 +79,31 @@ func (e *encoder) object(object map[string]any, first []string, member func(name
 		name := e.names[i]
 		e.string(name)
 		e.dst = append(e.dst, ':')
-		member(name, object[name])
+		if metadata, ok := object[name].(map[string]any); ok && l.metadata != nil && name == "metadata" {
+			e.object(metadata, l.metadata)
+			continue
+		}
+		e.value(object[name])
 	}
 	e.names = e.names[:base]
 	e.leave('}')
+}
+
+// order appends the names of the members to be written.
+func (e *encoder) order(object map[string]any, l *layout) {
+	base := len(e.names)
+	for _, name := range l.first {
+		if _, ok := object[name]; ok {
+			e.names = append(e.names, name)
+		}
+	}
+	sorted := len(e.names)
+	for name := range object {
+		if !slices.Contains(l.without, name) && !slices.Contains(e.names[base:sorted], name) {
+			e.names = append(e.names, name)
+		}
+	}
+	slices.Sort(e.names[sorted:])
 }
 
 func (e *encoder) enter(bracket byte) bool {
@@ -128,7 +150,7 @@ func (e *encoder) value(value any) {
 			e.dst = append(e.dst, "null"...)
 			return
 		}
-		e.object(value, nil, nil)
+		e.object(value, nil)
 	case []any:
 		if value == nil {
 			e.dst = append(e.dst, "null"...)

@@ -7,6 +7,7 @@ import (
 
 // Unmarshal decodes a JSON object, and nothing after it. Numbers come as apimachinery has them, int64 if they are integers and
 // float64 otherwise, but for those which these types cannot hold without a change, which come as json.Number.
+// Strings without escapes are parts of doc, which must not change from then on: who keeps one of them for long clones it.
 // The error is a *DecodeError.
 func Unmarshal(doc []byte) (map[string]any, error) {
 	s := scanner{doc: doc}
@@ -28,7 +29,7 @@ func (s *scanner) decoded() (any, bool) {
 		object := map[string]any{}
 		ok := s.object(func(name []byte) bool {
 			value, ok := s.decoded()
-			object[unquote(name)] = value
+			object[shared(name)] = value
 			return ok
 		})
 		return object, ok
@@ -41,14 +42,14 @@ func (s *scanner) decoded() (any, bool) {
 		})
 		return array, ok
 	case '"':
-		text, ok := s.str()
-		return unquote(text), ok
+		raw, ok := s.str()
+		return shared(raw), ok
 	}
-	text, ok := s.scalar()
+	raw, ok := s.scalar()
 	if !ok {
 		return nil, false
 	}
-	switch text[0] {
+	switch raw[0] {
 	case 't':
 		return true, true
 	case 'f':
@@ -56,8 +57,8 @@ func (s *scanner) decoded() (any, bool) {
 	case 'n':
 		return nil, true
 	}
-	if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+	if i, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return i, true
 	}
-	return number(json.Number(text)), true
+	return number(json.Number(raw)), true
 }

@@ -23,8 +23,8 @@ type Decoded struct {
 	Duplicates []string
 }
 
-// Decode decodes a body, which must be one object. An empty contentType means JSON; parameters such as charset=utf-8 are
-// ignored.
+// Decode decodes a body, which must be one object and does not change from then on, as encoding.Unmarshal says. An empty
+// contentType means JSON; parameters such as charset=utf-8 are ignored.
 //
 // The error is a *UnsupportedMediaTypeError, a *SyntaxError, a *LimitError, ErrNotUTF8 or ErrNotObject.
 func Decode(contentType string, body []byte) (Decoded, error) {

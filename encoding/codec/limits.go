@@ -1,6 +1,9 @@
 package codec
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 const (
 	// MaxDepth is how many objects and arrays may be inside one another.
@@ -58,12 +61,21 @@ func tooManyTokens() error { return &LimitError{What: "tokens", Limit: MaxTokens
 
 // closingQuote returns where the string that opens at i ends.
 func closingQuote(body []byte, i int) int {
-	for i++; i < len(body) && body[i] != '"'; i++ {
-		if body[i] == '\\' {
-			i++
+	for start := i + 1; ; {
+		n := bytes.IndexByte(body[i+1:], '"')
+		if n < 0 {
+			return len(body)
 		}
+		i += 1 + n
+		before := i
+		for before > start && body[before-1] == '\\' {
+			before--
+		}
+		if (i-before)%2 == 0 { // else the quote is escaped
+			return i
+		}
+		start = i + 1
 	}
-	return i
 }
 
 // isBare reports whether c can go on a number, true, false or null.
