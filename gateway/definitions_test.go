@@ -347,6 +347,8 @@ func TestInvalidDefinitions(t *testing.T) {
 		"rule":              {"has(self.max)", "has(self.nope)", "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule"},
 		"conversion":        {"scope: Namespaced", "conversion: {strategy: Webhook}\n  scope: Namespaced", "spec.conversion.strategy"},
 		"replicas path":     {".spec.replicas,", ".replicas,", "spec.subresources.scale.specReplicasPath"},
+		"a reference":       {"color: {type: string", "color: {$ref: x, type: string", "spec.versions[0].schema.openAPIV3Schema"},
+		"empty schema":      {"openAPIV3Schema:", "other:", "spec.versions[0].schema.openAPIV3Schema"},
 		"unknown selection": {"jsonPath: .spec.color}]", "jsonPath: .spec.nope}]", "spec.selectableFields[0].jsonPath"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -130,6 +130,8 @@ func TestRefuses(t *testing.T) {
 		{"strategic many elements", strategic, `{"spec":{}}`, `{"spec":{"containers":[` + strings.Repeat(`{"name":"a"},`, 1000) + `{"name":"b"}]}}`,
 			ErrTooLarge, "1001 list elements"},
 		{"strategic without key", strategic, `{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"image":"x"}]}}`, ErrFailed, "merge key: name"},
+		{"strategic list as a key", strategic, `{"spec":{"containers":[{"name":["a"]}]}}`, `{"spec":{"containers":[{"name":["a"]}]}}`, ErrFailed, "cannot be merged"},
+		{"strategic into null", strategic, `{"spec":{"containers":[null]}}`, `{"spec":{"containers":[{"name":"a"}]}}`, ErrFailed, "cannot be merged"},
 		{"strategic unknown directive", strategic, `{"spec":{}}`, `{"spec":{"$patch":"grow"}}`, ErrFailed, "unknown patch type"},
 		{"json malformed", JSON, `{}`, `[{]`, ErrMalformed, ""},
 		{"json object", JSON, `{}`, `{"op":"add"}`, ErrMalformed, "cannot unmarshal object"},

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -23,11 +24,22 @@ func Strategic(doc, patch []byte, dataStruct any) ([]byte, error) {
 	if added*(longest+longestAdded) > maxCompared {
 		return nil, fmt.Errorf("%w: %d list elements to merge into lists of up to %d", ErrTooLarge, added, longest)
 	}
-	result, err := strategicpatch.StrategicMergeMapPatch(original, changes, dataStruct)
+	result, err := mergeStrategic(original, changes, dataStruct)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFailed, err)
 	}
 	return marshal(result)
+}
+
+// mergeStrategic is the library's merge, which panics where a list has elements of other types than those of its kind: a merge key
+// that is no scalar, or null in the place of an object.
+func mergeStrategic(original, changes map[string]any, dataStruct any) (result map[string]any, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("lists of elements that are not as their kind should be cannot be merged")
+		}
+	}()
+	return strategicpatch.StrategicMergeMapPatch(original, changes, dataStruct)
 }
 
 // elements returns how many elements all arrays inside value have, and how many the longest one has.

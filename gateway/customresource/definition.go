@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apimachineryvalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -40,12 +41,33 @@ func (d *Definition) Validate(ctx context.Context, old *Definition) field.ErrorL
 		return field.ErrorList{field.NotSupported(field.NewPath("spec", "conversion", "strategy"), conversion.Strategy,
 			[]apiextensionsv1.ConversionStrategyType{apiextensionsv1.NoneConverter})}
 	}
+	if errs := d.validateSelectable(); len(errs) > 0 {
+		return errs
+	}
 	if old != nil {
 		return validation.ValidateCustomResourceDefinitionUpdate(ctx, d.internal, old.internal)
 	}
 	created := d.internal.DeepCopy()
 	created.Status.StoredVersions = []string{d.storageVersion()} // as it will have it
 	return validation.ValidateCustomResourceDefinition(ctx, created)
+}
+
+// validateSelectable finds what the library takes for granted where fields are selectable: that the schema in which it looks for them
+// is structural.
+func (d *Definition) validateSelectable() (errs field.ErrorList) {
+	for i, version := range d.V1.Spec.Versions {
+		schema, err := apiextensions.GetSchemaForVersion(d.internal, version.Name)
+		if len(version.SelectableFields) == 0 || err != nil || schema == nil {
+			continue
+		}
+		path := field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
+		if schema.OpenAPIV3Schema == nil {
+			errs = append(errs, field.Required(path, "schemas are required"))
+		} else if _, err := structuralschema.NewStructural(schema.OpenAPIV3Schema); err != nil {
+			errs = append(errs, field.Invalid(path, "", err.Error()))
+		}
+	}
+	return errs
 }
 
 // storageVersion is the version in which objects are stored; empty: none is marked, which is invalid.
