@@ -5,27 +5,41 @@ import (
 	"errors"
 	"time"
 
+	"revtail/etcdstore"
 	"revtail/gateway/watchcache"
 )
 
-// client is a watch that a writer serves. All of it is the writer's.
+// client is a watch that a writer serves. All of it is the writer's. There are many, so the order of the fields is one without gaps.
 type client struct {
 	watch  *watch
 	link   link
 	writer *writer
-	tag    int32 // tells it from the writer's others
 
 	rest    []byte    // accepted from the log, sealed, and not taken by the system yet
-	waiting bool      // for room; rest may be empty
 	stalled time.Time // when the client took something last; zero: it takes what comes
-	ending  bool      // nothing comes after rest
-	closed  bool
-
 	next    time.Time // of a bookmark, or the deadline
-	marking bool      // the bookmark is being made
-	last    bool      // with the next bookmark the watch ends
-	place   int       // in the schedule
+	leave   *leave    // nil: the watch goes on
+
+	place   int32 // in the schedule
+	tag     int32 // tells it from the writer's others
+	marking uint8 // how often it is being asked how far etcd is, for a bookmark and the end
+	waiting bool  // for room; rest may be empty
+	last    bool  // with the next bookmark the watch ends
+	ending  bool  // nothing comes after rest
+	closed  bool
 }
+
+// leave is how a watch ends: what comes up to a revision is delivered before, if it is taken until a time.
+type leave struct {
+	through etcdstore.Revision
+	by      time.Time
+}
+
+// leaving tells whether the watch ends as soon as the client has got what is due to it.
+func (c *client) leaving() bool { return c.leave != nil && !c.ending }
+
+// blocked tells whether the client has not taken what it was sent.
+func (c *client) blocked() bool { return c.waiting || len(c.rest) > 0 }
 
 // due is when the client has to be looked after although nothing happens.
 func (c *client) due() time.Time {
@@ -91,13 +105,13 @@ func (s schedule) Len() int           { return len(s) }
 func (s schedule) Less(i, j int) bool { return s[i].due().Before(s[j].due()) }
 func (s schedule) Swap(i, j int) {
 	s[i], s[j] = s[j], s[i]
-	s[i].place, s[j].place = i, j
+	s[i].place, s[j].place = int32(i), int32(j)
 }
 
 // Push implements heap.Interface.
 func (s *schedule) Push(x any) {
 	c := x.(*client)
-	c.place = len(*s)
+	c.place = int32(len(*s))
 	*s = append(*s, c)
 }
 
@@ -117,12 +131,12 @@ func (s *schedule) put(c *client) {
 		heap.Push(s, c)
 		return
 	}
-	heap.Fix(s, c.place)
+	heap.Fix(s, int(c.place))
 }
 
 func (s *schedule) drop(c *client) {
 	if c.place != unscheduled {
-		heap.Remove(s, c.place)
+		heap.Remove(s, int(c.place))
 	}
 }
 

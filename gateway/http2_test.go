@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -110,9 +109,7 @@ func (b *http2Body) answer(frame h2.Frame) error {
 // later, by way of etcd's history.
 func TestStreamsOfOneConnection(t *testing.T) {
 	const watchers, lazy, events = 12, 4, 80
-	if runtime.GOOS != "linux" {
-		t.Skip("there are no writers")
-	}
+	needWriters(t)
 	s := newWriterServer(t, "HTTP/2", stallLimit)
 	revision := s.create("first")
 	var bodies []*bufio.Reader

@@ -129,7 +129,7 @@ func poll(ctx context.Context, cache *watchcache.Cache, watcher *watchcache.Watc
 		return nil, 0, err
 	}
 	if err != nil { // none came
-		cache.Refresh(context.WithoutCancel(ctx))
+		_, _ = cache.Refresh(context.WithoutCancel(ctx)) // without an answer it is as far as it is known
 		batch, err = watcher.Poll()
 	}
 	for err == nil {

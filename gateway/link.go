@@ -183,6 +183,7 @@ func (*streamLink) hear(*writer, *client) bool { return true }
 
 func (l *streamLink) close(err error) {
 	l.ignore()
+	l.stream.OnRoom(nil) // a connection that broke may be held for some time, with its streams
 	l.ended, l.err = true, err
 	close(l.over)
 }

@@ -110,7 +110,7 @@ func New(options Options) (*Server, error) {
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
 		transports: newTransports(options.Origins),
-		writers:    writers{logger: options.Logger, stall: stallLimit},
+		writers:    writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
 		refused:    newRefusals(),
 		streams:    streams{held: make(map[string]int)},
 

@@ -23,7 +23,7 @@ const (
 	// headPatience is how long the head of the answer waits for the state to be fixed. A client that writes as soon as it sees
 	// the head then sees its write as an event, and not merged into the state.
 	headPatience = 200 * time.Millisecond
-	// statePatience is how long a watch whose time is over may go on with its initial state.
+	// statePatience is how long a watch whose time is over may go on with its initial state, or with what it is late with.
 	statePatience = 2 * time.Second
 )
 
@@ -91,7 +91,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, start watchStart
 	}
 	wt := &watch{
 		server: s, cache: start.cache, watcher: watcher, frames: start.frames, bookmarks: start.marks, every: start.every,
-		deadline: start.deadline, entry: entry, path: r.URL.Path, access: accessOf(r), done: start.done,
+		deadline: start.deadline, entry: entry, done: start.done,
 		traffic: s.watching.begin(r, start.cache, start.resource),
 	}
 	wt.serve(ctx, w, r)
@@ -108,6 +108,7 @@ func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return
 	}
 	wt.entry.hold(wt.stream.road())
+	wt.access = accessOf(r)
 	wt.access.keep()
 	opened(r)
 	_ = wt.stream.write(wt.frames.opening()) // kept in the stream
@@ -172,8 +173,7 @@ type watch struct {
 	marked    etcdstore.Revision // of the last bookmark
 
 	entry   *openStream
-	path    string
-	access  *access
+	access  *access // nil until the stream is open: a request that gets none is written down as any other
 	traffic *traffic
 	done    func() // called at the end
 }
@@ -202,7 +202,7 @@ func (wt *watch) wait(turn *term, wake <-chan struct{}, err error) error {
 func (wt *watch) advance(turn *term) (wake <-chan struct{}, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			logPanic(wt.server.options.Logger, reason, "path", wt.path)
+			logPanic(wt.server.options.Logger, reason, "path", wt.traffic.path)
 			wake, err = nil, errInternal
 			turn.end()
 			wt.close(err)
@@ -254,7 +254,7 @@ func (wt *watch) goOn(ctx context.Context, conn net.Conn) {
 // close frees what the watch holds. err says why it broke; nil: it ended well.
 func (wt *watch) close(err error) {
 	if err != nil {
-		wt.server.options.Logger.Debug("watch broken", "path", wt.path, "error", err)
+		wt.server.options.Logger.Debug("watch broken", "path", wt.traffic.path, "error", err)
 	}
 	if wt.stream != nil {
 		wt.stream.close()
@@ -395,16 +395,16 @@ func (wt *watch) wantsBookmark(through etcdstore.Revision, last bool) bool {
 	return wt.bookmarks && through > 0 && !(last && through == wt.marked) && !wt.watcher.Resuming()
 }
 
-// catchUp writes what is ready, and a bookmark that says how far the client is now. With last it does not leave a client with
-// half of the initial state, if the rest is to be had soon, nor, as far as Refresh can, without what was acknowledged before.
+// catchUp writes what is ready, and a bookmark that says how far the client is now. What was acknowledged before comes first. With last
+// the client gets all of that, and of its initial state, if it is to be had soon.
 func (wt *watch) catchUp(last bool) error {
-	if last {
-		if err := wt.completeState(); err != nil {
-			return err
-		}
-	}
 	if wt.bookmarks || last {
-		wt.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
+		through, _ := wt.cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
+		if last {
+			if err := wt.complete(through); err != nil {
+				return err
+			}
+		}
 	}
 	batch, err := wt.watcher.Poll()
 	if err != nil {
@@ -419,13 +419,13 @@ func (wt *watch) catchUp(last bool) error {
 	return wt.stream.flush()
 }
 
-// completeState writes the rest of the initial state.
-func (wt *watch) completeState() error {
+// complete writes the rest of the initial state, and what comes after it up to a revision that the cache has.
+func (wt *watch) complete(through etcdstore.Revision) error {
 	ctx, cancel := context.WithTimeout(context.Background(), statePatience) //nolint:forbidigo // the watch's own time is over
 	defer cancel()
-	for wt.watcher.Beginning() {
-		batch, err := wt.watcher.Next(ctx)
-		if err != nil {
+	for wt.watcher.Beginning() || wt.watcher.Through() < through {
+		batch, wake, err := wt.watcher.Try(ctx)
+		if wake != nil || err != nil {
 			return nil // it ends anyway
 		}
 		if err := wt.write(batch); err != nil {

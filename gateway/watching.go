@@ -96,6 +96,16 @@ func (w *watching) end(t *traffic, reason string) {
 	w.ended[reason]++
 }
 
+// Departed is how many watches have ended.
+func (s *Server) Departed() (n uint64) {
+	s.watching.mu.Lock()
+	defer s.watching.mu.Unlock()
+	for _, ended := range s.watching.ended {
+		n += ended
+	}
+	return n
+}
+
 func (t *traffic) sum() metrics.Sent {
 	return metrics.Sent{Events: t.events.Load(), Bytes: t.bytes.Load()}
 }

@@ -24,22 +24,22 @@ type writer struct {
 	posted []func()   // for the goroutine to call
 
 	// all below: the goroutine's
-	clients    map[int32]*client // by tag
-	tag        int32             // of the newest client
-	schedule   schedule
-	queue      []*client // have something to deliver
-	served     []*client // the queue before, for its space
-	now        time.Time
-	stopwatch  stopwatch
-	reader     watchcache.Reader
-	frames     []byte  // assembled last
-	framesOf   framing // for whom
-	framed     bool    // in chunks
-	line       []byte  // one of them
-	sealed     []byte  // what TLS made of them
-	unflushed  []*http2.Conn
-	scrap      [512]byte // what clients say
-	refreshing map[*watchcache.Cache][]*client
+	clients   map[int32]*client // by tag
+	tag       int32             // of the newest client
+	schedule  schedule
+	queue     []*client // have something to deliver
+	served    []*client // the queue before, for its space
+	now       time.Time
+	stopwatch stopwatch
+	reader    watchcache.Reader
+	frames    []byte  // assembled last
+	framesOf  framing // for whom
+	framed    bool    // in chunks
+	line      []byte  // one of them
+	sealed    []byte  // what TLS made of them
+	unflushed []*http2.Conn
+	scrap     [512]byte                       // what clients say
+	asking    map[*watchcache.Cache][]*client // that are due, in this round of work
 }
 
 func newWriter(ctx context.Context, pool *writers) (*writer, error) {
@@ -49,7 +49,7 @@ func newWriter(ctx context.Context, pool *writers) (*writer, error) {
 	}
 	w := &writer{
 		pool: pool, ctx: ctx, poller: poller, bell: make(chan struct{}, 1),
-		clients: make(map[int32]*client), refreshing: make(map[*watchcache.Cache][]*client),
+		clients: make(map[int32]*client), asking: make(map[*watchcache.Cache][]*client),
 	}
 	w.ready = watchcache.NewReady(w.ring)
 	return w, nil
@@ -145,6 +145,7 @@ func (w *writer) work() {
 	for c := w.schedule.first(w.now); c != nil; c = w.schedule.first(w.now) {
 		w.lookAfter(c)
 	}
+	w.ask()
 	w.flush()
 }
 
@@ -186,6 +187,10 @@ func (w *writer) join(c *client) {
 
 // serve gives a client what it has to get next, up to the size of a batch. The others come first before it gets more.
 func (w *writer) serve(c *client) {
+	if c.leaving() {
+		w.leave(c)
+		return
+	}
 	if w.deliver(c) && !c.watch.watcher.Asleep() {
 		w.queue = append(w.queue, c)
 	}
@@ -349,6 +354,8 @@ func (w *writer) lookAfter(c *client) {
 	switch {
 	case !c.stalled.IsZero() && !w.now.Before(c.stalled.Add(w.pool.stall)):
 		w.lookAtStalled(c)
+	case c.leaving():
+		w.leave(c)
 	case c.watch.over(w.now):
 		w.mark(c, true)
 	default:
@@ -403,7 +410,7 @@ func (w *writer) forget(c *client) {
 // contain keeps a mistake of ours from ending more than one stream.
 func (w *writer) contain(c *client) {
 	if reason := recover(); reason != nil {
-		logPanic(w.pool.logger, reason, "path", c.watch.path)
+		logPanic(w.pool.logger, reason, "path", c.watch.traffic.path)
 		w.close(c, errInternal)
 	}
 }

@@ -23,8 +23,9 @@ var errNoSocket = errors.New("not a socket that can be polled")
 // block. When nothing but the log is left to follow it is adopted. One that falls behind the log is given back to a goroutine
 // until it has caught up again.
 type writers struct {
-	logger *slog.Logger
-	stall  time.Duration
+	logger   *slog.Logger
+	stall    time.Duration
+	patience time.Duration // with who has not taken yet what was there before the end
 
 	mu       sync.Mutex      // guards the four fields below
 	ctx      context.Context // of open: what goes on on a goroutine again ends with it; nil: not running

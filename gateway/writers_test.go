@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/http2"
 	"revtail/gateway/watchcache"
@@ -34,11 +35,17 @@ type writerServer struct {
 	window   uint32 // of a client of HTTP/2; zero: what HTTP/2 gives
 }
 
+// needWriters skips a test where there are none.
+func needWriters(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skipf("no writers on %s: they are for Linux, where CI runs this", runtime.GOOS)
+	}
+}
+
 // overAll runs a test of writers over all that they serve.
 func overAll(t *testing.T, stall time.Duration, test func(t *testing.T, s *writerServer)) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there are no writers")
-	}
+	needWriters(t)
 	for _, protocol := range []string{"plain", "TLS", "HTTP/2"} {
 		t.Run(protocol, func(t *testing.T) { test(t, newWriterServer(t, protocol, stall)) })
 	}
@@ -47,7 +54,13 @@ func overAll(t *testing.T, stall time.Duration, test func(t *testing.T, s *write
 func newWriterServer(t *testing.T, protocol string, stall time.Duration) *writerServer {
 	t.Helper()
 	store := memory.New()
-	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler)})
+	return writeThrough(t, store, store, protocol, stall)
+}
+
+// writeThrough starts one that sees a store through another one.
+func writeThrough(t *testing.T, store *memory.Store, through etcdstore.Store, protocol string, stall time.Duration) *writerServer {
+	t.Helper()
+	server, err := New(Options{Store: through, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,6 +328,9 @@ func TestWriterNoticesWhoLeaves(t *testing.T) {
 					t.Fatal(err)
 				}
 				await(t, "the parked watch to end", func() bool { return s.open() == 0 })
+				if n := s.server.Departed(); n != 2 {
+					t.Errorf("%d watches are said to have ended, want 2", n)
+				}
 			})
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,8 +18,11 @@ const (
 	// hold twice of them. A small heap is not worth a collection for each few of its megabytes.
 	headroomShare = 1.0 / 3
 	headroomLeast = 32 << 20
+	// headroomWithEtcd is headroomLeast where etcd is in the process too: a write then leaves twice as much garbage as a gateway
+	// makes of it, and etcd's own process would be given as much as it holds.
+	headroomWithEtcd = 128 << 20
 	// headroomMost is a percentage of what is live: a process that has just started needs no 32 MiB.
-	headroomMost = 300
+	headroomMost = 400
 
 	// collectingShare is how much of a processor collections may take where that means less garbage: as slowly as most programs
 	// make it, holding much of it saves nothing. quietShare of what is live is worth no collection, nor is quietLeast.
@@ -28,6 +32,9 @@ const (
 	// pacePeriod is how often it is looked at, besides after each collection.
 	pacePeriod = 500 * time.Millisecond
 )
+
+// holdsEtcd is set when etcd runs in this process.
+var holdsEtcd atomic.Bool
 
 // holdLittleGarbage makes the runtime collect garbage earlier than it would, where the heap is large or little is allocated, from now
 // on and as long as the process lives, unless the environment says when (GOGC).
@@ -77,7 +84,7 @@ func (p *pacer) adapt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.read()
-	want := gcPercent(now.live, p.headroomLocked(now))
+	want := gcPercent(now.live, p.headroomLocked(now), leastHeadroom())
 	if 8*max(want-p.percent, p.percent-want) > p.percent {
 		p.percent = want
 		debug.SetGCPercent(want)
@@ -93,9 +100,18 @@ func (p *pacer) headroomLocked(now heap) float64 {
 	return p.rate * each / collectingShare
 }
 
-// gcPercent is how much garbage there may be beside what is live, where so many bytes would do.
-func gcPercent(live uint64, enough float64) int {
-	most := max(headroomShare*float64(live), headroomLeast)
+// leastHeadroom is headroomLeast, or what it is in a process with etcd.
+func leastHeadroom() float64 {
+	if holdsEtcd.Load() {
+		return headroomWithEtcd
+	}
+	return headroomLeast
+}
+
+// gcPercent is how much garbage there may be beside what is live: enough bytes, where that is little, and while there is much work
+// headroomShare of what is live, or busy bytes where that is more.
+func gcPercent(live uint64, enough, busy float64) int {
+	most := max(headroomShare*float64(live), busy)
 	least := max(quietShare*float64(live), quietLeast)
 	headroom := min(max(enough, least), most)
 	return int(min(math.Ceil(100*headroom/max(float64(live), 1)), headroomMost))
@@ -122,16 +138,19 @@ const (
 	restWorth      = 32 << 20
 	restShare      = 1.0 / 8
 	restApart      = 2 * time.Second
+	// departedWorth is about what a watch leaves behind when it ends. It counts as if it were allocated then: leaving takes little.
+	departedWorth = 12 << 10
 )
 
 // giveMemoryBackAtRest returns garbage to the system now, and each time that the program comes to rest after it allocated much,
-// as it does for thousands of watches that are opened: the runtime would hold it for long. Until ctx ends.
-func giveMemoryBackAtRest(ctx context.Context) {
+// as it does for thousands of watches that are opened, or after many have ended: the runtime would hold it for long. departed is how many
+// have. Until ctx ends.
+func giveMemoryBackAtRest(ctx context.Context, departed func() uint64) {
 	giveMemoryBack()
 	heap := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	read := func() (allocated, live uint64) {
 		metrics.Read(heap)
-		return heap[0].Value.Uint64(), heap[1].Value.Uint64()
+		return heap[0].Value.Uint64() + departed()*departedWorth, heap[1].Value.Uint64()
 	}
 	allocated, _ := read()
 	r := rest{seen: allocated, given: allocated}

@@ -10,16 +10,18 @@ import (
 func TestGarbageIsHeldInProportion(t *testing.T) {
 	const much = 1 << 50
 	for _, test := range []struct {
-		live   uint64
-		enough float64
-		want   int
+		live         uint64
+		enough, busy float64
+		want         int
 	}{
-		{0, much, 300}, {1 << 20, much, 300}, {headroomLeast, much, 100}, {2 * headroomLeast, much, 50}, {6 * headroomLeast, much, 34}, {1 << 40, much, 34},
-		{100 << 20, 0, 2}, {1 << 40, 0, 2}, // what is quiet
-		{100 << 20, 10 << 20, 10}, // what is in between
-		{0, 0, 300},
+		{0, much, headroomLeast, 400}, {1 << 20, much, headroomLeast, 400}, {headroomLeast, much, headroomLeast, 100},
+		{2 * headroomLeast, much, headroomLeast, 50}, {6 * headroomLeast, much, headroomLeast, 34}, {1 << 40, much, headroomLeast, 34},
+		{headroomLeast, much, headroomWithEtcd, 400}, {headroomWithEtcd, much, headroomWithEtcd, 100}, {1 << 40, much, headroomWithEtcd, 34},
+		{100 << 20, 0, headroomLeast, 2}, {100 << 20, 0, headroomWithEtcd, 2}, {1 << 40, 0, headroomLeast, 2}, // what is quiet
+		{100 << 20, 10 << 20, headroomLeast, 10}, {100 << 20, 10 << 20, headroomWithEtcd, 10}, // what is in between
+		{0, 0, headroomLeast, 400},
 	} {
-		if got := gcPercent(test.live, test.enough); got != test.want {
+		if got := gcPercent(test.live, test.enough, test.busy); got != test.want {
 			t.Errorf("beside %d live bytes, where %.0f are enough: %d %%, want %d %%", test.live, test.enough, got, test.want)
 		}
 	}

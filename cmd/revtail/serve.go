@@ -183,7 +183,7 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.background.Go(func(background context.Context) error {
 		err := p.announce(ctx, stdout)
 		if err == nil {
-			giveMemoryBackAtRest(background) // filling the caches took several times what they hold
+			giveMemoryBackAtRest(background, p.gateway.Departed) // filling the caches took several times what they hold
 		}
 		return err
 	})

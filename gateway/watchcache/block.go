@@ -1,6 +1,7 @@
 package watchcache
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -62,9 +63,9 @@ func (b *block) forget(o *Object) {
 	}
 }
 
-// settle yields what the block becomes after a change: several where it has become large; and written anew where more than a
-// quarter of it is in pieces, or is text of objects that are gone. So a change costs the copying of four times its size, and
-// memory and lists a quarter at most of what a new text would save.
+// settle yields what the block becomes after a change: several where it has become large; and written anew where what is in
+// pieces, and what is text of objects that are gone, are together more than a quarter of it. So a new object costs the copying of four
+// times its size, and a changed one, which is both, of eight; memory and lists cost a quarter more at most than a new text would.
 func (b *block) settle(yield func(*block)) {
 	loose, gone := b.size-b.packed, len(b.text)-b.packed
 	if !fits(b.size, len(b.objects)) || 4*(loose+gone) > max(b.size, 4*looseSize) && (len(b.objects) > 1 || b.text != nil) {
@@ -106,15 +107,20 @@ func pack(low string, objects []*Object) *block {
 	}
 	var names strings.Builder
 	names.Grow(paths)
-	b.text, b.packed = make([]byte, 0, b.size), b.size
-	packed := make([]Object, len(objects))
+	documents := make([][]byte, len(objects), len(objects)+1)
 	for i, o := range objects {
-		start := len(b.text)
-		b.text = append(append(b.text, o.JSON...), ',')
+		documents[i] = o.JSON
 		names.WriteString(o.path)
+	}
+	b.text, b.packed = bytes.Join(append(documents, nil), comma), b.size // with a comma behind the last, too
+	packed, all, end := make([]Object, len(objects)), names.String(), 0
+	for i, o := range objects {
+		start := end
+		end += o.size()
 		packed[i] = *o
-		packed[i].Object = o.At(b.text[start : len(b.text)-1 : len(b.text)-1])
-		packed[i].path, packed[i].packed = names.String()[names.Len()-len(o.path):], uint32(start+1)
+		packed[i].Object = o.At(b.text[start : end-1 : end-1])
+		packed[i].path, all = all[:len(o.path)], all[len(o.path):]
+		packed[i].packed = uint32(start + 1)
 		b.objects[i] = &packed[i]
 	}
 	return b

@@ -34,6 +34,7 @@ type Config struct {
 type Cache struct {
 	config  Config
 	wanted  chan struct{} // holds one: somebody waits for the cache to catch up
+	asked   chan struct{} // holds one: somebody waits for question
 	filled  chan struct{} // closed after the first fill
 	archive *archive
 
@@ -60,6 +61,7 @@ type Cache struct {
 	indexes  indexes
 	advanced chan struct{} // closed when through grows; nil: nobody waits
 	waiting  int           // how many wait for advanced
+	question *question     // to be put to the store next; nil: nobody asks
 	pages    pages         // snapshots that clients are paging through
 	watchers int
 }
@@ -69,6 +71,7 @@ func New(config Config) *Cache {
 	c := &Cache{
 		config: config,
 		wanted: make(chan struct{}, 1),
+		asked:  make(chan struct{}, 1),
 		filled: make(chan struct{}),
 
 		suspected: make(chan error, 1),
@@ -209,6 +212,7 @@ func (c *Cache) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped, c.ready = true, false
+	c.question.answer(0, ErrStopped)
 	c.wakeAllLocked()
 	c.news.told(c.log.next)
 	c.advanceLocked(c.through)
@@ -251,18 +255,6 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 		}
 	}
 	return err
-}
-
-// freshness is how long Refresh waits for etcd's answer.
-const freshness = 250 * time.Millisecond
-
-// Refresh asks etcd how far the resource is complete, and waits a moment for news: what Poll tells after it is not older than the
-// call, if etcd answers and nothing else is on its way; an event that is ends the wait before. Newest and WaitUntil are exact, for a
-// read of etcd each. Any number of callers cost one question in 100 ms.
-func (c *Cache) Refresh(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, freshness)
-	defer cancel()
-	_ = c.WaitUntil(ctx, c.Stats().Revision+1) // a store in which nothing happened has no answer
 }
 
 // reached returns nil and nil when the cache is complete up to a revision, else what to wait for; leave takes that back.

@@ -27,6 +27,9 @@ type ExpiredError struct {
 }
 
 func (e *ExpiredError) Error() string {
+	if e.Oldest == 0 {
+		return fmt.Sprintf("too old resource version: %d", e.Requested)
+	}
 	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
 }
 

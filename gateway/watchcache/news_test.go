@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"revtail/etcdstore"
 )
 
 func (w *world) setGap(gap time.Duration) {
@@ -16,14 +18,24 @@ func (w *world) setGap(gap time.Duration) {
 	w.cache.config.Gap = gap
 }
 
-// A burst comes together; what comes after a quiet time, at once; and nobody is woken by what is for others, or by what he has
-// seen already.
-func TestGapCollectsBursts(t *testing.T) {
-	const gap = 2 * time.Millisecond
+// gap is that of the bubbles of bursts.
+const gap = 2 * time.Millisecond
+
+// bubbleOfBursts is a bubble with a gap, in which it is quiet since the write that made the revision start.
+func bubbleOfBursts(t *testing.T, do func(w *world, start etcdstore.Revision)) {
+	t.Helper()
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
 		w.setGap(gap)
 		<-time.After(gap)
+		do(w, start)
+	})
+}
+
+// A burst comes together; what comes after a quiet time, at once; and nobody is woken by what is for others, or by what he has
+// seen already.
+func TestGapCollectsBursts(t *testing.T) {
+	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		began := time.Now()
 		c := newCrew(w)
 		all := c.attach("all", start, WatchQuery{})
@@ -86,11 +98,7 @@ func TestGapEndsBeforeTheLogForgets(t *testing.T) {
 
 // Watchers that take long to deliver are told of more when most of them have, and half that time has passed again; but soon enough.
 func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
-	const gap = 2 * time.Millisecond
-	bubble(t, nil, func(w *world) {
-		start := w.put("a/x", "", "")
-		w.setGap(gap)
-		<-time.After(gap)
+	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		began := time.Now()
 		c := newCrew(w)
 		for i := range 16 {
@@ -126,11 +134,7 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 
 // Lately after a burst, an event waits for others; the less the more often none came. After a quiet time it does not.
 func TestGapKeepsBurstsTogether(t *testing.T) {
-	const gap = 2 * time.Millisecond
-	bubble(t, nil, func(w *world) {
-		start := w.put("a/x", "", "")
-		w.setGap(gap)
-		<-time.After(gap)
+	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		c := newCrew(w)
 		c.attach("all", start, WatchQuery{})
 		sent := 0
@@ -176,11 +180,7 @@ func TestGapKeepsBurstsTogether(t *testing.T) {
 
 // Watchers that have what they were told of sleep, wherever they stand, and are told of what comes after that.
 func TestGapTellsWhoeverSleeps(t *testing.T) {
-	const gap = 2 * time.Millisecond
-	bubble(t, nil, func(w *world) {
-		start := w.put("a/x", "", "")
-		w.setGap(gap)
-		<-time.After(gap)
+	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		one, other := newCrew(w), newCrew(w)
 		first, last, further := one.attach("first", start, WatchQuery{}), one.attach("last", start, WatchQuery{}), other.attach("further", start, WatchQuery{})
 		w.put("a/x", "", "")

@@ -43,6 +43,7 @@ func (c *Cache) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { c.inspect(ctx) })
 	others.Go(func() { c.archive.run(ctx) })
+	others.Go(func() { c.answerQuestions(ctx) })
 	defer others.Wait()
 	r := &runner{cache: c, mirror: newMirror()}
 	pause := firstPause

@@ -18,12 +18,12 @@ type WatchQuery struct {
 	Selector  *selector.Selector
 	Filter    *filter.Filter // nil: everything
 
-	// State: begin with the objects that match now, as ADDED. Otherwise begin after After.
-	State bool
 	// AtLeast: the state must be as new as this revision; zero: whatever is cached.
 	AtLeast etcdstore.Revision
 	// After: the changes later than this revision; zero: later than the cache's newest.
 	After etcdstore.Revision
+	// State: begin with the objects that match now, as ADDED. Otherwise begin after After.
+	State bool
 	// Latest: what waits for a client that is late, more than a batch, is told as the newest state of each object.
 	Latest bool
 	// Own: the watch is this process's, and not counted among those of clients.
@@ -60,11 +60,11 @@ type Watcher struct {
 	era   int // of the cache when the watch was opened
 	query WatchQuery
 	topic topic
-	begun bool
 	err   error
 
 	broken error // the end of the watch, after the batch that was given out last
 
+	begun bool
 	// resuming: whether the client has all of the revision it resumes at is not decided yet.
 	resuming bool
 

@@ -1,0 +1,15 @@
+package watchcache
+
+import "testing"
+
+// TestExpiredErrorSaysWhatIsKnown: a revision that nobody knows is not told as the oldest.
+func TestExpiredErrorSaysWhatIsKnown(t *testing.T) {
+	for want, err := range map[string]*ExpiredError{
+		"too old resource version: 1":     {Requested: 1},
+		"too old resource version: 1 (7)": {Requested: 1, Oldest: 7},
+	} {
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}
