@@ -24,7 +24,8 @@ import (
 )
 
 const (
-	// requestTimeout bounds each request: without a quorum reads and writes fail after it, and a client hears so within 5 s.
+	// requestTimeout bounds each request, but for writes to an etcd in this process: without a quorum reads and writes fail after it,
+	// and a client hears so within 5 s.
 	requestTimeout = 4500 * time.Millisecond
 
 	// awaitPause is how long Await waits between its attempts.
@@ -285,10 +286,22 @@ var requireLeader = metadata.Pairs(rpctypes.MetadataRequireLeaderKey, rpctypes.M
 // bound is the context of one request: the caller's, ended by Close too, with a deadline of our own, and refused by members
 // that see no leader. Without that such a member would keep the request until its own time limit.
 func (e *Etcd) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx = metadata.NewOutgoingContext(ctx, requireLeader)
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := limited(ctx)
 	stop := context.AfterFunc(e.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
+}
+
+// boundOnce is bound for a request that is sent but once: Close ends it with the connection. One to an etcd in this process goes on
+// until that answers, which has a limit of its own (7 s), and no members that could see no leader.
+func (e *Etcd) boundOnce(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, direct := e.kv.(*direct); direct {
+		return ctx, func() {}
+	}
+	return limited(ctx)
+}
+
+func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(metadata.NewOutgoingContext(ctx, requireLeader), requestTimeout)
 }
 
 // toError is the function of the same name, but for what Close did.

@@ -113,7 +113,10 @@ func outcome(verb, key string, resp *pb.TxnResponse, err error) (Revision, error
 // write sends a transaction once. gRPC knows the peer of a call exactly if it got as far as a connection: without one
 // nothing has left this process.
 func (e *Etcd) write(ctx context.Context, req *pb.TxnRequest) (*pb.TxnResponse, error) {
-	bound, cancel := e.bound(ctx)
+	if e.ctx.Err() != nil {
+		return nil, fmt.Errorf("etcd: %w", ErrClosed)
+	}
+	bound, cancel := e.boundOnce(ctx)
 	defer cancel()
 	var to peer.Peer
 	resp, err := e.kv.Txn(bound, req, grpc.Peer(&to))

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
@@ -11,6 +12,23 @@ import (
 
 // maxAttempts is how often a write that names no resourceVersion is tried against a key that others keep changing.
 const maxAttempts = 64
+
+// attempts yields a context for each try at a write. What one asks of etcd and of caches has its own limits, so the first needs none
+// beside them; all others together have requestTimeout.
+func attempts(ctx context.Context) iter.Seq[context.Context] {
+	return func(yield func(context.Context) bool) {
+		if !yield(ctx) {
+			return
+		}
+		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		for range maxAttempts - 1 {
+			if !yield(bounded) {
+				return
+			}
+		}
+	}
+}
 
 // attempt is one try to change an object.
 type attempt struct {
@@ -30,7 +48,7 @@ func (s *Server) onObject(ctx context.Context, t target, guess bool, do func(*at
 		object = t.cache.Peek(t.scope.Path())
 		guess = object != nil
 	}
-	for range maxAttempts {
+	for ctx := range attempts(ctx) {
 		if object == nil {
 			var err error
 			if object, err = s.read(ctx, t); err != nil {

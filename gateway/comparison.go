@@ -12,7 +12,7 @@ import (
 type comparison struct {
 	schema           *schema.Schema
 	changed, removed fieldSet // changed: added too
-	path             []string
+	path             []fieldStep
 }
 
 // object compares whole objects, but only those of their members that count.
@@ -60,15 +60,22 @@ func sideOf(object map[string]any, name string) side {
 	return side{value, ok}
 }
 
-// members calls compare for each member of two objects, with its path.
+// same tells whether there is the same value on both sides.
+func (s side) same(other side) bool { return s.there && other.there && equalJSON(s.value, other.value) }
+
+// members calls compare, with its path, for each member of two objects that is not the same in both.
 func (c *comparison) members(t *schema.Map, old, next map[string]any, compare func(name string, ref schema.TypeRef, old, next side) bool) bool {
 	one := func(name string) bool {
+		before, after := sideOf(old, name), sideOf(next, name)
+		if before.same(after) {
+			return true
+		}
 		ref := t.ElementType
 		if field, ok := t.FindField(name); ok {
 			ref = field.Type
 		}
-		c.path = append(c.path, "f:"+name)
-		ok := compare(name, ref, sideOf(old, name), sideOf(next, name))
+		c.path = append(c.path, fieldStep{"f:", name})
+		ok := compare(name, ref, before, after)
 		c.path = c.path[:len(c.path)-1]
 		return ok
 	}
@@ -85,14 +92,11 @@ func (c *comparison) members(t *schema.Map, old, next map[string]any, compare fu
 	return true
 }
 
-// field compares the values at the present path.
+// field compares the values at the present path, which differ.
 func (c *comparison) field(ref schema.TypeRef, old, next side) bool {
 	atom, ok := c.schema.Resolve(ref)
 	if !ok {
 		return false
-	}
-	if old.there && next.there && equalJSON(old.value, next.value) {
-		return true
 	}
 	sample := next
 	if !next.there {
@@ -157,8 +161,12 @@ func (c *comparison) elements(t *schema.List, old, next []any) bool {
 		return false
 	}
 	one := func(element string) bool {
-		c.path = append(c.path, element)
-		ok := c.field(t.ElementType, sideOf(before, element), sideOf(after, element))
+		old, next := sideOf(before, element), sideOf(after, element)
+		if old.same(next) {
+			return true
+		}
+		c.path = append(c.path, fieldStep{"", element})
+		ok := c.field(t.ElementType, old, next)
 		c.path = c.path[:len(c.path)-1]
 		return ok
 	}

@@ -144,7 +144,7 @@ func (s *Server) put(ctx context.Context, wr *write, key string, value []byte) (
 	case wr.guard == (etcdstore.Guard{}):
 		return s.options.Store.Create(ctx, key, value)
 	}
-	for range maxAttempts {
+	for ctx := range attempts(ctx) {
 		revision, err := s.options.Store.CreateGuarded(ctx, key, value, wr.guard)
 		if !errors.Is(err, etcdstore.ErrConflict) {
 			return revision, err

@@ -12,9 +12,13 @@ type fieldSet struct {
 
 func (s *fieldSet) empty() bool { return len(s.below) == 0 && !s.member }
 
+// fieldStep is a path element in two parts, which are put together only for those fields that have changed.
+type fieldStep struct{ kind, name string }
+
 // insert adds the field at a path.
-func (s *fieldSet) insert(path []string) {
-	for _, element := range path {
+func (s *fieldSet) insert(path []fieldStep) {
+	for _, step := range path {
+		element := step.kind + step.name
 		next := s.below[element]
 		if next == nil {
 			if s.below == nil {

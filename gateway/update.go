@@ -65,7 +65,7 @@ func noResourceVersion(t target) error {
 
 // updateOrCreate updates an object or, where there is none, creates it.
 func (s *Server) updateOrCreate(ctx context.Context, wr *write, change func(document) (document, error), first func() (document, error)) (written, error) {
-	for range maxAttempts {
+	for ctx := range attempts(ctx) {
 		done, err := s.update(ctx, wr, change)
 		if !isAbsent(err) {
 			return done, err

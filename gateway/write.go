@@ -41,9 +41,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request, t target, do
 		s.fail(w, r, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
-	defer cancel()
-	done, err := do(ctx, wr)
+	done, err := do(r.Context(), wr)
 	wr.sendWarnings(w)
 	var object []byte
 	if err == nil {
@@ -101,6 +99,9 @@ func (d written) object(t target) ([]byte, error) {
 			return nil, err
 		}
 		return encoding.Marshal(withMember(object, "apiVersion", t.resource.APIVersion()))
+	}
+	if t.resource.Storage == "" || t.resource.Storage == t.resource.Version {
+		return encoding.AddResourceVersion(value, int64(d.revision)), nil
 	}
 	id := encoding.Identity{APIVersion: t.resource.APIVersion(), Kind: t.resource.Kind, Namespace: d.scope.Namespace, Name: d.scope.Name}
 	object, err := encoding.Normalize(value, id, int64(d.revision))
