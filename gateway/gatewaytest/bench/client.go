@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"hash/crc32"
 	"net"
-	"strings"
 	"time"
 )
 
-// client is a connection with one request at a time. It reads answers without keeping them.
+// client is a connection with one request at a time. It reads answers without keeping them, and leaves no garbage: it shares the
+// processors with what it measures.
 type client struct {
-	conn    net.Conn
-	address string
-	buffer  []byte
+	conn     net.Conn
+	address  string
+	buffer   []byte
+	request  []byte
+	body     []byte    // of the last answer that send got
+	deadline time.Time // of the connection
 }
 
 // answer is what a client notes of an answer's body.
@@ -22,7 +25,7 @@ type answer struct {
 	bytes     int64
 	checksum  uint32
 	firstByte time.Duration // from the request to the first byte of the body
-	body      []byte        // only where it is asked for
+	body      []byte        // only where it is asked for; the client's, until the next one
 }
 
 func dial(ctx context.Context, e endpoint) (*client, error) {
@@ -44,10 +47,10 @@ func (c *client) close() { _ = c.conn.Close() }
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // get reads an answer and notes its checksum.
-func (c *client) get(path string) (answer, error) { return c.note("GET", path, "") }
+func (c *client) get(path string) (answer, error) { return c.note("GET", path, nil) }
 
 // note sends a request, reads the answer and notes its checksum.
-func (c *client) note(method, path, body string) (answer, error) {
+func (c *client) note(method, path string, body []byte) (answer, error) {
 	var a answer
 	start := time.Now()
 	err := c.do(method, path, body, func(p []byte) {
@@ -61,24 +64,25 @@ func (c *client) note(method, path, body string) (answer, error) {
 }
 
 // send sends a body and reads the answer, which has to be a 2xx.
-func (c *client) send(method, path, body string) (answer, error) {
-	var a answer
-	err := c.do(method, path, body, func(p []byte) { a.body = append(a.body, p...) })
-	return a, err
+func (c *client) send(method, path string, body []byte) (answer, error) {
+	c.body = c.body[:0]
+	err := c.do(method, path, body, func(p []byte) { c.body = append(c.body, p...) })
+	return answer{body: c.body}, err
 }
 
-func (c *client) do(method, path, body string, take func(p []byte)) error {
-	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return err
+func (c *client) do(method, path string, body []byte, take func(p []byte)) error {
+	if now := time.Now(); c.deadline.Sub(now) < patience { // it is dear to set
+		c.deadline = now.Add(2 * patience)
+		if err := c.conn.SetDeadline(c.deadline); err != nil {
+			return err
+		}
 	}
-	var request strings.Builder
-	_, _ = fmt.Fprintf(&request, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, c.address)
-	if body != "" {
-		_, _ = fmt.Fprintf(&request, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	c.request = fmt.Appendf(c.request[:0], "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, c.address)
+	if len(body) > 0 {
+		c.request = fmt.Appendf(c.request, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}
-	request.WriteString("\r\n")
-	request.WriteString(body)
-	if _, err := c.conn.Write([]byte(request.String())); err != nil {
+	c.request = append(append(c.request, "\r\n"...), body...)
+	if _, err := c.conn.Write(c.request); err != nil {
 		return err
 	}
 	r := response{body: take}

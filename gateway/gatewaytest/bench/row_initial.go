@@ -98,7 +98,7 @@ func readState(ctx context.Context, e endpoint) ([]byte, error) {
 		return nil, err
 	}
 	defer c.close()
-	a, err := c.send("GET", initialEvents+"&timeoutSeconds=1", "")
+	a, err := c.send("GET", initialEvents+"&timeoutSeconds=1", nil)
 	if err != nil {
 		return nil, err
 	}

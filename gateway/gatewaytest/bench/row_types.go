@@ -50,7 +50,7 @@ func (s *stage) openTypes(ctx context.Context, o *opening, binary string, types 
 	}
 	defer c.close()
 	for i := range types {
-		if _, err := c.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(i)); err != nil {
+		if _, err := c.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", []byte(definition(i))); err != nil {
 			return nil, err
 		}
 	}

@@ -249,7 +249,7 @@ func newWriter(ctx context.Context, o *opening, p *product, kind writeKind, i in
 }
 
 func post(c *client, name string, version int) (int64, error) {
-	return revisionOf(c.send("POST", configMapsURL, string(postedConfigMap(name, version))))
+	return revisionOf(c.send("POST", configMapsURL, postedConfigMap(name, version)))
 }
 
 // revisionOf is the resourceVersion of the object in an answer.
@@ -282,7 +282,7 @@ func newUpdates(c *client, writer int) (write, error) {
 		i := next % objectsPerWriter
 		next++
 		body := withRevision(postedConfigMap(names[i], n), revisions[i])
-		revisions[i], err = revisionOf(c.send("PUT", configMapsURL+"/"+names[i], string(body)))
+		revisions[i], err = revisionOf(c.send("PUT", configMapsURL+"/"+names[i], body))
 		return revisions[i], err
 	}, nil
 }
