@@ -118,7 +118,7 @@ ci: ## Run exactly what CI runs
 clean: ## Remove what was built
 	rm -rf bin
 
-tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd $(TOOLS)/kubernetes-controllers $(TOOLS)/kubectl-debian ## Build etcd, kubectl, the linter and the rest into bin/tools
+tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd $(TOOLS)/kubernetes-controllers $(TOOLS)/kubectl-debian $(TOOLS)/definitions ## Build etcd, kubectl, the linter and the rest into bin/tools
 
 $(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.*)
 	cd .ci/tools/lint && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
@@ -132,5 +132,8 @@ $(TOOLS)/kubernetes-controllers: $(wildcard .ci/tools/controllers/*)
 	cd .ci/tools/controllers && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ .
 
 # Debian's kubectl is an old one. Where it cannot be had, the test that uses it is skipped, and says so.
+$(TOOLS)/definitions: .ci/definitions
+	.ci/definitions $@ || echo "no definitions of other projects: the tests that read them will be skipped"
+
 $(TOOLS)/kubectl-debian:
 	.ci/kubectl-debian $@ || echo "no kubectl of Debian: the test that uses it will be skipped"

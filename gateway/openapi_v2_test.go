@@ -195,7 +195,7 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 		}
 	}
 	if len(resources) == 0 {
-		t.Skipf("no definitions of other projects at %s", realworld)
+		t.Skipf("no definitions of other projects at %s: `make tools` gets them", realworld)
 	}
 	document := &openapiv2.Document{}
 	if err := googleproto.Unmarshal(inProtobufV2(swaggerOf(groupResources(resources))), document); err != nil {

@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// realworld is where manifests of other projects may stand beside the repository.
-const realworld = "../../../shared/realworld"
+// realworld is where `make tools` puts manifests of other projects.
+const realworld = "../../bin/tools/definitions"
 
 func parseFile(t *testing.T, file string) *Definition {
 	t.Helper()
@@ -33,7 +33,7 @@ func parseFile(t *testing.T, file string) *Definition {
 func TestDefinitionsInTheWild(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(realworld, "*", "crds", "*.yaml"))
 	if err != nil || len(files) == 0 {
-		t.Skipf("no definitions of other projects at %s", realworld)
+		t.Skipf("no definitions of other projects at %s: `make tools` gets them", realworld)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
