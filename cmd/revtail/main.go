@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -26,7 +27,12 @@ const (
 	exitUnreachable = 3 // etcd did not answer within --startup-timeout
 )
 
+// heapSampling is how many bytes are allocated for each sample of the heap's profile. Under load that are hundreds of megabytes a second:
+// the runtime's own rate, eight times as high, cost a sixtieth of a write.
+const heapSampling = 4 << 20
+
 func main() {
+	runtime.MemProfileRate = heapSampling
 	holdLittleGarbage()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -82,8 +82,9 @@ func stateRows(s size) []row {
 
 func writeRows(s size) []row {
 	return []row{
-		writeRow(creates, writeFigures(creates, "")), writeRow(updates, writeFigures(updates, "")),
-		embeddedRow(creates, writeFigures(creates, ", embedded")), embeddedRow(updates, writeFigures(updates, ", embedded")),
+		writeRow(creates, writeFigures(creates, "")).often(3), writeRow(updates, writeFigures(updates, "")).often(3),
+		embeddedRow(creates, writeFigures(creates, ", embedded")).often(3),
+		embeddedRow(updates, writeFigures(updates, ", embedded")).often(3),
 		typesRow([]figure{
 			{fmt.Sprintf("%d resource types idle: start-up", s.resourceTypes), "start", "s", goal{most: 3}, oneType},
 			{"  memory", "memory", "MiB", goal{overMost: 40}, oneType},

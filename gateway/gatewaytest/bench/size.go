@@ -25,7 +25,7 @@ func fullSize() size {
 		idle:   map[transport]int{plain: 10_000, tls11: 2000, http2: 5000},
 		settle: 2 * time.Second, selectors: 5000, unmatched: load{events: 3000, rate: 1000},
 		objects: [2]int{10_000, 50_000}, lists: 1500 * time.Millisecond, cached: 50_000, initial: [2]int{100, 10_000},
-		writes: 2 * time.Second, resourceTypes: 200,
+		writes: time.Second, resourceTypes: 200,
 	}
 }
 
@@ -36,6 +36,6 @@ func quickSize() size {
 		idle:   map[transport]int{plain: 10_000, tls11: 1000, http2: 2000},
 		settle: time.Second, selectors: 2000, unmatched: load{events: 1000, rate: 1000},
 		objects: [2]int{2000, 10_000}, lists: 500 * time.Millisecond, cached: 10_000, initial: [2]int{50, 2000},
-		writes: time.Second, resourceTypes: 50,
+		writes: time.Second / 2, resourceTypes: 50,
 	}
 }
