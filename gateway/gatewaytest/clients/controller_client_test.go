@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"revtail/gateway/gatewaytest"
 )
@@ -160,7 +159,6 @@ func deleteSome(t *testing.T, live ctrlclient.Client, n int) {
 // startCluster runs controller-runtime's cache, and a client that reads from it what it wrote, until the test ends.
 func startCluster(t *testing.T, gw *gatewaytest.Gateway) cluster.Cluster {
 	t.Helper()
-	log.SetLogger(logr.Discard())
 	c, err := cluster.New(newClient(t, gw).config, func(o *cluster.Options) {
 		o.Scheme, o.Logger = scheme, logr.Discard()
 		o.Client.Cache = &ctrlclient.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}

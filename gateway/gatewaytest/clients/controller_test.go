@@ -16,7 +16,6 @@ import (
 	"k8s.io/utils/ptr"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -91,7 +90,6 @@ type runningManager struct {
 // startManager runs a manager until the test ends, or stop.
 func startManager(t *testing.T, gw *gatewaytest.Gateway) *runningManager {
 	t.Helper()
-	log.SetLogger(logr.Discard())
 	c := newClient(t, gw)
 	m, err := manager.New(c.config, manager.Options{
 		Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},

@@ -3,12 +3,15 @@ package clients
 import (
 	"testing"
 
+	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"revtail/gateway/gatewaytest"
 )
 
 func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // controller-runtime waits for one, and complains
 	gatewaytest.Main(m,
 		// client-go's logger flushes for ever.
 		goleak.IgnoreAnyFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"),
