@@ -16,7 +16,7 @@ func fanOutRows() []row {
 			{"fan-out saturated, HTTP/1.1: CPU a delivery", "cpu", "µs", goal{most: 1.4, ratioMost: 1.5}, string(sharded)},
 			{"  deliveries", "rate", "/s", goal{least: 700_000}, string(sharded)},
 			beside(chunkWrites), beside(flushPerBatch), beside(flushPerEvent), beside(etcdGRPC), beside(etcdHTTP),
-		}).often(3),
+		}).often(),
 		fanOutRow("fanout-tls", tls11, []design{flushPerBatch, flushPerEvent}, saturatedTLS, []figure{
 			{"fan-out saturated, TLS HTTP/1.1: CPU a delivery", "cpu", "µs", goal{ratioMost: 1.15}, string(flushPerBatch)},
 			{"  deliveries", "rate", "/s", goal{}, string(flushPerBatch)},
@@ -82,9 +82,9 @@ func stateRows(s size) []row {
 
 func writeRows(s size) []row {
 	return []row{
-		writeRow(creates, writeFigures(creates, "")).often(3), writeRow(updates, writeFigures(updates, "")).often(3),
-		embeddedRow(creates, writeFigures(creates, ", embedded")).often(3),
-		embeddedRow(updates, writeFigures(updates, ", embedded")).often(3),
+		writeRow(creates, writeFigures(creates, "")).often(), writeRow(updates, writeFigures(updates, "")).often(),
+		embeddedRow(creates, writeFigures(creates, ", embedded")).often(),
+		embeddedRow(updates, writeFigures(updates, ", embedded")).often(),
 		typesRow([]figure{
 			{fmt.Sprintf("%d resource types idle: start-up", s.resourceTypes), "start", "s", goal{most: 3}, oneType},
 			{"  memory", "memory", "MiB", goal{overMost: 40}, oneType},

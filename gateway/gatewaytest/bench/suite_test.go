@@ -41,7 +41,7 @@ func TestMeasureOften(t *testing.T) {
 		o := new(opening)
 		o.add(contender{name: "a", run: func(context.Context) (sample, error) { return sample{}, nil }})
 		return o.end(nil)
-	}}.often(3))
+	}}.often())
 	if n := len(res.samples["a"]); n != 6 || res.err != nil {
 		t.Errorf("%d rounds, error %v", n, res.err)
 	}
