@@ -82,7 +82,7 @@ func stateRows(s size) []row {
 
 func writeRows(s size) []row {
 	return []row{
-		writeRow(creates, writeFigures(creates, "")).often(), writeRow(updates, writeFigures(updates, "")).often(),
+		writeRow(creates, writeFigures(creates, "")), writeRow(updates, writeFigures(updates, "")),
 		embeddedRow(creates, writeFigures(creates, ", embedded")).often(),
 		embeddedRow(updates, writeFigures(updates, ", embedded")).often(),
 		typesRow([]figure{
