@@ -131,9 +131,10 @@ $(TOOLS)/etcd: $(wildcard .ci/tools/go.* .ci/tools/kubectl/*)
 $(TOOLS)/kubernetes-controllers: $(wildcard .ci/tools/controllers/*)
 	cd .ci/tools/controllers && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ .
 
-# Debian's kubectl is an old one. Where it cannot be had, the test that uses it is skipped, and says so.
+# Definitions of other projects come from their Go modules.
 $(TOOLS)/definitions: .ci/definitions
 	.ci/definitions $@ || echo "no definitions of other projects: the tests that read them will be skipped"
 
+# Debian's kubectl is an old one. Where it cannot be had, the test that uses it is skipped, and says so.
 $(TOOLS)/kubectl-debian:
 	.ci/kubectl-debian $@ || echo "no kubectl of Debian: the test that uses it will be skipped"

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/http2"
@@ -334,67 +332,6 @@ func TestWriterNoticesWhoLeaves(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A watch that is parked when the server drains gets all it is due, and a clean end of HTTP and TLS.
-func TestWriterDrains(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
-		conn, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
-		s.large(0)
-		await(t, "the watch to be parked", func() bool { return s.parked() == 1 })
-		drained := make(chan error, 1)
-		go func() { drained <- s.server.Drain(context.WithoutCancel(t.Context())) }()
-		s.expectLarge(body, 0, 0)
-		rest, err := io.ReadAll(body)
-		if err != nil || !strings.Contains(string(rest), string(encoding.Bookmark)) {
-			t.Errorf("at the end: %q, %v", rest, err)
-		}
-		if s.protocol != "HTTP/2" { // whose connection lives on
-			if _, err := io.ReadAll(conn); err != nil {
-				t.Errorf("after the last chunk: %v", err)
-			}
-		}
-		if err := <-drained; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// When the time to drain is over, what does not end is cut: connections of writers, and of goroutines, that net/http knows
-// nothing of any more.
-func TestDrainCutsInTheEnd(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
-		revision := s.create("first")
-		_, owned := s.watchFrom(revision, "")
-		_, behind := s.watchFrom(revision, "")
-		// The first event is more than fits between them; with the others the log moves on.
-		s.large(0)
-		await(t, "both to be parked", func() bool { return s.parked() == 2 })
-		for number := range 40 {
-			s.large(1 + number)
-		}
-		// One of them is given back: it takes a part, and stalls on a goroutine.
-		part := make([]byte, 8<<10)
-		await(t, "one to be given back", func() bool {
-			_, _ = io.ReadFull(behind, part)
-			return s.parked() == 1
-		})
-		over, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := s.server.Drain(over); !errors.Is(err, context.Canceled) {
-			t.Errorf("Drain returned %v", err)
-		}
-		for patience := time.After(time.Minute); s.open() > 0; s.clients(func(*client) {}) {
-			select {
-			case <-patience: // history is read, and decoded, until somebody finds out
-				t.Fatal("not all watches have ended")
-			default:
-			}
-		}
-		if _, err := io.Copy(io.Discard, owned); err == nil {
-			t.Error("the client took it for complete")
-		}
-	})
 }
 
 // brokenView panics at the first event.
