@@ -24,6 +24,7 @@ const marksPerHistory = 10
 // gateway which is often restarted compacts too.
 type compactor struct {
 	store   Store
+	permit  func(context.Context) error // an error: nothing is to be written or compacted now
 	compact func(context.Context, Revision) error
 	history time.Duration
 	log     *slog.Logger
@@ -42,10 +43,10 @@ type marks struct {
 // Compact drops what is older than history, until ctx ends; then it returns ctx.Err(). What is kept is between history and
 // a tenth more. It may run in any number of gateways on the same etcd: one of them does the work and the next takes
 // over, but nothing else should compact this etcd. It writes one key, revtail/compactor, every tenth of history, for the
-// first time after one such interval. Failures are logged, to log, which must not be nil, and tried again. A history that
-// is not positive is an error.
-func (e *Etcd) Compact(ctx context.Context, history time.Duration, log *slog.Logger) error {
-	c := &compactor{store: e, compact: e.compactTo, history: history, log: log, failed: func() { e.compactions.failed.Add(1) }}
+// first time after one such interval. permit is asked each time before that; its error is the reason to do nothing. Failures are logged, to
+// log, which must not be nil, and tried again. A history that is not positive is an error.
+func (e *Etcd) Compact(ctx context.Context, history time.Duration, permit func(context.Context) error, log *slog.Logger) error {
+	c := &compactor{store: e, permit: permit, compact: e.compactTo, history: history, log: log, failed: func() { e.compactions.failed.Add(1) }}
 	return c.run(ctx)
 }
 
@@ -78,6 +79,7 @@ func (c *compactor) run(ctx context.Context) error {
 	if kv, _, err := c.store.Get(ctx, bookkeepingKey); err == nil || errors.Is(err, ErrNotFound) {
 		c.seen = kv.Modified
 	}
+	refused := false
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -86,6 +88,14 @@ func (c *compactor) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
+		if err := c.permit(ctx); err != nil {
+			if ctx.Err() == nil && !refused {
+				c.log.Warn("history is not compacted", "reason", err)
+			}
+			c.seen, refused = -1, true
+			continue
+		}
+		refused = false
 		if err := c.mark(ctx); err != nil && ctx.Err() == nil {
 			c.failed()
 			c.log.Warn("history was not compacted, the next attempt is after an interval", "interval", interval, "error", err)

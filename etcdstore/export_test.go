@@ -8,7 +8,7 @@ import (
 
 // RunCompactor runs the compactor on any store.
 func RunCompactor(ctx context.Context, s Store, compact func(context.Context, Revision) error, history time.Duration) error {
-	return (&compactor{store: s, compact: compact, history: history, log: slog.New(slog.DiscardHandler), failed: func() {}}).run(ctx)
+	return (&compactor{store: s, permit: func(context.Context) error { return nil }, compact: compact, history: history, log: slog.New(slog.DiscardHandler), failed: func() {}}).run(ctx)
 }
 
 // BookkeepingKey is where the compactor keeps its marks.

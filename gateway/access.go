@@ -9,9 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"revtail/gateway/audit"
 	"revtail/gateway/authorization"
 	"revtail/gateway/plain"
+	"revtail/gateway/resource"
 )
 
 // access is what is said about a request when it ends: a line of the log at debug level, and a record of the audit log.
@@ -128,6 +131,23 @@ func (a *access) record(stage string) {
 		}
 	}
 	a.audit.Write(r)
+}
+
+// collectorName is who deletes, in the audit log, what no client has asked for by name.
+const collectorName = "system:revtail:garbage-collector"
+
+// auditOwn records that the server has deleted an object of its own accord, and why.
+func (s *Server) auditOwn(res *resource.Resource, scope resource.Scope, because string) {
+	if s.options.Audit == nil {
+		return
+	}
+	now := time.Now().UTC()
+	s.options.Audit.Write(audit.Record{
+		ID: uuid.NewString(), Stage: audit.Complete, URI: res.URL(scope), Verb: "delete", User: audit.User{Name: collectorName},
+		Object: &audit.Object{Resource: res.Plural, Namespace: scope.Namespace, Name: scope.Name, Group: res.Group},
+		Status: &audit.Status{Code: http.StatusOK}, Received: now, At: now,
+		Annotations: map[string]string{"revtail/because": because},
+	})
 }
 
 // keysOf are the keys that a request is about, also where it was not let in so far that they were looked at.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"revtail/encoding"
@@ -97,8 +98,29 @@ func (a *attempt) update(ctx context.Context, s *Server, key string, value []byt
 	return s.options.Store.Update(ctx, key, value, a.object.Revision)
 }
 
-// delete removes the object.
-func (a *attempt) delete(ctx context.Context, s *Server, key string) (etcdstore.Revision, error) {
+// delete removes the object. Where it owns others, that somebody asked for this is recorded with it, for the garbage collector.
+func (a *attempt) delete(ctx context.Context, s *Server, t target, key string) (etcdstore.Revision, error) {
 	a.asked = true
-	return s.options.Store.Delete(ctx, key, a.object.Revision)
+	resource := t.resource.QualifiedName()
+	if t.resource.Mount != nil || s.isForeign() || !s.collector.Owns(resource, t.scope.Namespace, t.scope.Name) {
+		return s.options.Store.Delete(ctx, key, a.object.Revision)
+	}
+	record, err := s.requested.Record(resource, t.scope.Namespace, t.scope.Name, string(a.old.GetUID()))
+	if err != nil {
+		return 0, err
+	}
+	done, err := s.options.Store.Transact(ctx, etcdstore.Txn{
+		If:   []etcdstore.Condition{{Key: key, Of: etcdstore.OfModified, Is: etcdstore.Equal, Number: int64(a.object.Revision)}},
+		Then: []etcdstore.Op{{Verb: etcdstore.Delete, Key: key}, record},
+		Else: []etcdstore.Op{{Verb: etcdstore.Get, Key: key}},
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case done.Succeeded:
+		return done.Revision, nil
+	case done.Results[0].KV == nil:
+		return 0, fmt.Errorf("delete %q: %w", key, etcdstore.ErrNotFound)
+	}
+	return 0, fmt.Errorf("delete %q: %w", key, &etcdstore.ConflictError{KV: *done.Results[0].KV})
 }

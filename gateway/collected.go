@@ -11,20 +11,30 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/claim"
 	"revtail/gateway/garbage"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
+
+// requestsKey is what the keys of the records of DELETE requests begin with.
+const requestsKey = "revtail/deleted"
 
 // leaderKey is what the keys begin with by which gateways agree on who collects garbage. User's prefixes begin with a slash.
 const leaderKey = "revtail/leader"
 
 // newCollector makes the garbage collector, and finds the namespaces among the caches.
 func (s *Server) newCollector(caches map[*resource.Resource]*runningCache) *garbage.Collector {
-	config := garbage.Config{Store: s.options.Store, Key: leaderKey + s.options.Prefix, Owners: s.options.GarbageCollector, Logger: s.options.Logger}
+	config := garbage.Config{
+		Store: s.options.Store, Permit: s.verifyOwn, Key: leaderKey + s.options.Prefix, Owners: s.options.GarbageCollector,
+		Requests: s.requested, Limit: s.options.GarbageCollectorLimit, Logger: s.options.Logger,
+	}
 	for res, cache := range caches {
 		if isNamespaces(res) {
 			s.namespaces, config.Namespaces = cache.Cache, s.collected(res, cache)
+			config.Removed = func(name string) {
+				s.auditOwn(res, resource.Scope{Name: name}, "it was being deleted, and nothing is left in it")
+			}
 		}
 	}
 	return garbage.New(config)
@@ -133,8 +143,23 @@ func (c *collected) All(ctx context.Context, namespace string, atLeast etcdstore
 	}, nil
 }
 
+func (c *collected) Elsewhere(ctx context.Context, namespace, name string) (bool, error) {
+	for _, key := range claim.KeysElsewhere(c.server.options.Prefix, c.target.resource, resource.Scope{Namespace: namespace, Name: name}) {
+		_, _, err := c.server.options.Store.Get(ctx, key)
+		if !errors.Is(err, etcdstore.ErrNotFound) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+func (c *collected) Count() int { return c.target.cache.Stats().Objects }
+
 // Delete has the revision for a precondition, which is stronger than the uid.
-func (c *collected) Delete(ctx context.Context, o *garbage.Object, policy metav1.DeletionPropagation) (gone bool, err error) {
+func (c *collected) Delete(ctx context.Context, o *garbage.Object, policy metav1.DeletionPropagation, because string) (gone bool, err error) {
+	if err := c.server.verifyOwn(ctx); err != nil {
+		return false, err
+	}
 	revision := strconv.FormatInt(int64(o.Revision), 10)
 	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &revision}}
 	if policy != "" {
@@ -146,6 +171,8 @@ func (c *collected) Delete(ctx context.Context, o *garbage.Object, policy metav1
 		return true, nil
 	case apierrors.IsConflict(err):
 		return false, nil
+	case err == nil:
+		c.server.auditOwn(c.target.resource, resource.Scope{Namespace: o.Namespace, Name: o.Name}, because)
 	}
 	return err == nil && kept == nil, err
 }

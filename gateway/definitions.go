@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/gateway/claim"
 	"revtail/gateway/customresource"
 	"revtail/gateway/watchcache"
 )
@@ -136,6 +137,10 @@ func (d *definitions) serve(ctx context.Context) {
 		close(d.ready)
 	}
 	d.again = false
+	if owner := d.server.claimState().Owner; owner != claim.Own {
+		d.again = owner == claim.Nobody // what is left to do is done when the data has become the server's own
+		return
+	}
 	for _, definition := range list {
 		if err := d.writeStatus(ctx, definition, verdicts[definition.V1.Name]); err != nil && ctx.Err() == nil {
 			d.server.options.Logger.Debug("the status of a CustomResourceDefinition was not written", "name", definition.V1.Name, "error", err)
@@ -250,7 +255,7 @@ const (
 // rewrite makes of a definition that stands in etcd what change makes of it. Another definition of the same name stays as it
 // is. Where somebody else was faster the error is ErrConflict, and the watch brings what they wrote.
 func (d *definitions) rewrite(ctx context.Context, definition *customresource.Definition, change func(stored document) (outcome, error)) error {
-	store, key := d.server.options.Store, d.key(definition)
+	store, key := d.server.own, d.key(definition)
 	kv, _, err := store.Get(ctx, key)
 	if err != nil {
 		return err

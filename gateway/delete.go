@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"revtail/encoding"
+	"revtail/gateway/customresource"
 	"revtail/gateway/watchcache"
 )
 
@@ -55,12 +56,14 @@ func (s *Server) delete(ctx context.Context, t target, options *metav1.DeleteOpt
 			marked = s.keptForDependents(t, t.keptForCleanup(a.old), options)
 		}
 		switch {
+		case t.resource == customresource.Kind() && a.shown() && s.isForeign():
+			err = s.checkDeletable(t)
 		case t.isNamespace() && a.shown():
 			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
 		case len(marked.GetFinalizers()) > 0:
 			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
 		case !dryRun:
-			_, err = a.delete(ctx, s, s.key(t, t.scope))
+			_, err = a.delete(ctx, s, t, s.key(t, t.scope))
 		}
 		return err
 	})
@@ -85,7 +88,7 @@ func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Ob
 // keptForDependents is what a delete finds where a garbage collector is at work: an object whose dependents are to be orphaned,
 // or deleted before it, carries a finalizer until that has been done. Where a client asks for nothing the finalizers say what.
 func (s *Server) keptForDependents(t target, old document, options *metav1.DeleteOptions) document {
-	if !s.options.GarbageCollector || t.isNamespace() || t.resource.Mount != nil {
+	if !s.options.GarbageCollector || s.isForeign() || t.isNamespace() || t.resource.Mount != nil {
 		return old
 	}
 	before := old.GetFinalizers()

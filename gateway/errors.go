@@ -17,6 +17,7 @@ import (
 	"revtail/encoding"
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
+	"revtail/gateway/claim"
 	"revtail/gateway/filter"
 	"revtail/gateway/watchcache"
 )
@@ -70,8 +71,11 @@ func toStatus(err error) *metav1.Status {
 		notReady  *watchcache.NotReadyError
 		costs     *filter.CostError
 		mediaType *codec.UnsupportedMediaTypeError
+		readOnly  *claim.ReadOnlyError
 	)
 	switch {
+	case errors.As(err, &readOnly):
+		return newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, readOnly.Error())
 	case errors.As(err, &status):
 		out := status.Status()
 		return &out

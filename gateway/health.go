@@ -38,7 +38,7 @@ func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(lines, "[+]%s ok\n", c.name)
 		}
 	}
-	s.warnOf(lines)
+	s.warn(lines)
 	switch {
 	case queryOf(r).Has("verbose"), code != http.StatusOK:
 		fmt.Fprintf(lines, "%s check %s\n", strings.TrimPrefix(r.URL.Path, "/"), map[bool]string{true: "passed", false: "failed"}[code == http.StatusOK])
@@ -48,18 +48,42 @@ func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// warnOf adds a line for each problem of etcd.
-func (s *Server) warnOf(lines *strings.Builder) {
-	if s.options.Problems == nil {
-		return
+// warn adds a line for each problem that keeps nothing from being served.
+func (s *Server) warn(lines *strings.Builder) {
+	if s.options.Problems != nil {
+		warnOf(lines, "etcd-health", s.options.Problems())
 	}
-	problems := s.options.Problems()
+	warnOf(lines, "claim", s.claimProblems())
+	warnOf(lines, "garbage-collector", s.collectorProblems())
+}
+
+func warnOf(lines *strings.Builder, check string, problems []string) {
 	for _, problem := range problems {
-		fmt.Fprintf(lines, "[!]etcd-health %s\n", problem)
+		fmt.Fprintf(lines, "[!]%s %s\n", check, problem)
 	}
 	if len(problems) == 0 {
-		lines.WriteString("[+]etcd-health ok\n")
+		fmt.Fprintf(lines, "[+]%s ok\n", check)
 	}
+}
+
+// claimProblems say that the data is not the server's own.
+func (s *Server) claimProblems() []string {
+	state := s.claimState()
+	switch {
+	case !s.isForeign():
+		return nil
+	case state.Writable:
+		return []string{"the data is not revtail's own: " + state.Reason + "; clients' writes are carried out (--writable), and revtail does nothing else"}
+	}
+	return []string{"the data is not revtail's own: " + state.Reason + "; it is served read-only"}
+}
+
+// collectorProblems say that objects are not collected.
+func (s *Server) collectorProblems() []string {
+	if stop := s.collector.Stopped(); stop != nil {
+		return []string{stop.String()}
+	}
+	return nil
 }
 
 func (s *Server) readiness(ctx context.Context) []check {

@@ -32,6 +32,9 @@ func (s *Server) deleteNamespace(ctx context.Context, t target, a *attempt, dryR
 			return nil, err
 		}
 	}
+	if err := s.checkDeletable(t); err != nil {
+		return nil, err
+	}
 	marked := old.copy()
 	marked.metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	status, ok := marked.Object["status"].(map[string]any)

@@ -16,6 +16,7 @@ import (
 	"revtail/gateway/audit"
 	"revtail/gateway/authentication"
 	"revtail/gateway/authorization"
+	"revtail/gateway/claim"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
 	"revtail/gateway/metrics"
@@ -31,6 +32,7 @@ import (
 type Options struct {
 	Store   etcdstore.Store // needed; the caller closes it after Run has returned
 	Prefix  string          // needed: where resources live in etcd, for example /registry
+	Claim   *claim.Claim    // whose data lies there, in Store; nil: it is the gateway's own
 	Logger  *slog.Logger    // nil: slog.Default()
 	Version string          // of the program, for /version; empty: unknown
 
@@ -45,7 +47,8 @@ type Options struct {
 	Tracing  trace.TracerProvider   // gets a span of each request; nil: none
 	Problems func() []string        // of etcd, that keep nothing from being served but are to be known, for /readyz?verbose; nil: nobody looks
 
-	GarbageCollector bool // delete objects whose owners, by their ownerReferences, are all gone
+	GarbageCollector      bool // delete objects whose owners, by their ownerReferences, are all gone
+	GarbageCollectorLimit int  // how many in an hour where nobody sent a DELETE request for an owner; zero: 100, and a tenth of a resource
 
 	Authenticator *authentication.Authenticator       // nil: nobody is asked who they are
 	Policy        *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
@@ -59,6 +62,7 @@ type Options struct {
 type Server struct {
 	options    Options
 	builtin    []*resource.Resource // served always
+	own        etcdstore.Store      // for what the server does of its own accord
 	serving    atomic.Pointer[served]
 	defined    chan struct{} // closed when the resources that were defined before the start are served
 	handler    http.Handler
@@ -76,6 +80,7 @@ type Server struct {
 	offers     offers
 	timeline   *timeline.Timeline
 	collector  *garbage.Collector
+	requested  *garbage.Requests
 
 	expressions   *expressions
 	authenticator *authentication.Authenticator
@@ -98,6 +103,10 @@ func New(options Options) (*Server, error) {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
+	own := options.Store
+	if options.Claim != nil {
+		options.Store, own = options.Claim.ForClients(), options.Claim.ForItself()
+	}
 	access, err := plain.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
@@ -105,7 +114,9 @@ func New(options Options) (*Server, error) {
 	s := &Server{
 		opened:     access,
 		keyCaches:  keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches, mostBytes: maxRangeBytes, mostOfAll: maxRangesBytes},
-		timeline:   timeline.New(options.Store, options.Logger),
+		own:        own,
+		requested:  garbage.NewRequests(options.Store, requestsKey+options.Prefix+"/"),
+		timeline:   timeline.New(own, options.Logger),
 		options:    options,
 		builtin:    append(resource.Builtin(), customresource.Kind()),
 		defined:    make(chan struct{}),
@@ -156,13 +167,17 @@ func (s *Server) Run(ctx context.Context) error {
 	running.Go(func() { s.keyCaches.run(ctx) })
 	running.Go(func() { s.mounts.run(ctx) })
 	if len(s.options.Keys)+len(s.options.KeysWritable) > 0 { // else nobody can ask for it
-		running.Go(func() { s.timeline.Run(ctx) })
+		running.Go(func() {
+			if s.waitOwned(ctx) == nil {
+				s.timeline.Run(ctx)
+			}
+		})
 	}
 	if !s.open() {
 		running.Go(func() { s.recheck(ctx) })
 	}
 	running.Go(func() {
-		if s.WaitReady(ctx) == nil {
+		if s.WaitReady(ctx) == nil && s.waitOwned(ctx) == nil {
 			s.collector.Run(ctx)
 		}
 	})

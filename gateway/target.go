@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 		notFound(w, r)
 		return target{}, false
 	}
-	if err := t.checkMount(r.Method); err != nil {
+	if err := errors.Join(t.checkMount(r.Method), s.checkWritable(r.Method)); err != nil {
 		s.fail(w, r, err)
 		return target{}, false
 	}

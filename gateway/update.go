@@ -186,7 +186,7 @@ func (s *Server) replace(ctx context.Context, wr *write, next document, a *attem
 	case wr.dryRun:
 		put = stays
 	case last:
-		put = func([]byte) (etcdstore.Revision, error) { return a.delete(ctx, s, key) }
+		put = func([]byte) (etcdstore.Revision, error) { return a.delete(ctx, s, wr.target, key) }
 	}
 	value, revision, err := next.store(wr.target, put)
 	return written{scope: wr.scope, value: value, revision: revision}, err

@@ -16,6 +16,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/gateway"
 	"revtail/gateway/certificate"
+	"revtail/gateway/claim"
 	"revtail/gateway/config"
 	"revtail/gateway/metrics"
 	"revtail/gateway/reload"
@@ -29,6 +30,7 @@ func newServeCommand() *cobra.Command {
 
 When everything answers, one line on stdout says where, as in
   READY http=http://127.0.0.1:8080 etcd=embedded revision=1
+On data that is not revtail's own it ends in data=kube-apiserver or data=foreign, and mode=read-only or mode=writable.
 The log goes to stderr. SIGTERM or SIGINT ends watches and requests in order, a second one the process at once.
 
 With --tls-cert-file and --tls-private-key-file every --listen address is HTTPS. Clients show who they are by a certificate
@@ -108,6 +110,8 @@ type process struct {
 	limit        *addressLimit
 	etcd         *backend
 	monitor      *etcdstore.Monitor
+	claim        *claim.Claim
+	unwritten    bool // nobody had written to etcd at the start
 	gateway      *gateway.Server
 	web          *webServer
 	admin        *webServer // nil: none
@@ -136,8 +140,12 @@ func serve(ctx context.Context, cfg config.Config, load func() (config.Config, e
 	}
 	defer func() { err = errors.Join(err, p.etcd.Close()) }()
 	p.monitor = etcdstore.NewMonitor(p.etcd.store)
+	if err := p.openClaim(ctx); err != nil {
+		return err
+	}
 	p.gateway, err = gateway.New(gateway.Options{
-		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Logger: logger, Version: programVersion(), GarbageCollector: cfg.GarbageCollector,
+		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: logger, Version: programVersion(),
+		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer(), Authenticator: p.authenticator(), Policy: p.access.policy,
 		Audit: p.auditLog(), Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
 		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
@@ -176,9 +184,7 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.background.Go(p.monitor.Run)
 	p.background.Go(p.reloadAtHangups)
 	p.startAccess()
-	if p.cfg.History > 0 {
-		p.background.Go(func(ctx context.Context) error { return p.etcd.store.Compact(ctx, p.cfg.History, p.logger) })
-	}
+	p.startCompactor()
 	p.background.Go(func(ctx context.Context) error { return p.supervisor.reassure(ctx, p.gateway.Alive) })
 	p.background.Go(func(background context.Context) error {
 		err := p.announce(ctx, stdout)
@@ -204,7 +210,7 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
 	p.supervisor.tell("READY=1")
-	if _, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d\n", strings.Join(p.web.urls, ","), p.etcd.name, revision); err != nil {
+	if _, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d%s\n", strings.Join(p.web.urls, ","), p.etcd.name, revision, p.claimWords()); err != nil {
 		p.logger.Warn("the ready line could not be written", "error", err)
 	}
 	return nil

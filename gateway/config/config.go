@@ -50,6 +50,8 @@ type Config struct {
 	EtcdUser         string
 	EtcdPasswordFile string
 	EtcdPrefix       string
+	Writable         bool
+	Adopt            bool
 
 	Mounts []mount.Mount // of the file alone
 
@@ -60,8 +62,9 @@ type Config struct {
 	EmbeddedClientURL string
 	EmbeddedConfig    string
 
-	History          time.Duration // zero: never compact
-	GarbageCollector bool
+	History               time.Duration // zero: never compact
+	GarbageCollector      bool
+	GarbageCollectorLimit int // zero: the collector's own
 
 	OTLPEndpoint  string  // empty: no traces
 	OTLPProtocol  string  // OTLPGRPC or OTLPHTTP

@@ -74,6 +74,10 @@ var options = []option{
 		func(c *Config) value { return (*textValue)(&c.EtcdPasswordFile) }},
 	{"etcd-prefix", "where in etcd resources live: a `path`",
 		func(c *Config) value { return (*textValue)(&c.EtcdPrefix) }},
+	{"writable", "carry out clients' writes to data under --etcd-prefix that is not revtail's own; revtail itself writes nothing there. Refused on data of a kube-apiserver",
+		func(c *Config) value { return (*boolValue)(&c.Writable) }},
+	{"adopt", "make the data under --etcd-prefix revtail's own: from then on revtail deletes objects there whose owners are gone, empties what is being deleted, and writes the status of CustomResourceDefinitions. Refused on data of a kube-apiserver",
+		func(c *Config) value { return (*boolValue)(&c.Adopt) }},
 	{"keys", "`keys`, and prefixes that end with /, comma separated, that can be read and watched at /v1/keys; \"*\": every key; \"\": none.",
 		func(c *Config) value { return &listValue{at: &c.Keys} }},
 	{"keys-writable", "`keys` and prefixes that can be read and written at /v1/keys; those of resources cannot be written. The default holds where --keys names none, and --listen has loopback addresses only or there is a --policy-file; elsewhere it is none",
@@ -90,6 +94,9 @@ var options = []option{
 		func(c *Config) value { return (*durationValue)(&c.History) }},
 	{"garbage-collector", "delete objects whose owners, by their ownerReferences, are all gone; false where another program does that",
 		func(c *Config) value { return (*boolValue)(&c.GarbageCollector) }},
+
+	{"garbage-collector-limit", "`number` of objects that are deleted in an hour because their owners are gone where nobody sent a DELETE request for an owner; what is more stops the collector until an operator looks. 0: 100, and no more than a tenth of a resource",
+		func(c *Config) value { return (*countValue)(&c.GarbageCollectorLimit) }},
 
 	{"otlp-endpoint", "`URL` of an OpenTelemetry collector, as http://127.0.0.1:4317, or https:// with TLS: gets traces of requests; OTEL_EXPORTER_OTLP_HEADERS and OTEL_EXPORTER_OTLP_CERTIFICATE in the environment are honoured; none: there are no traces",
 		func(c *Config) value { return (*textValue)(&c.OTLPEndpoint) }},

@@ -9,12 +9,16 @@ import (
 	"revtail/etcdstore"
 )
 
-// Config says what a Collector works on. Every field is needed.
+// Config says what a Collector works on. Every field is needed but for those that say what they are without.
 type Config struct {
 	Store      etcdstore.Store
-	Key        string    // what the keys begin with by which replicas agree; outside of every resource's prefix
-	Namespaces *Resource // whose objects are namespaces; one of this name is among those that are served
-	Owners     bool      // collect objects whose owners are gone
+	Permit     func(context.Context) error // an error: the collector must do nothing now; nil: it always may
+	Key        string                      // what the keys begin with by which replicas agree; outside of every resource's prefix
+	Namespaces *Resource                   // whose objects are namespaces; one of this name is among those that are served
+	Owners     bool                        // collect objects whose owners are gone
+	Requests   *Requests                   // what DELETE requests have asked for
+	Limit      int                         // how many objects are collected in an hour without one; zero: 100, and a tenth of a resource
+	Removed    func(namespace string)      // is told of each namespace that is removed; nil: nobody is
 	Logger     *slog.Logger
 }
 
@@ -27,10 +31,17 @@ type Collector struct {
 	mu      sync.Mutex // guards the fields below
 	served  []*Resource
 	changed chan struct{} // closed and replaced when served changes
+	owners  *owners       // nil: owners are not followed now
 }
 
 // New makes a collector of nothing: Serve says of what, Run runs it.
 func New(config Config) *Collector {
+	if config.Permit == nil {
+		config.Permit = func(context.Context) error { return nil }
+	}
+	if config.Removed == nil {
+		config.Removed = func(string) {}
+	}
 	return &Collector{
 		config:     config,
 		holder:     holderName(),
@@ -56,6 +67,27 @@ func (c *Collector) RemoveEmpty(ctx context.Context, namespace *Object) (bool, e
 	return c.namespaces.removeEmpty(ctx, namespace)
 }
 
+// Owns tells whether an object has dependents, as far as the caches know.
+func (c *Collector) Owns(resource, namespace, name string) bool {
+	owners := c.following()
+	return owners != nil && owners.graph.owns(resource, namespace, name)
+}
+
+// Stopped says why objects without owners are not collected; nil: they are.
+func (c *Collector) Stopped() *Stop {
+	owners := c.following()
+	if owners == nil {
+		return nil
+	}
+	return owners.limiter.stop()
+}
+
+func (c *Collector) following() *owners {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.owners
+}
+
 // Run works until ctx ends; when it returns, all that it started has ended. What goes wrong is logged and tried again. The
 // caches of what is served must have been filled. Run must be called once.
 func (c *Collector) Run(ctx context.Context) {
@@ -76,7 +108,7 @@ func (c *Collector) Run(ctx context.Context) {
 
 // election is of its own for each duty: a replica may have one of them only.
 func (c *Collector) election(duty string) *election {
-	return &election{store: c.config.Store, key: c.config.Key + "/" + duty, holder: c.holder, log: c.config.Logger}
+	return &election{store: c.config.Store, permit: c.config.Permit, key: c.config.Key + "/" + duty, holder: c.holder, log: c.config.Logger}
 }
 
 // follow follows one set of resources until there is another one. The graph of owners is made anew for each: what a reference
@@ -88,10 +120,19 @@ func (c *Collector) follow(ctx context.Context, resources []*Resource, changed <
 	defer cancel()
 	f := &follower{namespaces: c.namespaces, log: c.config.Logger}
 	if c.config.Owners {
-		f.owners = &owners{graph: newGraph(resources), queue: newQueue[place](), log: c.config.Logger}
+		f.owners = newOwners(c.config, resources)
+		c.mu.Lock()
+		c.owners = f.owners
+		c.mu.Unlock()
 		collecting := &duty[place]{queue: f.owners.queue, election: c.election("garbage"), width: ownerWidth,
-			step: f.owners.step, log: c.config.Logger}
+			step: f.owners.step, begin: c.config.Requests.prune, log: c.config.Logger}
 		running.Go(func() { collecting.run(ctx) })
+		running.Go(func() {
+			for ctx.Err() == nil {
+				pause(ctx, recheckStop)
+				f.owners.recheck(ctx)
+			}
+		})
 	}
 	for _, r := range resources {
 		running.Go(func() { f.follow(ctx, r) })

@@ -15,7 +15,8 @@ const linger = 5 * time.Second
 type duty[K comparable] struct {
 	queue    *queue[K]
 	election *election
-	width    int // how many keys have their turn at the same time
+	width    int                         // how many keys have their turn at the same time
+	begin    func(context.Context) error // when this replica has become the leader; nil: nothing
 	step     func(context.Context, K) (verdict, error)
 	log      *slog.Logger
 
@@ -33,6 +34,11 @@ func (d *duty[K]) run(ctx context.Context) {
 func (d *duty[K]) work(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
+	if d.begin != nil {
+		if err := d.begin(ctx); err != nil && ctx.Err() == nil {
+			d.log.Debug("something could not be tidied up", "error", err)
+		}
+	}
 	seats := make(chan struct{}, d.width)
 	for d.ready(ctx, seats) {
 		key, ok := d.queue.take()

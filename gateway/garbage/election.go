@@ -35,6 +35,7 @@ const (
 // shows in the revision of its key, which changes with every renewal.
 type election struct {
 	store  etcdstore.Store
+	permit func(context.Context) error // an error: nobody is to lead
 	key    string
 	holder string // this replica
 	log    *slog.Logger
@@ -81,15 +82,16 @@ func (e *election) lead(ctx context.Context, needed func() bool, work func(conte
 
 // win claims until this replica leads, and returns when the claim that succeeded was begun.
 func (e *election) win(ctx context.Context, needed func() bool) (began time.Time, won bool) {
+	failing := false
 	for ctx.Err() == nil && needed() {
 		began = time.Now()
 		bounded, cancel := context.WithTimeout(ctx, tenure)
 		won, err := e.claim(bounded)
 		cancel()
-		if err != nil && ctx.Err() == nil {
+		if err != nil && !failing && ctx.Err() == nil {
 			e.log.Warn("the leader could not be found out, trying again", "key", e.key, "error", err)
 		}
-		if won {
+		if failing = err != nil; won {
 			return began, true
 		}
 		pause(ctx, claimEvery)
@@ -122,6 +124,9 @@ func (e *election) renew(ctx context.Context, won time.Time) {
 
 // claim writes the key if nobody holds it, if this replica does, or if its holder has not renewed it for a lease.
 func (e *election) claim(ctx context.Context) (won bool, err error) {
+	if err := e.permit(ctx); err != nil {
+		return false, fmt.Errorf("nobody is to lead: %w", err)
+	}
 	kv, _, err := e.store.Get(ctx, e.key)
 	absent := errors.Is(err, etcdstore.ErrNotFound)
 	if err != nil && !absent {

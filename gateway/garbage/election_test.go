@@ -23,7 +23,7 @@ type candidate struct {
 func newCandidate(t *testing.T, store etcdstore.Store) *candidate {
 	t.Helper()
 	c := &candidate{store: &mortalStore{Store: store, dead: new(atomic.Bool)}}
-	e := &election{store: c.store, key: "leader", holder: holderName(), log: slog.New(slog.DiscardHandler)}
+	e := &election{permit: func(context.Context) error { return nil }, store: c.store, key: "leader", holder: holderName(), log: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {

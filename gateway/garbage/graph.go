@@ -2,6 +2,7 @@ package garbage
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -11,6 +12,13 @@ type place struct {
 	resource  *Resource
 	namespace string
 	name      string
+}
+
+func (p place) String() string {
+	if p.namespace == "" {
+		return p.resource.Name + " " + p.name
+	}
+	return p.resource.Name + " " + p.namespace + "/" + p.name
 }
 
 // owner is an object that another one needs: a place, and the uid of what must stand there.
@@ -150,6 +158,32 @@ func (g *graph) dependentsOn(r *Resource) []place {
 		}
 	}
 	return out
+}
+
+// orphans are all objects none of whose owners is known to the caches, but for those with owners for which asked.
+func (g *graph) orphans(ctx context.Context, asked func([]owner) bool) []place {
+	g.mu.Lock()
+	dependents := maps.Clone(g.dependents)
+	g.mu.Unlock()
+	var out []place
+	for at, owners := range dependents {
+		if g.orphaned(ctx, at) && !asked(owners) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// owns tells whether an object of a resource, whatever its version, has dependents.
+func (g *graph) owns(resource, namespace, name string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range g.kinds {
+		if r.Name == resource && len(g.owned[place{r, namespace, name}]) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // orphaned tells whether none of the owners of what stands at a place is known to the caches. They may lag behind: it is

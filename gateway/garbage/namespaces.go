@@ -18,6 +18,7 @@ type namespaces struct {
 	store    etcdstore.Store
 	resource *Resource
 	queue    *queue[string]
+	removed  func(name string) // is told of each namespace that is gone
 	log      *slog.Logger
 
 	mu      sync.Mutex  // guards the fields below; what a *pass points to belongs to the namespace's turn
@@ -31,7 +32,7 @@ type namespaces struct {
 
 func newNamespaces(config Config) *namespaces {
 	return &namespaces{
-		store: config.Store, resource: config.Namespaces, queue: newQueue[string](), log: config.Logger,
+		store: config.Store, resource: config.Namespaces, queue: newQueue[string](), removed: config.Removed, log: config.Logger,
 		passes: make(map[string]*pass), awaited: make(map[string]int), removing: make(map[string]bool),
 	}
 }
@@ -130,6 +131,7 @@ func (n *namespaces) finish(ctx context.Context, namespace *Object) (verdict, er
 		return later, err
 	}
 	n.log.Info("removed a namespace and what was in it", "namespace", namespace.Name)
+	n.removed(namespace.Name)
 	n.mu.Lock()
 	n.passes[namespace.Name] = last
 	n.mu.Unlock()

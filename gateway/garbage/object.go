@@ -33,9 +33,14 @@ type Objects interface {
 	List(ctx context.Context, namespace, after string, limit int) (Page, error)
 	// All is every object of a namespace, or of all namespaces if it is empty, in a state not older than atLeast, from memory.
 	All(ctx context.Context, namespace string, atLeast etcdstore.Revision) (iter.Seq[*Object], error)
-	// Delete deletes an object as a client would, if it is still at the revision given. The policy is empty for the object's own.
-	// False: it stays for now, because of its finalizers or because somebody has changed it.
-	Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation) (gone bool, err error)
+	// Elsewhere tells whether etcd has a key that an object of this name would have in the layout of another program, which may be
+	// the object that an ownerReference means.
+	Elsewhere(ctx context.Context, namespace, name string) (bool, error)
+	// Count is how many objects there are in memory.
+	Count() int
+	// Delete deletes an object as a client would, if it is still at the revision given. The policy is empty for the object's own;
+	// because is for the audit log. False: it stays for now, because of its finalizers or because somebody has changed it.
+	Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation, because string) (gone bool, err error)
 	// Edit changes an object's metadata, as it is in etcd: change returns false to leave it alone, and is called again when
 	// somebody else was faster. An object that waits to be deleted and loses its last finalizer goes. One that is not there, or
 	// cannot be read, is none to change.

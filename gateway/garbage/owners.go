@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 )
 
 // ownerWidth is how many objects without owners are deleted at the same time.
@@ -11,11 +12,43 @@ const ownerWidth = 8
 
 // owners collects objects all of whose owners are gone, and ends those that wait for their dependents.
 type owners struct {
-	graph *graph
-	queue *queue[place]
-	log   *slog.Logger
+	graph    *graph
+	queue    *queue[place]
+	requests *Requests
+	limiter  *limiter
+	log      *slog.Logger
+
+	mu      sync.Mutex             // guards reading
+	reading map[*Resource]struct{} // those whose state has not been read whole yet
 
 	propagation propagation
+}
+
+func newOwners(config Config, resources []*Resource) *owners {
+	graph := newGraph(resources)
+	c := &owners{
+		graph: graph, queue: newQueue[place](), requests: config.Requests, log: config.Logger,
+		limiter: &limiter{limit: config.Limit, graph: graph, requests: config.Requests, log: config.Logger},
+	}
+	c.reading = make(map[*Resource]struct{}, len(resources))
+	for _, r := range resources {
+		c.reading[r] = struct{}{}
+	}
+	return c
+}
+
+// isReading tells whether the state of a resource has not been read whole yet.
+func (c *owners) isReading() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.reading) > 0
+}
+
+// recheck has a collector that has stopped go on when it may.
+func (c *owners) recheck(ctx context.Context) {
+	if c.limiter.recheck(ctx) {
+		c.suspect(ctx, c.graph.orphans(ctx, func([]owner) bool { return false })...)
+	}
 }
 
 // see takes in one change of any object.
@@ -40,12 +73,18 @@ func (c *owners) see(ctx context.Context, at place, change Change) {
 
 // restart is said before a resource is read anew, and reviewed when that has been done: deletions may have been missed.
 func (c *owners) restart(r *Resource) {
+	c.mu.Lock()
+	c.reading[r] = struct{}{}
+	c.mu.Unlock()
 	for _, at := range c.graph.forget(r) {
 		c.queue.drop(at)
 	}
 }
 
 func (c *owners) review(ctx context.Context, r *Resource) {
+	c.mu.Lock()
+	delete(c.reading, r)
+	c.mu.Unlock()
 	c.suspect(ctx, c.graph.dependentsOn(r)...)
 }
 
@@ -92,12 +131,34 @@ func (c *owners) collect(ctx context.Context, at place, object *Object) (verdict
 		if found.is(o.uid) {
 			return later, nil // the cache will learn of it
 		}
+		elsewhere, err := o.resource.Objects.Elsewhere(ctx, o.namespace, o.name)
+		if err != nil || elsewhere {
+			return done, err // another program has it
+		}
+	}
+	if ok, v, err := c.permitted(ctx, at, owners); !ok {
+		return v, err
 	}
 	// From here on the object's revision vouches for its owners: a uid that is gone does not come back.
-	if _, err := at.resource.Objects.Delete(ctx, object, ""); err != nil {
-		return later, fmt.Errorf("%s %s/%s, whose owners are gone: %w", at.resource.Name, at.namespace, at.name, err)
+	because := fmt.Sprintf("its owner is gone: %v, uid %s", owners[0].place, owners[0].uid)
+	if _, err := at.resource.Objects.Delete(ctx, object, "", because); err != nil {
+		return later, fmt.Errorf("%v, whose owners are gone: %w", at, err)
 	}
-	c.log.Debug("deleted an object whose owners are gone", "resource", at.resource.Name, "namespace", at.namespace, "name", at.name,
-		"owner", owners[0].resource.Name+"/"+owners[0].name, "uid", owners[0].uid)
+	c.log.Debug("deleted an object whose owners are gone", "object", at.String(), "because", because)
 	return done, nil
+}
+
+// permitted tells whether an object without owners may be collected: somebody has sent a DELETE request for one of them, or it is one
+// of few. How many there are shows when all has been read.
+func (c *owners) permitted(ctx context.Context, at place, owners []owner) (ok bool, v verdict, err error) {
+	asked, err := c.requests.asked(ctx, owners)
+	switch {
+	case err != nil:
+		return false, later, err
+	case asked:
+		return true, done, nil
+	case c.isReading():
+		return false, later, nil
+	}
+	return c.limiter.allow(ctx, at), done, nil
 }

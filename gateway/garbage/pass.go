@@ -69,7 +69,7 @@ func (p *pass) deleteAll(ctx context.Context, objects []*Object) (int, error) {
 		}
 		seats <- struct{}{}
 		running.Go(func() {
-			gone, err := p.resources[0].Objects.Delete(ctx, o, metav1.DeletePropagationBackground)
+			gone, err := p.resources[0].Objects.Delete(ctx, o, metav1.DeletePropagationBackground, "its namespace is being deleted")
 			if failed[i] = err; !gone {
 				left.Add(1)
 			}

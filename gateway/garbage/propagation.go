@@ -196,7 +196,7 @@ func (c *owners) deleteDependent(ctx context.Context, at place, uid string, d de
 		if d.owns {
 			policy = metav1.DeletePropagationForeground
 		}
-		gone, err := d.resource.Objects.Delete(ctx, d.object, policy)
+		gone, err := d.resource.Objects.Delete(ctx, d.object, policy, fmt.Sprintf("its owner waits for its dependents to be deleted: %v, uid %s", at, uid))
 		return blocks && !gone, err
 	}
 	// In a cycle that is deleted as a whole somebody must begin.

@@ -125,7 +125,24 @@ func (t *things) Edit(ctx context.Context, namespace, name string, change func(m
 	return ignoreLost(err)
 }
 
-func (t *things) Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation) (bool, error) {
+// Elsewhere looks where the kind's keys would be in the layout of another program.
+func (t *things) Elsewhere(ctx context.Context, namespace, name string) (bool, error) {
+	_, _, err := t.store.Get(ctx, "/elsewhere"+t.key(namespace, name))
+	if errors.Is(err, etcdstore.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (t *things) Count() int {
+	list, err := t.store.List(context.Background(), t.prefix, etcdstore.ListOptions{KeysOnly: true})
+	if err != nil {
+		panic(err)
+	}
+	return len(list.KVs)
+}
+
+func (t *things) Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation, _ string) (bool, error) {
 	t.deletes.Add(1)
 	if t.before != nil {
 		if err := t.before(o.Key); err != nil {
@@ -205,6 +222,8 @@ type world struct {
 	store     *memory.Store
 	forgetful atomic.Bool
 	deletes   atomic.Int64
+	limit     int                         // of the collectors
+	permit    func(context.Context) error // for them; nil: they always may
 
 	mu     sync.Mutex // guards the field below
 	before func(key string) error
@@ -212,7 +231,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return &world{t: t, store: memory.New()}
+	return &world{t: t, store: memory.New(), limit: 1_000_000}
 }
 
 // resources are those of a replica that reaches the store by s.
@@ -256,7 +275,8 @@ func (w *world) startOn(s etcdstore.Store) (stop func()) {
 
 func (w *world) collector(resources []*Resource) *Collector {
 	store := resources[0].Objects.(*things).store
-	return New(Config{Store: store, Key: "revtail/leader/r", Namespaces: resources[0], Owners: true, Logger: slog.New(slog.DiscardHandler)})
+	return New(Config{Store: store, Permit: w.permit, Key: "revtail/leader/r", Namespaces: resources[0], Owners: true,
+		Requests: NewRequests(store, "revtail/deleted/r/"), Limit: w.limit, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func (w *world) run(c *Collector) (stop func()) {

@@ -63,7 +63,7 @@ func (g *Gateway) Restart(tb testing.TB) {
 	g.launch(tb, g.log)
 }
 
-var readyLine = regexp.MustCompile(`^READY http=(\S+) etcd=(\S+) revision=([1-9][0-9]*)$`)
+var readyLine = regexp.MustCompile(`^READY http=(\S+) etcd=(\S+) revision=([1-9][0-9]*)( data=\S+ mode=\S+)?$`)
 
 func (g *Gateway) launch(tb testing.TB, log string) {
 	tb.Helper()

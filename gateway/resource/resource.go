@@ -104,6 +104,18 @@ func (r *Resource) Prefix(root string) string {
 	return root + "/" + r.Group + "/" + r.Plural + "/"
 }
 
+// URL is the path of a part of the resource in the API.
+func (r *Resource) URL(scope Scope) string {
+	path := "/api/" + r.Version + "/"
+	if r.Group != "" {
+		path = "/apis/" + r.Group + "/" + r.Version + "/"
+	}
+	if scope.Namespace != "" {
+		path += "namespaces/" + scope.Namespace + "/"
+	}
+	return strings.TrimSuffix(path+r.Plural+"/"+scope.Name, "/")
+}
+
 // Scope is a part of a resource: all of it, one namespace, or one object.
 type Scope struct {
 	Namespace string // empty: all namespaces, or a cluster-wide resource

@@ -1,0 +1,216 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"revtail/etcdstore"
+)
+
+// Owner is whose data lies under a prefix.
+type Owner string
+
+// The owners.
+const (
+	Own        Owner = "own"            // a marker claims the prefix for revtail
+	Nobody     Owner = "nobody"         // the prefix is empty: the first write of a client claims it
+	Foreign    Owner = "foreign"        // somebody else wrote it
+	Kubernetes Owner = "kube-apiserver" // a kube-apiserver wrote it, or uses this etcd
+)
+
+// Config says which prefix is asked about, and what an operator has decided. Store, Prefix and Logger are needed.
+type Config struct {
+	Store    etcdstore.Store
+	Prefix   string // as /registry, without a slash at its end
+	Adopt    bool   // claim the prefix, unless it is a kube-apiserver's
+	Writable bool   // carry out clients' writes to foreign data, unless it is a kube-apiserver's
+	Version  string // of this program, for the marker
+	Logger   *slog.Logger
+}
+
+// Claim is what is known about whose data lies under a prefix. It is safe for concurrent use.
+type Claim struct {
+	config Config
+
+	state atomic.Pointer[State]
+
+	mu       sync.Mutex    // guards the fields below, and is held while etcd is asked
+	owned    chan struct{} // closed when the data has become revtail's own
+	verified time.Time     // when etcd last said that the data is revtail's own
+	history  uint64        // of the store, then
+}
+
+// State is an answer to whose data it is.
+type State struct {
+	Owner    Owner
+	Evidence string // a key that shows it; empty for Own and Nobody
+	Reason   string // a sentence about Evidence; empty for Own and Nobody
+	Writable bool   // clients' writes are carried out
+}
+
+// IsForeign tells whether the data is somebody else's.
+func (s State) IsForeign() bool { return s.Owner == Foreign || s.Owner == Kubernetes }
+
+// RefusedError says that an option cannot be used on the data that is there.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Open finds out whose data lies under the prefix. It writes nothing unless the data is to be adopted, or an earlier release of
+// revtail wrote it: then it writes the marker. *RefusedError where Adopt or Writable cannot be; otherwise the errors are the store's.
+func Open(ctx context.Context, config Config) (*Claim, error) {
+	c := &Claim{config: config, owned: make(chan struct{})}
+	state, because, err := c.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if because, err = c.decide(&state, because); err != nil {
+		return nil, err
+	}
+	if because != "" {
+		if err := c.mark(ctx, because); err != nil {
+			return nil, fmt.Errorf("claiming %s: %w", config.Prefix, err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setLocked(state)
+	c.log(state)
+	return c, nil
+}
+
+// find asks etcd. Where because is not empty, the data is revtail's own but for the marker.
+func (c *Claim) find(ctx context.Context) (state State, because string, err error) {
+	key, err := c.findKubernetes(ctx)
+	if err != nil {
+		return State{}, "", err
+	}
+	if key != "" {
+		return c.kubernetes(key), "", nil
+	}
+	kv, _, err := c.config.Store.Get(ctx, MarkerKey(c.config.Prefix))
+	switch {
+	case err == nil:
+		if wrong := c.checkMarker(kv); wrong != "" {
+			return State{Owner: Foreign, Evidence: kv.Key, Reason: wrong}, "", nil
+		}
+		return State{Owner: Own, Writable: true}, "", nil
+	case !errors.Is(err, etcdstore.ErrNotFound):
+		return State{}, "", err
+	}
+	return c.findUnmarked(ctx)
+}
+
+// findUnmarked judges data without a marker by what it is.
+func (c *Claim) findUnmarked(ctx context.Context) (State, string, error) {
+	found, err := c.scan(ctx)
+	if err != nil {
+		return State{}, "", err
+	}
+	shared, err := c.SharesEtcd(ctx)
+	switch {
+	case err != nil:
+		return State{}, "", err
+	case found.kubernetes != "":
+		return c.kubernetes(found.kubernetes), "", nil
+	case shared && c.config.Adopt && found.keys == 0:
+		return State{Owner: Nobody, Writable: true}, "", nil
+	case shared:
+		return c.kubernetes(compactRevKey), "", nil
+	case found.own != "":
+		return State{Owner: Own, Evidence: found.own, Writable: true}, becauseEarlier, nil
+	case found.keys > 0:
+		return c.foreign(found.unknown), "", nil
+	}
+	return State{Owner: Nobody, Writable: true}, "", nil
+}
+
+func (c *Claim) kubernetes(key string) State {
+	return State{Owner: Kubernetes, Evidence: key, Reason: fmt.Sprintf("a kube-apiserver has written the key %q", key)}
+}
+
+func (c *Claim) foreign(key string) State {
+	return State{Owner: Foreign, Evidence: key, Reason: fmt.Sprintf("there are objects that nobody claimed, as %q", key), Writable: c.config.Writable}
+}
+
+// decide applies what the operator has decided, and returns why a marker is to be written; empty: none is.
+func (c *Claim) decide(state *State, because string) (string, error) {
+	prefix := c.config.Prefix
+	switch {
+	case state.Owner == Kubernetes && c.config.Adopt:
+		return "", &RefusedError{fmt.Sprintf("--adopt: %s: revtail does not take over data of a cluster; name a prefix of its own with --etcd-prefix, as /revtail", state.Reason)}
+	case state.Owner == Kubernetes && c.config.Writable:
+		return "", &RefusedError{fmt.Sprintf("--writable: %s: revtail does not write to data of a cluster; leave --writable out, or name a prefix of revtail's own with --etcd-prefix, as /revtail, and --adopt", state.Reason)}
+	case state.Owner == Foreign && state.Evidence == MarkerKey(prefix) && c.config.Adopt:
+		return "", &RefusedError{fmt.Sprintf("--adopt: %s; delete the marker first if it is wrong", state.Reason)}
+	case state.Owner == Own, !c.config.Adopt:
+		return because, nil
+	}
+	*state = State{Owner: Own, Evidence: state.Evidence, Writable: true}
+	return becauseAdopted, nil
+}
+
+// mark writes the marker, unless another gateway has.
+func (c *Claim) mark(ctx context.Context, because string) error {
+	op, err := c.put(because)
+	if err != nil {
+		return err
+	}
+	if because == becauseAdopted {
+		c.config.Logger.Warn("adopting the data under the prefix: from now on revtail deletes objects there whose owners are gone, empties namespaces and "+
+			"CustomResourceDefinitions that are being deleted, writes their status, and writes keys below revtail/", "prefix", c.config.Prefix, "marker", op.Key)
+	}
+	_, err = c.config.Store.Transact(ctx, etcdstore.Txn{If: []etcdstore.Condition{c.unmarked()}, Then: []etcdstore.Op{op}})
+	if err == nil && because == becauseEmpty {
+		c.claimed()
+	}
+	return err
+}
+
+// claimed is called when a client's write has claimed the prefix.
+func (c *Claim) claimed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.State().Owner == Nobody {
+		c.config.Logger.Info("the first write has claimed the prefix", "prefix", c.config.Prefix, "marker", MarkerKey(c.config.Prefix))
+		c.setLocked(State{Owner: Own, Writable: true})
+	}
+}
+
+// setLocked changes the answer.
+func (c *Claim) setLocked(state State) {
+	c.state.Store(&state)
+	if state.Owner != Own {
+		return
+	}
+	c.verified, c.history = time.Now(), c.config.Store.History()
+	select {
+	case <-c.owned:
+	default:
+		close(c.owned)
+	}
+}
+
+func (c *Claim) log(state State) {
+	log := c.config.Logger.With("prefix", c.config.Prefix)
+	switch {
+	case state.Owner == Own && state.Evidence != "":
+		log.Info("the data is revtail's own from now on", "marker", MarkerKey(c.config.Prefix), "evidence", state.Evidence)
+	case state.Owner == Own, state.Owner == Nobody:
+	case state.Writable:
+		log.Warn("the data is not revtail's own: revtail carries out what clients write, and does nothing else", "owner", string(state.Owner), "reason", state.Reason)
+	default:
+		log.Warn("the data is not revtail's own: revtail reads it, and writes nothing", "owner", string(state.Owner), "reason", state.Reason)
+	}
+}
+
+// State is the newest answer.
+func (c *Claim) State() State { return *c.state.Load() }
+
+// Owned is closed when the data has become revtail's own. It may cease to be: see Verify.
+func (c *Claim) Owned() <-chan struct{} { return c.owned }

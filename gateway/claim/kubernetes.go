@@ -1,0 +1,120 @@
+package claim
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"revtail/etcdstore"
+	"revtail/gateway/resource"
+)
+
+// compactRevKey is where the compactor of a kube-apiserver, and of every program with its storage library, keeps its revision.
+const compactRevKey = "compact_rev_key"
+
+// kubernetesKeys are what keys begin with, below the prefix of a cluster, that only a kube-apiserver writes. revtail has another
+// place for each of them, or none.
+var kubernetesKeys = []string{
+	"masterleases/", "peerserverleases/", "ranges/", "minions/", "controllers/", "ingress/", "leases/kube-system/apiserver-",
+	"apiregistration.k8s.io/apiservices/", "services/specs/", "services/endpoints/",
+}
+
+// kubernetesValues are what values begin with that a kube-apiserver writes: protobuf, and what a provider has encrypted.
+var kubernetesValues = [][]byte{[]byte("k8s\x00"), []byte("k8s:enc:")}
+
+// findKubernetes returns a key by which a kube-apiserver shows that the prefix, or one above it, is its own; empty: there is none.
+func (c *Claim) findKubernetes(ctx context.Context) (string, error) {
+	for _, root := range roots(c.config.Prefix) {
+		for _, below := range kubernetesKeys {
+			key, err := c.findKey(ctx, root+"/"+below, isServiceKey(below))
+			if errors.Is(err, etcdstore.ErrDenied) && root != c.config.Prefix {
+				break // etcd lets this gateway read its own prefix alone
+			}
+			if err != nil || key != "" {
+				return key, err
+			}
+		}
+	}
+	return "", nil
+}
+
+// roots are a prefix and those above it: a cluster may have any of them for its own.
+func roots(prefix string) []string {
+	out := []string{prefix}
+	for i := strings.LastIndexByte(prefix, '/'); i > 0; i = strings.LastIndexByte(prefix[:i], '/') {
+		out = append(out, prefix[:i])
+	}
+	return append(out, "")
+}
+
+// isServiceKey tells whether a kube-apiserver's place for objects is a namespace's place in revtail's: there, only a key with a
+// namespace below it is proof.
+func isServiceKey(below string) bool { return strings.HasPrefix(below, "services/") }
+
+// findKey returns the first key below a prefix, or the first with two segments there; empty: there is none.
+func (c *Claim) findKey(ctx context.Context, prefix string, two bool) (string, error) {
+	after := ""
+	for {
+		page, err := c.config.Store.List(ctx, prefix, etcdstore.ListOptions{After: after, Limit: findPage, KeysOnly: true})
+		if err != nil {
+			return "", fmt.Errorf("looking for keys of a kube-apiserver: %w", err)
+		}
+		for _, kv := range page.KVs {
+			if !two || strings.Contains(kv.Key[len(prefix):], "/") {
+				return kv.Key, nil
+			}
+		}
+		if page.Remaining == 0 || len(page.KVs) == 0 {
+			return "", nil
+		}
+		after = page.KVs[len(page.KVs)-1].Key
+	}
+}
+
+// findPage is how many keys findKey reads at a time: as a rule there is none.
+const findPage = 100
+
+// isKubernetesValue tells whether a kube-apiserver has written a value.
+func isKubernetesValue(value []byte) bool {
+	for _, begin := range kubernetesValues {
+		if bytes.HasPrefix(value, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// SharesEtcd tells whether a kube-apiserver compacts this etcd, wherever its data is, as far as etcd lets this gateway see. The errors
+// are the store's.
+func (c *Claim) SharesEtcd(ctx context.Context) (bool, error) {
+	page, err := c.config.Store.List(ctx, compactRevKey, etcdstore.ListOptions{Limit: 1, KeysOnly: true, Exact: true})
+	if errors.Is(err, etcdstore.ErrDenied) {
+		return false, nil // etcd lets this gateway read its own prefix alone
+	}
+	return len(page.KVs) > 0, err
+}
+
+// places are where a kube-apiserver keeps the objects of a resource of the core group, or of one that was in no group at first, if it is
+// not where its name says.
+var places = map[string]string{
+	"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints", "replicationcontrollers": "controllers", "ingresses": "ingress",
+}
+
+// KeysElsewhere are the keys that an object of a resource, which revtail keeps in its own place, can have where a kube-apiserver put it:
+// the group is no part of most of them.
+func KeysElsewhere(prefix string, res *resource.Resource, scope resource.Scope) []string {
+	own := res.Prefix(prefix)
+	below := []string{res.Plural + "/"}
+	if place, ok := places[res.Plural]; ok {
+		below = append(below, place+"/")
+	}
+	var keys []string
+	for _, b := range below {
+		if place := prefix + "/" + b; place != own {
+			keys = append(keys, place+scope.Path())
+		}
+	}
+	return keys
+}

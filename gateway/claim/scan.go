@@ -1,0 +1,102 @@
+package claim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/gateway/customresource"
+	"revtail/gateway/resource"
+)
+
+const (
+	// scanPage is how many objects are read at a time: a page of objects at their usual size is a few megabytes.
+	scanPage = 500
+	// scanReport is how often a long scan says how far it is.
+	scanReport = 5 * time.Second
+)
+
+// content is what lies under a prefix without a marker.
+type content struct {
+	keys       int
+	kubernetes string // a key whose value a kube-apiserver has written
+	own        string // a key whose object only revtail can have written there
+	unknown    string // a key of any other kind
+}
+
+// scan reads what lies under the prefix. It stops at the first value of a kube-apiserver, which decides.
+func (c *Claim) scan(ctx context.Context) (content, error) {
+	var found content
+	resources := append(resource.Builtin(), customresource.Kind())
+	reported := time.Now()
+	prefix := c.config.Prefix + "/"
+	options := etcdstore.ListOptions{Limit: scanPage}
+	for {
+		page, err := c.config.Store.List(ctx, prefix, options)
+		if err != nil {
+			return content{}, fmt.Errorf("finding out whose data is under %s: %w", c.config.Prefix, err)
+		}
+		for _, kv := range page.KVs {
+			if found.add(c.config.Prefix, resources, kv); found.kubernetes != "" {
+				return found, nil
+			}
+		}
+		if page.Remaining == 0 || len(page.KVs) == 0 {
+			return found, nil
+		}
+		if time.Since(reported) > scanReport {
+			reported = time.Now()
+			c.config.Logger.Info("finding out whose data is there", "prefix", c.config.Prefix, "keys", found.keys, "left", page.Remaining)
+		}
+		options.At, options.After = page.Revision, page.KVs[len(page.KVs)-1].Key
+	}
+}
+
+func (f *content) add(prefix string, resources []*resource.Resource, kv etcdstore.KV) {
+	f.keys++
+	switch {
+	case isKubernetesValue(kv.Value):
+		f.kubernetes = kv.Key
+	case f.own == "" && isOwn(prefix, resources, kv):
+		f.own = kv.Key
+	case f.unknown == "":
+		f.unknown = kv.Key
+	}
+}
+
+// stored is what every object has that revtail stores, and hardly one that somebody else has put under its key.
+type stored struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+		UID       string `json:"uid"`
+		Created   string `json:"creationTimestamp"`
+	} `json:"metadata"`
+}
+
+// isOwn tells whether revtail wrote an object: it has what a server sets, and lies where revtail, by its kind and name, has it.
+func isOwn(prefix string, resources []*resource.Resource, kv etcdstore.KV) bool {
+	for _, res := range resources {
+		path, ok := strings.CutPrefix(kv.Key, res.Prefix(prefix))
+		if !ok {
+			continue
+		}
+		scope, ok := res.Split(path)
+		return ok && wasStored(res, scope, kv.Value)
+	}
+	return false
+}
+
+func wasStored(res *resource.Resource, scope resource.Scope, value []byte) bool {
+	var o stored
+	if json.Unmarshal(value, &o) != nil {
+		return false
+	}
+	m := o.Metadata
+	return o.APIVersion == res.APIVersion() && o.Kind == res.Kind && m.Name == scope.Name && m.Namespace == scope.Namespace && m.UID != "" && m.Created != ""
+}

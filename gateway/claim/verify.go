@@ -1,0 +1,56 @@
+package claim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// verifyEvery is how old the word of etcd may be that the data is revtail's own.
+const verifyEvery = 10 * time.Second
+
+// ErrNotOwn is why revtail does not do what nobody asked for: the data is not, or no longer, its own.
+var ErrNotOwn = errors.New("the data is not revtail's own")
+
+// Verify returns nil where etcd has said within ten seconds that the data is revtail's own. What acts by itself calls it before it
+// acts: the marker may have been deleted, a kube-apiserver may have come, and another etcd may stand where the one before stood.
+// Otherwise ErrNotOwn, or an error of the store.
+func (c *Claim) Verify(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state := c.State(); state.Owner != Own || time.Since(c.verified) >= verifyEvery || c.history != c.config.Store.History() {
+		if err := c.askLocked(ctx); err != nil {
+			return err
+		}
+	}
+	state := c.State()
+	if state.Owner == Own {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrNotOwn, cmp.Or(state.Reason, "no client has written to it yet"))
+}
+
+// askLocked asks etcd anew. Data that is foreign stays so until the next start, when an operator may decide.
+func (c *Claim) askLocked(ctx context.Context) error {
+	was := c.State().Owner
+	if was == Foreign || was == Kubernetes {
+		return nil
+	}
+	state, because, err := c.find(ctx)
+	if err == nil && because != "" {
+		err = c.mark(ctx, because)
+	}
+	switch {
+	case err != nil:
+		return err
+	case was == Nobody && state.Owner == Foreign:
+		return nil // what has come since the start came to a prefix that was empty
+	}
+	c.setLocked(state)
+	if state.Owner != was {
+		c.log(state)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/gateway/claim"
+)
+
+// claimState is whose data the server serves.
+func (s *Server) claimState() claim.State {
+	if s.options.Claim == nil {
+		return claim.State{Owner: claim.Own, Writable: true}
+	}
+	return s.options.Claim.State()
+}
+
+// isForeign tells whether the data is somebody else's: then the server does nothing that no client asks for.
+func (s *Server) isForeign() bool { return s.claimState().IsForeign() }
+
+// verifyOwn returns an error unless etcd says that the data is the server's own.
+func (s *Server) verifyOwn(ctx context.Context) error {
+	if s.options.Claim == nil {
+		return nil
+	}
+	return s.options.Claim.Verify(ctx)
+}
+
+// waitOwned waits until the data is the server's own, or returns ctx's error.
+func (s *Server) waitOwned(ctx context.Context) error {
+	if s.options.Claim == nil {
+		return ctx.Err()
+	}
+	select {
+	case <-s.options.Claim.Owned():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// checkWritable refuses writes to data that can be read only.
+func (s *Server) checkWritable(method string) error {
+	if state := s.claimState(); method != http.MethodGet && !state.Writable {
+		return &claim.ReadOnlyError{Prefix: s.options.Prefix, State: state}
+	}
+	return nil
+}
+
+// checkDeletable refuses to delete what the server would have to empty of its own accord afterwards, where the data is not its own.
+func (s *Server) checkDeletable(t target) error {
+	if !s.isForeign() {
+		return nil
+	}
+	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
+		"%s %q holds other objects, and revtail deletes nothing of its own accord under %s, whose data is not its own: delete what it holds first, or start revtail with --adopt",
+		t.resource.QualifiedName(), t.scope.Name, s.options.Prefix))}
+}
