@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // verifyEvery is how old the word of etcd may be that the data is revtail's own.
@@ -38,6 +40,7 @@ func (c *Claim) askLocked(ctx context.Context) error {
 	if was == Foreign || was == Kubernetes {
 		return nil
 	}
+	ctx = trace.ContextWithSpan(ctx, nil) // these reads are no part of what a client has asked for
 	state, because, err := c.find(ctx)
 	if err == nil && because != "" {
 		err = c.mark(ctx, because)
