@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -146,7 +147,7 @@ func New(options Options) (*Server, error) {
 	s.offers.mounts = offersOf(s.mounts.held)
 	s.serve(newServed(caches, s.offers.with(s.builtin, caches), nil))
 	s.requests = metrics.NewRequests()
-	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, append(options.Metrics, append(s.expressions.collectors(), s.requests, s.refused)...)...)
+	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.expressions.collectors(), s.claimCollectors(), []prometheus.Collector{s.requests, s.refused})...)
 	s.handler = s.routes()
 	return s, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"revtail/cmd/revtail/client"
 	"revtail/etcdstore"
+	"revtail/gateway/claim"
 	"revtail/gateway/config"
 )
 
@@ -66,7 +67,28 @@ func (d *doctor) checkEtcd(ctx context.Context) {
 	d.checkMembers(ctx)
 	d.checkAlarms(ctx)
 	d.checkHistory(ctx)
+	d.checkClaim(ctx)
 	d.checkContent(ctx)
+}
+
+// checkClaim says whose data is under the prefix.
+func (d *doctor) checkClaim(ctx context.Context) {
+	prefix := d.cfg.EtcdPrefix
+	state, err := claim.Look(ctx, claim.Config{Store: d.store, Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
+	switch {
+	case err != nil:
+		d.report(bad, "claim", err.Error(), "")
+	case state.Owner == claim.Kubernetes:
+		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
+			"nothing, if it is to be read only; else choose a prefix of revtail's own: --etcd-prefix /revtail --adopt")
+	case state.Owner == claim.Foreign:
+		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
+			"nothing, if it is to be read only; --writable carries out what clients write, --adopt makes it revtail's own")
+	case state.Owner == claim.Nobody:
+		d.report(fine, "claim", fmt.Sprintf("nothing is under %s: the first write makes it revtail's own", prefix), "")
+	default:
+		d.report(fine, "claim", fmt.Sprintf("the data under %s is revtail's own", prefix), "")
+	}
 }
 
 func (d *doctor) openEtcd() (*etcdstore.Etcd, error) {
@@ -271,8 +293,8 @@ func (d *doctor) checkContent(ctx context.Context) {
 	}
 	switch {
 	case protobuf:
-		d.report(bad, "content", fmt.Sprintf("%s; %d are what a kube-apiserver has stored, as %q: revtail shows JSON alone", about, foreign, example),
-			"do not share a prefix with a kube-apiserver: choose another --etcd-prefix")
+		d.report(warning, "content", fmt.Sprintf("%s; %d are what a kube-apiserver has stored, as %q: revtail shows JSON alone", about, foreign, example),
+			"nothing, if custom resources are to be read here; else choose another --etcd-prefix")
 	case foreign > 0:
 		d.report(warning, "content", fmt.Sprintf("%s; %d are no JSON objects, as %q: lists and watches leave them out", about, foreign, example), "correct or delete them")
 	default:

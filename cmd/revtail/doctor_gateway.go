@@ -41,12 +41,30 @@ func (d *doctor) checkGateway(ctx context.Context, server string, access client.
 		return
 	}
 	d.report(fine, "gateway", fmt.Sprintf("%s is ready (%v)", server, took(began)), "")
+	d.checkProblems(page.Text)
 	if version, err := c.Page(ctx, "/version"); err == nil {
 		d.checkVersion(versionOf(version.Text))
 	}
 	d.proxy = proxyOf(page.Server)
 	d.checkClock(page)
 	d.checkResources(ctx, c)
+}
+
+// problemsToDo says what to do about the problems that a gateway which is ready tells by /readyz?verbose, by their names.
+var problemsToDo = map[string]string{
+	"claim":             "nothing, if it is meant to show what others keep; else name a prefix of revtail's own with --etcd-prefix",
+	"garbage-collector": "look whether the owners are really gone, then restore them, delete the objects, or raise --garbage-collector-limit",
+}
+
+// checkProblems reports those problems. What it tells of etcd is found out from etcd itself.
+func (d *doctor) checkProblems(ready string) {
+	for line := range strings.Lines(ready) {
+		problem, found := strings.CutPrefix(strings.TrimSpace(line), "[!]")
+		name, text, _ := strings.Cut(problem, " ")
+		if do := problemsToDo[name]; found && do != "" {
+			d.report(warning, name, text, do)
+		}
+	}
 }
 
 func (d *doctor) gatewayRefuses(server string, err error) {

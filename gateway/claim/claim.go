@@ -84,6 +84,13 @@ func Open(ctx context.Context, config Config) (*Claim, error) {
 	return c, nil
 }
 
+// Look finds out whose data lies under the prefix, and writes nothing, whatever config says. The errors are the store's.
+func Look(ctx context.Context, config Config) (State, error) {
+	c := &Claim{config: config}
+	state, _, err := c.find(ctx)
+	return state, err
+}
+
 // find asks etcd. Where because is not empty, the data is revtail's own but for the marker.
 func (c *Claim) find(ctx context.Context) (state State, because string, err error) {
 	key, err := c.findKubernetes(ctx)

@@ -18,6 +18,8 @@ const (
 	alwaysFew    = 5
 	// limitPeriod is how long what has been collected counts.
 	limitPeriod = time.Hour
+	// countEvery is how old the count may be of what has lost its owners: it looks at every object that has any.
+	countEvery = time.Second
 	// recheckStop is how often a collector that has stopped looks whether the objects that it held back for are still there.
 	recheckStop = 10 * time.Second
 )
@@ -50,8 +52,10 @@ type limiter struct {
 
 	mu        sync.Mutex // guards the fields below
 	began     time.Time  // of the period that the two below are of
-	collected map[place]struct{}
-	most      map[*Resource]int // how many objects there were
+	collected map[object]*Resource
+	most      map[string]int // how many objects there were of a resource
+	lost      map[object]*Resource // that, and what had lost its owners when it was last counted
+	counted   time.Time
 	stopped   *Stop
 }
 
@@ -60,16 +64,20 @@ func (l *limiter) allow(ctx context.Context, at place) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); now.Sub(l.began) > limitPeriod {
-		l.began, l.collected, l.most = now, make(map[place]struct{}), make(map[*Resource]int)
+		l.began, l.collected, l.most = now, make(map[object]*Resource), make(map[string]int)
 	}
 	if l.stopped != nil {
 		return false
 	}
-	if l.stopped = l.exceededLocked(ctx); l.stopped != nil {
+	if time.Since(l.counted) >= countEvery {
+		l.countLocked(ctx)
+	}
+	l.lost[at.object()] = at.resource
+	if l.stopped = l.exceededLocked(); l.stopped != nil {
 		l.log.Error("the garbage collector has stopped", "reason", l.stopped.String())
 		return false
 	}
-	l.collected[at] = struct{}{}
+	l.collected[at.object()] = at.resource
 	return true
 }
 
@@ -81,7 +89,8 @@ func (l *limiter) recheck(ctx context.Context) (resumed bool) {
 		return false
 	}
 	since := l.stopped.Since
-	if l.stopped = l.exceededLocked(ctx); l.stopped != nil {
+	l.countLocked(ctx)
+	if l.stopped = l.exceededLocked(); l.stopped != nil {
 		l.stopped.Since = since
 		return false
 	}
@@ -89,25 +98,29 @@ func (l *limiter) recheck(ctx context.Context) (resumed bool) {
 	return true
 }
 
-// exceededLocked returns a Stop where the objects that have lost their owners without a DELETE request, with those that were
-// collected, are too many.
-func (l *limiter) exceededLocked(ctx context.Context) *Stop {
-	lost := maps.Clone(l.collected)
+// countLocked finds the objects that have lost their owners without a DELETE request, with those that were collected.
+func (l *limiter) countLocked(ctx context.Context) {
+	l.lost, l.counted = maps.Clone(l.collected), time.Now()
 	for _, at := range l.graph.orphans(ctx, l.requests.isKnown) {
-		lost[at] = struct{}{}
+		l.lost[at.object()] = at.resource
 	}
-	each := make(map[*Resource]int)
-	for at := range lost {
-		each[at.resource]++
+}
+
+// exceededLocked returns a Stop where these objects are too many.
+func (l *limiter) exceededLocked() *Stop {
+	each := make(map[string]int)
+	for o := range l.lost {
+		each[o.resource]++
 	}
 	limit := cmp.Or(l.limit, defaultLimit)
-	for at := range lost {
-		if len(lost) > limit {
-			return &Stop{Since: time.Now(), Objects: len(lost), Limit: limit, Example: at.String()}
+	for o, r := range l.lost {
+		example := place{r, o.namespace, o.name}.String()
+		if len(l.lost) > limit {
+			return &Stop{Since: time.Now(), Objects: len(l.lost), Limit: limit, Example: example}
 		}
-		share := l.shareLocked(at.resource)
-		if n := each[at.resource]; l.limit == 0 && n > share {
-			return &Stop{Since: time.Now(), Objects: n, Limit: share, What: at.resource.Name, Example: at.String()}
+		share := l.shareLocked(r)
+		if n := each[o.resource]; l.limit == 0 && n > share {
+			return &Stop{Since: time.Now(), Objects: n, Limit: share, What: o.resource, Example: example}
 		}
 	}
 	return nil
@@ -115,9 +128,14 @@ func (l *limiter) exceededLocked(ctx context.Context) *Stop {
 
 // shareLocked is how many objects of a resource may be collected.
 func (l *limiter) shareLocked(r *Resource) int {
-	l.most[r] = max(l.most[r], r.Objects.Count())
-	return max(l.most[r]/defaultShare, alwaysFew)
+	l.most[r.Name] = max(l.most[r.Name], r.Objects.Count())
+	return max(l.most[r.Name]/defaultShare, alwaysFew)
 }
+
+// object is what stands at a place, whichever version of its resource the place is of.
+type object struct{ resource, namespace, name string }
+
+func (p place) object() object { return object{p.resource.Name, p.namespace, p.name} }
 
 // stop is why the collector has stopped; nil: it has not.
 func (l *limiter) stop() *Stop {

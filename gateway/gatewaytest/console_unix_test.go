@@ -188,6 +188,22 @@ func TestConsoleIsPublic(t *testing.T) {
 	}
 }
 
+// TestConsoleSaysWhoseDataItIs: the page says that the data is not revtail's own, and nothing where it is.
+func TestConsoleSaysWhoseDataItIs(t *testing.T) {
+	t.Parallel()
+	gatewaytest.NeedBrowser(t)
+	keeper, _ := others(t)
+	gw := gatewaytest.Start(t, "--etcd-endpoints", keeper.EtcdEndpoint)
+	p := gatewaytest.OpenPage(t, gw.URL+"/ui/#resource=/api/v1/configmaps", 1200, 800)
+	p.Wait(t, isLive)
+	p.Wait(t, "!document.querySelector('#problems').hidden && document.querySelector('#problems').textContent.includes('served read-only')")
+	p = gatewaytest.OpenPage(t, keeper.URL+"/ui/#resource=/api/v1/configmaps", 1200, 800)
+	p.Wait(t, isLive)
+	if shown := p.Eval(t, "document.querySelector('#problems').hidden"); shown != true {
+		t.Errorf("the page has a problem where there is none: %v", p.Eval(t, "document.querySelector('#problems').textContent"))
+	}
+}
+
 // TestConsoleToken: the page asks for a token where the gateway does, and keeps it in its tab.
 func TestConsoleToken(t *testing.T) {
 	t.Parallel()

@@ -20,6 +20,8 @@ type Gateway struct {
 	TLS *tls.Config
 	// Token is sent with each request; empty: none is.
 	Token string
+	// ReadyLine is what it has said when it was ready.
+	ReadyLine string
 	// EtcdEndpoint is the URL of its embedded etcd; empty: it has none.
 	EtcdEndpoint string
 
@@ -78,7 +80,7 @@ func (g *Gateway) launch(tb testing.TB, log string) {
 		if urls[0] != g.URL {
 			tb.Fatalf("ready line %q: want one with http=%s", line, g.URL)
 		}
-		g.More = urls[1:]
+		g.More, g.ReadyLine = urls[1:], line
 	case <-g.ended:
 		tb.Fatalf("%s ended before it was ready, with code %d", g.name, g.cmd.ProcessState.ExitCode())
 	case <-time.After(Patience):

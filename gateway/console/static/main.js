@@ -12,6 +12,7 @@ import { Timeline } from './timeline.js'
 import { Detail } from './detail.js'
 import { askToken, nextTheme, Rate, surround } from './page.js'
 import { held } from './press.js'
+import { showProblems } from './problems.js'
 
 const drawEvery = 100 // ms
 const typing = 500 // ms after the last letter of an expression, or Enter
@@ -288,6 +289,7 @@ addEventListener('hashchange', fromHash)
 
 async function begin() {
   following.abort() // what is still refused is so for what was before
+  showProblems()
   const known = await tree.load()
   if (source) start()
   else fromHash()
