@@ -53,7 +53,7 @@ type limiter struct {
 	mu        sync.Mutex // guards the fields below
 	began     time.Time  // of the period that the two below are of
 	collected map[object]*Resource
-	most      map[string]int // how many objects there were of a resource
+	most      map[string]int       // how many objects there were of a resource
 	lost      map[object]*Resource // that, and what had lost its owners when it was last counted
 	counted   time.Time
 	stopped   *Stop
@@ -108,28 +108,29 @@ func (l *limiter) countLocked(ctx context.Context) {
 
 // exceededLocked returns a Stop where these objects are too many.
 func (l *limiter) exceededLocked() *Stop {
-	each := make(map[string]int)
-	for o := range l.lost {
-		each[o.resource]++
+	type loss struct {
+		resource *Resource
+		objects  int
+		example  place
+	}
+	losses := make(map[string]loss)
+	for o, r := range l.lost {
+		losses[o.resource] = loss{r, losses[o.resource].objects + 1, place{r, o.namespace, o.name}}
 	}
 	limit := cmp.Or(l.limit, defaultLimit)
-	for o, r := range l.lost {
-		example := place{r, o.namespace, o.name}.String()
+	for name, loss := range losses {
 		if len(l.lost) > limit {
-			return &Stop{Since: time.Now(), Objects: len(l.lost), Limit: limit, Example: example}
+			return &Stop{Since: time.Now(), Objects: len(l.lost), Limit: limit, Example: loss.example.String()}
 		}
-		share := l.shareLocked(r)
-		if n := each[o.resource]; l.limit == 0 && n > share {
-			return &Stop{Since: time.Now(), Objects: n, Limit: share, What: o.resource, Example: example}
+		if l.limit > 0 || loss.objects <= alwaysFew {
+			continue
+		}
+		l.most[name] = max(l.most[name], loss.resource.Objects.Count())
+		if share := max(l.most[name]/defaultShare, alwaysFew); loss.objects > share {
+			return &Stop{Since: time.Now(), Objects: loss.objects, Limit: share, What: name, Example: loss.example.String()}
 		}
 	}
 	return nil
-}
-
-// shareLocked is how many objects of a resource may be collected.
-func (l *limiter) shareLocked(r *Resource) int {
-	l.most[r.Name] = max(l.most[r.Name], r.Objects.Count())
-	return max(l.most[r.Name]/defaultShare, alwaysFew)
 }
 
 // object is what stands at a place, whichever version of its resource the place is of.

@@ -218,6 +218,10 @@ func (c *owners) livesWithout(ctx context.Context, uid string, d dependent) (boo
 			return false, err
 		}
 		if !found.is(o.uid) {
+			elsewhere, err := o.resource.Objects.Elsewhere(ctx, o.namespace, o.name)
+			if err != nil || elsewhere {
+				return true, err // another program has it
+			}
 			continue
 		}
 		if f, ok := found.facts(); !ok || f.policy() != metav1.DeletePropagationForeground {
