@@ -83,6 +83,23 @@ func (s safeguard) keeps(command string, above []string) bool {
 // comment matches the commands in comments of the files of deploy.
 var comment = regexp.MustCompile(`(?m)^\s*# ((?:sudo )?(?:kubectl|etcdctl|docker|docker-compose) .*)$`)
 
+// blocksOf returns the blocks of a document; of another file of deploy, the commands in its comments.
+func blocksOf(t *testing.T, path string) []gatewaytest.Block {
+	t.Helper()
+	if filepath.Ext(path) == ".md" {
+		return gatewaytest.ReadDocument(t, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []gatewaytest.Block
+	for i, match := range comment.FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, gatewaytest.Block{Section: fmt.Sprint(i), Chapter: fmt.Sprint(i), Text: match[1] + "\n"}) // each can be read on its own
+	}
+	return blocks
+}
+
 // TestDocumentsAreSafe: a reader who has a cluster, an etcd or another container engine configured, and copies any command of any
 // document, does nothing to these.
 func TestDocumentsAreSafe(t *testing.T) {
@@ -100,18 +117,7 @@ func TestDocumentsAreSafe(t *testing.T) {
 		if entry.IsDir() || filepath.Ext(name) != ".md" && !inDeploy {
 			return nil
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		blocks := gatewaytest.Blocks(string(text))
-		if filepath.Ext(name) != ".md" {
-			blocks = nil
-			for i, match := range comment.FindAllStringSubmatch(string(text), -1) {
-				blocks = append(blocks, gatewaytest.Block{Section: fmt.Sprint(i), Chapter: fmt.Sprint(i), Text: match[1] + "\n"}) // each can be read on its own
-			}
-		}
-		findings, n := unsafe(blocks)
+		findings, n := unsafe(blocksOf(t, path))
 		checked[filepath.ToSlash(name)] = n
 		for _, finding := range findings {
 			t.Errorf("%s: %s", name, finding)

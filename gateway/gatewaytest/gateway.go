@@ -48,6 +48,16 @@ func Start(tb testing.TB, args ...string) *Gateway {
 	return g
 }
 
+// StartAsDocumented starts `revtail serve` in a folder with these arguments and no others, as a reader of the documents does: at
+// 127.0.0.1:8080, with an etcd at 127.0.0.1:2379. Call it within InOwnNetwork. It ends with the test.
+func StartAsDocumented(tb testing.TB, folder string, args ...string) *Gateway {
+	tb.Helper()
+	g := &Gateway{URL: "http://" + documented[0], EtcdEndpoint: "http://" + documented[1]}
+	g.command = append([]string{Binary(tb), "serve"}, args...)
+	g.launch(tb, filepath.Join(folder, "revtail.log"))
+	return g
+}
+
 // As is the gateway to somebody else: with this token, and TLS with this certificate if there is one.
 func (g *Gateway) As(token string, certificate ...tls.Certificate) *Gateway {
 	other := *g

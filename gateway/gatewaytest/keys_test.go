@@ -217,7 +217,7 @@ func TestKeysInTheREADME(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gw := gatewaytest.Start(t, "--keys-writable", "/app/")
+	trap, gw := gatewaytest.NewTrap(t), gatewaytest.Start(t, "--keys-writable", "/app/")
 	var steps []string
 	for _, title := range []string{"Any key", "Filters and fields"} {
 		_, section, _ := strings.Cut(string(text), "\n## "+title+"\n")
@@ -228,6 +228,7 @@ func TestKeysInTheREADME(t *testing.T) {
 	for _, step := range steps {
 		command, want, _ := strings.Cut(step, "\n")
 		run := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(gw.URL, "http://")))
+		run.Env = trap.Env()
 		got, err := run.Output()
 		if err != nil && run.ProcessState.ExitCode() != 28 { // its time was over
 			t.Errorf("%s: %v", command, err)

@@ -15,6 +15,7 @@ func TestEtcdctl(t *testing.T) {
 	etcdctl := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), gatewaytest.Tool(t, "etcdctl"), append([]string{"--endpoints", gw.EtcdEndpoint}, args...)...)
+		cmd.Env = []string{} // with an ETCDCTL_ENDPOINTS of the tests' own etcdctl refuses the flag
 		output, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("etcdctl %v: %v\n%s", args, err, output)

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package gatewaytest
+
+import (
+	"syscall"
+	"testing"
+)
+
+func canOwnNetwork() bool { return false }
+
+func ownNetworkAttr() *syscall.SysProcAttr { return nil }
+
+func enterNetwork(*testing.T) {}
