@@ -99,7 +99,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status *metav1.Status,
 	if denied := new(plain.DeniedError); errors.As(err, &denied) {
 		open = denied.Open
 	}
-	p.bytes = encoding.AppendProblem(p.bytes, int(status.Code), string(status.Reason), status.Message, open...)
+	p.Bytes = encoding.AppendProblem(p.Bytes, int(status.Code), string(status.Reason), status.Message, open...)
 	p.finish()
 }
 

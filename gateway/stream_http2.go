@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"revtail/gateway/http2"
+	"revtail/gateway/netio/buffer"
 )
 
 // http2Transport writes to a stream of HTTP/2 that was taken from net/http after the head of the answer. The end is for net/http to
@@ -19,8 +20,8 @@ type http2Transport struct {
 	stall   time.Duration
 	room    chan struct{} // holds one: there may be room, or isCut
 	isCut   atomic.Bool
-	refused bool    // no writer wants the stream
-	pending *buffer // nil: nothing waits for flush
+	refused bool           // no writer wants the stream
+	pending *buffer.Buffer // nil: nothing waits for flush
 }
 
 func newHTTP2Transport(ctx context.Context, stream *http2.Stream, stall time.Duration) *http2Transport {
@@ -63,9 +64,9 @@ func takeStream(w http.ResponseWriter, stall time.Duration) (*http2Transport, er
 
 func (t *http2Transport) frame(line []byte) error {
 	if t.pending == nil {
-		t.pending = getBuffer()
+		t.pending = buffer.Get()
 	}
-	t.pending.bytes = append(t.pending.bytes, line...)
+	t.pending.Bytes = append(t.pending.Bytes, line...)
 	return nil
 }
 
@@ -73,8 +74,8 @@ func (t *http2Transport) flush() error {
 	if t.pending == nil {
 		return nil
 	}
-	err := t.send(t.pending.bytes)
-	t.pending.put()
+	err := t.send(t.pending.Bytes)
+	t.pending.Put()
 	t.pending = nil
 	return streamError(err)
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"revtail/gateway/netio/buffer"
 )
 
 // responsePiece is how much of a batch is written with one time limit.
@@ -16,9 +18,9 @@ type responseTransport struct {
 	writer   http.ResponseWriter
 	control  *http.ResponseController
 	stall    time.Duration
-	watchdog *watchdog // of HTTP/2, where a deadline is a message to the connection and a timer; nil: deadlines
-	chunked  bool      // what is between two flushes is one chunk
-	pending  *buffer   // nil: nothing waits for flush
+	watchdog *watchdog      // of HTTP/2, where a deadline is a message to the connection and a timer; nil: deadlines
+	chunked  bool           // what is between two flushes is one chunk
+	pending  *buffer.Buffer // nil: nothing waits for flush
 }
 
 func newResponseTransport(w http.ResponseWriter, r *http.Request, stall time.Duration) *responseTransport {
@@ -43,9 +45,9 @@ func (t *responseTransport) frame(line []byte) error {
 		return t.send(line)
 	}
 	if t.pending == nil {
-		t.pending = getBuffer()
+		t.pending = buffer.Get()
 	}
-	t.pending.bytes = append(t.pending.bytes, line...)
+	t.pending.Bytes = append(t.pending.Bytes, line...)
 	return nil
 }
 
@@ -53,8 +55,8 @@ func (t *responseTransport) flush() error {
 	if t.pending == nil {
 		return nil
 	}
-	err := t.send(t.pending.bytes)
-	t.pending.put()
+	err := t.send(t.pending.Bytes)
+	t.pending.Put()
 	t.pending = nil
 	return err
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"revtail/gateway/netio/buffer"
 )
 
 // errClientGone is the cause by which a stream's context ends when its client has left.
@@ -27,8 +29,8 @@ type takenTransport struct {
 	gone    context.CancelCauseFunc // ends the stream's context
 	reading sync.WaitGroup
 	attends bool
-	refused bool    // no writer wants the connection
-	pending *buffer // chunks; nil: nothing waits for flush
+	refused bool           // no writer wants the connection
+	pending *buffer.Buffer // chunks; nil: nothing waits for flush
 	ended   bool
 }
 
@@ -113,9 +115,9 @@ func awaitClient(conn net.Conn) (gone bool) {
 
 func (t *takenTransport) frame(line []byte) error {
 	if t.pending == nil {
-		t.pending = getBuffer()
+		t.pending = buffer.Get()
 	}
-	t.pending.bytes = appendChunk(t.pending.bytes, line)
+	t.pending.Bytes = appendChunk(t.pending.Bytes, line)
 	return nil
 }
 
@@ -132,17 +134,17 @@ func (t *takenTransport) flush() error {
 	if t.pending == nil {
 		return nil
 	}
-	_, err := t.conn.Write(t.pending.bytes)
-	t.pending.put()
+	_, err := t.conn.Write(t.pending.Bytes)
+	t.pending.Put()
 	t.pending = nil
 	return err
 }
 
 func (t *takenTransport) end() error {
 	if t.pending == nil {
-		t.pending = getBuffer()
+		t.pending = buffer.Get()
 	}
-	t.pending.bytes = append(t.pending.bytes, lastChunk...)
+	t.pending.Bytes = append(t.pending.Bytes, lastChunk...)
 	err := t.flush()
 	t.ended = err == nil
 	return err
