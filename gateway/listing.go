@@ -8,6 +8,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
 
@@ -116,7 +117,7 @@ func readerFrom(w http.ResponseWriter) (io.ReaderFrom, bool) {
 // WriteTo implements io.WriterTo.
 func (l *listing) WriteTo(w io.Writer) (int64, error) {
 	if conn, ok := w.(syscall.Conn); ok {
-		boundNear(conn)
+		socket.LimitSendBuffer(conn)
 		return l.writeVectors(w)
 	}
 	return l.writeWhole(w)

@@ -10,6 +10,7 @@ import (
 
 	"revtail/gateway/http2"
 	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/socket"
 )
 
 // http2Transport writes to a stream of HTTP/2 that was taken from net/http after the head of the answer. The end is for net/http to
@@ -110,14 +111,14 @@ func (t *http2Transport) await(patience *time.Timer) error {
 		select {
 		case <-t.room:
 			if t.isCut.Load() {
-				return errClientGone
+				return socket.ErrPeerGone
 			}
 			return nil
 		case <-t.ctx.Done():
-			return cmp.Or(t.stream.Ended(), errClientGone)
+			return cmp.Or(t.stream.Ended(), socket.ErrPeerGone)
 		case <-patience.C:
 			if !t.stream.Conn().Draining() {
-				return errStalled
+				return socket.ErrStalled
 			}
 			patience.Reset(t.stall) // the connection has a limit of its own
 		}
@@ -141,8 +142,8 @@ func (t *transports) resumeLoan(l *loan) *stream {
 
 // streamError says why nothing can be sent: when nobody has waited for long enough, it is the client that has gone.
 func streamError(err error) error {
-	if err == nil || errors.Is(err, errStalled) {
+	if err == nil || errors.Is(err, socket.ErrStalled) {
 		return err
 	}
-	return errClientGone
+	return socket.ErrPeerGone
 }

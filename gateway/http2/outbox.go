@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"revtail/gateway/nonblocking"
+	"revtail/gateway/netio/socket"
 )
 
 // outbox is what TLS has written and the system has not taken yet. Who puts something there never waits: what the system does not
@@ -119,7 +119,7 @@ func newPusher(raw syscall.RawConn) pusher { return pusher{raw: raw} }
 func (p *pusher) write(data []byte) (int, error) {
 	if p.try == nil {
 		p.try = func(fd uintptr) bool {
-			p.n, p.err = nonblocking.Write(fd, p.data)
+			p.n, p.err = socket.Write(fd, p.data)
 			return true
 		}
 	}

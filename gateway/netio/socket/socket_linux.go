@@ -1,4 +1,4 @@
-package gateway
+package socket
 
 import (
 	"errors"
@@ -8,37 +8,35 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"revtail/gateway/nonblocking"
 )
 
-// socket is a TCP connection without the goroutines and buffers that Go's network library has for one: reads and writes do
+// Socket is a TCP connection without the goroutines and buffers that Go's network library has for one: reads and writes do
 // what can be done now.
-type socket struct{ fd int }
+type Socket struct{ fd int }
 
-// newSocket takes a connection. Without an error the connection is the socket's, and conn of no more use.
-func newSocket(conn net.Conn) (socket, error) {
+// New takes a connection over. Without an error the socket owns it, and conn is of no more use.
+func New(conn net.Conn) (Socket, error) {
 	plain, ok := conn.(syscall.Conn)
 	if !ok {
-		return socket{}, errNoSocket
+		return Socket{}, ErrNotPollable
 	}
 	raw, err := plain.SyscallConn()
 	if err != nil {
-		return socket{}, err
+		return Socket{}, err
 	}
 	fd, failed := -1, error(nil)
 	if err := raw.Control(func(original uintptr) { fd, failed = unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
-		return socket{}, err
+		return Socket{}, err
 	}
 	if failed != nil {
-		return socket{}, os.NewSyscallError("fcntl", failed)
+		return Socket{}, os.NewSyscallError("fcntl", failed)
 	}
 	_ = conn.Close() // one of two descriptors: the connection stays open
-	return socket{fd}, nil
+	return Socket{fd}, nil
 }
 
-// conn gives the connection back to Go's network library.
-func (s socket) conn() (net.Conn, error) {
+// Conn gives the connection back to Go's network library.
+func (s Socket) Conn() (net.Conn, error) {
 	file := os.NewFile(uintptr(s.fd), "")
 	conn, err := net.FileConn(file) // a descriptor of its own
 	_ = file.Close()
@@ -48,9 +46,9 @@ func (s socket) conn() (net.Conn, error) {
 // maxUnsent is how many bytes the system takes for a connection beyond what may travel.
 const maxUnsent = 128 << 10
 
-// boundUnsent keeps the system from holding megabytes for a client that does not read. What is on its way is not bounded, and so
+// LimitUnsent keeps the system from holding megabytes for a client that does not read. What is on its way is not bounded, and so
 // neither is the speed of a client that is far away, as it would be by SO_SNDBUF.
-func boundUnsent(conn net.Conn) {
+func LimitUnsent(conn net.Conn) {
 	plain, ok := conn.(syscall.Conn)
 	if !ok {
 		return
@@ -70,9 +68,9 @@ const (
 	nearTime = time.Millisecond
 )
 
-// boundNear keeps the system from taking megabytes at a time for a client that is near. One that is far away needs them, and has
+// LimitSendBuffer keeps the system from taking megabytes at a time for a client that is near. One that is far away needs them, and has
 // what the system thinks right.
-func boundNear(conn syscall.Conn) {
+func LimitSendBuffer(conn syscall.Conn) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return
@@ -85,11 +83,11 @@ func boundNear(conn syscall.Conn) {
 	})
 }
 
-// write writes as much as the system takes now.
-func (s socket) write(data []byte) (int, error) { return nonblocking.Write(uintptr(s.fd), data) }
+// Write writes as much as the system takes now.
+func (s Socket) Write(data []byte) (int, error) { return Write(uintptr(s.fd), data) }
 
-// read reads what is there now; more: the client may send more. An ended connection is an error.
-func (s socket) read(into []byte) (n int, more bool, err error) {
+// Read reads what is there now; more: the client may send more. An ended connection is an error.
+func (s Socket) Read(into []byte) (n int, more bool, err error) {
 	for {
 		n, err := unix.Read(s.fd, into)
 		switch {
@@ -99,30 +97,32 @@ func (s socket) read(into []byte) (n int, more bool, err error) {
 		case err != nil:
 			return 0, false, os.NewSyscallError("read", err)
 		case n == 0:
-			return 0, false, errClientGone
+			return 0, false, ErrPeerGone
 		default:
 			return n, true, nil
 		}
 	}
 }
 
-func (s socket) close() { _ = unix.Close(s.fd) } // nothing is left to be done with it
+// Close closes the connection.
+func (s Socket) Close() { _ = unix.Close(s.fd) } // nothing is left to be done with it
 
-// abort closes so that the client sees a broken connection, and drops what it did not take.
-func (s socket) abort() {
+// Abort closes so that the client sees a broken connection, and drops what it did not take.
+func (s Socket) Abort() {
 	_ = unix.SetsockoptLinger(s.fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // a dead one has nothing unsent
-	s.close()
+	s.Close()
 }
 
-// poller tells when sockets can be written again, have been sent something, or are gone. It stands in Go's own poller, so that
+// Poller tells when sockets can be written again, have been sent something, or are gone. It stands in Go's own poller, so that
 // a goroutine that waits for it holds no thread.
-type poller struct {
+type Poller struct {
 	fd   int
 	file *os.File
 	raw  syscall.RawConn
 }
 
-func newPoller() (*poller, error) {
+// NewPoller opens an epoll instance.
+func NewPoller() (*Poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
@@ -131,7 +131,7 @@ func newPoller() (*poller, error) {
 		_ = unix.Close(fd) // the error is known
 		return nil, os.NewSyscallError("fcntl", err)
 	}
-	p := &poller{fd: fd, file: os.NewFile(uintptr(fd), "epoll")}
+	p := &Poller{fd: fd, file: os.NewFile(uintptr(fd), "epoll")}
 	if p.raw, err = p.file.SyscallConn(); err != nil {
 		_ = p.file.Close() // the error is known
 		return nil, err
@@ -139,25 +139,25 @@ func newPoller() (*poller, error) {
 	return p, nil
 }
 
-// signal is what happened to a socket.
-type signal struct {
-	tag      int32 // what add was told
-	fd       int32
-	writable bool
-	readable bool // or gone: read tells
+// Event is what happened to a socket.
+type Event struct {
+	Tag      int32 // as given to Add
+	FD       int32
+	Writable bool
+	Readable bool // or gone: Read tells
 }
 
-// add begins to tell of a socket: of each change once.
-func (p *poller) add(s socket, tag int32) error {
+// Add begins to tell of a socket: of each change once.
+func (p *Poller) Add(s Socket, tag int32) error {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(s.fd), Pad: tag}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, s.fd, &event))
 }
 
-// remove is for a socket that is given away; one that is closed leaves by itself.
-func (p *poller) remove(s socket) { _ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, s.fd, nil) }
+// Remove is for a socket that is given away; one that is closed leaves by itself.
+func (p *Poller) Remove(s Socket) { _ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, s.fd, nil) }
 
-// wait waits until there is something to tell. It fails when the poller has been closed.
-func (p *poller) wait(into []signal) ([]signal, error) {
+// Wait waits until there is something to tell. It fails when the poller has been closed.
+func (p *Poller) Wait(into []Event) ([]Event, error) {
 	events := make([]unix.EpollEvent, cap(into))
 	n, failed := 0, error(nil)
 	err := p.raw.Read(func(uintptr) bool {
@@ -172,13 +172,14 @@ func (p *poller) wait(into []signal) ([]signal, error) {
 	}
 	into = into[:0]
 	for _, e := range events[:n] {
-		into = append(into, signal{
-			tag: e.Pad, fd: e.Fd,
-			writable: e.Events&unix.EPOLLOUT != 0,
-			readable: e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0,
+		into = append(into, Event{
+			Tag: e.Pad, FD: e.Fd,
+			Writable: e.Events&unix.EPOLLOUT != 0,
+			Readable: e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0,
 		})
 	}
 	return into, nil
 }
 
-func (p *poller) close() { _ = p.file.Close() } // wait fails then
+// Close closes the poller: Wait fails from then on.
+func (p *Poller) Close() { _ = p.file.Close() }

@@ -1,15 +1,15 @@
-package gateway
+package socket
 
 import (
 	"sync"
 	"time"
 )
 
-// watchdog cuts a stream when one of its writes takes longer than a limit. A write costs it no timer: the one that a write has
+// Watchdog cuts a stream when one of its writes takes longer than a limit. A write costs it no timer: the one that a write has
 // started runs on, and finds out itself what has happened meanwhile.
-type watchdog struct {
+type Watchdog struct {
 	limit time.Duration
-	cut   func() // called at most once, and never after close
+	cut   func() // called at most once, and never after Close
 
 	mu      sync.Mutex // guards the fields below
 	began   time.Time  // of the write under way; zero: there is none
@@ -18,9 +18,11 @@ type watchdog struct {
 	done    bool
 }
 
-func newWatchdog(limit time.Duration, cut func()) *watchdog { return &watchdog{limit: limit, cut: cut} }
+// NewWatchdog returns a watchdog that calls cut when a write takes longer than limit.
+func NewWatchdog(limit time.Duration, cut func()) *Watchdog { return &Watchdog{limit: limit, cut: cut} }
 
-func (d *watchdog) begin() {
+// Begin is called before each write.
+func (d *Watchdog) Begin() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.began = time.Now()
@@ -29,7 +31,7 @@ func (d *watchdog) begin() {
 	}
 }
 
-func (d *watchdog) startLocked(after time.Duration) {
+func (d *Watchdog) startLocked(after time.Duration) {
 	d.running = true
 	if d.timer == nil {
 		d.timer = time.AfterFunc(after, d.look)
@@ -38,13 +40,14 @@ func (d *watchdog) startLocked(after time.Duration) {
 	}
 }
 
-func (d *watchdog) end() {
+// End is called after each write.
+func (d *Watchdog) End() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.began = time.Time{}
 }
 
-func (d *watchdog) look() {
+func (d *Watchdog) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.running = false
@@ -59,15 +62,15 @@ func (d *watchdog) look() {
 	d.cut()
 }
 
-// hasCut tells whether it has cut the stream; not to be asked after close.
-func (d *watchdog) hasCut() bool {
+// Fired reports whether it has cut the stream. It must not be called after Close.
+func (d *Watchdog) Fired() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.done
 }
 
-// close may wait for cut, and nothing is called after it. Nor does the timer hold for its whole time what cut holds: the answer.
-func (d *watchdog) close() {
+// Close may wait for cut, and nothing is called after it. Nor does the timer hold for its whole time what cut holds: the answer.
+func (d *Watchdog) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.done = true

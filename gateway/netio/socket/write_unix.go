@@ -1,6 +1,6 @@
 //go:build unix
 
-package nonblocking
+package socket
 
 import (
 	"os"

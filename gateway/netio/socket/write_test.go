@@ -1,6 +1,6 @@
 //go:build unix
 
-package nonblocking_test
+package socket_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"revtail/gateway/nonblocking"
+	"revtail/gateway/netio/socket"
 )
 
 // pair is two ends of a socket that do not block.
@@ -37,7 +37,7 @@ func TestWrite(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789"), 1<<20)
 	var read []byte
 	for rest, scrap := data, make([]byte, 1<<20); len(read) < len(data); {
-		n, err := nonblocking.Write(uintptr(ours), rest)
+		n, err := socket.Write(uintptr(ours), rest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestWriteToNobody(t *testing.T) {
 	if err := unix.Close(theirs); err != nil {
 		t.Fatal(err)
 	}
-	n, err := nonblocking.Write(uintptr(ours), []byte("news"))
+	n, err := socket.Write(uintptr(ours), []byte("news"))
 	var system *os.SyscallError
 	if n != 0 || !errors.Is(err, syscall.EPIPE) || !errors.As(err, &system) {
 		t.Errorf("%d bytes, %v, want none and a broken pipe", n, err)

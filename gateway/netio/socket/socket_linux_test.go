@@ -1,4 +1,4 @@
-package gateway
+package socket
 
 import (
 	"net"
@@ -20,7 +20,7 @@ func TestNearClientsAreGivenLittleAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	boundNear(conn.(syscall.Conn))
+	LimitSendBuffer(conn.(syscall.Conn))
 	raw, err := conn.(syscall.Conn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
