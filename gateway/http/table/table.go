@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"encoding/json"
@@ -23,11 +23,11 @@ type column struct {
 	cell func(object jsonValue, now time.Time) any
 }
 
-// columns are those of one kind, the name first. They are used by one request at a time.
-type columns []column
+// Columns are the columns of one kind, the name first. One request at a time uses them.
+type Columns []column
 
-// columnsOf are the columns for a resource: those that its definition has, its kind's own, or the name and the age.
-func columnsOf(res *resource.Resource) columns {
+// For returns the columns of a resource: those of its definition, those of its kind, or the name and the age.
+func For(res *resource.Resource) Columns {
 	if res.Mount != nil {
 		return mountColumns
 	}
@@ -37,24 +37,24 @@ func columnsOf(res *resource.Resource) columns {
 	if own, ok := builtinColumns[schema.GroupKind{Group: res.Group, Kind: res.Kind}]; ok {
 		return own
 	}
-	return columns{nameColumn, ageColumn}
+	return Columns{nameColumn, ageColumn}
 }
 
-// definitions are the columns as a Table describes them.
-func (cs columns) definitions() []byte {
+// Definitions is the JSON of the columns, as a Table describes them.
+func (cs Columns) Definitions() []byte {
 	definitions := make([]metav1.TableColumnDefinition, len(cs))
 	for i, c := range cs {
 		definitions[i] = metav1.TableColumnDefinition{Name: c.name, Type: c.kind, Format: c.format, Description: c.description, Priority: c.priority}
 	}
 	text, err := json.Marshal(definitions)
 	if err != nil {
-		panic("gateway: columns hold nothing that JSON cannot say: " + err.Error())
+		panic("table: columns hold nothing that JSON cannot say: " + err.Error())
 	}
 	return text
 }
 
-// cells are those of the row of an object.
-func (cs columns) cells(doc []byte, now time.Time) []any {
+// Cells are the cells of the row of an object.
+func (cs Columns) Cells(doc []byte, now time.Time) []any {
 	decoded, err := encoding.Unmarshal(doc)
 	if err != nil { // not reached: documents are valid JSON
 		decoded = nil

@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-var podColumns = columns{
+var podColumns = Columns{
 	nameColumn,
 	{name: "Ready", kind: "string", description: "How many of its containers are ready, and how many there are.",
 		cell: func(o jsonValue, _ time.Time) any { p := podOf(o); return fmt.Sprintf("%d/%d", p.ready, p.containers) }},

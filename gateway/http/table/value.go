@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"encoding/json"

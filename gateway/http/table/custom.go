@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 
 // definedColumns are the name and the columns that a resource's definition has. A path that cannot be read makes a column
 // without content.
-func definedColumns(defined []resource.Column) columns {
-	cs := columns{nameColumn}
+func definedColumns(defined []resource.Column) Columns {
+	cs := Columns{nameColumn}
 	for _, d := range defined {
 		path := jsonpath.New(d.Name).AllowMissingKeys(true)
 		valid := path.Parse("{"+d.JSONPath+"}") == nil

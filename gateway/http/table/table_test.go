@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"bytes"
@@ -35,14 +35,14 @@ func TestColumns(t *testing.T) {
 	shown := ""
 	for _, text := range bytes.Split(source, []byte("\n---\n")) {
 		doc, kind := tableObject(t, text)
-		cs := columnsOf(&resource.Resource{Group: kind.Group, Version: kind.Version, Kind: kind.Kind})
+		cs := For(&resource.Resource{Group: kind.Group, Version: kind.Version, Kind: kind.Kind})
 		if kind.String() != shown {
 			shown = kind.String()
 			flush(t, out)
 			fmt.Fprintf(&got, "\n%s\n", kind.GroupVersion().WithKind(kind.Kind).GroupKind())
 			_, _ = out.Write(line(cs, func(i int) any { return strings.ToUpper(cs[i].name) }))
 		}
-		cells := cs.cells(doc, testNow)
+		cells := cs.Cells(doc, testNow)
 		_, _ = out.Write(line(cs, func(i int) any { return cells[i] }))
 	}
 	flush(t, out)
@@ -82,7 +82,7 @@ func tableObject(t *testing.T, text []byte) ([]byte, schema.GroupVersionKind) {
 	return doc, schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
 }
 
-func line(cs columns, cell func(i int) any) []byte {
+func line(cs Columns, cell func(i int) any) []byte {
 	var texts []string
 	barred := false
 	for i := range cs {
@@ -106,7 +106,7 @@ func TestEveryBuiltinKindHasColumns(t *testing.T) {
 			t.Errorf("%s does not begin with the name", res.QualifiedKind())
 		}
 	}
-	if def := columnsOf(&resource.Resource{Kind: "Widget"}); len(def) != 2 || def[0].name != "Name" || def[1].name != "Age" {
+	if def := For(&resource.Resource{Kind: "Widget"}); len(def) != 2 || def[0].name != "Name" || def[1].name != "Age" {
 		t.Errorf("a kind without columns has %v", def)
 	}
 }
@@ -122,8 +122,8 @@ func TestColumnsAreDescribed(t *testing.T) {
 			}
 			names[c.name] = true
 		}
-		if !json.Valid(cs.definitions()) {
-			t.Errorf("%s: %s", kind, cs.definitions())
+		if !json.Valid(cs.Definitions()) {
+			t.Errorf("%s: %s", kind, cs.Definitions())
 		}
 	}
 }
@@ -175,7 +175,7 @@ func damage(value any, check func()) {
 	}
 }
 
-func checkCells(t *testing.T, cs columns, object map[string]any) {
+func checkCells(t *testing.T, cs Columns, object map[string]any) {
 	t.Helper()
 	for _, c := range cs {
 		switch cell := c.cell(jsonValue{object}, testNow).(type) {
@@ -228,8 +228,8 @@ func TestDefinedColumns(t *testing.T) {
 		{"date", ".spec.absent", nil},
 		{"bogus", ".spec.s", nil},
 	} {
-		cs := columnsOf(&resource.Resource{Columns: []resource.Column{{Name: "C", Type: test.kind, JSONPath: test.path, Priority: 2}}})
-		if got := cs.cells([]byte(doc), testNow); !cmp.Equal(got, []any{"w", test.want}) {
+		cs := For(&resource.Resource{Columns: []resource.Column{{Name: "C", Type: test.kind, JSONPath: test.path, Priority: 2}}})
+		if got := cs.Cells([]byte(doc), testNow); !cmp.Equal(got, []any{"w", test.want}) {
 			t.Errorf("%s of %s: %v, want %v", test.kind, test.path, got[1], test.want)
 		}
 		if cs[0].name != "Name" || cs[1].name != "C" || cs[1].priority != 2 {
@@ -245,7 +245,7 @@ func TestDefinedColumnsTakeAnyShape(t *testing.T) {
 	object := map[string]any{"a": []any{map[string]any{"b": int64(2), "c": "x"}, map[string]any{"b": "x", "c": []any{}}}, "b": nil}
 	for _, path := range paths {
 		for _, kind := range []string{"string", "integer", "number", "boolean", "date"} {
-			c := columnsOf(&resource.Resource{Columns: []resource.Column{{Name: "C", Type: kind, JSONPath: path}}})[1]
+			c := For(&resource.Resource{Columns: []resource.Column{{Name: "C", Type: kind, JSONPath: path}}})[1]
 			damage(object, func() {
 				cell := c.cell(jsonValue{object}, testNow)
 				if _, err := json.Marshal(cell); err != nil {

@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"fmt"
@@ -56,14 +56,14 @@ func podSelector(o jsonValue) string {
 	return joined(terms)
 }
 
-var deploymentColumns = columns{
+var deploymentColumns = Columns{
 	nameColumn, readyColumn,
 	countColumn("Up-to-date", "How many of its pods are as the template is now.", "status", "updatedReplicas"),
 	countColumn("Available", "How many of its pods have been ready for long enough.", "status", "availableReplicas"),
 	ageColumn, containersColumn, imagesColumn, selectorColumn,
 }
 
-var replicaSetColumns = columns{
+var replicaSetColumns = Columns{
 	nameColumn,
 	{name: "Desired", kind: "integer", description: "How many pods there should be.",
 		cell: func(o jsonValue, _ time.Time) any { return desiredReplicas(o) }},
@@ -72,9 +72,9 @@ var replicaSetColumns = columns{
 	ageColumn, containersColumn, imagesColumn, selectorColumn,
 }
 
-var statefulSetColumns = columns{nameColumn, readyColumn, ageColumn, containersColumn, imagesColumn}
+var statefulSetColumns = Columns{nameColumn, readyColumn, ageColumn, containersColumn, imagesColumn}
 
-var daemonSetColumns = columns{
+var daemonSetColumns = Columns{
 	nameColumn,
 	countColumn("Desired", "How many nodes should run it.", "status", "desiredNumberScheduled"),
 	countColumn("Current", "How many nodes run it that should.", "status", "currentNumberScheduled"),
@@ -87,7 +87,7 @@ var daemonSetColumns = columns{
 	ageColumn, containersColumn, imagesColumn, selectorColumn,
 }
 
-var jobColumns = columns{
+var jobColumns = Columns{
 	nameColumn,
 	stringColumn("Status", "Whether it runs, or how it has ended.", jobStatus),
 	stringColumn("Completions", "How many of its pods have succeeded, and how many must.", jobCompletions),
@@ -135,7 +135,7 @@ func jobDuration(o jsonValue, now time.Time) any {
 	return duration.HumanDuration(ended.Sub(began))
 }
 
-var cronJobColumns = columns{
+var cronJobColumns = Columns{
 	nameColumn,
 	textColumn("Schedule", "When it runs, as cron says it.", "", "spec", "schedule"),
 	textColumn("Timezone", "The time zone of the schedule.", none, "spec", "timeZone"),

@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 )
 
 // eventColumns serve both kinds of event, which call the same things by different names.
-var eventColumns = columns{
+var eventColumns = Columns{
 	ageSince("Last Seen", "How long ago it was last seen.", lastSeen),
 	textColumn("Type", "Normal or Warning.", "", "type"),
 	textColumn("Reason", "Why it was reported, in one word.", "", "reason"),

@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // mountColumns are those of every mount. There is no age: etcd does not know when a key was made.
-var mountColumns = columns{
+var mountColumns = Columns{
 	nameColumn,
 	stringColumn("Value", "The value of the key, on one line and cut short.", func(o jsonValue) string {
 		if why := o.at("undecodable"); why.exists() {

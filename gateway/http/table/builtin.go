@@ -1,4 +1,4 @@
-package gateway
+package table
 
 import (
 	"slices"
@@ -15,7 +15,7 @@ import (
 )
 
 // builtinColumns are those that people know from kubectl.
-var builtinColumns = map[schema.GroupKind]columns{
+var builtinColumns = map[schema.GroupKind]Columns{
 	{Kind: "Pod"}:            podColumns,
 	{Kind: "Service"}:        serviceColumns,
 	{Kind: "Node"}:           nodeColumns,
@@ -68,7 +68,7 @@ func dataColumn(members ...string) column {
 var secretsColumn = column{name: "Secrets", kind: "integer", description: "How many secrets its pods may use.",
 	cell: func(o jsonValue, _ time.Time) any { return int64(len(o.at("secrets").list())) }}
 
-var serviceColumns = columns{
+var serviceColumns = Columns{
 	nameColumn,
 	textColumn("Type", "How the service is reached.", "ClusterIP", "spec", "type"),
 	stringColumn("Cluster-IP", "Its address inside the cluster.", clusterIP),
@@ -109,7 +109,7 @@ func servicePorts(o jsonValue) string {
 	}))
 }
 
-var nodeColumns = columns{
+var nodeColumns = Columns{
 	nameColumn,
 	stringColumn("Status", "Whether the node takes pods.", nodeStatus),
 	stringColumn("Roles", "What the node is for.", nodeRoles),
