@@ -1,4 +1,4 @@
-package gateway
+package schema
 
 import (
 	"reflect"
@@ -56,9 +56,9 @@ func setListType(property *spec.Schema, listType string, keys ...any) {
 	}
 }
 
-// merging is what the tags of a type do not say: they are older than server-side apply, and what Kubernetes has decided since
+// mergeRule is what the tags of a type do not say: they are older than server-side apply, and what Kubernetes has decided since
 // stands in comments.
-type merging struct {
+type mergeRule struct {
 	replaced bool              // the whole object, at any change
 	fields   []string          // lists and maps that are replaced as a whole
 	sets     []string          // lists
@@ -66,8 +66,8 @@ type merging struct {
 	defaults map[string]string // of fields that are such keys
 }
 
-// mergings are by the names of the schemas of types.
-var mergings = map[string]merging{
+// mergeRules has the rules by the name of a type's schema.
+var mergeRules = map[string]mergeRule{
 	"io.k8s.api.batch.v1.JobStatus":                              {fields: []string{"conditions"}},
 	"io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement": {sets: []string{"values"}},
 	"io.k8s.api.batch.v1.UncountedTerminatedPods":                {sets: []string{"failed", "succeeded"}},
@@ -102,9 +102,9 @@ var mergings = map[string]merging{
 	"io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference": {replaced: true},
 }
 
-// addMerging adds to the schema of a type what mergings says.
-func addMerging(s *spec.Schema, name string) {
-	m := mergings[name]
+// addMergeRules adds to the schema of a type what mergeRules says.
+func addMergeRules(s *spec.Schema, name string) {
+	m := mergeRules[name]
 	if m.replaced {
 		s.AddExtension(mapTypeExtension, whole)
 	}

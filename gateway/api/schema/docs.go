@@ -1,4 +1,4 @@
-package gateway
+package schema
 
 import (
 	"reflect"
@@ -6,9 +6,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// definitionDocs are the descriptions of CustomResourceDefinitions: by type and, where it is empty for the type itself, by
+// docs are the descriptions of CustomResourceDefinitions: by type and, where it is empty for the type itself, by
 // field. These types of Kubernetes bring none, unlike all others.
-var definitionDocs = map[reflect.Type]map[string]string{
+var docs = map[reflect.Type]map[string]string{
 	reflect.TypeFor[apiextensionsv1.CustomResourceDefinition](): {
 		"":         "CustomResourceDefinition defines a resource: what it is called, in which versions it is served, and what its objects look like.",
 		"metadata": "What every object has. The name is that of the resource and of its group: widgets.example.com.",

@@ -1,4 +1,4 @@
-package gateway
+package schema
 
 import (
 	"testing"
@@ -8,11 +8,11 @@ import (
 
 // TestMergingsAreOfFieldsThatExist: a type that Kubernetes changes must not leave a rule behind that does nothing.
 func TestMergingsAreOfFieldsThatExist(t *testing.T) {
-	set := make(schemaSet)
+	set := make(Set)
 	for _, res := range resource.Builtin() {
-		set.addResource(res)
+		set.AddResource(res)
 	}
-	for name, m := range mergings {
+	for name, m := range mergeRules {
 		s, ok := set[name]
 		if !ok {
 			t.Errorf("no kind has a %s", name)
@@ -43,9 +43,9 @@ func TestMergingsAreOfFieldsThatExist(t *testing.T) {
 
 // TestListTypes follow from the tags of the fields, and from what the tags do not know.
 func TestListTypes(t *testing.T) {
-	set := make(schemaSet)
+	set := make(Set)
 	for _, res := range resource.Builtin() {
-		set.addResource(res)
+		set.AddResource(res)
 	}
 	for _, test := range []struct{ schema, field, listType, mapType string }{
 		{"io.k8s.api.core.v1.PodSpec", "containers", "map", ""},
