@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"revtail/gateway/audit"
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/audit"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/plain"
 )
 

@@ -16,7 +16,7 @@ import (
 // mayImport says, for each package of the module, which of its own packages it may import. A package without a line fails:
 // where it belongs in the house is decided before it is written.
 var mayImport = map[string][]string{
-	"cmd/revtail":                     {"cmd/revtail/client", "cmd/revtail/diff", "etcdstore", "etcdstore/embedded", "gateway", "gateway/audit", "gateway/authentication", "gateway/authorization", "gateway/certificate", "gateway/config", "gateway/http2", "gateway/metrics", "gateway/mount", "gateway/reload", "gateway/spelling"},
+	"cmd/revtail":                     {"cmd/revtail/client", "cmd/revtail/diff", "etcdstore", "etcdstore/embedded", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/config", "gateway/http2", "gateway/metrics", "gateway/mount", "gateway/reload", "gateway/spelling"},
 	"cmd/revtail/client":              {"gateway/config"},
 	"cmd/revtail/diff":                {},
 	"encoding":                        {},
@@ -28,12 +28,12 @@ var mayImport = map[string][]string{
 	"etcdstore/memory":                {"etcdstore"},
 	"etcdstore/storetest":             {"etcdstore"},
 	"etcdstore/zaplog":                {},
-	"gateway":                         {"encoding", "encoding/codec", "encoding/patch", "encoding/protobuf", "etcdstore", "gateway/api/schema", "gateway/audit", "gateway/authentication", "gateway/authorization", "gateway/console", "gateway/customresource", "gateway/filter", "gateway/garbage", "gateway/http/table", "gateway/http2", "gateway/metrics", "gateway/mount", "gateway/netio/buffer", "gateway/netio/socket", "gateway/plain", "gateway/reload", "gateway/resource", "gateway/selector", "gateway/timeline", "gateway/watchcache"},
+	"gateway":                         {"encoding", "encoding/codec", "encoding/patch", "encoding/protobuf", "etcdstore", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/api/schema", "gateway/console", "gateway/customresource", "gateway/filter", "gateway/garbage", "gateway/http/table", "gateway/http2", "gateway/metrics", "gateway/mount", "gateway/netio/buffer", "gateway/netio/socket", "gateway/plain", "gateway/reload", "gateway/resource", "gateway/selector", "gateway/timeline", "gateway/watchcache"},
+	"gateway/access/audit":            {},
+	"gateway/access/authentication":   {"gateway/reload"},
+	"gateway/access/authorization":    {},
+	"gateway/access/certificate":      {"gateway/reload"},
 	"gateway/api/schema":              {"gateway/resource"},
-	"gateway/audit":                   {},
-	"gateway/authentication":          {"gateway/reload"},
-	"gateway/authorization":           {},
-	"gateway/certificate":             {"gateway/reload"},
 	"gateway/config":                  {"gateway/mount", "gateway/reload", "gateway/spelling"},
 	"gateway/console":                 {},
 	"gateway/customresource":          {"gateway/resource"},

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/plain"
 	"revtail/gateway/selector"
 )

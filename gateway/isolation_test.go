@@ -15,8 +15,8 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/authentication"
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/reload"
 )
 

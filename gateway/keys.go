@@ -14,7 +14,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/plain"
 	"revtail/gateway/timeline"
 	"revtail/gateway/watchcache"

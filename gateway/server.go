@@ -13,9 +13,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"revtail/etcdstore"
-	"revtail/gateway/audit"
-	"revtail/gateway/authentication"
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/audit"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
 	"revtail/gateway/metrics"

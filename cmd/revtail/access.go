@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"revtail/gateway/authentication"
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/reload"
 )
 

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"revtail/gateway/authentication"
+	"revtail/gateway/access/authentication"
 	"revtail/gateway/config"
 	"revtail/gateway/reload"
 )

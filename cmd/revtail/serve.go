@@ -15,7 +15,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway"
-	"revtail/gateway/certificate"
+	"revtail/gateway/access/certificate"
 	"revtail/gateway/config"
 	"revtail/gateway/metrics"
 	"revtail/gateway/reload"

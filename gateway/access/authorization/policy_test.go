@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authorization"
 )
 
 func policy(t *testing.T) *authorization.Policy {

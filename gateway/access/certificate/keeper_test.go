@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"revtail/gateway/certificate"
+	"revtail/gateway/access/certificate"
 	"revtail/gateway/gatewaytest"
 )
 
