@@ -17,7 +17,7 @@ import (
 	"revtail/etcdstore/memory"
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 // tenantPolicy lets everybody do everything with ConfigMaps in the namespace a, and nothing else.

@@ -8,7 +8,7 @@ import (
 
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 // access is what says who may do what, as far as there is something.

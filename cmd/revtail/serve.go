@@ -17,8 +17,8 @@ import (
 	"revtail/gateway"
 	"revtail/gateway/access/certificate"
 	"revtail/gateway/config"
+	"revtail/gateway/config/reload"
 	"revtail/gateway/metrics"
-	"revtail/gateway/reload"
 )
 
 func newServeCommand() *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
-	"revtail/gateway/spelling"
+	"revtail/gateway/config/spelling"
 )
 
 // MaxItems is how many keys an answer has at most, and has where no limit is given.

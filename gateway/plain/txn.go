@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
-	"revtail/gateway/spelling"
+	"revtail/gateway/config/spelling"
 )
 
 // Txn is a transaction as it is asked for.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 // ErrRefused is what Authenticate returns when a request has no credential that is good. It does not say which one, nor why:

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 func request(t *testing.T, url string, header ...string) *http.Request {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 // Files are the names of PEM files. Errors call them by the flags that give them.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 // Keeper holds what the files said when they last made sense. New connections get that; open ones are left alone. Generation, Run

@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 func upper(content []byte) (string, error) {
