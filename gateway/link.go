@@ -7,7 +7,7 @@ import (
 	"errors"
 	"net"
 
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
 )
 

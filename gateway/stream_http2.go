@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"revtail/gateway/http2"
 	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
 )
 

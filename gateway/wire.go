@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
