@@ -11,7 +11,7 @@ import (
 
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/authorization"
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 )
 
 // access is what is said about a request when it ends: a line of the log at debug level, and a record of the audit log.
@@ -71,7 +71,7 @@ func (a *access) of(c *caller) {
 }
 
 // about says that the request is about a range of keys, and what it does to them.
-func (a *access) about(verb string, keys plain.Range) {
+func (a *access) about(verb string, keys keyrange.Range) {
 	if a != nil && a.audit != nil {
 		a.keys = append(a.keys, verb+" "+keys.String())
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"revtail/gateway/access/authorization"
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/selector"
 )
 
@@ -76,7 +76,7 @@ func selectedName(r *http.Request) string {
 
 // keyRequest reads a URL of keys. One that cannot be read is refused by its handler; until then it is about everything.
 func keyRequest(r *http.Request) authorization.Request {
-	keys, err := plain.ParseAll(strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
+	keys, err := keyrange.ParseAll(strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
 	a := authorization.Request{Verb: verbs[r.Method], Key: "/"}
 	if err == nil {
 		a.Key, a.Keys = keys[0].String(), keys[1:].Texts()

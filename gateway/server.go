@@ -19,11 +19,11 @@ import (
 	"revtail/gateway/config/reload"
 	"revtail/gateway/customresource"
 	"revtail/gateway/garbage"
+	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/keys/timeline"
 	"revtail/gateway/metrics"
 	"revtail/gateway/mount"
-	"revtail/gateway/plain"
 	"revtail/gateway/resource"
-	"revtail/gateway/timeline"
 	"revtail/gateway/watchcache"
 )
 
@@ -69,7 +69,7 @@ type Server struct {
 	watching   watching
 	metrics    http.Handler
 	requests   *metrics.Requests
-	opened     *plain.Access
+	opened     *keyrange.Access
 	keyCaches  keyCaches
 	keysBudget keysBudget
 	mounts     *mounts
@@ -98,7 +98,7 @@ func New(options Options) (*Server, error) {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
-	access, err := plain.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
+	access, err := keyrange.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
 	}

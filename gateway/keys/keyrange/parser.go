@@ -1,4 +1,4 @@
-package plain
+package keyrange
 
 import (
 	"fmt"
