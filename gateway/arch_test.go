@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"etcdstore/memory":                {"etcdstore"},
 	"etcdstore/storetest":             {"etcdstore"},
 	"etcdstore/zaplog":                {},
-	"gateway":                         {"encoding", "encoding/codec", "encoding/patch", "encoding/protobuf", "etcdstore", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/api/schema", "gateway/config/reload", "gateway/console", "gateway/customresource", "gateway/filter", "gateway/garbage", "gateway/http/table", "gateway/keys/keyrange", "gateway/keys/timeline", "gateway/metrics", "gateway/mount", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket", "gateway/resource", "gateway/selector", "gateway/watchcache"},
+	"gateway":                         {"encoding", "encoding/codec", "encoding/patch", "encoding/protobuf", "etcdstore", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/api/schema", "gateway/config/reload", "gateway/console", "gateway/customresource", "gateway/garbage", "gateway/http/table", "gateway/keys/keyrange", "gateway/keys/timeline", "gateway/metrics", "gateway/mount", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket", "gateway/resource", "gateway/watchcache", "gateway/watchcache/filter", "gateway/watchcache/selector"},
 	"gateway/access/audit":            {},
 	"gateway/access/authentication":   {"gateway/config/reload"},
 	"gateway/access/authorization":    {},
@@ -39,7 +39,6 @@ var mayImport = map[string][]string{
 	"gateway/config/spelling":         {},
 	"gateway/console":                 {},
 	"gateway/customresource":          {"gateway/resource"},
-	"gateway/filter":                  {"encoding"},
 	"gateway/garbage":                 {"encoding", "etcdstore"},
 	"gateway/gatewaytest":             {},
 	"gateway/gatewaytest/bench":       {},
@@ -54,8 +53,9 @@ var mayImport = map[string][]string{
 	"gateway/netio/http2":             {"gateway/netio/socket"},
 	"gateway/netio/socket":            {},
 	"gateway/resource":                {"encoding"},
-	"gateway/selector":                {"encoding"},
-	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/filter", "gateway/selector"},
+	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/watchcache/filter", "gateway/watchcache/selector"},
+	"gateway/watchcache/filter":       {"encoding"},
+	"gateway/watchcache/selector":     {"encoding"},
 }
 
 // doors are the outside dependencies that one package alone may import.

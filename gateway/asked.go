@@ -7,7 +7,7 @@ import (
 
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/keys/keyrange"
-	"revtail/gateway/selector"
+	"revtail/gateway/watchcache/selector"
 )
 
 // verbs are what methods do to a resource or a key.

@@ -17,8 +17,8 @@ import (
 	"revtail/encoding"
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
-	"revtail/gateway/filter"
 	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/filter"
 )
 
 // Reasons beyond those of Kubernetes.

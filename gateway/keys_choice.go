@@ -5,8 +5,8 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/filter"
 	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/watchcache/filter"
 )
 
 // keyChoice is which keys a request of the plain dialect sees, and what of their values.
