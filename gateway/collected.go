@@ -11,7 +11,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/garbage"
+	"revtail/gateway/api/garbage"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"revtail/encoding"
-	"revtail/gateway/customresource"
+	"revtail/gateway/api/customresource"
 	"revtail/gateway/watchcache"
 )
 

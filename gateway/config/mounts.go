@@ -9,8 +9,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"revtail/gateway/api/mount"
 	"revtail/gateway/config/spelling"
-	"revtail/gateway/mount"
 )
 
 // mountsKey is the one key of a file that no flag has: mounts are lists of more than words.

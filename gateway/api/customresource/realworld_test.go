@@ -11,7 +11,7 @@ import (
 )
 
 // realworld is where `make tools` puts manifests of other projects.
-const realworld = "../../bin/tools/definitions"
+const realworld = "../../../bin/tools/definitions"
 
 func parseFile(t *testing.T, file string) *Definition {
 	t.Helper()
