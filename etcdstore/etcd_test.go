@@ -225,7 +225,9 @@ func TestCompact(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	ended := make(chan error, 1)
-	go func() { ended <- e.Compact(ctx, 500*time.Millisecond, func(context.Context) error { return nil }, slog.New(slog.DiscardHandler)) }()
+	go func() {
+		ended <- e.Compact(ctx, 500*time.Millisecond, func(context.Context) error { return nil }, slog.New(slog.DiscardHandler))
+	}()
 	var compacted *etcdstore.CompactedError
 	for err = nil; !errors.As(err, &compacted) && ctx.Err() == nil; {
 		_, err = e.List(ctx, "/a", etcdstore.ListOptions{At: first})

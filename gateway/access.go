@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"revtail/gateway/audit"
-	"revtail/gateway/authorization"
-	"revtail/gateway/plain"
+	"revtail/gateway/access/audit"
+	"revtail/gateway/access/authorization"
+	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/resource"
 )
 
@@ -74,7 +74,7 @@ func (a *access) of(c *caller) {
 }
 
 // about says that the request is about a range of keys, and what it does to them.
-func (a *access) about(verb string, keys plain.Range) {
+func (a *access) about(verb string, keys keyrange.Range) {
 	if a != nil && a.audit != nil {
 		a.keys = append(a.keys, verb+" "+keys.String())
 	}

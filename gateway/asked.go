@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"revtail/gateway/authorization"
-	"revtail/gateway/plain"
-	"revtail/gateway/selector"
+	"revtail/gateway/access/authorization"
+	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/watchcache/selector"
 )
 
 // verbs are what methods do to a resource or a key.
@@ -76,7 +76,7 @@ func selectedName(r *http.Request) string {
 
 // keyRequest reads a URL of keys. One that cannot be read is refused by its handler; until then it is about everything.
 func keyRequest(r *http.Request) authorization.Request {
-	keys, err := plain.ParseAll(strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
+	keys, err := keyrange.ParseAll(strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
 	a := authorization.Request{Verb: verbs[r.Method], Key: "/"}
 	if err == nil {
 		a.Key, a.Keys = keys[0].String(), keys[1:].Texts()

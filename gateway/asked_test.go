@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authorization"
 )
 
 // TestRequestOf: URLs are read as Kubernetes reads them.

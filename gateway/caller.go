@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/gateway/authentication"
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/console"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/api/garbage"
 	"revtail/gateway/claim"
-	"revtail/gateway/garbage"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )

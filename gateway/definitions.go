@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/gateway/api/customresource"
 	"revtail/gateway/claim"
-	"revtail/gateway/customresource"
 	"revtail/gateway/watchcache"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/customresource"
+	"revtail/gateway/api/customresource"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"revtail/etcdstore/memory"
-	"revtail/gateway/customresource"
+	"revtail/gateway/api/customresource"
 	"revtail/gateway/resource"
 )
 

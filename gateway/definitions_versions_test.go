@@ -64,10 +64,10 @@ func TestSelectableFieldsAreDescribed(t *testing.T) {
 	want := []any{map[string]any{"fieldPath": "spec.color"}}
 	v3, v2 := openAPIDocument(groups[0].versions[0]).Components.Schemas, swaggerOf(groups).Definitions
 	for _, name := range []string{"com.example.v1.Widget", "com.example.v1.WidgetList"} {
-		if diff := cmp.Diff(want, v3[name].Extensions[selectableExtension]); diff != "" {
+		if diff := cmp.Diff(want, v3[name].Extensions["x-kubernetes-selectable-fields"]); diff != "" {
 			t.Errorf("%s in v3 (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(want, v2[name].Extensions[selectableExtension]); diff != "" {
+		if diff := cmp.Diff(want, v2[name].Extensions["x-kubernetes-selectable-fields"]); diff != "" {
 			t.Errorf("%s in v2 (-want +got):\n%s", name, diff)
 		}
 	}

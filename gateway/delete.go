@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"revtail/encoding"
-	"revtail/gateway/customresource"
+	"revtail/gateway/api/customresource"
 	"revtail/gateway/watchcache"
 )
 

@@ -18,8 +18,8 @@ import (
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
 	"revtail/gateway/claim"
-	"revtail/gateway/filter"
 	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/filter"
 )
 
 // Reasons beyond those of Kubernetes.

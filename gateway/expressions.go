@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/encoding"
-	"revtail/gateway/filter"
+	"revtail/gateway/watchcache/filter"
 )
 
 // expressions are what clients say in filter= and fields=.

@@ -7,6 +7,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/netio/buffer"
 	"revtail/gateway/watchcache"
 )
 
@@ -128,10 +129,10 @@ func (f eventStream) failure(dst []byte, err error) []byte {
 }
 
 func (f eventStream) wrap(dst []byte, id int64, make func(line []byte) []byte) []byte {
-	line := getBuffer()
-	defer line.put()
-	line.bytes = make(line.bytes)
-	return encoding.AppendServerSentEvent(dst, line.bytes, id)
+	line := buffer.Get()
+	defer line.Put()
+	line.Bytes = make(line.Bytes)
+	return encoding.AppendServerSentEvent(dst, line.Bytes, id)
 }
 
 func (f eventStream) shared() bool { return f.frames.shared() }

@@ -15,9 +15,9 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/authentication"
-	"revtail/gateway/authorization"
-	"revtail/gateway/reload"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
+	"revtail/gateway/config/reload"
 )
 
 // tenantPolicy lets everybody do everything with ConfigMaps in the namespace a, and nothing else.

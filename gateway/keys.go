@@ -14,9 +14,9 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/authorization"
-	"revtail/gateway/plain"
-	"revtail/gateway/timeline"
+	"revtail/gateway/access/authorization"
+	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/keys/timeline"
 	"revtail/gateway/watchcache"
 )
 
@@ -24,7 +24,7 @@ import (
 const keysPath = "/v1/keys"
 
 // keysOpenAPI is the description of the plain dialect.
-var keysOpenAPI = sync.OnceValue(func() representation { return represent(jsonType, plain.OpenAPI()) })
+var keysOpenAPI = sync.OnceValue(func() representation { return represent(jsonType, keyrange.OpenAPI()) })
 
 func serveKeysOpenAPI(w http.ResponseWriter, r *http.Request) { keysOpenAPI().serve(w, r) }
 
@@ -45,7 +45,7 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 		refuseMethod(w, r, strings.Join(keysMethods, ", "))
 		return
 	}
-	query, err := plain.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
+	query, err := keyrange.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
 	if err != nil {
 		s.fail(w, r, badRequest("%v", err))
 		return
@@ -66,7 +66,7 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 
 // permitKeys is asked once for each range of keys that a request of the plain dialect is about, before anything is read or
 // written of it; verb is get, list, watch, update or delete. The error is one for fail.
-func (s *Server) permitKeys(r *http.Request, verb string, keys plain.Range) error {
+func (s *Server) permitKeys(r *http.Request, verb string, keys keyrange.Range) error {
 	accessOf(r).about(verb, keys)
 	if c := callerOf(r); c != nil {
 		if err := s.permit(c.identity, authorization.Request{Verb: verb, Key: keys.String()}); err != nil {
@@ -96,17 +96,17 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status *metav1.Status,
 	p := newPayload(w, r, int(status.Code), nil)
 	w.Header().Set("Content-Type", "application/problem+json")
 	var open []string
-	if denied := new(plain.DeniedError); errors.As(err, &denied) {
+	if denied := new(keyrange.DeniedError); errors.As(err, &denied) {
 		open = denied.Open
 	}
-	p.bytes = encoding.AppendProblem(p.bytes, int(status.Code), string(status.Reason), status.Message, open...)
+	p.Bytes = encoding.AppendProblem(p.Bytes, int(status.Code), string(status.Reason), status.Message, open...)
 	p.finish()
 }
 
 // plainStatus is toStatus in the words of the plain dialect, which knows revisions but no lists and objects.
 func plainStatus(err error) *metav1.Status {
 	var (
-		denied    *plain.DeniedError
+		denied    *keyrange.DeniedError
 		compacted *etcdstore.CompactedError
 		expired   *watchcache.ExpiredError
 		reverted  *watchcache.RevertedError

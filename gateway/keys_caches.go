@@ -12,8 +12,8 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/metrics"
-	"revtail/gateway/plain"
 	"revtail/gateway/watchcache"
 )
 
@@ -94,7 +94,7 @@ func (cs *keyCaches) run(ctx context.Context) {
 }
 
 // acquire returns the cache of ranges, which may still have to be filled. The caller calls release.
-func (cs *keyCaches) acquire(keys plain.Ranges) (*keyCache, error) {
+func (cs *keyCaches) acquire(keys keyrange.Ranges) (*keyCache, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.ctx == nil {
@@ -116,7 +116,7 @@ func (cs *keyCaches) acquire(keys plain.Ranges) (*keyCache, error) {
 	return c, nil
 }
 
-func (cs *keyCaches) openLocked(keys plain.Ranges) *keyCache {
+func (cs *keyCaches) openLocked(keys keyrange.Ranges) *keyCache {
 	ctx, stop := context.WithCancel(cs.ctx)
 	bounded := &boundedStore{Store: newRangesStore(cs.store, keys), most: cs.mostBytes, stop: stop, exceeded: make(chan struct{})}
 	c := &keyCache{keys: keys.String(), stop: stop, exceeded: bounded.exceeded, Cache: watchcache.New(watchcache.Config{

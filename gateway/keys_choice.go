@@ -5,8 +5,8 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/filter"
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/watchcache/filter"
 )
 
 // keyChoice is which keys a request of the plain dialect sees, and what of their values.
@@ -16,7 +16,7 @@ type keyChoice struct {
 }
 
 // keyChoice reads filter= and fields=. The error is one for fail.
-func (s *Server) keyChoice(q plain.Query) (c keyChoice, err error) {
+func (s *Server) keyChoice(q keyrange.Query) (c keyChoice, err error) {
 	if c.filter, err = s.expressions.ofKeys.of(q.Filter); err == nil {
 		c.fields, err = s.expressions.keyFields.of(q.Fields)
 	}

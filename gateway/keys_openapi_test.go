@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 )
 
 // keysDescription is the OpenAPI document as a client reads it.
@@ -158,7 +158,7 @@ func TestKeysOpenAPIParameters(t *testing.T) {
 	}{{"get", []string{"a read", "a watch"}, []string{"ticket"}}, {"put", []string{"PUT"}, nil}, {"delete", []string{"DELETE"}, nil}} {
 		want := test.more
 		for _, kind := range test.kinds {
-			want = append(want, plain.Parameters[kind]...)
+			want = append(want, keyrange.Parameters[kind]...)
 		}
 		slices.Sort(want)
 		var said []string

@@ -14,7 +14,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 
 // serveKeysRead answers from etcd itself, linearizably or as of the revision that is asked for: what was written before the
 // request is there.
-func (s *Server) serveKeysRead(w http.ResponseWriter, r *http.Request, q plain.Query) {
+func (s *Server) serveKeysRead(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	verb := "get"
 	if q.Keys.IsPrefix() {
 		verb = "list"
@@ -79,7 +79,7 @@ func (s *Server) serveKeysRead(w http.ResponseWriter, r *http.Request, q plain.Q
 const timeHeader = "Revtail-Time"
 
 // atTime finds the revision of a time that a query names.
-func (s *Server) atTime(ctx context.Context, w http.ResponseWriter, q *plain.Query) error {
+func (s *Server) atTime(ctx context.Context, w http.ResponseWriter, q *keyrange.Query) error {
 	if q.AtTime == nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s *Server) atTime(ctx context.Context, w http.ResponseWriter, q *plain.Que
 	return nil
 }
 
-func noKey(keys plain.Range, at etcdstore.Revision) error {
+func noKey(keys keyrange.Range, at etcdstore.Revision) error {
 	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusNotFound, metav1.StatusReasonNotFound,
 		fmt.Sprintf("there is no key %q at revision %d; what begins with it is at %s/", keys, at, keys))}
 }
@@ -114,7 +114,7 @@ type keysFound struct {
 }
 
 // readKeys reads page after page, all as of one revision, as far as there is a share of memory for it.
-func (s *Server) readKeys(ctx context.Context, q plain.Query, choice keyChoice, part *share) (*keysFound, error) {
+func (s *Server) readKeys(ctx context.Context, q keyrange.Query, choice keyChoice, part *share) (*keysFound, error) {
 	withoutValue := q.KeysOnly || q.Count || q.Level
 	options := etcdstore.ListOptions{At: q.At, After: q.After, Exact: !q.Keys.IsPrefix(), KeysOnly: withoutValue && choice.filter == nil}
 	var pages pager
@@ -123,7 +123,7 @@ func (s *Server) readKeys(ctx context.Context, q plain.Query, choice keyChoice, 
 	}
 	limit := q.Limit
 	if limit == 0 {
-		limit = plain.MaxItems
+		limit = keyrange.MaxItems
 	}
 	onlyCount := q.Count && choice.filter == nil // which etcd says with the first key
 	if onlyCount {
@@ -195,7 +195,7 @@ func beyond(last, level string) string {
 }
 
 // nextLevel is the prefix below keys that holds a key; empty: the key is of the level itself.
-func nextLevel(keys plain.Range, key string) string {
+func nextLevel(keys keyrange.Range, key string) string {
 	rest := strings.TrimPrefix(key, keys.String())
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		return keys.String() + rest[:i+1]
@@ -206,7 +206,7 @@ func nextLevel(keys plain.Range, key string) string {
 // tag is what changes whenever an answer would. Of a key it is its revision, which If-Match takes. Of a prefix it is the newest
 // of its keys' and their number: as long as the newest stays, keys can only go, and then there are less. Empty: a page does not
 // tell.
-func (f *keysFound) tag(q plain.Query) string {
+func (f *keysFound) tag(q keyrange.Query) string {
 	switch {
 	case !q.Keys.IsPrefix() && f.count == 1:
 		return `"` + strconv.FormatInt(int64(f.modified), 10) + `"`
@@ -217,7 +217,7 @@ func (f *keysFound) tag(q plain.Query) string {
 }
 
 // document is the answer.
-func (f *keysFound) document(q plain.Query) []byte {
+func (f *keysFound) document(q keyrange.Query) []byte {
 	out := strconv.AppendInt([]byte(`{"revision":`), int64(f.revision), 10)
 	if q.Count {
 		return append(strconv.AppendInt(append(out, `,"count":`...), f.chosen+f.more, 10), '}')
@@ -231,7 +231,7 @@ func (f *keysFound) document(q plain.Query) []byte {
 	}
 	out = append(out, ']')
 	if f.more > 0 {
-		out = append(append(append(out, `,"continue":"`...), plain.Continue(f.revision, f.last)...), '"')
+		out = append(append(append(out, `,"continue":"`...), keyrange.Continue(f.revision, f.last)...), '"')
 	}
 	return append(out, '}')
 }

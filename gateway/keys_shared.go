@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 )
 
 // shareRead says how long a cache may keep the answer to a read: that of the past (RFC 9111).
-func (s *Server) shareRead(w http.ResponseWriter, r *http.Request, q plain.Query) {
+func (s *Server) shareRead(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	switch {
 	case q.AtTime != nil:
 		s.share(w, r, fmt.Sprintf("max-age=%d", seconds(timeLasts)))

@@ -4,17 +4,17 @@ import (
 	"context"
 
 	"revtail/etcdstore"
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 )
 
 // rangeStore is a store that has nothing but the keys of a range: a cache of it has whole keys for paths.
 type rangeStore struct {
 	etcdstore.Store
-	keys plain.Range
+	keys keyrange.Range
 }
 
 // newRangesStore is a store that has nothing but the keys of some ranges.
-func newRangesStore(store etcdstore.Store, keys plain.Ranges) etcdstore.Store {
+func newRangesStore(store etcdstore.Store, keys keyrange.Ranges) etcdstore.Store {
 	if len(keys) == 1 {
 		return rangeStore{store, keys[0]}
 	}

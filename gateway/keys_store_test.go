@@ -12,7 +12,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/etcdstore/storetest"
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 )
 
 // besideStore is a store whose watches are merged with one of keys that nobody writes.
@@ -34,9 +34,9 @@ func TestMergedWatcher(t *testing.T) {
 func ranges(t interface {
 	Helper()
 	Fatal(...any)
-}, keys ...string) plain.Ranges {
+}, keys ...string) keyrange.Ranges {
 	t.Helper()
-	parsed, err := plain.ParseAll("", map[string][]string{"key": keys})
+	parsed, err := keyrange.ParseAll("", map[string][]string{"key": keys})
 	if err != nil {
 		t.Fatal(err)
 	}

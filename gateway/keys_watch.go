@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/watchcache"
 )
 
@@ -22,7 +22,7 @@ const (
 )
 
 // serveKeysWatch streams keys: the state first, unless it says where to go on, then what changes.
-func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q plain.Query) {
+func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	choice, err := s.keyChoice(q)
 	if err != nil {
 		s.fail(w, r, err)
@@ -44,7 +44,7 @@ func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q plain.
 }
 
 // openKeys finds the cache for a watch, filled, and says where the watch begins. The caller releases the cache.
-func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, query watchcache.WatchQuery, err error) {
+func (s *Server) openKeys(r *http.Request, q keyrange.Query) (cache *keyCache, query watchcache.WatchQuery, err error) {
 	query = watchcache.WatchQuery{State: q.Since == 0, After: q.Since, Latest: q.Latest}
 	if id := lastEventID(r); id != "" {
 		since, invalid := strconv.ParseInt(id, 10, 64)
@@ -84,7 +84,7 @@ func (s *Server) openKeys(r *http.Request, q plain.Query) (cache *keyCache, quer
 
 // servePoll answers a long poll: with the changes after a revision as soon as there are some, or with none when its time is
 // over. Its answer says where the next one begins.
-func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q plain.Query) {
+func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	choice, err := s.keyChoice(q)
 	if err != nil {
 		s.fail(w, r, err)

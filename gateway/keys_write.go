@@ -14,11 +14,11 @@ import (
 	"revtail/encoding"
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
-	"revtail/gateway/plain"
+	"revtail/gateway/keys/keyrange"
 )
 
 // serveKeyPut writes the body under a key, byte for byte.
-func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q plain.Query) {
+func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	op := etcdstore.Op{Verb: etcdstore.Put, Key: q.Keys.String()}
 	if q.Keys.IsPrefix() {
 		s.fail(w, r, badRequest("%q ends with /, which makes it a prefix: a value needs a key", q.Keys))
@@ -47,7 +47,7 @@ func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q plain.Que
 }
 
 // serveKeyDelete deletes a key or, if the query says that this is meant, all below a prefix.
-func (s *Server) serveKeyDelete(w http.ResponseWriter, r *http.Request, q plain.Query) {
+func (s *Server) serveKeyDelete(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	conditions, err := preconditions(r, q.Keys)
 	switch {
 	case err != nil:
@@ -77,7 +77,7 @@ func (s *Server) serveKeyDelete(w http.ResponseWriter, r *http.Request, q plain.
 
 // commitOne does one thing under conditions that are all about the same key: *etcdstore.ConflictError when they do not hold.
 func (s *Server) commitOne(ctx context.Context, conditions []etcdstore.Condition, op etcdstore.Op, ttl time.Duration) (committed, error) {
-	txn := plain.Txn{Txn: etcdstore.Txn{
+	txn := keyrange.Txn{Txn: etcdstore.Txn{
 		If: conditions, Then: []etcdstore.Op{op}, Else: []etcdstore.Op{{Verb: etcdstore.Get, Key: op.Key}},
 	}}
 	if ttl > 0 {
@@ -95,7 +95,7 @@ func (s *Server) commitOne(ctx context.Context, conditions []etcdstore.Condition
 }
 
 // preconditions are what If-Match ("REVISION", or * for a key that exists) and If-None-Match (* alone: one that does not) demand.
-func preconditions(r *http.Request, keys plain.Range) ([]etcdstore.Condition, error) {
+func preconditions(r *http.Request, keys keyrange.Range) ([]etcdstore.Condition, error) {
 	var conditions []etcdstore.Condition
 	switch match := r.Header.Values("If-Match"); {
 	case len(match) == 0:
@@ -125,7 +125,7 @@ func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &codec.UnsupportedMediaTypeError{Accepted: []string{jsonType}})
 		return
 	}
-	if err := plain.CheckTxn(queryOf(r)); err != nil {
+	if err := keyrange.CheckTxn(queryOf(r)); err != nil {
 		s.fail(w, r, badRequest("%v", err))
 		return
 	}
@@ -134,7 +134,7 @@ func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	txn, err := plain.ParseTxn(body)
+	txn, err := keyrange.ParseTxn(body)
 	if err == nil {
 		err = s.permitTxn(r, txn)
 	} else {
@@ -162,7 +162,7 @@ type committed struct {
 }
 
 // commit makes the leases that a transaction needs, and does it. Leases without a key are not left behind.
-func (s *Server) commit(ctx context.Context, txn plain.Txn) (done committed, err error) {
+func (s *Server) commit(ctx context.Context, txn keyrange.Txn) (done committed, err error) {
 	done.ttls = txn.TTLs
 	for lease, ttl := range txn.TTLs {
 		if *lease, txn.TTLs[lease], err = s.options.Store.Grant(ctx, ttl); err != nil {
@@ -195,10 +195,10 @@ func (s *Server) revoke(ctx context.Context, undone ...[]etcdstore.Op) {
 }
 
 // permitTxn asks for every key that a transaction is about, whether or not it comes to that.
-func (s *Server) permitTxn(r *http.Request, txn plain.Txn) error {
+func (s *Server) permitTxn(r *http.Request, txn keyrange.Txn) error {
 	var errs []error
 	ask := func(verb, key string) {
-		keys, err := plain.ParseKey(key)
+		keys, err := keyrange.ParseKey(key)
 		if err == nil {
 			err = s.permitKeys(r, verb, keys)
 		}

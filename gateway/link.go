@@ -7,7 +7,8 @@ import (
 	"errors"
 	"net"
 
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
+	"revtail/gateway/netio/socket"
 )
 
 // link is the way of a writer to a client: a connection, or a stream of one. It is the writer's, and nothing of it waits.
@@ -34,7 +35,7 @@ type link interface {
 
 // connLink is a connection of HTTP/1.1.
 type connLink struct {
-	socket socket
+	socket socket.Socket
 	wire   *wire     // between TLS and the socket; nil: no TLS
 	secure *tls.Conn // on the wire
 	heard  int       // bytes that the client has sent after its request
@@ -43,10 +44,10 @@ type connLink struct {
 // newConnLink takes a connection. Without an error it is the link's, and conn of no more use.
 func newConnLink(w *writer, conn net.Conn) (*connLink, error) {
 	below, under, secure := layers(conn)
-	if !isSocket(below) || secure != nil && under == nil {
-		return nil, errNoSocket
+	if !socket.Pollable(below) || secure != nil && under == nil {
+		return nil, socket.ErrNotPollable
 	}
-	s, err := newSocket(below)
+	s, err := socket.New(below)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func newConnLink(w *writer, conn net.Conn) (*connLink, error) {
 }
 
 func (l *connLink) join(w *writer, c *client) bool {
-	if err := w.poller.add(l.socket, c.tag); err != nil {
+	if err := w.poller.Add(l.socket, c.tag); err != nil {
 		w.close(c, err)
 		return false
 	}
@@ -85,17 +86,17 @@ func (l *connLink) seal(w *writer, data []byte, last bool) ([]byte, error) {
 	return w.sealed, err
 }
 
-func (l *connLink) write(_ *writer, sealed []byte) (int, error) { return l.socket.write(sealed) }
+func (l *connLink) write(_ *writer, sealed []byte) (int, error) { return l.socket.Write(sealed) }
 
 func (l *connLink) hear(w *writer, c *client) bool {
 	w.sealed = w.sealed[:0]
 	for {
 		n, more, err := l.read(w.scrap[:])
 		if l.heard += n; err == nil && l.heard > maxUnasked {
-			err = errClientGone
+			err = socket.ErrPeerGone
 		}
 		if err != nil {
-			w.close(c, errClientGone)
+			w.close(c, socket.ErrPeerGone)
 			return false
 		}
 		if !more {
@@ -111,7 +112,7 @@ func (l *connLink) hear(w *writer, c *client) bool {
 // read reads what the client has said; more: it may say more at once.
 func (l *connLink) read(into []byte) (n int, more bool, err error) {
 	if l.secure == nil {
-		return l.socket.read(into)
+		return l.socket.Read(into)
 	}
 	n, err = l.secure.Read(into)
 	if errors.Is(err, nothingYet{}) {
@@ -122,15 +123,15 @@ func (l *connLink) read(into []byte) (n int, more bool, err error) {
 
 func (l *connLink) close(err error) {
 	if err == nil {
-		l.socket.close()
+		l.socket.Close()
 	} else {
-		l.socket.abort()
+		l.socket.Abort()
 	}
 }
 
 func (l *connLink) giveBack(w *writer, wt *watch) error {
-	w.poller.remove(l.socket)
-	conn, err := l.socket.conn()
+	w.poller.Remove(l.socket)
+	conn, err := l.socket.Conn()
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ type loan struct {
 
 func (l *streamLink) join(w *writer, c *client) bool {
 	room := func() { w.room(c) }
-	gone := func() { w.close(c, cmp.Or(streamError(l.stream.Ended()), errClientGone)) }
+	gone := func() { w.close(c, cmp.Or(streamError(l.stream.Ended()), socket.ErrPeerGone)) }
 	l.stream.OnRoom(func() { w.post(room) })
 	l.ignore = context.AfterFunc(l.ctx, func() { w.post(gone) })
 	return true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
 
@@ -82,15 +84,15 @@ func (l *listing) write(w http.ResponseWriter, r *http.Request) error {
 // open sends the head of the answer, and the first bytes of the list with it: the client has something to read while the rest is
 // written, and net/http is out of the way.
 func (l *listing) open(w http.ResponseWriter) error {
-	opening := getBuffer()
-	defer opening.put()
+	opening := buffer.Get()
+	defer opening.Put()
 	for piece := range l.pieces {
-		opening.bytes = append(opening.bytes, piece[:min(len(piece), openingSize-len(opening.bytes))]...)
-		if len(opening.bytes) == openingSize {
+		opening.Bytes = append(opening.Bytes, piece[:min(len(piece), openingSize-len(opening.Bytes))]...)
+		if len(opening.Bytes) == openingSize {
 			break
 		}
 	}
-	n, err := w.Write(opening.bytes)
+	n, err := w.Write(opening.Bytes)
 	l.sent += n
 	if err != nil {
 		return err
@@ -115,7 +117,7 @@ func readerFrom(w http.ResponseWriter) (io.ReaderFrom, bool) {
 // WriteTo implements io.WriterTo.
 func (l *listing) WriteTo(w io.Writer) (int64, error) {
 	if conn, ok := w.(syscall.Conn); ok {
-		boundNear(conn)
+		socket.LimitSendBuffer(conn)
 		return l.writeVectors(w)
 	}
 	return l.writeWhole(w)
@@ -134,9 +136,9 @@ func (l *listing) writeVectors(w io.Writer) (int64, error) {
 
 // writeWhole writes to what takes one piece at a time: small ones are collected.
 func (l *listing) writeWhole(w io.Writer) (written int64, err error) {
-	collected := payloads.Get().(*buffer)
+	collected := payloads.Get().(*buffer.Buffer)
 	defer func() {
-		collected.bytes = collected.bytes[:0]
+		collected.Bytes = collected.Bytes[:0]
 		payloads.Put(collected)
 	}()
 	write := func(p []byte) bool {
@@ -147,18 +149,18 @@ func (l *listing) writeWhole(w io.Writer) (written int64, err error) {
 	}
 	for piece := range l.pieces {
 		whole := len(piece) >= wholeSize
-		if b := collected.bytes; len(b) > 0 && (whole || len(b)+len(piece) > spillSize) {
+		if b := collected.Bytes; len(b) > 0 && (whole || len(b)+len(piece) > spillSize) {
 			if !write(b) {
 				return written, err
 			}
-			collected.bytes = b[:0]
+			collected.Bytes = b[:0]
 		}
 		if !whole {
-			collected.bytes = append(collected.bytes, piece...)
+			collected.Bytes = append(collected.Bytes, piece...)
 		} else if !write(piece) {
 			return written, err
 		}
 	}
-	write(collected.bytes)
+	write(collected.Bytes)
 	return written, err
 }

@@ -10,9 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/schema"
+	mergeschema "sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"revtail/gateway/api/schema"
 	"revtail/gateway/resource"
 )
 
@@ -23,8 +24,8 @@ type fieldManagers func() *accounts
 // accounts are how a resource's objects are merged, and the library's field managers: one for each subresource, under the
 // empty name that of the objects themselves.
 type accounts struct {
-	schema *schema.Schema // nil: the kind has no types
-	root   schema.TypeRef
+	schema *mergeschema.Schema // nil: the kind has no types
+	root   mergeschema.TypeRef
 	of     map[string]*managedfields.FieldManager
 }
 
@@ -101,8 +102,8 @@ func (wr *write) track(old, next document) {
 // typesOf knows how the fields of a resource's objects are merged: from their schema or, where that says nothing of use, from
 // the values.
 func typesOf(res *resource.Resource, kind objectKind) managedfields.TypeConverter {
-	schemas := make(schemaSet)
-	schemas.addResource(res)
+	schemas := make(schema.Set)
+	schemas.AddResource(res)
 	converter, err := managedfields.NewTypeConverter(schemas, true)
 	if err != nil {
 		converter = managedfields.NewDeducedTypeConverter()

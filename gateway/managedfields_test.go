@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/api/schema"
 	"revtail/gateway/resource"
 )
 
@@ -169,8 +170,8 @@ func TestManagersOfAnotherVersion(t *testing.T) {
 // TestBuiltinKindsHaveTypes: how the fields of each are merged is known, and not guessed from values.
 func TestBuiltinKindsHaveTypes(t *testing.T) {
 	for _, res := range resource.Builtin() {
-		schemas := make(schemaSet)
-		schemas.addResource(res)
+		schemas := make(schema.Set)
+		schemas.AddResource(res)
 		converter, err := managedfields.NewTypeConverter(schemas, true)
 		if err != nil {
 			t.Errorf("%s: %v", res.QualifiedName(), err)
@@ -180,7 +181,7 @@ func TestBuiltinKindsHaveTypes(t *testing.T) {
 		if _, err := converter.ObjectToTyped(object.Unstructured); err != nil {
 			t.Errorf("%s: %v", res.QualifiedName(), err)
 		}
-		if want := (schema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}); object.GroupVersionKind() != want {
+		if want := (runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}); object.GroupVersionKind() != want {
 			t.Errorf("%s: blank is %v", res.QualifiedName(), object.GroupVersionKind())
 		}
 	}

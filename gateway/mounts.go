@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"revtail/etcdstore"
-	"revtail/gateway/customresource"
-	"revtail/gateway/mount"
+	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/mount"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )

@@ -11,7 +11,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/mount"
+	"revtail/gateway/api/mount"
 )
 
 const (

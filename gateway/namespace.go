@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/encoding"
-	"revtail/gateway/garbage"
+	"revtail/gateway/api/garbage"
 	"revtail/gateway/resource"
 )
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"revtail/gateway/api/schema"
 	"revtail/gateway/resource"
 )
 
@@ -63,11 +64,11 @@ func openAPIURL(path string, document representation) string {
 }
 
 func openAPIDocument(version *apiVersion) *spec3.OpenAPI {
-	schemas := make(schemaSet)
-	schemas.addCommon()
+	schemas := make(schema.Set)
+	schemas.AddCommon()
 	paths := make(map[string]*spec3.Path)
 	for _, res := range version.resources {
-		schemas.addResource(res)
+		schemas.AddResource(res)
 		addPaths(paths, version, res)
 	}
 	return &spec3.OpenAPI{

@@ -1,6 +1,10 @@
 package gateway
 
-import "k8s.io/kube-openapi/pkg/spec3"
+import (
+	"k8s.io/kube-openapi/pkg/spec3"
+
+	"revtail/gateway/api/schema"
+)
 
 // The query parameters of operations, as params.go, options.go and delete.go read them.
 var (
@@ -44,11 +48,11 @@ var (
 )
 
 func queryParameter(name, kind, description string) *spec3.Parameter {
-	return &spec3.Parameter{ParameterProps: spec3.ParameterProps{Name: name, In: "query", Description: description, Schema: scalar(kind, "")}}
+	return &spec3.Parameter{ParameterProps: spec3.ParameterProps{Name: name, In: "query", Description: description, Schema: schema.Scalar(kind, "")}}
 }
 
 func pathParameter(name, description string) *spec3.Parameter {
 	return &spec3.Parameter{ParameterProps: spec3.ParameterProps{
-		Name: name, In: "path", Description: description, Required: true, Schema: scalar("string", ""),
+		Name: name, In: "path", Description: description, Required: true, Schema: schema.Scalar("string", ""),
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 
 	"revtail/encoding/codec"
+	"revtail/gateway/api/schema"
 	"revtail/gateway/resource"
 )
 
@@ -60,53 +61,53 @@ type operations struct {
 func (o operations) list() *spec3.Operation {
 	op := o.operation("list", "list or watch objects of kind "+o.resource.Kind)
 	op.Parameters = slices.Concat(selectParameters, watchParameters)
-	op.Responses = responses(listSchema(o.resource), http.StatusOK)
+	op.Responses = responses(schema.ListName(o.resource), http.StatusOK)
 	return op
 }
 
 func (o operations) create() *spec3.Operation {
 	op := o.operation("post", "create "+o.object())
 	op.Parameters = writeParameters
-	op.RequestBody = requestBody(kindSchema(o.resource), bodyTypes(o.resource)...)
-	op.Responses = responses(kindSchema(o.resource), http.StatusCreated)
+	op.RequestBody = requestBody(schema.KindName(o.resource), bodyTypes(o.resource)...)
+	op.Responses = responses(schema.KindName(o.resource), http.StatusCreated)
 	return op
 }
 
 func (o operations) deleteCollection() *spec3.Operation {
 	op := o.operation("deletecollection", "delete the objects of kind "+o.resource.Kind+" that a list would show")
 	op.Parameters = slices.Concat(selectParameters, deleteParameters)
-	op.RequestBody = requestBody(deleteOptionsSchema, bodyTypes(o.resource)...)
-	op.Responses = responses(listSchema(o.resource), http.StatusOK)
+	op.RequestBody = requestBody(schema.DeleteOptionsName, bodyTypes(o.resource)...)
+	op.Responses = responses(schema.ListName(o.resource), http.StatusOK)
 	return op
 }
 
 func (o operations) read() *spec3.Operation {
 	op := o.operation("get", "read "+o.object())
-	op.Responses = responses(kindSchema(o.shown()), http.StatusOK)
+	op.Responses = responses(schema.KindName(o.shown()), http.StatusOK)
 	return op
 }
 
 func (o operations) replace() *spec3.Operation {
 	op := o.operation("put", "replace "+o.object())
 	op.Parameters = writeParameters
-	op.RequestBody = requestBody(kindSchema(o.shown()), bodyTypes(o.shown())...)
+	op.RequestBody = requestBody(schema.KindName(o.shown()), bodyTypes(o.shown())...)
 	codes := []int{http.StatusOK}
 	if o.resource.CreateOnUpdate {
 		codes = append(codes, http.StatusCreated)
 	}
-	op.Responses = responses(kindSchema(o.shown()), codes...)
+	op.Responses = responses(schema.KindName(o.shown()), codes...)
 	return op
 }
 
 func (o operations) patch() *spec3.Operation {
 	op := o.operation("patch", "change "+o.object())
 	op.Parameters = slices.Concat(writeParameters, forceParameter)
-	op.RequestBody = requestBody(patchSchema, patchTypes(o.shown())...)
+	op.RequestBody = requestBody(schema.PatchName, patchTypes(o.shown())...)
 	codes := []int{http.StatusOK}
 	if o.part == "" { // an applied configuration creates
 		codes = append(codes, http.StatusCreated)
 	}
-	op.Responses = responses(kindSchema(o.shown()), codes...)
+	op.Responses = responses(schema.KindName(o.shown()), codes...)
 	return op
 }
 
@@ -114,15 +115,15 @@ func (o operations) patch() *spec3.Operation {
 func (o operations) refusedPatch() *spec3.Operation {
 	op := o.operation("patch", "not allowed: objects of kind "+o.resource.Kind+" are answered and not stored")
 	op.Parameters = writeParameters
-	op.Responses = responses(statusSchema, http.StatusMethodNotAllowed)
+	op.Responses = responses(schema.StatusName, http.StatusMethodNotAllowed)
 	return op
 }
 
 func (o operations) delete() *spec3.Operation {
 	op := o.operation("delete", "delete "+o.object())
 	op.Parameters = deleteParameters
-	op.RequestBody = requestBody(deleteOptionsSchema, bodyTypes(o.resource)...)
-	op.Responses = responses(statusSchema, http.StatusOK)
+	op.RequestBody = requestBody(schema.DeleteOptionsName, bodyTypes(o.resource)...)
+	op.Responses = responses(schema.StatusName, http.StatusOK)
 	return op
 }
 
@@ -161,7 +162,7 @@ func (o operations) operation(action, description string) *spec3.Operation {
 		Deprecated:  o.resource.Deprecation != "",
 	}}
 	op.AddExtension("x-kubernetes-action", action)
-	op.AddExtension(kindExtension, kindOf(o.shown(), o.shown().Kind))
+	op.AddExtension(schema.KindExtension, schema.KindOf(o.shown(), o.shown().Kind))
 	return op
 }
 
@@ -184,6 +185,6 @@ func responses(schema string, codes ...int) *spec3.Responses {
 	return out
 }
 
-func mediaOf(schema string) *spec3.MediaType {
-	return &spec3.MediaType{MediaTypeProps: spec3.MediaTypeProps{Schema: reference(schema)}}
+func mediaOf(name string) *spec3.MediaType {
+	return &spec3.MediaType{MediaTypeProps: spec3.MediaTypeProps{Schema: schema.Reference(name)}}
 }

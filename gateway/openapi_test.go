@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/kube-openapi/pkg/spec3"
 
@@ -172,7 +173,7 @@ func TestOpenAPIOfCustomResources(t *testing.T) {
 
 // A cluster may have hundreds of definitions: a change of one of them must not render the documents of the others.
 func TestOpenAPIDocumentsAreTakenOver(t *testing.T) {
-	other := &resource.Resource{Group: "other.example.com", Version: "v1", Plural: "others", Kind: "Other", GoType: tree{}}
+	other := &resource.Resource{Group: "other.example.com", Version: "v1", Plural: "others", Kind: "Other", GoType: metav1.Status{}}
 	describe := func(before *description, resources ...*resource.Resource) *description {
 		return newDescription(resource.NewRegistry(resources), before)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"revtail/gateway/api/schema"
 )
 
 // swaggerOf is the OpenAPI v2 document of groups: what their documents of v3 say, as far as v2 and its clients can take it.
@@ -33,7 +35,7 @@ func swaggerOf(groups []*apiGroup) *spec.Swagger {
 // definitionV2 is a schema that has a name. That of a kind is an object for clients, whatever they cannot know of it.
 func definitionV2(s *spec.Schema) spec.Schema {
 	out := schemaV2(s)
-	if _, kind := s.Extensions[kindExtension]; kind && len(out.Type) == 0 {
+	if _, kind := s.Extensions[schema.KindExtension]; kind && len(out.Type) == 0 {
 		out.Type = []string{"object"}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"k8s.io/kube-openapi/pkg/util/proto"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"revtail/gateway/api/schema"
 	"revtail/gateway/resource"
 )
 
@@ -81,9 +82,9 @@ func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
 	s := describedServer(t, "")
 	models, document := modelsOf(t, s)
 	for _, res := range append(s.now().registry.All(), resource.Virtual()...) {
-		model, ok := models.LookupModel(kindSchema(res)).(*proto.Kind)
+		model, ok := models.LookupModel(schema.KindName(res)).(*proto.Kind)
 		if !ok || model.GetDescription() == "" {
-			t.Errorf("%s: %T", res.QualifiedKind(), models.LookupModel(kindSchema(res)))
+			t.Errorf("%s: %T", res.QualifiedKind(), models.LookupModel(schema.KindName(res)))
 			continue
 		}
 		if _, ok := model.Fields["metadata"]; !ok {
@@ -141,7 +142,7 @@ func TestOpenAPIV2FollowsDefinitions(t *testing.T) {
 		t.Errorf("color: %+v", color)
 	}
 	want := []any{map[any]any{"group": "example.com", "version": "v1", "kind": "Widget"}}
-	if diff := cmp.Diff(want, widget.GetExtensions()[kindExtension]); diff != "" {
+	if diff := cmp.Diff(want, widget.GetExtensions()[schema.KindExtension]); diff != "" {
 		t.Errorf("kind (-want +got):\n%s", diff)
 	}
 }
@@ -206,8 +207,8 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, res := range resources {
-		if kind, ok := models.LookupModel(kindSchema(res)).(*proto.Kind); !ok || kind.Fields["spec"] == nil {
-			t.Errorf("%s: %+v", res.QualifiedKind(), models.LookupModel(kindSchema(res)))
+		if kind, ok := models.LookupModel(schema.KindName(res)).(*proto.Kind); !ok || kind.Fields["spec"] == nil {
+			t.Errorf("%s: %+v", res.QualifiedKind(), models.LookupModel(schema.KindName(res)))
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/etcdstore"
-	"revtail/gateway/filter"
-	"revtail/gateway/selector"
+	"revtail/gateway/watchcache/filter"
+	"revtail/gateway/watchcache/selector"
 )
 
 // listParams are the query parameters of a list or a watch. Unknown parameters are ignored; of a repeated one, the first

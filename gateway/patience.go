@@ -1,10 +1,10 @@
 package gateway
 
 import (
-	"errors"
 	"net/http"
-	"os"
 	"time"
+
+	"revtail/gateway/netio/socket"
 )
 
 // cutStalled breaks an answer of which its client takes nothing for as long as streams wait too: until then its handler, and what
@@ -13,8 +13,8 @@ func (s *Server) cutStalled(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &patience{ResponseWriter: w, control: http.NewResponseController(w), limit: s.transports.stall}
 		if r.ProtoMajor > 1 {
-			p.watchdog = newWatchdog(p.limit, func() { _ = p.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
-			defer p.watchdog.close()
+			p.watchdog = socket.NewWatchdog(p.limit, func() { _ = p.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
+			defer p.watchdog.Close()
 		}
 		p.extend()
 		next.ServeHTTP(p, r)
@@ -27,7 +27,7 @@ type patience struct {
 	http.ResponseWriter
 	control  *http.ResponseController
 	limit    time.Duration
-	watchdog *watchdog // nil: HTTP/1.1
+	watchdog *socket.Watchdog // nil: HTTP/1.1
 }
 
 // Unwrap lets http.ResponseController reach what is below.
@@ -66,29 +66,7 @@ func (p *patience) write(piece []byte) (int, error) {
 		p.extend()
 		return p.ResponseWriter.Write(piece)
 	}
-	p.watchdog.begin()
-	defer p.watchdog.end()
+	p.watchdog.Begin()
+	defer p.watchdog.End()
 	return p.ResponseWriter.Write(piece)
-}
-
-// deadliner is a connection on which writes can be given an end.
-type deadliner interface{ SetWriteDeadline(t time.Time) error }
-
-// attempter writes what is left to be written.
-type attempter interface{ attempt() (int64, error) }
-
-// persist writes for as long as something of it is taken within each limit.
-func persist(conn deadliner, limit time.Duration, what attempter) (written int64, err error) {
-	for taken := time.Now(); ; {
-		if err := conn.SetWriteDeadline(time.Now().Add(limit / stallSteps)); err != nil {
-			return written, err
-		}
-		n, err := what.attempt()
-		if written += n; n > 0 {
-			taken = time.Now()
-		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(taken) >= limit {
-			return written, err
-		}
-	}
 }

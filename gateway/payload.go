@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"revtail/gateway/netio/buffer"
 )
 
 const (
@@ -15,10 +17,10 @@ const (
 	spillSize = 64 << 10
 )
 
-// payload is the body of an answer that is made while it is sent. The caller adds to bytes, calls spill now and then, and
+// payload is the body of an answer that is made while it is sent. The caller adds to Bytes, calls spill now and then, and
 // finish at the end; after an error, finish alone. The head of the answer is sent with the first bytes.
 type payload struct {
-	*buffer
+	*buffer.Buffer
 
 	writer     http.ResponseWriter
 	code       int
@@ -31,7 +33,7 @@ type payload struct {
 // newPayload makes the body of an answer; the caller sets the headers that are about what is in it. compressors is nil where
 // no answer is so large.
 func newPayload(w http.ResponseWriter, r *http.Request, code int, compressors *compressors) *payload {
-	p := &payload{buffer: payloads.Get().(*buffer), writer: w, code: code}
+	p := &payload{Buffer: payloads.Get().(*buffer.Buffer), writer: w, code: code}
 	if compressors != nil && !isHead(r) {
 		p.coding = compressors.preferred(strings.Join(r.Header.Values("Accept-Encoding"), ","))
 	}
@@ -40,7 +42,7 @@ func newPayload(w http.ResponseWriter, r *http.Request, code int, compressors *c
 
 // spill sends what has been collected, once it is enough for that. After an error there is no more to add.
 func (p *payload) spill() error {
-	if p.err == nil && (p.open && len(p.bytes) >= spillSize || len(p.bytes) > compressAbove) {
+	if p.err == nil && (p.open && len(p.Bytes) >= spillSize || len(p.Bytes) > compressAbove) {
 		p.send()
 	}
 	return p.err
@@ -52,11 +54,11 @@ func (p *payload) send() {
 		p.begin()
 	}
 	if p.compressor != nil {
-		_, p.err = p.compressor.Write(p.bytes)
+		_, p.err = p.compressor.Write(p.Bytes)
 	} else {
-		_, p.err = p.writer.Write(p.bytes)
+		_, p.err = p.writer.Write(p.Bytes)
 	}
-	p.bytes = p.bytes[:0]
+	p.Bytes = p.Bytes[:0]
 }
 
 // begin sends the head of a large answer.
@@ -73,7 +75,7 @@ func (p *payload) begin() {
 }
 
 // payloads holds the buffers of answers that are done. One that a large object has blown up is dropped.
-var payloads = sync.Pool{New: func() any { return new(buffer) }}
+var payloads = sync.Pool{New: func() any { return new(buffer.Buffer) }}
 
 // take makes a list the body. One that is large and not to be compressed goes out as it is: its bytes are never collected.
 func (p *payload) take(l *listing, r *http.Request) {
@@ -87,7 +89,7 @@ func (p *payload) take(l *listing, r *http.Request) {
 		return
 	}
 	for piece := range l.pieces {
-		p.bytes = append(p.bytes, piece...)
+		p.Bytes = append(p.Bytes, piece...)
 		if p.spill() != nil {
 			return
 		}
@@ -97,19 +99,19 @@ func (p *payload) take(l *listing, r *http.Request) {
 // finish sends the rest, and ends the use of the buffer. A client that has gone away needs no answer: there is no error.
 func (p *payload) finish() {
 	defer func() {
-		if cap(p.bytes) <= 2*compressAbove {
-			p.bytes = p.bytes[:0]
-			payloads.Put(p.buffer)
+		if cap(p.Bytes) <= 2*compressAbove {
+			p.Bytes = p.Bytes[:0]
+			payloads.Put(p.Buffer)
 		}
 	}()
-	if p.err == nil && p.coding != nil && len(p.bytes) > compressAbove {
+	if p.err == nil && p.coding != nil && len(p.Bytes) > compressAbove {
 		p.send()
 	}
 	switch {
 	case !p.open:
-		p.writer.Header().Set("Content-Length", strconv.Itoa(len(p.bytes)))
+		p.writer.Header().Set("Content-Length", strconv.Itoa(len(p.Bytes)))
 		p.writer.WriteHeader(p.code)
-		_, _ = p.writer.Write(p.bytes)
+		_, _ = p.writer.Write(p.Bytes)
 	case p.err == nil:
 		p.send()
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+
+	"revtail/gateway/netio/buffer"
 )
 
 // fill makes n ConfigMaps of a KiB and more.
@@ -93,15 +95,15 @@ func TestSmallAnswersHaveALength(t *testing.T) {
 // TestLargeListHoldsLittle: a list is sent while it is made; what is held of it is bounded.
 func TestLargeListHoldsLittle(t *testing.T) {
 	w := &discard{header: http.Header{}}
-	p := &payload{buffer: new(buffer), writer: w, code: http.StatusOK}
+	p := &payload{Buffer: new(buffer.Buffer), writer: w, code: http.StatusOK}
 	item := bytes.Repeat([]byte("x"), 1000)
 	held := 0
 	for range 10_000 {
-		p.bytes = append(p.bytes, item...)
+		p.Bytes = append(p.Bytes, item...)
 		if err := p.spill(); err != nil {
 			t.Fatal(err)
 		}
-		held = max(held, cap(p.bytes))
+		held = max(held, cap(p.Bytes))
 	}
 	p.finish()
 	if w.bytes != 10_000*len(item) || held > 2*compressAbove {
@@ -112,13 +114,13 @@ func TestLargeListHoldsLittle(t *testing.T) {
 // TestBrokenConnectionEndsAList: nothing more is made for a client that has gone.
 func TestBrokenConnectionEndsAList(t *testing.T) {
 	for _, compressed := range []bool{false, true} {
-		p := &payload{buffer: new(buffer), writer: &discard{header: http.Header{}, err: io.ErrClosedPipe}, code: http.StatusOK}
+		p := &payload{Buffer: new(buffer.Buffer), writer: &discard{header: http.Header{}, err: io.ErrClosedPipe}, code: http.StatusOK}
 		if compressed {
 			p.coding = newCompressors().preferred("gzip")
 		}
 		spills := 0
 		for p.spill() == nil && spills < 100_000 {
-			p.bytes = fmt.Appendf(p.bytes, "%d", spills*spills)
+			p.Bytes = fmt.Appendf(p.Bytes, "%d", spills*spills)
 			spills++
 		}
 		p.finish()

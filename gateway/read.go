@@ -202,14 +202,14 @@ func (s *Server) writeList(w http.ResponseWriter, r *http.Request, t target, lis
 		p.take(newListing(shown.listHead(meta), list, s.transports.stall), r)
 		return
 	}
-	p.bytes = written.appendHead(p.bytes, shown.listHead(meta))
+	p.Bytes = written.appendHead(p.Bytes, shown.listHead(meta))
 	empty := true
 	for object := range list.Objects {
-		p.bytes = written.appendItem(p.bytes, shown.item(object.JSON), empty)
+		p.Bytes = written.appendItem(p.Bytes, shown.item(object.JSON), empty)
 		empty = false
 		if p.spill() != nil {
 			return
 		}
 	}
-	p.bytes = written.appendTail(p.bytes, empty)
+	p.Bytes = written.appendTail(p.Bytes, empty)
 }

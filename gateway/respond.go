@@ -33,7 +33,7 @@ func (s *Server) respondObject(w http.ResponseWriter, r *http.Request, t target,
 // send writes a document and ends the answer.
 func send(p *payload, f format, document []byte) {
 	p.writer.Header().Set("Content-Type", f.contentType())
-	p.bytes = f.appendDocument(p.bytes, document)
+	p.Bytes = f.appendDocument(p.Bytes, document)
 	p.finish()
 }
 

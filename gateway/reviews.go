@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/resource"
 )
 

@@ -14,18 +14,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"revtail/etcdstore"
-	"revtail/gateway/audit"
-	"revtail/gateway/authentication"
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/audit"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
+	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/garbage"
+	"revtail/gateway/api/mount"
 	"revtail/gateway/claim"
-	"revtail/gateway/customresource"
-	"revtail/gateway/garbage"
+	"revtail/gateway/config/reload"
+	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/keys/timeline"
 	"revtail/gateway/metrics"
-	"revtail/gateway/mount"
-	"revtail/gateway/plain"
-	"revtail/gateway/reload"
 	"revtail/gateway/resource"
-	"revtail/gateway/timeline"
 	"revtail/gateway/watchcache"
 )
 
@@ -74,7 +74,7 @@ type Server struct {
 	watching   watching
 	metrics    http.Handler
 	requests   *metrics.Requests
-	opened     *plain.Access
+	opened     *keyrange.Access
 	keyCaches  keyCaches
 	keysBudget keysBudget
 	mounts     *mounts
@@ -108,7 +108,7 @@ func New(options Options) (*Server, error) {
 	if options.Claim != nil {
 		options.Store, own = options.Claim.ForClients(), options.Claim.ForItself()
 	}
-	access, err := plain.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
+	access, err := keyrange.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/gateway/netio/buffer"
 )
 
 const (
@@ -21,8 +22,6 @@ const (
 	// cheaper, and is what each client that takes nothing costs.
 	collectSize = 16 << 10
 	collectMost = 1 << 20
-	// keepSize is how large a buffer may be to be used again.
-	keepSize = 128 << 10
 )
 
 // transport is the road of a stream to its client. Its methods are called by one goroutine: frame and flush any number of
@@ -193,10 +192,10 @@ func (s *stream) event(t encoding.EventType, object []byte) {
 
 // add adds the frame that a function appends.
 func (s *stream) add(appendFrame func(dst []byte) []byte) {
-	line := getBuffer()
-	line.bytes = appendFrame(line.bytes)
-	s.frame(line.bytes)
-	line.put()
+	line := buffer.Get()
+	line.Bytes = appendFrame(line.Bytes)
+	s.frame(line.Bytes)
+	line.Put()
 }
 
 // frame adds a frame that is ready.
@@ -257,20 +256,5 @@ func (s *stream) close() {
 	}
 	if s.uncount != nil {
 		s.uncount()
-	}
-}
-
-// buffer is bytes on their way. It is taken for one batch only: a watch that waits holds none.
-type buffer struct{ bytes []byte }
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
-
-func getBuffer() *buffer { return buffers.Get().(*buffer) }
-
-// put gives the buffer back. One that a large object has blown up is dropped.
-func (b *buffer) put() {
-	if cap(b.bytes) <= keepSize {
-		b.bytes = b.bytes[:0]
-		buffers.Put(b)
 	}
 }

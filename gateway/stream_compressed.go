@@ -10,6 +10,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"revtail/gateway/netio/buffer"
 )
 
 // maxCompressed is how many streams are compressed at once; those that come later are sent as they are. A compressor holds
@@ -98,16 +100,16 @@ func (c *compressors) preferred(header string) *coding {
 type compressedTransport struct {
 	transport
 	coding     *coding
-	compressor compressor // nil until the first frame: a watch that has nothing to say needs none
-	pending    *buffer    // compressed; nil: none
+	compressor compressor     // nil until the first frame: a watch that has nothing to say needs none
+	pending    *buffer.Buffer // compressed; nil: none
 }
 
 // Write is where the compressor puts its output.
 func (t *compressedTransport) Write(p []byte) (int, error) {
 	if t.pending == nil {
-		t.pending = getBuffer()
+		t.pending = buffer.Get()
 	}
-	t.pending.bytes = append(t.pending.bytes, p...)
+	t.pending.Bytes = append(t.pending.Bytes, p...)
 	return len(p), nil
 }
 
@@ -156,8 +158,8 @@ func (t *compressedTransport) forward() error {
 	if t.pending == nil {
 		return nil
 	}
-	err := t.transport.frame(t.pending.bytes)
-	t.pending.put()
+	err := t.transport.frame(t.pending.Bytes)
+	t.pending.Put()
 	t.pending = nil
 	if err != nil {
 		return err

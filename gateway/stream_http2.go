@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/http2"
+	"revtail/gateway/netio/socket"
 )
 
 // http2Transport writes to a stream of HTTP/2 that was taken from net/http after the head of the answer. The end is for net/http to
@@ -19,8 +21,8 @@ type http2Transport struct {
 	stall   time.Duration
 	room    chan struct{} // holds one: there may be room, or isCut
 	isCut   atomic.Bool
-	refused bool    // no writer wants the stream
-	pending *buffer // nil: nothing waits for flush
+	refused bool           // no writer wants the stream
+	pending *buffer.Buffer // nil: nothing waits for flush
 }
 
 func newHTTP2Transport(ctx context.Context, stream *http2.Stream, stall time.Duration) *http2Transport {
@@ -63,9 +65,9 @@ func takeStream(w http.ResponseWriter, stall time.Duration) (*http2Transport, er
 
 func (t *http2Transport) frame(line []byte) error {
 	if t.pending == nil {
-		t.pending = getBuffer()
+		t.pending = buffer.Get()
 	}
-	t.pending.bytes = append(t.pending.bytes, line...)
+	t.pending.Bytes = append(t.pending.Bytes, line...)
 	return nil
 }
 
@@ -73,8 +75,8 @@ func (t *http2Transport) flush() error {
 	if t.pending == nil {
 		return nil
 	}
-	err := t.send(t.pending.bytes)
-	t.pending.put()
+	err := t.send(t.pending.Bytes)
+	t.pending.Put()
 	t.pending = nil
 	return streamError(err)
 }
@@ -109,14 +111,14 @@ func (t *http2Transport) await(patience *time.Timer) error {
 		select {
 		case <-t.room:
 			if t.isCut.Load() {
-				return errClientGone
+				return socket.ErrPeerGone
 			}
 			return nil
 		case <-t.ctx.Done():
-			return cmp.Or(t.stream.Ended(), errClientGone)
+			return cmp.Or(t.stream.Ended(), socket.ErrPeerGone)
 		case <-patience.C:
 			if !t.stream.Conn().Draining() {
-				return errStalled
+				return socket.ErrStalled
 			}
 			patience.Reset(t.stall) // the connection has a limit of its own
 		}
@@ -140,8 +142,8 @@ func (t *transports) resumeLoan(l *loan) *stream {
 
 // streamError says why nothing can be sent: when nobody has waited for long enough, it is the client that has gone.
 func streamError(err error) error {
-	if err == nil || errors.Is(err, errStalled) {
+	if err == nil || errors.Is(err, socket.ErrStalled) {
 		return err
 	}
-	return errClientGone
+	return socket.ErrPeerGone
 }

@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/socket"
 )
 
 // responsePiece is how much of a batch is written with one time limit.
@@ -16,9 +19,9 @@ type responseTransport struct {
 	writer   http.ResponseWriter
 	control  *http.ResponseController
 	stall    time.Duration
-	watchdog *watchdog // of HTTP/2, where a deadline is a message to the connection and a timer; nil: deadlines
-	chunked  bool      // what is between two flushes is one chunk
-	pending  *buffer   // nil: nothing waits for flush
+	watchdog *socket.Watchdog // of HTTP/2, where a deadline is a message to the connection and a timer; nil: deadlines
+	chunked  bool             // what is between two flushes is one chunk
+	pending  *buffer.Buffer   // nil: nothing waits for flush
 }
 
 func newResponseTransport(w http.ResponseWriter, r *http.Request, stall time.Duration) *responseTransport {
@@ -27,7 +30,7 @@ func newResponseTransport(w http.ResponseWriter, r *http.Request, stall time.Dur
 		chunked: r.ProtoMajor == 1 && r.ProtoMinor == 1,
 	}
 	if r.ProtoMajor == 2 {
-		t.watchdog = newWatchdog(stall, func() { _ = t.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
+		t.watchdog = socket.NewWatchdog(stall, func() { _ = t.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
 	}
 	return t
 }
@@ -43,9 +46,9 @@ func (t *responseTransport) frame(line []byte) error {
 		return t.send(line)
 	}
 	if t.pending == nil {
-		t.pending = getBuffer()
+		t.pending = buffer.Get()
 	}
-	t.pending.bytes = append(t.pending.bytes, line...)
+	t.pending.Bytes = append(t.pending.Bytes, line...)
 	return nil
 }
 
@@ -53,8 +56,8 @@ func (t *responseTransport) flush() error {
 	if t.pending == nil {
 		return nil
 	}
-	err := t.send(t.pending.bytes)
-	t.pending.put()
+	err := t.send(t.pending.Bytes)
+	t.pending.Put()
 	t.pending = nil
 	return err
 }
@@ -69,7 +72,7 @@ func (t *responseTransport) end() error {
 
 func (t *responseTransport) close() {
 	if t.watchdog != nil {
-		t.watchdog.close()
+		t.watchdog.Close()
 	}
 }
 
@@ -87,16 +90,16 @@ func (t *responseTransport) send(data []byte) error {
 
 func (t *responseTransport) sendPiece(piece []byte, last bool) error {
 	err := t.writePiece(piece, last)
-	if err != nil && (errors.Is(err, os.ErrDeadlineExceeded) || t.watchdog != nil && t.watchdog.hasCut()) {
-		return fmt.Errorf("%w: %w", errStalled, err)
+	if err != nil && (errors.Is(err, os.ErrDeadlineExceeded) || t.watchdog != nil && t.watchdog.Fired()) {
+		return fmt.Errorf("%w: %w", socket.ErrStalled, err)
 	}
 	return err
 }
 
 func (t *responseTransport) writePiece(piece []byte, last bool) error {
 	if t.watchdog != nil {
-		t.watchdog.begin()
-		defer t.watchdog.end()
+		t.watchdog.Begin()
+		defer t.watchdog.End()
 	} else if err := t.control.SetWriteDeadline(time.Now().Add(t.stall)); err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"revtail/gateway/netio/socket"
 )
 
 // readChunk reads a chunk as it stands on the wire.
@@ -115,7 +117,7 @@ func TestTakenConnectionNoticesItsClientLeave(t *testing.T) {
 		if err := conn.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-cause; !errors.Is(err, errClientGone) && !errors.Is(err, context.Canceled) {
+		if err := <-cause; !errors.Is(err, socket.ErrPeerGone) && !errors.Is(err, context.Canceled) {
 			t.Errorf("the context ended with %v", err)
 		}
 	}
@@ -132,7 +134,7 @@ func TestTakenConnectionOfTalkativeClientEnds(t *testing.T) {
 	conn, r := connect(t, server.Listener.Addr().String(), plainRequest)
 	readHead(t, r)
 	go func() { _, _ = conn.Write(make([]byte, 2*maxUnasked)) }()
-	if err := <-cause; !errors.Is(err, errClientGone) {
+	if err := <-cause; !errors.Is(err, socket.ErrPeerGone) {
 		t.Errorf("the context ended with %v", err)
 	}
 }

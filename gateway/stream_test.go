@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/gateway/netio/socket"
 )
 
 // streamServer answers every request with one stream, over connections whose writes are counted.
@@ -296,7 +297,7 @@ func TestStreamOfStalledClientIsCut(t *testing.T) {
 			})
 			test.start(server)
 			response := open(t, server.Client(), server.URL, "Accept-Encoding", test.coding)
-			if err := <-result; !errors.Is(err, errStalled) {
+			if err := <-result; !errors.Is(err, socket.ErrStalled) {
 				t.Errorf("the stream ended with %v, want that it stalled", err)
 			}
 			if _, err := io.Copy(io.Discard, response.Body); err == nil {

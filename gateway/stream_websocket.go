@@ -17,6 +17,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/gateway/netio/socket"
 )
 
 const (
@@ -66,7 +68,7 @@ type socketTransport struct {
 }
 
 // cut implements road.
-func (t *socketTransport) cut() { cutConn(t.conn) }
+func (t *socketTransport) cut() { socket.Abort(t.conn) }
 
 // openWebSocket answers the handshake. When it is refused, by an origin that is not the server's own or a mistake in it, the
 // client has got a Status.
@@ -96,7 +98,7 @@ func (s *stream) openWebSocket(ctx context.Context) (context.Context, error) {
 
 // read answers pings and notices when the client closes.
 func (t *socketTransport) read() {
-	defer t.cancel(errClientGone)
+	defer t.cancel(socket.ErrPeerGone)
 	for {
 		_, message, err := t.socket.Reader(t.forever)
 		if err == nil {
@@ -122,7 +124,7 @@ func (t *socketTransport) ping() {
 		err := t.socket.Ping(ctx)
 		cancel()
 		if err != nil && !t.writing.Load() {
-			t.cancel(errClientGone)
+			t.cancel(socket.ErrPeerGone)
 			return
 		}
 	}
@@ -149,7 +151,7 @@ func (t *socketTransport) end() error {
 
 func (t *socketTransport) close() {
 	if !t.ended {
-		dropUnsent(t.conn)
+		socket.ResetOnClose(t.conn)
 	}
 	_ = t.socket.CloseNow() // closed already, unless something failed
 	t.cancel(context.Canceled)
@@ -195,7 +197,7 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.conn = limitedConn{conn, h.stall}
+	h.conn = socket.DeadlineConn{Conn: conn, Limit: h.stall}
 	buffered.Writer.Reset(h.conn)
 	return h.conn, buffered, nil
 }

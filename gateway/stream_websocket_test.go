@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"revtail/gateway/netio/socket"
 )
 
 // handshakeRequest is the sample of RFC 6455, section 1.2.
@@ -156,7 +158,7 @@ func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 				t.Errorf("leave: %v", err)
 			}
 			// net/http may notice it first: a client can be gone before its connection is taken over.
-			if err := <-cause; !errors.Is(err, errClientGone) && !errors.Is(err, context.Canceled) {
+			if err := <-cause; !errors.Is(err, socket.ErrPeerGone) && !errors.Is(err, context.Canceled) {
 				t.Errorf("the context ended with %v", err)
 			}
 		})

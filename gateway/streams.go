@@ -12,6 +12,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/gateway/netio/socket"
 )
 
 // errTooManyWatches refuses a watch to who has as many as one may have.
@@ -138,7 +140,7 @@ func (o *openStream) cutLocked() {
 	case o.client != nil:
 		o.client.cut()
 	case o.road != nil:
-		o.cancel(errClientGone)
+		o.cancel(socket.ErrPeerGone)
 		o.road.cut()
 	}
 }

@@ -21,9 +21,6 @@ const (
 	scaleSubresource  = "scale"  // shown as a Scale
 )
 
-// scaleKind is the kind of the scale subresource, whatever the resource.
-var scaleKind = &resource.Resource{Group: "autoscaling", Version: "v1", Kind: "Scale", GoType: autoscalingv1.Scale{}}
-
 // subresources are those that a resource has, as targets of requests for them.
 func subresources(res *resource.Resource) []target {
 	var out []target
@@ -44,7 +41,7 @@ func (t target) hasSubresource() bool {
 // shown is the resource as which a request sees the object.
 func (t target) shown() *resource.Resource {
 	if t.subresource == scaleSubresource {
-		return scaleKind
+		return resource.ScaleKind
 	}
 	return t.resource
 }
@@ -75,7 +72,7 @@ func scaleOf(d document, res *resource.Resource) autoscalingv1.Scale {
 		unset = 1
 	}
 	return autoscalingv1.Scale{
-		TypeMeta: metav1.TypeMeta{Kind: scaleKind.Kind, APIVersion: scaleKind.APIVersion()},
+		TypeMeta: metav1.TypeMeta{Kind: resource.ScaleKind.Kind, APIVersion: resource.ScaleKind.APIVersion()},
 		ObjectMeta: metav1.ObjectMeta{Name: d.GetName(), Namespace: d.GetNamespace(), UID: d.GetUID(), ResourceVersion: d.GetResourceVersion(),
 			CreationTimestamp: d.GetCreationTimestamp()},
 		Spec:   autoscalingv1.ScaleSpec{Replicas: replicas(res.Scale.SpecReplicas, unset)},
@@ -158,9 +155,9 @@ func (t target) setReplicas(d, scale document) error {
 	replicas, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
 	switch {
 	case err != nil:
-		return cannotHandle(scaleKind, err)
+		return cannotHandle(resource.ScaleKind, err)
 	case replicas < 0:
-		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(scaleKind.Kind).GroupKind(), t.scope.Name, field.ErrorList{
+		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(resource.ScaleKind.Kind).GroupKind(), t.scope.Name, field.ErrorList{
 			field.Invalid(field.NewPath("spec", "replicas"), replicas, "must be greater than or equal to 0")})
 	}
 	if err := unstructured.SetNestedField(d.Object, replicas, t.resource.Scale.SpecReplicas...); err != nil {

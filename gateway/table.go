@@ -8,6 +8,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/http/table"
 	"revtail/gateway/resource"
 )
 
@@ -16,13 +17,13 @@ type tableView struct {
 	resource   *resource.Resource
 	apiVersion string
 	include    metav1.IncludeObjectPolicy
-	columns    columns
+	columns    table.Columns
 	described  bool
 	now        func() time.Time
 }
 
 func newTableView(f form, res *resource.Resource) *tableView {
-	return &tableView{resource: res, apiVersion: f.apiVersion, include: f.include, columns: columnsOf(res), now: time.Now}
+	return &tableView{resource: res, apiVersion: f.apiVersion, include: f.include, columns: table.For(res), now: time.Now}
 }
 
 func (v *tableView) object(doc []byte) []byte {
@@ -51,13 +52,13 @@ func (v *tableView) listHead(meta encoding.ListMeta) []byte {
 	meta.APIVersion = v.apiVersion
 	var definitions []byte
 	if !v.described {
-		definitions, v.described = v.columns.definitions(), true
+		definitions, v.described = v.columns.Definitions(), true
 	}
 	return encoding.AppendTableHead(nil, meta, definitions)
 }
 
 func (v *tableView) item(doc []byte) []byte {
-	return encoding.AppendRow(nil, v.columns.cells(doc, v.now()), v.rowObject(doc))
+	return encoding.AppendRow(nil, v.columns.Cells(doc, v.now()), v.rowObject(doc))
 }
 
 // rowObject is what a row shows of the object it stands for; nil: nothing.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
 )
 
 // tail takes a watch that lives on when the handlers of its request have returned. One of HTTP/2 has a goroutine for as long as it

@@ -9,8 +9,8 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"revtail/gateway/resource"
-	"revtail/gateway/selector"
 	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/selector"
 )
 
 // target is what a request is about.

@@ -14,7 +14,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/mount"
+	"revtail/gateway/api/mount"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,7 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"revtail/gateway/authentication"
+	"revtail/gateway/access/authentication"
 	"revtail/gateway/resource"
 )
 

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"revtail/gateway/netio/socket"
 )
 
 // vectorMost is how many pieces go into one write, however many bytes they are: the kernel takes what it has room for, and a
@@ -57,13 +59,13 @@ func (v *vector) send() bool {
 // write writes all that is left.
 func (v *vector) write() {
 	var n int64
-	if conn, ok := v.to.(deadliner); ok {
-		n, v.err = persist(conn, v.stall, v)
+	if conn, ok := v.to.(socket.WriteDeadliner); ok {
+		n, v.err = socket.WriteAll(conn, v.stall, v)
 	} else {
 		n, v.err = v.left.WriteTo(v.to)
 	}
 	v.written += n
 }
 
-// attempt implements attempter.
-func (v *vector) attempt() (int64, error) { return v.left.WriteTo(v.to) }
+// WritePart implements socket.PartialWriter.
+func (v *vector) WritePart() (int64, error) { return v.left.WriteTo(v.to) }

@@ -14,6 +14,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/metrics"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
 
@@ -157,9 +158,9 @@ func (t *traffic) refuse(err error) error {
 // reason is why the watch ends, in a few words that are labels of a metric.
 func (wt *watch) reason(err error) string {
 	switch code := wt.traffic.failure.Load(); {
-	case errors.Is(err, errStalled):
+	case errors.Is(err, socket.ErrStalled):
 		return endedStalled
-	case errors.Is(err, errClientGone):
+	case errors.Is(err, socket.ErrPeerGone):
 		return endedClient
 	case errors.Is(err, errDraining), err == nil && wt.server.streams.leaving():
 		return endedShutdown

@@ -6,7 +6,8 @@ import (
 	"syscall"
 	"time"
 
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
+	"revtail/gateway/netio/socket"
 )
 
 // Listen makes the connections of a listener such that a writer can own them below TLS: it is for tls.NewListener, or for
@@ -30,10 +31,10 @@ func (l wireListener) Accept() (net.Conn, error) {
 // wire is a connection below one of TLS. When a writer takes it, nothing blocks any more: what TLS writes is put into a buffer of
 // the writer's, and what it reads is what is there. With HTTP/2 it is not taken, but what TLS writes goes elsewhere too.
 type wire struct {
-	net.Conn            // nil while a writer has it
-	socket   socket     // the writer's
-	sealed   *[]byte    // where the writer wants what TLS writes; nil: no writer has it
-	sink     http2.Sink // where HTTP/2 wants it; nil: it is no connection of HTTP/2
+	net.Conn               // nil while a writer has it
+	socket   socket.Socket // the writer's
+	sealed   *[]byte       // where the writer wants what TLS writes; nil: no writer has it
+	sink     http2.Sink    // where HTTP/2 wants it; nil: it is no connection of HTTP/2
 	stall    time.Duration
 }
 
@@ -49,7 +50,7 @@ func layers(conn net.Conn) (below net.Conn, w *wire, secure *tls.Conn) {
 	return w.Conn, w, secure
 }
 
-func (w *wire) take(s socket, sealed *[]byte) { w.Conn, w.socket, w.sealed = nil, s, sealed }
+func (w *wire) take(s socket.Socket, sealed *[]byte) { w.Conn, w.socket, w.sealed = nil, s, sealed }
 
 func (w *wire) giveBack(conn net.Conn) { w.Conn, w.sealed = conn, nil }
 
@@ -58,17 +59,17 @@ func (w *wire) NetConn() net.Conn { return w.Conn }
 
 // Divert implements http2.Below.
 func (w *wire) Divert(sink http2.Sink) (net.Conn, syscall.RawConn, error) {
-	system, ok := lowest(w.Conn).(syscall.Conn)
+	system, ok := socket.Base(w.Conn).(syscall.Conn)
 	if !ok {
-		return nil, nil, errNoSocket
+		return nil, nil, socket.ErrNotPollable
 	}
 	raw, err := system.SyscallConn()
 	if err != nil {
 		return nil, nil, err
 	}
-	boundUnsent(lowest(w.Conn))
+	socket.LimitUnsent(socket.Base(w.Conn))
 	w.sink = sink
-	return limitedConn{w.Conn, w.stall}, raw, nil
+	return socket.DeadlineConn{Conn: w.Conn, Limit: w.stall}, raw, nil
 }
 
 func (w *wire) Write(p []byte) (int, error) {
@@ -94,7 +95,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	if w.sealed == nil {
 		return w.Conn.Read(p)
 	}
-	n, more, err := w.socket.read(p)
+	n, more, err := w.socket.Read(p)
 	if err == nil && !more {
 		err = nothingYet{}
 	}

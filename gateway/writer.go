@@ -2,12 +2,12 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
 
@@ -17,7 +17,7 @@ type writer struct {
 	pool   *writers
 	ctx    context.Context   // of all
 	ready  *watchcache.Ready // clients that may have something to deliver
-	poller *poller
+	poller *socket.Poller
 	bell   chan struct{} // holds one: something was posted, or is ready
 
 	mu     sync.Mutex // guards the field below
@@ -43,7 +43,7 @@ type writer struct {
 }
 
 func newWriter(ctx context.Context, pool *writers) (*writer, error) {
-	poller, err := newPoller()
+	poller, err := socket.NewPoller()
 	if err != nil {
 		return nil, err
 	}
@@ -80,10 +80,10 @@ func (w *writer) takePosted() []func() {
 
 // listen hands what happens to sockets to the writer's goroutine.
 func (w *writer) listen() {
-	signals := make([]signal, 0, 256)
+	signals := make([]socket.Event, 0, 256)
 	for {
 		var err error
-		if signals, err = w.poller.wait(signals); err != nil {
+		if signals, err = w.poller.Wait(signals); err != nil {
 			return // closed
 		}
 		batch := slices.Clone(signals)
@@ -171,7 +171,7 @@ func (w *writer) quit() {
 	for _, c := range w.clients {
 		w.close(c, errDraining)
 	}
-	w.poller.close()
+	w.poller.Close()
 }
 
 // join begins with a client.
@@ -283,15 +283,15 @@ func (w *writer) sent(c *client) {
 }
 
 // attend acts on what happened to a socket.
-func (w *writer) attend(s signal) {
-	c := w.clients[s.tag]
+func (w *writer) attend(s socket.Event) {
+	c := w.clients[s.Tag]
 	if c == nil {
 		return // it has gone meanwhile
 	}
-	if s.readable && !c.link.hear(w, c) {
+	if s.Readable && !c.link.hear(w, c) {
 		return
 	}
-	if s.writable && len(c.rest) > 0 {
+	if s.Writable && len(c.rest) > 0 {
 		w.sendRest(c)
 	}
 }
@@ -347,8 +347,6 @@ func (w *writer) room(c *client) {
 	w.serve(c)
 }
 
-var errStalled = errors.New("the client takes nothing")
-
 // lookAfter is called when a client is due: it is cut when it takes nothing, and otherwise gets a bookmark or the end.
 func (w *writer) lookAfter(c *client) {
 	switch {
@@ -366,7 +364,7 @@ func (w *writer) lookAfter(c *client) {
 // lookAtStalled cuts a client that has taken nothing for too long, unless it has got everything that its connection let through.
 func (w *writer) lookAtStalled(c *client) {
 	if !c.link.moving() {
-		w.close(c, errStalled)
+		w.close(c, socket.ErrStalled)
 		return
 	}
 	c.stalled = w.now

@@ -2,19 +2,14 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"revtail/gateway/metrics"
 )
-
-// errNoSocket: the connection is not one that a writer can own, or the platform has none.
-var errNoSocket = errors.New("not a socket that can be polled")
 
 // writers serve the watches that have caught up, over connections of HTTP/1.1 and streams of HTTP/2: as many goroutines as there are
 // processors, where otherwise each watch has one, or two. A delivery costs little more than its write then.
@@ -121,10 +116,4 @@ func (ws *writers) delays() []*metrics.Delays {
 		out = append(out, &w.stopwatch.delays)
 	}
 	return out
-}
-
-// isSocket tells whether the connection is one of the system's, which can be polled.
-func isSocket(conn net.Conn) bool {
-	_, ok := conn.(syscall.Conn)
-	return ok
 }

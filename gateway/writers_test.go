@@ -21,7 +21,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
 	"revtail/gateway/watchcache"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"revtail/gateway/authentication"
-	"revtail/gateway/authorization"
-	"revtail/gateway/reload"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
+	"revtail/gateway/config/reload"
 )
 
 // access is what says who may do what, as far as there is something.

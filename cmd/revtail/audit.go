@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"revtail/gateway/audit"
+	"revtail/gateway/access/audit"
 )
 
 // auditFile is the file of the audit log. When it cannot be written as fast as requests come, records are dropped and counted:

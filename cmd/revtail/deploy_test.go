@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"revtail/gateway/authorization"
+	"revtail/gateway/access/authorization"
 )
 
 // manifests are the objects of deploy/kubernetes, each of which must be of its kind, strictly.

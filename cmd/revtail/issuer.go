@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"revtail/gateway/authentication"
+	"revtail/gateway/access/authentication"
 	"revtail/gateway/config"
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 // issuerIdle is how long a connection to the issuer is kept without use. Its keys are asked for every five minutes, and the

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"revtail/gateway/spelling"
+	"revtail/gateway/config/spelling"
 )
 
 // Exit codes. Scripts rely on them.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"revtail/gateway/config"
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 // remountTimeout bounds how long the keys below new mounts may take to be read.

@@ -15,11 +15,11 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway"
-	"revtail/gateway/certificate"
+	"revtail/gateway/access/certificate"
 	"revtail/gateway/claim"
 	"revtail/gateway/config"
+	"revtail/gateway/config/reload"
 	"revtail/gateway/metrics"
-	"revtail/gateway/reload"
 )
 
 func newServeCommand() *cobra.Command {

@@ -3,7 +3,7 @@ package main
 import (
 	"crypto/tls"
 
-	"revtail/gateway/certificate"
+	"revtail/gateway/access/certificate"
 )
 
 // openCertificates reads the files of TLS, when there are any.

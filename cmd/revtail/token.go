@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"revtail/gateway/authentication"
+	"revtail/gateway/access/authentication"
 )
 
 func newTokenCommand() *cobra.Command {

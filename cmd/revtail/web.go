@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"revtail/gateway"
-	"revtail/gateway/http2"
+	"revtail/gateway/netio/http2"
 )
 
 // webServer is an HTTP server, or an HTTPS server, on one or several addresses.

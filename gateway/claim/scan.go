@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
-	"revtail/gateway/customresource"
+	"revtail/gateway/api/customresource"
 	"revtail/gateway/resource"
 )
 

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"time"
 
-	"revtail/gateway/mount"
+	"revtail/gateway/api/mount"
 )
 
 // Config says what a gateway does. Flags.Load makes it, Validate judges it. Each field is an option of options.go,

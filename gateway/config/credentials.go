@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"revtail/gateway/reload"
+	"revtail/gateway/config/reload"
 )
 
 // OpenEtcdTLS reads how to talk to an external etcd from its files, which may be replaced from then on; nil when no option says

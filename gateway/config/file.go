@@ -11,8 +11,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"revtail/gateway/mount"
-	"revtail/gateway/spelling"
+	"revtail/gateway/api/mount"
+	"revtail/gateway/config/spelling"
 )
 
 // apiVersion is what the key apiVersion of a file must be, so that later versions can tell files apart.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"revtail/gateway/spelling"
+	"revtail/gateway/config/spelling"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"revtail/gateway/mount"
-	"revtail/gateway/spelling"
+	"revtail/gateway/api/mount"
+	"revtail/gateway/config/spelling"
 )
 
 // mountsKey is the one key of a file that no flag has: mounts are lists of more than words.

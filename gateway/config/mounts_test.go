@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"revtail/gateway/mount"
+	"revtail/gateway/api/mount"
 )
 
 func loadFile(t *testing.T, content string) (Config, error) {

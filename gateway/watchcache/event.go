@@ -6,7 +6,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/selector"
+	"revtail/gateway/watchcache/selector"
 )
 
 // event is one change in the log, shared by all watchers.

@@ -3,7 +3,7 @@ package watchcache
 import (
 	"iter"
 
-	"revtail/gateway/selector"
+	"revtail/gateway/watchcache/selector"
 )
 
 // topic is what a watcher waits for: the changes in a scope or, where its selector demands one value of a label or a field,

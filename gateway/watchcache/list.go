@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"revtail/etcdstore"
-	"revtail/gateway/filter"
-	"revtail/gateway/selector"
+	"revtail/gateway/watchcache/filter"
+	"revtail/gateway/watchcache/selector"
 )
 
 // ListQuery says what to list.

@@ -14,8 +14,8 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/filter"
-	"revtail/gateway/selector"
+	"revtail/gateway/watchcache/filter"
+	"revtail/gateway/watchcache/selector"
 )
 
 // state is what an observer of etcd knows of the objects: by path, the label and the revision.

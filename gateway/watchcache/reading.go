@@ -1,6 +1,6 @@
 package watchcache
 
-import "revtail/gateway/filter"
+import "revtail/gateway/watchcache/filter"
 
 // reading is what a Reader has read of the log: another watcher that stands where it began gets the same.
 type reading struct {

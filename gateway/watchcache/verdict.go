@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"revtail/encoding"
-	"revtail/gateway/filter"
+	"revtail/gateway/watchcache/filter"
 )
 
 // maxVerdicts is how many verdicts an event remembers, of 8 bytes each: where more different filters look at it, the later

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"revtail/gateway/filter"
+	"revtail/gateway/watchcache/filter"
 )
 
 // TestFilterIsEvaluatedOnce: however many watchers have the same filter, it is asked once about each state of an event.

@@ -7,8 +7,8 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/filter"
-	"revtail/gateway/selector"
+	"revtail/gateway/watchcache/filter"
+	"revtail/gateway/watchcache/selector"
 )
 
 // WatchQuery says what to watch, and from where.

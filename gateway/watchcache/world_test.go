@@ -16,7 +16,7 @@ import (
 	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/selector"
+	"revtail/gateway/watchcache/selector"
 )
 
 const root = "/registry/things/"

@@ -1,0 +1,127 @@
+package authentication
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/http/httpguts"
+
+	"revtail/gateway/config/reload"
+)
+
+// ErrRefused is what Authenticate returns when a request has no credential that is good. It does not say which one, nor why:
+// whoever tries should not learn from it.
+var ErrRefused = errors.New("Unauthorized")
+
+// Authorities know which certificates of clients are good at the moment.
+type Authorities interface {
+	VerifyClient(chain []*x509.Certificate) error
+	Generation() uint64 // another number when that may have changed
+}
+
+// Sources are what credentials are checked with; those that are nil accept none.
+type Sources struct {
+	Authorities Authorities
+	Tokens      *reload.File[*Tokens]
+	Issuer      *Issuer
+	Anonymous   bool // let in requests without a credential
+}
+
+// Authenticator finds out who makes a request. It is safe for concurrent use.
+type Authenticator struct {
+	Sources
+	Tickets      Tickets
+	certificates cache
+}
+
+// New makes an Authenticator. Without a source, every request is anonymous.
+func New(sources Sources) *Authenticator {
+	return &Authenticator{Sources: sources}
+}
+
+// Generation is another number when identities may have lost their hold.
+func (a *Authenticator) Generation() (n uint64) {
+	if a.Authorities != nil {
+		n += a.Authorities.Generation()
+	}
+	if a.Tokens != nil {
+		n += a.Tokens.Generation()
+	}
+	return n
+}
+
+// Authenticate says who makes a request, or returns ErrRefused. A certificate comes before a token, as in Kubernetes. A ticket
+// is used up.
+func (a *Authenticator) Authenticate(r *http.Request) (*Identity, error) {
+	shown := false
+	if a.Authorities != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+		shown = true
+		if identity, err := a.byCertificate(r.TLS.PeerCertificates); err == nil {
+			return identity, nil
+		}
+	}
+	if ticket, ok := TicketOf(r); ok {
+		return a.Tickets.use(ticket, r, time.Now())
+	}
+	if token, ok := bearer(r); ok && (a.Tokens != nil || a.Issuer != nil) {
+		shown = true
+		if identity, err := a.byToken(r.Context(), token); err == nil {
+			return identity, nil
+		}
+	}
+	if a.Anonymous && !shown {
+		return Anonymous(), nil
+	}
+	return nil, ErrRefused
+}
+
+// maxToken bounds a token before anything is parsed of it.
+const maxToken = 8 << 10
+
+func (a *Authenticator) byToken(ctx context.Context, token string) (*Identity, error) {
+	if len(token) > maxToken {
+		return nil, ErrRefused
+	}
+	if a.Tokens != nil {
+		if found, ok := a.Tokens.Get().find(token, time.Now()); ok {
+			identity := *found.identity
+			identity.still = func() bool { return a.Tokens.Get().has(found) }
+			return &identity, nil
+		}
+	}
+	if a.Issuer != nil && strings.Count(token, ".") == 2 {
+		return a.Issuer.authenticate(ctx, token)
+	}
+	return nil, ErrRefused
+}
+
+// bearerProtocol begins the subprotocol of a WebSocket in which browsers send a token, since they cannot set a header.
+const bearerProtocol = "base64url.bearer.authorization.k8s.io."
+
+// bearer is the token that a request brings.
+func bearer(r *http.Request) (string, bool) {
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
+		if token = strings.TrimSpace(token); strings.EqualFold(scheme, "Bearer") && token != "" {
+			return token, true
+		}
+	}
+	if !httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket") {
+		return "", false
+	}
+	for _, header := range r.Header["Sec-Websocket-Protocol"] {
+		for protocol := range strings.SplitSeq(header, ",") {
+			if encoded, ok := strings.CutPrefix(strings.TrimSpace(protocol), bearerProtocol); ok {
+				token, err := base64.RawURLEncoding.DecodeString(encoded)
+				return string(token), err == nil && utf8.Valid(token) || err != nil // a malformed one is one that is refused
+			}
+		}
+	}
+	return "", false
+}

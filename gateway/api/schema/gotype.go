@@ -1,0 +1,142 @@
+package schema
+
+import (
+	"reflect"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// The methods by which the types of Kubernetes tell what the reflect package cannot know.
+type (
+	modelNamer      interface{ OpenAPIModelName() string }
+	swaggerDocer    interface{ SwaggerDoc() map[string]string }
+	schemaTyper     interface{ OpenAPISchemaType() []string }
+	schemaFormatter interface{ OpenAPISchemaFormat() string }
+	oneOfTyper      interface{ OpenAPIV3OneOfTypes() []string }
+)
+
+// use returns the schema of a value of type t: for a type with a name, a reference to the schema that it adds.
+func (set Set) use(t reflect.Type) *spec.Schema {
+	if t.Kind() == reflect.Pointer {
+		return set.use(t.Elem())
+	}
+	namer, ok := reflect.Zero(t).Interface().(modelNamer)
+	if !ok {
+		return set.define(t)
+	}
+	set.add(namer.OpenAPIModelName(), t)
+	return Reference(namer.OpenAPIModelName())
+}
+
+// add adds the schema of a type under a name.
+func (set Set) add(name string, t reflect.Type) {
+	if _, ok := set[name]; !ok {
+		set[name] = nil // where a type contains itself, it is found here
+		set[name] = set.define(t)
+		addMergeRules(set[name], name)
+	}
+}
+
+// define makes the schema of a type, whether it has a name or not.
+func (set Set) define(t reflect.Type) *spec.Schema {
+	if typer, ok := reflect.Zero(t).Interface().(schemaTyper); ok {
+		return ownSchema(typer)
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return set.object(t, swaggerDoc(t)[""])
+	case reflect.Map:
+		return spec.MapProperty(set.use(t.Elem()))
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return Scalar("string", "byte")
+		}
+		return spec.ArrayProperty(set.use(t.Elem()))
+	case reflect.String:
+		return Scalar("string", "")
+	case reflect.Bool:
+		return Scalar("boolean", "")
+	case reflect.Int64:
+		return Scalar("integer", "int64")
+	case reflect.Int, reflect.Int32:
+		return Scalar("integer", "int32")
+	case reflect.Float64:
+		return Scalar("number", "double")
+	}
+	return &spec.Schema{} // anything
+}
+
+// Scalar is the schema of a value without members.
+func Scalar(kind, format string) *spec.Schema {
+	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{kind}, Format: format}}
+}
+
+// ownSchema is the schema of a type that writes its JSON itself: a time, a quantity, a number or a string.
+func ownSchema(typer schemaTyper) *spec.Schema {
+	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: typer.OpenAPISchemaType()}}
+	if formatter, ok := typer.(schemaFormatter); ok {
+		s.Format = formatter.OpenAPISchemaFormat()
+	}
+	if oneOf, ok := typer.(oneOfTyper); ok {
+		s.Type = nil
+		for _, kind := range oneOf.OpenAPIV3OneOfTypes() {
+			s.OneOf = append(s.OneOf, *Scalar(kind, ""))
+		}
+	}
+	return s
+}
+
+// object makes the schema of a struct.
+func (set Set) object(t reflect.Type, description string) *spec.Schema {
+	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}, Description: description}}
+	set.addFields(s, t)
+	return s
+}
+
+// addFields adds the fields of a struct, and those of the structs that its JSON has in the same object.
+func (set Set) addFields(s *spec.Schema, t reflect.Type) {
+	descriptions := swaggerDoc(t)
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "" && field.Anonymous:
+			set.addFields(s, field.Type)
+			continue
+		case name == "" || name == "-":
+			continue
+		}
+		property := withDescription(set.use(field.Type), descriptions[name])
+		addMergeTags(property, field.Tag)
+		s.SetProperty(name, *property)
+		if required(field.Type, options) {
+			s.Required = append(s.Required, name)
+		}
+	}
+}
+
+// required tells whether an object must have a field. The types say so by always writing it; only that a pointer to a scalar
+// is written as null when it is not there.
+func required(t reflect.Type, jsonOptions string) bool {
+	if strings.Contains(jsonOptions, "omitempty") || strings.Contains(jsonOptions, "omitzero") {
+		return false
+	}
+	return t.Kind() != reflect.Pointer || t.Elem().Kind() == reflect.Struct
+}
+
+// withDescription gives a schema a description. A reference cannot have one in OpenAPI 3.0, so it goes into an allOf.
+func withDescription(s *spec.Schema, description string) *spec.Schema {
+	if description != "" && s.Ref.String() != "" {
+		s = &spec.Schema{SchemaProps: spec.SchemaProps{AllOf: []spec.Schema{*s}}}
+	}
+	s.Description = description
+	return s
+}
+
+func swaggerDoc(t reflect.Type) map[string]string {
+	if docer, ok := reflect.Zero(t).Interface().(swaggerDocer); ok {
+		return docer.SwaggerDoc()
+	}
+	return docs[t]
+}

@@ -1,0 +1,73 @@
+package schema
+
+import (
+	"testing"
+
+	"revtail/gateway/resource"
+)
+
+// TestMergingsAreOfFieldsThatExist: a type that Kubernetes changes must not leave a rule behind that does nothing.
+func TestMergingsAreOfFieldsThatExist(t *testing.T) {
+	set := make(Set)
+	for _, res := range resource.Builtin() {
+		set.AddResource(res)
+	}
+	for name, m := range mergeRules {
+		s, ok := set[name]
+		if !ok {
+			t.Errorf("no kind has a %s", name)
+			continue
+		}
+		fields := append(append([]string{}, m.fields...), m.sets...)
+		for field := range m.maps {
+			fields = append(fields, field)
+		}
+		for field := range m.defaults {
+			fields = append(fields, field)
+		}
+		for _, field := range fields {
+			if property := s.Properties[field]; len(property.Type) == 0 {
+				t.Errorf("%s has no field %s", name, field)
+			}
+		}
+		for list, keys := range m.maps {
+			item := s.Properties[list].Items.Schema.Ref.String()
+			for _, key := range keys {
+				if _, ok := set[item[len("#/components/schemas/"):]].Properties[key.(string)]; !ok {
+					t.Errorf("%s.%s: its elements have no field %s", name, list, key)
+				}
+			}
+		}
+	}
+}
+
+// TestListTypes follow from the tags of the fields, and from what the tags do not know.
+func TestListTypes(t *testing.T) {
+	set := make(Set)
+	for _, res := range resource.Builtin() {
+		set.AddResource(res)
+	}
+	for _, test := range []struct{ schema, field, listType, mapType string }{
+		{"io.k8s.api.core.v1.PodSpec", "containers", "map", ""},
+		{"io.k8s.api.core.v1.Container", "ports", "map", ""},
+		{"io.k8s.api.core.v1.Container", "args", "atomic", ""},
+		{"io.k8s.api.core.v1.ServiceSpec", "selector", "", "atomic"},
+		{"io.k8s.api.core.v1.PodStatus", "hostIPs", "atomic", ""},
+		{"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "finalizers", "set", ""},
+		{"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "ownerReferences", "map", ""},
+		{"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "labels", "", ""},
+	} {
+		property := set[test.schema].Properties[test.field]
+		text := func(extension string) string { s, _ := property.Extensions.GetString(extension); return s }
+		if text(listTypeExtension) != test.listType || text(mapTypeExtension) != test.mapType {
+			t.Errorf("%s.%s: %v", test.schema, test.field, property.Extensions)
+		}
+		if _, keyed := property.Extensions[listMapKeysExtension]; keyed != (test.listType == "map") {
+			t.Errorf("%s.%s: %v", test.schema, test.field, property.Extensions)
+		}
+	}
+	port := set["io.k8s.api.core.v1.ContainerPort"].Properties["protocol"]
+	if port.Default != "TCP" {
+		t.Errorf("a port is of protocol %v where it names none", port.Default)
+	}
+}

@@ -1,0 +1,99 @@
+package schema
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"revtail/gateway/resource"
+)
+
+// Set is the named schemas of one OpenAPI document. Those of Go types are read from the types: the fields from their
+// JSON tags, the descriptions from SwaggerDoc, the names from OpenAPIModelName, which the types of Kubernetes have.
+type Set map[string]*spec.Schema
+
+// AddResource adds the schemas of a resource's kind and, if there is one, of its list.
+func (set Set) AddResource(res *resource.Resource) {
+	name := set.addKind(res)
+	if res.Scale != nil {
+		set.addKind(resource.ScaleKind)
+	}
+	if res.Virtual {
+		return
+	}
+	list := set.object(reflect.TypeFor[metav1.TypeMeta](), res.ListKind()+" is a list of "+res.Kind+".")
+	list.SetProperty("metadata", *set.use(reflect.TypeFor[metav1.ListMeta]()))
+	list.SetProperty("items", *spec.ArrayProperty(Reference(name)))
+	list.Required = []string{"items"}
+	list.AddExtension(KindExtension, []any{KindOf(res, res.ListKind())})
+	if fields, ok := set[name].Extensions[selectableExtension]; ok {
+		list.AddExtension(selectableExtension, fields)
+	}
+	set[ListName(res)] = list
+}
+
+// addKind adds the schema of a resource's kind, and returns its name.
+func (set Set) addKind(res *resource.Resource) string {
+	name := KindName(res)
+	if res.GoType != nil {
+		set.add(name, reflect.TypeOf(res.GoType))
+	} else {
+		set[name] = set.customKind(res)
+	}
+	set[name].AddExtension(KindExtension, []any{KindOf(res, res.Kind)})
+	return name
+}
+
+// AddCommon adds the schemas that the operations of every resource have.
+func (set Set) AddCommon() {
+	set.use(reflect.TypeFor[metav1.Status]())
+	set.use(reflect.TypeFor[metav1.DeleteOptions]())
+	set.use(reflect.TypeFor[metav1.Patch]())
+}
+
+// The names of the schemas that AddCommon adds.
+var (
+	StatusName        = metav1.Status{}.OpenAPIModelName()
+	DeleteOptionsName = metav1.DeleteOptions{}.OpenAPIModelName()
+	PatchName         = metav1.Patch{}.OpenAPIModelName()
+)
+
+// customKind is the schema that the definition of a custom resource has, with what all kinds have.
+func (set Set) customKind(res *resource.Resource) *spec.Schema {
+	s := res.Schema.OpenAPI()
+	set.addFields(s, reflect.TypeFor[metav1.TypeMeta]())
+	metadata := set.use(reflect.TypeFor[metav1.ObjectMeta]())
+	s.SetProperty("metadata", *withDescription(metadata, "What every object has: its name, its labels and more."))
+	return s
+}
+
+// selectableExtension names, in the schemas of a custom resource and of its list, the fields that its definition calls
+// selectable.
+const selectableExtension = "x-kubernetes-selectable-fields"
+
+// KindExtension marks schemas and operations with the kind that they are about.
+const KindExtension = "x-kubernetes-group-version-kind"
+
+// KindOf is the value of KindExtension for a kind of a resource's group and version.
+func KindOf(res *resource.Resource, kind string) map[string]any {
+	return map[string]any{"group": res.Group, "version": res.Version, "kind": kind}
+}
+
+// KindName is the name of the schema of a resource's kind: "io.k8s.api.core.v1.Pod", "com.example.v1.Widget".
+func KindName(res *resource.Resource) string {
+	if namer, ok := res.GoType.(modelNamer); ok {
+		return namer.OpenAPIModelName()
+	}
+	labels := strings.Split(res.Group, ".")
+	slices.Reverse(labels)
+	return strings.Join(append(labels, res.Version, res.Kind), ".")
+}
+
+// ListName is the name of the schema of a list of a resource's kind.
+func ListName(res *resource.Resource) string { return KindName(res) + "List" }
+
+// Reference is a schema that refers to the one of that name.
+func Reference(name string) *spec.Schema { return spec.RefSchema("#/components/schemas/" + name) }

@@ -1,0 +1,90 @@
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/util/jsonpath"
+
+	"revtail/gateway/resource"
+)
+
+// definedColumns are the name and the columns that a resource's definition has. A path that cannot be read makes a column
+// without content.
+func definedColumns(defined []resource.Column) Columns {
+	cs := Columns{nameColumn}
+	for _, d := range defined {
+		path := jsonpath.New(d.Name).AllowMissingKeys(true)
+		valid := path.Parse("{"+d.JSONPath+"}") == nil
+		cs = append(cs, column{
+			name: d.Name, kind: d.Type, format: d.Format, description: d.Description, priority: d.Priority,
+			cell: func(object jsonValue, now time.Time) any {
+				if !valid {
+					return nil
+				}
+				return definedCell(d.Type, found(path, object), now)
+			},
+		})
+	}
+	return cs
+}
+
+// found is what stands first at a path; nil: nothing.
+func found(path *jsonpath.JSONPath, object jsonValue) any {
+	results, err := path.FindResults(object.value)
+	if err != nil || len(results) == 0 || len(results[0]) == 0 || !results[0][0].IsValid() {
+		return nil
+	}
+	return results[0][0].Interface()
+}
+
+// definedCell is a value as a cell of a type of OpenAPI; nil where it is of another type.
+func definedCell(kind string, value any, now time.Time) any {
+	v := jsonValue{value}
+	switch kind {
+	case "integer":
+		switch value.(type) {
+		case int64, float64:
+			return v.count(0)
+		}
+	case "number":
+		switch value.(type) {
+		case int64, float64, json.Number:
+			return value
+		}
+	case "boolean":
+		if _, ok := value.(bool); ok {
+			return value
+		}
+	case "date":
+		if !v.exists() {
+			return nil
+		}
+		if v.time().IsZero() {
+			return "<invalid>"
+		}
+		return v.age(now)
+	case "string":
+		return textCell(v)
+	}
+	return nil
+}
+
+// textCell is a value of any type as text.
+func textCell(v jsonValue) any {
+	if !v.exists() {
+		return nil
+	}
+	if text := v.scalar(); text != "" || v.value == "" {
+		return text
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v.value); err != nil {
+		return nil
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}

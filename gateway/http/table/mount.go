@@ -1,0 +1,41 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// mountColumns are those of every mount. There is no age: etcd does not know when a key was made.
+var mountColumns = Columns{
+	nameColumn,
+	stringColumn("Value", "The value of the key, on one line and cut short.", func(o jsonValue) string {
+		if why := o.at("undecodable"); why.exists() {
+			return "<undecodable>"
+		}
+		text, _ := textCell(o.at("value")).(string)
+		return shortened(text)
+	}),
+	stringColumn("Key", "The key in etcd; one that is not UTF-8 in base64.", func(o jsonValue) string {
+		annotations := o.at("metadata", "annotations")
+		return annotations.at("revtail/key").textOr(annotations.at("revtail/key64").text())
+	}),
+	wide(column{name: "Revision", kind: "string", description: "The revision of etcd in which the key was written last.",
+		cell: func(o jsonValue, _ time.Time) any { return o.at("metadata", "resourceVersion").text() }}),
+}
+
+// shortened is a text of which a cell of a table has room for.
+func shortened(text string) string {
+	const most = 60
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	if runes := []rune(text); len(runes) > most {
+		return fmt.Sprintf("%s…", string(runes[:most-1]))
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+package table
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+const (
+	none    = "<none>"
+	unknown = "<unknown>"
+)
+
+// jsonValue is a part of a decoded object. Where it is not of the type that is asked for, or not there at all, it is as if it
+// was empty.
+type jsonValue struct{ value any }
+
+// at is what stands at a path of member names.
+func (v jsonValue) at(path ...string) jsonValue {
+	for _, name := range path {
+		v = jsonValue{v.members()[name]}
+	}
+	return v
+}
+
+func (v jsonValue) exists() bool { return v.value != nil }
+
+func (v jsonValue) members() map[string]any {
+	members, _ := v.value.(map[string]any)
+	return members
+}
+
+func (v jsonValue) list() []jsonValue {
+	elements, _ := v.value.([]any)
+	list := make([]jsonValue, len(elements))
+	for i, element := range elements {
+		list[i] = jsonValue{element}
+	}
+	return list
+}
+
+func (v jsonValue) text() string {
+	text, _ := v.value.(string)
+	return text
+}
+
+func (v jsonValue) textOr(otherwise string) string {
+	if text := v.text(); text != "" {
+		return text
+	}
+	return otherwise
+}
+
+func (v jsonValue) isTrue() bool { return v.value == true }
+
+// count is a whole number.
+func (v jsonValue) count(otherwise int64) int64 {
+	switch n := v.value.(type) {
+	case int64:
+		return n
+	case float64:
+		return int64(n)
+	}
+	return otherwise
+}
+
+// scalar is a string, a number or a boolean as text.
+func (v jsonValue) scalar() string {
+	switch value := v.value.(type) {
+	case string:
+		return value
+	case bool:
+		return strconv.FormatBool(value)
+	case int64:
+		return strconv.FormatInt(value, 10)
+	case float64:
+		return strconv.FormatFloat(value, 'g', -1, 64)
+	case json.Number:
+		return value.String()
+	}
+	return ""
+}
+
+// time is zero where there is none.
+func (v jsonValue) time() time.Time {
+	t, err := time.Parse(time.RFC3339, v.text())
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// age is how long ago a time was, as people say it.
+func (v jsonValue) age(now time.Time) string { return ageOf(v.time(), now) }
+
+func ageOf(t, now time.Time) string {
+	if t.IsZero() {
+		return unknown
+	}
+	return duration.HumanDuration(now.Sub(t))
+}
+
+// having are the elements of a list of objects in which a member is a certain string.
+func (v jsonValue) having(member, text string) jsonValue {
+	for _, element := range v.list() {
+		if element.at(member).text() == text {
+			return element
+		}
+	}
+	return jsonValue{}
+}
+
+// condition is the status of a condition of the object: "True", "False", "Unknown", or empty.
+func (v jsonValue) condition(kind string) string {
+	return v.at("status", "conditions").having("type", kind).at("status").text()
+}
+
+// joined are texts with commas between them.
+func joined(texts []string) string {
+	if len(texts) == 0 {
+		return none
+	}
+	return strings.Join(texts, ",")
+}
+
+// each collects what a function says of the elements of a list, but for what is empty.
+func (v jsonValue) each(say func(element jsonValue) string) []string {
+	var texts []string
+	for _, element := range v.list() {
+		if text := say(element); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// pairs are members as name=value, by name.
+func (v jsonValue) pairs() []string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(v.members())) {
+		pairs = append(pairs, name+"="+v.at(name).scalar())
+	}
+	return pairs
+}

@@ -1,0 +1,202 @@
+package keyrange
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/gateway/config/spelling"
+)
+
+// MaxItems is how many keys an answer has at most, and has where no limit is given.
+const MaxItems = 10_000
+
+// Query is what the query of a URL asks for. All methods have one: parameters that mean nothing to a method are refused.
+type Query struct {
+	Keys Range
+
+	// of a list and a watch
+	Filter string // an expression; empty: all
+	Fields string // paths in the values, separated by commas; empty: the whole
+
+	// of a list
+	Limit       int
+	After       string // the last key of the page before
+	At          etcdstore.Revision
+	AtTime      *Time // nil: not by time
+	KeysOnly    bool
+	Count       bool // only how many
+	Level       bool // depth=1: the next level only
+	MinRevision etcdstore.Revision
+
+	// of a watch
+	Watch  bool
+	All    Ranges             // what it is about; Keys is the first of what the query names
+	Since  etcdstore.Revision // zero: from the state on
+	Prev   bool
+	Latest bool          // slow=latest: of what waits for the client, only the newest of each key
+	Wait   time.Duration // a long poll that lasts so long; zero: a stream
+
+	// of a write
+	TTL    time.Duration
+	Prefix bool
+}
+
+// Parameters are the names that each kind of request takes, beside those that name the key.
+var Parameters = map[string][]string{
+	"a read":  {"limit", "continue", "at", "keysOnly", "count", "depth", "minRevision", "watch", "pretty", "filter", "fields"},
+	"a watch": {"watch", "since", "prev", "wait", "slow", "lastEventId", "filter", "fields"},
+	"PUT":     {"ttl", "pretty"},
+	"DELETE":  {"prefix", "pretty"},
+}
+
+// kinds are what Parameters has, in the order in which a parameter of another kind is looked for.
+var kinds = []string{"a read", "a watch", "PUT", "DELETE"}
+
+// Elsewhere are parameters that are read by others: it is not an error to give them.
+var Elsewhere = []string{"key", "key64", "ticket"}
+
+// kindOf is the kind of request that a method makes, as Parameters has it.
+func kindOf(method string, watch bool) string {
+	switch {
+	case method != "GET":
+		return method
+	case watch:
+		return "a watch"
+	}
+	return "a read"
+}
+
+// checkNames refuses parameters that a kind of request does not have.
+func checkNames(kind string, values url.Values) error {
+	known := Parameters[kind]
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case slices.Contains(Elsewhere, name):
+		case slices.Contains(known, name):
+			if n := len(values[name]); n > 1 && name != "fields" {
+				return fmt.Errorf("the parameter %s is given %d times", name, n)
+			}
+		case kind == "a read" && slices.Contains(Parameters["a watch"], name):
+			return fmt.Errorf("the parameter %s is for a watch: add watch to the query", name)
+		case kind == "a watch" && slices.Contains(Parameters["a read"], name):
+			return fmt.Errorf("the parameter %s is for a read, and the query asks for a watch", name)
+		default:
+			return fmt.Errorf("%s has no parameter %q%s: it takes %s", kind, name, meant(kind, name), strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// meant is for the end of a message about a parameter that a kind of request does not have: whose it is, or which one is like it.
+func meant(kind, name string) string {
+	for _, other := range kinds {
+		if slices.Contains(Parameters[other], name) {
+			return ", which is for " + other
+		}
+	}
+	return spelling.DidYouMean(name, slices.Concat(Parameters[kind], Elsewhere))
+}
+
+// CheckTxn refuses the parameters of a transaction that it does not have.
+func CheckTxn(values url.Values) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if name != "pretty" {
+			return fmt.Errorf("a transaction has no parameter %q: it takes pretty, and everything else in its body", name)
+		}
+	}
+	p := parser{values: values}
+	p.flag("pretty")
+	return p.err
+}
+
+// ParseQuery reads the query of a request.
+func ParseQuery(method, path string, values url.Values) (q Query, err error) {
+	p := parser{values: values}
+	q.Filter, q.Fields = values.Get("filter"), strings.Join(values["fields"], ",")
+	q.Watch = p.flag("watch") || values.Has("wait")
+	if err = checkNames(kindOf(method, q.Watch), values); err != nil {
+		return q, err
+	}
+	if q.Watch {
+		q.All, err = ParseAll(path, values)
+	} else {
+		q.Keys, err = Parse(path, values)
+	}
+	if err != nil {
+		return q, err
+	}
+	if q.Watch {
+		q.Keys = q.All[0]
+	}
+	p.flag("pretty") // which is read elsewhere
+	q.KeysOnly, q.Count, q.Prev, q.Prefix = p.flag("keysOnly"), p.flag("count"), p.flag("prev"), p.flag("prefix")
+	q.Since, q.MinRevision = p.revision("since"), p.revision("minRevision")
+	q.Wait, q.TTL = p.duration("wait"), p.duration("ttl")
+	q.Limit = int(min(p.number("limit"), MaxItems))
+	q.Latest, q.Level = p.word("slow", "latest", "without it a slow client is waited for"), p.word("depth", "1", "the next level; without it all levels are shown")
+	p.at(&q)
+	p.page(&q)
+	return q, p.check(q)
+}
+
+// check finds what does not go together.
+func (p *parser) check(q Query) error {
+	switch {
+	case p.err != nil:
+		return p.err
+	case q.Wait > 0 && q.Since == 0:
+		return fmt.Errorf("wait needs since=REVISION: the revision of an answer that you have")
+	case q.Level && !q.Keys.IsPrefix():
+		return fmt.Errorf("depth is for a prefix, which ends with /: %q is one key", q.Keys)
+	case q.Prefix && !q.Keys.IsPrefix():
+		return fmt.Errorf("prefix=true is for a prefix, which ends with /: %q is one key", q.Keys)
+	case q.Level && q.Count:
+		return fmt.Errorf("count is how many keys there are, and depth shows a level: leave one of them out")
+	case q.Filter != "" && !q.Watch && !q.Keys.IsPrefix():
+		return fmt.Errorf("filter is for a watch, or for a prefix, which ends with /: %q is one key", q.Keys)
+	case q.Fields != "" && (q.KeysOnly || q.Count || q.Level):
+		return fmt.Errorf("fields is about values, and keysOnly, count and depth show none: leave one of them out")
+	}
+	return nil
+}
+
+// page is where the next page begins. It can lead to no key that is not one of the range: a list has both ends of it.
+type page struct {
+	Revision etcdstore.Revision `json:"r"`
+	After    []byte             `json:"a"`
+}
+
+// Continue is the token of the page after a key.
+func Continue(at etcdstore.Revision, after string) string {
+	text, err := json.Marshal(page{at, []byte(after)})
+	if err != nil {
+		panic(err) // cannot be: bytes and a number
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func (p *parser) page(q *Query) {
+	token := p.values.Get("continue")
+	if token == "" {
+		return
+	}
+	var next page
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(text, &next)
+	}
+	switch {
+	case err != nil || next.Revision <= 0 || !q.Keys.Contains(string(next.After)):
+		p.refuse("continue", "this is not the continue of an answer about the same keys")
+	case q.At != 0 && q.At != next.Revision:
+		p.refuse("continue", "it is of another revision than at")
+	}
+	q.At, q.AtTime, q.After = next.Revision, nil, string(next.After)
+}

@@ -1,0 +1,58 @@
+package keyrange
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// FuzzParse: two URLs of different keys are never taken for the same, what a path says is what etcd gets, and a range lies
+// within a prefix exactly if all its keys begin with it.
+func FuzzParse(f *testing.F) {
+	f.Add("/app/a", "", "/app/")
+	f.Add("/app/a/", "", "/app/a")
+	f.Add("", "\xff/", "/")
+	f.Add("", "a", "ab")
+	f.Fuzz(func(t *testing.T, path, key, allowed string) {
+		query := url.Values{}
+		want := path
+		if key != "" {
+			query.Set("key64", base64.URLEncoding.EncodeToString([]byte(key)))
+			want, path = key, ""
+		}
+		r, err := Parse(path, query)
+		if err != nil {
+			return
+		}
+		if want == "" {
+			want = "/"
+		}
+		if r.String() != want || r.IsPrefix() != strings.HasSuffix(want, "/") {
+			t.Errorf("%q became %q", want, r)
+		}
+		access, err := NewAccess([]string{allowed}, nil, "/registry")
+		if err != nil || allowed == "*" {
+			return
+		}
+		let := access.Read(r) == nil
+		within := want == allowed || strings.HasSuffix(allowed, "/") && strings.HasPrefix(want, allowed)
+		if own := strings.HasPrefix(want, "revtail/"); let != (within && !own) {
+			t.Errorf("with %q open, %q may be read: %v", allowed, want, let)
+		}
+		if access.Write(r) == nil {
+			t.Errorf("%q may be written", want)
+		}
+	})
+}
+
+// FuzzParseTxn: nothing that comes makes it fail in another way than by an error, and what it lets through names keys.
+func FuzzParseTxn(f *testing.F) {
+	f.Add([]byte(`{"compare":[{"key":"/a","is":">","version":1}],"then":[{"put":{"key64":"YQ","value":"x","ttl":"3s"}}],"else":[{"delete":{"key":"/","prefix":true}}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		txn, err := ParseTxn(body)
+		if err == nil && txn.Check() != nil {
+			t.Errorf("%s is let through: %v", body, txn.Check())
+		}
+	})
+}

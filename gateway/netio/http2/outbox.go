@@ -1,0 +1,148 @@
+package http2
+
+import (
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"revtail/gateway/netio/socket"
+)
+
+// outbox is what TLS has written and the system has not taken yet. Who puts something there never waits: what the system does not
+// take at once is written by a goroutine that does.
+type outbox struct {
+	conn    net.Conn // waits for the client
+	push    pusher   // does not
+	drained func(error)
+
+	mu       sync.Mutex // guards the fields below
+	sealed   *buffer    // nil: empty
+	draining bool
+	err      error // of a write; nothing is written after it
+}
+
+// Write implements io.Writer, for TLS.
+func (o *outbox) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return 0, o.err
+	}
+	if o.sealed == nil {
+		o.sealed = getBuffer()
+	}
+	o.sealed.bytes = append(o.sealed.bytes, p...)
+	return len(p), nil
+}
+
+// Flush writes what the system takes now. What is left it will have later: drained is called then.
+func (o *outbox) Flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sealed == nil || o.draining || o.err != nil {
+		return
+	}
+	n, err := o.push.write(o.sealed.bytes)
+	switch {
+	case err != nil:
+		o.err = err
+	case n < len(o.sealed.bytes):
+		o.draining = true
+		rest := o.sealed
+		o.sealed = nil
+		go o.drain(rest, n)
+		return
+	}
+	o.sealed.put()
+	o.sealed = nil
+}
+
+// drain writes until nothing is left. It ends with the connection at the latest.
+func (o *outbox) drain(rest *buffer, written int) {
+	for rest != nil {
+		_, err := o.conn.Write(rest.bytes[written:])
+		_ = o.conn.SetWriteDeadline(time.Time{}) // push would mind one
+		rest.put()
+		rest, written = o.next(err), 0
+	}
+	o.drained(o.failed())
+}
+
+// next is what has come meanwhile; nil: nothing, or it is of no use.
+func (o *outbox) next(err error) *buffer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil {
+		o.err = err
+	}
+	rest := o.sealed
+	o.sealed = nil
+	if rest == nil || o.err != nil {
+		o.draining = false
+		return nil
+	}
+	return rest
+}
+
+func (o *outbox) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// busy tells whether the system takes nothing now.
+func (o *outbox) busy() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.draining
+}
+
+// waits tells whether something is there that nobody writes yet.
+func (o *outbox) waits() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sealed != nil && !o.draining
+}
+
+// pusher writes to a socket what it takes now.
+type pusher struct {
+	raw  syscall.RawConn
+	data []byte
+	n    int
+	err  error
+	try  func(fd uintptr) bool
+}
+
+func newPusher(raw syscall.RawConn) pusher { return pusher{raw: raw} }
+
+func (p *pusher) write(data []byte) (int, error) {
+	if p.try == nil {
+		p.try = func(fd uintptr) bool {
+			p.n, p.err = socket.Write(fd, p.data)
+			return true
+		}
+	}
+	p.data, p.n, p.err = data, 0, nil
+	err := p.raw.Write(p.try)
+	p.data = nil
+	if err == nil {
+		err = p.err
+	}
+	return p.n, err
+}
+
+// buffer is bytes on their way. An idle connection holds none.
+type buffer struct{ bytes []byte }
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+func getBuffer() *buffer { return buffers.Get().(*buffer) }
+
+// put gives the buffer back. One that is larger than usual is dropped.
+func (b *buffer) put() {
+	if cap(b.bytes) <= 2*mostFrames {
+		b.bytes = b.bytes[:0]
+		buffers.Put(b)
+	}
+}

@@ -1,0 +1,32 @@
+package socket
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// TestSlowAnswerIsNotCut: a client that takes something in time gets more time.
+func TestSlowAnswerIsNotCut(t *testing.T) {
+	c := &trickle{size: 95}
+	n, err := WriteAll(c, time.Second, c)
+	if n != 95 || err != nil || c.deadlines != 10 {
+		t.Errorf("%d bytes with %d deadlines: %v", n, c.deadlines, err)
+	}
+}
+
+// trickle takes little of each write before its deadline.
+type trickle struct{ size, taken, deadlines int }
+
+func (c *trickle) SetWriteDeadline(time.Time) error {
+	c.deadlines++
+	return nil
+}
+
+func (c *trickle) WritePart() (int64, error) {
+	n := min(10, c.size-c.taken)
+	if c.taken += n; c.taken < c.size {
+		return int64(n), os.ErrDeadlineExceeded
+	}
+	return int64(n), nil
+}

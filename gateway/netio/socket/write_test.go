@@ -1,0 +1,66 @@
+//go:build unix
+
+package socket_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"revtail/gateway/netio/socket"
+)
+
+// pair is two ends of a socket that do not block.
+func pair(t *testing.T) (ours, theirs int) {
+	t.Helper()
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range ends {
+		if err := unix.SetNonblock(end, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = unix.Close(ends[0]) })
+	return ends[0], ends[1]
+}
+
+// TestWrite: what does not fit is left, what does arrives, and there is room again when it has been read.
+func TestWrite(t *testing.T) {
+	ours, theirs := pair(t)
+	defer func() { _ = unix.Close(theirs) }()
+	data := bytes.Repeat([]byte("0123456789"), 1<<20)
+	var read []byte
+	for rest, scrap := data, make([]byte, 1<<20); len(read) < len(data); {
+		n, err := socket.Write(uintptr(ours), rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+		if n, err = unix.Read(theirs, scrap); err != nil {
+			t.Fatal(err)
+		}
+		read = append(read, scrap[:n]...)
+	}
+	if !bytes.Equal(read, data) {
+		t.Error("other bytes arrived than were written")
+	}
+}
+
+// TestWriteToNobody: an end that has gone is an error of the system's.
+func TestWriteToNobody(t *testing.T) {
+	ours, theirs := pair(t)
+	if err := unix.Close(theirs); err != nil {
+		t.Fatal(err)
+	}
+	n, err := socket.Write(uintptr(ours), []byte("news"))
+	var system *os.SyscallError
+	if n != 0 || !errors.Is(err, syscall.EPIPE) || !errors.As(err, &system) {
+		t.Errorf("%d bytes, %v, want none and a broken pipe", n, err)
+	}
+}

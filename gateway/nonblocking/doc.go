@@ -1,2 +1,0 @@
-// Package nonblocking writes to sockets of the system what they take now.
-package nonblocking

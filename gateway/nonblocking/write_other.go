@@ -1,6 +1,0 @@
-//go:build !unix
-
-package nonblocking
-
-// Write takes nothing: who waits for the socket writes it all.
-func Write(uintptr, []byte) (int, error) { return 0, nil }
