@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"revtail/cmd/revtail/command"
 	"revtail/etcdstore"
 	"revtail/etcdstore/embedded"
 	"revtail/gateway/config"
@@ -100,9 +101,9 @@ func explainStart(ctx context.Context, err error, cfg config.Config) error {
 	)
 	switch {
 	case errors.As(err, &refused) && cfg.EmbeddedConfig != "":
-		return &exitError{exitUsage, fmt.Errorf("--embedded-config: %w", err)}
+		return command.UsageError(fmt.Errorf("--embedded-config: %w", err))
 	case errors.As(err, &refused):
-		return &exitError{exitUsage, fmt.Errorf("--embedded-client-url: %w (--embedded-config)", err)}
+		return command.UsageError(fmt.Errorf("--embedded-client-url: %w (--embedded-config)", err))
 	case errors.Is(err, embedded.ErrDataDirInUse) && errors.As(err, &dir):
 		return fmt.Errorf("the data directory %s is in use by another process: stop that one, or choose another directory with %s", dir.Dir, dirFlag)
 	case errors.As(err, &dir):
@@ -119,10 +120,10 @@ func explainStart(ctx context.Context, err error, cfg config.Config) error {
 		if why == nil {
 			why = fmt.Errorf("correct --etcd-endpoints, or wait longer (%w)", err)
 		}
-		return &exitError{exitUnreachable, fmt.Errorf("no answer from etcd at %s within --startup-timeout %v: %w",
+		return &command.ExitError{Code: command.ExitUnreachable, Err: fmt.Errorf("no answer from etcd at %s within --startup-timeout %v: %w",
 			strings.Join(cfg.EtcdEndpoints, ", "), cfg.StartupTimeout, why)}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &exitError{exitUnreachable, fmt.Errorf("the embedded etcd was not ready within --startup-timeout %v: wait longer (%w)", cfg.StartupTimeout, err)}
+		return &command.ExitError{Code: command.ExitUnreachable, Err: fmt.Errorf("the embedded etcd was not ready within --startup-timeout %v: wait longer (%w)", cfg.StartupTimeout, err)}
 	}
 	return err
 }

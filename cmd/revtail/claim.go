@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"revtail/cmd/revtail/command"
 	"revtail/gateway/claim"
 )
 
@@ -20,7 +21,7 @@ func (p *process) openClaim(ctx context.Context) error {
 		Adopt: p.cfg.Adopt, Writable: p.cfg.Writable, Version: programVersion(), Logger: p.logger,
 	})
 	if refused := (*claim.RefusedError)(nil); errors.As(err, &refused) {
-		return &exitError{exitUsage, err}
+		return command.UsageError(err)
 	}
 	return err
 }

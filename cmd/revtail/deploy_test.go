@@ -62,9 +62,9 @@ func TestManifests(t *testing.T) {
 	for _, object := range manifests(t) {
 		switch o := object.(type) {
 		case *appsv1.Deployment:
-			command := newServeCommand()
+			serve := newServeCommand()
 			args := o.Spec.Template.Spec.Containers[0].Args
-			if err := command.ParseFlags(args[1:]); args[0] != "serve" || err != nil {
+			if err := serve.ParseFlags(args[1:]); args[0] != "serve" || err != nil {
 				t.Errorf("arguments %s: %v", strings.Join(args, " "), err)
 			}
 		case *corev1.ConfigMap:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"revtail/cmd/revtail/command"
 	"revtail/gateway/config"
 )
 
@@ -33,13 +34,13 @@ Exit with 0 when nothing is wrong, warnings aside, else with 1.`,
 	r.addServerFlags(cmd)
 	cmd.Flags().DurationVar(&d.idle, "idle", 0, "keep a silent watch open for this `duration`, to see whether it is cut")
 	cmd.Flags().SortFlags = false
-	cmd.RunE = verb(func(cmd *cobra.Command) error {
+	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
 		cfg, err := flags.Load(os.Environ())
 		if err == nil {
 			err = cfg.Validate()
 		}
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return command.UsageError(err)
 		}
 		d.cfg, d.access, d.out = cfg, r.access, cmd.OutOrStdout()
 		return d.run(cmd.Context())

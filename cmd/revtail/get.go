@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"revtail/cmd/revtail/client"
+	"revtail/cmd/revtail/command"
 )
 
 var getOutputs = []string{"table", "wide", "json", "yaml", "name"}
@@ -36,7 +37,7 @@ have the same.
 	r := &remote{}
 	r.addFlags(cmd, getOutputs...)
 	cmd.Flags().Int64Var(&r.query.Revision, "revision", 0, "as of a past `revision` of etcd; 0: now")
-	cmd.RunE = verbOn(2, func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = command.MaxArgs(2, func(cmd *cobra.Command, args []string) error {
 		c, err := r.begin(cmd, args, getOutputs...)
 		if err != nil {
 			return err

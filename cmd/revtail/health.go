@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"revtail/cmd/revtail/command"
 	"revtail/gateway/config"
 )
 
@@ -37,14 +38,14 @@ there but who is on this machine.`,
 	check := readyCheck{}
 	cmd.Flags().StringVar(&check.url, "url", "", "`URL` of the gateway, as http://127.0.0.1:8080")
 	cmd.Flags().StringVar(&check.cacert, "cacert", "", "PEM `file` of the authorities that the gateway's certificate is checked with; none: those of the system")
-	cmd.RunE = verb(func(cmd *cobra.Command) error {
+	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
 		if check.url == "" {
 			cfg, err := new(config.Flags).Load(os.Environ())
 			if err == nil {
 				check.url, err = gatewayURL(cfg)
 			}
 			if err != nil {
-				return &exitError{exitUsage, err}
+				return command.UsageError(err)
 			}
 		}
 		return check.run(cmd.Context(), cmd.OutOrStdout())
@@ -82,11 +83,11 @@ func (c readyCheck) run(ctx context.Context, stdout io.Writer) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.url, "/")+"/readyz", nil)
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("--url: %w", err)}
+		return command.UsageError(fmt.Errorf("--url: %w", err))
 	}
 	tlsConfig, err := c.tlsConfig(req.URL.Hostname())
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return command.UsageError(err)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: tlsConfig}} // no proxy: it is this machine
 	resp, err := client.Do(req)

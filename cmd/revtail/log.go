@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"time"
 
+	"revtail/cmd/revtail/command"
 	"revtail/gateway/config"
 )
 
@@ -18,7 +18,7 @@ const (
 
 // newLogger makes the log of the process on w. flush writes what is left of it and ends it.
 func newLogger(cfg config.Config, w io.Writer) (logger *slog.Logger, flush func()) {
-	text := cfg.LogFormat == config.LogText || cfg.LogFormat == config.LogAuto && isTerminal(w)
+	text := cfg.LogFormat == config.LogText || cfg.LogFormat == config.LogAuto && command.IsTerminal(w)
 	handler := func(w io.Writer) slog.Handler {
 		options := &slog.HandlerOptions{Level: cfg.LogLevel}
 		if text {
@@ -30,15 +30,6 @@ func newLogger(cfg config.Config, w io.Writer) (logger *slog.Logger, flush func(
 		slog.New(handler(w)).Warn("lines are missing from this log: its reader was too slow", "lines", dropped)
 	})
 	return slog.New(handler(backlog)), backlog.Close
-}
-
-func isTerminal(w io.Writer) bool {
-	f, isFile := w.(*os.File)
-	if !isFile {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // logWriter takes log lines and writes them from a goroutine of its own. When the reader at the other end stands still,

@@ -9,65 +9,54 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"revtail/gateway/config/spelling"
+	"revtail/cmd/revtail/command"
 )
 
-// Exit codes. Scripts rely on them.
-const (
-	exitOK          = 0
-	exitRuntime     = 1
-	exitUsage       = 2 // the command line or the configuration
-	exitUnreachable = 3 // etcd did not answer within --startup-timeout
-)
-
-// heapSampling is how many bytes are allocated for each sample of the heap's profile. Under load that are hundreds of megabytes a second:
-// the runtime's own rate, eight times as high, cost a sixtieth of a write.
-const heapSampling = 4 << 20
+// memProfileRate is the number of allocated bytes per sample of the heap profile. It is eight times the default of the runtime,
+// because sampling at the default rate takes 1/60 of the processor time of a write.
+const memProfileRate = 4 << 20
 
 func main() {
-	runtime.MemProfileRate = heapSampling
+	runtime.MemProfileRate = memProfileRate
 	holdLittleGarbage()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program: it returns the exit code.
+// run executes the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(untilSignal(ctx, stderr))
+	err := root.ExecuteContext(notifyContext(ctx, stderr))
 	if err == nil {
-		return exitOK
+		return command.ExitOK
 	}
-	failure := (*exitError)(nil)
-	if !errors.As(err, &failure) { // what cobra itself finds: an unknown command
-		failure = &exitError{exitUsage, fmt.Errorf("%w%s", err, seeHelp(root))}
-		err = failure
+	failure := (*command.ExitError)(nil)
+	if !errors.As(err, &failure) { // an error of cobra itself: an unknown command
+		failure = &command.ExitError{Code: command.ExitUsage, Err: fmt.Errorf("%w%s", err, command.HelpHint(root))}
 	}
-	_, _ = fmt.Fprintf(stderr, "revtail: %v\n", err) // the exit code says it too
-	return failure.code
+	_, _ = fmt.Fprintf(stderr, "revtail: %v\n", failure) // the exit code reports the failure too
+	return failure.Code
 }
 
-// untilSignal returns a context that the first SIGTERM or SIGINT ends. A second one ends the process.
-func untilSignal(parent context.Context, stderr io.Writer) context.Context {
+// notifyContext returns a context that the first SIGTERM or SIGINT cancels. A second signal exits at once.
+func notifyContext(parent context.Context, stderr io.Writer) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	go func() { // as long as the process
+	go func() { // runs until the process exits
 		<-signals
 		cancel()
 		s := <-signals
-		time.AfterFunc(time.Second, func() { os.Exit(exitRuntime) }) // when nobody reads stderr
+		time.AfterFunc(time.Second, func() { os.Exit(command.ExitFailure) }) // in case the write to stderr blocks
 		_, _ = fmt.Fprintf(stderr, "revtail: %v again: not waiting for anything any more\n", s)
-		os.Exit(exitRuntime)
+		os.Exit(command.ExitFailure)
 	}()
 	return ctx
 }
@@ -76,55 +65,10 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "revtail",
 		Short:         "The list-watch protocol of Kubernetes for any etcd, over HTTP",
-		SilenceErrors: true, // run prints them
+		SilenceErrors: true, // run prints errors
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(explainFlagError)
+	root.SetFlagErrorFunc(command.ExplainFlagError)
 	root.AddCommand(newServeCommand(), newWatchCommand(), newGetCommand(), newDoctorCommand(), newHealthCommand(), newTokenCommand(), newVersionCommand())
 	return root
-}
-
-// verb makes what a subcommand runs: no arguments, and an exit code for every error.
-func verb(do func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
-	return verbOn(0, func(cmd *cobra.Command, _ []string) error { return do(cmd) })
-}
-
-// verbOn is verb for a subcommand that takes so many arguments at most.
-func verbOn(most int, do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > most {
-			return &exitError{exitUsage, fmt.Errorf("unexpected argument %q%s", args[most], seeHelp(cmd))}
-		}
-		err := do(cmd, args)
-		if failure := (*exitError)(nil); err != nil && !errors.As(err, &failure) {
-			return &exitError{exitRuntime, err}
-		}
-		return err
-	}
-}
-
-// exitError is an error with the exit code it means.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
-// explainFlagError adds to pflag's message what the flag might have been, and where flags are explained.
-func explainFlagError(cmd *cobra.Command, err error) error {
-	hint := seeHelp(cmd)
-	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near := spelling.Nearest(unknown.GetSpecifiedName(), known); near != "" {
-			hint = " (did you mean --" + near + "?)" + hint
-		}
-	}
-	return &exitError{exitUsage, fmt.Errorf("%w%s", err, hint)}
-}
-
-func seeHelp(cmd *cobra.Command) string {
-	return "\nSee '" + strings.TrimSpace(cmd.CommandPath()+" --help") + "'."
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/client"
+	"revtail/cmd/revtail/command"
 	"revtail/gateway/config"
 )
 
@@ -56,7 +57,7 @@ func (r *remote) addServerFlags(cmd *cobra.Command) {
 // begin finds the resource that the arguments name, as RESOURCE, RESOURCE NAME or RESOURCE/NAME. The caller closes the client.
 func (r *remote) begin(cmd *cobra.Command, args []string, outputs ...string) (*client.Client, error) {
 	usage := func(format string, about ...any) error {
-		return &exitError{exitUsage, fmt.Errorf(format+seeHelp(cmd), about...)}
+		return command.UsageError(fmt.Errorf(format+command.HelpHint(cmd), about...))
 	}
 	if len(args) == 0 {
 		return nil, usage("which resource? As in: %s configmaps", cmd.CommandPath())
@@ -73,7 +74,7 @@ func (r *remote) begin(cmd *cobra.Command, args []string, outputs ...string) (*c
 	}
 	c, err := client.New(r.access)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, command.UsageError(err)
 	}
 	resources, err := c.Resources(cmd.Context())
 	if err != nil {
@@ -81,7 +82,7 @@ func (r *remote) begin(cmd *cobra.Command, args []string, outputs ...string) (*c
 	}
 	r.query.Resource, err = client.Find(resources, name)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, command.UsageError(err)
 	}
 	r.query.Name = object
 	if r.query.Resource.Namespaced && !r.allNamespaces {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"revtail/cmd/revtail/command"
 	"revtail/etcdstore"
 	"revtail/gateway"
 	"revtail/gateway/access/certificate"
@@ -59,7 +60,7 @@ Exit codes: 0 ended by a signal, 1 failed, 2 wrong usage or configuration, 3 etc
 	printConfig := cmd.Flags().Bool("print-config", false, "print the configuration that all sources together give, as a --config file, and exit")
 	printReference := cmd.Flags().Bool("print-reference", false, "print every option, its meaning, default, environment variable and key in the file, in Markdown, and exit")
 	cmd.Flags().SortFlags = false
-	cmd.RunE = verb(func(cmd *cobra.Command) error {
+	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
 		if *printReference {
 			_, err := cmd.OutOrStdout().Write(config.Reference())
 			return err
@@ -73,7 +74,7 @@ Exit codes: 0 ended by a signal, 1 failed, 2 wrong usage or configuration, 3 etc
 		}
 		cfg, err := load()
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return command.UsageError(err)
 		}
 		if *printConfig {
 			return writeConfig(cmd.OutOrStdout(), cfg)
@@ -126,7 +127,7 @@ func serve(ctx context.Context, cfg config.Config, load func() (config.Config, e
 	p := &process{cfg: cfg, logger: logger, hangups: catchHangups(), limit: newAddressLimit(cfg.MaxConnectionsPerAddress),
 		requests: metrics.NewStoreRequests(), supervisor: findSupervisor(logger)}
 	if err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openFile(ctx, load)); err != nil {
-		return &exitError{exitUsage, err}
+		return command.UsageError(err)
 	}
 	defer p.closeAudit()
 	defer p.closeTracing()
@@ -157,7 +158,7 @@ func serve(ctx context.Context, cfg config.Config, load func() (config.Config, e
 	case errors.Is(err, etcdstore.ErrUnavailable), errors.Is(err, etcdstore.ErrDenied), ctx.Err() != nil:
 		return err
 	case err != nil:
-		return &exitError{exitUsage, err}
+		return command.UsageError(err)
 	}
 	p.web = newWebServer("--listen", p.gateway, p.tlsConfig(), p.limit, logger)
 	if err = p.web.Listen(ctx, cfg.Listen); err != nil {

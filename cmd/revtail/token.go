@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"revtail/cmd/revtail/command"
 	"revtail/gateway/access/authentication"
 )
 
@@ -33,9 +34,9 @@ elsewhere, which should have 128 random bits or more, write the entry by hand:
 	cmd.Flags().StringVar(&t.entry.User, "user", "", "`name` of the user")
 	cmd.Flags().StringArrayVar(&t.entry.Groups, "group", nil, "`name` of a group that the user is in; may be repeated")
 	cmd.Flags().DurationVar(&t.life, "expires", 0, "how long the token is good; 0: for ever")
-	cmd.RunE = verb(func(cmd *cobra.Command) error {
+	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
 		if t.file == "" || t.entry.User == "" || t.life < 0 {
-			return &exitError{exitUsage, errors.New("want --file and --user, and no --expires of the past" + seeHelp(cmd))}
+			return command.UsageError(errors.New("want --file and --user, and no --expires of the past" + command.HelpHint(cmd)))
 		}
 		return t.run(cmd.OutOrStdout())
 	})

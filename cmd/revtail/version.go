@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"revtail/cmd/revtail/command"
 	"revtail/etcdstore/embedded"
 )
 
@@ -17,7 +18,7 @@ func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of revtail, Go and the embedded etcd",
-		RunE: verb(func(cmd *cobra.Command) error {
+		RunE: command.NoArgs(func(cmd *cobra.Command) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "revtail %s\ngo      %s %s/%s\netcd    %s\n",
 				programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, embedded.Version())
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/client"
+	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/diff"
 )
 
@@ -43,7 +44,7 @@ EVENT_RESOURCE, EVENT_NAMESPACE, EVENT_NAME and EVENT_REVISION in its environmen
 	cmd.Flags().BoolVar(&w.initial, "initial", false, "begin with the objects that are there, as ADDED")
 	cmd.Flags().StringVar(&w.exec, "exec", "", "shell `command` to run for each event")
 	cmd.Flags().StringVar(&w.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
-	cmd.RunE = verbOn(2, w.run)
+	cmd.RunE = command.MaxArgs(2, w.run)
 	return cmd
 }
 
@@ -62,11 +63,11 @@ func (w *watchVerb) run(cmd *cobra.Command, args []string) error {
 	w.stdout, w.stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	switch w.color {
 	case "auto":
-		w.paint = isTerminal(w.stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		w.paint = command.IsTerminal(w.stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	case "always", "never":
 		w.paint = w.color == "always"
 	default:
-		return &exitError{exitUsage, fmt.Errorf("--color %q: want auto, always or never", w.color)}
+		return command.UsageError(fmt.Errorf("--color %q: want auto, always or never", w.color))
 	}
 	c, err := w.begin(cmd, args, watchOutputs...)
 	if err != nil && cmd.Context().Err() != nil {
@@ -183,13 +184,13 @@ const commandGrace = 5 * time.Second
 
 // execute runs the command for an event. That it fails is its own matter, and the user's to see.
 func (w *watchVerb) execute(ctx context.Context, e client.Event) error {
-	command := exec.CommandContext(ctx, "sh", "-c", w.exec)
-	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(append(bytes.Clone(e.Object.JSON), '\n')), w.stdout, w.stderr
-	command.Env = append(os.Environ(), "EVENT_TYPE="+e.Type, "EVENT_RESOURCE="+w.query.Resource.QualifiedName(),
+	child := exec.CommandContext(ctx, "sh", "-c", w.exec)
+	child.Stdin, child.Stdout, child.Stderr = bytes.NewReader(append(bytes.Clone(e.Object.JSON), '\n')), w.stdout, w.stderr
+	child.Env = append(os.Environ(), "EVENT_TYPE="+e.Type, "EVENT_RESOURCE="+w.query.Resource.QualifiedName(),
 		"EVENT_NAMESPACE="+e.Object.Namespace, "EVENT_NAME="+e.Object.Name, "EVENT_REVISION="+strconv.FormatInt(e.Object.Revision, 10))
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	command.WaitDelay = commandGrace
-	err := command.Run()
+	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
+	child.WaitDelay = commandGrace
+	err := child.Run()
 	failed := (*exec.ExitError)(nil)
 	switch {
 	case ctx.Err() != nil:
