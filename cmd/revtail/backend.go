@@ -59,7 +59,6 @@ func (p *process) findEtcd(ctx context.Context) (*backend, etcdstore.Config, err
 	if err != nil {
 		return nil, etcdstore.Config{}, err
 	}
-	holdsEtcd.Store(true)
 	p.logger.Info("embedded etcd is ready", "endpoints", member.Endpoints())
 	access := etcdstore.Config{Endpoints: member.Endpoints(), TLS: member.TLS()}
 	if p.etcdPassword == nil {

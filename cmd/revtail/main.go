@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/memory"
 )
 
 // memProfileRate is the number of allocated bytes per sample of the heap profile. It is eight times the default of the runtime,
@@ -23,7 +24,7 @@ const memProfileRate = 4 << 20
 
 func main() {
 	runtime.MemProfileRate = memProfileRate
-	holdLittleGarbage()
+	memory.StartPacer()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/memory"
 	"revtail/etcdstore"
 	"revtail/gateway"
 	"revtail/gateway/access/certificate"
@@ -131,6 +132,9 @@ func serve(ctx context.Context, cfg config.Config, load func() (config.Config, e
 	}
 	defer p.closeAudit()
 	defer p.closeTracing()
+	if !cfg.External() {
+		memory.EmbedEtcd()
+	}
 	p.etcd, err = p.openBackend(ctx)
 	if err != nil && ctx.Err() != nil {
 		logger.Info("stopped before etcd was ready")
@@ -190,7 +194,7 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.background.Go(func(background context.Context) error {
 		err := p.announce(ctx, stdout)
 		if err == nil {
-			giveMemoryBackAtRest(background, p.gateway.Departed) // filling the caches took several times what they hold
+			memory.ReleaseWhenIdle(background, p.gateway.Departed) // filling the caches allocates several times their size
 		}
 		return err
 	})
