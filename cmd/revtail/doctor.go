@@ -30,8 +30,7 @@ Exit with 0 when nothing is wrong, warnings aside, else with 1.`,
 	}
 	d := &doctor{}
 	flags := config.AddEtcdFlags(cmd.Flags())
-	r := &remote{}
-	r.addServerFlags(cmd)
+	d.access.AddFlags(cmd.Flags())
 	cmd.Flags().DurationVar(&d.idle, "idle", 0, "keep a silent watch open for this `duration`, to see whether it is cut")
 	cmd.Flags().SortFlags = false
 	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
@@ -42,7 +41,7 @@ Exit with 0 when nothing is wrong, warnings aside, else with 1.`,
 		if err != nil {
 			return command.UsageError(err)
 		}
-		d.cfg, d.access, d.out = cfg, r.access, cmd.OutOrStdout()
+		d.cfg, d.out = cfg, cmd.OutOrStdout()
 		return d.run(cmd.Context())
 	})
 	return cmd

@@ -74,7 +74,7 @@ func (d *doctor) gatewayRefuses(server string, err error) {
 		d.report(bad, "gateway", server+": "+err.Error(), "it wants a certificate of yours, or another one: give --cert and --key")
 		return
 	}
-	if client.WrongScheme(err) {
+	if client.IsSchemeError(err) {
 		d.report(bad, "gateway", err.Error(), "")
 		return
 	}

@@ -46,7 +46,7 @@ func (d *doctor) checkStream(ctx context.Context, c *client.Client, query client
 	t, err := c.TimeStream(ctx, query, streamTime)
 	through := "let events through in the proxy before the gateway: " + d.proxy.buffering
 	switch {
-	case refusedWith(err, http.StatusGatewayTimeout):
+	case client.HasCode(err, http.StatusGatewayTimeout):
 		d.report(bad, "stream", "a proxy waits for the whole watch and gives up: it holds streams back", through)
 	case err != nil && t.First == 0:
 		d.report(bad, "stream", "a watch fails: "+err.Error(), "")
@@ -54,7 +54,7 @@ func (d *doctor) checkStream(ctx context.Context, c *client.Client, query client
 		d.report(bad, "stream", fmt.Sprintf("the first event of a watch took %v: something between here and the gateway holds streams back", t.First.Round(time.Millisecond)), through)
 	case err != nil || t.End < streamTime/2:
 		d.cut("stream", t.End, err)
-	case t.Mark == 0:
+	case t.Bookmark == 0:
 		d.report(bad, "stream", "no event of a watch arrived in the 2 s before its end, where one was sent: something between here and the gateway holds streams back", through)
 	default:
 		d.report(fine, "stream", fmt.Sprintf("the first event of a watch arrives after %v, and the others when they happen", t.First.Round(time.Millisecond)), "")
@@ -82,9 +82,4 @@ func (d *doctor) cut(what string, lasted time.Duration, err error) {
 	}
 	d.report(bad, what, fmt.Sprintf("a silent watch was cut after %v (%v)", lasted.Round(100*time.Millisecond), err),
 		"let the proxy before the gateway wait longer than the 45 s between two bookmarks; 2h suits watches without them too: "+d.proxy.cutoff)
-}
-
-func refusedWith(err error, code int) bool {
-	refused := (*client.StatusError)(nil)
-	return errors.As(err, &refused) && refused.Code == code
 }

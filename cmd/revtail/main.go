@@ -15,7 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/health"
 	"revtail/cmd/revtail/memory"
+	"revtail/cmd/revtail/objects"
+	"revtail/cmd/revtail/token"
 )
 
 // memProfileRate is the number of allocated bytes per sample of the heap profile. It is eight times the default of the runtime,
@@ -70,6 +73,6 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(command.ExplainFlagError)
-	root.AddCommand(newServeCommand(), newWatchCommand(), newGetCommand(), newDoctorCommand(), newHealthCommand(), newTokenCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), objects.NewWatchCommand(), objects.NewGetCommand(), newDoctorCommand(), health.NewCommand(), token.NewCommand(), newVersionCommand())
 	return root
 }

@@ -1,11 +1,7 @@
-// Package client is a gateway as its clients see it: which resources there are, lists, and watches that outlive their
-// connections.
 package client
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,33 +9,22 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"revtail/gateway/config"
 )
 
-// Config says where gateways are and how to talk to them.
-type Config struct {
-	Servers   []string // URLs of gateways of one etcd: while one does not answer, the next is asked
-	CACert    string   // file of the authorities that their certificates are checked with; empty: the system's
-	Cert, Key string   // files of the client's certificate; empty: none
-	TokenFile string   // file of a bearer token, read again for each request; empty: none
-}
-
-// Client asks gateways. It is safe for concurrent use.
+// Client sends requests to gateways. It is safe for concurrent use.
 type Client struct {
 	servers   []*url.URL
-	turn      atomic.Uint64 // which of them is asked
+	current   atomic.Uint64 // index of the server that gets the next request, modulo their number
 	http      *http.Client
 	tokenFile string
 }
 
-// New makes a client. It asks nobody yet.
+// New makes a client. It sends no request yet. Errors name the flag to change.
 func New(c Config) (*Client, error) {
 	out := &Client{tokenFile: c.TokenFile}
 	secrets := c.TokenFile != ""
@@ -63,100 +48,40 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nobody else can listen on loopback but who is on this machine; a token is not shown to them either.
+	// Only local processes can listen on loopback, so an unverified certificate is accepted there, but never with a token.
 	tlsConfig.InsecureSkipVerify = loopback && c.CACert == "" && !secrets
 	out.http = &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, TLSHandshakeTimeout: answerLimit, ResponseHeaderTimeout: 2 * answerLimit,
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, TLSHandshakeTimeout: headerTimeout, ResponseHeaderTimeout: 2 * headerTimeout,
 	}}
 	return out, nil
 }
 
-// answerLimit is how long a gateway may take to begin with something.
-const answerLimit = 15 * time.Second
+// headerTimeout bounds a TLS handshake; response headers get twice that.
+const headerTimeout = 15 * time.Second
 
-func (c Config) tls() (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CACert != "" {
-		pem, err := os.ReadFile(c.CACert)
-		if err != nil {
-			return nil, fmt.Errorf("--cacert: %w", err)
-		}
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--cacert %s: no certificate in this file", c.CACert)
-		}
-	}
-	if (c.Cert == "") != (c.Key == "") {
-		return nil, errors.New("--cert and --key go together: give both or none")
-	}
-	if c.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if err != nil {
-			return nil, fmt.Errorf("--cert, --key: %w", err)
-		}
-		out.Certificates = []tls.Certificate{pair}
-	}
-	return out, nil
-}
-
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// StatusError is an answer that is a refusal.
-type StatusError struct {
-	Code       int    // of HTTP
-	Reason     string // of Kubernetes' Status
-	Message    string
-	RetryAfter time.Duration
-}
-
-func (e *StatusError) Error() string {
-	if e.Message == "" {
-		return fmt.Sprintf("%d %s", e.Code, http.StatusText(e.Code))
-	}
-	return e.Message
-}
-
-// hasCode tells whether an error is a StatusError with one of the codes.
-func hasCode(err error, codes ...int) bool {
-	refused := (*StatusError)(nil)
-	if !errors.As(err, &refused) {
-		return false
-	}
-	for _, code := range codes {
-		if refused.Code == code {
-			return true
-		}
-	}
-	return false
-}
-
-// lasting tells whether an error will be the same when the request is made again.
-func lasting(err error) bool {
-	refused := (*StatusError)(nil)
-	return errors.As(err, &refused) && refused.Code < 500 && refused.Code != http.StatusTooManyRequests && refused.Code != http.StatusGone
-}
-
-// open makes a GET request and returns an answer of 200, whose body the caller closes. A server that does not answer, or is about
-// to stop, gives way to the next; each is asked once.
+// open sends a GET request and returns a response with status 200; the caller closes its body. When a server does not answer or
+// is about to stop, the request goes to the next one. Each server gets it at most once.
 func (c *Client) open(ctx context.Context, path string, query url.Values, accept string) (*http.Response, error) {
 	var errs []error
 	for range c.servers {
-		resp, err := c.ask(ctx, path, query, accept)
+		resp, err := c.send(ctx, path, query, accept)
 		if err == nil {
 			return resp, nil
 		}
-		if lasting(err) || ctx.Err() != nil || hasCode(err, http.StatusGone) {
+		if isPermanent(err) || ctx.Err() != nil || HasCode(err, http.StatusGone) {
 			return nil, err
 		}
 		errs = append(errs, err)
-		c.turn.Add(1)
+		c.current.Add(1)
 	}
 	return nil, errors.Join(errs...)
 }
 
-func (c *Client) ask(ctx context.Context, path string, query url.Values, accept string) (*http.Response, error) {
-	u := *c.servers[c.turn.Load()%uint64(len(c.servers))]
+func (c *Client) send(ctx context.Context, path string, query url.Values, accept string) (*http.Response, error) {
+	u := *c.servers[c.current.Load()%uint64(len(c.servers))]
 	u.Path += path
 	u.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -174,53 +99,25 @@ func (c *Client) ask(ctx context.Context, path string, query url.Values, accept 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, explain(ctx, &u, err)
+		return nil, explainFailure(ctx, &u, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer func() { _ = resp.Body.Close() }()
-		refused := refusal(resp)
-		if resp.StatusCode == http.StatusBadRequest && wantsTLS(ctx, &u) {
-			return nil, errWantsTLS(&u)
+		status := newStatusError(resp)
+		if resp.StatusCode == http.StatusBadRequest && speaksTLS(ctx, &u) {
+			return nil, newTLSError(&u)
 		}
-		return nil, refused
+		return nil, status
 	}
 	return resp, nil
 }
 
-// refusal is what an answer other than 200 says.
-func refusal(resp *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if err != nil {
-		return err
-	}
-	out := &StatusError{Code: resp.StatusCode}
-	var status metav1.Status
-	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
-		out.Reason, out.Message = string(status.Reason), status.Message
-	} else {
-		out.Message = resp.Status + said(resp.Header.Get("Content-Type"), string(body))
-	}
-	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
-		out.RetryAfter = time.Duration(min(seconds, 60)) * time.Second
-	}
-	return out
-}
+// requestTimeout bounds a request that is no watch.
+const requestTimeout = time.Minute
 
-// said is what somebody who is no gateway has to say; a page for browsers says no more than its status.
-func said(contentType, body string) string {
-	const most = 500
-	if body = strings.TrimSpace(body); body == "" || strings.HasPrefix(contentType, "text/html") {
-		return ""
-	}
-	return ": " + body[:min(len(body), most)]
-}
-
-// wholeLimit is how long a request that is no watch may take.
-const wholeLimit = time.Minute
-
-// get reads a whole answer.
+// get decodes the body of a JSON response.
 func (c *Client) get(ctx context.Context, path string, query url.Values, accept string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, wholeLimit)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	resp, err := c.open(ctx, path, query, accept)
 	if err != nil {

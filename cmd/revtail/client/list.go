@@ -5,77 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Query says which objects.
-type Query struct {
-	Resource  Resource
-	Namespace string // empty: all
-	Name      string // empty: all
-	Labels    string // selector
-	Fields    string // selector
-	Filter    string // expression
-	Revision  int64  // of lists: as of then; zero: now
-}
-
-func (q Query) path() string { return q.Resource.path(q.Namespace) }
-
-func (q Query) values() url.Values {
-	fields := q.Fields
-	if q.Name != "" {
-		if fields != "" {
-			fields += ","
-		}
-		fields += "metadata.name=" + q.Name
-	}
-	out := url.Values{}
-	if q.Labels != "" {
-		out.Set("labelSelector", q.Labels)
-	}
-	if fields != "" {
-		out.Set("fieldSelector", fields)
-	}
-	if q.Filter != "" {
-		out.Set("filter", q.Filter)
-	}
-	return out
-}
-
-// Object is an object as the gateway sent it.
-type Object struct {
-	Namespace, Name string
-	Revision        int64
-	JSON            json.RawMessage
-}
-
-func newObject(text json.RawMessage) (Object, error) {
-	var read struct {
-		Metadata struct{ Namespace, Name, ResourceVersion string }
-	}
-	if err := json.Unmarshal(text, &read); err != nil {
-		return Object{}, fmt.Errorf("an object: %w", err)
-	}
-	revision, err := strconv.ParseInt(read.Metadata.ResourceVersion, 10, 64)
-	if err != nil {
-		return Object{}, fmt.Errorf("resourceVersion of %s: %w", read.Metadata.Name, err)
-	}
-	return Object{read.Metadata.Namespace, read.Metadata.Name, revision, text}, nil
-}
-
-// List is the objects that match, all as of one revision.
+// List has the objects that match a query, as of one revision.
 type List struct {
 	Revision int64
 	Objects  []Object
 }
 
-// pageSize is how many objects are asked for at once.
+// pageSize is the limit parameter of a list request.
 const pageSize = 500
 
-// List reads all pages.
+// List reads all pages of a list.
 func (c *Client) List(ctx context.Context, q Query) (List, error) {
 	var out List
 	err := c.pages(ctx, q, "application/json", func() { out.Objects = nil }, func(page json.RawMessage) (metav1.ListMeta, error) {
@@ -87,7 +31,7 @@ func (c *Client) List(ctx context.Context, q Query) (List, error) {
 			return list.Metadata, err
 		}
 		for _, item := range list.Items {
-			o, err := newObject(typed(item, q.Resource))
+			o, err := newObject(withType(item, q.Resource))
 			if err != nil {
 				return list.Metadata, err
 			}
@@ -100,8 +44,8 @@ func (c *Client) List(ctx context.Context, q Query) (List, error) {
 	return out, err
 }
 
-// typed gives an item of a list its type, where the list has left it out, so that it is the same document as in a watch.
-func typed(item json.RawMessage, r Resource) json.RawMessage {
+// withType adds kind and apiVersion to an item of a list that lacks them, so that it equals the object of a watch event.
+func withType(item json.RawMessage, r Resource) json.RawMessage {
 	var read metav1.TypeMeta
 	if json.Unmarshal(item, &read) != nil || read.Kind != "" || len(item) < 2 {
 		return item
@@ -113,7 +57,7 @@ func typed(item json.RawMessage, r Resource) json.RawMessage {
 	return append(json.RawMessage(head), item[1:]...)
 }
 
-// Table reads all pages as the table that the gateway makes for people.
+// Table reads all pages as a Table, as kubectl get does.
 func (c *Client) Table(ctx context.Context, q Query) (metav1.Table, error) {
 	var out metav1.Table
 	err := c.pages(ctx, q, "application/json;as=Table;v=v1;g=meta.k8s.io", func() { out.Rows = nil }, func(page json.RawMessage) (metav1.ListMeta, error) {
@@ -128,11 +72,11 @@ func (c *Client) Table(ctx context.Context, q Query) (metav1.Table, error) {
 	return out, err
 }
 
-// pages reads one page after the other. When those that follow have expired, it begins again, once.
+// pages calls read for one page after the other. When the continue token expires, it calls begin and starts again, once.
 func (c *Client) pages(ctx context.Context, q Query, accept string, begin func(), read func(json.RawMessage) (metav1.ListMeta, error)) error {
 	values := q.values()
 	values.Set("limit", strconv.Itoa(pageSize))
-	first := func() {
+	start := func() {
 		begin()
 		values.Del("continue")
 		if q.Revision > 0 {
@@ -140,13 +84,13 @@ func (c *Client) pages(ctx context.Context, q Query, accept string, begin func()
 			values.Set("resourceVersionMatch", "Exact")
 		}
 	}
-	first()
-	for again := false; ; {
+	start()
+	for restarted := false; ; {
 		var page json.RawMessage
 		err := c.get(ctx, q.path(), values, accept, &page)
-		if hasCode(err, http.StatusGone) && values.Has("continue") && !again {
-			again = true
-			first()
+		if HasCode(err, http.StatusGone) && values.Has("continue") && !restarted {
+			restarted = true
+			start()
 			continue
 		}
 		if err != nil {

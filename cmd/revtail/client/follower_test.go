@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { gatewaytest.Main(m) }
 
 const configMaps = "/api/v1/namespaces/default/configmaps"
 
-// follow follows the ConfigMaps by way of gateways until the test ends, and returns what is told, a line for each event.
+// follow follows the ConfigMaps through the gateways until the test ends. It returns a line for each event, and the notices.
 func follow(t *testing.T, query client.Query, gateways ...*gatewaytest.Gateway) (lines, notices <-chan string) {
 	t.Helper()
 	config := client.Config{}
@@ -37,12 +37,12 @@ func follow(t *testing.T, query client.Query, gateways ...*gatewaytest.Gateway) 
 	events, noticed, begun, ended := make(chan string, 100), make(chan string, 100), make(chan struct{}), make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &client.Follower{
-		Client: c, Query: query, Notice: func(text string) { noticed <- text },
-		Begin: func(list client.List) error {
+		Client: c, Query: query, OnNotice: func(text string) { noticed <- text },
+		OnList: func(list client.List) error {
 			close(begun)
 			return nil
 		},
-		Event: func(e client.Event) error {
+		OnEvent: func(e client.Event) error {
 			line := e.Type + " " + e.Object.Name
 			if e.Old != nil {
 				line += fmt.Sprintf(" after %d", e.Old.Revision)
@@ -87,8 +87,7 @@ func create(t *testing.T, gw *gatewaytest.Gateway, name string) int64 {
 	return gw.Create(t, configMaps, gatewaytest.ConfigMap(name, "1")).Revision(t)
 }
 
-// TestFollowOnAnotherGateway: each change is told once, whichever gateway has died, and also when it took part of a revision
-// along.
+// TestFollowOnAnotherGateway: each change is delivered once, also when a gateway dies and when one revision has several.
 func TestFollowOnAnotherGateway(t *testing.T) {
 	t.Parallel()
 	first := gatewaytest.Start(t)
@@ -111,7 +110,7 @@ func TestFollowOnAnotherGateway(t *testing.T) {
 	}
 }
 
-// TestFollowOverLostHistory: what has changed while nobody looked, and etcd has forgotten, is found by comparing.
+// TestFollowOverLostHistory: changes that etcd compacted during a lost connection are found by comparing lists.
 func TestFollowOverLostHistory(t *testing.T) {
 	t.Parallel()
 	first := gatewaytest.Start(t)
@@ -134,7 +133,7 @@ func TestFollowOverLostHistory(t *testing.T) {
 	want(t, events, "ADDED live")
 }
 
-// TestFollowSince: what has changed since a revision comes first; when etcd has forgotten it, that is an error.
+// TestFollowSince: the changes since a revision come first; a compacted revision is an error.
 func TestFollowSince(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -157,43 +156,5 @@ func TestFollowSince(t *testing.T) {
 	f := &client.Follower{Client: c, Query: client.Query{Resource: resource, Revision: since}}
 	if err := f.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "compacted") && !strings.Contains(err.Error(), "too old") {
 		t.Errorf("from a compacted revision: %v", err)
-	}
-}
-
-func TestFind(t *testing.T) {
-	resources := []client.Resource{
-		{Version: "v1", Plural: "events", Singular: "event", Kind: "Event", ShortNames: []string{"ev"}},
-		{Group: "apps", Version: "v1", Plural: "deployments", Singular: "deployment", Kind: "Deployment", ShortNames: []string{"deploy"}},
-		{Group: "events.k8s.io", Version: "v1", Plural: "events", Singular: "event", Kind: "Event"},
-		{Group: "x.io", Version: "v1", Plural: "things", Kind: "Thing"},
-		{Group: "x.io", Version: "v2", Plural: "things", Kind: "Thing"},
-	}
-	for name, found := range map[string]client.Resource{
-		"events": resources[0], "ev": resources[0], "Event": resources[0], "events.events.k8s.io": resources[2], "deployment": resources[1],
-		"deploy.apps": resources[1], "deployments.v1.apps": resources[1], "thing": resources[3], "things.v2.x.io": resources[4], "events.v1": resources[0],
-	} {
-		got, err := client.Find(resources, name)
-		if diff := cmp.Diff(found, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
-		}
-	}
-	for _, name := range []string{"", "event.apps", "deployments.v2.apps", "nothing"} {
-		if got, err := client.Find(resources, name); err == nil {
-			t.Errorf("%q is %+v, want an error", name, got)
-		}
-	}
-}
-
-func TestConfigRefuses(t *testing.T) {
-	for want, c := range map[string]client.Config{
-		"--server":       {},
-		"--server \"x\"": {Servers: []string{"x"}},
-		"--cert and":     {Servers: []string{"https://a"}, Cert: "c"},
-		"--cacert":       {Servers: []string{"https://a"}, CACert: "absent"},
-		"cross":          {Servers: []string{"http://127.0.0.1:1", "http://example.com"}, TokenFile: "token"},
-	} {
-		if _, err := client.New(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", c, err, want)
-		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package token
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReplacedFileStaysReadable: who could read a file of tokens can read the next one.
+// TestReplacedFileStaysReadable: a replaced file keeps its group and mode.
 func TestReplacedFileStaysReadable(t *testing.T) {
 	group := otherGroup(t)
 	name := filepath.Join(t.TempDir(), "tokens.yaml")
@@ -18,7 +18,7 @@ func TestReplacedFileStaysReadable(t *testing.T) {
 	if err := os.Chown(name, -1, group); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(name, 0o640); err != nil { //nolint:gosec // what the test is about
+	if err := os.Chmod(name, 0o640); err != nil { //nolint:gosec // the mode is the subject of the test
 		t.Fatal(err)
 	}
 	if err := replaceFile(name, []byte("next")); err != nil {
@@ -33,7 +33,7 @@ func TestReplacedFileStaysReadable(t *testing.T) {
 	}
 }
 
-// otherGroup is one that this process may give a file to, beside its own.
+// otherGroup is a group, other than its own, that this process may give a file to.
 func otherGroup(t *testing.T) int {
 	t.Helper()
 	if os.Getuid() == 0 {

@@ -9,7 +9,7 @@ import (
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 )
 
-// Resource is a resource that a gateway serves.
+// Resource is a resource of the gateway.
 type Resource struct {
 	Group, Version, Plural, Singular, Kind string
 
@@ -17,15 +17,15 @@ type Resource struct {
 	ShortNames []string
 }
 
-// aggregated asks for all groups in one document.
-const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+// aggregatedDiscovery is the media type of the discovery document of all groups.
+const aggregatedDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// Resources are those that can be listed: those of the core group first, and of each group its preferred version first.
+// Resources returns the resources with the verb list: the core group first, and of each group the preferred version first.
 func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 	var out []Resource
 	for _, path := range []string{"/api", "/apis"} {
 		var list apidiscovery.APIGroupDiscoveryList
-		if err := c.get(ctx, path, nil, aggregated, &list); err != nil {
+		if err := c.get(ctx, path, nil, aggregatedDiscovery, &list); err != nil {
 			return nil, err
 		}
 		for _, group := range list.Items {
@@ -45,28 +45,27 @@ func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 	return out, nil
 }
 
-// Find finds a resource by what people call it: plural, singular, short name or kind, with the group behind a dot or without,
-// with the version between the two or without.
+// Find finds a resource by its plural, singular, short name or kind. A ".group" or ".version.group" may follow.
 func Find(resources []Resource, name string) (Resource, error) {
-	called, group, _ := strings.Cut(strings.ToLower(name), ".")
+	short, group, _ := strings.Cut(strings.ToLower(name), ".")
 	matches := []func(Resource) bool{
-		func(r Resource) bool { return r.Plural == called },
-		func(r Resource) bool { return r.Singular == called },
-		func(r Resource) bool { return slices.Contains(r.ShortNames, called) },
-		func(r Resource) bool { return strings.ToLower(r.Kind) == called },
+		func(r Resource) bool { return r.Plural == short },
+		func(r Resource) bool { return r.Singular == short },
+		func(r Resource) bool { return slices.Contains(r.ShortNames, short) },
+		func(r Resource) bool { return strings.ToLower(r.Kind) == short },
 	}
 	for _, match := range matches {
 		for _, r := range resources {
-			if called != "" && match(r) && (group == "" || group == r.Group || group == strings.TrimSuffix(r.Version+"."+r.Group, ".")) {
+			if short != "" && match(r) && (group == "" || group == r.Group || group == strings.TrimSuffix(r.Version+"."+r.Group, ".")) {
 				return r, nil
 			}
 		}
 	}
-	return Resource{}, fmt.Errorf("the gateway serves no resource %q; it serves %s", name, strings.Join(names(resources), ", "))
+	return Resource{}, fmt.Errorf("the gateway serves no resource %q; it serves %s", name, strings.Join(qualifiedNames(resources), ", "))
 }
 
-// names are those of all resources, each once.
-func names(resources []Resource) []string {
+// qualifiedNames are the names of the resources, sorted and without duplicates.
+func qualifiedNames(resources []Resource) []string {
 	var out []string
 	for _, r := range resources {
 		out = append(out, r.QualifiedName())
@@ -78,8 +77,8 @@ func names(resources []Resource) []string {
 // QualifiedName is "pods" or "deployments.apps".
 func (r Resource) QualifiedName() string { return withGroup(r.Plural, r.Group) }
 
-// Of is how an object is called beside others: "pod/web", "deployment.apps/web".
-func (r Resource) Of(name string) string {
+// ObjectName is "pod/web" or "deployment.apps/web", as kubectl prints it.
+func (r Resource) ObjectName(name string) string {
 	singular := r.Singular
 	if singular == "" {
 		singular = strings.ToLower(r.Kind)
@@ -102,7 +101,7 @@ func (r Resource) APIVersion() string {
 	return r.Group + "/" + r.Version
 }
 
-// path is where the objects of a namespace are; of all of them, without one.
+// path is the URL path of the objects in a namespace, or in all namespaces if it is empty.
 func (r Resource) path(namespace string) string {
 	root := "/apis/"
 	if r.Group == "" {

@@ -1,0 +1,77 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// StatusError is a response with another status than 200.
+type StatusError struct {
+	Code       int    // of HTTP
+	Reason     string // of the Kubernetes Status
+	Message    string
+	RetryAfter time.Duration
+}
+
+func (e *StatusError) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("%d %s", e.Code, http.StatusText(e.Code))
+	}
+	return e.Message
+}
+
+// HasCode reports whether an error is a StatusError with the code.
+func HasCode(err error, code int) bool {
+	status := (*StatusError)(nil)
+	return errors.As(err, &status) && status.Code == code
+}
+
+// isPermanent reports whether a retry of the request would fail with the same error.
+func isPermanent(err error) bool {
+	status := (*StatusError)(nil)
+	return errors.As(err, &status) && status.Code < 500 && status.Code != http.StatusTooManyRequests && status.Code != http.StatusGone
+}
+
+// retryAfter is the delay that a StatusError asks for.
+func retryAfter(err error) time.Duration {
+	if status := (*StatusError)(nil); errors.As(err, &status) {
+		return status.RetryAfter
+	}
+	return 0
+}
+
+// newStatusError reads a response with another status than 200.
+func newStatusError(resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return err
+	}
+	out := &StatusError{Code: resp.StatusCode}
+	var status metav1.Status
+	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
+		out.Reason, out.Message = string(status.Reason), status.Message
+	} else {
+		out.Message = resp.Status + bodyText(resp.Header.Get("Content-Type"), string(body))
+	}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
+		out.RetryAfter = time.Duration(min(seconds, 60)) * time.Second
+	}
+	return out
+}
+
+// bodyText is the start of a body that is no Status, after a colon. An HTML page says no more than the HTTP status.
+func bodyText(contentType, body string) string {
+	const maxText = 500
+	if body = strings.TrimSpace(body); body == "" || strings.HasPrefix(contentType, "text/html") {
+		return ""
+	}
+	return ": " + body[:min(len(body), maxText)]
+}

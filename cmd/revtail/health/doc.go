@@ -1,0 +1,2 @@
+// Package health has the command health, which reports whether a gateway is ready.
+package health

@@ -1,0 +1,2 @@
+// Package token has the command token, which makes bearer tokens for a --token-file.
+package token

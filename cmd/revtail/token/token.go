@@ -1,0 +1,71 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"revtail/cmd/revtail/command"
+	"revtail/gateway/access/authentication"
+)
+
+// NewCommand returns the command token.
+func NewCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token",
+		Short: "Make a token for a user, and add its digest to a --token-file",
+		Long: `Make a token of 256 random bits for a user, and print it. The command creates the file if there is none, and adds the user and
+the SHA-256 digest of the token; nothing stores the token itself. A gateway that runs with this file accepts the token within
+seconds:
+
+  revtail token --file tokens.yaml --user alice --group developers
+  curl -H "Authorization: Bearer $TOKEN" …
+
+To revoke a token, remove its entry from the file: watches that were opened with it end within seconds. For a token of another
+source, which should have 128 random bits or more, write the entry by hand:
+  printf %s "$TOKEN" | sha256sum`,
+	}
+	t := generator{}
+	cmd.Flags().StringVar(&t.file, "file", "", "`file` to add the token to")
+	cmd.Flags().StringVar(&t.entry.User, "user", "", "`name` of the user")
+	cmd.Flags().StringArrayVar(&t.entry.Groups, "group", nil, "`name` of a group that the user is in; may be repeated")
+	cmd.Flags().DurationVar(&t.lifetime, "expires", 0, "how long the token is valid; 0: without end")
+	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
+		if t.file == "" || t.entry.User == "" || t.lifetime < 0 {
+			return command.UsageError(errors.New("want --file and --user, and an --expires of 0 or more" + command.HelpHint(cmd)))
+		}
+		return t.run(cmd.OutOrStdout())
+	})
+	return cmd
+}
+
+// generator makes one token.
+type generator struct {
+	file     string
+	entry    authentication.TokenEntry
+	lifetime time.Duration
+}
+
+func (t generator) run(stdout io.Writer) error {
+	if t.lifetime > 0 {
+		expires := time.Now().Add(t.lifetime).UTC().Truncate(time.Second)
+		t.entry.Expires = &expires
+	}
+	content, err := os.ReadFile(t.file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("--file: %w", err)
+	}
+	token, entry := authentication.NewToken(t.entry)
+	if content, err = authentication.AppendToken(content, entry); err != nil {
+		return fmt.Errorf("--file %s: %w", t.file, err)
+	}
+	if err := replaceFile(t.file, content); err != nil {
+		return fmt.Errorf("--file: %w", err)
+	}
+	_, err = fmt.Fprintln(stdout, token)
+	return err
+}
