@@ -11,13 +11,13 @@ import (
 
 // openClaim finds out whose data lies under --etcd-prefix. Errors name the flag to change.
 func (p *process) openClaim(ctx context.Context) error {
-	revision, err := p.etcd.store.Revision(ctx)
+	revision, err := p.etcd.Store.Revision(ctx)
 	if err != nil {
 		return err
 	}
 	p.unwritten = revision <= 1
 	p.claim, err = claim.Open(ctx, claim.Config{
-		Store: p.etcd.store, Prefix: p.cfg.EtcdPrefix,
+		Store: p.etcd.Store, Prefix: p.cfg.EtcdPrefix,
 		Adopt: p.cfg.Adopt, Writable: p.cfg.Writable, Version: programVersion(), Logger: p.logger,
 	})
 	if refused := (*claim.RefusedError)(nil); errors.As(err, &refused) {
@@ -43,7 +43,7 @@ func (p *process) claimWords() string {
 func (p *process) startCompactor() {
 	if p.cfg.History > 0 {
 		p.background.Go(func(ctx context.Context) error {
-			return p.etcd.store.Compact(ctx, p.cfg.History, p.mayCompact, p.logger)
+			return p.etcd.Store.Compact(ctx, p.cfg.History, p.mayCompact, p.logger)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"revtail/cmd/revtail/backend"
 	"revtail/cmd/revtail/client"
 	"revtail/etcdstore"
 	"revtail/gateway/claim"
@@ -117,7 +118,7 @@ func (d *doctor) unreachable(ctx context.Context, err error) {
 		d.report(bad, "etcd", endpoints+" refuses the login: "+err.Error(), "check --etcd-user, --etcd-password-file and --etcd-cert")
 		return
 	}
-	if why := diagnoseTLS(ctx, d.cfg); why != nil {
+	if why := backend.DiagnoseTLS(ctx, d.cfg); why != nil {
 		d.report(bad, "etcd", endpoints+" gives no answer", why.Error())
 		return
 	}

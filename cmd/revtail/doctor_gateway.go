@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"revtail/cmd/revtail/backend"
 	"revtail/cmd/revtail/client"
 	"revtail/etcdstore"
 	"revtail/gateway"
@@ -70,7 +71,7 @@ func (d *doctor) checkProblems(ready string) {
 func (d *doctor) gatewayRefuses(server string, err error) {
 	refused := (*client.StatusError)(nil)
 	var answered *net.OpError
-	if errors.As(err, &answered) && answered.Op == remoteError {
+	if errors.As(err, &answered) && answered.Op == backend.RemoteError {
 		d.report(bad, "gateway", server+": "+err.Error(), "it wants a certificate of yours, or another one: give --cert and --key")
 		return
 	}

@@ -21,7 +21,7 @@ func (p *process) etcdFigures() metrics.Etcd {
 	out := metrics.Etcd{
 		Alarms: make(map[string]int), Revision: int64(health.Newest), Compacted: int64(health.Oldest), Changed: health.Grown, History: p.cfg.History,
 	}
-	out.Compactions, out.CompactionFailures = p.etcd.store.Compactions()
+	out.Compactions, out.CompactionFailures = p.etcd.Store.Compactions()
 	for _, m := range health.Members {
 		out.Members = append(out.Members, metrics.Member{Endpoint: m.Endpoint, Up: m.Err == nil, Size: m.Size, InUse: m.InUse, Quota: m.Quota})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"revtail/cmd/revtail/backend"
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/memory"
 	"revtail/etcdstore"
@@ -110,7 +111,7 @@ type process struct {
 	audit        *auditFile                  // nil: there is none
 	tracing      *sdktrace.TracerProvider    // nil: nothing is traced
 	limit        *addressLimit
-	etcd         *backend
+	etcd         *backend.Backend
 	monitor      *etcdstore.Monitor
 	claim        *claim.Claim
 	unwritten    bool // nobody had written to etcd at the start
@@ -135,7 +136,9 @@ func serve(ctx context.Context, cfg config.Config, load func() (config.Config, e
 	if !cfg.External() {
 		memory.EmbedEtcd()
 	}
-	p.etcd, err = p.openBackend(ctx)
+	p.etcd, err = backend.Open(ctx, backend.Options{
+		Config: cfg, TLS: p.etcdTLS, Password: p.etcdPassword, Requests: p.requests, Tracing: p.tracer(), Logger: logger,
+	})
 	if err != nil && ctx.Err() != nil {
 		logger.Info("stopped before etcd was ready")
 		return nil
@@ -144,12 +147,12 @@ func serve(ctx context.Context, cfg config.Config, load func() (config.Config, e
 		return err
 	}
 	defer func() { err = errors.Join(err, p.etcd.Close()) }()
-	p.monitor = etcdstore.NewMonitor(p.etcd.store)
+	p.monitor = etcdstore.NewMonitor(p.etcd.Store)
 	if err := p.openClaim(ctx); err != nil {
 		return err
 	}
 	p.gateway, err = gateway.New(gateway.Options{
-		Store: p.etcd.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: logger, Version: programVersion(),
+		Store: p.etcd.Store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: logger, Version: programVersion(),
 		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer(), Authenticator: p.authenticator(), Policy: p.access.policy,
 		Audit: p.auditLog(), Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
@@ -206,7 +209,7 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 	var revision etcdstore.Revision
 	err := p.gateway.WaitReady(ctx)
 	if err == nil {
-		revision, err = p.etcd.store.Revision(ctx)
+		revision, err = p.etcd.Store.Revision(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // stopped before it was ready: that is no failure
@@ -215,7 +218,7 @@ func (p *process) announce(ctx context.Context, stdout io.Writer) error {
 		return fmt.Errorf("etcd's revision: %w", err)
 	}
 	p.supervisor.tell("READY=1")
-	if _, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d%s\n", strings.Join(p.web.urls, ","), p.etcd.name, revision, p.claimWords()); err != nil {
+	if _, err = fmt.Fprintf(stdout, "READY http=%s etcd=%s revision=%d%s\n", strings.Join(p.web.urls, ","), p.etcd.Name, revision, p.claimWords()); err != nil {
 		p.logger.Warn("the ready line could not be written", "error", err)
 	}
 	return nil
@@ -226,7 +229,7 @@ func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case err := <-p.etcd.Died():
+	case err := <-p.etcd.Failed():
 		return fmt.Errorf("the embedded etcd ended: %w", err)
 	case err := <-p.background.Failed():
 		return err

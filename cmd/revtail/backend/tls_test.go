@@ -1,4 +1,4 @@
-package main
+package backend
 
 import (
 	"crypto/tls"
@@ -43,14 +43,14 @@ func TestDiagnoseTLS(t *testing.T) {
 		"the second one is to blame": {endpoints: []string{"https://" + fit, "https://" + expired}, ca: ca, says: expired},
 	}
 	for name, test := range tests {
-		err := diagnoseTLS(t.Context(), config.Config{EtcdEndpoints: test.endpoints, EtcdCACert: test.ca})
+		err := DiagnoseTLS(t.Context(), config.Config{EtcdEndpoints: test.endpoints, EtcdCACert: test.ca})
 		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v, want %q", name, err, test.says)
 		}
 	}
 }
 
-// greet listens, and says something to whoever comes; over TLS if there is a certificate for it. It returns the address.
+// greet accepts connections and sends a few bytes on each; over TLS if there is a certificate. It returns the address.
 func greet(t *testing.T, pair gatewaytest.Pair) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -68,7 +68,7 @@ func greet(t *testing.T, pair gatewaytest.Pair) string {
 			if err != nil {
 				return
 			}
-			_, _ = conn.Write([]byte("hello")) // the caller may have refused
+			_, _ = conn.Write([]byte("hello")) // the client may have closed the connection
 			_ = conn.Close()
 		}
 	}()

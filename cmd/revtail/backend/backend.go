@@ -1,0 +1,103 @@
+package backend
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/embedded"
+	"revtail/gateway/config"
+	"revtail/gateway/config/reload"
+	"revtail/gateway/metrics"
+)
+
+// Options configure the connection to etcd.
+type Options struct {
+	Config   config.Config
+	TLS      *reload.File[*tls.Config] // of an external etcd; nil: by the scheme of its URLs
+	Password *reload.File[string]      // nil: no login
+	Requests *metrics.StoreRequests    // counts the requests to etcd
+	Tracing  trace.TracerProvider      // nil: no traces
+	Logger   *slog.Logger
+}
+
+// Backend is the etcd behind the gateway: an external one, or one embedded in this process. The owner closes it.
+type Backend struct {
+	Name  string // for the ready line: embedded, or the endpoints
+	Store *etcdstore.Etcd
+
+	member *embedded.Server // nil: external
+}
+
+// Open returns when etcd answers a linearizable read. Errors name the flag to change, and have the exit code.
+func Open(ctx context.Context, o Options) (*Backend, error) {
+	cfg := o.Config
+	starting, cancel := context.WithTimeout(ctx, cfg.StartupTimeout)
+	defer cancel()
+	b, access, err := start(starting, o)
+	if err != nil {
+		return nil, explainStart(ctx, err, cfg)
+	}
+	access.Logger, access.Observe, access.Tracing = o.Logger, o.Requests.Done, o.Tracing
+	if o.Password != nil {
+		access.Username, access.Password = cfg.EtcdUser, o.Password.Get
+	}
+	if b.Store, err = etcdstore.Open(access); err == nil {
+		err = b.Store.Await(starting)
+	}
+	if err != nil {
+		return nil, errors.Join(explainStart(ctx, err, cfg), b.Close())
+	}
+	return b, nil
+}
+
+// start starts the embedded etcd unless the configuration names an external one. It returns how to connect to either.
+func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
+	cfg := o.Config
+	if cfg.External() {
+		access := etcdstore.Config{Endpoints: cfg.EtcdEndpoints}
+		if o.TLS != nil {
+			access.TLS = o.TLS.Get
+		}
+		return &Backend{Name: strings.Join(cfg.EtcdEndpoints, ",")}, access, nil
+	}
+	options := embedded.Config{DataDir: cfg.DataDir, ClientURL: cfg.EmbeddedClientURL, Logger: o.Logger}
+	if cfg.EmbeddedConfig != "" {
+		options = embedded.Config{ConfigFile: cfg.EmbeddedConfig, Logger: o.Logger}
+	}
+	member, err := embedded.Start(ctx, options)
+	if err != nil {
+		return nil, etcdstore.Config{}, err
+	}
+	o.Logger.Info("embedded etcd is ready", "endpoints", member.Endpoints())
+	access := etcdstore.Config{Endpoints: member.Endpoints(), TLS: member.TLS()}
+	if o.Password == nil {
+		access.KV, access.Watch = member.KV(), member.Watch()
+	}
+	return &Backend{Name: "embedded", member: member}, access, nil
+}
+
+// Failed receives one error if the embedded etcd stops by itself.
+func (b *Backend) Failed() <-chan error {
+	if b.member == nil {
+		return nil
+	}
+	return b.member.Err()
+}
+
+// Close closes the connections first and the embedded etcd last.
+func (b *Backend) Close() error {
+	var errs []error
+	if b.Store != nil {
+		errs = append(errs, b.Store.Close())
+	}
+	if b.member != nil {
+		errs = append(errs, b.member.Close())
+	}
+	return errors.Join(errs...)
+}
