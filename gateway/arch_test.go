@@ -16,11 +16,12 @@ import (
 // mayImport says, for each package of the module, which of its own packages it may import. A package without a line fails:
 // where it belongs in the house is decided before it is written.
 var mayImport = map[string][]string{
-	"cmd/revtail":                     {"cmd/revtail/backend", "cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/health", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/token", "etcdstore", "etcdstore/embedded", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/api/mount", "gateway/claim", "gateway/config", "gateway/config/reload", "gateway/metrics", "gateway/netio/http2"},
+	"cmd/revtail":                     {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/doctor", "cmd/revtail/health", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/token", "etcdstore", "etcdstore/embedded", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/api/mount", "gateway/claim", "gateway/config", "gateway/config/reload", "gateway/metrics", "gateway/netio/http2"},
 	"cmd/revtail/backend":             {"cmd/revtail/command", "etcdstore", "etcdstore/embedded", "gateway/config", "gateway/config/reload", "gateway/metrics"},
 	"cmd/revtail/client":              {"gateway/config"},
 	"cmd/revtail/command":             {"gateway/config/spelling"},
 	"cmd/revtail/diff":                {},
+	"cmd/revtail/doctor":              {"cmd/revtail/backend", "cmd/revtail/client", "cmd/revtail/command", "etcdstore", "gateway", "gateway/claim", "gateway/config"},
 	"cmd/revtail/health":              {"cmd/revtail/command", "gateway/config"},
 	"cmd/revtail/memory":              {},
 	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/diff"},

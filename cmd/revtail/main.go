@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/doctor"
 	"revtail/cmd/revtail/health"
 	"revtail/cmd/revtail/memory"
 	"revtail/cmd/revtail/objects"
@@ -73,6 +74,6 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(command.ExplainFlagError)
-	root.AddCommand(newServeCommand(), objects.NewWatchCommand(), objects.NewGetCommand(), newDoctorCommand(), health.NewCommand(), token.NewCommand(), newVersionCommand())
+	root.AddCommand(newServeCommand(), objects.NewWatchCommand(), objects.NewGetCommand(), doctor.NewCommand(programVersion()), health.NewCommand(), token.NewCommand(), newVersionCommand())
 	return root
 }

@@ -43,8 +43,8 @@ func wantSays(t *testing.T, said string, texts ...string) {
 	}
 }
 
-// TestDoctorFindsProxies: nginx that holds events back, and nginx that cuts what is silent, are told apart, and each has its
-// setting. As deploy configures it, nothing is wrong.
+// TestDoctorFindsProxies: doctor tells an nginx that buffers events from one that cuts idle streams, and names the setting of each.
+// The nginx.conf of deploy passes.
 func TestDoctorFindsProxies(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -56,11 +56,11 @@ func TestDoctorFindsProxies(t *testing.T) {
 		"as it should be": {nil, 0, []string{"ok    stream"}},
 		"buffers": {
 			[]string{"proxy_buffering off", "proxy_buffering on", "proxy_http_version 1.1", "proxy_http_version 1.0"}, 1,
-			[]string{"FAIL  stream", "holds streams back", "nginx: proxy_http_version 1.1, proxy_buffering off"},
+			[]string{"FAIL  stream", "buffers streams", "nginx: proxy_http_version 1.1, proxy_buffering off"},
 		},
-		"cuts what is silent": {
+		"cuts idle streams": {
 			[]string{"proxy_read_timeout 2h", "proxy_read_timeout 500ms"}, 1,
-			[]string{"FAIL  stream", "a silent watch was cut", "nginx: proxy_read_timeout 2h"},
+			[]string{"FAIL  stream", "an idle watch was cut", "nginx: proxy_read_timeout 2h"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

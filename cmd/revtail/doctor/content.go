@@ -1,0 +1,49 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"revtail/etcdstore"
+)
+
+// sampleKeys is the maximum number of keys that checkContent reads.
+const sampleKeys = 1000
+
+// checkContent reads a sample of the keys under the prefix and checks that the values are JSON objects.
+func (d *doctor) checkContent(ctx context.Context) {
+	page, err := d.store.List(ctx, d.cfg.EtcdPrefix+"/", etcdstore.ListOptions{Limit: sampleKeys})
+	if errors.Is(err, etcdstore.ErrDenied) {
+		d.report(failed, "content", err.Error(), "grant the user of --etcd-user reading and writing of "+d.cfg.EtcdPrefix+"/ and revtail/")
+		return
+	}
+	if err != nil {
+		d.report(failed, "content", err.Error(), "")
+		return
+	}
+	undecodable, example := 0, ""
+	protobuf := false
+	for _, kv := range page.KVs {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(kv.Value, &object) != nil {
+			undecodable, example = undecodable+1, kv.Key
+			protobuf = protobuf || bytes.HasPrefix(kv.Value, []byte("k8s\x00")) || bytes.HasPrefix(kv.Value, []byte("k8s:enc:"))
+		}
+	}
+	summary := fmt.Sprintf("%d keys under %s", int64(len(page.KVs))+page.Remaining, d.cfg.EtcdPrefix)
+	if page.Remaining > 0 {
+		summary += fmt.Sprintf(", of which %d were looked at", len(page.KVs))
+	}
+	switch {
+	case protobuf:
+		d.report(warning, "content", fmt.Sprintf("%s; %d are what a kube-apiserver has stored, as %q: revtail shows JSON alone", summary, undecodable, example),
+			"nothing, if custom resources are to be read here; else choose another --etcd-prefix")
+	case undecodable > 0:
+		d.report(warning, "content", fmt.Sprintf("%s; %d are no JSON objects, as %q: lists and watches leave them out", summary, undecodable, example), "correct or delete them")
+	default:
+		d.report(ok, "content", summary+", all of them can be shown", "")
+	}
+}

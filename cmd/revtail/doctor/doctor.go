@@ -1,0 +1,87 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"revtail/cmd/revtail/client"
+	"revtail/cmd/revtail/command"
+	"revtail/etcdstore"
+	"revtail/gateway/config"
+)
+
+const longHelp = `Check etcd and a gateway from the machine of this command, and say what is wrong and what to do.
+
+Of etcd it checks the connection, TLS and login, versions, quorum, alarms, free space, history, and whether revtail can show the
+data under the prefix. It finds etcd as 'revtail serve' does: by flags, REVTAIL_… in the environment, and --config.
+
+Of the gateway it checks that it is ready, that clocks and versions agree, that it belongs to this etcd, and that a watch delivers
+events at once, without a proxy that buffers them. With --idle it also waits for a proxy that closes idle streams, and says which
+setting of the proxy to change.
+
+Exit with 0 when no check fails, warnings aside, else with 1.`
+
+// NewCommand returns the command doctor. version is the version of this program.
+func NewCommand(version string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find out what is wrong with etcd, a gateway, or the network between them, and what to do",
+		Long:  longHelp,
+	}
+	d := &doctor{version: version}
+	flags := config.AddEtcdFlags(cmd.Flags())
+	d.gateways.AddFlags(cmd.Flags())
+	cmd.Flags().DurationVar(&d.idle, "idle", 0, "keep an idle watch open for this `duration`, to see whether a proxy closes it")
+	cmd.Flags().SortFlags = false
+	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
+		cfg, err := flags.Load(os.Environ())
+		if err == nil {
+			err = cfg.Validate()
+		}
+		if err != nil {
+			return command.UsageError(err)
+		}
+		d.cfg, d.out = cfg, cmd.OutOrStdout()
+		return d.run(cmd.Context())
+	})
+	return cmd
+}
+
+// doctor is one run of the checks.
+type doctor struct {
+	version  string        // of this program
+	cfg      config.Config // of etcd
+	gateways client.Config
+	idle     time.Duration
+	out      io.Writer
+
+	failures int
+	proxy    proxy              // in front of the gateway
+	revision etcdstore.Revision // of etcd, before the checks of the gateway; zero: unknown
+	store    *etcdstore.Etcd    // nil: etcd cannot be reached
+}
+
+// run makes all checks. The error has the number of failed checks.
+func (d *doctor) run(ctx context.Context) error {
+	d.checkEtcd(ctx)
+	for _, server := range d.gateways.Servers {
+		single := d.gateways
+		single.Servers = []string{server}
+		d.checkGateway(ctx, server, single)
+	}
+	if d.store != nil {
+		_ = d.store.Close() // the store was only read
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if d.failures > 0 {
+		return fmt.Errorf("%d of these checks found something wrong", d.failures)
+	}
+	return nil
+}

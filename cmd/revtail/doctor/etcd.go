@@ -1,0 +1,131 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"revtail/cmd/revtail/backend"
+	"revtail/etcdstore"
+)
+
+const (
+	// connectTimeout bounds the first linearizable read. A host in the same network needs 1/100 of it.
+	connectTimeout = 5 * time.Second
+	// statusTimeout bounds the status requests to the members after connectTimeout.
+	statusTimeout = 2 * time.Second
+	// slowRead is the time of a linearizable read that points to a slow disk or network.
+	slowRead = 100 * time.Millisecond
+)
+
+func (d *doctor) checkEtcd(ctx context.Context) {
+	endpoints := d.cfg.EtcdEndpoints
+	if !d.cfg.External() {
+		endpoints = []string{d.cfg.EmbeddedClientURL}
+		d.cfg.EtcdEndpoints = endpoints // the checks treat it as an external etcd
+	}
+	store, err := d.openEtcd()
+	if err != nil {
+		d.report(failed, "etcd", err.Error(), "")
+		return
+	}
+	connecting, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	start := time.Now()
+	d.store = store
+	if err := store.Await(connecting); err != nil {
+		d.reportUnreachable(ctx, err)
+		d.store = nil
+		_ = store.Close()
+		return
+	}
+	d.report(ok, "etcd", fmt.Sprintf("%s answers a linearizable read, so there is a quorum (%v)", strings.Join(endpoints, ", "), elapsed(start)), "")
+	d.checkSpeed(ctx)
+	d.checkMembers(ctx)
+	d.checkAlarms(ctx)
+	d.checkHistory(ctx)
+	d.checkClaim(ctx)
+	d.checkContent(ctx)
+}
+
+func (d *doctor) openEtcd() (*etcdstore.Etcd, error) {
+	logger := slog.New(slog.DiscardHandler)
+	tlsConfig, err := d.cfg.OpenEtcdTLS(logger)
+	if err != nil {
+		return nil, err
+	}
+	password, err := d.cfg.OpenEtcdPassword(logger)
+	if err != nil {
+		return nil, err
+	}
+	access := etcdstore.Config{Endpoints: d.cfg.EtcdEndpoints}
+	if tlsConfig != nil {
+		access.TLS = tlsConfig.Get
+	}
+	if password != nil {
+		access.Username, access.Password = d.cfg.EtcdUser, password.Get
+	}
+	return etcdstore.Open(access)
+}
+
+func (d *doctor) reportUnreachable(ctx context.Context, err error) {
+	endpoints := strings.Join(d.cfg.EtcdEndpoints, ", ")
+	if errors.Is(err, etcdstore.ErrDenied) {
+		d.report(failed, "etcd", endpoints+" refuses the login: "+err.Error(), "check --etcd-user, --etcd-password-file and --etcd-cert")
+		return
+	}
+	if why := backend.DiagnoseTLS(ctx, d.cfg); why != nil {
+		d.report(failed, "etcd", endpoints+" gives no answer", why.Error())
+		return
+	}
+	if d.reportNoQuorum(ctx) {
+		return
+	}
+	d.report(failed, "etcd", fmt.Sprintf("%s: no linearizable read within %v: %v", endpoints, connectTimeout, err),
+		"is it running, is --etcd-endpoints right, and do most of its members see one another? `etcdctl endpoint status --cluster -w table` says")
+}
+
+// reportNoQuorum reports a cluster whose members answer but have no leader. It returns false for any other cluster.
+func (d *doctor) reportNoQuorum(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	var answering, silent []string
+	for _, m := range d.store.Members(ctx) {
+		switch {
+		case m.Err != nil:
+			silent = append(silent, m.Endpoint)
+		case m.Leading:
+			return false
+		default:
+			answering = append(answering, m.Endpoint)
+		}
+	}
+	if len(answering) == 0 {
+		return false
+	}
+	hint := "the members do not reach one another: look at their network and their logs"
+	if len(silent) > 0 {
+		hint = "start " + strings.Join(silent, ", ") + ": most members are needed, and no gateway can read or write until then"
+	}
+	d.report(failed, "etcd", fmt.Sprintf("there is no quorum: %s answers without a leader", strings.Join(answering, ", ")), hint)
+	return true
+}
+
+// checkSpeed also sets d.revision.
+func (d *doctor) checkSpeed(ctx context.Context) {
+	start := time.Now()
+	revision, err := d.store.Revision(ctx)
+	switch duration := elapsed(start); {
+	case err != nil:
+		d.report(failed, "etcd", err.Error(), "")
+	case duration > slowRead:
+		d.report(warning, "speed", fmt.Sprintf("a linearizable read took %v; fresh lists and bookmarks wait for one", duration),
+			"look at etcd_disk_wal_fsync_duration_seconds and etcd_network_peer_round_trip_time_seconds")
+	default:
+		d.revision = revision
+		d.report(ok, "speed", fmt.Sprintf("a linearizable read takes %v", duration), "")
+	}
+}
