@@ -16,7 +16,7 @@ import (
 // mayImport says, for each package of the module, which of its own packages it may import. A package without a line fails:
 // where it belongs in the house is decided before it is written.
 var mayImport = map[string][]string{
-	"cmd/revtail":                     {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/doctor", "cmd/revtail/health", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/token", "etcdstore", "etcdstore/embedded", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/api/mount", "gateway/claim", "gateway/config", "gateway/config/reload", "gateway/metrics", "gateway/netio/http2"},
+	"cmd/revtail":                     {"cmd/revtail/command", "cmd/revtail/doctor", "cmd/revtail/health", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/serve", "cmd/revtail/token", "etcdstore/embedded"},
 	"cmd/revtail/backend":             {"cmd/revtail/command", "etcdstore", "etcdstore/embedded", "gateway/config", "gateway/config/reload", "gateway/metrics"},
 	"cmd/revtail/client":              {"gateway/config"},
 	"cmd/revtail/command":             {"gateway/config/spelling"},
@@ -25,6 +25,10 @@ var mayImport = map[string][]string{
 	"cmd/revtail/health":              {"cmd/revtail/command", "gateway/config"},
 	"cmd/revtail/memory":              {},
 	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/diff"},
+	"cmd/revtail/serve":               {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/memory", "cmd/revtail/serve/logging", "cmd/revtail/serve/systemd", "cmd/revtail/serve/webserver", "etcdstore", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/claim", "gateway/config", "gateway/config/reload", "gateway/metrics"},
+	"cmd/revtail/serve/logging":       {"cmd/revtail/command", "gateway/config"},
+	"cmd/revtail/serve/systemd":       {},
+	"cmd/revtail/serve/webserver":     {"gateway", "gateway/netio/http2"},
 	"cmd/revtail/token":               {"cmd/revtail/command", "gateway/access/authentication"},
 	"encoding":                        {},
 	"encoding/codec":                  {"encoding"},

@@ -19,6 +19,7 @@ import (
 	"revtail/cmd/revtail/health"
 	"revtail/cmd/revtail/memory"
 	"revtail/cmd/revtail/objects"
+	"revtail/cmd/revtail/serve"
 	"revtail/cmd/revtail/token"
 )
 
@@ -74,6 +75,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(command.ExplainFlagError)
-	root.AddCommand(newServeCommand(), objects.NewWatchCommand(), objects.NewGetCommand(), doctor.NewCommand(programVersion()), health.NewCommand(), token.NewCommand(), newVersionCommand())
+	own := programVersion()
+	root.AddCommand(serve.NewCommand(own), objects.NewWatchCommand(), objects.NewGetCommand(), doctor.NewCommand(own), health.NewCommand(), token.NewCommand(), newVersionCommand(own))
 	return root
 }

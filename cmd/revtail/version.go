@@ -11,22 +11,22 @@ import (
 	"revtail/etcdstore/embedded"
 )
 
-// version is set by the linker for a release: -ldflags "-X main.version=v1.2.3".
+// version of a release, set by the linker: -ldflags "-X main.version=v1.2.3".
 var version string
 
-func newVersionCommand() *cobra.Command {
+func newVersionCommand(version string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of revtail, Go and the embedded etcd",
 		RunE: command.NoArgs(func(cmd *cobra.Command) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "revtail %s\ngo      %s %s/%s\netcd    %s\n",
-				programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, embedded.Version())
+				version, runtime.Version(), runtime.GOOS, runtime.GOARCH, embedded.Version())
 			return err
 		}),
 	}
 }
 
-// programVersion is that of the release, else what Go noted when it built the program.
+// programVersion is the version of the release, else the one that the go command has recorded.
 func programVersion() string {
 	if version != "" {
 		return version

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -9,16 +9,16 @@ import (
 	"revtail/gateway/claim"
 )
 
-// openClaim finds out whose data lies under --etcd-prefix. Errors name the flag to change.
+// openClaim finds out who owns the data under --etcd-prefix. Errors name the flag to change.
 func (p *process) openClaim(ctx context.Context) error {
 	revision, err := p.etcd.Store.Revision(ctx)
 	if err != nil {
 		return err
 	}
-	p.unwritten = revision <= 1
+	p.etcdWasEmpty = revision <= 1
 	p.claim, err = claim.Open(ctx, claim.Config{
 		Store: p.etcd.Store, Prefix: p.cfg.EtcdPrefix,
-		Adopt: p.cfg.Adopt, Writable: p.cfg.Writable, Version: programVersion(), Logger: p.logger,
+		Adopt: p.cfg.Adopt, Writable: p.cfg.Writable, Version: p.version, Logger: p.logger,
 	})
 	if refused := (*claim.RefusedError)(nil); errors.As(err, &refused) {
 		return command.UsageError(err)
@@ -26,8 +26,8 @@ func (p *process) openClaim(ctx context.Context) error {
 	return err
 }
 
-// claimWords are what the ready line says of data that is not revtail's own.
-func (p *process) claimWords() string {
+// claimFields are the fields of the ready line for data that revtail does not own.
+func (p *process) claimFields() string {
 	state := p.claim.State()
 	if !state.IsForeign() {
 		return ""
@@ -39,7 +39,7 @@ func (p *process) claimWords() string {
 	return fmt.Sprintf(" data=%s mode=%s", state.Owner, mode)
 }
 
-// startCompactor compacts etcd, if that is asked for and the data is revtail's own.
+// startCompactor compacts etcd by --history, as long as mayCompact allows it.
 func (p *process) startCompactor() {
 	if p.cfg.History > 0 {
 		p.background.Go(func(ctx context.Context) error {
@@ -48,9 +48,9 @@ func (p *process) startCompactor() {
 	}
 }
 
-// mayCompact returns an error where a compaction would take history from others: where the data under the prefix is theirs, or a
-// kube-apiserver compacts this etcd. In an etcd of this process, data that nobody has claimed is theirs as well, unless it came
-// after the start.
+// mayCompact returns an error if a compaction would remove history that other programs may need: if they own the data under the
+// prefix, or if a kube-apiserver compacts this etcd. In an embedded etcd that had data at the start, unclaimed data counts as
+// theirs too.
 func (p *process) mayCompact(ctx context.Context) error {
 	shared, err := p.claim.SharesEtcd(ctx)
 	switch {
@@ -60,7 +60,7 @@ func (p *process) mayCompact(ctx context.Context) error {
 		return fmt.Errorf("%w: a kube-apiserver compacts this etcd", claim.ErrNotOwn)
 	}
 	err = p.claim.Verify(ctx)
-	if errors.Is(err, claim.ErrNotOwn) && p.claim.State().Owner == claim.Nobody && (p.unwritten || p.cfg.External()) {
+	if errors.Is(err, claim.ErrNotOwn) && p.claim.State().Owner == claim.Nobody && (p.etcdWasEmpty || p.cfg.External()) {
 		return nil
 	}
 	return err

@@ -1,4 +1,4 @@
-package main
+package webserver
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// TestAddressLimit: one address can hold so many connections, and as many again when they are closed.
+// TestAddressLimit: one address can open connections up to the limit, and new ones when those are closed.
 func TestAddressLimit(t *testing.T) {
 	const most = 3
-	limit := newAddressLimit(most)
+	limit := NewAddressLimit(most)
 	limit.exempt = func(net.IP) bool { return false }
 	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestAddressLimit(t *testing.T) {
 	defer serving.Wait()
 	defer server.Close()
 
-	// open returns a connection that is answered; nil: it was reset.
+	// open returns a connection with a response; nil: the server has reset it.
 	open := func() net.Conn {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", inner.Addr().String())
 		if err != nil {
@@ -66,13 +66,13 @@ func TestAddressLimit(t *testing.T) {
 }
 
 func TestLoopbackHasNoLimit(t *testing.T) {
-	limit := newAddressLimit(1)
+	limit := NewAddressLimit(1)
 	for address, exempt := range map[string]bool{"127.0.0.1": true, "127.1.2.3": true, "::1": true, "10.0.0.1": false, "::ffff:127.0.0.1": true, "fe80::1": false} {
 		if got := limit.exempt(net.ParseIP(address)); got != exempt {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
-	if l := newAddressLimit(0).listen(nil); l != nil {
+	if l := NewAddressLimit(0).listen(nil); l != nil {
 		t.Error("no limit is one")
 	}
 }

@@ -1,8 +1,7 @@
-package main
+package serve
 
 import "testing"
 
-// TestTracesURL: traces go below a collector's URL, and to one of traces as it is.
 func TestTracesURL(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"http://a:4318":                 "http://a:4318/v1/traces",

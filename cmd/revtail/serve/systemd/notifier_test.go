@@ -1,4 +1,4 @@
-package main
+package systemd
 
 import (
 	"context"
@@ -11,47 +11,47 @@ import (
 	"time"
 )
 
-func TestSupervisorIsReassuredWhileAlive(t *testing.T) {
+func TestWatchdogWhileAlive(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("NOTIFY_SOCKET", socket)
 	t.Setenv("WATCHDOG_USEC", "2000")
 	t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
-	s := findSupervisor(slog.New(slog.DiscardHandler))
+	n := NewNotifier(slog.New(slog.DiscardHandler))
 	if os.Getenv("NOTIFY_SOCKET") != "" {
-		t.Error("processes that this one starts would be taken for it")
+		t.Error("child processes inherit NOTIFY_SOCKET")
 	}
 	next := func() string {
 		var text [64]byte
-		n, err := conn.Read(text[:])
+		size, err := conn.Read(text[:])
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(text[:n])
+		return string(text[:size])
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, stuck, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
-		ended <- s.reassure(ctx, func() {
+		ended <- n.RunWatchdog(ctx, func() {
 			asked <- struct{}{}
 			<-stuck
 		})
 	}()
 	<-asked
-	s.tell("READY=1") // comes before: it is not reassured while it is stuck
+	n.Notify("READY=1") // arrives first, because check blocks the watchdog
 	if got := next(); got != "READY=1" {
 		t.Errorf("the first message is %q", got)
 	}
 	close(stuck)
 	go func() {
-		for range asked { // let it go on
+		for range asked { // unblocks check
 		}
 	}()
 	if got := next(); got != "WATCHDOG=1" {
@@ -64,13 +64,13 @@ func TestSupervisorIsReassuredWhileAlive(t *testing.T) {
 	close(asked)
 }
 
-func TestNoSupervisor(t *testing.T) {
+func TestNoNotifySocket(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
 	t.Setenv("WATCHDOG_USEC", "1000")
-	t.Setenv("WATCHDOG_PID", "1") // somebody else
-	s := findSupervisor(nil)
-	s.tell("READY=1")
-	if err := s.reassure(t.Context(), nil); err != nil || s.watchdog != 0 {
-		t.Errorf("%v, watchdog %v; want none", err, s.watchdog)
+	t.Setenv("WATCHDOG_PID", "1") // another process
+	n := NewNotifier(nil)
+	n.Notify("READY=1")
+	if err := n.RunWatchdog(t.Context(), nil); err != nil || n.watchdog != 0 {
+		t.Errorf("%v, watchdog %v; want none", err, n.watchdog)
 	}
 }

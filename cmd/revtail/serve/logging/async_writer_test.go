@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// stuckWriter says when it is entered and stands still until it may go on.
+// stuckWriter signals that Write is entered, and blocks until goOn is closed.
 type stuckWriter struct {
 	entered, goOn chan struct{}
 	written       bytes.Buffer
@@ -23,15 +23,15 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 	return w.written.Write(p)
 }
 
-func TestLogWriterNeverWaitsForItsReader(t *testing.T) {
+func TestAsyncWriterNeverBlocks(t *testing.T) {
 	to := &stuckWriter{entered: make(chan struct{}), goOn: make(chan struct{})}
 	var dropped []uint64
-	w := newLogWriter(to, func(n uint64) { dropped = append(dropped, n) })
+	w := NewAsyncWriter(to, func(n uint64) { dropped = append(dropped, n) })
 
 	_, _ = fmt.Fprintln(w, "first")
-	<-to.entered // the backlog is empty again
+	<-to.entered // the queue is empty again
 	const tooMany = 10
-	for range logBacklog + tooMany {
+	for range queueLength + tooMany {
 		_, _ = fmt.Fprintln(w, "more")
 	}
 	close(to.goOn)
@@ -40,15 +40,15 @@ func TestLogWriterNeverWaitsForItsReader(t *testing.T) {
 	if len(dropped) != 1 || dropped[0] != tooMany {
 		t.Errorf("dropped %v lines, want one report of %d", dropped, tooMany)
 	}
-	if lines := bytes.Count(to.written.Bytes(), []byte("\n")); lines != 1+logBacklog {
-		t.Errorf("%d lines written, want %d", lines, 1+logBacklog)
+	if lines := bytes.Count(to.written.Bytes(), []byte("\n")); lines != 1+queueLength {
+		t.Errorf("%d lines written, want %d", lines, 1+queueLength)
 	}
 }
 
-func TestLogWriterCloseGivesUpOnAStuckReader(t *testing.T) {
+func TestAsyncWriterCloseHasATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &stuckWriter{entered: make(chan struct{}, 1), goOn: make(chan struct{})}
-		w := newLogWriter(to, func(uint64) {})
+		w := NewAsyncWriter(to, func(uint64) {})
 		_, _ = fmt.Fprintln(w, "first")
 		w.Close()
 		close(to.goOn)
@@ -56,9 +56,9 @@ func TestLogWriterCloseGivesUpOnAStuckReader(t *testing.T) {
 	})
 }
 
-func TestLogWriterKeepsLines(t *testing.T) {
+func TestAsyncWriterCopiesLines(t *testing.T) {
 	var to bytes.Buffer
-	w := newLogWriter(&to, func(uint64) { t.Error("lines dropped") })
+	w := NewAsyncWriter(&to, func(uint64) { t.Error("lines dropped") })
 	line := []byte("a\n")
 	_, _ = w.Write(line)
 	copy(line, "b") // slog uses its buffer again

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"bytes"
@@ -19,10 +19,10 @@ import (
 	"revtail/gateway/access/authorization"
 )
 
-// manifests are the objects of deploy/kubernetes, each of which must be of its kind, strictly.
+// manifests are the objects of deploy/kubernetes. It fails for unknown fields.
 func manifests(t *testing.T) []any {
 	t.Helper()
-	files, err := filepath.Glob("../../deploy/kubernetes/*.yaml")
+	files, err := filepath.Glob("../../../deploy/kubernetes/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no manifests (%v)", err)
 	}
@@ -62,7 +62,7 @@ func TestManifests(t *testing.T) {
 	for _, object := range manifests(t) {
 		switch o := object.(type) {
 		case *appsv1.Deployment:
-			serve := newServeCommand()
+			serve := NewCommand("")
 			args := o.Spec.Template.Spec.Containers[0].Args
 			if err := serve.ParseFlags(args[1:]); args[0] != "serve" || err != nil {
 				t.Errorf("arguments %s: %v", strings.Join(args, " "), err)

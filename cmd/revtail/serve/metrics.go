@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -6,17 +6,17 @@ import (
 	"revtail/gateway/metrics"
 )
 
-// metrics are those that the gateway has not by itself.
+// metrics are the collectors of the process, in addition to those of the gateway.
 func (p *process) metrics() []prometheus.Collector {
-	all := []prometheus.Collector{p.limit.refused, p.requests, metrics.NewEtcd(p.etcdFigures)}
-	for _, f := range p.files() {
+	all := []prometheus.Collector{p.limit.Collector(), p.requests, metrics.NewEtcd(p.etcdMetrics)}
+	for _, f := range p.reloadables() {
 		all = append(all, f)
 	}
 	return all
 }
 
-// etcdFigures are what the monitor was told, and what the compactor has done.
-func (p *process) etcdFigures() metrics.Etcd {
+// etcdMetrics are the figures of the monitor and of the compactor.
+func (p *process) etcdMetrics() metrics.Etcd {
 	health := p.monitor.Health()
 	out := metrics.Etcd{
 		Alarms: make(map[string]int), Revision: int64(health.Newest), Compacted: int64(health.Oldest), Changed: health.Grown, History: p.cfg.History,
@@ -31,5 +31,5 @@ func (p *process) etcdFigures() metrics.Etcd {
 	return out
 }
 
-// problems are those of etcd that do not keep the gateway from serving.
+// problems are problems of etcd that do not stop the gateway.
 func (p *process) problems() []string { return p.monitor.Health().Problems() }

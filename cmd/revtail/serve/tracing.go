@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -21,18 +21,18 @@ import (
 )
 
 const (
-	// tracesPath is OTLP's, over HTTP.
+	// tracesPath is the path of OTLP over HTTP.
 	tracesPath = "/v1/traces"
-	// flushTime is how long the end of the process waits for a collector.
-	flushTime = 3 * time.Second
-	// maxAttribute bounds what a client can make a span hold, in bytes: paths are as long as it likes.
-	maxAttribute = 1024
-	// complainEvery is how often at most a collector that takes nothing is complained about: it is tried every few seconds.
-	complainEvery = time.Minute
+	// traceFlushTimeout bounds the time to send the last traces at the end of the process.
+	traceFlushTimeout = 3 * time.Second
+	// maxAttributeLength bounds the attributes of a span, because clients choose the length of paths.
+	maxAttributeLength = 1024
+	// traceErrorInterval is the minimum time between two log lines about the collector, because exports are retried every few seconds.
+	traceErrorInterval = time.Minute
 )
 
-// openTracing prepares the way to the collector of --otlp-endpoint, if there is to be one. It does not wait for it. closeTracing
-// sends what is left.
+// openTracing makes the exporter for --otlp-endpoint, if it is set. It does not wait for the collector. closeTracing sends the last
+// traces.
 func (p *process) openTracing(ctx context.Context) error {
 	if p.cfg.OTLPEndpoint == "" {
 		return nil
@@ -41,11 +41,11 @@ func (p *process) openTracing(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--otlp-endpoint: %w", err)
 	}
-	otel.SetErrorHandler(complaints(p.logger))
+	otel.SetErrorHandler(traceErrorHandler(p.logger))
 	limits := sdktrace.NewSpanLimits()
-	limits.AttributeValueLengthLimit = maxAttribute
+	limits.AttributeValueLengthLimit = maxAttributeLength
 	p.tracing = sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(exporter), sdktrace.WithResource(traced()), sdktrace.WithRawSpanLimits(limits),
+		sdktrace.WithBatcher(exporter), sdktrace.WithResource(p.traceResource()), sdktrace.WithRawSpanLimits(limits),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(p.cfg.TraceSampling))))
 	return nil
 }
@@ -57,8 +57,8 @@ func newExporter(ctx context.Context, cfg config.Config) (sdktrace.SpanExporter,
 	return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cfg.OTLPEndpoint))
 }
 
-// tracesURL is where a collector takes traces over HTTP: below its URL, as with OTEL_EXPORTER_OTLP_ENDPOINT, unless that says so
-// already, as OTEL_EXPORTER_OTLP_TRACES_ENDPOINT does.
+// tracesURL adds tracesPath to the URL of a collector, as for OTEL_EXPORTER_OTLP_ENDPOINT. It keeps a URL that has the path, as for
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.
 func tracesURL(endpoint string) string {
 	endpoint = strings.TrimRight(endpoint, "/")
 	if strings.HasSuffix(endpoint, tracesPath) {
@@ -67,19 +67,19 @@ func tracesURL(endpoint string) string {
 	return endpoint + tracesPath
 }
 
-// traced says what the traces are of; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES in the environment say it better.
-func traced() *resource.Resource {
-	host, _ := os.Hostname() // empty is as good as nothing
-	ours := resource.NewSchemaless(attribute.String("service.name", "revtail"), attribute.String("service.version", programVersion()),
+// traceResource describes this process. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override it.
+func (p *process) traceResource() *resource.Resource {
+	host, _ := os.Hostname() // empty without a host name
+	own := resource.NewSchemaless(attribute.String("service.name", "revtail"), attribute.String("service.version", p.version),
 		attribute.String("service.instance.id", fmt.Sprintf("%s-%d", host, os.Getpid())))
-	merged, err := resource.Merge(ours, resource.Environment())
+	merged, err := resource.Merge(own, resource.Environment())
 	if err != nil {
-		return ours
+		return own
 	}
 	return merged
 }
 
-// tracer is nil, and not an interface that holds nil, when nothing is traced.
+// tracer is nil without --otlp-endpoint, and not an interface with a nil pointer.
 func (p *process) tracer() trace.TracerProvider {
 	if p.tracing == nil {
 		return nil
@@ -91,18 +91,18 @@ func (p *process) closeTracing() {
 	if p.tracing == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	ctx, cancel := context.WithTimeout(context.Background(), traceFlushTimeout)
 	defer cancel()
 	if err := p.tracing.Shutdown(ctx); err != nil {
 		p.logger.Warn("the last traces were not sent", "error", err)
 	}
 }
 
-// complaints logs what goes wrong on the way to the collector.
-func complaints(logger *slog.Logger) otel.ErrorHandler {
-	now := rate.NewLimiter(rate.Every(complainEvery), 1)
+// traceErrorHandler logs the errors of the exporter.
+func traceErrorHandler(logger *slog.Logger) otel.ErrorHandler {
+	limiter := rate.NewLimiter(rate.Every(traceErrorInterval), 1)
 	return otel.ErrorHandlerFunc(func(err error) {
-		if now.Allow() {
+		if limiter.Allow() {
 			logger.Warn("traces are not sent, and dropped", "error", err)
 		}
 	})

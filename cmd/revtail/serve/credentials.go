@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"crypto/tls"
@@ -6,7 +6,7 @@ import (
 	"revtail/gateway/access/certificate"
 )
 
-// openCertificates reads the files of TLS, when there are any.
+// openCertificates reads the files of TLS, if they are configured.
 func (p *process) openCertificates() (err error) {
 	if p.cfg.TLS() {
 		p.certificates, err = certificate.Open(certificate.Files{
@@ -16,7 +16,7 @@ func (p *process) openCertificates() (err error) {
 	return err
 }
 
-// openCredentials reads the files by which etcd is to know this process, and the other way round, when there are any.
+// openCredentials reads the files of TLS and of the password for etcd, if they are configured.
 func (p *process) openCredentials() (err error) {
 	if p.cfg.External() {
 		if p.etcdTLS, err = p.cfg.OpenEtcdTLS(p.logger); err != nil {

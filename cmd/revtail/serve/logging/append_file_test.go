@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// smallDisk takes so many bytes, and then none until there is room again.
+// smallDisk accepts room bytes and fails after that.
 type smallDisk struct {
 	bytes.Buffer
 	room int
@@ -29,12 +29,11 @@ func (*smallDisk) Close() error { return nil }
 
 var _ io.WriteCloser = (*smallDisk)(nil)
 
-// TestAuditOnAFullDisk: what is missing is told once and counted, and a record that was written in part spoils no other.
-func TestAuditOnAFullDisk(t *testing.T) {
+// TestAppendFileOnFullDisk: failed records are counted and logged once, and a partial record does not join the next.
+func TestAppendFileOnFullDisk(t *testing.T) {
 	var log bytes.Buffer
 	disk := &smallDisk{room: 12}
-	f := &auditFile{logger: slog.New(slog.NewTextHandler(&log, nil)), to: disk, backlog: newLogWriter(io.Discard, nil)}
-	defer f.backlog.Close()
+	f := &appendFile{logger: slog.New(slog.NewTextHandler(&log, nil)), to: disk}
 	write := func(line string) { _, _ = f.Write([]byte(line + "\n")) }
 	write("first")
 	for range 3 {
@@ -46,10 +45,10 @@ func TestAuditOnAFullDisk(t *testing.T) {
 	if want := "first\nmissin\nsecond\nthird\n"; disk.String() != want {
 		t.Errorf("the file has %q, want %q", disk.String(), want)
 	}
-	if n := f.backlog.lost.Load(); n != 3 {
+	if n := f.failed.Load(); n != 3 {
 		t.Errorf("%d records are counted as missing, want 3", n)
 	}
 	if n := strings.Count(log.String(), "no space left on device"); n != 1 {
-		t.Errorf("it was told %d times, want once:\n%s", n, &log)
+		t.Errorf("the failure is logged %d times, want once:\n%s", n, &log)
 	}
 }

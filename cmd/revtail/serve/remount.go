@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"bytes"
@@ -9,38 +9,38 @@ import (
 	"revtail/gateway/config/reload"
 )
 
-// remountTimeout bounds how long the keys below new mounts may take to be read.
+// remountTimeout bounds the time to read the keys of new mounts.
 const remountTimeout = 30 * time.Second
 
-// openFile has the mounts of the --config file taken over whenever it changes, if there is one.
-func (p *process) openFile(ctx context.Context, load func() (config.Config, error)) error {
+// openConfigFile installs the mounts of the --config file, if there is one, whenever the file changes.
+func (p *process) openConfigFile(ctx context.Context, load func() (config.Config, error)) error {
 	if p.cfg.File() == "" {
 		return nil
 	}
 	file, err := reload.Open("--config", p.cfg.File(), func([]byte) (config.Config, error) {
 		cfg, err := load()
-		if err == nil && p.gateway != nil { // which it is at the start
+		if err == nil && p.gateway != nil { // nil at the first call
 			err = p.remount(ctx, cfg)
 		}
 		return cfg, err
 	}, p.logger)
-	p.file = file
+	p.configFile = file
 	return err
 }
 
-// remount takes over the mounts of a configuration.
+// remount installs the mounts of a configuration.
 func (p *process) remount(ctx context.Context, cfg config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, remountTimeout)
 	defer cancel()
 	err := p.gateway.Remount(ctx, cfg.Mounts)
 	if err == nil {
-		p.warnUnused(cfg)
+		p.warnIgnored(cfg)
 	}
 	return err
 }
 
-// warnUnused says so when a file has other news than mounts.
-func (p *process) warnUnused(next config.Config) {
+// warnIgnored logs when the new configuration differs in more than the mounts, because the rest needs a restart.
+func (p *process) warnIgnored(next config.Config) {
 	now := p.cfg
 	now.Mounts, next.Mounts = nil, nil
 	before, err := now.YAML()

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"crypto/tls"
@@ -12,10 +12,11 @@ import (
 	"revtail/gateway/config/reload"
 )
 
-// issuerIdle is how long a connection to the issuer is kept without use. Its keys are asked for every five minutes, and the
-// authorities that it was checked with may have been replaced by then.
-const issuerIdle = 10 * time.Second
+// issuerIdleTimeout closes idle connections to the issuer, because its keys are requested every five minutes only, and the file of
+// authorities may have changed by then.
+const issuerIdleTimeout = 10 * time.Second
 
+// openIssuer makes the verifier of the signed tokens of --oidc-issuer-url.
 func (p *process) openIssuer() (err error) {
 	c := authentication.IssuerConfig{
 		URL: p.cfg.OIDCIssuerURL, Audience: p.cfg.OIDCClientID,
@@ -24,36 +25,36 @@ func (p *process) openIssuer() (err error) {
 		Client: &http.Client{},
 	}
 	if file := p.cfg.OIDCCAFile; file != "" {
-		if p.access.road, err = reload.Open("--oidc-ca-file", file, parseRoad, p.logger); err != nil {
+		if p.access.issuerTransport, err = reload.Open("--oidc-ca-file", file, newTransport, p.logger); err != nil {
 			return err
 		}
-		c.Client.Transport = renewed{p.access.road}
+		c.Client.Transport = reloadingTransport{p.access.issuerTransport}
 	}
 	p.access.issuer = authentication.NewIssuer(c, p.logger)
 	return nil
 }
 
-// parseRoad makes of a bundle of authorities the way to a server that they vouch for.
-func parseRoad(bundle []byte) (*http.Transport, error) {
+// newTransport makes a transport that trusts the authorities of a PEM bundle.
+func newTransport(bundle []byte) (*http.Transport, error) {
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(bundle) {
 		return nil, errors.New("no certificate in this file")
 	}
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
-		IdleConnTimeout: issuerIdle,
+		IdleConnTimeout: issuerIdleTimeout,
 	}, nil
 }
 
-// renewed takes each request the way of this moment.
-type renewed struct{ road *reload.File[*http.Transport] }
+// reloadingTransport sends each request through the current transport.
+type reloadingTransport struct{ current *reload.File[*http.Transport] }
 
 // RoundTrip implements http.RoundTripper.
-func (r renewed) RoundTrip(req *http.Request) (*http.Response, error) {
-	return r.road.Get().RoundTrip(req)
+func (r reloadingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return r.current.Get().RoundTrip(req)
 }
 
-// userPrefix is kube-apiserver's: users of one issuer cannot be taken for those of another, or for anybody else.
+// userPrefix has the default of kube-apiserver, which keeps the users of an issuer apart from all others.
 func userPrefix(c config.Config) string {
 	switch {
 	case c.OIDCUsernamePrefix == "-":

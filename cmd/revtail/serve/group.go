@@ -1,11 +1,11 @@
-package main
+package serve
 
 import (
 	"context"
 	"sync"
 )
 
-// group is goroutines that run until Stop.
+// group runs goroutines until Stop.
 type group struct {
 	ctx     context.Context // of the goroutines
 	cancel  context.CancelFunc
@@ -19,7 +19,7 @@ func newGroup(ctx context.Context) *group {
 	return g
 }
 
-// Go runs f until its context ends. An error before that is a failure of the whole.
+// Go runs f until its context ends. An error before that goes to Failed.
 func (g *group) Go(f func(context.Context) error) {
 	g.running.Go(func() {
 		err := f(g.ctx)
@@ -33,7 +33,7 @@ func (g *group) Go(f func(context.Context) error) {
 	})
 }
 
-// Failed gets the first error of a goroutine.
+// Failed receives the first error of a goroutine.
 func (g *group) Failed() <-chan error { return g.failed }
 
 // Stop ends the goroutines and waits for them.

@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/serve/logging"
+	"revtail/gateway/config"
+)
+
+const longHelp = `Run the gateway, with an etcd in the same process unless --etcd-endpoints is given.
+
+When the gateway is ready, it prints its addresses in one line on stdout, as in
+  READY http=http://127.0.0.1:8080 etcd=embedded revision=1
+If revtail does not own the data, the line ends in data=kube-apiserver or data=foreign, and mode=read-only or mode=writable.
+The log goes to stderr. SIGTERM or SIGINT ends the gateway after its watches and requests, a second signal ends it at once.
+
+With --tls-cert-file and --tls-private-key-file every --listen address is HTTPS. Clients authenticate with a
+certificate (--client-ca-file), a token (--token-file, see 'revtail token') or a signed token of an issuer (--oidc-issuer-url).
+--policy-file authorizes them. The gateway reads these files, and those of TLS and of the login to etcd, again when they change,
+and at once at SIGHUP. It logs an invalid file and keeps the previous content. A watch whose user is no longer allowed to watch
+ends within seconds; all others go on.
+
+Each flag has an environment variable (--etcd-prefix: REVTAIL_ETCD_PREFIX) and a key in the --config file (etcdPrefix).
+A flag overrides the environment, the environment overrides the file. Only the file has mounts: they show the keys of other
+programs as resources. A change of the mounts applies when the file changes and at SIGHUP, a change of other keys at the next start:
+  apiVersion: revtail/v1
+  mounts:
+  - prefix: /app/config/       # ends with /
+    group: app.example.com
+    version: v1                # the default
+    kind: Setting
+    plural: settings
+    namespaced: false          # true: the first segment of a key is the namespace
+    codec: json                # the default; or yaml, string, bytes
+    writable: false            # true: objects can be created, changed and deleted
+
+Exit codes: 0 ended by a signal, 1 failed, 2 wrong usage or configuration, 3 etcd not reachable within --startup-timeout.`
+
+// NewCommand returns the command serve. version is the version of this program.
+func NewCommand(version string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway, with an etcd in the same process unless --etcd-endpoints is given",
+		Long:  longHelp,
+	}
+	flags := config.AddFlags(cmd.Flags())
+	printConfig := cmd.Flags().Bool("print-config", false, "print the effective configuration as a --config file, and exit")
+	printReference := cmd.Flags().Bool("print-reference", false, "print all options with their defaults, environment variables and keys in the file, in Markdown, and exit")
+	cmd.Flags().SortFlags = false
+	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
+		if *printReference {
+			_, err := cmd.OutOrStdout().Write(config.Reference())
+			return err
+		}
+		load := func() (config.Config, error) {
+			cfg, err := flags.Load(os.Environ())
+			if err == nil {
+				err = cfg.Validate()
+			}
+			return cfg, err
+		}
+		cfg, err := load()
+		if err != nil {
+			return command.UsageError(err)
+		}
+		if *printConfig {
+			return writeConfig(cmd.OutOrStdout(), cfg)
+		}
+		logger, flush := logging.New(cfg, cmd.ErrOrStderr())
+		defer flush()
+		p := newProcess(cfg, version, logger)
+		return p.serve(cmd.Context(), load, cmd.OutOrStdout())
+	})
+	return cmd
+}
+
+func writeConfig(w io.Writer, cfg config.Config) error {
+	out, err := cfg.YAML()
+	if err == nil {
+		_, err = w.Write(out)
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"revtail/cmd/revtail/backend"
+	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/memory"
+	"revtail/cmd/revtail/serve/logging"
+	"revtail/cmd/revtail/serve/systemd"
+	"revtail/cmd/revtail/serve/webserver"
+	"revtail/etcdstore"
+	"revtail/gateway"
+	"revtail/gateway/access/certificate"
+	"revtail/gateway/claim"
+	"revtail/gateway/config"
+	"revtail/gateway/config/reload"
+	"revtail/gateway/metrics"
+)
+
+// process owns the resources of a running gateway.
+type process struct {
+	cfg          config.Config
+	version      string
+	logger       *slog.Logger
+	sighup       <-chan os.Signal
+	supervisor   systemd.Notifier
+	certificates *certificate.Keeper       // nil: plain HTTP
+	etcdTLS      *reload.File[*tls.Config] // nil: by the scheme of the URLs
+	etcdPassword *reload.File[string]      // nil: no login
+	access       access
+	configFile   *reload.File[config.Config] // nil: no --config
+	audit        *logging.AuditFile          // nil: no audit log
+	tracing      *sdktrace.TracerProvider    // nil: no traces
+	requests     *metrics.StoreRequests      // to etcd
+	limit        *webserver.AddressLimit
+	etcd         *backend.Backend
+	etcdWasEmpty bool // at the start
+	monitor      *etcdstore.Monitor
+	claim        *claim.Claim
+	gateway      *gateway.Server
+	web          *webserver.Server
+	admin        *webserver.Server // nil: no --admin-listen
+	background   *group
+}
+
+func newProcess(cfg config.Config, version string, logger *slog.Logger) *process {
+	return &process{cfg: cfg, version: version, logger: logger,
+		limit: webserver.NewAddressLimit(cfg.MaxConnectionsPerAddress), requests: metrics.NewStoreRequests()}
+}
+
+// serve opens the resources, runs until ctx ends, and drains. It closes the resources in reverse order. load reads the
+// configuration again.
+func (p *process) serve(ctx context.Context, load func() (config.Config, error), stdout io.Writer) (err error) {
+	ignoreSIGPIPE()
+	p.logger.Info("starting", "version", p.version, "history", p.cfg.History.String())
+	p.sighup, p.supervisor = notifySIGHUP(), systemd.NewNotifier(p.logger)
+	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openConfigFile(ctx, load))
+	if err != nil {
+		return command.UsageError(err)
+	}
+	defer p.closeAudit()
+	defer p.closeTracing()
+	err = p.openEtcd(ctx)
+	if err != nil && ctx.Err() != nil {
+		p.logger.Info("stopped before etcd was ready")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.etcd.Close()) }()
+	if err := p.openClaim(ctx); err != nil {
+		return err
+	}
+	if err := p.openGateway(ctx); err != nil {
+		return err
+	}
+	if err := p.listen(ctx); err != nil {
+		return err
+	}
+	p.background = newGroup(context.WithoutCancel(ctx)) // the drain after the signal needs its goroutines
+	defer p.background.Stop()
+	if err := p.run(ctx, stdout); err != nil {
+		return err
+	}
+	return p.drain()
+}
+
+func (p *process) openEtcd(ctx context.Context) (err error) {
+	if !p.cfg.External() {
+		memory.EmbedEtcd()
+	}
+	p.etcd, err = backend.Open(ctx, backend.Options{
+		Config: p.cfg, TLS: p.etcdTLS, Password: p.etcdPassword, Requests: p.requests, Tracing: p.tracer(), Logger: p.logger,
+	})
+	if err == nil {
+		p.monitor = etcdstore.NewMonitor(p.etcd.Store)
+	}
+	return err
+}
+
+// openGateway makes the gateway and checks the mounts against the data in etcd.
+func (p *process) openGateway(ctx context.Context) (err error) {
+	cfg := p.cfg
+	p.gateway, err = gateway.New(gateway.Options{
+		Store: p.etcd.Store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Version: p.version,
+		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
+		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer(), Authenticator: p.authenticator(), Policy: p.access.policy,
+		Audit: p.auditLog(), Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
+		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
+	})
+	if err == nil {
+		err = p.gateway.CheckMounts(ctx, cfg.Mounts)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, etcdstore.ErrUnavailable), errors.Is(err, etcdstore.ErrDenied), ctx.Err() != nil:
+		return err
+	}
+	return command.UsageError(err)
+}
+
+// listen opens the listeners of --listen and --admin-listen, or none.
+func (p *process) listen(ctx context.Context) error {
+	p.web = webserver.New(webserver.Options{Flag: "--listen", Handler: p.gateway, TLS: p.tlsConfig(), Limit: p.limit, Logger: p.logger})
+	if err := p.web.Listen(ctx, p.cfg.Listen); err != nil || p.cfg.AdminListen == "" {
+		return err
+	}
+	p.admin = webserver.New(webserver.Options{Flag: "--admin-listen", Handler: p.gateway.Admin(), Limit: p.limit, Logger: p.logger})
+	if err := p.admin.Listen(ctx, []string{p.cfg.AdminListen}); err != nil {
+		p.web.Close()
+		return err
+	}
+	p.logger.Info("operators are served", "admin", p.admin.URLs()[0])
+	return nil
+}

@@ -1,0 +1,63 @@
+package systemd
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Notifier sends the state of the process to systemd, or to another supervisor with sd_notify(3).
+type Notifier struct {
+	socket   string // empty: no supervisor
+	logger   *slog.Logger
+	watchdog time.Duration // the interval in which the supervisor expects WATCHDOG=1; zero: never
+}
+
+// NewNotifier reads the environment variables of sd_notify, and removes them so that child processes do not inherit them.
+func NewNotifier(logger *slog.Logger) Notifier {
+	n := Notifier{logger: logger, socket: os.Getenv("NOTIFY_SOCKET")}
+	pid := os.Getenv("WATCHDOG_PID")
+	if us, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64); err == nil && us > 0 && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
+		n.watchdog = time.Duration(us) * time.Microsecond
+	}
+	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"} {
+		_ = os.Unsetenv(name) // the names are valid
+	}
+	return n
+}
+
+// Notify sends a state, as READY=1.
+func (n Notifier) Notify(state string) {
+	if n.socket == "" {
+		return
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
+	if err == nil {
+		_, err = conn.Write([]byte(state))
+		_ = conn.Close() // Write has sent the datagram
+	}
+	if err != nil {
+		n.logger.Warn("the supervisor of this process cannot be told how it is", "state", state, "error", err)
+	}
+}
+
+// RunWatchdog sends WATCHDOG=1 twice per watchdog interval. It calls check before each, which blocks if the process is stuck.
+func (n Notifier) RunWatchdog(ctx context.Context, check func()) error {
+	if n.watchdog == 0 {
+		return nil
+	}
+	tick := time.NewTicker(n.watchdog / 2)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		check()
+		n.Notify("WATCHDOG=1")
+	}
+}

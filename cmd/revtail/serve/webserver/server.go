@@ -1,0 +1,143 @@
+package webserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"revtail/gateway"
+	"revtail/gateway/netio/http2"
+)
+
+// Options configure a Server.
+type Options struct {
+	Flag    string // names the addresses in errors
+	Handler http.Handler
+	TLS     *tls.Config   // nil: plain HTTP
+	Limit   *AddressLimit // of the connections; servers may share it
+	Logger  *slog.Logger
+}
+
+// Server is an HTTP or HTTPS server on one or several addresses.
+type Server struct {
+	http      *http.Server
+	flag      string
+	secure    bool // HTTPS; http.Server sets its TLSConfig for plain HTTP too
+	limit     *AddressLimit
+	listeners []net.Listener
+	urls      []string // of the listeners, with the ports that they are bound to
+}
+
+// New makes a server that does not listen yet.
+func New(o Options) *Server {
+	return &Server{flag: o.Flag, secure: o.TLS != nil, limit: o.Limit, http: &http.Server{
+		Handler:           o.Handler,
+		TLSConfig:         o.TLS,
+		ReadHeaderTimeout: 10 * time.Second, // ends slow handshakes and slow headers
+		IdleTimeout:       90 * time.Second,
+		MaxHeaderBytes:    60 << 10, // net/http adds 4 KiB
+		WriteTimeout:      0,        // a watch has no end; each of its writes has a deadline
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: 250,              // per connection; net/http closes a connection that keeps resetting streams
+			SendPingTimeout:      30 * time.Second, // detects a dead peer while its watches are idle
+			WriteByteTimeout:     30 * time.Second, // of the connection, because its streams wait for each other
+		},
+		ErrorLog: slog.NewLogLogger(errorHandler{o.Logger.Handler()}, slog.LevelWarn),
+	}}
+}
+
+// Listen binds all addresses or none. Serve closes the listeners.
+func (s *Server) Listen(ctx context.Context, addresses []string) error {
+	for _, address := range addresses {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		if err != nil {
+			s.Close()
+			return explainListen(s.flag, address, err)
+		}
+		s.listeners = append(s.listeners, s.limit.listen(l))
+		s.urls = append(s.urls, s.scheme()+listenHost(address, l.Addr()))
+	}
+	if s.secure {
+		return http2.Configure(s.http)
+	}
+	return nil
+}
+
+// URLs are the URLs of the listeners.
+func (s *Server) URLs() []string { return s.urls }
+
+func (s *Server) scheme() string {
+	if s.secure {
+		return "https://"
+	}
+	return "http://"
+}
+
+// Serve serves until ctx ends, also after Shutdown, or until a listener fails.
+func (s *Server) Serve(ctx context.Context) error {
+	failed := make(chan error, len(s.listeners))
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer func() { _ = s.http.Close() }()
+	for _, l := range s.listeners {
+		serving.Go(func() {
+			if err := s.serveOn(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+			}
+		})
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
+func (s *Server) serveOn(l net.Listener) error {
+	if s.secure {
+		return s.http.ServeTLS(gateway.Listen(l), "", "")
+	}
+	return s.http.Serve(l)
+}
+
+// Shutdown refuses new connections and waits for the open requests. When ctx ends first, it closes their connections.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		_ = s.http.Close() // cutting the connections is the purpose
+	}
+	return err
+}
+
+// Close closes the listeners, if Serve does not run.
+func (s *Server) Close() {
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
+}
+
+func explainListen(flag, address string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with %s (port 0 is any free one)", address, flag)
+	}
+	return fmt.Errorf("%w: choose another address with %s", err, flag)
+}
+
+// listenHost is the address of the user with the port that the listener is bound to.
+func listenHost(given string, bound net.Addr) string {
+	host, _, err := net.SplitHostPort(given)
+	tcp, isTCP := bound.(*net.TCPAddr)
+	if err != nil || !isTCP || host == "" {
+		return bound.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+}
