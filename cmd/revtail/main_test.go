@@ -23,7 +23,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// patience is how long a script waits for anything. Only a test that fails takes that long.
+// patience bounds each wait of a script. Only a failing test takes that long.
 const patience = 60 * time.Second
 
 func TestMain(m *testing.M) {
@@ -44,12 +44,12 @@ func TestMain(m *testing.M) {
 //	exits CODE PROGRAM...    run a program, which must exit with the code; stdout and stderr see its output
 //	fetch CODE URL           read a page, which must have the code; stdout sees it
 //	until URL REGEXP         read a page again until it matches; stdout sees it
-//	supervise VARIABLE...    be what systemd is to the processes started later, with more variables
-//	told MESSAGE             wait until one of them has told that
+//	supervise VARIABLE...    listen as systemd for the processes started later, with more variables
+//	told MESSAGE             wait until one of them has sent the message
 //	apply URL JSON           make the ConfigMap of that URL, or change it
 //
-// In the folder of each there are server.crt and server.key, signed by ca.crt; and other.crt and other.key, signed by nobody
-// known.
+// The folder of each script has server.crt and server.key, signed by ca.crt, and other.crt and other.key, signed by an unknown
+// authority.
 func TestScripts(t *testing.T) {
 	files := certificates(t)
 	testscript.Run(t, testscript.Params{
@@ -81,11 +81,11 @@ func certificates(t *testing.T) map[string][]byte {
 
 type scriptKey struct{}
 
-// script is what one script has running.
+// script has the processes and streams of one script.
 type script struct {
 	children map[string]*child
-	streams  map[string]chan error // each gets how its stream ended
-	told     *net.UnixConn         // what a supervisor hears; nil: there is none
+	streams  map[string]chan error // each receives the error of its stream
+	told     *net.UnixConn         // the socket of the supervisor; nil: none
 	environ  []string              // more for processes
 }
 
@@ -288,7 +288,7 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// show makes a page what stdout sees.
+// show writes a page to the stdout of the script.
 func show(ts *testscript.TestScript, page string) {
 	_, err := io.WriteString(ts.Stdout(), page)
 	ts.Check(err)

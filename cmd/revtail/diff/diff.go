@@ -1,4 +1,3 @@
-// Package diff says in what two JSON documents differ, line by line, for people.
 package diff
 
 import (
@@ -12,23 +11,23 @@ import (
 	"unicode"
 )
 
-// Op says what a line is.
+// Op is the kind of a line.
 type Op byte
 
-// What a line may be.
+// The kinds of lines.
 const (
 	Removed Op = '-'
 	Added   Op = '+'
-	Context Op = ' ' // it tells where those below belong
+	Context Op = ' ' // the place of the lines below
 )
 
-// Line is a line of a difference, without control characters: what a document holds can do nothing to a terminal.
+// Line is a line of a difference, without control characters, because they would act on a terminal.
 type Line struct {
 	Op   Op
 	Text string
 }
 
-// Documents says what makes after out of before; before may be nil. Where skip is true of a path, nobody looks.
+// Documents returns the lines that turn before into after; before may be nil. It ignores the paths for which skip is true.
 func Documents(before, after []byte, skip func(path string) bool) ([]Line, error) {
 	d := differ{skip: skip}
 	old, err := decode(before)
@@ -43,11 +42,12 @@ func Documents(before, after []byte, skip func(path string) bool) ([]Line, error
 	return d.lines, nil
 }
 
-type nothing struct{}
+// absent is the value of a member or element that does not exist.
+type absent struct{}
 
 func decode(text []byte) (any, error) {
 	if text == nil {
-		return nothing{}, nil
+		return absent{}, nil
 	}
 	var out any
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -86,8 +86,8 @@ func (d *differ) values(path string, old, next any) {
 		}
 	}
 	if !equal(old, next) {
-		d.whole(Removed, path, old)
-		d.whole(Added, path, next)
+		d.leaves(Removed, path, old)
+		d.leaves(Added, path, next)
 	}
 }
 
@@ -95,7 +95,7 @@ func (d *differ) objects(path string, old, next map[string]any) {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(next))
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
-		d.values(member(path, key), valueOf(old, key), valueOf(next, key))
+		d.values(joinPath(path, key), valueOf(old, key), valueOf(next, key))
 	}
 }
 
@@ -103,10 +103,10 @@ func valueOf(object map[string]any, key string) any {
 	if v, ok := object[key]; ok {
 		return v
 	}
-	return nothing{}
+	return absent{}
 }
 
-// arrays compares elements that have names by these, and others by their places, after what is equal at both ends.
+// arrays compares elements by their names if all have one, else by their positions between the common prefix and suffix.
 func (d *differ) arrays(path string, old, next []any) {
 	oldNames, named := namesOf(old)
 	nextNames, alsoNamed := namesOf(next)
@@ -116,7 +116,7 @@ func (d *differ) arrays(path string, old, next []any) {
 		}
 		for i, name := range nextNames {
 			if !slices.Contains(oldNames, name) {
-				d.values(path+"["+name+"]", nothing{}, next[i])
+				d.values(path+"["+name+"]", absent{}, next[i])
 			}
 		}
 		return
@@ -130,7 +130,7 @@ func (d *differ) arrays(path string, old, next []any) {
 		oldEnd, nextEnd = oldEnd-1, nextEnd-1
 	}
 	for i := from; i < max(oldEnd, nextEnd); i++ {
-		before, after := any(nothing{}), any(nothing{})
+		before, after := any(absent{}), any(absent{})
 		if i < oldEnd {
 			before = old[i]
 		}
@@ -141,7 +141,7 @@ func (d *differ) arrays(path string, old, next []any) {
 	}
 }
 
-// namesOf are the names of elements, if all are objects that have one of their own.
+// namesOf are the names of the elements, if all are objects with distinct names.
 func namesOf(elements []any) (names []string, ok bool) {
 	for _, element := range elements {
 		object, _ := element.(map[string]any)
@@ -158,20 +158,20 @@ func elementOf(elements []any, names []string, name string) any {
 	if i := slices.Index(names, name); i >= 0 {
 		return elements[i]
 	}
-	return nothing{}
+	return absent{}
 }
 
-// whole shows every leaf of a value that has come or gone.
-func (d *differ) whole(op Op, path string, value any) {
+// leaves adds a line for each leaf of an added or removed value.
+func (d *differ) leaves(op Op, path string, value any) {
 	if d.skip(path) {
 		return
 	}
 	switch v := value.(type) {
-	case nothing:
+	case absent:
 		return
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			d.whole(op, member(path, key), v[key])
+			d.leaves(op, joinPath(path, key), v[key])
 		}
 		if len(v) > 0 {
 			return
@@ -183,7 +183,7 @@ func (d *differ) whole(op Op, path string, value any) {
 			if named {
 				at = "[" + names[i] + "]"
 			}
-			d.whole(op, path+at, element)
+			d.leaves(op, path+at, element)
 		}
 		if len(v) > 0 {
 			return
@@ -197,36 +197,36 @@ func (d *differ) whole(op Op, path string, value any) {
 			return
 		}
 	}
-	d.add(op, path+": "+literal(value))
+	d.add(op, path+": "+encode(value))
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-func member(path, key string) string {
+func joinPath(path, key string) string {
 	switch {
 	case !identifier.MatchString(key):
-		return path + "[" + literal(key) + "]"
+		return path + "[" + encode(key) + "]"
 	case path == "":
 		return key
 	}
 	return path + "." + key
 }
 
-func literal(value any) string {
+func encode(value any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // it was decoded from JSON
+	_ = encoder.Encode(value) // a decoded value can be encoded
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
 func equal(a, b any) bool {
-	_, noA := a.(nothing)
-	_, noB := b.(nothing)
-	return noA == noB && (noA || literal(a) == literal(b))
+	_, noA := a.(absent)
+	_, noB := b.(absent)
+	return noA == noB && (noA || encode(a) == encode(b))
 }
 
-// printable writes what is no letter, mark, number, sign, space or tab as Go does.
+// printable escapes characters that are neither printable nor a tab, as Go does.
 func printable(text string) string {
 	if strings.IndexFunc(text, unprintable) < 0 {
 		return text

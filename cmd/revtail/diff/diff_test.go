@@ -50,7 +50,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// Texts too long to be compared are shown in full, and soon.
+// TestLongTexts: texts above maxCells are replaced as a whole, without a comparison.
 func TestLongTexts(t *testing.T) {
 	before, after := strings.Repeat(`a\n`, 20_000), strings.Repeat(`b\n`, 20_000)
 	lines, err := Documents([]byte(`{"a":"`+before+`"}`), []byte(`{"a":"`+after+`"}`), func(string) bool { return false })
@@ -61,6 +61,6 @@ func TestLongTexts(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	if _, err := Documents([]byte(`{`), []byte(`{}`), nil); err == nil {
-		t.Error("a document that is none is accepted")
+		t.Error("a malformed document is accepted")
 	}
 }

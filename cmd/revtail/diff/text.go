@@ -1,10 +1,10 @@
 package diff
 
-// maxCells bounds what comparing two texts costs: the product of how many lines they have between what is equal at both ends.
-// Beyond it the lines in between are shown as replaced.
+// maxCells bounds the table of subsequences: the product of the numbers of lines between the common prefix and suffix. Above it,
+// text reports all of these lines as replaced.
 const maxCells = 4 << 20
 
-// text compares texts line by line, and shows a line before and after what differs.
+// text compares texts line by line. It adds one line of context before and after the differences.
 func (d *differ) text(old, next []string) {
 	from := 0
 	for from < min(len(old), len(next)) && old[from] == next[from] {
@@ -23,7 +23,7 @@ func (d *differ) text(old, next []string) {
 	}
 }
 
-// middle shows a longest common subsequence as context.
+// middle adds a longest common subsequence as context, and all other lines as removed or added.
 func (d *differ) middle(old, next []string) {
 	i, j := 0, 0
 	if len(old)*len(next) <= maxCells {
@@ -49,7 +49,7 @@ func (d *differ) middle(old, next []string) {
 	}
 }
 
-// subsequences has at [i][j] how long the longest common subsequence of old[i:] and next[j:] is.
+// subsequences returns at [i][j] the length of the longest common subsequence of old[i:] and next[j:].
 func subsequences(old, next []string) [][]int32 {
 	out := make([][]int32, len(old)+1)
 	for i := range out {

@@ -41,7 +41,7 @@ func (d *doctor) reportNotReady(server string, err error) {
 	status := (*client.StatusError)(nil)
 	var remote *net.OpError
 	if errors.As(err, &remote) && remote.Op == backend.RemoteError {
-		d.report(failed, "gateway", server+": "+err.Error(), "it wants a certificate of yours, or another one: give --cert and --key")
+		d.report(failed, "gateway", server+": "+err.Error(), "it requires a client certificate that it trusts: give --cert and --key")
 		return
 	}
 	if client.IsSchemeError(err) {
@@ -54,11 +54,11 @@ func (d *doctor) reportNotReady(server string, err error) {
 	}
 	switch status.Code {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		d.report(failed, "gateway", server+": "+status.Message, "say who you are with --token-file, or --cert and --key")
+		d.report(failed, "gateway", server+": "+status.Message, "authenticate with --token-file, or with --cert and --key")
 	case http.StatusServiceUnavailable:
 		d.report(failed, "gateway", server+" is not ready:\n"+status.Message, "what has failed is marked with [-]; its log says why")
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		d.report(failed, "gateway", server+": "+status.Message, "a proxy answers and finds no gateway behind it: look at its log and at the addresses that it has")
+		d.report(failed, "gateway", server+": "+status.Message, "a proxy answers and finds no gateway behind it: look at its log and at its upstream addresses")
 	default:
 		d.report(failed, "gateway", server+": "+status.Message, "is --server the URL of a gateway?")
 	}

@@ -16,7 +16,7 @@ func (d *doctor) checkHistory(ctx context.Context) {
 	}
 	summary := fmt.Sprintf("revisions %d to %d can be watched from", oldest, max(d.revision, oldest))
 	if kept := d.revision - oldest; kept > longHistory {
-		d.report(warning, "history", summary, "nobody seems to compact: give one gateway's `serve` --history, or etcd --auto-compaction-retention")
+		d.report(warning, "history", summary, "no program seems to compact: give one gateway's `serve` --history, or etcd --auto-compaction-retention")
 		return
 	}
 	d.report(ok, "history", summary, "")

@@ -20,8 +20,8 @@ func NewCommand() *cobra.Command {
 		Short: "Exit with 0 when a gateway is ready: the health check of a container",
 		Long: `Ask a gateway whether it is ready. Exit with 0 when it is, else with 1 and the reason.
 
-Without --url it asks the gateway that 'revtail serve' would be in the same environment: REVTAIL_LISTEN, or listen in
-the file that REVTAIL_CONFIG names, or 127.0.0.1:8080; over HTTPS if REVTAIL_TLS_CERT_FILE, or that file, says so.
+Without --url it asks the gateway that 'revtail serve' starts in the same environment: at REVTAIL_LISTEN, or at listen in the
+file of REVTAIL_CONFIG, or at 127.0.0.1:8080; over HTTPS if REVTAIL_TLS_CERT_FILE or tlsCertFile in that file is set.
 
 The certificate of a gateway on a loopback address is checked only with --cacert, because only processes of this machine can
 listen there.`,
