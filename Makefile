@@ -32,8 +32,8 @@ help: ## List the targets
 build: ## Build the program: bin/revtail
 	go $(BUILD) -o bin/revtail ./cmd/revtail
 
-run: ## Start the gateway with an etcd of its own on loopback
-	go run ./cmd/revtail serve $(ARGS)
+run: build ## Start the gateway with an etcd of its own on loopback
+	bin/revtail serve $(ARGS)
 
 test: ## Run every test that needs nothing but Go
 	go test $(PKG)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -207,37 +206,37 @@ func TestKeysOfSeveralPlaces(t *testing.T) {
 
 var number = regexp.MustCompile(`"lease":"[0-9a-f]+"|("(?:[rR]evision|createRevision|modRevision)": ?|"resourceVersion":")\d+`)
 
-// TestKeysInTheREADME runs the commands of the README, and gets what it shows but for the revisions.
-func TestKeysInTheREADME(t *testing.T) {
+// TestKeysInTheDocuments runs the commands of the documents about keys, and of that about filters on the same gateway, and gets what
+// they show but for the revisions.
+func TestKeysInTheDocuments(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip(err)
 	}
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	trap, gw := gatewaytest.NewTrap(t), gatewaytest.Start(t, "--keys-writable", "/app/")
-	var steps []string
-	for _, title := range []string{"Any key", "Filters and fields"} {
-		_, section, _ := strings.Cut(string(text), "\n## "+title+"\n")
-		_, session, _ := strings.Cut(section, "```console\n")
-		session, _, _ = strings.Cut(session, "```\n")
-		steps = append(steps, strings.Split("\n"+session, "\n$ ")[1:]...)
+	var steps []gatewaytest.Step
+	for _, path := range []string{keysDocument, "../watchcache/filter/README.md"} {
+		for _, block := range gatewaytest.ReadDocument(t, path) {
+			if block.Language == "console" {
+				steps = append(steps, block.Steps()...)
+			}
+		}
 	}
 	for _, step := range steps {
-		command, want, _ := strings.Cut(step, "\n")
-		run := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(command, "localhost:8080", strings.TrimPrefix(gw.URL, "http://")))
+		run := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(step.Command, "localhost:8080", strings.TrimPrefix(gw.URL, "http://")))
 		run.Env = trap.Env()
 		got, err := run.Output()
 		if err != nil && run.ProcessState.ExitCode() != 28 { // its time was over
-			t.Errorf("%s: %v", command, err)
+			t.Errorf("%s: %v", step.Command, err)
 		}
-		if diff := cmp.Diff(number.ReplaceAllString(strings.TrimSpace(want), "${1}N"), number.ReplaceAllString(strings.TrimSpace(string(got)), "${1}N")); diff != "" {
-			t.Errorf("%s (-README +got)\n%s", command, diff)
+		if diff := cmp.Diff(number.ReplaceAllString(strings.TrimSpace(step.Output), "${1}N"), number.ReplaceAllString(strings.TrimSpace(string(got)), "${1}N")); diff != "" {
+			t.Errorf("%s (-document +got)\n%s", step.Command, diff)
 		}
 	}
 	if len(steps) < 11 {
-		t.Errorf("the README has %d commands", len(steps))
+		t.Errorf("the documents have %d commands", len(steps))
 	}
 }
+
+// keysDocument describes /v1/keys.
+const keysDocument = "../keys/README.md"

@@ -19,7 +19,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// startCache starts nginx with what the README says, in front of an upstream, and returns its URL.
+// startCache starts nginx with the configuration of the document about keys, in front of an upstream, and returns its URL.
 func startCache(t *testing.T, upstream string) string {
 	t.Helper()
 	nginx, err := exec.LookPath("nginx")
@@ -28,7 +28,7 @@ func startCache(t *testing.T, upstream string) string {
 			t.Skip("nginx is not installed (Debian: nginx-light)")
 		}
 	}
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile(keysDocument)
 	if err != nil {
 		t.Fatal(err)
 	}

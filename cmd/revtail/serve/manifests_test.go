@@ -17,6 +17,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"revtail/gateway/access/authorization"
+	"revtail/gateway/gatewaytest"
 )
 
 // manifests are the objects of deploy/kubernetes. It fails for unknown fields.
@@ -72,5 +73,32 @@ func TestManifests(t *testing.T) {
 				t.Errorf("the example of a policy: %v", err)
 			}
 		}
+	}
+}
+
+// TestServeInTheDocuments: the flags of each `revtail serve` of the documents exist. The tests of documents run the commands that need
+// nothing but this machine.
+func TestServeInTheDocuments(t *testing.T) {
+	files, err := filepath.Glob("../../deploy/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, file := range append(files, "../../README.md") {
+		for _, block := range gatewaytest.ReadDocument(t, file) {
+			for _, step := range block.Steps() {
+				_, flags, found := strings.Cut(strings.ReplaceAll(step.Command, "\\\n", " "), "revtail serve")
+				if !found {
+					continue
+				}
+				commands++
+				if err := newServeCommand().ParseFlags(strings.Fields(flags)); err != nil {
+					t.Errorf("%s: %s: %v", file, step.Command, err)
+				}
+			}
+		}
+	}
+	if commands < 7 {
+		t.Errorf("the documents have %d commands", commands)
 	}
 }

@@ -16,12 +16,12 @@ func section(t *testing.T, path, title string) []gatewaytest.Block {
 	return gatewaytest.Section(t, gatewaytest.ReadDocument(t, path), title)
 }
 
-// TestFiveMinutes runs the commands of the section as they stand there.
-func TestFiveMinutes(t *testing.T) {
+// TestSession runs the session of deploy/CLIENTS.md as it stands there.
+func TestSession(t *testing.T) {
 	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
 		r := newReader(t, t.TempDir())
 		gatewaytest.StartAsDocumented(t, r.folder)
-		blocks := section(t, readme, "Five minutes")
+		blocks := section(t, clientsDocument, "A session")
 		var events string
 		for _, block := range blocks {
 			if block.Language == "json" {
@@ -32,13 +32,11 @@ func TestFiveMinutes(t *testing.T) {
 				switch {
 				case strings.HasPrefix(step.Command, "revtail watch"): // followEdits has run it
 					events += step.Output
-				case strings.Contains(step.Command, "watch"):
-					r.follow(t, step)
 				case strings.HasPrefix(step.Command, "kubectl edit"):
 					r.followEdits(t, blocks)
 					r.do(t, step)
 				default:
-					r.do(t, step)
+					r.run(t, step)
 				}
 			}
 		}
@@ -61,7 +59,7 @@ func (r *reader) followEdits(t *testing.T, blocks []gatewaytest.Block) {
 	t.Fatal("the section has no `revtail watch`")
 }
 
-// TestKubectlSnippet runs the commands of the README's section "Use it from…", each in a shell of its own.
+// TestKubectlSnippet runs the commands of the snippet for kubectl, each in a shell of its own.
 func TestKubectlSnippet(t *testing.T) {
 	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(snippets(t)["kubectl"]), "\n")
@@ -93,11 +91,11 @@ func TestKubectlSnippet(t *testing.T) {
 	})
 }
 
-// TestMountsInTheREADME runs the commands of the section, with its configuration.
-func TestMountsInTheREADME(t *testing.T) {
+// TestMountsDocument runs the commands of gateway/api/mount/README.md, with its configuration.
+func TestMountsDocument(t *testing.T) {
 	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
 		r := newReader(t, t.TempDir())
-		for _, block := range section(t, readme, "Keys of other programs, for kubectl") {
+		for _, block := range section(t, "../../api/mount/README.md", "Mounts: keys of other programs, for kubectl") {
 			if block.Language == "yaml" {
 				if err := os.WriteFile(filepath.Join(r.folder, "revtail.yaml"), []byte(block.Text), 0o600); err != nil {
 					t.Fatal(err)

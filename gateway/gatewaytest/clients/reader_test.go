@@ -18,6 +18,7 @@ type reader struct {
 	trap      *gatewaytest.Trap
 	folder    string // the working folder
 	env       []string
+	path      string // the command that has set PATH; each terminal runs it
 	shell     *follower
 	terminals []*follower // with the commands that do not end
 	shown     []string    // the lines of the terminals
@@ -51,6 +52,20 @@ func (r *reader) bash(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), installed(t, "bash", "bash"), args...)
 	cmd.Dir, cmd.Env = r.folder, r.env
 	return cmd
+}
+
+// run runs a command: a command that does not end, which is a server or a watch, in a terminal of its own.
+func (r *reader) run(t *testing.T, step gatewaytest.Step) {
+	t.Helper()
+	endless := strings.HasPrefix(step.Command, "revtail serve") || strings.Contains(step.Command, "watch") && !strings.HasSuffix(step.Command, "&")
+	if endless {
+		r.follow(t, step)
+		return
+	}
+	r.do(t, step)
+	if strings.HasPrefix(step.Command, "export PATH=") {
+		r.path = step.Command + "\n"
+	}
 }
 
 // commandEnd begins the line that the shell prints after each command.
@@ -94,7 +109,7 @@ func (r *reader) try(t *testing.T, step gatewaytest.Step) (code string) {
 // follow runs a command that does not end in a terminal of its own, and waits for the lines that the document shows.
 func (r *reader) follow(t *testing.T, step gatewaytest.Step) {
 	t.Helper()
-	cmd := r.bash(t, "-c", "exec 2>&1\n"+step.Command)
+	cmd := r.bash(t, "-c", "exec 2>&1\n"+r.path+step.Command)
 	cmd.Path, cmd.Args = installed(t, "stdbuf", "coreutils"), append([]string{"stdbuf", "-oL"}, cmd.Args...) // curl writes lines to a terminal, blocks to a pipe
 	terminal := startFollower(t, cmd)
 	r.terminals = append(r.terminals, terminal)

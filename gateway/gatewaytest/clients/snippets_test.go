@@ -76,19 +76,19 @@ func (s *follower) next(t *testing.T) string {
 	return ""
 }
 
-// readme is where the snippets are.
-const readme = "../../../README.md"
+// clientsDocument is where the snippets are.
+const clientsDocument = "../../../deploy/CLIENTS.md"
 
 var snippet = regexp.MustCompile("(?ms)^\\*\\*(\\w+)\\*\\*.*?^```\\w+\n(.*?)^```$")
 
-// snippets are the programs of the README's section "Use it from…", by the word in bold before each.
+// snippets are the programs of the section "Programs that resume", by the word in bold before each.
 func snippets(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(readme)
+	text, err := os.ReadFile(clientsDocument)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Use it from…\n")
+	_, section, _ := strings.Cut(string(text), "\n## Programs that resume\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	programs := make(map[string]string)
 	for _, match := range snippet.FindAllStringSubmatch(section, -1) {
@@ -113,7 +113,7 @@ var endless = map[string]struct {
 	"JavaScript": {run: runNode, event: plainEvent, state: []string{"LISTED a", "LISTED b"}, again: []string{"LISTED c", "LISTED d"}},
 }
 
-// TestSnippets: what the README tells to copy works as it stands there, over a restart of the gateway and a compaction too.
+// TestSnippets: each program works as it stands in the document, over a restart of the gateway and a compaction too.
 func TestSnippets(t *testing.T) {
 	t.Parallel()
 	for name, code := range snippets(t) {
