@@ -24,7 +24,7 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test systemd-test ci clean tools
+.PHONY: help build run test race e2e foreign conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ race: ## Run them again under the race detector (needs a C compiler)
 
 e2e: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 ./...
+
+foreign: $(TOOLS)/etcd $(TOOLS)/kube-apiserver ## Leave gateways for minutes, not seconds as e2e, beside data of a kube-apiserver and of others: nothing of it may change
+	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 30m -run TestForeign $(ARGS) . -stay 2m
 
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
