@@ -18,13 +18,13 @@ ROBUST   := gateway/gatewaytest/robustness
 IMAGE    ?= revtail
 
 # A kubectl that does not know its version cannot tell whether the server's is too far away.
-KUBECTL_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion=v1{{slice .Version 2}}' k8s.io/kubectl
+KUBERNETES_VERSION := go list -m -f '-X k8s.io/component-base/version.gitVersion={{.Version}}' k8s.io/kubernetes
 REF      ?= HEAD
 
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test systemd-test ci clean tools
+.PHONY: help build run test race e2e foreign conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,8 +41,11 @@ test: ## Run every test that needs nothing but Go
 race: ## Run them again under the race detector (needs a C compiler)
 	go test -race $(PKG)
 
-e2e: $(TOOLS)/etcd $(TOOLS)/kubernetes-controllers $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers
+e2e: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 ./...
+
+foreign: $(TOOLS)/etcd $(TOOLS)/kube-apiserver ## Leave gateways for minutes, not seconds as e2e, beside data of a kube-apiserver and of others: nothing of it may change
+	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 30m -run TestForeign $(ARGS) . -stay 2m
 
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
@@ -118,18 +121,19 @@ ci: ## Run exactly what CI runs
 clean: ## Remove what was built
 	rm -rf bin
 
-tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd $(TOOLS)/kubernetes-controllers $(TOOLS)/kubectl-debian $(TOOLS)/definitions ## Build etcd, kubectl, the linter and the rest into bin/tools
+tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/definitions ## Build etcd, kube-apiserver, kubectl, the linter and the rest into bin/tools
 
 $(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.*)
 	cd .ci/tools/lint && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
 
 # etcd stands for all of them; it is static, as the others, since the etcd image of .ci/etcd-image holds nothing else.
-$(TOOLS)/etcd: $(wildcard .ci/tools/go.* .ci/tools/kubectl/*)
-	cd .ci/tools && CGO_ENABLED=0 go build -trimpath -ldflags "$$($(KUBECTL_VERSION))" -o $(TOOLS)/ tool
+$(TOOLS)/etcd: $(wildcard .ci/tools/go.*)
+	cd .ci/tools && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool
 	mv $(TOOLS)/server $@
 
-$(TOOLS)/kubernetes-controllers: $(wildcard .ci/tools/controllers/*)
-	cd .ci/tools/controllers && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $@ .
+# kube-apiserver stands for all that is made of Kubernetes: it, kubectl and some controllers.
+$(TOOLS)/kube-apiserver: $(wildcard .ci/tools/kubernetes/go.* .ci/tools/kubernetes/*/*)
+	cd .ci/tools/kubernetes && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $(TOOLS)/ tool && touch $@
 
 # Definitions of other projects come from their Go modules.
 $(TOOLS)/definitions: .ci/definitions

@@ -12,7 +12,10 @@ import (
 
 // Keys is an etcd as any other program sees it that uses the same one: it bypasses the gateway. It speaks gRPC as it comes,
 // so that no mistake of the gateway's own client can hide.
-type Keys struct{ kv pb.KVClient }
+type Keys struct {
+	conn *grpc.ClientConn
+	kv   pb.KVClient
+}
 
 // DialEtcd connects to an etcd. The connection is closed with the test.
 func DialEtcd(tb testing.TB, endpoint string) *Keys {
@@ -23,7 +26,7 @@ func DialEtcd(tb testing.TB, endpoint string) *Keys {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = conn.Close() })
-	return &Keys{pb.NewKVClient(conn)}
+	return &Keys{conn, pb.NewKVClient(conn)}
 }
 
 // call makes one request, and fails the test if that does not work.

@@ -1,0 +1,72 @@
+package gatewaytest
+
+import (
+	"crypto/tls"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// KubeAPIServer is a kube-apiserver process. It grants an administrator everything, and no controllers run beside it.
+type KubeAPIServer struct {
+	// URL is where it serves, without a slash at the end.
+	URL string
+	// Token is the administrator's.
+	Token string
+	// TLS is how to talk to it.
+	TLS *tls.Config
+
+	*process
+}
+
+// StartKubeAPIServer starts one over an etcd, with more arguments if there are any, and waits until it is ready and has made what
+// every cluster has. It ends with the test.
+func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAPIServer {
+	tb.Helper()
+	program, address, authority, dir := Tool(tb, "kube-apiserver"), freeAddress(tb), NewAuthority(tb, "kube-apiserver"), tb.TempDir()
+	server := &KubeAPIServer{URL: "https://" + address, Token: "administrator", TLS: &tls.Config{RootCAs: authority.Pool()}}
+	write := func(name string, content []byte) (path string) {
+		path = filepath.Join(dir, name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		return path
+	}
+	pair := authority.Issue(tb, "localhost")
+	cert, key := write("tls.crt", pair.Cert), write("tls.key", pair.Key)
+	command := append([]string{
+		program, "--etcd-servers", endpoints,
+		"--bind-address", "127.0.0.1", "--secure-port", address[strings.LastIndexByte(address, ':')+1:],
+		"--advertise-address", "192.0.2.1", // it takes none of loopback; nobody connects to it
+		"--tls-cert-file", cert, "--tls-private-key-file", key, "--cert-dir", dir,
+		"--token-auth-file", write("tokens", []byte(server.Token+`,admin,admin,"system:masters"`)), "--authorization-mode", "RBAC",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", cert, "--service-account-signing-key-file", key,
+		"--service-cluster-ip-range", "10.0.0.0/24",
+		"--disable-admission-plugins", "ServiceAccount", // nobody makes the account that pods have
+	}, args...)
+	server.process = launch(tb, "kube-apiserver at "+server.URL, filepath.Join(tb.ArtifactDir(), "kube-apiserver.log"), command...)
+	Until(tb, "a kube-apiserver that is ready", func() bool { return server.isReady(tb) })
+	return server
+}
+
+func (s *KubeAPIServer) isReady(tb testing.TB) bool {
+	tb.Helper()
+	select {
+	case <-s.ended:
+		tb.Fatalf("%s ended before it was ready, with code %d", s.name, s.cmd.ProcessState.ExitCode())
+	default:
+	}
+	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, s.URL+"/readyz", nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Token)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: s.TLS}}).Do(req)
+	if err != nil {
+		return false // it does not listen yet
+	}
+	_ = resp.Body.Close() // the code says it
+	return resp.StatusCode == http.StatusOK
+}

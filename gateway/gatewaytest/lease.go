@@ -1,0 +1,45 @@
+package gatewaytest
+
+import (
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// Lease is a lease of etcd: the keys that are put with it go when nobody renews it.
+type Lease struct {
+	etcd *Keys
+	id   int64
+}
+
+// Grant makes one.
+func (k *Keys) Grant(tb testing.TB, ttl time.Duration) *Lease {
+	tb.Helper()
+	answer := call(tb, pb.NewLeaseClient(k.conn).LeaseGrant, &pb.LeaseGrantRequest{TTL: int64(ttl / time.Second)})
+	return &Lease{k, answer.ID}
+}
+
+// Put writes a key with the lease, and returns the revision of that.
+func (l *Lease) Put(tb testing.TB, key, value string) int64 {
+	tb.Helper()
+	return call(tb, l.etcd.kv.Put, &pb.PutRequest{Key: []byte(key), Value: []byte(value), Lease: l.id}).Header.Revision
+}
+
+// Renew gives the lease its whole time again.
+func (l *Lease) Renew(tb testing.TB) {
+	tb.Helper()
+	stream, err := pb.NewLeaseClient(l.etcd.conn).LeaseKeepAlive(tb.Context())
+	if err == nil {
+		err = stream.Send(&pb.LeaseKeepAliveRequest{ID: l.id})
+	}
+	if err == nil {
+		err = stream.CloseSend()
+	}
+	if err != nil {
+		tb.Fatalf("etcd: %v", err)
+	}
+	if answer, err := stream.Recv(); err != nil || answer.TTL == 0 {
+		tb.Fatalf("etcd: a lease that should be renewed has ended: %v, %v", answer, err)
+	}
+}
