@@ -92,7 +92,7 @@ func TestServeInTheDocuments(t *testing.T) {
 					continue
 				}
 				commands++
-				if err := newServeCommand().ParseFlags(strings.Fields(flags)); err != nil {
+				if err := NewCommand().ParseFlags(strings.Fields(flags)); err != nil {
 					t.Errorf("%s: %s: %v", file, step.Command, err)
 				}
 			}
