@@ -234,6 +234,7 @@ func TestClusterComesBeforeFirstWrite(t *testing.T) {
 
 // writing is every way to write.
 func writing(t *testing.T) map[string]func(etcdstore.Store) error {
+	t.Helper()
 	ctx := t.Context()
 	return map[string]func(etcdstore.Store) error{
 		"Create": func(s etcdstore.Store) error { _, err := s.Create(ctx, "/registry/new", nil); return err },

@@ -79,12 +79,12 @@ func TestManifests(t *testing.T) {
 // TestServeInTheDocuments: the flags of each `revtail serve` of the documents exist. The tests of documents run the commands that need
 // nothing but this machine.
 func TestServeInTheDocuments(t *testing.T) {
-	files, err := filepath.Glob("../../deploy/*.md")
+	files, err := filepath.Glob("../../../deploy/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	commands := 0
-	for _, file := range append(files, "../../README.md") {
+	for _, file := range append(files, "../../../README.md") {
 		for _, block := range gatewaytest.ReadDocument(t, file) {
 			for _, step := range block.Steps() {
 				_, flags, found := strings.Cut(strings.ReplaceAll(step.Command, "\\\n", " "), "revtail serve")
@@ -92,7 +92,7 @@ func TestServeInTheDocuments(t *testing.T) {
 					continue
 				}
 				commands++
-				if err := NewCommand().ParseFlags(strings.Fields(flags)); err != nil {
+				if err := NewCommand("").ParseFlags(strings.Fields(flags)); err != nil {
 					t.Errorf("%s: %s: %v", file, step.Command, err)
 				}
 			}
