@@ -44,7 +44,8 @@ type postgres struct {
 
 func startPostgres(t *testing.T, etcd *gatewaytest.Keys) *postgres {
 	t.Helper()
-	p := &postgres{etcd, etcd.Grant(t, 30*time.Second), etcd.Grant(t, 30*time.Second), make(map[int64]bool)}
+	const ttl = 10 * time.Minute // gateways may be slow to start
+	p := &postgres{etcd, etcd.Grant(t, ttl), etcd.Grant(t, ttl), make(map[int64]bool)}
 	p.leader.Put(t, "/service/batman/leader", "one")
 	p.member.Put(t, "/service/batman/members/one", `{"conn_url":"postgres://192.0.2.1:5432/postgres","state":"running","role":"primary"}`)
 	return p
