@@ -51,6 +51,9 @@ func writeStatus(w http.ResponseWriter, r *http.Request, err error) {
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
+	if errors.As(err, new(*claim.ReadOnlyError)) {
+		w.Header().Set("Allow", "GET, HEAD")
+	}
 	if isPlainPath(r.URL.Path) {
 		writeProblem(w, r, status, err)
 		return

@@ -74,6 +74,9 @@ func (s *Server) permitKeys(r *http.Request, verb string, keys keyrange.Range) e
 		}
 	}
 	if verb == "update" || verb == "delete" {
+		if err := s.checkWritable(http.MethodPut); err != nil {
+			return err
+		}
 		return s.opened.Write(keys)
 	}
 	return s.opened.Read(keys)

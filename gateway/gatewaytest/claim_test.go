@@ -54,12 +54,16 @@ func TestForeignDataIsReadOnly(t *testing.T) {
 		{"DELETE", configMaps, ""},
 		{"DELETE", "/api/v1/namespaces/dying", ""},
 		{"PUT", "/v1/keys/app/a", "1"},
+		{"PUT", "/v1/keys/registry/configmaps/default/a", "1"},
 		{"DELETE", "/v1/keys/app/?prefix=true", ""},
 		{"POST", "/v1/txn", `{"then":[{"put":{"key":"/app/a","value":"1"}}]}`},
 	} {
 		answer := gw.Do(t, write[0], write[1], write[2])
 		if answer.Code != http.StatusMethodNotAllowed || !strings.Contains(answer.Body, "--writable") || !strings.Contains(answer.Body, "--adopt") {
 			t.Errorf("%s %s: %d %s, want 405 that names the flags", write[0], write[1], answer.Code, answer.Body)
+		}
+		if allow := answer.Header.Get("Allow"); allow != "GET, HEAD" {
+			t.Errorf("%s %s: Allow: %q", write[0], write[1], allow)
 		}
 	}
 	if answer := gw.Do(t, "POST", "/v1/txn", `{"then":[{"get":{"key":"/app/a"}}]}`); answer.Code != http.StatusOK {
