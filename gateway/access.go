@@ -136,7 +136,7 @@ func (a *access) record(stage string) {
 // collectorName is who deletes, in the audit log, what no client has asked for by name.
 const collectorName = "system:revtail:garbage-collector"
 
-// auditOwn records that the server has deleted an object of its own accord, and why.
+// auditOwn records that the server has deleted an object without a client's request, and why.
 func (s *Server) auditOwn(res *resource.Resource, scope resource.Scope, because string) {
 	if s.options.Audit == nil {
 		return

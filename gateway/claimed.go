@@ -52,23 +52,23 @@ func (s *Server) checkWritable(method string) error {
 	return nil
 }
 
-// checkDeletable refuses to delete what the server would have to empty of its own accord afterwards, where the data is not its own.
+// checkDeletable refuses to delete what the server would have to empty without a client's request afterwards, where the data is not its own.
 func (s *Server) checkDeletable(t target) error {
 	if !s.isForeign() {
 		return nil
 	}
 	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
-		"%s %q holds other objects, and revtail deletes nothing of its own accord under %s, whose data is not its own: delete what it holds first, or start revtail with --adopt",
+		"%s %q holds other objects, and revtail deletes nothing without a client's request under %s, whose data is not its own: delete what it holds first, or start revtail with --adopt",
 		t.resource.QualifiedName(), t.scope.Name, s.options.Prefix))}
 }
 
-// claimCollectors show what the server holds back of its own accord.
+// claimCollectors show what the server holds back without a client's request.
 func (s *Server) claimCollectors() []prometheus.Collector {
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 	}
 	return []prometheus.Collector{
-		gauge("revtail_foreign_data", "1 while the data under --etcd-prefix is not revtail's own: revtail then writes nothing of its own accord.", func() int {
+		gauge("revtail_foreign_data", "1 while the data under --etcd-prefix is not revtail's own: revtail then writes nothing without a client's request.", func() int {
 			if s.isForeign() {
 				return 1
 			}

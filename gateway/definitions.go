@@ -138,7 +138,7 @@ func (d *definitions) serve(ctx context.Context) {
 	}
 	d.again = false
 	if owner := d.server.claimState().Owner; owner != claim.Own {
-		d.again = owner == claim.Nobody // what is left to do is done when the data has become the server's own
+		d.again = owner == claim.Unclaimed // what is left to do is done when the data has become the server's own
 		return
 	}
 	for _, definition := range list {

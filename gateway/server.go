@@ -63,7 +63,7 @@ type Options struct {
 type Server struct {
 	options    Options
 	builtin    []*resource.Resource // served always
-	own        etcdstore.Store      // for what the server does of its own accord
+	own        etcdstore.Store      // for what the server does without a client's request
 	serving    atomic.Pointer[served]
 	defined    chan struct{} // closed when the resources that were defined before the start are served
 	handler    http.Handler

@@ -18,7 +18,7 @@ type Owner string
 // The owners.
 const (
 	Own        Owner = "own"            // a marker claims the prefix for revtail
-	Nobody     Owner = "nobody"         // the prefix is empty: the first write of a client claims it
+	Unclaimed  Owner = "nobody"         // the prefix is empty: the first write of a client claims it
 	Foreign    Owner = "foreign"        // somebody else wrote it
 	Kubernetes Owner = "kube-apiserver" // a kube-apiserver wrote it, or uses this etcd
 )
@@ -48,8 +48,8 @@ type Claim struct {
 // State is an answer to whose data it is.
 type State struct {
 	Owner    Owner
-	Evidence string // a key that shows it; empty for Own and Nobody
-	Reason   string // a sentence about Evidence; empty for Own and Nobody
+	Evidence string // a key that shows it; empty for Own and Unclaimed
+	Reason   string // a sentence about Evidence; empty for Own and Unclaimed
 	Writable bool   // clients' writes are carried out
 }
 
@@ -125,8 +125,8 @@ func (c *Claim) findUnmarked(ctx context.Context) (State, string, error) {
 		return State{}, "", err
 	case found.kubernetes != "":
 		return c.kubernetes(found.kubernetes), "", nil
-	case shared && c.config.Adopt && found.keys == 0:
-		return State{Owner: Nobody, Writable: true}, "", nil
+	case shared && c.config.Adopt && (found.keys == 0 || found.own != ""):
+		return State{Owner: Unclaimed, Writable: true}, "", nil
 	case shared:
 		return c.kubernetes(compactRevKey), "", nil
 	case found.own != "":
@@ -134,7 +134,7 @@ func (c *Claim) findUnmarked(ctx context.Context) (State, string, error) {
 	case found.keys > 0:
 		return c.foreign(found.unknown), "", nil
 	}
-	return State{Owner: Nobody, Writable: true}, "", nil
+	return State{Owner: Unclaimed, Writable: true}, "", nil
 }
 
 func (c *Claim) kubernetes(key string) State {
@@ -183,7 +183,7 @@ func (c *Claim) mark(ctx context.Context, because string) error {
 func (c *Claim) claimed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.State().Owner == Nobody {
+	if c.State().Owner == Unclaimed {
 		c.config.Logger.Info("the first write has claimed the prefix", "prefix", c.config.Prefix, "marker", MarkerKey(c.config.Prefix))
 		c.setLocked(State{Owner: Own, Writable: true})
 	}
@@ -208,7 +208,7 @@ func (c *Claim) log(state State) {
 	switch {
 	case state.Owner == Own && state.Evidence != "":
 		log.Info("the data is revtail's own from now on", "marker", MarkerKey(c.config.Prefix), "evidence", state.Evidence)
-	case state.Owner == Own, state.Owner == Nobody:
+	case state.Owner == Own, state.Owner == Unclaimed:
 	case state.Writable:
 		log.Warn("the data is not revtail's own: revtail carries out what clients write, and does nothing else", "owner", string(state.Owner), "reason", state.Reason)
 	default:

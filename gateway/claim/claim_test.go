@@ -68,8 +68,8 @@ var owners = []struct {
 	owner    Owner
 	evidence string
 }{
-	{name: "nothing", owner: Nobody},
-	{name: "keys beside the prefix", pairs: []string{"/registry2/x", "1", "/service/batman/leader", "a", "revtail/compactor", "{}"}, owner: Nobody},
+	{name: "nothing", owner: Unclaimed},
+	{name: "keys beside the prefix", pairs: []string{"/registry2/x", "1", "/service/batman/leader", "a", "revtail/compactor", "{}"}, owner: Unclaimed},
 	{name: "an object of revtail's", pairs: []string{"/registry/configmaps/default/a", own("v1", "ConfigMap", "default", "a")}, owner: Own,
 		evidence: "/registry/configmaps/default/a"},
 	{name: "objects of revtail's and one that etcdctl has put", pairs: []string{"/registry/configmaps/default/a", `{"data":{}}`,
@@ -213,8 +213,8 @@ func TestFirstCreateMayLose(t *testing.T) {
 	if _, err := c.ForClients().Create(t.Context(), "/registry/a", nil); !errors.Is(err, etcdstore.ErrExists) {
 		t.Errorf("%v, want ErrExists", err)
 	}
-	if got := c.State().Owner; got != Nobody {
-		t.Errorf("%s, want nobody", got)
+	if got := c.State().Owner; got != Unclaimed {
+		t.Errorf("%s, want unclaimed", got)
 	}
 }
 
@@ -307,7 +307,9 @@ func TestOptions(t *testing.T) {
 		"a newer format is not adopted":    {[]string{"revtail/claims/registry", `{"format":9,"prefix":"/registry"}`}, func(c *Config) { c.Adopt = true }, "", "newer release"},
 		"an empty prefix beside a cluster": {append(cluster, "compact_rev_key", "1"), func(c *Config) { c.Adopt, c.Prefix = true, "/mine" }, Own, ""},
 		"a filled prefix beside a cluster": {append(cluster, "compact_rev_key", "1", "/mine/a", "{}"), func(c *Config) { c.Adopt, c.Prefix = true, "/mine" }, "", "--adopt: a kube-apiserver"},
-		"a prefix within a cluster":        {cluster, func(c *Config) { c.Adopt, c.Prefix = true, "/registry/mine" }, "", "--adopt: a kube-apiserver"},
+		"a prefix of an earlier release beside a cluster": {append(cluster, "compact_rev_key", "1", "/mine/configmaps/default/a", own("v1", "ConfigMap", "default", "a")),
+			func(c *Config) { c.Adopt, c.Prefix = true, "/mine" }, Own, ""},
+		"a prefix within a cluster": {cluster, func(c *Config) { c.Adopt, c.Prefix = true, "/registry/mine" }, "", "--adopt: a kube-apiserver"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := memory.New()
@@ -348,7 +350,7 @@ func TestVerify(t *testing.T) {
 			fill(t, s, "/registry/x/a", "{}")
 			_, _ = s.Delete(ctx, MarkerKey(prefix), 0)
 		}, Foreign},
-		"all goes": {func(s *memory.Store) { _, _ = s.Delete(ctx, MarkerKey(prefix), 0) }, Nobody},
+		"all goes": {func(s *memory.Store) { _, _ = s.Delete(ctx, MarkerKey(prefix), 0) }, Unclaimed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := memory.New()

@@ -1,5 +1,5 @@
 // Package claim decides whose data lies under a prefix of etcd, and lets a gateway write only what that allows.
 //
 // Data is the gateway's own where a marker says so; an empty prefix gets its marker with the first write of a client. On foreign
-// data the gateway writes nothing of its own accord, and clients read only. DESIGN.md tells why.
+// data the gateway writes nothing without a client's request, and clients read only. DESIGN.md tells why.
 package claim

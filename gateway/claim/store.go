@@ -28,14 +28,14 @@ func (e *ReadOnlyError) Error() string {
 // first write of a client to an etcd whose prefix is empty claims the prefix.
 func (c *Claim) ForClients() etcdstore.Store { return &guarded{c.config.Store, c, c.admit} }
 
-// ForItself is the store for what the gateway does of its own accord. Its writes fail with ErrNotOwn where Verify does.
+// ForItself is the store for what the gateway does without a client's request. Its writes fail with ErrNotOwn where Verify does.
 func (c *Claim) ForItself() etcdstore.Store {
 	return &guarded{c.config.Store, c, func(ctx context.Context) (bool, error) { return false, c.Verify(ctx) }}
 }
 
 // admit lets a client's write through; first: the write has to claim the prefix.
 func (c *Claim) admit(ctx context.Context) (first bool, err error) {
-	if c.State().Owner == Nobody {
+	if c.State().Owner == Unclaimed {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err := c.askLocked(ctx); err != nil {
@@ -46,7 +46,7 @@ func (c *Claim) admit(ctx context.Context) (first bool, err error) {
 	if !state.Writable {
 		return false, &ReadOnlyError{c.config.Prefix, state}
 	}
-	return state.Owner == Nobody, nil
+	return state.Owner == Unclaimed, nil
 }
 
 // guarded is a store whose writes need a permit.

@@ -48,7 +48,7 @@ func (c *Claim) askLocked(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case was == Nobody && state.Owner == Foreign:
+	case was == Unclaimed && state.Owner == Foreign:
 		return nil // what has come since the start came to a prefix that was empty
 	}
 	c.setLocked(state)

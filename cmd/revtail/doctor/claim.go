@@ -21,7 +21,7 @@ func (d *doctor) checkClaim(ctx context.Context) {
 	case state.Owner == claim.Foreign:
 		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
 			"nothing, if it is to be read only; --writable carries out what clients write, --adopt makes it revtail's own")
-	case state.Owner == claim.Nobody:
+	case state.Owner == claim.Unclaimed:
 		d.report(ok, "claim", fmt.Sprintf("nothing is under %s: the first write makes it revtail's own", prefix), "")
 	default:
 		d.report(ok, "claim", fmt.Sprintf("the data under %s is revtail's own", prefix), "")

@@ -60,7 +60,7 @@ func (p *process) mayCompact(ctx context.Context) error {
 		return fmt.Errorf("%w: a kube-apiserver compacts this etcd", claim.ErrNotOwn)
 	}
 	err = p.claim.Verify(ctx)
-	if errors.Is(err, claim.ErrNotOwn) && p.claim.State().Owner == claim.Nobody && (p.etcdWasEmpty || p.cfg.External()) {
+	if errors.Is(err, claim.ErrNotOwn) && p.claim.State().Owner == claim.Unclaimed && (p.etcdWasEmpty || p.cfg.External()) {
 		return nil
 	}
 	return err

@@ -18,7 +18,7 @@ type Config struct {
 	Owners     bool                        // collect objects whose owners are gone
 	Requests   *Requests                   // what DELETE requests have asked for
 	Limit      int                         // how many objects are collected in an hour without one; zero: 100, and a tenth of a resource
-	Removed    func(namespace string)      // is told of each namespace that is removed; nil: nobody is
+	Removed    func(namespace string)      // is called after each namespace that the collector removes; may be nil
 	Logger     *slog.Logger
 }
 

@@ -117,11 +117,11 @@ var endless = map[string]struct {
 func TestSnippets(t *testing.T) {
 	t.Parallel()
 	for name, code := range snippets(t) {
+		if name == "kubectl" {
+			continue // TestKubectlSnippet runs it
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "kubectl" {
-				t.Skip("TestKubectlSnippet runs it")
-			}
 			language, ok := endless[name]
 			if !ok {
 				t.Fatal("no test runs it")
