@@ -35,20 +35,20 @@ type access struct {
 }
 
 // logAccess has requests written down when they end: a watch also when it begins.
-func (s *Server) logAccess(next http.Handler) http.Handler {
+func (c *control) logAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		debug := s.options.Logger.Enabled(r.Context(), slog.LevelDebug)
-		if !debug && s.options.Audit == nil {
+		debug := c.logger.Enabled(r.Context(), slog.LevelDebug)
+		if !debug && c.audit == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
 		recorded := &recorder{ResponseWriter: w}
 		a := &access{
-			audit: s.options.Audit, began: time.Now(), method: r.Method, path: r.URL.Path, query: withoutSecrets(r.URL.RawQuery),
+			audit: c.audit, began: time.Now(), method: r.Method, path: r.URL.Path, query: withoutSecrets(r.URL.RawQuery),
 			client: r.RemoteAddr, agent: r.UserAgent(), id: w.Header().Get("Audit-Id"), bytes: r.ContentLength,
 		}
 		if debug {
-			a.logger = s.options.Logger
+			a.logger = c.logger
 		}
 		defer func() {
 			if !a.kept {
@@ -137,12 +137,12 @@ func (a *access) record(stage string) {
 const collectorName = "system:revtail:garbage-collector"
 
 // auditOwn records that the server has deleted an object without a client's request, and why.
-func (s *Server) auditOwn(res *resource.Resource, scope resource.Scope, because string) {
-	if s.options.Audit == nil {
+func (a *control) auditOwn(res *resource.Resource, scope resource.Scope, because string) {
+	if a.audit == nil {
 		return
 	}
 	now := time.Now().UTC()
-	s.options.Audit.Write(audit.Record{
+	a.audit.Write(audit.Record{
 		ID: uuid.NewString(), Stage: audit.Complete, URI: res.URL(scope), Verb: "delete", User: audit.User{Name: collectorName},
 		Object: &audit.Object{Resource: res.Plural, Namespace: scope.Namespace, Name: scope.Name, Group: res.Group},
 		Status: &audit.Status{Code: http.StatusOK}, Received: now, At: now,

@@ -102,7 +102,7 @@ func (a *attempt) update(ctx context.Context, s *Server, key string, value []byt
 func (a *attempt) delete(ctx context.Context, s *Server, t target, key string) (etcdstore.Revision, error) {
 	a.asked = true
 	resource := t.resource.QualifiedName()
-	if t.resource.Mount != nil || s.isForeign() || !s.collector.Owns(resource, t.scope.Namespace, t.scope.Name) {
+	if t.resource.Mount != nil || s.options.Claim.State().IsForeign() || !s.collector.Owns(resource, t.scope.Namespace, t.scope.Name) {
 		return s.options.Store.Delete(ctx, key, a.object.Revision)
 	}
 	record, err := s.requested.Record(resource, t.scope.Namespace, t.scope.Name, string(a.old.GetUID()))

@@ -18,12 +18,12 @@ import (
 // checkHost refuses names that lead to loopback by somebody else's doing (DNS rebinding), where requests are let in without a
 // credential. A request that reaches another address may have any name.
 func (s *Server) checkHost(next http.Handler) http.Handler {
-	if !s.authenticator.Anonymous {
+	if !s.access.authenticator.Anonymous {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isLoopback(r.Context().Value(http.LocalAddrContextKey)) && !s.knowsHost(r.Host) {
-			s.refused.WithLabelValues(refusedHost).Inc()
+			s.responder.refused.WithLabelValues(refusedHost).Inc()
 			forbid(w, r, "the Host of the request is not a name of this server: if it is, say so with --allowed-hosts")
 			return
 		}
@@ -82,7 +82,7 @@ func (s *Server) refuseForeignWrites(next http.Handler) http.Handler {
 		_ = protection.AddTrustedOrigin(origin) // New has checked them
 	}
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.refused.WithLabelValues(refusedOrigin).Inc()
+		s.responder.refused.WithLabelValues(refusedOrigin).Inc()
 		forbid(w, r, "a page of another origin cannot write here: name its origin with --cors-allowed-origins if it may")
 	}))
 	return protection.Handler(next)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"revtail/gateway/access/audit"
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
+	"revtail/gateway/config/reload"
 	"revtail/gateway/console"
 )
 
@@ -45,9 +48,28 @@ func identityOf(r *http.Request) *authentication.Identity {
 	return authentication.Anonymous()
 }
 
+// control finds out who makes a request, lets it through for what its caller may do, and has written down what was done.
+type control struct {
+	responder      *responder
+	logger         *slog.Logger
+	authenticator  *authentication.Authenticator       // where nobody is asked who they are, everybody is anonymous
+	policy         *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
+	audit          *audit.Log                          // nil: nothing is written down
+	authenticating bool                                // an authenticator is configured
+}
+
+func newControl(options Options, responder *responder) *control {
+	c := &control{responder: responder, logger: options.Logger, authenticator: options.Authenticator, policy: options.Policy, audit: options.Audit,
+		authenticating: options.Authenticator != nil}
+	if c.authenticator == nil {
+		c.authenticator = authentication.New(authentication.Sources{Anonymous: true})
+	}
+	return c
+}
+
 // open tells whether everybody may do everything, and nobody wants to know who did.
-func (s *Server) open() bool {
-	return s.options.Authenticator == nil && s.options.Policy == nil && s.options.Audit == nil
+func (a *control) open() bool {
+	return !a.authenticating && a.policy == nil && a.audit == nil
 }
 
 // healthPaths are answered to everybody: who asks is a container runtime or a load balancer.
@@ -65,8 +87,8 @@ func isPublic(r *http.Request) bool {
 
 // admit lets requests through of those who are known, for what they may do. It stands before the routes: whether there is what
 // a URL names is no business of others.
-func (s *Server) admit(next http.Handler) http.Handler {
-	if s.open() {
+func (a *control) admit(next http.Handler) http.Handler {
+	if a.open() {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,18 +96,18 @@ func (s *Server) admit(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		as := s.generation()
-		identity, err := s.authenticator.Authenticate(r)
+		as := a.generation()
+		identity, err := a.authenticator.Authenticate(r)
 		if err != nil {
-			s.refused.WithLabelValues(refusedUnauthenticated).Inc()
+			a.responder.refused.WithLabelValues(refusedUnauthenticated).Inc()
 			unauthorized(w, r)
 			return
 		}
 		c := &caller{identity: identity, asks: requestOf(r), address: hostOf(r.RemoteAddr), as: as}
-		err = s.permit(c.identity, c.asks)
+		err = a.permit(c.identity, c.asks)
 		accessOf(r).of(c)
 		if err != nil {
-			s.refused.WithLabelValues(refusedForbidden).Inc()
+			a.responder.refused.WithLabelValues(refusedForbidden).Inc()
 			writeStatus(w, r, err)
 			return
 		}
@@ -107,40 +129,40 @@ func refuseImpersonation(next http.Handler) http.Handler {
 }
 
 // permit returns an error that is a Status where somebody may not do something.
-func (s *Server) permit(identity *authentication.Identity, asks authorization.Request) error {
-	if s.options.Policy == nil {
+func (a *control) permit(identity *authentication.Identity, asks authorization.Request) error {
+	if a.policy == nil {
 		return nil
 	}
-	if _, ok := s.options.Policy.Get().Allows(identity.Name, identity.Groups, asks); ok {
+	if _, ok := a.policy.Get().Allows(identity.Name, identity.Groups, asks); ok {
 		return nil
 	}
 	return asks.Forbidden(identity.Name)
 }
 
 // permitAlso checks what a request turns out to do besides.
-func (s *Server) permitAlso(c *caller, verb string) error {
+func (a *control) permitAlso(c *caller, verb string) error {
 	if c == nil {
 		return nil
 	}
 	also := c.asks
 	also.Verb = verb
-	return s.permit(c.identity, also)
+	return a.permit(c.identity, also)
 }
 
 // judgeAgain is for a stream that recheck knows from now on: what has changed while it was opened may have passed it by.
-func (s *Server) judgeAgain(c *caller) error {
-	if c == nil || c.as == s.generation() {
+func (a *control) judgeAgain(c *caller) error {
+	if c == nil || c.as == a.generation() {
 		return nil
 	}
-	return s.judge(c, time.Now())
+	return a.judge(c, time.Now())
 }
 
 // judge returns an error that is a Status when a stream must not go on.
-func (s *Server) judge(c *caller, now time.Time) error {
+func (a *control) judge(c *caller, now time.Time) error {
 	if !c.identity.Holds(now) {
 		return errUnauthorized
 	}
-	return s.permit(c.identity, c.asks)
+	return a.permit(c.identity, c.asks)
 }
 
 var errUnauthorized = apierrors.NewUnauthorized(authentication.ErrRefused.Error())

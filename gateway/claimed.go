@@ -1,60 +1,17 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"revtail/gateway/claim"
 )
-
-// claimState is whose data the server serves.
-func (s *Server) claimState() claim.State {
-	if s.options.Claim == nil {
-		return claim.State{Owner: claim.Own, Writable: true}
-	}
-	return s.options.Claim.State()
-}
-
-// isForeign tells whether the data is somebody else's: then the server does nothing that no client asks for.
-func (s *Server) isForeign() bool { return s.claimState().IsForeign() }
-
-// verifyOwn returns an error unless etcd says that the data is the server's own.
-func (s *Server) verifyOwn(ctx context.Context) error {
-	if s.options.Claim == nil {
-		return nil
-	}
-	return s.options.Claim.Verify(ctx)
-}
-
-// waitOwned waits until the data is the server's own, or returns ctx's error.
-func (s *Server) waitOwned(ctx context.Context) error {
-	if s.options.Claim == nil {
-		return ctx.Err()
-	}
-	select {
-	case <-s.options.Claim.Owned():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// checkWritable refuses writes to data that can be read only.
-func (s *Server) checkWritable(method string) error {
-	if state := s.claimState(); method != http.MethodGet && !state.Writable {
-		return &claim.ReadOnlyError{Prefix: s.options.Prefix, State: state}
-	}
-	return nil
-}
 
 // checkDeletable refuses to delete what the server would have to empty without a client's request afterwards, where the data is not its own.
 func (s *Server) checkDeletable(t target) error {
-	if !s.isForeign() {
+	if !s.options.Claim.State().IsForeign() {
 		return nil
 	}
 	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
@@ -69,7 +26,7 @@ func (s *Server) claimCollectors() []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		gauge("revtail_foreign_data", "1 while the data under --etcd-prefix is not revtail's own: revtail then writes nothing without a client's request.", func() int {
-			if s.isForeign() {
+			if s.options.Claim.State().IsForeign() {
 				return 1
 			}
 			return 0

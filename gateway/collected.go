@@ -26,14 +26,14 @@ const leaderKey = "revtail/leader"
 // newCollector makes the garbage collector, and finds the namespaces among the caches.
 func (s *Server) newCollector(caches map[*resource.Resource]*runningCache) *garbage.Collector {
 	config := garbage.Config{
-		Store: s.options.Store, Permit: s.verifyOwn, Key: leaderKey + s.options.Prefix, Owners: s.options.GarbageCollector,
+		Store: s.options.Store, Permit: s.options.Claim.Verify, Key: leaderKey + s.options.Prefix, Owners: s.options.GarbageCollector,
 		Requests: s.requested, Limit: s.options.GarbageCollectorLimit, Logger: s.options.Logger,
 	}
 	for res, cache := range caches {
 		if isNamespaces(res) {
 			s.namespaces, config.Namespaces = cache.Cache, s.collected(res, cache)
 			config.Removed = func(name string) {
-				s.auditOwn(res, resource.Scope{Name: name}, "it was being deleted, and nothing is left in it")
+				s.access.auditOwn(res, resource.Scope{Name: name}, "it was being deleted, and nothing is left in it")
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (c *collected) Count() int { return c.target.cache.Stats().Objects }
 
 // Delete has the revision for a precondition, which is stronger than the uid.
 func (c *collected) Delete(ctx context.Context, o *garbage.Object, policy metav1.DeletionPropagation, because string) (gone bool, err error) {
-	if err := c.server.verifyOwn(ctx); err != nil {
+	if err := c.server.options.Claim.Verify(ctx); err != nil {
 		return false, err
 	}
 	revision := strconv.FormatInt(int64(o.Revision), 10)
@@ -172,7 +172,7 @@ func (c *collected) Delete(ctx context.Context, o *garbage.Object, policy metav1
 	case apierrors.IsConflict(err):
 		return false, nil
 	case err == nil:
-		c.server.auditOwn(c.target.resource, resource.Scope{Namespace: o.Namespace, Name: o.Name}, because)
+		c.server.access.auditOwn(c.target.resource, resource.Scope{Namespace: o.Namespace, Name: o.Name}, because)
 	}
 	return err == nil && kept == nil, err
 }

@@ -137,7 +137,7 @@ func (d *definitions) serve(ctx context.Context) {
 		close(d.ready)
 	}
 	d.again = false
-	if owner := d.server.claimState().Owner; owner != claim.Own {
+	if owner := d.server.options.Claim.State().Owner; owner != claim.Own {
 		d.again = owner == claim.Unclaimed // what is left to do is done when the data has become the server's own
 		return
 	}

@@ -75,7 +75,7 @@ func (s *Server) checkDefinition(ctx context.Context, t target, stored bool) (et
 // that others hold by finalizers are marked, and waited for. Where the names belong to somebody else, so do the objects.
 func (d *definitions) empty(ctx context.Context, definition *customresource.Definition) {
 	name := definition.V1.Name
-	if err := d.server.verifyOwn(ctx); err != nil {
+	if err := d.server.options.Claim.Verify(ctx); err != nil {
 		d.server.options.Logger.Warn("a CustomResourceDefinition is not emptied, trying again", "name", name, "error", err)
 		return
 	}
@@ -129,7 +129,7 @@ func (s *Server) deleteAll(ctx context.Context, res *resource.Resource) (found i
 			if _, _, err := s.delete(ctx, t, &metav1.DeleteOptions{}); err != nil && !isAbsent(err) {
 				return 0, fmt.Errorf("deleting %s: %w", t.scope.Path(), err)
 			}
-			s.auditOwn(res, t.scope, "its CustomResourceDefinition is being deleted")
+			s.access.auditOwn(res, t.scope, "its CustomResourceDefinition is being deleted")
 			found++
 		}
 		if page.Remaining == 0 || len(page.KVs) == 0 {

@@ -23,7 +23,7 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, t target) {
 		err = s.negotiate(r)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
@@ -31,7 +31,7 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, t target) {
 	kept, uid, err := s.delete(ctx, t, options)
 	switch {
 	case err != nil:
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 	case kept != nil && options.OrphanDependents != nil && !*options.OrphanDependents: //nolint:staticcheck // old clients send it
 		s.respondObject(w, r, t, http.StatusAccepted, kept)
 	case kept != nil:
@@ -56,7 +56,7 @@ func (s *Server) delete(ctx context.Context, t target, options *metav1.DeleteOpt
 			marked = s.keptForDependents(t, t.keptForCleanup(a.old), options)
 		}
 		switch {
-		case t.resource == customresource.Kind() && a.shown() && s.isForeign():
+		case t.resource == customresource.Kind() && a.shown() && s.options.Claim.State().IsForeign():
 			err = s.checkDeletable(t)
 		case t.isNamespace() && a.shown():
 			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
@@ -88,7 +88,7 @@ func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Ob
 // keptForDependents is what a delete finds where a garbage collector is at work: an object whose dependents are to be orphaned,
 // or deleted before it, carries a finalizer until that has been done. Where a client asks for nothing the finalizers say what.
 func (s *Server) keptForDependents(t target, old document, options *metav1.DeleteOptions) document {
-	if !s.options.GarbageCollector || s.isForeign() || t.isNamespace() || t.resource.Mount != nil {
+	if !s.options.GarbageCollector || s.options.Claim.State().IsForeign() || t.isNamespace() || t.resource.Mount != nil {
 		return old
 	}
 	before := old.GetFinalizers()
@@ -149,17 +149,17 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t
 		_, err = s.negotiateForm(r, aList)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	options, err := parseDeleteOptions(w, r, t)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	list, err := s.list(r.Context(), t, params)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	var deleted []*watchcache.Object
@@ -167,7 +167,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t
 		one := t
 		one.scope.Namespace, one.scope.Name = object.Namespace(), object.Name()
 		if _, _, err := s.delete(r.Context(), one, options); err != nil && !isAbsent(err) {
-			s.fail(w, r, err)
+			s.responder.fail(w, r, err)
 			return
 		}
 		deleted = append(deleted, object)

@@ -153,7 +153,7 @@ func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ..
 		}
 	}
 	w.Header().Add("Vary", "Accept")
-	s.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+yamlType))
+	s.responder.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+yamlType))
 }
 
 // in is this form in the language of a clause of an Accept header; false: the clause does not take it.

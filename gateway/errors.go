@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,11 +30,18 @@ const (
 	reasonStorageFull    = metav1.StatusReason("StorageFull")
 )
 
+// responder writes answers. It counts those that refuse a request.
+type responder struct {
+	logger      *slog.Logger
+	refused     *prometheus.CounterVec // requests, by reason
+	compressors *compressors
+}
+
 // fail answers with an error. Errors before the first byte of an answer come here; later ones are frames of the stream.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	s.refuse(err)
+func (a *responder) fail(w http.ResponseWriter, r *http.Request, err error) {
+	a.refuse(err)
 	if code := statusFor(r, err).Code; code >= http.StatusInternalServerError {
-		s.options.Logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "code", code, "error", err)
+		a.logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "code", code, "error", err)
 	}
 	writeStatus(w, r, err)
 }

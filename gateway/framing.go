@@ -151,7 +151,7 @@ func (s *Server) asEventStream(w http.ResponseWriter, frames framing, marks bool
 			fail(w, r, err)
 			return
 		}
-		s.refuse(err)
+		s.responder.refuse(err)
 		w.Header().Set("Content-Type", eventStreamType)
 		_, _ = w.Write(stream.failure(stream.opening(), err)) // a client that has gone needs no answer
 	}

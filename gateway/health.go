@@ -68,9 +68,9 @@ func warnOf(lines *strings.Builder, check string, problems []string) {
 
 // claimProblems say that the data is not the server's own.
 func (s *Server) claimProblems() []string {
-	state := s.claimState()
+	state := s.options.Claim.State()
 	switch {
-	case !s.isForeign():
+	case !s.options.Claim.State().IsForeign():
 		return nil
 	case state.Writable:
 		return []string{"the data is not revtail's own: " + state.Reason + "; clients' writes are carried out (--writable), and revtail does nothing else"}

@@ -47,7 +47,7 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 	}
 	query, err := keyrange.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, keysPath), queryOf(r))
 	if err != nil {
-		s.fail(w, r, badRequest("%v", err))
+		s.responder.fail(w, r, badRequest("%v", err))
 		return
 	}
 	switch {
@@ -69,12 +69,12 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 func (s *Server) permitKeys(r *http.Request, verb string, keys keyrange.Range) error {
 	accessOf(r).about(verb, keys)
 	if c := callerOf(r); c != nil {
-		if err := s.permit(c.identity, authorization.Request{Verb: verb, Key: keys.String()}); err != nil {
+		if err := s.access.permit(c.identity, authorization.Request{Verb: verb, Key: keys.String()}); err != nil {
 			return err
 		}
 	}
 	if verb == "update" || verb == "delete" {
-		if err := s.checkWritable(http.MethodPut); err != nil {
+		if err := s.options.Claim.CheckMethod(http.MethodPut); err != nil {
 			return err
 		}
 		return s.opened.Write(keys)
@@ -91,7 +91,7 @@ func keyOf(kv etcdstore.KV, withoutValue bool) encoding.KeyValue {
 // respondPlain writes a document as of a revision.
 func (s *Server) respondPlain(w http.ResponseWriter, r *http.Request, revision etcdstore.Revision, document []byte) {
 	w.Header().Set(revisionHeader, strconv.FormatInt(int64(revision), 10))
-	send(newPayload(w, r, http.StatusOK, s.transports.compressors), formatOf(r), document)
+	send(newPayload(w, r, http.StatusOK, s.responder.compressors), formatOf(r), document)
 }
 
 // writeProblem writes an error as RFC 9457 has it.

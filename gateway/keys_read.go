@@ -40,7 +40,7 @@ func (s *Server) serveKeysRead(w http.ResponseWriter, r *http.Request, q keyrang
 		choice, err = s.keyChoice(q)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
@@ -56,12 +56,12 @@ func (s *Server) serveKeysRead(w http.ResponseWriter, r *http.Request, q keyrang
 		err = &etcdstore.FutureError{Requested: q.MinRevision, Current: found.revision}
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	w.Header().Set(revisionHeader, strconv.FormatInt(int64(found.revision), 10))
 	if !q.Keys.IsPrefix() && !q.Count && found.count == 0 {
-		s.fail(w, r, noKey(q.Keys, found.revision))
+		s.responder.fail(w, r, noKey(q.Keys, found.revision))
 		return
 	}
 	s.shareRead(w, r, asked)

@@ -46,7 +46,7 @@ func seconds(d time.Duration) int { return int(d / time.Second) }
 func (s *Server) share(w http.ResponseWriter, r *http.Request, lasts string) {
 	r.Header.Del("User-Agent")
 	scope := "private, "
-	if s.open() {
+	if s.access.open() {
 		scope = "public, "
 	}
 	w.Header().Set("Cache-Control", scope+lasts)

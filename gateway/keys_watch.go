@@ -25,13 +25,13 @@ const (
 func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	choice, err := s.keyChoice(q)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
-	start := watchStart{resource: "keys", frames: keyFrames{q.Prev, choice.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: s.fail}
+	start := watchStart{resource: "keys", frames: keyFrames{q.Prev, choice.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: s.responder.fail}
 	w.Header().Set("X-Accel-Buffering", "no") // what is held back by a proxy is late
 	if wantsEventStream(r) {
-		start.frames, start.fail = s.asEventStream(w, start.frames, true, s.fail)
+		start.frames, start.fail = s.asEventStream(w, start.frames, true, s.responder.fail)
 	}
 	cache, query, err := s.openKeys(r, q)
 	if err != nil {
@@ -87,25 +87,25 @@ func (s *Server) openKeys(r *http.Request, q keyrange.Query) (cache *keyCache, q
 func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	choice, err := s.keyChoice(q)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	defer entry.done()
 	cache, query, err := s.openKeys(r, q)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	defer s.keyCaches.release(cache)
 	query.Filter = choice.filter
 	watcher, err := cache.Watch(query)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	defer watcher.Close()
@@ -114,7 +114,7 @@ func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q keyrange.Qu
 	defer cancel()
 	events, through, err := poll(ctx, cache.Cache, watcher, keyFrames{q.Prev, choice.fields})
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	s.sharePoll(w, r, len(events) > 0)

@@ -21,7 +21,7 @@ import (
 func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
 	op := etcdstore.Op{Verb: etcdstore.Put, Key: q.Keys.String()}
 	if q.Keys.IsPrefix() {
-		s.fail(w, r, badRequest("%q ends with /, which makes it a prefix: a value needs a key", q.Keys))
+		s.responder.fail(w, r, badRequest("%q ends with /, which makes it a prefix: a value needs a key", q.Keys))
 		return
 	}
 	conditions, err := preconditions(r, q.Keys)
@@ -32,14 +32,14 @@ func (s *Server) serveKeyPut(w http.ResponseWriter, r *http.Request, q keyrange.
 		op.Value, err = readBody(w, r)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	done, err := s.commitOne(ctx, conditions, op, q.TTL)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	w.Header().Set("ETag", fmt.Sprintf(`"%d"`, done.Revision))
@@ -59,7 +59,7 @@ func (s *Server) serveKeyDelete(w http.ResponseWriter, r *http.Request, q keyran
 		err = s.permitKeys(r, "delete", q.Keys)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
@@ -69,7 +69,7 @@ func (s *Server) serveKeyDelete(w http.ResponseWriter, r *http.Request, q keyran
 		err = noKey(q.Keys, done.Revision)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	s.respondPlain(w, r, done.Revision, fmt.Appendf(nil, `{"revision":%d,"deleted":%d}`, done.Revision, done.Results[0].Deleted))
@@ -122,16 +122,16 @@ func preconditions(r *http.Request, keys keyrange.Range) ([]etcdstore.Condition,
 // browser send anything, but not that.
 func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
-		s.fail(w, r, &codec.UnsupportedMediaTypeError{Accepted: []string{jsonType}})
+		s.responder.fail(w, r, &codec.UnsupportedMediaTypeError{Accepted: []string{jsonType}})
 		return
 	}
 	if err := keyrange.CheckTxn(queryOf(r)); err != nil {
-		s.fail(w, r, badRequest("%v", err))
+		s.responder.fail(w, r, badRequest("%v", err))
 		return
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	txn, err := keyrange.ParseTxn(body)
@@ -141,14 +141,14 @@ func (s *Server) serveTxn(w http.ResponseWriter, r *http.Request) {
 		err = badRequest("%v", err)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	done, err := s.commit(ctx, txn)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	s.respondPlain(w, r, done.Revision, done.appendTo(nil))

@@ -68,7 +68,7 @@ func (s *Server) recoverPanic(next http.Handler) http.Handler {
 			if begun.status != 0 {
 				panic(http.ErrAbortHandler)
 			}
-			s.fail(w, r, errInternal)
+			s.responder.fail(w, r, errInternal)
 		}()
 		next.ServeHTTP(begun, r)
 	})
@@ -128,7 +128,7 @@ func (s *Server) limitTime(next http.Handler) http.Handler {
 		}
 		timeout, err := time.ParseDuration(text)
 		if err != nil {
-			s.fail(w, r, badRequest("invalid timeout specified in the request URL - %v", err))
+			s.responder.fail(w, r, badRequest("invalid timeout specified in the request URL - %v", err))
 			return
 		}
 		if timeout > 0 {

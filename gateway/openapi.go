@@ -81,7 +81,7 @@ func openAPIDocument(version *apiVersion) *spec3.OpenAPI {
 
 func (s *Server) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 	if err := negotiateJSON(r); err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	s.describe().openAPI.index().serve(w, r)
@@ -101,7 +101,7 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := negotiateJSON(r); err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	document := part.render()

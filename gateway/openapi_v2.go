@@ -61,5 +61,5 @@ func (s *Server) serveOpenAPIV2(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Add("Vary", "Accept")
-	s.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+protobufV2Type))
+	s.responder.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+protobufV2Type))
 }

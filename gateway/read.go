@@ -20,12 +20,12 @@ const requestTimeout = 60 * time.Second
 
 func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, t target) {
 	if err := s.negotiate(r); err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	revision, unset, err := parseRevision(queryOf(r).Get("resourceVersion"))
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
@@ -44,7 +44,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, t target) {
 		err = absent(t)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	s.respondObject(w, r, t, http.StatusOK, object.JSON)
@@ -84,7 +84,7 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, t target) {
 		_, err = s.negotiateForm(r, aList)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	timeout := requestTimeout
@@ -95,7 +95,7 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, t target) {
 	defer cancel()
 	list, err := s.list(ctx, t, params)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	if !params.unset && !params.exact && params.after == nil {
@@ -186,7 +186,7 @@ func scopePrefix(scope resource.Scope) string {
 func (s *Server) writeList(w http.ResponseWriter, r *http.Request, t target, list *watchcache.List) {
 	f, err := s.negotiateForm(r, aList)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	meta := encoding.ListMeta{ResourceVersion: int64(list.Revision), RemainingItemCount: list.Remaining}
@@ -196,7 +196,7 @@ func (s *Server) writeList(w http.ResponseWriter, r *http.Request, t target, lis
 	}
 	shown, written := f.view(t.resource), f.format(r)
 	w.Header().Set("Content-Type", written.contentType())
-	p := newPayload(w, r, http.StatusOK, s.transports.compressors)
+	p := newPayload(w, r, http.StatusOK, s.responder.compressors)
 	defer p.finish()
 	if list.Text != nil && verbatim(shown, written) {
 		p.take(newListing(shown.listHead(meta), list, s.transports.stall), r)

@@ -16,14 +16,14 @@ const (
 func (s *Server) recheck(ctx context.Context) {
 	ticker := time.NewTicker(recheckEvery)
 	defer ticker.Stop()
-	seen, looked := s.generation(), time.Now()
+	seen, looked := s.access.generation(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		now, generation := time.Now(), s.generation()
+		now, generation := time.Now(), s.access.generation()
 		changed := generation != seen
 		if !changed && now.Sub(looked) < expiryEvery {
 			continue
@@ -34,11 +34,11 @@ func (s *Server) recheck(ctx context.Context) {
 }
 
 // generation is another number when rights may have changed.
-func (s *Server) generation() (n uint64) {
-	if s.options.Policy != nil {
-		n = s.options.Policy.Generation()
+func (a *control) generation() (n uint64) {
+	if a.policy != nil {
+		n = a.policy.Generation()
 	}
-	return n + s.authenticator.Generation()
+	return n + a.authenticator.Generation()
 }
 
 // recheckAll judges every stream or, with nothing changed, those whose credential expires.
@@ -48,7 +48,7 @@ func (s *Server) recheckAll(now time.Time, changed bool) {
 		if !changed && (expires.IsZero() || now.Before(expires)) {
 			continue
 		}
-		if err := s.judge(o.caller, now); err != nil {
+		if err := s.access.judge(o.caller, now); err != nil {
 			o.revoke(err)
 		}
 	}

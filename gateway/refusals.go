@@ -34,9 +34,9 @@ func newRefusals() *prometheus.CounterVec {
 }
 
 // refuse counts an error that a request is answered with, if it is a refusal.
-func (s *Server) refuse(err error) {
+func (a *responder) refuse(err error) {
 	if reason := refusalOf(err); reason != "" {
-		s.refused.WithLabelValues(reason).Inc()
+		a.refused.WithLabelValues(reason).Inc()
 	}
 }
 

@@ -20,14 +20,14 @@ func respond(w http.ResponseWriter, r *http.Request, code int, document []byte) 
 func (s *Server) respondObject(w http.ResponseWriter, r *http.Request, t target, code int, document []byte) {
 	f, err := s.negotiateForm(r, anObject)
 	if err != nil { // not reached: a write is negotiated before it is done
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	if document, err = t.show(document); err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
-	send(newPayload(w, r, code, s.transports.compressors), f.format(r), f.view(t.shown()).object(document))
+	send(newPayload(w, r, code, s.responder.compressors), f.format(r), f.view(t.shown()).object(document))
 }
 
 // send writes a document and ends the answer.

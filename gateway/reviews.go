@@ -26,12 +26,12 @@ func userOf(r *http.Request) authenticationv1.UserInfo {
 }
 
 // access answers whether a user may do one thing.
-func (s *Server) access(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
-	if s.options.Policy == nil {
+func (a *control) access(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	if a.policy == nil {
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: noPolicy}
 	}
 	identity := identityOf(r)
-	binding, ok := s.options.Policy.Get().Allows(identity.Name, identity.Groups, asked(spec))
+	binding, ok := a.policy.Get().Allows(identity.Name, identity.Groups, asked(spec))
 	if !ok {
 		return authorizationv1.SubjectAccessReviewStatus{}
 	}
@@ -51,15 +51,15 @@ func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Reque
 }
 
 // rules are all that a user may do in a namespace, and outside of namespaces. Those about keys have no place in the answer.
-func (s *Server) rules(r *http.Request, namespace string) authorizationv1.SubjectRulesReviewStatus {
+func (a *control) rules(r *http.Request, namespace string) authorizationv1.SubjectRulesReviewStatus {
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
 	var held []authorization.Rule
-	if s.options.Policy == nil {
+	if a.policy == nil {
 		held = authorization.Anything
 	} else {
 		identity := identityOf(r)
-		held = s.options.Policy.Get().Rules(identity.Name, identity.Groups, namespace)
+		held = a.policy.Get().Rules(identity.Name, identity.Groups, namespace)
 	}
 	for _, rule := range held {
 		switch {
@@ -96,17 +96,17 @@ func (s *Server) serveReview(w http.ResponseWriter, r *http.Request, t target, a
 	}
 	d, err := s.readReview(w, r, t)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	answered, err := answer(r, t, d)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	text, err := json.Marshal(answered)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	respond(w, r, http.StatusCreated, text)
@@ -133,7 +133,7 @@ func (s *Server) reviewAccess(r *http.Request, t target, d document) (any, error
 		return nil, apierrors.NewInvalid(t.groupKind(), "", field.ErrorList{
 			field.Required(field.NewPath("spec", "resourceAttributes"), "exactly one of nonResourceAttributes or resourceAttributes must be specified")})
 	}
-	question.Status = s.access(r, question.Spec)
+	question.Status = s.access.access(r, question.Spec)
 	return question, nil
 }
 
@@ -146,7 +146,7 @@ func (s *Server) reviewRules(r *http.Request, _ target, d document) (any, error)
 	if question.Spec.Namespace == "" {
 		return nil, badRequest("no namespace on request")
 	}
-	question.Status = s.rules(r, question.Spec.Namespace)
+	question.Status = s.access.rules(r, question.Spec.Namespace)
 	return question, nil
 }
 

@@ -12,7 +12,7 @@ import (
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.count, s.trace, s.cutStalled, s.identify, s.logAccess, s.recoverPanic, limitHeaders, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.admit, refuseImpersonation, onlyWatchesUpgrade)
+	r.Use(s.count, s.trace, s.cutStalled, s.identify, s.access.logAccess, s.recoverPanic, limitHeaders, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.access.admit, refuseImpersonation, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
@@ -43,7 +43,7 @@ func (s *Server) routes() http.Handler {
 	r.Get("/v1/openapi.json", serveKeysOpenAPI)
 
 	s.reviewRoutes(r)
-	r.Post("/v1/tickets", s.serveTickets)
+	r.Post("/v1/tickets", s.access.serveTickets)
 	r.Route("/api/{version}", s.resourceRoutes)
 	r.Route("/apis/{group}/{version}", s.resourceRoutes)
 	return headIsGet(r)

@@ -68,7 +68,8 @@ type Server struct {
 	defined    chan struct{} // closed when the resources that were defined before the start are served
 	handler    http.Handler
 	streams    streams
-	refused    *prometheus.CounterVec // requests, by reason
+	responder  *responder
+	access     *control
 	transports transports
 	writers    writers
 	watching   watching
@@ -83,9 +84,8 @@ type Server struct {
 	collector  *garbage.Collector
 	requested  *garbage.Requests
 
-	expressions   *expressions
-	authenticator *authentication.Authenticator
-	namespaces    *watchcache.Cache
+	expressions *expressions
+	namespaces  *watchcache.Cache
 }
 
 // New makes a server of the built-in kinds.
@@ -108,30 +108,27 @@ func New(options Options) (*Server, error) {
 	if options.Claim != nil {
 		options.Store, own = options.Claim.ForClients(), options.Claim.ForItself()
 	}
-	access, err := keyrange.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
+	opened, err := keyrange.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
 	}
 	s := &Server{
-		opened:     access,
-		keyCaches:  keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches, mostBytes: maxRangeBytes, mostOfAll: maxRangesBytes},
-		own:        own,
-		requested:  garbage.NewRequests(options.Store, requestsKey+options.Prefix+"/"),
-		timeline:   timeline.New(own, options.Logger),
-		options:    options,
-		builtin:    append(resource.Builtin(), customresource.Kind()),
-		defined:    make(chan struct{}),
-		transports: newTransports(options.Origins),
-		writers:    writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
-		refused:    newRefusals(),
-		streams:    streams{held: make(map[string]int)},
+		opened:    opened,
+		keyCaches: keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches, mostBytes: maxRangeBytes, mostOfAll: maxRangesBytes},
+		own:       own,
+		requested: garbage.NewRequests(options.Store, requestsKey+options.Prefix+"/"),
+		timeline:  timeline.New(own, options.Logger),
+		options:   options,
+		builtin:   append(resource.Builtin(), customresource.Kind()),
+		defined:   make(chan struct{}),
+		writers:   writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
+		responder: &responder{logger: options.Logger, refused: newRefusals(), compressors: newCompressors()},
+		streams:   streams{held: make(map[string]int)},
 
-		expressions:   newExpressions(),
-		authenticator: options.Authenticator,
+		expressions: newExpressions(),
 	}
-	if s.authenticator == nil {
-		s.authenticator = authentication.New(authentication.Sources{Anonymous: true})
-	}
+	s.transports = newTransports(options.Origins, s.responder.compressors)
+	s.access = newControl(options, s.responder)
 	if options.Authenticator != nil || options.Policy != nil {
 		s.streams.most = options.MaxWatches
 	}
@@ -147,7 +144,7 @@ func New(options Options) (*Server, error) {
 	s.offers.mounts = offersOf(s.mounts.held)
 	s.serve(newServed(caches, s.offers.with(s.builtin, caches), nil))
 	s.requests = metrics.NewRequests()
-	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.expressions.collectors(), s.claimCollectors(), []prometheus.Collector{s.requests, s.refused})...)
+	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.expressions.collectors(), s.claimCollectors(), []prometheus.Collector{s.requests, s.responder.refused})...)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -169,16 +166,16 @@ func (s *Server) Run(ctx context.Context) error {
 	running.Go(func() { s.mounts.run(ctx) })
 	if len(s.options.Keys)+len(s.options.KeysWritable) > 0 { // else nobody can ask for it
 		running.Go(func() {
-			if s.waitOwned(ctx) == nil {
+			if s.options.Claim.WaitOwned(ctx) == nil {
 				s.timeline.Run(ctx)
 			}
 		})
 	}
-	if !s.open() {
+	if !s.access.open() {
 		running.Go(func() { s.recheck(ctx) })
 	}
 	running.Go(func() {
-		if s.WaitReady(ctx) == nil && s.waitOwned(ctx) == nil {
+		if s.WaitReady(ctx) == nil && s.options.Claim.WaitOwned(ctx) == nil {
 			s.collector.Run(ctx)
 		}
 	})

@@ -45,8 +45,8 @@ type transports struct {
 	origins     []string // patterns of pages that may open a WebSocket, beside the server's own
 }
 
-func newTransports(origins []string) transports {
-	return transports{stall: stallLimit, compressors: newCompressors(), origins: originPatterns(origins)}
+func newTransports(origins []string, compressors *compressors) transports {
+	return transports{stall: stallLimit, compressors: compressors, origins: originPatterns(origins)}
 }
 
 // stream writes the frames of a watch to a client. It picks the transport:

@@ -33,7 +33,7 @@ type streamServer struct {
 // well or is broken.
 func newStreamServer(tb testing.TB, stall time.Duration, serve func(context.Context, *stream) error) *streamServer {
 	tb.Helper()
-	s := &streamServer{transports: newTransports(nil)}
+	s := &streamServer{transports: newTransports(nil, newCompressors())}
 	s.transports.stall = stall
 	var running sync.WaitGroup
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -343,7 +343,7 @@ func (l *pipeListener) dial() net.Conn {
 // serveInBubble serves one stream over a pipe; ended gets serve's error and the time that has passed when it ended.
 func serveInBubble(t *testing.T, request string, serve func(context.Context, *stream) error) (client net.Conn, r *bufio.Reader, ended <-chan time.Duration) {
 	t.Helper()
-	shared := newTransports(nil)
+	shared := newTransports(nil, newCompressors())
 	began, result := time.Now(), make(chan time.Duration, 1)
 	listener := newPipeListener()
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -34,7 +34,7 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 	}
 	if c := callerOf(r); c != nil {
 		if err := c.covers(t, param("group"), plural); err != nil {
-			s.fail(w, r, err)
+			s.responder.fail(w, r, err)
 			return target{}, false
 		}
 	}
@@ -47,7 +47,7 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 			t.resource, now, err = s.awaitEstablished(r.Context(), param("group"), param("version"), plural)
 		}
 		if err != nil {
-			s.fail(w, r, err)
+			s.responder.fail(w, r, err)
 			return target{}, false
 		}
 	}
@@ -55,8 +55,8 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 		notFound(w, r)
 		return target{}, false
 	}
-	if err := errors.Join(t.checkMount(r.Method), s.checkWritable(r.Method)); err != nil {
-		s.fail(w, r, err)
+	if err := errors.Join(t.checkMount(r.Method), s.options.Claim.CheckMethod(r.Method)); err != nil {
+		s.responder.fail(w, r, err)
 		return target{}, false
 	}
 	if t.resource.Deprecation != "" {
@@ -73,7 +73,7 @@ var incomplete = &watchcache.NotReadyError{RetryAfter: time.Second}
 func (s *Server) whenComplete(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.complete() {
-			s.fail(w, r, incomplete)
+			s.responder.fail(w, r, incomplete)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -132,7 +132,7 @@ func (s *Server) serveCollection(w http.ResponseWriter, r *http.Request) {
 		}
 		s.serveDeleteCollection(w, r, t)
 	case http.MethodPut, http.MethodPatch:
-		s.fail(w, r, badRequest("name must be provided: this URL is a collection"))
+		s.responder.fail(w, r, badRequest("name must be provided: this URL is a collection"))
 	default:
 		refuseMethod(w, r, t.methods())
 	}
@@ -150,7 +150,7 @@ func (s *Server) serveSubresource(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !t.hasSubresource() {
-		s.fail(w, r, noSubresource(t))
+		s.responder.fail(w, r, noSubresource(t))
 		return
 	}
 	s.serveTarget(w, r, t)

@@ -22,23 +22,23 @@ type ticketAnswer struct {
 
 // serveTickets gives its caller a ticket, with which a browser opens one stream at a path: EventSource and WebSocket cannot send
 // a header, and a token does not belong into a URL.
-func (s *Server) serveTickets(w http.ResponseWriter, r *http.Request) {
+func (a *control) serveTickets(w http.ResponseWriter, r *http.Request) {
 	path, err := ticketPath(w, r)
 	if err != nil {
-		s.fail(w, r, err)
+		a.responder.fail(w, r, err)
 		return
 	}
-	ticket, expires, err := s.authenticator.Tickets.Issue(identityOf(r), path, time.Now())
+	ticket, expires, err := a.authenticator.Tickets.Issue(identityOf(r), path, time.Now())
 	if errors.Is(err, authentication.ErrTooManyTickets) {
 		err = apierrors.NewTooManyRequests(err.Error(), 5)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		a.responder.fail(w, r, err)
 		return
 	}
 	text, err := json.Marshal(ticketAnswer{ticket, expires.UTC()})
 	if err != nil {
-		s.fail(w, r, err)
+		a.responder.fail(w, r, err)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")

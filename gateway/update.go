@@ -70,7 +70,7 @@ func (s *Server) updateOrCreate(ctx context.Context, wr *write, change func(docu
 		if !isAbsent(err) {
 			return done, err
 		}
-		if err = s.permitAlso(wr.caller, "create"); err != nil {
+		if err = s.access.permitAlso(wr.caller, "create"); err != nil {
 			return written{}, err
 		}
 		d, err := first()

@@ -24,7 +24,7 @@ func (s *Server) serveVersion(w http.ResponseWriter, r *http.Request) {
 	build, _ := debug.ReadBuildInfo() // nil in a program built without modules
 	document, err := json.Marshal(versionInfo(s.options.Version, build))
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	respond(w, r, http.StatusOK, document)

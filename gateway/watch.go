@@ -36,20 +36,20 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		f, err = s.negotiateForm(r, aWatch)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	query, err := s.watchQuery(r.Context(), t, params)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	start := watchStart{
 		resource: t.resource.QualifiedName(), cache: t.cache, query: query, frames: kubernetesFrames{f.view(t.resource)}, marks: params.bookmarks, every: bookmarkEvery,
-		deadline: deadline(params), fail: s.fail, done: func() {},
+		deadline: deadline(params), fail: s.responder.fail, done: func() {},
 	}
 	if f.events {
-		start.frames, start.fail = s.asEventStream(w, start.frames, params.bookmarks, s.fail)
+		start.frames, start.fail = s.asEventStream(w, start.frames, params.bookmarks, s.responder.fail)
 		start.marks, start.every = true, heartbeatEvery
 	}
 	s.follow(w, r, start)
@@ -76,7 +76,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, start watchStart
 		start.fail(w, r, err)
 		return
 	}
-	if err := s.judgeAgain(callerOf(r)); err != nil {
+	if err := s.access.judgeAgain(callerOf(r)); err != nil {
 		start.done()
 		entry.done()
 		start.fail(w, r, err)

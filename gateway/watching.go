@@ -251,7 +251,7 @@ func (s *Server) serveWatchers(w http.ResponseWriter, r *http.Request) {
 		Watchers []watcherView `json:"watchers"`
 	}{views})
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	respond(w, r, http.StatusOK, text)

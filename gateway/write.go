@@ -38,7 +38,7 @@ type written struct {
 func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request, t target, do func(context.Context, *write) (written, error)) {
 	wr, err := s.readWrite(w, r, t)
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	done, err := do(r.Context(), wr)
@@ -48,7 +48,7 @@ func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request, t target, do
 		object, err = done.object(t)
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.responder.fail(w, r, err)
 		return
 	}
 	code := http.StatusOK

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -216,8 +217,31 @@ func (c *Claim) log(state State) {
 	}
 }
 
-// State is the newest answer.
-func (c *Claim) State() State { return *c.state.Load() }
+// State is the newest answer. A nil Claim stands for data that is revtail's own.
+func (c *Claim) State() State {
+	if c == nil {
+		return State{Owner: Own, Writable: true}
+	}
+	return *c.state.Load()
+}
 
-// Owned is closed when the data has become revtail's own. It may cease to be: see Verify.
-func (c *Claim) Owned() <-chan struct{} { return c.owned }
+// WaitOwned waits until the data is revtail's own, or returns ctx's error. The data may cease to be revtail's own: see Verify.
+func (c *Claim) WaitOwned(ctx context.Context) error {
+	if c == nil {
+		return ctx.Err()
+	}
+	select {
+	case <-c.owned:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// CheckMethod returns a *ReadOnlyError where a request of an HTTP method would write data that can be read only.
+func (c *Claim) CheckMethod(method string) error {
+	if state := c.State(); method != http.MethodGet && !state.Writable {
+		return &ReadOnlyError{Prefix: c.config.Prefix, State: state}
+	}
+	return nil
+}

@@ -370,19 +370,19 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestOwned: it is closed by the first write.
+// TestOwned: owned is closed by the first write.
 func TestOwned(t *testing.T) {
 	s := memory.New()
 	c := mustOpen(t, s, nil)
 	select {
-	case <-c.Owned():
+	case <-c.owned:
 		t.Fatal("an empty prefix is owned")
 	default:
 	}
 	if _, err := c.ForClients().Create(t.Context(), "/registry/a", nil); err != nil {
 		t.Fatal(err)
 	}
-	<-c.Owned()
+	<-c.owned
 }
 
 // TestAdoptingSaysWhatItDoes: the log has it before anything is done.

@@ -18,8 +18,11 @@ var ErrNotOwn = errors.New("the data is not revtail's own")
 
 // Verify returns nil where etcd has said within ten seconds that the data is revtail's own. What acts by itself calls it before it
 // acts: the marker may have been deleted, a kube-apiserver may have come, and another etcd may stand where the one before stood.
-// Otherwise ErrNotOwn, or an error of the store.
+// Otherwise ErrNotOwn, or an error of the store. A nil Claim is verified.
 func (c *Claim) Verify(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state := c.State(); state.Owner != Own || time.Since(c.verified) >= verifyEvery || c.history != c.config.Store.History() {
