@@ -22,7 +22,7 @@ func (s *Server) apply(ctx context.Context, wr *write) (written, error) {
 		return written{}, err
 	}
 	change := func(old document) (document, error) { return wr.merge(applied, old) }
-	if wr.subresource != "" {
+	if wr.Subresource != "" {
 		return s.update(ctx, wr, change)
 	}
 	return s.updateOrCreate(ctx, wr, change, func() (document, error) {
@@ -30,7 +30,7 @@ func (s *Server) apply(ctx context.Context, wr *write) (written, error) {
 			return document{}, conflict(wr.target)
 		}
 		if uid := applied.GetUID(); uid != "" {
-			return document{}, apierrors.NewConflict(wr.groupResource(), wr.scope.Name, fmt.Errorf(
+			return document{}, apierrors.NewConflict(wr.groupResource(), wr.Scope.Name, fmt.Errorf(
 				"uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 		}
 		return wr.merge(applied, wr.blank())
@@ -66,24 +66,24 @@ func (wr *write) decodeApplied() (document, error) {
 // merge applies a configuration to an object, or to the blank of one.
 func (wr *write) merge(applied, old document) (document, error) {
 	merge := wr.mergeFields
-	if wr.resource.Mount != nil {
+	if wr.Resource.Mount != nil {
 		merge = wr.mergeMounted
 	}
 	d, err := merge(applied, old)
 	if err != nil {
 		return document{}, err
 	}
-	if err = d.checkTypes(wr.resource); err != nil {
+	if err = d.checkTypes(wr.Resource); err != nil {
 		return document{}, wr.invalidPatch(err)
 	}
-	findings := slices.Concat(applied.findings, d.findingsSince(old, wr.resource))
+	findings := slices.Concat(applied.findings, d.findingsSince(old, wr.Resource))
 	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
 		return document{}, err
 	}
 	if err = wr.checkUID(d, old); err == nil {
 		err = wr.checkName(d)
 	}
-	if err != nil || wr.subresource == scaleSubresource { // whose configuration has nothing but the replicas
+	if err != nil || wr.Subresource == scaleSubresource { // whose configuration has nothing but the replicas
 		return d, err
 	}
 	return wr.embed(old, d)
@@ -95,7 +95,7 @@ func (wr *write) mergeFields(applied, old document) (document, error) {
 	if err != nil {
 		return document{}, err
 	}
-	merged, err := wr.fields().of[wr.subresource].Apply(old.copy().Unstructured, configuration.Unstructured, wr.manager, wr.force)
+	merged, err := wr.fields().of[wr.Subresource].Apply(old.copy().Unstructured, configuration.Unstructured, wr.manager, wr.force)
 	if err != nil {
 		if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 			return document{}, err

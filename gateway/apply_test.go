@@ -175,7 +175,7 @@ func FuzzApply(f *testing.F) {
 			deployment = res
 		}
 	}
-	t := target{resource: deployment, fields: newFieldManagers(deployment), scope: resource.Scope{Namespace: "default", Name: "d"}}
+	t := target{Ref: resource.Ref{Resource: deployment, Scope: resource.Scope{Namespace: "default", Name: "d"}}, fields: newFieldManagers(deployment)}
 	made := func(kind string) document {
 		wr := &write{target: t, writeParams: writeParams{manager: "maker", validation: "Warn"}, body: []byte(writeKinds[kind].object("d", "1"))}
 		d, err := wr.decode()
@@ -233,7 +233,7 @@ func FuzzApply(f *testing.F) {
 // TestKubernetesFormOfAppliedYAML: kubectl sends YAML, and JSON under the name of YAML.
 func TestKubernetesFormOfAppliedYAML(t *testing.T) {
 	for _, body := range []string{"kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}", configMap("a", "", ""), " {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}"} {
-		wr := &write{target: target{resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}, body: []byte(body)}
+		wr := &write{target: target{Ref: resource.Ref{Resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}}, body: []byte(body)}
 		if d, err := wr.decodeApplied(); err != nil || d.GetName() != "a" {
 			t.Errorf("%q: %v", body, err)
 		}

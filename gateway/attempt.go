@@ -46,7 +46,7 @@ type attempt struct {
 func (s *Server) onObject(ctx context.Context, t target, guess bool, do func(*attempt) error) error {
 	var object *watchcache.Object
 	if guess {
-		object = t.cache.Peek(t.scope.Path())
+		object = t.cache.Peek(t.Scope.Path())
 		guess = object != nil
 	}
 	for ctx := range attempts(ctx) {
@@ -101,11 +101,11 @@ func (a *attempt) update(ctx context.Context, s *Server, key string, value []byt
 // delete removes the object. Where it owns others, that somebody asked for this is recorded with it, for the garbage collector.
 func (a *attempt) delete(ctx context.Context, s *Server, t target, key string) (etcdstore.Revision, error) {
 	a.asked = true
-	resource := t.resource.QualifiedName()
-	if t.resource.Mount != nil || s.options.Claim.State().IsForeign() || !s.collector.Owns(resource, t.scope.Namespace, t.scope.Name) {
+	resource := t.Resource.QualifiedName()
+	if t.Resource.Mount != nil || s.options.Claim.State().IsForeign() || !s.collector.Owns(resource, t.Scope.Namespace, t.Scope.Name) {
 		return s.options.Store.Delete(ctx, key, a.object.Revision)
 	}
-	record, err := s.requested.Record(resource, t.scope.Namespace, t.scope.Name, string(a.old.GetUID()))
+	record, err := s.requested.Record(resource, t.Scope.Namespace, t.Scope.Name, string(a.old.GetUID()))
 	if err != nil {
 		return 0, err
 	}

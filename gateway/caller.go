@@ -180,11 +180,11 @@ func unauthorized(w http.ResponseWriter, r *http.Request) {
 // to differ.
 func (c *caller) covers(t target, group, plural string) error {
 	asked := c.asks
-	if plural == "namespaces" && t.scope.Namespace == "" {
+	if plural == "namespaces" && t.Scope.Namespace == "" {
 		asked.Namespace = ""
 	}
-	named := t.scope.Name == "" || asked.Name == t.scope.Name
-	if asked.Group == group && asked.Resource == plural && asked.Subresource == t.subresource && asked.Namespace == t.scope.Namespace && named {
+	named := t.Scope.Name == "" || asked.Name == t.Scope.Name
+	if asked.Group == group && asked.Resource == plural && asked.Subresource == t.Subresource && asked.Namespace == t.Scope.Namespace && named {
 		return nil
 	}
 	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusForbidden, metav1.StatusReasonForbidden,

@@ -16,7 +16,7 @@ func (s *Server) checkDeletable(t target) error {
 	}
 	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
 		"%s %q holds other objects, and revtail deletes nothing without a client's request under %s, whose data is not its own: delete what it holds first, or start revtail with --adopt",
-		t.resource.QualifiedName(), t.scope.Name, s.options.Prefix))}
+		t.Resource.QualifiedName(), t.Scope.Name, s.options.Prefix))}
 }
 
 // claimCollectors show what the server holds back without a client's request.

@@ -57,7 +57,7 @@ func (s *Server) serve(next *served) {
 func (s *Server) collected(res *resource.Resource, cache *runningCache) *garbage.Resource {
 	return &garbage.Resource{
 		Name: res.QualifiedName(), APIVersion: res.APIVersion(), Kind: res.Kind, Namespaced: res.Namespaced,
-		Objects: &collected{server: s, target: target{resource: res, cache: cache.Cache, fields: cache.fields}},
+		Objects: &collected{server: s, target: target{Ref: resource.Ref{Resource: res}, cache: cache.Cache, fields: cache.fields}},
 	}
 }
 
@@ -71,7 +71,7 @@ var _ garbage.Objects = (*collected)(nil)
 
 func (c *collected) at(namespace, name string) target {
 	t := c.target
-	t.scope = resource.Scope{Namespace: namespace, Name: name}
+	t.Scope = resource.Scope{Namespace: namespace, Name: name}
 	return t
 }
 
@@ -86,7 +86,7 @@ func (c *collected) object(o *watchcache.Object, created etcdstore.Revision) *ga
 
 func (c *collected) Cached(ctx context.Context, namespace, name string) (*garbage.Object, error) {
 	t := c.at(namespace, name)
-	o, err := t.cache.Get(ctx, t.scope.Path(), 0)
+	o, err := t.cache.Get(ctx, t.Scope.Path(), 0)
 	if err != nil || o == nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (c *collected) Cached(ctx context.Context, namespace, name string) (*garbag
 
 func (c *collected) Read(ctx context.Context, namespace, name string) (*garbage.Object, error) {
 	t := c.at(namespace, name)
-	kv, _, err := c.server.options.Store.Get(ctx, c.server.key(t, t.scope))
+	kv, _, err := c.server.options.Store.Get(ctx, c.server.key(t, t.Scope))
 	if errors.Is(err, etcdstore.ErrNotFound) {
 		return nil, nil
 	}
@@ -108,7 +108,7 @@ func (c *collected) Read(ctx context.Context, namespace, name string) (*garbage.
 // List leaves out keys that no object can have: they are no part of the namespace.
 func (c *collected) List(ctx context.Context, namespace, after string, limit int) (garbage.Page, error) {
 	t := c.at(namespace, "")
-	prefix := c.server.key(t, t.scope)
+	prefix := c.server.key(t, t.Scope)
 	options := etcdstore.ListOptions{Limit: limit}
 	if after != "" {
 		options.After = prefix + after
@@ -119,7 +119,7 @@ func (c *collected) List(ctx context.Context, namespace, after string, limit int
 	}
 	var page garbage.Page
 	for _, kv := range list.KVs {
-		if _, ok := t.resource.Split(namespace + "/" + kv.Key[len(prefix):]); ok {
+		if _, ok := t.Resource.Split(namespace + "/" + kv.Key[len(prefix):]); ok {
 			page.Objects = append(page.Objects, c.object(t.cache.Decode(kv), kv.Created))
 		}
 	}
@@ -144,7 +144,7 @@ func (c *collected) All(ctx context.Context, namespace string, atLeast etcdstore
 }
 
 func (c *collected) Elsewhere(ctx context.Context, namespace, name string) (bool, error) {
-	for _, key := range claim.KeysElsewhere(c.server.options.Prefix, c.target.resource, resource.Scope{Namespace: namespace, Name: name}) {
+	for _, key := range claim.KeysElsewhere(c.server.options.Prefix, c.target.Resource, resource.Scope{Namespace: namespace, Name: name}) {
 		_, _, err := c.server.options.Store.Get(ctx, key)
 		if !errors.Is(err, etcdstore.ErrNotFound) {
 			return err == nil, err
@@ -172,7 +172,7 @@ func (c *collected) Delete(ctx context.Context, o *garbage.Object, policy metav1
 	case apierrors.IsConflict(err):
 		return false, nil
 	case err == nil:
-		c.server.access.auditOwn(c.target.resource, resource.Scope{Namespace: o.Namespace, Name: o.Name}, because)
+		c.server.access.auditOwn(c.target.Resource, resource.Scope{Namespace: o.Namespace, Name: o.Name}, because)
 	}
 	return err == nil && kept == nil, err
 }

@@ -32,7 +32,7 @@ func (s *Server) create(ctx context.Context, wr *write, d document) (written, er
 	if err := wr.prepareCreate(ctx, d); err != nil {
 		return written{}, err
 	}
-	if wr.resource.Mount == nil { // its namespaces are parts of keys, which no Namespace deletes
+	if wr.Resource.Mount == nil { // its namespaces are parts of keys, which no Namespace deletes
 		if err := s.checkNamespace(ctx, wr.target, d.GetName()); err != nil {
 			return written{}, err
 		}
@@ -42,7 +42,7 @@ func (s *Server) create(ctx context.Context, wr *write, d document) (written, er
 		return written{}, err
 	}
 	for attempt := 1; ; attempt++ {
-		done := written{scope: resource.Scope{Namespace: wr.scope.Namespace, Name: d.GetName()}, created: true}
+		done := written{scope: resource.Scope{Namespace: wr.Scope.Namespace, Name: d.GetName()}, created: true}
 		done.value, done.revision, err = d.store(wr.target, func(value []byte) (etcdstore.Revision, error) {
 			return s.put(ctx, wr, s.key(wr.target, done.scope), value)
 		})
@@ -71,24 +71,24 @@ func (wr *write) prepareCreate(ctx context.Context, d document) error {
 	d.metadata()["uid"] = uuid.NewString()
 	d.metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	d.drop("generation")
-	if !wr.resource.Ungenerated {
+	if !wr.Resource.Ungenerated {
 		d.metadata()["generation"] = int64(1)
 	}
-	if wr.resource.Status {
+	if wr.Resource.Status {
 		delete(d.Object, "status")
 	}
 	if d.GetName() == "" && d.GetGenerateName() != "" {
 		d.generateName()
 	}
-	d.keepStringData(wr.resource)
+	d.keepStringData(wr.Resource)
 	wr.track(wr.blank(), d)
 	meta, err := d.meta()
 	if err != nil {
-		return cannotHandle(wr.resource, err)
+		return cannotHandle(wr.Resource, err)
 	}
-	errs := validation.ValidateObjectMeta(meta, wr.resource.Namespaced, wr.resource.ValidateName, field.NewPath("metadata"))
-	if wr.resource.Schema != nil {
-		errs = append(errs, wr.resource.Schema.Validate(ctx, d.Object, nil)...)
+	errs := validation.ValidateObjectMeta(meta, wr.Resource.Namespaced, wr.Resource.ValidateName, field.NewPath("metadata"))
+	if wr.Resource.Schema != nil {
+		errs = append(errs, wr.Resource.Schema.Validate(ctx, d.Object, nil)...)
 	}
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(wr.groupKind(), d.GetName(), errs)
@@ -99,20 +99,20 @@ func (wr *write) prepareCreate(ctx context.Context, d document) error {
 
 // blank is an object of the resource in which nothing stands: what there was before a create.
 func (t target) blank() document {
-	return newDocument(map[string]any{"apiVersion": t.resource.APIVersion(), "kind": t.resource.Kind, "metadata": map[string]any{}})
+	return newDocument(map[string]any{"apiVersion": t.Resource.APIVersion(), "kind": t.Resource.Kind, "metadata": map[string]any{}})
 }
 
 // placeIn gives a document the namespace of the URL, and refuses another one. Where the resource has none, the document loses
 // the one it says.
 func (d document) placeIn(t target) error {
 	switch {
-	case !t.resource.Namespaced:
+	case !t.Resource.Namespaced:
 		d.drop("namespace")
 		return nil
-	case d.GetNamespace() == t.scope.Namespace:
+	case d.GetNamespace() == t.Scope.Namespace:
 		return nil
 	case d.GetNamespace() == "":
-		d.SetNamespace(t.scope.Namespace)
+		d.SetNamespace(t.Scope.Namespace)
 		return nil
 	}
 	return badRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -171,7 +171,7 @@ func (s *Server) free(ctx context.Context, key string) error {
 // exists is the refusal of a create whose name is taken, maybe only for as long as its owner takes to go away.
 func (s *Server) exists(ctx context.Context, t target, scope resource.Scope) error {
 	err := apierrors.NewAlreadyExists(t.groupResource(), scope.Name)
-	t.scope = scope
+	t.Scope = scope
 	standing := &attempt{}
 	var failed error
 	if standing.object, failed = s.read(ctx, t); failed == nil {

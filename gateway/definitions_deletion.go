@@ -21,7 +21,7 @@ import (
 // keptForCleanup is what a delete finds: a definition carries a finalizer from then on, until its objects have been deleted.
 // One that cannot be understood is not served, and goes at once.
 func (t target) keptForCleanup(old document) document {
-	if t.resource != customresource.Kind() || slices.Contains(old.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer) {
+	if t.Resource != customresource.Kind() || slices.Contains(old.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return old
 	}
 	text, err := old.MarshalJSON()
@@ -45,17 +45,17 @@ const (
 // checkDefinition refuses to create an object of a resource whose definition is being deleted, or has been. What it found
 // guards the create: a replica that has not heard of the deletion would leave an object behind that nobody sees.
 func (s *Server) checkDefinition(ctx context.Context, t target, stored bool) (etcdstore.Guard, error) {
-	if t.resource.Storage == "" {
+	if t.Resource.Storage == "" {
 		return etcdstore.Guard{}, nil
 	}
-	at := target{resource: customresource.Kind(), scope: resource.Scope{Name: t.resource.QualifiedName()}}
-	at.cache = s.now().caches[at.resource].Cache
+	at := target{Ref: resource.Ref{Resource: customresource.Kind(), Scope: resource.Scope{Name: t.Resource.QualifiedName()}}}
+	at.cache = s.now().caches[at.Resource].Cache
 	var definition *watchcache.Object
 	var err error
 	if stored {
 		definition, err = s.read(ctx, at)
 	} else {
-		definition, err = at.cache.Get(ctx, at.scope.Path(), 0)
+		definition, err = at.cache.Get(ctx, at.Scope.Path(), 0)
 	}
 	if err != nil {
 		return etcdstore.Guard{}, err
@@ -68,7 +68,7 @@ func (s *Server) checkDefinition(ctx context.Context, t target, stored bool) (et
 		return etcdstore.Guard{}, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
 			"create not allowed while custom resource definition is terminating")}
 	}
-	return etcdstore.Guard{Key: s.key(at, at.scope), Modified: definition.Revision}, nil
+	return etcdstore.Guard{Key: s.key(at, at.Scope), Modified: definition.Revision}, nil
 }
 
 // empty deletes the objects of a definition that is being deleted, and when there are none any more, the definition. Objects
@@ -113,7 +113,7 @@ const deletePage = 500
 // deleteAll deletes every object of a resource, which need not be served, and returns how many there were: they are gone when
 // a later call finds none. Keys that no object can have are left alone.
 func (s *Server) deleteAll(ctx context.Context, res *resource.Resource) (found int, err error) {
-	t := target{resource: res, cache: s.newCache(res).Cache}
+	t := target{Ref: resource.Ref{Resource: res}, cache: s.newCache(res).Cache}
 	prefix := res.Prefix(s.options.Prefix)
 	options := etcdstore.ListOptions{Limit: deletePage}
 	for {
@@ -123,13 +123,13 @@ func (s *Server) deleteAll(ctx context.Context, res *resource.Resource) (found i
 		}
 		for _, kv := range page.KVs {
 			var ok bool
-			if t.scope, ok = res.Split(kv.Key[len(prefix):]); !ok {
+			if t.Scope, ok = res.Split(kv.Key[len(prefix):]); !ok {
 				continue
 			}
 			if _, _, err := s.delete(ctx, t, &metav1.DeleteOptions{}); err != nil && !isAbsent(err) {
-				return 0, fmt.Errorf("deleting %s: %w", t.scope.Path(), err)
+				return 0, fmt.Errorf("deleting %s: %w", t.Scope.Path(), err)
 			}
-			s.access.auditOwn(res, t.scope, "its CustomResourceDefinition is being deleted")
+			s.access.auditOwn(res, t.Scope, "its CustomResourceDefinition is being deleted")
 			found++
 		}
 		if page.Remaining == 0 || len(page.KVs) == 0 {

@@ -38,7 +38,7 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, t target) {
 		s.respondObject(w, r, t, http.StatusOK, kept)
 	default:
 		status := &metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
-			Name: t.scope.Name, Group: t.resource.Group, Kind: t.resource.Plural, UID: uid}}
+			Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural, UID: uid}}
 		respond(w, r, http.StatusOK, encoding.AppendStatus(nil, status))
 	}
 }
@@ -56,14 +56,14 @@ func (s *Server) delete(ctx context.Context, t target, options *metav1.DeleteOpt
 			marked = s.keptForDependents(t, t.keptForCleanup(a.old), options)
 		}
 		switch {
-		case t.resource == customresource.Kind() && a.shown() && s.options.Claim.State().IsForeign():
+		case t.Resource == customresource.Kind() && a.shown() && s.options.Claim.State().IsForeign():
 			err = s.checkDeletable(t)
 		case t.isNamespace() && a.shown():
 			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
 		case len(marked.GetFinalizers()) > 0:
 			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
 		case !dryRun:
-			_, err = a.delete(ctx, s, t, s.key(t, t.scope))
+			_, err = a.delete(ctx, s, t, s.key(t, t.Scope))
 		}
 		return err
 	})
@@ -75,11 +75,11 @@ func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Ob
 		return nil
 	}
 	if p.UID != nil && *p.UID != old.GetUID() {
-		return apierrors.NewConflict(t.kindAsResource(), t.scope.Name, fmt.Errorf(
+		return apierrors.NewConflict(t.kindAsResource(), t.Scope.Name, fmt.Errorf(
 			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
 	}
 	if found := strconv.FormatInt(int64(object.Revision), 10); p.ResourceVersion != nil && *p.ResourceVersion != found {
-		return apierrors.NewConflict(t.kindAsResource(), t.scope.Name, fmt.Errorf(
+		return apierrors.NewConflict(t.kindAsResource(), t.Scope.Name, fmt.Errorf(
 			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, found))
 	}
 	return nil
@@ -88,7 +88,7 @@ func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Ob
 // keptForDependents is what a delete finds where a garbage collector is at work: an object whose dependents are to be orphaned,
 // or deleted before it, carries a finalizer until that has been done. Where a client asks for nothing the finalizers say what.
 func (s *Server) keptForDependents(t target, old document, options *metav1.DeleteOptions) document {
-	if !s.options.GarbageCollector || s.options.Claim.State().IsForeign() || t.isNamespace() || t.resource.Mount != nil {
+	if !s.options.GarbageCollector || s.options.Claim.State().IsForeign() || t.isNamespace() || t.Resource.Mount != nil {
 		return old
 	}
 	before := old.GetFinalizers()
@@ -165,7 +165,7 @@ func (s *Server) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t
 	var deleted []*watchcache.Object
 	for object := range list.Objects {
 		one := t
-		one.scope.Namespace, one.scope.Name = object.Namespace(), object.Name()
+		one.Scope.Namespace, one.Scope.Name = object.Namespace(), object.Name()
 		if _, _, err := s.delete(r.Context(), one, options); err != nil && !isAbsent(err) {
 			s.responder.fail(w, r, err)
 			return

@@ -87,7 +87,7 @@ func resourceList(version *apiVersion) metav1.APIResourceList {
 		})
 		for _, sub := range subresources(res) {
 			described := metav1.APIResource{
-				Name: res.Plural + "/" + sub.subresource, Namespaced: res.Namespaced, Kind: sub.shown().Kind, Verbs: subresourceVerbs,
+				Name: res.Plural + "/" + sub.Subresource, Namespaced: res.Namespaced, Kind: sub.shown().Kind, Verbs: subresourceVerbs,
 			}
 			if sub.shown() != res {
 				described.Group, described.Version = sub.shown().Group, sub.shown().Version

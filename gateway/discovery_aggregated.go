@@ -50,7 +50,7 @@ func aggregateResource(res *resource.Resource) apidiscovery.APIResourceDiscovery
 	}
 	for _, sub := range subresources(res) {
 		out.Subresources = append(out.Subresources, apidiscovery.APISubresourceDiscovery{
-			Subresource: sub.subresource, ResponseKind: kind(sub.shown()), Verbs: subresourceVerbs,
+			Subresource: sub.Subresource, ResponseKind: kind(sub.shown()), Verbs: subresourceVerbs,
 		})
 	}
 	return out

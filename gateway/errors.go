@@ -171,8 +171,8 @@ func badRequest(format string, args ...any) error {
 func noSubresource(t target) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-		Message: fmt.Sprintf("%s %q has no subresource %q", t.resource.QualifiedName(), t.scope.Name, t.subresource),
-		Details: &metav1.StatusDetails{Name: t.scope.Name, Group: t.resource.Group, Kind: t.resource.Plural},
+		Message: fmt.Sprintf("%s %q has no subresource %q", t.Resource.QualifiedName(), t.Scope.Name, t.Subresource),
+		Details: &metav1.StatusDetails{Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural},
 	}}
 }
 

@@ -88,13 +88,13 @@ func (wr *write) track(old, next document) {
 	if wr.patchType == types.ApplyYAMLPatchType {
 		return // to apply a configuration is to say who manages what
 	}
-	if wr.resource.Mount != nil {
+	if wr.Resource.Mount != nil {
 		return // there is no place to keep it
 	}
 	if wr.account(old, next) {
 		return
 	}
-	if _, err := wr.fields().of[wr.subresource].Update(old.Unstructured, next.Unstructured, wr.manager); err != nil {
+	if _, err := wr.fields().of[wr.Subresource].Update(old.Unstructured, next.Unstructured, wr.manager); err != nil {
 		next.take(old, "managedFields") // one of the two is not as its kind should be: nobody can say who manages what
 	}
 }

@@ -133,14 +133,14 @@ func (e *entry) seconds() int64 {
 // is, and next is as it was.
 func (wr *write) account(old, next document) bool {
 	accounts := wr.fields()
-	if accounts.schema == nil || wr.subresource == scaleSubresource || old.GetAPIVersion() != next.GetAPIVersion() {
+	if accounts.schema == nil || wr.Subresource == scaleSubresource || old.GetAPIVersion() != next.GetAPIVersion() {
 		return false
 	}
 	stands, sent := old.metadata()["managedFields"], next.metadata()["managedFields"]
-	if wr.subresource == "" && sent != nil && !equalJSON(sent, stands) {
+	if wr.Subresource == "" && sent != nil && !equalJSON(sent, stands) {
 		return false // somebody sets them
 	}
-	entries, ok := parseEntries(wr.resource, stands)
+	entries, ok := parseEntries(wr.Resource, stands)
 	switch {
 	case !ok:
 		return false
@@ -158,7 +158,7 @@ func (wr *write) account(old, next document) bool {
 		return false
 	}
 	entries = updateEntries(entries, c, entry{manager: cmp.Or(wr.manager, "unknown"), operation: updating,
-		apiVersion: wr.resource.APIVersion(), subresource: wr.subresource, time: time.Now()})
+		apiVersion: wr.Resource.APIVersion(), subresource: wr.Subresource, time: time.Now()})
 	if isCrowded(entries) {
 		return false
 	}
@@ -171,10 +171,10 @@ func (wr *write) account(old, next document) bool {
 
 // accountsFor tells whether a write can change what stands in a member of the object.
 func (wr *write) accountsFor(member string) bool {
-	if wr.subresource != "" {
-		return member == wr.subresource
+	if wr.Subresource != "" {
+		return member == wr.Subresource
 	}
-	return member != statusSubresource || !wr.resource.Status
+	return member != statusSubresource || !wr.Resource.Status
 }
 
 // isCrowded tells whether there are more updating managers than are told apart.

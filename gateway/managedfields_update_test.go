@@ -89,19 +89,19 @@ func TestAccountsAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tgt := target{resource: kinds[name], fields: newFieldManagers(kinds[name])}
+			tgt := target{Ref: resource.Ref{Resource: kinds[name]}, fields: newFieldManagers(kinds[name])}
 			random := rand.New(rand.NewPCG(1, 2))
 			writes, done := 0, 0
 			for range 60 {
 				old := tgt.blank()
 				for range 12 {
 					wr := &write{target: tgt, writeParams: writeParams{manager: []string{"", "a", "b", "c"}[random.IntN(4)]}}
-					if tgt.resource.Status && old.GetUID() != "" && random.IntN(3) == 0 {
-						wr.subresource = statusSubresource
+					if tgt.Resource.Status && old.GetUID() != "" && random.IntN(3) == 0 {
+						wr.Subresource = statusSubresource
 					}
 					next := newDocument(mutate(random, whole, 1+random.IntN(8)).(map[string]any))
 					next.metadata()["uid"] = "u"
-					if wr.subresource != "" {
+					if wr.Subresource != "" {
 						status := next.Object["status"]
 						next = old.copy()
 						next.Object["status"] = status
@@ -117,7 +117,7 @@ func TestAccountsAgree(t *testing.T) {
 					if !ok && cmp.Diff(next.Object, got.Object) != "" {
 						t.Fatal("left undone, and changed something")
 					}
-					if _, err := wr.fields().of[wr.subresource].Update(old.copy().Unstructured, want.Unstructured, wr.manager); err != nil {
+					if _, err := wr.fields().of[wr.Subresource].Update(old.copy().Unstructured, want.Unstructured, wr.manager); err != nil {
 						if ok {
 							t.Fatalf("the library refuses: %v\n%v", err, next.Object)
 						}
@@ -126,7 +126,7 @@ func TestAccountsAgree(t *testing.T) {
 					if ok {
 						done++
 						if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {
-							t.Fatalf("by %q, %s (-want +got):\n%s\nold: %v\nnext: %v", wr.manager, wr.subresource, diff, old.Object, next.Object)
+							t.Fatalf("by %q, %s (-want +got):\n%s\nold: %v\nnext: %v", wr.manager, wr.Subresource, diff, old.Object, next.Object)
 						}
 					}
 					old = want

@@ -22,18 +22,18 @@ func mountDecoder(m resource.Mount) func(etcdstore.KV) (encoding.Object, error) 
 
 // checkMount refuses writes to a mount that is read alone, and names that are not those of keys.
 func (t target) checkMount(method string) error {
-	if t.resource.Mount == nil {
+	if t.Resource.Mount == nil {
 		return nil
 	}
-	if t.resource.ReadOnly && method != http.MethodGet {
+	if t.Resource.ReadOnly && method != http.MethodGet {
 		return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
 			"%s can be read only: it shows the keys below %q, which other programs write; writable: true among the mounts of the configuration changes that",
-			t.resource.QualifiedName(), t.resource.Mount.KeyPrefix()))}
+			t.Resource.QualifiedName(), t.Resource.Mount.KeyPrefix()))}
 	}
-	if t.scope.Name == "" {
+	if t.Scope.Name == "" {
 		return nil
 	}
-	if _, ok := t.resource.Mount.Key(t.scope); !ok {
+	if _, ok := t.Resource.Mount.Key(t.Scope); !ok {
 		return absent(t)
 	}
 	return nil
@@ -41,16 +41,16 @@ func (t target) checkMount(method string) error {
 
 // replaceMounted writes the value of a successor. One that has the same value is not written, however it is spelt there.
 func (s *Server) replaceMounted(ctx context.Context, wr *write, next document, a *attempt) (done written, err error) {
-	mount := wr.resource.Mount
+	mount := wr.Resource.Mount
 	if mount.SameValue(next.Object, a.old.Object) {
 		return written{shown: a.object.JSON}, nil
 	}
-	done = written{scope: wr.scope, revision: a.object.Revision}
+	done = written{scope: wr.Scope, revision: a.object.Revision}
 	if done.value, err = mount.Encode(next.Object); err != nil {
 		return written{}, badRequest("%v", err)
 	}
 	if !wr.dryRun {
-		key, _ := mount.Key(wr.scope)
+		key, _ := mount.Key(wr.Scope)
 		if done.revision, err = a.update(ctx, s, key, done.value); err != nil {
 			return written{}, err
 		}
@@ -75,7 +75,7 @@ func (wr *write) mergeMounted(applied, old document) (document, error) {
 				next.Object[member] = value
 			}
 		}
-	case exists && !wr.force && !wr.resource.Mount.SameValue(applied.Object, old.Object):
+	case exists && !wr.force && !wr.Resource.Mount.SameValue(applied.Object, old.Object):
 		return document{}, apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".value",
 			Message: "conflict with whoever has written the key"}}, "Apply failed with 1 conflict: conflict with whoever has written the key: .value")
 	}
@@ -87,7 +87,7 @@ func (wr *write) mergeMounted(applied, old document) (document, error) {
 
 // mounted is what a client gets to see of a write to a mount; an empty uid is that of a key that was just made.
 func (d written) mounted(t target, uid string) ([]byte, error) {
-	key, _ := t.resource.Mount.Key(d.scope)
-	object, err := t.resource.Mount.Decode(resource.Entry{Key: key, Value: d.value, Created: int64(d.revision), Modified: int64(d.revision), UID: uid})
+	key, _ := t.Resource.Mount.Key(d.scope)
+	object, err := t.Resource.Mount.Decode(resource.Entry{Key: key, Value: d.value, Created: int64(d.revision), Modified: int64(d.revision), UID: uid})
 	return object.JSON, err
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // isNamespace tells whether a target is one of namespaces: an object that goes only after all that is in it.
-func (t target) isNamespace() bool { return isNamespaces(t.resource) }
+func (t target) isNamespace() bool { return isNamespaces(t.Resource) }
 
 func isNamespaces(res *resource.Resource) bool { return res.Group == "" && res.Plural == "namespaces" }
 
@@ -27,7 +27,7 @@ func (s *Server) deleteNamespace(ctx context.Context, t target, a *attempt, dryR
 		return object.JSON, nil
 	}
 	if !dryRun && len(old.GetFinalizers()) == 0 {
-		removed, err := s.collector.RemoveEmpty(ctx, &garbage.Object{Key: s.key(t, t.scope), Name: t.scope.Name, Revision: object.Revision})
+		removed, err := s.collector.RemoveEmpty(ctx, &garbage.Object{Key: s.key(t, t.Scope), Name: t.Scope.Name, Revision: object.Revision})
 		if removed || err != nil {
 			return nil, err
 		}
@@ -56,10 +56,10 @@ func (s *Server) deleteNamespace(ctx context.Context, t target, a *attempt, dryR
 // checkNamespace refuses to create an object in a namespace that is being deleted. A namespace of which there is no object is
 // as good as any.
 func (s *Server) checkNamespace(ctx context.Context, t target, name string) error {
-	if t.scope.Namespace == "" {
+	if t.Scope.Namespace == "" {
 		return nil
 	}
-	namespace, err := s.namespaces.Get(ctx, t.scope.Namespace, 0)
+	namespace, err := s.namespaces.Get(ctx, t.Scope.Namespace, 0)
 	if err != nil || namespace == nil {
 		return err
 	}
@@ -67,10 +67,10 @@ func (s *Server) checkNamespace(ctx context.Context, t target, name string) erro
 		return nil
 	}
 	refusal := apierrors.NewForbidden(t.groupResource(), name, fmt.Errorf(
-		"unable to create new content in namespace %s because it is being terminated", t.scope.Namespace))
+		"unable to create new content in namespace %s because it is being terminated", t.Scope.Namespace))
 	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type:    corev1.NamespaceTerminatingCause,
-		Message: fmt.Sprintf("namespace %s is being terminated", t.scope.Namespace),
+		Message: fmt.Sprintf("namespace %s is being terminated", t.Scope.Namespace),
 		Field:   "metadata.namespace",
 	})
 	return refusal

@@ -34,8 +34,8 @@ func addPaths(paths map[string]*spec3.Path, version *apiVersion, res *resource.R
 	addPath(paths, collection, spec3.PathProps{Get: all.list(), Post: all.create(), Delete: all.deleteCollection()})
 	addPath(paths, collection+"/{name}", spec3.PathProps{Get: all.read(), Put: all.replace(), Patch: all.patch(), Delete: all.delete()})
 	for _, sub := range subresources(res) {
-		part := operations{res, scope, strings.ToUpper(sub.subresource[:1]) + sub.subresource[1:]}
-		addPath(paths, collection+"/{name}/"+sub.subresource, spec3.PathProps{Get: part.read(), Put: part.replace(), Patch: part.patch()})
+		part := operations{res, scope, strings.ToUpper(sub.Subresource[:1]) + sub.Subresource[1:]}
+		addPath(paths, collection+"/{name}/"+sub.Subresource, spec3.PathProps{Get: part.read(), Put: part.replace(), Patch: part.patch()})
 	}
 }
 
@@ -129,7 +129,7 @@ func (o operations) delete() *spec3.Operation {
 
 // shown is the resource as which the operation shows an object.
 func (o operations) shown() *resource.Resource {
-	return target{resource: o.resource, subresource: strings.ToLower(o.part)}.shown()
+	return target{Ref: resource.Ref{Resource: o.resource, Subresource: strings.ToLower(o.part)}}.shown()
 }
 
 // object says what an operation is about.

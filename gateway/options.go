@@ -89,7 +89,7 @@ func parseDeleteOptions(w http.ResponseWriter, r *http.Request, t target) (*meta
 }
 
 func decodeDeleteOptions(contentType string, body []byte, t target, options *metav1.DeleteOptions) error {
-	decoded, err := decode(t.resource, contentType, body)
+	decoded, err := decode(t.Resource, contentType, body)
 	if err != nil {
 		if toStatus(err).Code == http.StatusUnsupportedMediaType {
 			return err

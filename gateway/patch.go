@@ -116,7 +116,7 @@ func (wr *write) decodePatched(before, after []byte) (document, error) {
 // checkUID refuses a patch that makes another object of what it changes.
 func (wr *write) checkUID(d, old document) error {
 	if uid := d.GetUID(); uid != "" && uid != old.GetUID() {
-		return apierrors.NewInvalid(wr.groupKind(), wr.scope.Name, field.ErrorList{
+		return apierrors.NewInvalid(wr.groupKind(), wr.Scope.Name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
 	}
 	return nil

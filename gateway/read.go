@@ -34,7 +34,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, t target) {
 	if unset {
 		object, err = s.read(ctx, t)
 	} else {
-		object, err = t.cache.Get(ctx, t.scope.Path(), revision)
+		object, err = t.cache.Get(ctx, t.Scope.Path(), revision)
 		tellAge(w, t)
 	}
 	if err == nil && (object == nil || !object.Shown()) {
@@ -52,7 +52,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, t target) {
 
 // read reads the object of a request from etcd; nil: there is none.
 func (s *Server) read(ctx context.Context, t target) (*watchcache.Object, error) {
-	kv, _, err := s.options.Store.Get(ctx, s.key(t, t.scope))
+	kv, _, err := s.options.Store.Get(ctx, s.key(t, t.Scope))
 	if errors.Is(err, etcdstore.ErrNotFound) {
 		return nil, nil
 	}
@@ -63,11 +63,11 @@ func (s *Server) read(ctx context.Context, t target) (*watchcache.Object, error)
 }
 
 func absent(t target) error {
-	return apierrors.NewNotFound(t.groupResource(), t.scope.Name)
+	return apierrors.NewNotFound(t.groupResource(), t.Scope.Name)
 }
 
 func (t target) groupResource() schema.GroupResource {
-	return schema.GroupResource{Group: t.resource.Group, Resource: t.resource.Plural}
+	return schema.GroupResource{Group: t.Resource.Group, Resource: t.Resource.Plural}
 }
 
 func (s *Server) serveListOrWatch(w http.ResponseWriter, r *http.Request, t target) {
@@ -110,7 +110,7 @@ func (s *Server) list(ctx context.Context, t target, p listParams) (*watchcache.
 	if err := t.checkFields(p.selector); err != nil {
 		return nil, err
 	}
-	q := watchcache.ListQuery{Namespace: t.scope.Namespace, Name: t.scope.Name, Selector: p.selector, Filter: p.filter, Limit: p.limit}
+	q := watchcache.ListQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.selector, Filter: p.filter, Limit: p.limit}
 	narrow(&q.Namespace, &q.Name, p)
 	var err error
 	switch {
@@ -148,7 +148,7 @@ func (s *Server) listPage(ctx context.Context, t target, q watchcache.ListQuery,
 	if err := token.check(t.listed()); err != nil {
 		return nil, err
 	}
-	q.After = scopePrefix(t.scope) + token.After
+	q.After = scopePrefix(t.Scope) + token.After
 	if token.Revision < 0 {
 		revision, err := t.cache.Newest(ctx)
 		if err != nil {
@@ -175,7 +175,7 @@ func expiredToken(fresh string) error {
 }
 
 // listed says what a collection is, whichever version of the resource shows it.
-func (t target) listed() string { return t.resource.QualifiedName() + "/" + t.scope.Namespace }
+func (t target) listed() string { return t.Resource.QualifiedName() + "/" + t.Scope.Namespace }
 
 // scopePrefix is what the paths of a collection begin with.
 func scopePrefix(scope resource.Scope) string {
@@ -191,10 +191,10 @@ func (s *Server) writeList(w http.ResponseWriter, r *http.Request, t target, lis
 	}
 	meta := encoding.ListMeta{ResourceVersion: int64(list.Revision), RemainingItemCount: list.Remaining}
 	if list.Continue != "" {
-		after := list.Continue[len(scopePrefix(t.scope)):]
+		after := list.Continue[len(scopePrefix(t.Scope)):]
 		meta.Continue = continueToken{Revision: list.Revision, After: after}.text(t.listed())
 	}
-	shown, written := f.view(t.resource), f.format(r)
+	shown, written := f.view(t.Resource), f.format(r)
 	w.Header().Set("Content-Type", written.contentType())
 	p := newPayload(w, r, http.StatusOK, s.responder.compressors)
 	defer p.finish()

@@ -68,7 +68,7 @@ func warn(w http.ResponseWriter, text string) {
 // warnInvalid names the values that an answer leaves out because they cannot be shown.
 func (s *Server) warnInvalid(w http.ResponseWriter, t target, objects []*watchcache.Object, count int) {
 	for _, o := range objects {
-		key := t.resource.Prefix(s.options.Prefix) + strings.TrimPrefix(o.Path(), "\x00") // which may be longer than a header
+		key := t.Resource.Prefix(s.options.Prefix) + strings.TrimPrefix(o.Path(), "\x00") // which may be longer than a header
 		warn(w, fmt.Sprintf("the value of the key %.256q is not shown: %v", key, o.Invalid))
 	}
 	if more := count - len(objects); more > 0 {

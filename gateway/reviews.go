@@ -81,7 +81,7 @@ func (s *Server) reviewRoutes(r chi.Router) {
 		"SelfSubjectAccessReview": s.reviewAccess, "SelfSubjectRulesReview": s.reviewRules, "SelfSubjectReview": s.reviewSelf}
 	for _, res := range resource.Virtual() {
 		r.HandleFunc("/apis/"+res.APIVersion()+"/"+res.Plural, func(w http.ResponseWriter, r *http.Request) {
-			s.serveReview(w, r, target{resource: res}, reviews[res.Kind])
+			s.serveReview(w, r, target{Ref: resource.Ref{Resource: res}}, reviews[res.Kind])
 		})
 	}
 }

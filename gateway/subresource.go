@@ -25,37 +25,37 @@ const (
 func subresources(res *resource.Resource) []target {
 	var out []target
 	if res.Status {
-		out = append(out, target{resource: res, subresource: statusSubresource})
+		out = append(out, target{Ref: resource.Ref{Resource: res, Subresource: statusSubresource}})
 	}
 	if res.Scale != nil {
-		out = append(out, target{resource: res, subresource: scaleSubresource})
+		out = append(out, target{Ref: resource.Ref{Resource: res, Subresource: scaleSubresource}})
 	}
 	return out
 }
 
 // hasSubresource tells whether the resource has the subresource of the URL.
 func (t target) hasSubresource() bool {
-	return slices.ContainsFunc(subresources(t.resource), func(sub target) bool { return sub.subresource == t.subresource })
+	return slices.ContainsFunc(subresources(t.Resource), func(sub target) bool { return sub.Subresource == t.Subresource })
 }
 
 // shown is the resource as which a request sees the object.
 func (t target) shown() *resource.Resource {
-	if t.subresource == scaleSubresource {
+	if t.Subresource == scaleSubresource {
 		return resource.ScaleKind
 	}
-	return t.resource
+	return t.Resource
 }
 
 // show is an object as a request sees it.
 func (t target) show(object []byte) ([]byte, error) {
-	if t.subresource != scaleSubresource {
+	if t.Subresource != scaleSubresource {
 		return object, nil
 	}
 	decoded, err := encoding.Unmarshal(object)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(scaleOf(newDocument(decoded), t.resource))
+	return json.Marshal(scaleOf(newDocument(decoded), t.Resource))
 }
 
 // scaleOf is the Scale of an object. Replicas that the object does not name are the one that Kubernetes takes for its own
@@ -104,20 +104,20 @@ func scaleSelector(d document, path []string) string {
 // embed is an object with what a request has made of what it saw of it.
 func (t target) embed(old, shown document) (document, error) {
 	switch {
-	case t.subresource == scaleSubresource:
+	case t.Subresource == scaleSubresource:
 		next := old.copy()
 		if version := shown.GetResourceVersion(); version != "" {
 			next.SetResourceVersion(version)
 		}
 		next.take(shown, "uid")
 		return next, t.setReplicas(next, shown)
-	case t.subresource == statusSubresource:
+	case t.Subresource == statusSubresource:
 		next := old.shallowCopy()
 		keep(next.Object, shown.Object, "status")
 		next.take(shown, "uid", "resourceVersion", "managedFields")
-		next.take(shown, statusMetadata(t.resource)...)
+		next.take(shown, statusMetadata(t.Resource)...)
 		return next, nil
-	case t.resource.Status:
+	case t.Resource.Status:
 		keep(shown.Object, old.Object, "status")
 	}
 	return shown, nil
@@ -139,7 +139,7 @@ func statusMetadata(res *resource.Resource) []string {
 
 // unshow is what a configuration that is applied to what a request sees says of the object itself.
 func (t target) unshow(applied document) (document, error) {
-	if t.subresource != scaleSubresource {
+	if t.Subresource != scaleSubresource {
 		return applied.copy(), nil
 	}
 	out := t.blank()
@@ -157,11 +157,11 @@ func (t target) setReplicas(d, scale document) error {
 	case err != nil:
 		return cannotHandle(resource.ScaleKind, err)
 	case replicas < 0:
-		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(resource.ScaleKind.Kind).GroupKind(), t.scope.Name, field.ErrorList{
+		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(resource.ScaleKind.Kind).GroupKind(), t.Scope.Name, field.ErrorList{
 			field.Invalid(field.NewPath("spec", "replicas"), replicas, "must be greater than or equal to 0")})
 	}
-	if err := unstructured.SetNestedField(d.Object, replicas, t.resource.Scale.SpecReplicas...); err != nil {
-		return badRequest("%s has no place for replicas: %v", t.scope.Name, err)
+	if err := unstructured.SetNestedField(d.Object, replicas, t.Resource.Scale.SpecReplicas...); err != nil {
+		return badRequest("%s has no place for replicas: %v", t.Scope.Name, err)
 	}
 	return nil
 }

@@ -15,22 +15,20 @@ import (
 
 // target is what a request is about.
 type target struct {
-	resource    *resource.Resource
-	cache       *watchcache.Cache
-	fields      fieldManagers
-	scope       resource.Scope
-	subresource string
+	resource.Ref
+	cache  *watchcache.Cache
+	fields fieldManagers
 }
 
 // target finds what a URL speaks of; false: nothing, and the answer (404, or 429 while that is not known yet) has been given.
 func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 	param := func(name string) string { return chi.URLParam(r, name) }
-	t := target{scope: resource.Scope{Namespace: param("namespace"), Name: param("name")}, subresource: param("subresource")}
+	t := target{Ref: resource.Ref{Scope: resource.Scope{Namespace: param("namespace"), Name: param("name")}, Subresource: param("subresource")}}
 	plural := param("resource")
 	// /namespaces/{name} has a place of its own among the routes, but a namespace's subresources look like resources in it.
-	if plural == "status" && t.scope.Namespace != "" && t.scope.Name == "" {
-		plural, t.subresource = "namespaces", "status"
-		t.scope = resource.Scope{Name: t.scope.Namespace}
+	if plural == "status" && t.Scope.Namespace != "" && t.Scope.Name == "" {
+		plural, t.Subresource = "namespaces", "status"
+		t.Scope = resource.Scope{Name: t.Scope.Namespace}
 	}
 	if c := callerOf(r); c != nil {
 		if err := c.covers(t, param("group"), plural); err != nil {
@@ -40,18 +38,18 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 	}
 	complete := s.complete() // asked first: what is defined by then is in now
 	now := s.now()
-	t.resource = now.registry.Lookup(param("group"), param("version"), plural)
-	if t.resource == nil {
+	t.Resource = now.registry.Lookup(param("group"), param("version"), plural)
+	if t.Resource == nil {
 		var err error = incomplete
 		if complete {
-			t.resource, now, err = s.awaitEstablished(r.Context(), param("group"), param("version"), plural)
+			t.Resource, now, err = s.awaitEstablished(r.Context(), param("group"), param("version"), plural)
 		}
 		if err != nil {
 			s.responder.fail(w, r, err)
 			return target{}, false
 		}
 	}
-	if t.resource == nil || misplaced(t.resource, t.scope) {
+	if t.Resource == nil || misplaced(t.Resource, t.Scope) {
 		notFound(w, r)
 		return target{}, false
 	}
@@ -59,10 +57,10 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 		s.responder.fail(w, r, err)
 		return target{}, false
 	}
-	if t.resource.Deprecation != "" {
-		warn(w, t.resource.Deprecation)
+	if t.Resource.Deprecation != "" {
+		warn(w, t.Resource.Deprecation)
 	}
-	t.cache, t.fields = now.caches[t.resource].Cache, now.caches[t.resource].fields
+	t.cache, t.fields = now.caches[t.Resource].Cache, now.caches[t.Resource].fields
 	return t, true
 }
 
@@ -100,11 +98,11 @@ func misplaced(res *resource.Resource, scope resource.Scope) bool {
 
 // key is the etcd key of the object that the request is about, or of another one of the same resource.
 func (s *Server) key(t target, scope resource.Scope) string {
-	if t.resource.Mount != nil {
-		key, _ := t.resource.Mount.Key(scope) // target and the checks of what is created let pass what has one
+	if t.Resource.Mount != nil {
+		key, _ := t.Resource.Mount.Key(scope) // target and the checks of what is created let pass what has one
 		return key
 	}
-	return t.resource.Prefix(s.options.Prefix) + scope.Path()
+	return t.Resource.Prefix(s.options.Prefix) + scope.Path()
 }
 
 func (s *Server) serveCollection(w http.ResponseWriter, r *http.Request) {
@@ -112,7 +110,7 @@ func (s *Server) serveCollection(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if t.subresource != "" {
+	if t.Subresource != "" {
 		s.serveTarget(w, r, t)
 		return
 	}
@@ -120,13 +118,13 @@ func (s *Server) serveCollection(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet:
 		s.serveListOrWatch(w, r, t)
 	case http.MethodPost:
-		if t.resource.Namespaced && t.scope.Namespace == "" {
+		if t.Resource.Namespaced && t.Scope.Namespace == "" {
 			notFound(w, r) // an object is created in a namespace
 			return
 		}
 		s.serveCreate(w, r, t)
 	case http.MethodDelete:
-		if t.resource.Namespaced && t.scope.Namespace == "" {
+		if t.Resource.Namespaced && t.Scope.Namespace == "" {
 			refuseMethod(w, r, t.methods()) // nobody empties all namespaces at once
 			return
 		}
@@ -165,7 +163,7 @@ func (s *Server) serveTarget(w http.ResponseWriter, r *http.Request, t target) {
 		s.serveUpdate(w, r, t)
 	case r.Method == http.MethodPatch:
 		s.servePatch(w, r, t)
-	case r.Method == http.MethodDelete && t.subresource == "":
+	case r.Method == http.MethodDelete && t.Subresource == "":
 		s.serveDelete(w, r, t)
 	default:
 		refuseMethod(w, r, t.methods())
@@ -175,11 +173,11 @@ func (s *Server) serveTarget(w http.ResponseWriter, r *http.Request, t target) {
 // methods are those of the URL.
 func (t target) methods() string {
 	switch {
-	case t.scope.Name == "" && t.resource.Namespaced && t.scope.Namespace == "":
+	case t.Scope.Name == "" && t.Resource.Namespaced && t.Scope.Namespace == "":
 		return "GET, HEAD"
-	case t.scope.Name == "":
+	case t.Scope.Name == "":
 		return "GET, HEAD, POST, DELETE"
-	case t.subresource == "":
+	case t.Subresource == "":
 		return "GET, HEAD, PUT, PATCH, DELETE"
 	}
 	return "GET, HEAD, PUT, PATCH"
@@ -195,11 +193,11 @@ func (s *Server) serveLegacyWatch(w http.ResponseWriter, r *http.Request) {
 
 // checkFields refuses a field selector on what no object of the resource can have.
 func (t target) checkFields(s *selector.Selector) error {
-	if t.resource.Schema == nil {
+	if t.Resource.Schema == nil {
 		return nil
 	}
 	for _, path := range s.Fields() {
-		if path[0] != "metadata" && !t.resource.Schema.Selectable(path) {
+		if path[0] != "metadata" && !t.Resource.Schema.Selectable(path) {
 			return badRequest("field label not supported: %s", strings.Join(path, "."))
 		}
 	}

@@ -27,7 +27,7 @@ func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request, t target) {
 			return written{}, err
 		}
 		replace := func(old document) (document, error) { return wr.embed(old, d.shallowCopy()) }
-		if !t.resource.CreateOnUpdate || t.subresource != "" || d.GetResourceVersion() != "" {
+		if !t.Resource.CreateOnUpdate || t.Subresource != "" || d.GetResourceVersion() != "" {
 			return s.update(ctx, wr, replace)
 		}
 		return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.shallowCopy(), nil })
@@ -45,21 +45,21 @@ func (wr *write) prepareUpdate(d document) error {
 
 func (wr *write) checkName(d document) error {
 	switch d.GetName() {
-	case wr.scope.Name:
+	case wr.Scope.Name:
 		return d.placeIn(wr.target)
 	case "":
-		return badRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", wr.scope.Name)
+		return badRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", wr.Scope.Name)
 	}
-	return badRequest("the name of the object (%s) does not match the name on the URL (%s)", d.GetName(), wr.scope.Name)
+	return badRequest("the name of the object (%s) does not match the name on the URL (%s)", d.GetName(), wr.Scope.Name)
 }
 
 // unconditional tells whether an update may leave out resourceVersion. A scale never needs one.
 func (t target) unconditional() bool {
-	return t.resource.UnconditionalUpdate || t.subresource == scaleSubresource
+	return t.Resource.UnconditionalUpdate || t.Subresource == scaleSubresource
 }
 
 func noResourceVersion(t target) error {
-	return apierrors.NewInvalid(t.pluralKind(), t.scope.Name, field.ErrorList{
+	return apierrors.NewInvalid(t.pluralKind(), t.Scope.Name, field.ErrorList{
 		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 }
 
@@ -120,13 +120,13 @@ func (wr *write) succeed(ctx context.Context, next, old document) error {
 		return conflict(wr.target)
 	}
 	if uid := next.GetUID(); uid != "" && uid != old.GetUID() {
-		return apierrors.NewConflict(wr.groupResource(), wr.scope.Name, fmt.Errorf(
+		return apierrors.NewConflict(wr.groupResource(), wr.Scope.Name, fmt.Errorf(
 			"the UID in the object (%s) is not that of the stored one (%s): it has been deleted and created again", uid, old.GetUID()))
 	}
 	next.take(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 	next.drop("selfLink")
-	next.keepStringData(wr.resource)
-	if !wr.resource.Ungenerated && !next.sameSpec(old, !wr.resource.Status) {
+	next.keepStringData(wr.Resource)
+	if !wr.Resource.Ungenerated && !next.sameSpec(old, !wr.Resource.Status) {
 		next.metadata()["generation"] = old.GetGeneration() + 1
 	}
 	wr.track(old, next)
@@ -138,14 +138,14 @@ func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
 	if !next.keepsMetadata(old) {
 		var err error
 		if errs, err = wr.checkMetadata(next, old); err != nil {
-			return cannotHandle(wr.resource, err)
+			return cannotHandle(wr.Resource, err)
 		}
 	}
-	if wr.resource.Schema != nil {
-		errs = append(errs, wr.resource.Schema.Validate(ctx, next.Object, old.Object)...)
+	if wr.Resource.Schema != nil {
+		errs = append(errs, wr.Resource.Schema.Validate(ctx, next.Object, old.Object)...)
 	}
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(wr.groupKind(), wr.scope.Name, errs)
+		return apierrors.NewInvalid(wr.groupKind(), wr.Scope.Name, errs)
 	}
 	return nil
 }
@@ -173,11 +173,11 @@ func (wr *write) checkMetadata(next, old document) (field.ErrorList, error) {
 // replace stores a successor. One that changes nothing is not written, and one that was waiting to be deleted and has lost
 // its last finalizer is deleted; a namespace is when it is empty.
 func (s *Server) replace(ctx context.Context, wr *write, next document, a *attempt) (written, error) {
-	key := s.key(wr.target, wr.scope)
+	key := s.key(wr.target, wr.Scope)
 	put := func(value []byte) (etcdstore.Revision, error) { return a.update(ctx, s, key, value) }
 	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.isNamespace()
 	stays := func([]byte) (etcdstore.Revision, error) { return a.object.Revision, nil }
-	if wr.resource.Mount != nil {
+	if wr.Resource.Mount != nil {
 		return s.replaceMounted(ctx, wr, next, a)
 	}
 	switch {
@@ -189,5 +189,5 @@ func (s *Server) replace(ctx context.Context, wr *write, next document, a *attem
 		put = func([]byte) (etcdstore.Revision, error) { return a.delete(ctx, s, wr.target, key) }
 	}
 	value, revision, err := next.store(wr.target, put)
-	return written{scope: wr.scope, value: value, revision: revision}, err
+	return written{scope: wr.Scope, value: value, revision: revision}, err
 }

@@ -50,7 +50,7 @@ func BenchmarkList(b *testing.B) {
 			`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"%d","name":"c","namespace":"default"},"data":{"k":%q}}`, i, strings.Repeat("x", 900))}}
 	}
 	server := &Server{transports: newTransports(nil, newCompressors())}
-	configMap := target{resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}
+	configMap := target{Ref: resource.Ref{Resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}}
 	for _, bench := range []struct{ name, accept, encoding string }{
 		{"plain", "application/json", "identity"},
 		{"gzip", "application/json", "gzip"},

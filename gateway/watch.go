@@ -45,7 +45,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		return
 	}
 	start := watchStart{
-		resource: t.resource.QualifiedName(), cache: t.cache, query: query, frames: kubernetesFrames{f.view(t.resource)}, marks: params.bookmarks, every: bookmarkEvery,
+		resource: t.Resource.QualifiedName(), cache: t.cache, query: query, frames: kubernetesFrames{f.view(t.Resource)}, marks: params.bookmarks, every: bookmarkEvery,
 		deadline: deadline(params), fail: s.responder.fail, done: func() {},
 	}
 	if f.events {
@@ -130,7 +130,7 @@ func begin(ctx context.Context, watcher *watchcache.Watcher, patience time.Durat
 // watchQuery says where the watch begins. A state without a resourceVersion must hold every write that was acknowledged
 // before the request: etcd is asked how far that is.
 func (s *Server) watchQuery(ctx context.Context, t target, p listParams) (watchcache.WatchQuery, error) {
-	q := watchcache.WatchQuery{Namespace: t.scope.Namespace, Name: t.scope.Name, Selector: p.selector, Filter: p.filter, State: p.state}
+	q := watchcache.WatchQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.selector, Filter: p.filter, State: p.state}
 	if err := t.checkFields(p.selector); err != nil {
 		return q, err
 	}

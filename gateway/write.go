@@ -89,21 +89,21 @@ func (d written) object(t target) ([]byte, error) {
 	if d.shown != nil {
 		return d.shown, nil
 	}
-	if t.resource.Mount != nil {
+	if t.Resource.Mount != nil {
 		return d.mounted(t, "")
 	}
-	value := withDefaults(t.resource, d.value)
+	value := withDefaults(t.Resource, d.value)
 	if d.revision == 0 {
 		object, err := encoding.Unmarshal(value)
 		if err != nil {
 			return nil, err
 		}
-		return encoding.Marshal(withMember(object, "apiVersion", t.resource.APIVersion()))
+		return encoding.Marshal(withMember(object, "apiVersion", t.Resource.APIVersion()))
 	}
-	if t.resource.Storage == "" || t.resource.Storage == t.resource.Version {
+	if t.Resource.Storage == "" || t.Resource.Storage == t.Resource.Version {
 		return encoding.AddResourceVersion(value, int64(d.revision)), nil
 	}
-	id := encoding.Identity{APIVersion: t.resource.APIVersion(), Kind: t.resource.Kind, Namespace: d.scope.Namespace, Name: d.scope.Name}
+	id := encoding.Identity{APIVersion: t.Resource.APIVersion(), Kind: t.Resource.Kind, Namespace: d.scope.Namespace, Name: d.scope.Name}
 	object, err := encoding.Normalize(value, id, int64(d.revision))
 	return object.JSON, err
 }
@@ -128,12 +128,12 @@ func (d document) store(t target, put func(value []byte) (etcdstore.Revision, er
 
 // encode is a document as it is stored: of a custom resource, in the version in which all of its objects are.
 func (d document) encode(t target) ([]byte, error) {
-	if t.resource.Mount != nil {
-		return t.resource.Mount.Encode(d.Object)
+	if t.Resource.Mount != nil {
+		return t.Resource.Mount.Encode(d.Object)
 	}
 	object := d.Object
-	if version := t.resource.Storage; version != "" && version != t.resource.Version {
-		object = withMember(object, "apiVersion", t.resource.Group+"/"+version)
+	if version := t.Resource.Storage; version != "" && version != t.Resource.Version {
+		object = withMember(object, "apiVersion", t.Resource.Group+"/"+version)
 	}
 	value, err := encoding.Marshal(object)
 	if err != nil {
@@ -143,21 +143,21 @@ func (d document) encode(t target) ([]byte, error) {
 }
 
 func (t target) groupKind() schema.GroupKind {
-	return schema.GroupKind{Group: t.resource.Group, Kind: t.resource.Kind}
+	return schema.GroupKind{Group: t.Resource.Group, Kind: t.Resource.Kind}
 }
 
 // pluralKind and kindAsResource are for refusals in which Kubernetes names the resource and not the kind, or the other way
 // round.
 func (t target) pluralKind() schema.GroupKind {
-	return schema.GroupKind{Group: t.resource.Group, Kind: t.resource.Plural}
+	return schema.GroupKind{Group: t.Resource.Group, Kind: t.Resource.Plural}
 }
 
 func (t target) kindAsResource() schema.GroupResource {
-	return schema.GroupResource{Group: t.resource.Group, Resource: t.resource.Kind}
+	return schema.GroupResource{Group: t.Resource.Group, Resource: t.Resource.Kind}
 }
 
 func isAbsent(err error) bool { return apierrors.IsNotFound(err) }
 
 func conflict(t target) error {
-	return apierrors.NewConflict(t.groupResource(), t.scope.Name, errModified)
+	return apierrors.NewConflict(t.groupResource(), t.Scope.Name, errModified)
 }

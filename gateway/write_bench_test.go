@@ -76,7 +76,7 @@ func BenchmarkChecks(b *testing.B) {
 		}
 		d := newDocument(object)
 		d.SetUID("u")
-		wr := &write{target: target{resource: res, fields: newFieldManagers(res)}, writeParams: writeParams{manager: "m"}}
+		wr := &write{target: target{Ref: resource.Ref{Resource: res}, fields: newFieldManagers(res)}, writeParams: writeParams{manager: "m"}}
 		wr.track(wr.blank(), d)
 		b.Run(name+"/type", func(b *testing.B) {
 			b.ReportAllocs()
