@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"gateway/http/table":              {"encoding", "gateway/resource"},
 	"gateway/keys/keyrange":           {"etcdstore", "gateway/config/spelling"},
 	"gateway/keys/timeline":           {"etcdstore"},
-	"gateway/metrics":                 {},
+	"gateway/metrics":                 {"gateway/watchcache"},
 	"gateway/netio/buffer":            {},
 	"gateway/netio/http2":             {"gateway/netio/socket"},
 	"gateway/netio/socket":            {},

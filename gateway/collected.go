@@ -40,14 +40,11 @@ func (s *Server) newCollector(caches map[*resource.Resource]*runningCache) *garb
 	return garbage.New(config)
 }
 
-// serve makes the server serve something else from now on. The caches must have been filled, but at the start.
-func (s *Server) serve(next *served) {
-	if before := s.serving.Swap(next); before != nil {
-		close(before.replaced)
-	}
+// collect tells the garbage collector which resources there are.
+func (s *Server) collect(now *snapshot) {
 	var resources []*garbage.Resource
-	for _, res := range next.registry.All() {
-		if cache, ok := next.caches[res]; ok && res.Mount == nil { // what others write has no owners, and is in no Namespace
+	for _, res := range now.registry.All() {
+		if cache, ok := now.caches[res]; ok && res.Mount == nil { // a mount's objects have no owners, and are in no Namespace
 			resources = append(resources, s.collected(res, cache))
 		}
 	}

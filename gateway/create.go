@@ -38,7 +38,7 @@ func (s *Server) create(ctx context.Context, wr *write, d document) (written, er
 		}
 	}
 	var err error
-	if wr.guard, err = s.checkDefinition(ctx, wr.target, asCached); err != nil {
+	if wr.guard, err = s.catalog.guardCached(ctx, wr.Resource); err != nil {
 		return written{}, err
 	}
 	for attempt := 1; ; attempt++ {
@@ -149,7 +149,7 @@ func (s *Server) put(ctx context.Context, wr *write, key string, value []byte) (
 		if !errors.Is(err, etcdstore.ErrConflict) {
 			return revision, err
 		}
-		if wr.guard, err = s.checkDefinition(ctx, wr.target, asStored); err != nil {
+		if wr.guard, err = s.catalog.guardStored(ctx, wr.Resource); err != nil {
 			return 0, err
 		}
 	}

@@ -109,7 +109,7 @@ func storageVersionHash(res *resource.Resource) string {
 }
 
 func (s *Server) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
-	d := s.describe().discovery
+	d := s.catalog.current().documents.discovery
 	// A client is told to come back the way it came.
 	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
 	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.coreVersions,
@@ -118,12 +118,12 @@ func (s *Server) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serveGroups(w http.ResponseWriter, r *http.Request) {
-	d := s.describe().discovery
+	d := s.catalog.current().documents.discovery
 	s.serveDiscovery(w, r, d.groups, d.aggregatedGroups)
 }
 
 func (s *Server) serveGroup(w http.ResponseWriter, r *http.Request) {
-	document, ok := s.describe().discovery.group[chi.URLParam(r, "group")]
+	document, ok := s.catalog.current().documents.discovery.group[chi.URLParam(r, "group")]
 	if !ok {
 		notFound(w, r)
 		return
@@ -133,7 +133,7 @@ func (s *Server) serveGroup(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serveResources(w http.ResponseWriter, r *http.Request) {
 	version := schema.GroupVersion{Group: chi.URLParam(r, "group"), Version: chi.URLParam(r, "version")}
-	document, ok := s.describe().discovery.resources[version]
+	document, ok := s.catalog.current().documents.discovery.resources[version]
 	if !ok {
 		notFound(w, r)
 		return

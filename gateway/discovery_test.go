@@ -23,7 +23,7 @@ func describedServer(t *testing.T, version string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(s.defined) // nothing is
+	close(s.catalog.defined) // nothing is
 	return s
 }
 
@@ -120,17 +120,17 @@ func TestDiscoveryIndented(t *testing.T) {
 // kubectl keeps discovery for hours and asks only whether the ETag is still the same.
 func TestDiscoveryETagFollowsResources(t *testing.T) {
 	widget := widgetResources(t)[0]
-	describe := func(more ...*resource.Resource) *description {
+	describe := func(more ...*resource.Resource) *documents {
 		builtin := resource.Builtin()
 		some := []*resource.Resource{builtin[0], builtin[len(builtin)-1]} // of the core group and of another one
-		return newDescription(resource.NewRegistry(append(some, more...)), nil)
+		return newDocuments(resource.NewRegistry(append(some, more...)), nil)
 	}
 	before, same, after := describe(), describe(), describe(widget)
 
-	for name, of := range map[string]func(*description) representation{
-		"groups":     func(d *description) representation { return d.discovery.groups },
-		"aggregated": func(d *description) representation { return d.discovery.aggregatedGroups },
-		"OpenAPI":    func(d *description) representation { return d.openAPI.index() },
+	for name, of := range map[string]func(*documents) representation{
+		"groups":     func(d *documents) representation { return d.discovery.groups },
+		"aggregated": func(d *documents) representation { return d.discovery.aggregatedGroups },
+		"OpenAPI":    func(d *documents) representation { return d.openAPI.index() },
 	} {
 		if of(before).etag != of(same).etag {
 			t.Errorf("%s: the same resources have two ETags: replicas would differ", name)
@@ -213,7 +213,7 @@ func TestDiscoveryUnknown(t *testing.T) {
 
 // Clients take null for a list that is missing.
 func TestDiscoveryOfNothing(t *testing.T) {
-	d := newDescription(resource.NewRegistry(nil), nil)
+	d := newDocuments(resource.NewRegistry(nil), nil)
 	for name, got := range map[string]representation{
 		"groups": d.discovery.groups, "aggregated core": d.discovery.aggregatedCore, "aggregated groups": d.discovery.aggregatedGroups,
 		"OpenAPI": d.openAPI.index(),

@@ -92,14 +92,14 @@ func (s *Server) readiness(ctx context.Context) []check {
 	_, err := s.options.Store.Revision(ctx)
 	checks := []check{{"etcd", err}}
 	filling := 0
-	caching := s.now().caches
+	caching := s.catalog.current().caches
 	for _, cache := range caching {
 		if !cache.Stats().Ready {
 			filling++
 		}
 	}
 	var caches, definitions, shutdown error
-	if !s.complete() {
+	if !s.catalog.complete() {
 		definitions = errors.New("custom resources are still being read")
 	}
 	if filling > 0 {

@@ -172,7 +172,7 @@ func (cs *keyCaches) dropLocked(c *keyCache) {
 		c.linger.Stop()
 	}
 	c.stop()
-	cs.gone = cs.gone.Plus(figuresOf("", c.Stats()).Happened)
+	cs.gone = cs.gone.Plus(metrics.CacheOf("", c.Stats()).Happened)
 	delete(cs.open, c.keys)
 }
 
@@ -185,7 +185,7 @@ func (cs *keyCaches) figures() []metrics.Cache {
 	}
 	sum := metrics.Cache{Resource: "keys", Ready: true, Happened: cs.gone}
 	for _, c := range cs.open {
-		one := figuresOf(sum.Resource, c.Stats())
+		one := metrics.CacheOf(sum.Resource, c.Stats())
 		sum.Revision = max(sum.Revision, one.Revision)
 		sum.Objects += one.Objects
 		sum.Bytes += one.Bytes

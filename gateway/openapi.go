@@ -84,7 +84,7 @@ func (s *Server) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 		s.responder.fail(w, r, err)
 		return
 	}
-	s.describe().openAPI.index().serve(w, r)
+	s.catalog.current().documents.openAPI.index().serve(w, r)
 }
 
 // immutableFor is how long a document may be kept that stands under the hash of its content: a year is what HTTP allows at
@@ -95,7 +95,7 @@ const immutableFor = 365 * 24 * time.Hour
 // kept; a hash that is no longer right leads to the one that is.
 func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 	path := chi.URLParam(r, "*")
-	part, ok := s.describe().openAPI.documents[path]
+	part, ok := s.catalog.current().documents.openAPI.documents[path]
 	if !ok {
 		notFound(w, r)
 		return

@@ -11,7 +11,7 @@ import (
 // kubectl explain shows them.
 func TestSchemasOfKindsAreDescribed(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range groupResources(s.now().registry.All()) {
+	for _, group := range groupResources(s.catalog.current().registry.All()) {
 		for _, version := range group.versions {
 			schemas := readOpenAPI(t, s, version.path()).Components.Schemas
 			for _, res := range version.resources {

@@ -81,7 +81,7 @@ func TestOpenAPICaching(t *testing.T) {
 // patches.
 func TestOpenAPIPatchOperations(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range groupResources(s.now().registry.All()) {
+	for _, group := range groupResources(s.catalog.current().registry.All()) {
 		for _, version := range group.versions {
 			document := readOpenAPI(t, s, version.path())
 			for _, res := range version.resources {
@@ -174,10 +174,10 @@ func TestOpenAPIOfCustomResources(t *testing.T) {
 // A cluster may have hundreds of definitions: a change of one of them must not render the documents of the others.
 func TestOpenAPIDocumentsAreTakenOver(t *testing.T) {
 	other := &resource.Resource{Group: "other.example.com", Version: "v1", Plural: "others", Kind: "Other", GoType: metav1.Status{}}
-	describe := func(before *description, resources ...*resource.Resource) *description {
-		return newDescription(resource.NewRegistry(resources), before)
+	describe := func(before *documents, resources ...*resource.Resource) *documents {
+		return newDocuments(resource.NewRegistry(resources), before)
 	}
-	document := func(d *description, path string) *byte { return &d.openAPI.documents[path].render().body[0] }
+	document := func(d *documents, path string) *byte { return &d.openAPI.documents[path].render().body[0] }
 	first := describe(nil, other, widgetResources(t)[0])
 	second := describe(first, other, widgetResources(t)[0])
 
@@ -228,7 +228,7 @@ func actions(path *spec3.Path) []string {
 // Generators of clients need documents that are complete in themselves.
 func TestOpenAPIIsComplete(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range groupResources(s.now().registry.All()) {
+	for _, group := range groupResources(s.catalog.current().registry.All()) {
 		for _, version := range group.versions {
 			var document map[string]any
 			askFor(t, s, openAPIPath(t, s, version.path()), &document)

@@ -48,7 +48,7 @@ func inProtobufV2(swagger *spec.Swagger) []byte {
 
 // serveOpenAPIV2 answers with the first of the forms, in the order of the client's preference, that it can read.
 func (s *Server) serveOpenAPIV2(w http.ResponseWriter, r *http.Request) {
-	forms := s.describe().openAPI.v2
+	forms := s.catalog.current().documents.openAPI.v2
 	accept := strings.ReplaceAll(strings.Join(r.Header.Values("Accept"), ","), "spec.v2@v1.0", "spec.v2.v1.0")
 	for _, c := range parseAccept(accept) {
 		switch {

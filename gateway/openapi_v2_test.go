@@ -50,7 +50,7 @@ func TestOpenAPIV2IsMadeOnDemand(t *testing.T) {
 	s := describedServer(t, "")
 	made := 0
 	count := func() representation { made++; return representation{} }
-	s.describe().openAPI.v2 = openAPIV2{json: count, protobuf: count}
+	s.catalog.current().documents.openAPI.v2 = openAPIV2{json: count, protobuf: count}
 	for _, path := range []string{"/openapi/v3", "/openapi/v3/api/v1", "/api", "/apis"} {
 		if ask(t, s, path); made != 0 {
 			t.Fatalf("made for somebody who asked for %s", path)
@@ -81,7 +81,7 @@ func modelsOf(t *testing.T, s *Server) (proto.Models, *openapiv2.Document) {
 func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
 	s := describedServer(t, "")
 	models, document := modelsOf(t, s)
-	for _, res := range append(s.now().registry.All(), resource.Virtual()...) {
+	for _, res := range append(s.catalog.current().registry.All(), resource.Virtual()...) {
 		model, ok := models.LookupModel(schema.KindName(res)).(*proto.Kind)
 		if !ok || model.GetDescription() == "" {
 			t.Errorf("%s: %T", res.QualifiedKind(), models.LookupModel(schema.KindName(res)))

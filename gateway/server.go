@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
@@ -17,7 +16,6 @@ import (
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
-	"revtail/gateway/api/customresource"
 	"revtail/gateway/api/garbage"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/claim"
@@ -25,7 +23,6 @@ import (
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/keys/timeline"
 	"revtail/gateway/metrics"
-	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
 
@@ -62,10 +59,7 @@ type Options struct {
 // Server answers HTTP requests. It serves resources while Run runs.
 type Server struct {
 	options    Options
-	builtin    []*resource.Resource // served always
-	own        etcdstore.Store      // for what the server does without a client's request
-	serving    atomic.Pointer[served]
-	defined    chan struct{} // closed when the resources that were defined before the start are served
+	catalog    *catalog
 	handler    http.Handler
 	streams    streams
 	responder  *responder
@@ -78,8 +72,6 @@ type Server struct {
 	opened     *keyrange.Access
 	keyCaches  keyCaches
 	keysBudget keysBudget
-	mounts     *mounts
-	offers     offers
 	timeline   *timeline.Timeline
 	collector  *garbage.Collector
 	requested  *garbage.Requests
@@ -115,12 +107,9 @@ func New(options Options) (*Server, error) {
 	s := &Server{
 		opened:    opened,
 		keyCaches: keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches, mostBytes: maxRangeBytes, mostOfAll: maxRangesBytes},
-		own:       own,
 		requested: garbage.NewRequests(options.Store, requestsKey+options.Prefix+"/"),
 		timeline:  timeline.New(own, options.Logger),
 		options:   options,
-		builtin:   append(resource.Builtin(), customresource.Kind()),
-		defined:   make(chan struct{}),
 		writers:   writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
 		responder: &responder{logger: options.Logger, refused: newRefusals(), compressors: newCompressors()},
 		streams:   streams{held: make(map[string]int)},
@@ -132,17 +121,16 @@ func New(options Options) (*Server, error) {
 	if options.Authenticator != nil || options.Policy != nil {
 		s.streams.most = options.MaxWatches
 	}
-	caches := make(map[*resource.Resource]*runningCache)
-	for _, res := range s.builtin {
-		caches[res] = s.newCache(res)
-	}
-	s.collector = s.newCollector(caches)
-	if err := mount.Check(options.Mounts, options.Prefix, s.builtin); err != nil {
+	s.catalog, err = newCatalog(catalogConfig{
+		store: options.Store, own: own, prefix: options.Prefix, claim: options.Claim, logger: options.Logger, mounts: options.Mounts,
+		deleteObjects: s.deleteAll,
+	})
+	if err != nil {
 		return nil, err
 	}
-	s.mounts = newMounts(s, options.Mounts)
-	s.offers.mounts = offersOf(s.mounts.held)
-	s.serve(newServed(caches, s.offers.with(s.builtin, caches), nil))
+	s.collector = s.newCollector(s.catalog.current().caches)
+	s.catalog.changed = s.collect
+	s.collect(s.catalog.current())
 	s.requests = metrics.NewRequests()
 	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.expressions.collectors(), s.claimCollectors(), []prometheus.Collector{s.requests, s.responder.refused})...)
 	s.handler = s.routes()
@@ -155,15 +143,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer running.Wait()
 	s.writers.open(ctx) // before anything is ready
 	s.keyCaches.begin(ctx)
-	for _, cache := range s.now().caches {
-		cache.start(ctx, &running)
-	}
-	s.mounts.begin(ctx, &running) // whose caches have been started
-	definitions := &definitions{server: s, cache: s.now().caches[customresource.Kind()].Cache, running: &running, ready: s.defined}
-	running.Go(func() { definitions.run(ctx) })
+	running.Go(func() { s.catalog.run(ctx) })
 	running.Go(func() { s.writers.run(ctx) })
 	running.Go(func() { s.keyCaches.run(ctx) })
-	running.Go(func() { s.mounts.run(ctx) })
 	if len(s.options.Keys)+len(s.options.KeysWritable) > 0 { // else nobody can ask for it
 		running.Go(func() {
 			if s.options.Claim.WaitOwned(ctx) == nil {
@@ -184,20 +166,22 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // WaitReady waits until every cache has been filled, or returns ctx's error.
-func (s *Server) WaitReady(ctx context.Context) error {
-	for _, cache := range s.now().caches {
-		select {
-		case <-cache.Filled():
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	select {
-	case <-s.defined:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+func (s *Server) WaitReady(ctx context.Context) error { return s.catalog.waitReady(ctx) }
+
+// CheckMounts returns what stands against mounts: in themselves, and in what is defined in etcd.
+func (s *Server) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
+	return s.catalog.checkMounts(ctx, wanted)
+}
+
+// Remount serves other mounts from now on, while the server runs. Mounts that stay as they are keep their watches; watches of
+// those that go end, and watches of those that become others end with 410. An error leaves all as it was.
+func (s *Server) Remount(ctx context.Context, wanted []mount.Mount) error {
+	return s.catalog.remount(ctx, wanted)
+}
+
+// figures are those of all caches, for /metrics.
+func (s *Server) figures() []metrics.Cache {
+	return append(s.catalog.figures(), s.keyCaches.figures()...)
 }
 
 // ServeHTTP answers one request.

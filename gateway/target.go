@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -36,13 +35,13 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 			return target{}, false
 		}
 	}
-	complete := s.complete() // asked first: what is defined by then is in now
-	now := s.now()
+	complete := s.catalog.complete() // asked first: what is defined by then is in now
+	now := s.catalog.current()
 	t.Resource = now.registry.Lookup(param("group"), param("version"), plural)
 	if t.Resource == nil {
-		var err error = incomplete
+		var err error = errDiscoveryIncomplete
 		if complete {
-			t.Resource, now, err = s.awaitEstablished(r.Context(), param("group"), param("version"), plural)
+			t.Resource, now, err = s.catalog.waitForCRD(r.Context(), param("group"), param("version"), plural)
 		}
 		if err != nil {
 			s.responder.fail(w, r, err)
@@ -64,28 +63,15 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 	return t, true
 }
 
-// incomplete is the answer to a client that asks right after a restart: it must not believe that its resource is gone.
-var incomplete = &watchcache.NotReadyError{RetryAfter: time.Second}
-
 // whenComplete holds back documents that name every resource until they do.
 func (s *Server) whenComplete(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.complete() {
-			s.responder.fail(w, r, incomplete)
+		if !s.catalog.complete() {
+			s.responder.fail(w, r, errDiscoveryIncomplete)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// complete tells whether every resource is served that was defined before the start.
-func (s *Server) complete() bool {
-	select {
-	case <-s.defined:
-		return true
-	default:
-		return false
-	}
 }
 
 // misplaced tells whether a URL has a namespace where the resource has none, or lacks one before a name.

@@ -350,7 +350,7 @@ func TestPanicBreaksTheStream(t *testing.T) {
 			s := newTestServer(t)
 			s.create("first")
 			var cache *runningCache
-			for res, c := range s.server.now().caches {
+			for res, c := range s.server.catalog.current().caches {
 				if res.Plural == "configmaps" {
 					cache = c
 				}

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"revtail/gateway/watchcache"
+)
 
 // Cache are the figures of one resource's cache.
 type Cache struct {
@@ -76,4 +80,13 @@ func (c Cache) collect(metrics chan<- prometheus.Metric) {
 	one(losses, prometheus.CounterValue, c.Losses)
 	one(pasts, prometheus.CounterValue, c.Pasts)
 	one(loads, prometheus.CounterValue, c.Loads)
+}
+
+// CacheOf returns the figures of a watch cache under a name.
+func CacheOf(name string, s watchcache.Stats) Cache {
+	return Cache{
+		Resource: name, Ready: s.Ready, Revision: int64(s.Revision), Objects: s.Objects, Invalid: s.Invalid, Bytes: s.Bytes, Events: s.Events,
+		Watchers: s.Watchers, Historic: s.Historic,
+		Happened: Happened{Resyncs: max(0, s.Fills-1), Untrue: s.Untrue, Losses: s.Losses, Pasts: s.Pasts, Loads: s.Loads},
+	}
 }

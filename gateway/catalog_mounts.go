@@ -16,8 +16,8 @@ import (
 
 // mounts are the prefixes of etcd that the configuration shows as resources.
 type mounts struct {
-	server *Server
-	begun  chan struct{} // closed when caches can be started
+	catalog *catalog
+	begun   chan struct{} // closed when caches can be started
 
 	mu      sync.Mutex // guards the fields below: one change at a time
 	ctx     context.Context
@@ -37,8 +37,8 @@ type heldMount struct {
 }
 
 // newMounts holds mounts, whose caches are not started.
-func newMounts(s *Server, wanted []mount.Mount) *mounts {
-	m := &mounts{server: s, begun: make(chan struct{})}
+func newMounts(c *catalog, wanted []mount.Mount) *mounts {
+	m := &mounts{catalog: c, begun: make(chan struct{})}
 	for _, w := range wanted {
 		m.held = append(m.held, m.newHeld(w))
 	}
@@ -47,19 +47,19 @@ func newMounts(s *Server, wanted []mount.Mount) *mounts {
 
 func (m *mounts) newHeld(wanted mount.Mount) *heldMount {
 	res := wanted.Resource()
-	return &heldMount{wanted, res, m.server.newCache(res)}
+	return &heldMount{wanted, res, m.catalog.newCache(res)}
 }
 
-// offersOf are the resources of mounts, to be served.
-func offersOf(held []*heldMount) []offer {
-	offers := make([]offer, len(held))
+// resourceSetsOf are the resources of mounts, to be served.
+func resourceSetsOf(held []*heldMount) []resourceSet {
+	all := make([]resourceSet, len(held))
 	for i, h := range held {
-		offers[i] = offer{[]*resource.Resource{h.resource}, []*runningCache{h.cache}}
+		all[i] = resourceSet{[]*resource.Resource{h.resource}, []*runningCache{h.cache}}
 	}
-	return offers
+	return all
 }
 
-// begin lets mounts be replaced until ctx ends; run has to be called then. The caller starts the caches of those that there are.
+// begin lets mounts be replaced until ctx ends; wait has to be called then. The caller starts the caches of those that there are.
 func (m *mounts) begin(ctx context.Context, running *sync.WaitGroup) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,9 +68,8 @@ func (m *mounts) begin(ctx context.Context, running *sync.WaitGroup) {
 	close(m.begun)
 }
 
-// run returns when ctx, which is that of begin, has ended and nothing will be started any more.
-func (m *mounts) run(ctx context.Context) {
-	<-ctx.Done()
+// wait returns when nothing will be started any more; the context of begin has ended.
+func (m *mounts) wait() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 }
@@ -92,12 +91,12 @@ func (m *mounts) tell() {
 	m.current, m.replaced = context.WithCancel(m.ctx)
 }
 
-// CheckMounts says what stands against mounts: in themselves, and by what is defined in etcd.
-func (s *Server) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
-	if err := mount.Check(wanted, s.options.Prefix, s.builtin); err != nil || len(wanted) == 0 {
+// checkMounts says what stands against mounts: in themselves, and by what is defined in etcd.
+func (c *catalog) checkMounts(ctx context.Context, wanted []mount.Mount) error {
+	if err := mount.Check(wanted, c.prefix, c.builtin); err != nil || len(wanted) == 0 {
 		return err
 	}
-	page, err := s.options.Store.List(ctx, customresource.Kind().Prefix(s.options.Prefix), etcdstore.ListOptions{})
+	page, err := c.store.List(ctx, customresource.Kind().Prefix(c.prefix), etcdstore.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("mounts: the CustomResourceDefinitions: %w", err)
 	}
@@ -120,16 +119,16 @@ func (s *Server) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
 	return errors.Join(errs...)
 }
 
-// Remount serves other mounts from now on, while the server runs. Those that stay as they are keep their watches; watches of
+// remount serves other mounts from now on, while the server runs. Those that stay as they are keep their watches; watches of
 // those that go end, and watches of those that become others end with 410. An error leaves all as it was.
-func (s *Server) Remount(ctx context.Context, wanted []mount.Mount) error {
-	m := s.mounts
+func (c *catalog) remount(ctx context.Context, wanted []mount.Mount) error {
+	m := c.mounted
 	select {
 	case <-m.begun:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.CheckMounts(ctx, wanted); err != nil {
+	if err := c.checkMounts(ctx, wanted); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -149,7 +148,7 @@ func (s *Server) Remount(ctx context.Context, wanted []mount.Mount) error {
 	}
 	before := m.held
 	m.held = next
-	s.offer(func(o *offers) { o.mounts = offersOf(next) })
+	c.replace(func(s *resourceSets) { s.mounts = resourceSetsOf(next) })
 	m.tell()
 	for _, h := range before {
 		h.retire(next)

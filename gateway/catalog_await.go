@@ -8,45 +8,46 @@ import (
 	"revtail/etcdstore"
 	"revtail/gateway/api/customresource"
 	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
 )
 
-// establishedPatience is how long a request waits for a resource that another replica said is there.
-const establishedPatience = 3 * time.Second
+// crdTimeout is how long a request waits for a resource that another replica said is there.
+const crdTimeout = 3 * time.Second
 
-// awaitEstablished finds a resource that is not served yet although its definition is established: another replica was faster to
+// waitForCRD finds a resource that is not served yet although its definition is established: another replica was faster to
 // serve it and to say so. Without an error and a resource there is no such definition.
-func (s *Server) awaitEstablished(ctx context.Context, group, version, plural string) (*resource.Resource, *served, error) {
+func (c *catalog) waitForCRD(ctx context.Context, group, version, plural string) (*resource.Resource, *snapshot, error) {
 	if !strings.Contains(group, ".") {
 		return nil, nil, nil // no definition has such a group
 	}
-	ctx, cancel := context.WithTimeout(ctx, establishedPatience)
+	ctx, cancel := context.WithTimeout(ctx, crdTimeout)
 	defer cancel()
-	revision, err := s.options.Store.Revision(ctx)
+	revision, err := c.store.Revision(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	for {
-		now := s.now()
+		now := c.current()
 		if res := now.registry.Lookup(group, version, plural); res != nil {
 			return res, now, nil
 		}
-		established, err := s.established(ctx, plural+"."+group, version, revision)
+		established, err := c.established(ctx, plural+"."+group, version, revision)
 		if err != nil || !established {
 			return nil, nil, err
 		}
 		select {
 		case <-now.replaced:
 		case <-ctx.Done():
-			return nil, nil, incomplete
+			return nil, nil, errDiscoveryIncomplete
 		}
 	}
 }
 
 // established tells whether a definition of this name and version is, in a state not older than a revision.
-func (s *Server) established(ctx context.Context, name, version string, revision etcdstore.Revision) (bool, error) {
-	definitions := s.now().caches[customresource.Kind()]
+func (c *catalog) established(ctx context.Context, name, version string, revision etcdstore.Revision) (bool, error) {
+	definitions := c.current().caches[customresource.Kind()]
 	if definitions.WaitUntil(ctx, revision) != nil {
-		return false, incomplete
+		return false, errDiscoveryIncomplete
 	}
 	object := definitions.Peek(name)
 	if object == nil || object.Invalid != nil {
@@ -58,3 +59,6 @@ func (s *Server) established(ctx context.Context, name, version string, revision
 	}
 	return definition.V1.DeletionTimestamp == nil && definition.Established() && definition.Serves(version), nil
 }
+
+// errDiscoveryIncomplete is the answer to a client that asks right after a restart: it must not believe that its resource is gone.
+var errDiscoveryIncomplete = &watchcache.NotReadyError{RetryAfter: time.Second}
