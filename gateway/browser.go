@@ -6,9 +6,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // What a browser may do is what the person in front of it may do, and pages of others run in it. Three things keep them off:
@@ -86,17 +83,4 @@ func (s *Server) refuseForeignWrites(next http.Handler) http.Handler {
 		forbid(w, r, "a page of another origin cannot write here: name its origin with --cors-allowed-origins if it may")
 	}))
 	return protection.Handler(next)
-}
-
-// originPatterns are the origins as websocket.Accept matches them: by path.Match, to which brackets mean something.
-func originPatterns(origins []string) []string {
-	patterns := make([]string, len(origins))
-	for i, origin := range origins {
-		patterns[i] = strings.NewReplacer(`[`, `\[`, `]`, `\]`).Replace(origin)
-	}
-	return patterns
-}
-
-func forbid(w http.ResponseWriter, r *http.Request, message string) {
-	writeStatus(w, r, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusForbidden, metav1.StatusReasonForbidden, message)})
 }

@@ -17,8 +17,8 @@ type keyChoice struct {
 
 // keyChoice reads filter= and fields=. The error is one for fail.
 func (s *Server) keyChoice(q keyrange.Query) (c keyChoice, err error) {
-	if c.filter, err = s.expressions.ofKeys.of(q.Filter); err == nil {
-		c.fields, err = s.expressions.keyFields.of(q.Fields)
+	if c.filter, err = s.filters.Keys(q.Filter); err == nil {
+		c.fields, err = s.filters.KeyFields(q.Fields)
 	}
 	return c, err
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -68,4 +69,19 @@ func (s *Server) resourceRoutes(r chi.Router) {
 	r.Get("/watch/{resource}/{name}", s.serveLegacyWatch)
 	r.Get("/watch/namespaces/{namespace}/{resource}", s.serveLegacyWatch)
 	r.Get("/watch/namespaces/{namespace}/{resource}/{name}", s.serveLegacyWatch)
+}
+
+// methodNotAllowed names the methods that a URL has (RFC 9110, section 15.5.6).
+func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	routes := chi.RouteContext(r.Context()).Routes
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 && allowed[0] == http.MethodGet {
+		allowed = slices.Insert(allowed, 1, http.MethodHead)
+	}
+	refuseMethod(w, r, strings.Join(allowed, ", "))
 }

@@ -24,6 +24,7 @@ import (
 	"revtail/gateway/keys/timeline"
 	"revtail/gateway/metrics"
 	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/filter"
 )
 
 // Options say what a Server serves.
@@ -76,8 +77,8 @@ type Server struct {
 	collector  *garbage.Collector
 	requested  *garbage.Requests
 
-	expressions *expressions
-	namespaces  *watchcache.Cache
+	filters    *filter.Cache
+	namespaces *watchcache.Cache
 }
 
 // New makes a server of the built-in kinds.
@@ -114,7 +115,7 @@ func New(options Options) (*Server, error) {
 		responder: &responder{logger: options.Logger, refused: newRefusals(), compressors: newCompressors()},
 		streams:   streams{held: make(map[string]int)},
 
-		expressions: newExpressions(),
+		filters: filter.NewCache(),
 	}
 	s.transports = newTransports(options.Origins, s.responder.compressors)
 	s.access = newControl(options, s.responder)
@@ -132,7 +133,7 @@ func New(options Options) (*Server, error) {
 	s.catalog.changed = s.collect
 	s.collect(s.catalog.current())
 	s.requests = metrics.NewRequests()
-	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.expressions.collectors(), s.claimCollectors(), []prometheus.Collector{s.requests, s.responder.refused})...)
+	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.filters.Collectors(), s.claimCollectors(), []prometheus.Collector{s.requests, s.responder.refused})...)
 	s.handler = s.routes()
 	return s, nil
 }

@@ -212,3 +212,12 @@ func (h *handshake) status() error {
 	}
 	return &apierrors.StatusError{ErrStatus: *newStatus(int32(h.refused), reason, strings.TrimSpace(h.message.String()))}
 }
+
+// originPatterns are the origins as websocket.Accept matches them: by path.Match, to which brackets mean something.
+func originPatterns(origins []string) []string {
+	patterns := make([]string, len(origins))
+	for i, origin := range origins {
+		patterns[i] = strings.NewReplacer(`[`, `\[`, `]`, `\]`).Replace(origin)
+	}
+	return patterns
+}

@@ -134,7 +134,7 @@ func (s *Server) serveSubresource(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !t.hasSubresource() {
-		s.responder.fail(w, r, noSubresource(t))
+		s.responder.fail(w, r, noSubresource(t.Ref))
 		return
 	}
 	s.serveTarget(w, r, t)

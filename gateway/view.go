@@ -52,3 +52,13 @@ func (v metadataView) listHead(meta encoding.ListMeta) []byte {
 }
 
 func (v metadataView) item(doc []byte) []byte { return v.object(doc) }
+
+// projectedView shows of objects what the client wants to see.
+type projectedView struct {
+	plainView
+	fields *encoding.Projection
+}
+
+func (v projectedView) object(doc []byte) []byte { return v.fields.Project(doc) }
+
+func (v projectedView) item(doc []byte) []byte { return v.fields.Project(doc) }

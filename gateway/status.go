@@ -4,22 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/go-chi/chi/v5"
-	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/encoding"
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
 	"revtail/gateway/claim"
+	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 	"revtail/gateway/watchcache/filter"
 )
@@ -29,46 +24,6 @@ const (
 	reasonUnknownOutcome = metav1.StatusReason("OutcomeUnknown")
 	reasonStorageFull    = metav1.StatusReason("StorageFull")
 )
-
-// responder writes answers. It counts those that refuse a request.
-type responder struct {
-	logger      *slog.Logger
-	refused     *prometheus.CounterVec // requests, by reason
-	compressors *compressors
-}
-
-// fail answers with an error. Errors before the first byte of an answer come here; later ones are frames of the stream.
-func (a *responder) fail(w http.ResponseWriter, r *http.Request, err error) {
-	a.refuse(err)
-	if code := statusFor(r, err).Code; code >= http.StatusInternalServerError {
-		a.logger.Warn("request failed", "method", r.Method, "path", r.URL.Path, "code", code, "error", err)
-	}
-	writeStatus(w, r, err)
-}
-
-// statusFor says what is wrong in the words of the dialect that a URL is of.
-func statusFor(r *http.Request, err error) *metav1.Status {
-	if isPlainPath(r.URL.Path) {
-		return plainStatus(err)
-	}
-	return toStatus(err)
-}
-
-// writeStatus writes an error with its HTTP code: as a Status object or, in the plain dialect, as a problem (RFC 9457).
-func writeStatus(w http.ResponseWriter, r *http.Request, err error) {
-	status := statusFor(r, err)
-	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
-	}
-	if errors.As(err, new(*claim.ReadOnlyError)) {
-		w.Header().Set("Allow", "GET, HEAD")
-	}
-	if isPlainPath(r.URL.Path) {
-		writeProblem(w, r, status, err)
-		return
-	}
-	respond(w, r, int(status.Code), encoding.AppendStatus(nil, status))
-}
 
 // toStatus turns any error into what a client gets to see. It is the only place that chooses HTTP codes for errors of other
 // packages.
@@ -82,6 +37,7 @@ func toStatus(err error) *metav1.Status {
 		future    *etcdstore.FutureError
 		notReady  *watchcache.NotReadyError
 		costs     *filter.CostError
+		syntax    *filter.SyntaxError
 		mediaType *codec.UnsupportedMediaTypeError
 		readOnly  *claim.ReadOnlyError
 	)
@@ -106,6 +62,8 @@ func toStatus(err error) *metav1.Status {
 		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "storage is (re)initializing: "+notReady.Error(), seconds)
 	case errors.As(err, &costs):
 		return newStatus(http.StatusBadRequest, metav1.StatusReasonBadRequest, costs.Error())
+	case errors.As(err, &syntax):
+		return newStatus(http.StatusBadRequest, metav1.StatusReasonBadRequest, syntax.Error())
 	case errors.As(err, &mediaType):
 		return newStatus(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, unsupported(mediaType.Accepted))
 	}
@@ -161,47 +119,17 @@ func unsupported(accepted []string) string {
 	return "the body of the request was in an unknown format - accepted media types include: " + strings.Join(accepted, ", ")
 }
 
-var errInternal = errors.New("internal error")
-
 func badRequest(format string, args ...any) error {
 	return apierrors.NewBadRequest(fmt.Sprintf(format, args...))
 }
 
+var errInternal = errors.New("internal error")
+
 // noSubresource is the answer to a subresource that a resource does not have.
-func noSubresource(t target) error {
+func noSubresource(t resource.Ref) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 		Message: fmt.Sprintf("%s %q has no subresource %q", t.Resource.QualifiedName(), t.Scope.Name, t.Subresource),
 		Details: &metav1.StatusDetails{Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural},
 	}}
-}
-
-// notFound is the answer to a URL that leads nowhere; client-go knows this text.
-func notFound(w http.ResponseWriter, r *http.Request) {
-	if isPlainPath(r.URL.Path) {
-		writeStatus(w, r, errNoPlainPath)
-		return
-	}
-	http.Error(w, "404 page not found", http.StatusNotFound)
-}
-
-// methodNotAllowed names the methods that a URL has (RFC 9110, section 15.5.6).
-func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
-	routes := chi.RouteContext(r.Context()).Routes
-	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if routes.Match(chi.NewRouteContext(), method, r.URL.Path) {
-			allowed = append(allowed, method)
-		}
-	}
-	if len(allowed) > 0 && allowed[0] == http.MethodGet {
-		allowed = slices.Insert(allowed, 1, http.MethodHead)
-	}
-	refuseMethod(w, r, strings.Join(allowed, ", "))
-}
-
-func refuseMethod(w http.ResponseWriter, r *http.Request, allowed string) {
-	w.Header().Set("Allow", allowed)
-	writeStatus(w, r, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-		fmt.Sprintf("the method %s is not allowed on this URL: %s", r.Method, allowed))})
 }
