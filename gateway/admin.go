@@ -18,7 +18,7 @@ func (s *Server) Alive() {
 // are: it belongs on a listener of its own that only they reach.
 func (s *Server) Admin() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.identify, s.recoverPanic)
+	r.Use(s.chain.identify, s.chain.recoverPanic)
 	r.Get("/livez", s.serveLive)
 	r.Get("/readyz", s.serveReady)
 	r.Method(http.MethodGet, "/metrics", s.metrics)

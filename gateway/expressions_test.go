@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
 )
 
 // putConfig writes a ConfigMap with one datum and returns its revision.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -115,11 +114,6 @@ func writeText(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
 	_, _ = w.Write([]byte(text)) // a client that has gone away needs no answer
-}
-
-// wantsPage tells whether it is a browser that asks, for something to look at.
-func wantsPage(r *http.Request) bool {
-	return slices.ContainsFunc(acceptedClauses(r), func(c clause) bool { return c.media == "text/html" })
 }
 
 // serveRoot tells a person where things are, and leads a browser there.

@@ -67,7 +67,7 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) {
 // permitKeys is asked once for each range of keys that a request of the plain dialect is about, before anything is read or
 // written of it; verb is get, list, watch, update or delete. The error is one for fail.
 func (s *Server) permitKeys(r *http.Request, verb string, keys keyrange.Range) error {
-	accessOf(r).about(verb, keys)
+	requestLogOf(r).about(verb, keys)
 	if c := callerOf(r); c != nil {
 		if err := s.access.permit(c.identity, authorization.Request{Verb: verb, Key: keys.String()}); err != nil {
 			return err

@@ -98,3 +98,8 @@ func negotiateJSON(r *http.Request) error {
 func notAcceptable(message string) error {
 	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusNotAcceptable, "NotAcceptable", message)}
 }
+
+// wantsPage tells whether it is a browser that asks, for something to look at.
+func wantsPage(r *http.Request) bool {
+	return slices.ContainsFunc(acceptedClauses(r), func(c clause) bool { return c.media == "text/html" })
+}

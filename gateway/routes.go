@@ -13,7 +13,8 @@ import (
 // routes is every URL of the product.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.count, s.trace, s.cutStalled, s.identify, s.access.logAccess, s.recoverPanic, limitHeaders, limitQuery, timeBody, s.checkHost, cleanPath, s.shareWithOrigins, s.refuseForeignWrites, s.access.admit, refuseImpersonation, onlyWatchesUpgrade)
+	r.Use(s.chain.count, s.chain.trace, s.cutStalled, s.chain.identify, s.access.logAccess, s.chain.recoverPanic)
+	r.Use(limitHeaders, limitQuery, timeBody, s.chain.checkHost, cleanPath, s.chain.shareWithOrigins, s.chain.refuseForeignWrites, s.access.admit, refuseImpersonation, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
@@ -55,7 +56,7 @@ func (s *Server) routes() http.Handler {
 func (s *Server) resourceRoutes(r chi.Router) {
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, "GET, HEAD") })
 	r.With(s.whenComplete).Get("/", s.serveResources)
-	timed := r.With(s.limitTime)
+	timed := r.With(s.chain.limitTime)
 	timed.HandleFunc("/{resource}", s.serveCollection)
 	timed.HandleFunc("/{resource}/{name}", s.serveObject)
 	timed.HandleFunc("/{resource}/{name}/{subresource}", s.serveSubresource)
@@ -85,3 +86,6 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	}
 	refuseMethod(w, r, strings.Join(allowed, ", "))
 }
+
+// routePattern is the pattern of the route that a request took; empty: none.
+func routePattern(r *http.Request) string { return chi.RouteContext(r.Context()).RoutePattern() }

@@ -69,7 +69,7 @@ type Server struct {
 	writers    writers
 	watching   watching
 	metrics    http.Handler
-	requests   *metrics.Requests
+	chain      *chain
 	opened     *keyrange.Access
 	keyCaches  keyCaches
 	keysBudget keysBudget
@@ -132,8 +132,11 @@ func New(options Options) (*Server, error) {
 	s.collector = s.newCollector(s.catalog.current().caches)
 	s.catalog.changed = s.collect
 	s.collect(s.catalog.current())
-	s.requests = metrics.NewRequests()
-	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.filters.Collectors(), s.claimCollectors(), []prometheus.Collector{s.requests, s.responder.refused})...)
+	s.chain = &chain{
+		responder: s.responder, logger: options.Logger, requests: metrics.NewRequests(), tracing: options.Tracing, route: routePattern,
+		anonymous: s.access.authenticator.Anonymous, origins: options.Origins, hosts: options.Hosts,
+	}
+	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.filters.Collectors(), s.claimCollectors(), []prometheus.Collector{s.chain.requests, s.responder.refused})...)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -192,7 +195,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	tail := &tail{ResponseWriter: w, request: r.Context()}
-	if isLong(r) { // a watch, which waits here later on
+	if isLongRunning(r) { // a watch, which waits here later on
 		aside(func() { tail.serve(s.handler, r) })
 	} else {
 		tail.serve(s.handler, r)

@@ -30,7 +30,7 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 		t.Scope = resource.Scope{Name: t.Scope.Namespace}
 	}
 	if c := callerOf(r); c != nil {
-		if err := c.covers(t, param("group"), plural); err != nil {
+		if err := c.covers(t.Ref, param("group"), plural); err != nil {
 			s.responder.fail(w, r, err)
 			return target{}, false
 		}

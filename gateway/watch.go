@@ -108,9 +108,9 @@ func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return
 	}
 	wt.entry.hold(wt.stream.road())
-	wt.access = accessOf(r)
+	wt.access = requestLogOf(r)
 	wt.access.keep()
-	opened(r)
+	wt.server.chain.opened(r)
 	_ = wt.stream.write(wt.frames.opening()) // kept in the stream
 	if tail := tailOf(w); tail != nil {
 		tail.watch, tail.turn = wt, &term{of: ctx}
@@ -173,7 +173,7 @@ type watch struct {
 	marked    etcdstore.Revision // of the last bookmark
 
 	entry   *openStream
-	access  *access // nil until the stream is open: a request that gets none is written down as any other
+	access  *requestLog // nil until the stream is open: a request that gets none is written down as any other
 	traffic *traffic
 	done    func() // called at the end
 }

@@ -355,7 +355,7 @@ func TestPanicBreaksTheStream(t *testing.T) {
 					cache = c
 				}
 			}
-			front := httptest.NewUnstartedServer(s.server.recoverPanic(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			front := httptest.NewUnstartedServer(s.server.chain.recoverPanic(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				entry, ctx, _ := s.server.streams.add(r.Context(), nil)
 				watcher, err := cache.Watch(watchcache.WatchQuery{})
 				if err != nil {

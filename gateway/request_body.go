@@ -21,37 +21,7 @@ const (
 	minBodyTimeout = 10 * time.Second
 	// maxDiscard is how much of a body that is too large is read and thrown away, so that its sender gets to read the answer.
 	maxDiscard = 32 << 20
-	// maxDropped is how much of a body is read where there should be none.
-	maxDropped = 64 << 10
 )
-
-// timeBody gives a body its time, whoever reads it: where the handler does not, net/http does, to find the next request. A GET
-// needs none.
-func timeBody(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength != 0 {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime(r.ContentLength))) // a transport without deadlines is a test's
-		}
-		if r.Method == http.MethodGet && r.ContentLength != 0 {
-			if !dropBody(w, r) {
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// dropBody reads a body that means nothing, and makes nothing of it; false: there was too much, and that has been answered.
-func dropBody(w http.ResponseWriter, r *http.Request) bool {
-	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxDropped+1))
-	if err != nil || n > maxDropped {
-		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, maxDiscard)) // its sender gets to read the answer
-		writeStatus(w, r, apierrors.NewRequestEntityTooLargeError("a GET has no body"))
-		return false
-	}
-	endBodyTime(w)
-	return true
-}
 
 // bodyTime is how long a client may take to send a body of a length; less than zero: not known.
 func bodyTime(length int64) time.Duration {

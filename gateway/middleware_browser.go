@@ -14,13 +14,13 @@ import (
 
 // checkHost refuses names that lead to loopback by somebody else's doing (DNS rebinding), where requests are let in without a
 // credential. A request that reaches another address may have any name.
-func (s *Server) checkHost(next http.Handler) http.Handler {
-	if !s.access.authenticator.Anonymous {
+func (c *chain) checkHost(next http.Handler) http.Handler {
+	if !c.anonymous {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isLoopback(r.Context().Value(http.LocalAddrContextKey)) && !s.knowsHost(r.Host) {
-			s.responder.refused.WithLabelValues(refusedHost).Inc()
+		if isLoopback(r.Context().Value(http.LocalAddrContextKey)) && !c.knowsHost(r.Host) {
+			c.responder.refused.WithLabelValues(refusedHost).Inc()
 			forbid(w, r, "the Host of the request is not a name of this server: if it is, say so with --allowed-hosts")
 			return
 		}
@@ -33,13 +33,13 @@ func isLoopback(address any) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-func (s *Server) knowsHost(host string) bool {
+func (c *chain) knowsHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	ip, err := netip.ParseAddr(host)
-	return host == "" || host == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(s.options.Hosts, host)
+	return host == "" || host == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(c.hosts, host)
 }
 
 // exposedHeaders are those of answers that a page of another origin gets to see.
@@ -47,15 +47,15 @@ const exposedHeaders = "Age, Audit-Id, ETag, Location, Retry-After, Warning, " +
 
 // shareWithOrigins lets pages of the origins that are named read answers (CORS). A browser asks before it makes such a request;
 // it cannot send a credential with that.
-func (s *Server) shareWithOrigins(next http.Handler) http.Handler {
-	if len(s.options.Origins) == 0 {
+func (c *chain) shareWithOrigins(next http.Handler) http.Handler {
+	if len(c.origins) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Add("Vary", "Origin")
 		origin := r.Header.Get("Origin")
-		if !slices.Contains(s.options.Origins, origin) {
+		if !slices.Contains(c.origins, origin) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -73,13 +73,13 @@ func (s *Server) shareWithOrigins(next http.Handler) http.Handler {
 }
 
 // refuseForeignWrites refuses writes that a browser makes for a page of another origin, unless it is one that is named.
-func (s *Server) refuseForeignWrites(next http.Handler) http.Handler {
+func (c *chain) refuseForeignWrites(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
-	for _, origin := range s.options.Origins {
+	for _, origin := range c.origins {
 		_ = protection.AddTrustedOrigin(origin) // New has checked them
 	}
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.responder.refused.WithLabelValues(refusedOrigin).Inc()
+		c.responder.refused.WithLabelValues(refusedOrigin).Inc()
 		forbid(w, r, "a page of another origin cannot write here: name its origin with --cors-allowed-origins if it may")
 	}))
 	return protection.Handler(next)

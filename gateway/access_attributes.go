@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net"
 	"net/http"
 	"strings"
 
@@ -91,13 +90,4 @@ func keyRequest(r *http.Request) authorization.Request {
 		a.Verb = "list"
 	}
 	return a
-}
-
-// hostOf is an address without its port.
-func hostOf(address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return address
-	}
-	return host
 }

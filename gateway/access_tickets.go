@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -63,28 +62,4 @@ func ticketPath(w http.ResponseWriter, r *http.Request) (string, error) {
 		return "", badRequest("%v", err)
 	}
 	return pathOf(given, segments), nil
-}
-
-// secretParameters are query parameters that are written nowhere. Tokens are not read from URLs; some clients try.
-var secretParameters = []string{authentication.TicketParameter, "access_token", "id_token", "token", "authorization"}
-
-// withoutSecrets is a query as it may be written to a log.
-func withoutSecrets(query string) string {
-	if query == "" {
-		return ""
-	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return "malformed"
-	}
-	for _, name := range secretParameters {
-		if values.Has(name) {
-			values.Set(name, "hidden")
-			query = ""
-		}
-	}
-	if query == "" {
-		return values.Encode()
-	}
-	return query
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/go-chi/chi/v5"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	w3c "go.opentelemetry.io/otel/propagation"
@@ -16,11 +15,11 @@ var untraced = append([]string{"/metrics"}, healthPaths...)
 
 // trace makes a span of each request, as a part of the trace that its client may be in (W3C Trace Context). A watch is one until
 // its head is sent. Of the URL it has the path and nothing else: a query may hold a ticket.
-func (s *Server) trace(next http.Handler) http.Handler {
-	if s.options.Tracing == nil {
+func (c *chain) trace(next http.Handler) http.Handler {
+	if c.tracing == nil {
 		return next
 	}
-	tracer := s.options.Tracing.Tracer("revtail/gateway")
+	tracer := c.tracing.Tracer("revtail/gateway")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if slices.Contains(untraced, r.URL.Path) {
 			next.ServeHTTP(w, r)
@@ -33,23 +32,25 @@ func (s *Server) trace(next http.Handler) http.Handler {
 			return
 		}
 		span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path))
-		recorded := &recorder{ResponseWriter: w}
+		recorded, w := record(w)
 		status := http.StatusInternalServerError // of a handler that does not return
-		defer func() { endSpan(r, span, status) }()
-		next.ServeHTTP(recorded, r.WithContext(ctx))
+		defer func() { c.endSpan(r, span, status) }()
+		next.ServeHTTP(w, r.WithContext(ctx))
 		status = max(recorded.status, http.StatusOK)
 	})
 }
 
 // opened ends the span of a watch, whose head has been sent.
-func opened(r *http.Request) { endSpan(r, trace.SpanFromContext(r.Context()), http.StatusOK) }
+func (c *chain) opened(r *http.Request) {
+	c.endSpan(r, trace.SpanFromContext(r.Context()), http.StatusOK)
+}
 
 // endSpan does nothing the second time.
-func endSpan(r *http.Request, span trace.Span, status int) {
+func (c *chain) endSpan(r *http.Request, span trace.Span, status int) {
 	if !span.IsRecording() {
 		return
 	}
-	if route := chi.RouteContext(r.Context()).RoutePattern(); route != "" {
+	if route := c.route(r); route != "" {
 		span.SetName(r.Method + " " + route)
 		span.SetAttributes(attribute.String("http.route", route))
 	}

@@ -17,8 +17,10 @@ import (
 	"revtail/gateway/resource"
 )
 
-// access is what is said about a request when it ends: a line of the log at debug level, and a record of the audit log.
-type access struct {
+type requestLogKey struct{}
+
+// requestLog is what is said about a request when it ends: a line of the log at debug level, and a record of the audit log.
+type requestLog struct {
 	logger        *slog.Logger // nil: no line is wanted
 	audit         *audit.Log   // nil: no record
 	began         time.Time
@@ -42,8 +44,8 @@ func (c *control) logAccess(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		recorded := &recorder{ResponseWriter: w}
-		a := &access{
+		recorded, w := record(w)
+		a := &requestLog{
 			audit: c.audit, began: time.Now(), method: r.Method, path: r.URL.Path, query: withoutSecrets(r.URL.RawQuery),
 			client: r.RemoteAddr, agent: r.UserAgent(), id: w.Header().Get("Audit-Id"), bytes: r.ContentLength,
 		}
@@ -56,32 +58,32 @@ func (c *control) logAccess(next http.Handler) http.Handler {
 				a.end()
 			}
 		}()
-		next.ServeHTTP(recorded, r.WithContext(context.WithValue(r.Context(), accessKey, a)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestLogKey{}, a)))
 	})
 }
 
 // accessOf is nil, whose methods do nothing, where nothing is to be written down.
-func accessOf(r *http.Request) *access {
-	a, _ := r.Context().Value(accessKey).(*access)
+func requestLogOf(r *http.Request) *requestLog {
+	a, _ := r.Context().Value(requestLogKey{}).(*requestLog)
 	return a
 }
 
 // of says who makes the request.
-func (a *access) of(c *caller) {
+func (a *requestLog) of(c *caller) {
 	if a != nil {
 		a.caller = c
 	}
 }
 
 // about says that the request is about a range of keys, and what it does to them.
-func (a *access) about(verb string, keys keyrange.Range) {
+func (a *requestLog) about(verb string, keys keyrange.Range) {
 	if a != nil && a.audit != nil {
 		a.keys = append(a.keys, verb+" "+keys.String())
 	}
 }
 
 // keep leaves it to the caller to end the request, which goes on when its handler has returned.
-func (a *access) keep() {
+func (a *requestLog) keep() {
 	if a != nil {
 		a.kept, a.status = true, http.StatusOK
 		a.record(audit.Started)
@@ -89,13 +91,13 @@ func (a *access) keep() {
 }
 
 // cutOff says that the request ends for another reason than its handler knew.
-func (a *access) cutOff(why error) {
+func (a *requestLog) cutOff(why error) {
 	if a != nil {
 		a.status = int(toStatus(why).Code)
 	}
 }
 
-func (a *access) end() {
+func (a *requestLog) end() {
 	if a == nil {
 		return
 	}
@@ -107,7 +109,7 @@ func (a *access) end() {
 }
 
 // record writes a record, unless it would be one of a health check that went well: there are many, and of nobody.
-func (a *access) record(stage string) {
+func (a *requestLog) record(stage string) {
 	if a.audit == nil || a.status == http.StatusOK && slices.Contains(healthPaths, a.path) {
 		return
 	}
@@ -151,7 +153,7 @@ func (a *control) auditOwn(res *resource.Resource, scope resource.Scope, because
 }
 
 // keysOf are the keys that a request is about, also where it was not let in so far that they were looked at.
-func (a *access) keysOf(asks authorization.Request) string {
+func (a *requestLog) keysOf(asks authorization.Request) string {
 	if len(a.keys) == 0 && asks.Key != "" {
 		return asks.Verb + " " + strings.Join(append([]string{asks.Key}, asks.Keys...), ", ")
 	}
@@ -164,26 +166,3 @@ func objectOf(asks authorization.Request) *audit.Object {
 	}
 	return &audit.Object{Resource: asks.Resource, Namespace: asks.Namespace, Name: asks.Name, Group: asks.Group, Subresource: asks.Subresource}
 }
-
-// recorder remembers the status of an answer.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	return r.ResponseWriter.Write(p)
-}
-
-// Unwrap lets http.ResponseController reach what is below: flushes and deadlines.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/authentication"
@@ -17,36 +16,6 @@ import (
 	"revtail/gateway/config/reload"
 	"revtail/gateway/console"
 )
-
-// caller is who makes a request, and what it is that they ask for.
-type caller struct {
-	identity *authentication.Identity
-	asks     authorization.Request
-	address  string // of the client
-	as       uint64 // the generation of rights as of which the request was let in
-}
-
-// account is whose the caller's watches are: nobody is known by being unknown, but an address is.
-func (c *caller) account() string {
-	if c.identity.Name == authentication.AnonymousName {
-		return c.identity.Name + " " + c.address
-	}
-	return c.identity.Name
-}
-
-// callerOf is nil in a gateway that asks nobody who they are.
-func callerOf(r *http.Request) *caller {
-	c, _ := r.Context().Value(callerKey).(*caller)
-	return c
-}
-
-// identityOf is who makes a request.
-func identityOf(r *http.Request) *authentication.Identity {
-	if c := callerOf(r); c != nil {
-		return c.identity
-	}
-	return authentication.Anonymous()
-}
 
 // control finds out who makes a request, lets it through for what its caller may do, and has written down what was done.
 type control struct {
@@ -105,26 +74,13 @@ func (a *control) admit(next http.Handler) http.Handler {
 		}
 		c := &caller{identity: identity, asks: requestOf(r), address: hostOf(r.RemoteAddr), as: as}
 		err = a.permit(c.identity, c.asks)
-		accessOf(r).of(c)
+		requestLogOf(r).of(c)
 		if err != nil {
 			a.responder.refused.WithLabelValues(refusedForbidden).Inc()
 			writeStatus(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey, c)))
-	})
-}
-
-// refuseImpersonation refuses to act for somebody else (kubectl --as): who asks so wants no more done than that one may do.
-func refuseImpersonation(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name := range r.Header {
-			if strings.HasPrefix(name, "Impersonate-") {
-				forbid(w, r, "impersonation is not supported: ask with the credential of whom it is about")
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
 }
 
@@ -174,19 +130,4 @@ func unauthorized(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	writeStatus(w, r, errUnauthorized)
-}
-
-// covers tells whether what a request has been let in for is what it is about. They are found in two ways, which must not come
-// to differ.
-func (c *caller) covers(t target, group, plural string) error {
-	asked := c.asks
-	if plural == "namespaces" && t.Scope.Namespace == "" {
-		asked.Namespace = ""
-	}
-	named := t.Scope.Name == "" || asked.Name == t.Scope.Name
-	if asked.Group == group && asked.Resource == plural && asked.Subresource == t.Subresource && asked.Namespace == t.Scope.Namespace && named {
-		return nil
-	}
-	return &apierrors.StatusError{ErrStatus: *newStatus(http.StatusForbidden, metav1.StatusReasonForbidden,
-		"forbidden: this URL can be read in more than one way")}
 }
