@@ -136,11 +136,8 @@ func (l *listing) writeVectors(w io.Writer) (int64, error) {
 
 // writeWhole writes to what takes one piece at a time: small ones are collected.
 func (l *listing) writeWhole(w io.Writer) (written int64, err error) {
-	collected := payloads.Get().(*buffer.Buffer)
-	defer func() {
-		collected.Bytes = collected.Bytes[:0]
-		payloads.Put(collected)
-	}()
+	collected := buffer.Get()
+	defer collected.Put()
 	write := func(p []byte) bool {
 		var n int
 		n, err = w.Write(p)

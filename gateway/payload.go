@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"revtail/gateway/netio/buffer"
 )
@@ -33,7 +32,7 @@ type payload struct {
 // newPayload makes the body of an answer; the caller sets the headers that are about what is in it. compressors is nil where
 // no answer is so large.
 func newPayload(w http.ResponseWriter, r *http.Request, code int, compressors *compressors) *payload {
-	p := &payload{Buffer: payloads.Get().(*buffer.Buffer), writer: w, code: code}
+	p := &payload{Buffer: buffer.Get(), writer: w, code: code}
 	if compressors != nil && !isHead(r) {
 		p.coding = compressors.preferred(strings.Join(r.Header.Values("Accept-Encoding"), ","))
 	}
@@ -74,9 +73,6 @@ func (p *payload) begin() {
 	p.writer.WriteHeader(p.code)
 }
 
-// payloads holds the buffers of answers that are done. One that a large object has blown up is dropped.
-var payloads = sync.Pool{New: func() any { return new(buffer.Buffer) }}
-
 // take makes a list the body. One that is large and not to be compressed goes out as it is: its bytes are never collected.
 func (p *payload) take(l *listing, r *http.Request) {
 	if l.size > spillSize && (p.coding == nil || l.size <= compressAbove) {
@@ -98,12 +94,7 @@ func (p *payload) take(l *listing, r *http.Request) {
 
 // finish sends the rest, and ends the use of the buffer. A client that has gone away needs no answer: there is no error.
 func (p *payload) finish() {
-	defer func() {
-		if cap(p.Bytes) <= 2*compressAbove {
-			p.Bytes = p.Bytes[:0]
-			payloads.Put(p.Buffer)
-		}
-	}()
+	defer p.Put()
 	if p.err == nil && p.coding != nil && len(p.Bytes) > compressAbove {
 		p.send()
 	}

@@ -2,13 +2,13 @@ package buffer
 
 import "sync"
 
-// Buffer holds the frames of one batch. An idle watch holds no buffer.
+// Buffer holds what is written at once: the frames of a batch, or a part of an answer. An idle watch holds no buffer.
 type Buffer struct{ Bytes []byte }
 
 var pool = sync.Pool{New: func() any { return new(Buffer) }}
 
 // maxKept is the capacity above which a buffer is not used again.
-const maxKept = 128 << 10
+const maxKept = 256 << 10
 
 // Get returns an empty buffer.
 func Get() *Buffer { return pool.Get().(*Buffer) }
