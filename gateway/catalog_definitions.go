@@ -25,8 +25,9 @@ type definitions struct {
 	running *sync.WaitGroup   // of the caches that are started
 	known   map[string]*customresource.Definition
 	served  map[string]*servedDefinition
-	again   bool            // something is left to do, though nothing may change
-	basis   context.Context // ends when the mounts are others than those that verdicts were made beside
+	pending map[string]*servedDefinition // built, but their caches are not filled yet
+	again   bool                         // something is left to do, though nothing may change
+	basis   context.Context              // ends when the mounts are others than those that verdicts were made beside
 }
 
 // servedDefinition is a definition as it is served now.
@@ -37,6 +38,9 @@ type servedDefinition struct {
 
 // retryDefinitions is the pause before what failed is tried again: a cache that was refilled, a status that was not written.
 const retryDefinitions = time.Second
+
+// fillTimeout is how long new definitions hold up the others while their caches are filled.
+const fillTimeout = 3 * time.Second
 
 // run follows the definitions until ctx ends.
 func (d *definitions) run(ctx context.Context) {
@@ -130,17 +134,18 @@ func (d *definitions) sync(ctx context.Context) {
 	for _, cache := range retired {
 		cache.stop()
 	}
-	select {
-	case <-d.catalog.defined:
-	default:
+	d.again = len(d.pending) > 0
+	if !d.again && !d.catalog.complete() {
 		close(d.catalog.defined)
 	}
-	d.again = false
 	if owner := d.catalog.claim.State().Owner; owner != claim.Own {
-		d.again = owner == claim.Unclaimed // the rest is done when the data has become revtail's own
+		d.again = d.again || owner == claim.Unclaimed // the rest is done when the data has become revtail's own
 		return
 	}
 	for _, definition := range list {
+		if d.pending[definition.V1.Name] != nil {
+			continue
+		}
 		if err := d.writeStatus(ctx, definition, verdicts[definition.V1.Name]); err != nil && ctx.Err() == nil {
 			d.catalog.logger.Debug("the status of a CustomResourceDefinition was not written", "name", definition.V1.Name, "error", err)
 			d.again = true
@@ -152,37 +157,86 @@ func (d *definitions) sync(ctx context.Context) {
 	}
 }
 
-// apply puts what the definitions define into the place of what was served, once its caches are filled, and returns the
-// caches that nobody needs any more. A resource whose definition is the same keeps its cache, and its watches go on.
+// apply puts what the definitions define into the place of what was served, and returns the caches that are not used any more. A
+// resource whose definition is the same keeps its cache, and its watches go on. A changed definition is served as it was before until
+// the caches of the new one are filled, and as long as the new one cannot be built.
 func (d *definitions) apply(ctx context.Context, list []*customresource.Definition, verdicts map[string]customresource.Conflict) []*runningCache {
 	next := make(map[string]*servedDefinition, len(list))
-	var started []*runningCache
+	pending := make(map[string]*servedDefinition)
 	for _, definition := range list {
 		name := definition.V1.Name
 		if verdicts[name] != (customresource.Conflict{}) {
 			continue
 		}
-		spec, err := json.Marshal(definition.V1.Spec)
-		if held := d.served[name]; held != nil && err == nil && bytes.Equal(held.spec, spec) {
+		held := d.served[name]
+		if held != nil {
 			next[name] = held
+		}
+		spec, err := json.Marshal(definition.V1.Spec)
+		if held != nil && err == nil && bytes.Equal(held.spec, spec) {
 			continue
 		}
-		fresh, err := d.build(ctx, definition, spec)
-		if err != nil {
-			d.catalog.logger.Warn("a CustomResourceDefinition is not served", "name", name, "error", err)
-			continue
+		fresh := d.pending[name]
+		if fresh == nil || !bytes.Equal(fresh.spec, spec) {
+			if fresh, err = d.build(ctx, definition, spec); err != nil {
+				d.catalog.logger.Warn("a CustomResourceDefinition is not served as it is now", "name", name, "error", err)
+				continue
+			}
 		}
-		next[name] = fresh
-		started = append(started, fresh.caches...)
+		pending[name] = fresh
 	}
-	for _, cache := range started {
+	d.stopPending(pending)
+	d.fill(ctx, pending, next)
+	d.pending = pending
+	return d.replace(list, next)
+}
+
+// stopPending stops the caches of definitions that are not pending any more.
+func (d *definitions) stopPending(pending map[string]*servedDefinition) {
+	for name, before := range d.pending {
+		if pending[name] != before {
+			for _, cache := range before.caches {
+				cache.stop()
+			}
+		}
+	}
+}
+
+// fill waits for the caches of pending definitions, and moves those that are filled to next. One that is not filled in time, because
+// etcd refuses to list it for example, does not hold up the others.
+func (d *definitions) fill(ctx context.Context, pending, next map[string]*servedDefinition) {
+	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
+	defer cancel()
+	for name, fresh := range pending {
+		waited := d.pending[name] == fresh // in the round before: not again
+		switch {
+		case fresh.filled(ctx, !waited):
+			next[name] = fresh
+			delete(pending, name)
+		case !waited && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			d.catalog.logger.Warn("the objects of a CustomResourceDefinition were not read in time, trying again", "name", name)
+		}
+	}
+}
+
+// filled reports whether all caches are filled. With wait, it waits for them until ctx ends.
+func (s *servedDefinition) filled(ctx context.Context, wait bool) bool {
+	if !wait {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		cancel()
+	}
+	for _, cache := range s.caches {
+		if cache.Stats().Ready {
+			continue
+		}
 		select {
 		case <-cache.Filled():
 		case <-ctx.Done():
-			return nil
+			return false
 		}
 	}
-	return d.replace(list, next)
+	return true
 }
 
 // build makes the resources of a definition and starts their caches.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/api/customresource"
 	"revtail/gateway/resource"
@@ -296,6 +298,33 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
+
+// unlistable is a store that refuses to list a prefix, as where the gateway's role in etcd lacks the permission.
+type unlistable struct {
+	etcdstore.Store
+	prefix string
+}
+
+func (s unlistable) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	if strings.HasPrefix(prefix, s.prefix) {
+		return etcdstore.Page{}, etcdstore.ErrDenied
+	}
+	return s.Store.List(ctx, prefix, o)
+}
+
+// TestUnreadableResourceHoldsUpNoOther: a definition whose objects cannot be read does not keep later ones from being served.
+func TestUnreadableResourceHoldsUpNoOther(t *testing.T) {
+	store := memory.New()
+	s := serveThrough(t, store, unlistable{store, "/registry/example.com/widgets/"})
+	s.must(http.StatusCreated, http.MethodPost, crds, asJSON(t, widgetsDefinition))
+	s.define(strings.NewReplacer("kind: Widget", "kind: Gadget").Replace(otherOfTheSameKind))
+	if s.served(widgets) || !s.served("/apis/example.com/v1/gadgets") {
+		t.Error("the definition that cannot be read is served, or the other is not")
+	}
+	if conditions := s.conditions("widgets.example.com"); conditions["Established"] == "True" {
+		t.Errorf("the definition that cannot be read is established: %v", conditions)
+	}
+}
 
 func TestChangedSchemaTakesEffect(t *testing.T) {
 	s := newTestServer(t)
