@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/encoding/codec"
+	"revtail/gateway/resource"
 )
 
 // apply makes an object agree with what the body says of it, for whoever manages these fields (server-side apply). An object
@@ -30,7 +31,7 @@ func (s *Server) apply(ctx context.Context, wr *write) (written, error) {
 			return document{}, conflict(wr.target)
 		}
 		if uid := applied.GetUID(); uid != "" {
-			return document{}, apierrors.NewConflict(wr.groupResource(), wr.Scope.Name, fmt.Errorf(
+			return document{}, apierrors.NewConflict(wr.GroupResource(), wr.Scope.Name, fmt.Errorf(
 				"uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 		}
 		return wr.merge(applied, wr.blank())
@@ -49,8 +50,8 @@ func (wr *write) decodeApplied() (document, error) {
 	}
 	d := newDocument(decoded.Object)
 	d.findings = duplicateFields(decoded.Duplicates)
-	group, version := wr.shown().Group, wr.shown().Version
-	want := schema.GroupVersionKind{Group: group, Version: version, Kind: wr.shown().Kind}
+	group, version := wr.ViewKind().Group, wr.ViewKind().Version
+	want := schema.GroupVersionKind{Group: group, Version: version, Kind: wr.ViewKind().Kind}
 	if found := d.GroupVersionKind(); found != want {
 		return document{}, badRequest("invalid object type: %v", found)
 	}
@@ -83,7 +84,7 @@ func (wr *write) merge(applied, old document) (document, error) {
 	if err = wr.checkUID(d, old); err == nil {
 		err = wr.checkName(d)
 	}
-	if err != nil || wr.Subresource == scaleSubresource { // whose configuration has nothing but the replicas
+	if err != nil || wr.Subresource == resource.ScaleSubresource { // whose configuration has nothing but the replicas
 		return d, err
 	}
 	return wr.embed(old, d)

@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"gateway/netio/buffer":            {},
 	"gateway/netio/http2":             {"gateway/netio/socket"},
 	"gateway/netio/socket":            {},
-	"gateway/resource":                {"encoding"},
+	"gateway/resource":                {"encoding", "encoding/codec", "encoding/protobuf"},
 	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/watchcache/filter", "gateway/watchcache/selector"},
 	"gateway/watchcache/filter":       {"encoding"},
 	"gateway/watchcache/selector":     {"encoding"},

@@ -16,7 +16,7 @@ type documents struct {
 // newDocuments describes a registry. It takes the OpenAPI documents of the registry before it, if that is not nil, where their resources
 // are the same: a change of one of many definitions does not render them all.
 func newDocuments(registry *resource.Registry, before *documents) *documents {
-	groups := groupResources(slices.Concat(registry.All(), resource.Virtual()))
+	groups := resource.Groups(slices.Concat(registry.All(), resource.Virtual()))
 	var held map[string]openAPIPart
 	if before != nil {
 		held = before.openAPI.documents

@@ -30,7 +30,7 @@ func (s *Server) newCollector(caches map[*resource.Resource]*runningCache) *garb
 		Requests: s.requested, Limit: s.options.GarbageCollectorLimit, Logger: s.options.Logger,
 	}
 	for res, cache := range caches {
-		if isNamespaces(res) {
+		if res.IsNamespaces() {
 			s.namespaces, config.Namespaces = cache.Cache, s.collected(res, cache)
 			config.Removed = func(name string) {
 				s.access.auditOwn(res, resource.Scope{Name: name}, "it was being deleted, and nothing is left in it")

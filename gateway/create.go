@@ -91,7 +91,7 @@ func (wr *write) prepareCreate(ctx context.Context, d document) error {
 		errs = append(errs, wr.Resource.Schema.Validate(ctx, d.Object, nil)...)
 	}
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(wr.groupKind(), d.GetName(), errs)
+		return apierrors.NewInvalid(wr.GroupKind(), d.GetName(), errs)
 	}
 	wr.warnFinalizers(nil, meta.Finalizers)
 	return nil
@@ -170,7 +170,7 @@ func (s *Server) free(ctx context.Context, key string) error {
 
 // exists is the refusal of a create whose name is taken, maybe only for as long as its owner takes to go away.
 func (s *Server) exists(ctx context.Context, t target, scope resource.Scope) error {
-	err := apierrors.NewAlreadyExists(t.groupResource(), scope.Name)
+	err := apierrors.NewAlreadyExists(t.GroupResource(), scope.Name)
 	t.Scope = scope
 	standing := &attempt{}
 	var failed error

@@ -9,15 +9,6 @@ import (
 	"revtail/gateway/resource"
 )
 
-// bodyTypes are the media types in which a resource's objects, and the options of their deletion, are taken.
-func bodyTypes(res *resource.Resource) []string {
-	accepted := []string{codec.JSON, codec.YAML}
-	if res.GoType != nil {
-		accepted = append(accepted, protobuf.MediaType)
-	}
-	return accepted
-}
-
 // decode reads the body of a request for a resource. Typed clients in Go send protobuf, and nothing else, for the kinds of
 // Kubernetes itself.
 func decode(res *resource.Resource, contentType string, body []byte) (codec.Decoded, error) {
@@ -30,7 +21,7 @@ func decode(res *resource.Resource, contentType string, body []byte) (codec.Deco
 	}
 	decoded, err := codec.Decode(contentType, body)
 	if unsupported, ok := errors.AsType[*codec.UnsupportedMediaTypeError](err); ok {
-		unsupported.Accepted = bodyTypes(res)
+		unsupported.Accepted = res.BodyTypes()
 	}
 	return decoded, err
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"revtail/gateway/resource"
 )
 
 // deprecatedDefinition is withSecondVersion with a version v1 that clients should leave.
@@ -50,7 +52,7 @@ func TestDeprecatedVersionWarns(t *testing.T) {
 }
 
 func TestDeprecatedOperations(t *testing.T) {
-	groups := groupResources(resourcesOf(t, asJSON(t, deprecatedDefinition)))
+	groups := resource.Groups(resourcesOf(t, asJSON(t, deprecatedDefinition)))
 	for path, item := range swaggerOf(groups).Paths.Paths {
 		if deprecated := strings.Contains(path, "/v1/"); item.Get.Deprecated != deprecated {
 			t.Errorf("%s is deprecated: %v", path, item.Get.Deprecated)
@@ -60,9 +62,9 @@ func TestDeprecatedOperations(t *testing.T) {
 
 // TestSelectableFieldsAreDescribed: clients learn which fields a definition calls selectable, in both versions of OpenAPI.
 func TestSelectableFieldsAreDescribed(t *testing.T) {
-	groups := groupResources(widgetResources(t))
+	groups := resource.Groups(widgetResources(t))
 	want := []any{map[string]any{"fieldPath": "spec.color"}}
-	v3, v2 := openAPIDocument(groups[0].versions[0]).Components.Schemas, swaggerOf(groups).Definitions
+	v3, v2 := openAPIDocument(groups[0].Versions[0]).Components.Schemas, swaggerOf(groups).Definitions
 	for _, name := range []string{"com.example.v1.Widget", "com.example.v1.WidgetList"} {
 		if diff := cmp.Diff(want, v3[name].Extensions["x-kubernetes-selectable-fields"]); diff != "" {
 			t.Errorf("%s in v3 (-want +got):\n%s", name, diff)

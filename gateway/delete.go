@@ -46,7 +46,7 @@ func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, t target) {
 // delete removes an object, or marks it for the ones whose finalizers it carries: it is then returned.
 func (s *Server) delete(ctx context.Context, t target, options *metav1.DeleteOptions) (kept []byte, uid types.UID, err error) {
 	dryRun := len(options.DryRun) > 0
-	err = s.onObject(ctx, t, !dryRun && !t.isNamespace(), func(a *attempt) (err error) {
+	err = s.onObject(ctx, t, !dryRun && !t.IsNamespace(), func(a *attempt) (err error) {
 		if err := checkPreconditions(t, options.Preconditions, a.object, a.old); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func (s *Server) delete(ctx context.Context, t target, options *metav1.DeleteOpt
 		switch {
 		case t.Resource == customresource.Kind() && a.shown() && s.options.Claim.State().IsForeign():
 			err = s.checkDeletable(t)
-		case t.isNamespace() && a.shown():
+		case t.IsNamespace() && a.shown():
 			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
 		case len(marked.GetFinalizers()) > 0:
 			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
@@ -75,11 +75,11 @@ func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Ob
 		return nil
 	}
 	if p.UID != nil && *p.UID != old.GetUID() {
-		return apierrors.NewConflict(t.kindAsResource(), t.Scope.Name, fmt.Errorf(
+		return apierrors.NewConflict(t.KindAsResource(), t.Scope.Name, fmt.Errorf(
 			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
 	}
 	if found := strconv.FormatInt(int64(object.Revision), 10); p.ResourceVersion != nil && *p.ResourceVersion != found {
-		return apierrors.NewConflict(t.kindAsResource(), t.Scope.Name, fmt.Errorf(
+		return apierrors.NewConflict(t.KindAsResource(), t.Scope.Name, fmt.Errorf(
 			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, found))
 	}
 	return nil
@@ -88,7 +88,7 @@ func checkPreconditions(t target, p *metav1.Preconditions, object *watchcache.Ob
 // keptForDependents is what a delete finds where a garbage collector is at work: an object whose dependents are to be orphaned,
 // or deleted before it, carries a finalizer until that has been done. Where a client asks for nothing the finalizers say what.
 func (s *Server) keptForDependents(t target, old document, options *metav1.DeleteOptions) document {
-	if !s.options.GarbageCollector || s.options.Claim.State().IsForeign() || t.isNamespace() || t.Resource.Mount != nil {
+	if !s.options.GarbageCollector || s.options.Claim.State().IsForeign() || t.IsNamespace() || t.Resource.Mount != nil {
 		return old
 	}
 	before := old.GetFinalizers()

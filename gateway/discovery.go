@@ -26,39 +26,39 @@ type discovery struct {
 	aggregatedGroups representation
 }
 
-func newDiscovery(groups []*apiGroup) discovery {
+func newDiscovery(groups []*resource.Group) discovery {
 	d := discovery{
 		coreVersions: []string{}, // clients read null as a list that is missing
 		group:        make(map[string]representation),
 		resources:    make(map[schema.GroupVersion]representation),
 	}
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
-	var core, named []*apiGroup
+	var core, named []*resource.Group
 	for _, group := range groups {
-		for _, version := range group.versions {
+		for _, version := range group.Versions {
 			d.resources[version.GroupVersion] = represent("application/json", resourceList(version))
-			if group.name == "" {
+			if group.Name == "" {
 				d.coreVersions = append(d.coreVersions, version.Version)
 			}
 		}
-		if group.name == "" {
+		if group.Name == "" {
 			core = append(core, group)
 			continue
 		}
 		named = append(named, group)
-		document := group.document()
+		document := groupDocument(group)
 		list.Groups = append(list.Groups, document)
 		document.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-		d.group[group.name] = represent("application/json", document)
+		d.group[group.Name] = represent("application/json", document)
 	}
 	d.groups = represent("application/json", list)
 	d.aggregatedCore, d.aggregatedGroups = represent(aggregatedType, aggregate(core)), represent(aggregatedType, aggregate(named))
 	return d
 }
 
-func (g *apiGroup) document() metav1.APIGroup {
-	out := metav1.APIGroup{Name: g.name}
-	for _, version := range g.versions {
+func groupDocument(g *resource.Group) metav1.APIGroup {
+	out := metav1.APIGroup{Name: g.Name}
+	for _, version := range g.Versions {
 		out.Versions = append(out.Versions, metav1.GroupVersionForDiscovery{GroupVersion: version.String(), Version: version.Version})
 	}
 	out.PreferredVersion = out.Versions[0]
@@ -78,19 +78,19 @@ func resourceVerbs(res *resource.Resource) []string {
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
-func resourceList(version *apiVersion) metav1.APIResourceList {
+func resourceList(version *resource.GroupVersion) metav1.APIResourceList {
 	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version.String()}
-	for _, res := range version.resources {
+	for _, res := range version.Resources {
 		list.APIResources = append(list.APIResources, metav1.APIResource{
 			Name: res.Plural, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: resourceVerbs(res),
 			ShortNames: res.ShortNames, Categories: res.Categories, StorageVersionHash: storageVersionHash(res),
 		})
-		for _, sub := range subresources(res) {
+		for _, sub := range res.Subresources() {
 			described := metav1.APIResource{
-				Name: res.Plural + "/" + sub.Subresource, Namespaced: res.Namespaced, Kind: sub.shown().Kind, Verbs: subresourceVerbs,
+				Name: res.Plural + "/" + sub.Subresource, Namespaced: res.Namespaced, Kind: sub.ViewKind().Kind, Verbs: subresourceVerbs,
 			}
-			if sub.shown() != res {
-				described.Group, described.Version = sub.shown().Group, sub.shown().Version
+			if sub.ViewKind() != res {
+				described.Group, described.Version = sub.ViewKind().Group, sub.ViewKind().Version
 			}
 			list.APIResources = append(list.APIResources, described)
 		}

@@ -16,16 +16,16 @@ func (c clause) acceptsAggregated() bool {
 		c.parameters["as"] == "APIGroupDiscoveryList"
 }
 
-func aggregate(groups []*apiGroup) apidiscovery.APIGroupDiscoveryList {
+func aggregate(groups []*resource.Group) apidiscovery.APIGroupDiscoveryList {
 	list := apidiscovery.APIGroupDiscoveryList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apidiscovery.SchemeGroupVersion.String()},
 		Items:    []apidiscovery.APIGroupDiscovery{},
 	}
 	for _, group := range groups {
-		item := apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: group.name}}
-		for _, version := range group.versions {
-			resources := make([]apidiscovery.APIResourceDiscovery, len(version.resources))
-			for i, res := range version.resources {
+		item := apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: group.Name}}
+		for _, version := range group.Versions {
+			resources := make([]apidiscovery.APIResourceDiscovery, len(version.Resources))
+			for i, res := range version.Resources {
 				resources[i] = aggregateResource(res)
 			}
 			item.Versions = append(item.Versions, apidiscovery.APIVersionDiscovery{
@@ -48,9 +48,9 @@ func aggregateResource(res *resource.Resource) apidiscovery.APIResourceDiscovery
 	if res.Namespaced {
 		out.Scope = apidiscovery.ScopeNamespace
 	}
-	for _, sub := range subresources(res) {
+	for _, sub := range res.Subresources() {
 		out.Subresources = append(out.Subresources, apidiscovery.APISubresourceDiscovery{
-			Subresource: sub.Subresource, ResponseKind: kind(sub.shown()), Verbs: subresourceVerbs,
+			Subresource: sub.Subresource, ResponseKind: kind(sub.ViewKind()), Verbs: subresourceVerbs,
 		})
 	}
 	return out

@@ -226,23 +226,3 @@ func TestDiscoveryOfNothing(t *testing.T) {
 		t.Error("the versions of the core group would be null")
 	}
 }
-
-func TestGroupResourcesKeepsOrder(t *testing.T) {
-	of := func(group, version, plural string) *resource.Resource {
-		return &resource.Resource{Group: group, Version: version, Plural: plural}
-	}
-	var got []string
-	for _, group := range groupResources([]*resource.Resource{
-		of("b", "v2", "one"), of("a", "v1", "two"), of("b", "v1", "three"), of("b", "v2", "four"), of("", "v1", "five"),
-	}) {
-		for _, version := range group.versions {
-			for _, res := range version.resources {
-				got = append(got, version.path()+"/"+res.Plural)
-			}
-		}
-	}
-	want := []string{"apis/b/v2/one", "apis/b/v2/four", "apis/b/v1/three", "apis/a/v1/two", "api/v1/five"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

@@ -41,17 +41,17 @@ func (d document) shallowCopy() document {
 
 // decode reads the body of a create or an update, which must be an object of the kind that the request sees.
 func (wr *write) decode() (document, error) {
-	decoded, err := decode(wr.shown(), wr.contentType, wr.body)
+	decoded, err := decode(wr.ViewKind(), wr.contentType, wr.body)
 	if err != nil {
-		return document{}, decodeError(wr.shown(), wr.body, err)
+		return document{}, decodeError(wr.ViewKind(), wr.body, err)
 	}
 	d := newDocument(decoded.Object)
 	d.findings = duplicateFields(decoded.Duplicates)
-	if err = d.checkKind(wr.shown(), wr.body); err != nil {
+	if err = d.checkKind(wr.ViewKind(), wr.body); err != nil {
 		return document{}, err
 	}
-	cannotHandle := func(err error) error { return cannotHandle(wr.shown(), err) }
-	if err = d.checkTypes(wr.shown()); err != nil {
+	cannotHandle := func(err error) error { return cannotHandle(wr.ViewKind(), err) }
+	if err = d.checkTypes(wr.ViewKind()); err != nil {
 		return document{}, cannotHandle(err)
 	}
 	return d, wr.validateFields(d.findings, cannotHandle)

@@ -43,10 +43,10 @@ func newFieldManagers(res *resource.Resource) fieldManagers {
 		}
 		managers := map[string]*managedfields.FieldManager{"": manager("", fieldpath.NewExcludeSetFilter(ownFields(res)))}
 		if res.Status {
-			managers[statusSubresource] = manager(statusSubresource, statusFields(res))
+			managers[resource.StatusSubresource] = manager(resource.StatusSubresource, statusFields(res))
 		}
 		if res.Scale != nil {
-			managers[scaleSubresource] = manager(scaleSubresource, only(res.Scale.SpecReplicas...))
+			managers[resource.ScaleSubresource] = manager(resource.ScaleSubresource, only(res.Scale.SpecReplicas...))
 		}
 		out := &accounts{of: managers}
 		blank, _ := kind.New(kind.GroupVersionKind)

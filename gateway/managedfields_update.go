@@ -133,7 +133,7 @@ func (e *entry) seconds() int64 {
 // is, and next is as it was.
 func (wr *write) account(old, next document) bool {
 	accounts := wr.fields()
-	if accounts.schema == nil || wr.Subresource == scaleSubresource || old.GetAPIVersion() != next.GetAPIVersion() {
+	if accounts.schema == nil || wr.Subresource == resource.ScaleSubresource || old.GetAPIVersion() != next.GetAPIVersion() {
 		return false
 	}
 	stands, sent := old.metadata()["managedFields"], next.metadata()["managedFields"]
@@ -174,7 +174,7 @@ func (wr *write) accountsFor(member string) bool {
 	if wr.Subresource != "" {
 		return member == wr.Subresource
 	}
-	return member != statusSubresource || !wr.Resource.Status
+	return member != resource.StatusSubresource || !wr.Resource.Status
 }
 
 // isCrowded tells whether there are more updating managers than are told apart.

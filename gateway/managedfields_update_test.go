@@ -97,7 +97,7 @@ func TestAccountsAgree(t *testing.T) {
 				for range 12 {
 					wr := &write{target: tgt, writeParams: writeParams{manager: []string{"", "a", "b", "c"}[random.IntN(4)]}}
 					if tgt.Resource.Status && old.GetUID() != "" && random.IntN(3) == 0 {
-						wr.Subresource = statusSubresource
+						wr.Subresource = resource.StatusSubresource
 					}
 					next := newDocument(mutate(random, whole, 1+random.IntN(8)).(map[string]any))
 					next.metadata()["uid"] = "u"

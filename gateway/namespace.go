@@ -11,13 +11,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/gateway/api/garbage"
-	"revtail/gateway/resource"
 )
-
-// isNamespace tells whether a target is one of namespaces: an object that goes only after all that is in it.
-func (t target) isNamespace() bool { return isNamespaces(t.Resource) }
-
-func isNamespaces(res *resource.Resource) bool { return res.Group == "" && res.Plural == "namespaces" }
 
 // deleteNamespace removes a namespace that is empty, and marks another one for the garbage collector to empty: it is then
 // returned. From then on nothing can be created in it.
@@ -66,7 +60,7 @@ func (s *Server) checkNamespace(ctx context.Context, t target, name string) erro
 	if _, terminating := encoding.Lookup(namespace.JSON, []string{"metadata", "deletionTimestamp"}); !terminating {
 		return nil
 	}
-	refusal := apierrors.NewForbidden(t.groupResource(), name, fmt.Errorf(
+	refusal := apierrors.NewForbidden(t.GroupResource(), name, fmt.Errorf(
 		"unable to create new content in namespace %s because it is being terminated", t.Scope.Namespace))
 	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type:    corev1.NamespaceTerminatingCause,

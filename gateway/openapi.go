@@ -30,17 +30,17 @@ type openAPIPart struct {
 }
 
 // newOpenAPI describes groups. A document that is held for the same resources is taken over.
-func newOpenAPI(groups []*apiGroup, held map[string]openAPIPart) openAPI {
+func newOpenAPI(groups []*resource.Group, held map[string]openAPIPart) openAPI {
 	documents := make(map[string]openAPIPart)
 	for _, group := range groups {
-		for _, version := range group.versions {
-			part := held[version.path()]
-			if part.render == nil || !slices.Equal(part.resources, version.resources) {
-				part = openAPIPart{resources: version.resources, render: sync.OnceValue(func() representation {
+		for _, version := range group.Versions {
+			part := held[version.Path()]
+			if part.render == nil || !slices.Equal(part.resources, version.Resources) {
+				part = openAPIPart{resources: version.Resources, render: sync.OnceValue(func() representation {
 					return represent("application/json", openAPIDocument(version))
 				})}
 			}
-			documents[version.path()] = part
+			documents[version.Path()] = part
 		}
 	}
 	index := sync.OnceValue(func() representation { return openAPIIndex(documents) })
@@ -63,11 +63,11 @@ func openAPIURL(path string, document representation) string {
 	return "/openapi/v3/" + path + "?hash=" + document.hash()
 }
 
-func openAPIDocument(version *apiVersion) *spec3.OpenAPI {
+func openAPIDocument(version *resource.GroupVersion) *spec3.OpenAPI {
 	schemas := make(schema.Set)
 	schemas.AddCommon()
 	paths := make(map[string]*spec3.Path)
-	for _, res := range version.resources {
+	for _, res := range version.Resources {
 		schemas.AddResource(res)
 		addPaths(paths, version, res)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // addPaths adds the paths of a resource.
-func addPaths(paths map[string]*spec3.Path, version *apiVersion, res *resource.Resource) {
-	collection := "/" + version.path() + "/" + res.Plural
+func addPaths(paths map[string]*spec3.Path, version *resource.GroupVersion, res *resource.Resource) {
+	collection := "/" + version.Path() + "/" + res.Plural
 	scope := ""
 	if res.Virtual {
 		question := operations{res, scope, ""}
@@ -23,7 +23,7 @@ func addPaths(paths map[string]*spec3.Path, version *apiVersion, res *resource.R
 	}
 	if res.Namespaced {
 		addPath(paths, collection, spec3.PathProps{Get: operations{res, "", "ForAllNamespaces"}.list()})
-		collection, scope = "/"+version.path()+"/namespaces/{namespace}/"+res.Plural, "Namespaced"
+		collection, scope = "/"+version.Path()+"/namespaces/{namespace}/"+res.Plural, "Namespaced"
 	}
 	all := operations{res, scope, ""}
 	if res.ReadOnly {
@@ -33,7 +33,7 @@ func addPaths(paths map[string]*spec3.Path, version *apiVersion, res *resource.R
 	}
 	addPath(paths, collection, spec3.PathProps{Get: all.list(), Post: all.create(), Delete: all.deleteCollection()})
 	addPath(paths, collection+"/{name}", spec3.PathProps{Get: all.read(), Put: all.replace(), Patch: all.patch(), Delete: all.delete()})
-	for _, sub := range subresources(res) {
+	for _, sub := range res.Subresources() {
 		part := operations{res, scope, strings.ToUpper(sub.Subresource[:1]) + sub.Subresource[1:]}
 		addPath(paths, collection+"/{name}/"+sub.Subresource, spec3.PathProps{Get: part.read(), Put: part.replace(), Patch: part.patch()})
 	}
@@ -68,7 +68,7 @@ func (o operations) list() *spec3.Operation {
 func (o operations) create() *spec3.Operation {
 	op := o.operation("post", "create "+o.object())
 	op.Parameters = writeParameters
-	op.RequestBody = requestBody(schema.KindName(o.resource), bodyTypes(o.resource)...)
+	op.RequestBody = requestBody(schema.KindName(o.resource), o.resource.BodyTypes()...)
 	op.Responses = responses(schema.KindName(o.resource), http.StatusCreated)
 	return op
 }
@@ -76,38 +76,38 @@ func (o operations) create() *spec3.Operation {
 func (o operations) deleteCollection() *spec3.Operation {
 	op := o.operation("deletecollection", "delete the objects of kind "+o.resource.Kind+" that a list would show")
 	op.Parameters = slices.Concat(selectParameters, deleteParameters)
-	op.RequestBody = requestBody(schema.DeleteOptionsName, bodyTypes(o.resource)...)
+	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes()...)
 	op.Responses = responses(schema.ListName(o.resource), http.StatusOK)
 	return op
 }
 
 func (o operations) read() *spec3.Operation {
 	op := o.operation("get", "read "+o.object())
-	op.Responses = responses(schema.KindName(o.shown()), http.StatusOK)
+	op.Responses = responses(schema.KindName(o.viewKind()), http.StatusOK)
 	return op
 }
 
 func (o operations) replace() *spec3.Operation {
 	op := o.operation("put", "replace "+o.object())
 	op.Parameters = writeParameters
-	op.RequestBody = requestBody(schema.KindName(o.shown()), bodyTypes(o.shown())...)
+	op.RequestBody = requestBody(schema.KindName(o.viewKind()), o.viewKind().BodyTypes()...)
 	codes := []int{http.StatusOK}
 	if o.resource.CreateOnUpdate {
 		codes = append(codes, http.StatusCreated)
 	}
-	op.Responses = responses(schema.KindName(o.shown()), codes...)
+	op.Responses = responses(schema.KindName(o.viewKind()), codes...)
 	return op
 }
 
 func (o operations) patch() *spec3.Operation {
 	op := o.operation("patch", "change "+o.object())
 	op.Parameters = slices.Concat(writeParameters, forceParameter)
-	op.RequestBody = requestBody(schema.PatchName, patchTypes(o.shown())...)
+	op.RequestBody = requestBody(schema.PatchName, o.viewKind().PatchTypes()...)
 	codes := []int{http.StatusOK}
 	if o.part == "" { // an applied configuration creates
 		codes = append(codes, http.StatusCreated)
 	}
-	op.Responses = responses(schema.KindName(o.shown()), codes...)
+	op.Responses = responses(schema.KindName(o.viewKind()), codes...)
 	return op
 }
 
@@ -122,14 +122,14 @@ func (o operations) refusedPatch() *spec3.Operation {
 func (o operations) delete() *spec3.Operation {
 	op := o.operation("delete", "delete "+o.object())
 	op.Parameters = deleteParameters
-	op.RequestBody = requestBody(schema.DeleteOptionsName, bodyTypes(o.resource)...)
+	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes()...)
 	op.Responses = responses(schema.StatusName, http.StatusOK)
 	return op
 }
 
-// shown is the resource as which the operation shows an object.
-func (o operations) shown() *resource.Resource {
-	return target{Ref: resource.Ref{Resource: o.resource, Subresource: strings.ToLower(o.part)}}.shown()
+// viewKind is the resource as which the operation shows an object.
+func (o operations) viewKind() *resource.Resource {
+	return resource.Ref{Resource: o.resource, Subresource: strings.ToLower(o.part)}.ViewKind()
 }
 
 // object says what an operation is about.
@@ -162,7 +162,7 @@ func (o operations) operation(action, description string) *spec3.Operation {
 		Deprecated:  o.resource.Deprecation != "",
 	}}
 	op.AddExtension("x-kubernetes-action", action)
-	op.AddExtension(schema.KindExtension, schema.KindOf(o.shown(), o.shown().Kind))
+	op.AddExtension(schema.KindExtension, schema.KindOf(o.viewKind(), o.viewKind().Kind))
 	return op
 }
 

@@ -6,15 +6,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"revtail/gateway/api/schema"
+	"revtail/gateway/resource"
 )
 
 // kubectl explain shows them.
 func TestSchemasOfKindsAreDescribed(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range groupResources(s.catalog.current().registry.All()) {
-		for _, version := range group.versions {
-			schemas := readOpenAPI(t, s, version.path()).Components.Schemas
-			for _, res := range version.resources {
+	for _, group := range resource.Groups(s.catalog.current().registry.All()) {
+		for _, version := range group.Versions {
+			schemas := readOpenAPI(t, s, version.Path()).Components.Schemas
+			for _, res := range version.Resources {
 				schema := schemas[schema.KindName(res)]
 				if schema == nil || schema.Description == "" {
 					t.Errorf("%s is not described: %v", res.QualifiedKind(), schema)

@@ -81,10 +81,10 @@ func TestOpenAPICaching(t *testing.T) {
 // patches.
 func TestOpenAPIPatchOperations(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range groupResources(s.catalog.current().registry.All()) {
-		for _, version := range group.versions {
-			document := readOpenAPI(t, s, version.path())
-			for _, res := range version.resources {
+	for _, group := range resource.Groups(s.catalog.current().registry.All()) {
+		for _, version := range group.Versions {
+			document := readOpenAPI(t, s, version.Path())
+			for _, res := range version.Resources {
 				op := patchOperation(t, document, res)
 				if op == nil {
 					t.Errorf("%s has no patch operation", res.QualifiedName())
@@ -95,7 +95,7 @@ func TestOpenAPIPatchOperations(t *testing.T) {
 						t.Errorf("%s: patch has no parameter %s", res.QualifiedName(), name)
 					}
 				}
-				for _, media := range patchTypes(res) {
+				for _, media := range res.PatchTypes() {
 					if op.RequestBody.Content[media] == nil {
 						t.Errorf("%s: patch does not take %s", res.QualifiedName(), media)
 					}
@@ -125,7 +125,7 @@ func patchOperation(t *testing.T, document *spec3.OpenAPI, res *resource.Resourc
 
 // kubectl explain reads the schema, and kubectl edit what patches a kind takes.
 func TestOpenAPIOfCustomResources(t *testing.T) {
-	document := openAPIDocument(groupResources(widgetResources(t))[0].versions[0])
+	document := openAPIDocument(resource.Groups(widgetResources(t))[0].Versions[0])
 
 	schema := document.Components.Schemas["com.example.v1.Widget"]
 	if schema == nil || schema.Description != "Widget is a thing of some color." {
@@ -228,10 +228,10 @@ func actions(path *spec3.Path) []string {
 // Generators of clients need documents that are complete in themselves.
 func TestOpenAPIIsComplete(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range groupResources(s.catalog.current().registry.All()) {
-		for _, version := range group.versions {
+	for _, group := range resource.Groups(s.catalog.current().registry.All()) {
+		for _, version := range group.Versions {
 			var document map[string]any
-			askFor(t, s, openAPIPath(t, s, version.path()), &document)
+			askFor(t, s, openAPIPath(t, s, version.Path()), &document)
 			schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 			ids := map[string]bool{}
 			walkJSON(document, func(name string, value any) {
@@ -242,11 +242,11 @@ func TestOpenAPIIsComplete(t *testing.T) {
 				switch name {
 				case "$ref":
 					if schemas[strings.TrimPrefix(text, "#/components/schemas/")] == nil {
-						t.Errorf("%s: %s leads nowhere", version.path(), text)
+						t.Errorf("%s: %s leads nowhere", version.Path(), text)
 					}
 				case "operationId":
 					if ids[text] {
-						t.Errorf("%s: two operations are %s", version.path(), text)
+						t.Errorf("%s: two operations are %s", version.Path(), text)
 					}
 					ids[text] = true
 				}

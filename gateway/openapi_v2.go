@@ -10,6 +10,8 @@ import (
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"revtail/gateway/resource"
 )
 
 // openAPIV2 is the OpenAPI v2 description of all resources, for clients that do not know v3, such as kubectl before 1.27: one
@@ -22,7 +24,7 @@ type openAPIV2 struct {
 // type may have one.
 const protobufV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
-func newOpenAPIV2(groups []*apiGroup) openAPIV2 {
+func newOpenAPIV2(groups []*resource.Group) openAPIV2 {
 	return openAPIV2{
 		json:     sync.OnceValue(func() representation { return represent(jsonType, swaggerOf(groups)) }),
 		protobuf: sync.OnceValue(func() representation { return newRepresentation(protobufV2Type, inProtobufV2(swaggerOf(groups))) }),

@@ -9,14 +9,15 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"revtail/gateway/api/schema"
+	"revtail/gateway/resource"
 )
 
 // swaggerOf is the OpenAPI v2 document of groups: what their documents of v3 say, as far as v2 and its clients can take it.
-func swaggerOf(groups []*apiGroup) *spec.Swagger {
+func swaggerOf(groups []*resource.Group) *spec.Swagger {
 	out := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Swagger: "2.0", Definitions: make(spec.Definitions), Paths: &spec.Paths{Paths: make(map[string]spec.PathItem)}}}
 	for _, group := range groups {
-		for _, version := range group.versions {
+		for _, version := range group.Versions {
 			document := openAPIDocument(version)
 			out.Info = document.Info
 			for path, item := range document.Paths.Paths {

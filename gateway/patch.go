@@ -17,7 +17,6 @@ import (
 	"revtail/encoding"
 	"revtail/encoding/codec"
 	"revtail/encoding/patch"
-	"revtail/gateway/resource"
 )
 
 func (s *Server) servePatch(w http.ResponseWriter, r *http.Request, t target) {
@@ -29,18 +28,9 @@ func (s *Server) servePatch(w http.ResponseWriter, r *http.Request, t target) {
 	})
 }
 
-// patchTypes are the media types of the patches that a resource takes. Strategic merge patches need a Go type.
-func patchTypes(res *resource.Resource) []string {
-	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
-	if res.GoType != nil {
-		accepted = append(accepted, string(types.StrategicMergePatchType))
-	}
-	return append(accepted, string(types.ApplyYAMLPatchType))
-}
-
 // parsePatchType finds out which kind of patch a request brings.
 func parsePatchType(r *http.Request, t target) (types.PatchType, error) {
-	accepted := patchTypes(t.shown())
+	accepted := t.ViewKind().PatchTypes()
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // a malformed one is none
 	if !slices.Contains(accepted, media) {
 		return "", &codec.UnsupportedMediaTypeError{Accepted: accepted}
@@ -64,7 +54,7 @@ func (wr *write) applyPatch(old document) (document, error) {
 	case types.MergePatchType:
 		after, err = patch.Merge(before, wr.body)
 	default:
-		after, err = patch.Strategic(before, wr.body, wr.shown().GoType)
+		after, err = patch.Strategic(before, wr.body, wr.ViewKind().GoType)
 	}
 	if err != nil {
 		return document{}, patchError(err)
@@ -93,10 +83,10 @@ func (wr *write) decodePatched(before, after []byte) (document, error) {
 		return document{}, patchError(err)
 	}
 	d := newDocument(decoded.Object)
-	if err = d.checkKind(wr.shown(), after); err != nil {
+	if err = d.checkKind(wr.ViewKind(), after); err != nil {
 		return document{}, err
 	}
-	if err = d.checkTypes(wr.shown()); err != nil {
+	if err = d.checkTypes(wr.ViewKind()); err != nil {
 		return document{}, wr.invalidPatch(err)
 	}
 	findings := d.findings
@@ -105,7 +95,7 @@ func (wr *write) decodePatched(before, after []byte) (document, error) {
 		if err != nil {
 			return document{}, err
 		}
-		findings = d.findingsSince(newDocument(old), wr.shown())
+		findings = d.findingsSince(newDocument(old), wr.ViewKind())
 	}
 	if sent, err := codec.Decode("", wr.body); err == nil { // an object, thus not a JSON patch
 		findings = append(duplicateFields(sent.Duplicates), findings...)
@@ -116,7 +106,7 @@ func (wr *write) decodePatched(before, after []byte) (document, error) {
 // checkUID refuses a patch that makes another object of what it changes.
 func (wr *write) checkUID(d, old document) error {
 	if uid := d.GetUID(); uid != "" && uid != old.GetUID() {
-		return apierrors.NewInvalid(wr.groupKind(), wr.Scope.Name, field.ErrorList{
+		return apierrors.NewInvalid(wr.GroupKind(), wr.Scope.Name, field.ErrorList{
 			field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
 	}
 	return nil

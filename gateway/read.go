@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
@@ -63,11 +62,7 @@ func (s *Server) read(ctx context.Context, t target) (*watchcache.Object, error)
 }
 
 func absent(t target) error {
-	return apierrors.NewNotFound(t.groupResource(), t.Scope.Name)
-}
-
-func (t target) groupResource() schema.GroupResource {
-	return schema.GroupResource{Group: t.Resource.Group, Resource: t.Resource.Plural}
+	return apierrors.NewNotFound(t.GroupResource(), t.Scope.Name)
 }
 
 func (s *Server) serveListOrWatch(w http.ResponseWriter, r *http.Request, t target) {

@@ -27,7 +27,7 @@ func (s *Server) respondObject(w http.ResponseWriter, r *http.Request, t target,
 		s.responder.fail(w, r, err)
 		return
 	}
-	send(newPayload(w, r, code, s.responder.compressors), f.format(r), f.view(t.shown()).object(document))
+	send(newPayload(w, r, code, s.responder.compressors), f.format(r), f.view(t.ViewKind()).object(document))
 }
 
 // send writes a document and ends the answer.

@@ -130,7 +130,7 @@ func (s *Server) reviewAccess(r *http.Request, t target, d document) (any, error
 		return nil, badRequest("%v", err)
 	}
 	if spec := question.Spec; (spec.ResourceAttributes == nil) == (spec.NonResourceAttributes == nil) {
-		return nil, apierrors.NewInvalid(t.groupKind(), "", field.ErrorList{
+		return nil, apierrors.NewInvalid(t.GroupKind(), "", field.ErrorList{
 			field.Required(field.NewPath("spec", "resourceAttributes"), "exactly one of nonResourceAttributes or resourceAttributes must be specified")})
 	}
 	question.Status = s.access.access(r, question.Spec)

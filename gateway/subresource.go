@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"slices"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,40 +14,9 @@ import (
 	"revtail/gateway/resource"
 )
 
-// The subresources: parts of an object that have a URL of their own.
-const (
-	statusSubresource = "status" // shown with the whole object around it
-	scaleSubresource  = "scale"  // shown as a Scale
-)
-
-// subresources are those that a resource has, as targets of requests for them.
-func subresources(res *resource.Resource) []target {
-	var out []target
-	if res.Status {
-		out = append(out, target{Ref: resource.Ref{Resource: res, Subresource: statusSubresource}})
-	}
-	if res.Scale != nil {
-		out = append(out, target{Ref: resource.Ref{Resource: res, Subresource: scaleSubresource}})
-	}
-	return out
-}
-
-// hasSubresource tells whether the resource has the subresource of the URL.
-func (t target) hasSubresource() bool {
-	return slices.ContainsFunc(subresources(t.Resource), func(sub target) bool { return sub.Subresource == t.Subresource })
-}
-
-// shown is the resource as which a request sees the object.
-func (t target) shown() *resource.Resource {
-	if t.Subresource == scaleSubresource {
-		return resource.ScaleKind
-	}
-	return t.Resource
-}
-
 // show is an object as a request sees it.
 func (t target) show(object []byte) ([]byte, error) {
-	if t.Subresource != scaleSubresource {
+	if t.Subresource != resource.ScaleSubresource {
 		return object, nil
 	}
 	decoded, err := encoding.Unmarshal(object)
@@ -104,14 +72,14 @@ func scaleSelector(d document, path []string) string {
 // embed is an object with what a request has made of what it saw of it.
 func (t target) embed(old, shown document) (document, error) {
 	switch {
-	case t.Subresource == scaleSubresource:
+	case t.Subresource == resource.ScaleSubresource:
 		next := old.copy()
 		if version := shown.GetResourceVersion(); version != "" {
 			next.SetResourceVersion(version)
 		}
 		next.take(shown, "uid")
 		return next, t.setReplicas(next, shown)
-	case t.Subresource == statusSubresource:
+	case t.Subresource == resource.StatusSubresource:
 		next := old.shallowCopy()
 		keep(next.Object, shown.Object, "status")
 		next.take(shown, "uid", "resourceVersion", "managedFields")
@@ -139,7 +107,7 @@ func statusMetadata(res *resource.Resource) []string {
 
 // unshow is what a configuration that is applied to what a request sees says of the object itself.
 func (t target) unshow(applied document) (document, error) {
-	if t.Subresource != scaleSubresource {
+	if t.Subresource != resource.ScaleSubresource {
 		return applied.copy(), nil
 	}
 	out := t.blank()

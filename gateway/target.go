@@ -48,7 +48,7 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request) (target, bool) {
 			return target{}, false
 		}
 	}
-	if t.Resource == nil || misplaced(t.Resource, t.Scope) {
+	if t.Resource == nil || t.Misplaced() {
 		notFound(w, r)
 		return target{}, false
 	}
@@ -74,21 +74,9 @@ func (s *Server) whenComplete(next http.Handler) http.Handler {
 	})
 }
 
-// misplaced tells whether a URL has a namespace where the resource has none, or lacks one before a name.
-func misplaced(res *resource.Resource, scope resource.Scope) bool {
-	if res.Namespaced {
-		return scope.Namespace == "" && scope.Name != ""
-	}
-	return scope.Namespace != ""
-}
-
 // key is the etcd key of the object that the request is about, or of another one of the same resource.
 func (s *Server) key(t target, scope resource.Scope) string {
-	if t.Resource.Mount != nil {
-		key, _ := t.Resource.Mount.Key(scope) // target and the checks of what is created let pass what has one
-		return key
-	}
-	return t.Resource.Prefix(s.options.Prefix) + scope.Path()
+	return t.Resource.Key(s.options.Prefix, scope)
 }
 
 func (s *Server) serveCollection(w http.ResponseWriter, r *http.Request) {
@@ -111,14 +99,14 @@ func (s *Server) serveCollection(w http.ResponseWriter, r *http.Request) {
 		s.serveCreate(w, r, t)
 	case http.MethodDelete:
 		if t.Resource.Namespaced && t.Scope.Namespace == "" {
-			refuseMethod(w, r, t.methods()) // nobody empties all namespaces at once
+			refuseMethod(w, r, t.Methods()) // nobody empties all namespaces at once
 			return
 		}
 		s.serveDeleteCollection(w, r, t)
 	case http.MethodPut, http.MethodPatch:
 		s.responder.fail(w, r, badRequest("name must be provided: this URL is a collection"))
 	default:
-		refuseMethod(w, r, t.methods())
+		refuseMethod(w, r, t.Methods())
 	}
 }
 
@@ -133,7 +121,7 @@ func (s *Server) serveSubresource(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if !t.hasSubresource() {
+	if !t.HasSubresource() {
 		s.responder.fail(w, r, noSubresource(t.Ref))
 		return
 	}
@@ -152,21 +140,8 @@ func (s *Server) serveTarget(w http.ResponseWriter, r *http.Request, t target) {
 	case r.Method == http.MethodDelete && t.Subresource == "":
 		s.serveDelete(w, r, t)
 	default:
-		refuseMethod(w, r, t.methods())
+		refuseMethod(w, r, t.Methods())
 	}
-}
-
-// methods are those of the URL.
-func (t target) methods() string {
-	switch {
-	case t.Scope.Name == "" && t.Resource.Namespaced && t.Scope.Namespace == "":
-		return "GET, HEAD"
-	case t.Scope.Name == "":
-		return "GET, HEAD, POST, DELETE"
-	case t.Subresource == "":
-		return "GET, HEAD, PUT, PATCH, DELETE"
-	}
-	return "GET, HEAD, PUT, PATCH"
 }
 
 func (s *Server) serveLegacyWatch(w http.ResponseWriter, r *http.Request) {

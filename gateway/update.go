@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"revtail/etcdstore"
+	"revtail/gateway/resource"
 )
 
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
@@ -55,11 +56,11 @@ func (wr *write) checkName(d document) error {
 
 // unconditional tells whether an update may leave out resourceVersion. A scale never needs one.
 func (t target) unconditional() bool {
-	return t.Resource.UnconditionalUpdate || t.Subresource == scaleSubresource
+	return t.Resource.UnconditionalUpdate || t.Subresource == resource.ScaleSubresource
 }
 
 func noResourceVersion(t target) error {
-	return apierrors.NewInvalid(t.pluralKind(), t.Scope.Name, field.ErrorList{
+	return apierrors.NewInvalid(t.PluralAsKind(), t.Scope.Name, field.ErrorList{
 		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 }
 
@@ -120,7 +121,7 @@ func (wr *write) succeed(ctx context.Context, next, old document) error {
 		return conflict(wr.target)
 	}
 	if uid := next.GetUID(); uid != "" && uid != old.GetUID() {
-		return apierrors.NewConflict(wr.groupResource(), wr.Scope.Name, fmt.Errorf(
+		return apierrors.NewConflict(wr.GroupResource(), wr.Scope.Name, fmt.Errorf(
 			"the UID in the object (%s) is not that of the stored one (%s): it has been deleted and created again", uid, old.GetUID()))
 	}
 	next.take(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
@@ -145,7 +146,7 @@ func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
 		errs = append(errs, wr.Resource.Schema.Validate(ctx, next.Object, old.Object)...)
 	}
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(wr.groupKind(), wr.Scope.Name, errs)
+		return apierrors.NewInvalid(wr.GroupKind(), wr.Scope.Name, errs)
 	}
 	return nil
 }
@@ -175,7 +176,7 @@ func (wr *write) checkMetadata(next, old document) (field.ErrorList, error) {
 func (s *Server) replace(ctx context.Context, wr *write, next document, a *attempt) (written, error) {
 	key := s.key(wr.target, wr.Scope)
 	put := func(value []byte) (etcdstore.Revision, error) { return a.update(ctx, s, key, value) }
-	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.isNamespace()
+	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.IsNamespace()
 	stays := func([]byte) (etcdstore.Revision, error) { return a.object.Revision, nil }
 	if wr.Resource.Mount != nil {
 		return s.replaceMounted(ctx, wr, next, a)

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
@@ -142,22 +141,8 @@ func (d document) encode(t target) ([]byte, error) {
 	return value, nil
 }
 
-func (t target) groupKind() schema.GroupKind {
-	return schema.GroupKind{Group: t.Resource.Group, Kind: t.Resource.Kind}
-}
-
-// pluralKind and kindAsResource are for refusals in which Kubernetes names the resource and not the kind, or the other way
-// round.
-func (t target) pluralKind() schema.GroupKind {
-	return schema.GroupKind{Group: t.Resource.Group, Kind: t.Resource.Plural}
-}
-
-func (t target) kindAsResource() schema.GroupResource {
-	return schema.GroupResource{Group: t.Resource.Group, Resource: t.Resource.Kind}
-}
-
 func isAbsent(err error) bool { return apierrors.IsNotFound(err) }
 
 func conflict(t target) error {
-	return apierrors.NewConflict(t.groupResource(), t.Scope.Name, errModified)
+	return apierrors.NewConflict(t.GroupResource(), t.Scope.Name, errModified)
 }

@@ -1,9 +1,7 @@
 // Package resource knows which resources there are, and is the one place where a request's scope becomes an etcd key.
 package resource
 
-import (
-	"strings"
-)
+import "strings"
 
 // Resource is one kind of object that is served: where it stands in the URL space and what it is called.
 type Resource struct {
@@ -103,6 +101,18 @@ func (r *Resource) Prefix(root string) string {
 	}
 	return root + "/" + r.Group + "/" + r.Plural + "/"
 }
+
+// Key is the etcd key of one of the resource's objects, below root unless it is a mount's.
+func (r *Resource) Key(root string, scope Scope) string {
+	if r.Mount != nil {
+		key, _ := r.Mount.Key(scope) // requests for names that have no key are refused before
+		return key
+	}
+	return r.Prefix(root) + scope.Path()
+}
+
+// IsNamespaces tells whether the objects are Namespaces.
+func (r *Resource) IsNamespaces() bool { return r.Group == "" && r.Plural == "namespaces" }
 
 // URL is the path of a part of the resource in the API.
 func (r *Resource) URL(scope Scope) string {
