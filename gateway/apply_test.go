@@ -177,7 +177,7 @@ func FuzzApply(f *testing.F) {
 	}
 	t := target{Ref: resource.Ref{Resource: deployment, Scope: resource.Scope{Namespace: "default", Name: "d"}}, fields: newFieldManagers(deployment)}
 	made := func(kind string) document {
-		wr := &write{target: t, writeParams: writeParams{manager: "maker", validation: "Warn"}, body: []byte(writeKinds[kind].object("d", "1"))}
+		wr := &writeRequest{target: t, writeOptions: writeOptions{manager: "maker", validation: "Warn"}, body: []byte(writeKinds[kind].object("d", "1"))}
 		d, err := wr.decode()
 		if err == nil {
 			err = wr.prepareCreate(f.Context(), d)
@@ -200,8 +200,8 @@ func FuzzApply(f *testing.F) {
 		f.Add(seed, true)
 	}
 	f.Fuzz(func(tt *testing.T, body string, force bool) {
-		for _, old := range []document{live, t.blank()} {
-			wr := &write{target: t, writeParams: writeParams{manager: "m", force: force, validation: "Warn", patchType: types.ApplyYAMLPatchType}, body: []byte(body)}
+		for _, old := range []document{live, emptyObject(t.Resource)} {
+			wr := &writeRequest{target: t, writeOptions: writeOptions{manager: "m", force: force, validation: "Warn", patchType: types.ApplyYAMLPatchType}, body: []byte(body)}
 			before, err := json.Marshal(old.Object)
 			if err != nil {
 				tt.Fatal(err)
@@ -220,7 +220,7 @@ func FuzzApply(f *testing.F) {
 				}
 				continue
 			}
-			if _, err := merged.encode(t); err != nil {
+			if _, err := encode(t.Resource, merged); err != nil {
 				tt.Errorf("cannot be stored: %v", err)
 			}
 			if again, err := wr.merge(applied, merged); err != nil || !again.sameAs(merged) {
@@ -233,7 +233,7 @@ func FuzzApply(f *testing.F) {
 // TestKubernetesFormOfAppliedYAML: kubectl sends YAML, and JSON under the name of YAML.
 func TestKubernetesFormOfAppliedYAML(t *testing.T) {
 	for _, body := range []string{"kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}", configMap("a", "", ""), " {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}"} {
-		wr := &write{target: target{Ref: resource.Ref{Resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}}, body: []byte(body)}
+		wr := &writeRequest{target: target{Ref: resource.Ref{Resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}}, body: []byte(body)}
 		if d, err := wr.decodeApplied(); err != nil || d.GetName() != "a" {
 			t.Errorf("%q: %v", body, err)
 		}

@@ -75,3 +75,10 @@ func (c *catalog) figures() []metrics.Cache {
 	}
 	return out
 }
+
+// mountDecoder makes objects of what other programs write below a mount's prefix.
+func mountDecoder(m resource.Mount) func(etcdstore.KV) (encoding.Object, error) {
+	return func(kv etcdstore.KV) (encoding.Object, error) {
+		return m.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})
+	}
+}

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
-	"net/http"
-	"strings"
 
-	"github.com/go-chi/chi/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -106,54 +103,6 @@ func storageVersionHash(res *resource.Resource) string {
 	}
 	sum := sha256.Sum256([]byte(res.Group + "/" + cmp.Or(res.Storage, res.Version) + "/" + res.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
-}
-
-func (s *Server) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
-	d := s.catalog.current().documents.discovery
-	// A client is told to come back the way it came.
-	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
-	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.coreVersions,
-		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{address}}
-	s.serveDiscovery(w, r, represent("application/json", versions), d.aggregatedCore)
-}
-
-func (s *Server) serveGroups(w http.ResponseWriter, r *http.Request) {
-	d := s.catalog.current().documents.discovery
-	s.serveDiscovery(w, r, d.groups, d.aggregatedGroups)
-}
-
-func (s *Server) serveGroup(w http.ResponseWriter, r *http.Request) {
-	document, ok := s.catalog.current().documents.discovery.group[chi.URLParam(r, "group")]
-	if !ok {
-		notFound(w, r)
-		return
-	}
-	s.serveDiscovery(w, r, document)
-}
-
-func (s *Server) serveResources(w http.ResponseWriter, r *http.Request) {
-	version := schema.GroupVersion{Group: chi.URLParam(r, "group"), Version: chi.URLParam(r, "version")}
-	document, ok := s.catalog.current().documents.discovery.resources[version]
-	if !ok {
-		notFound(w, r)
-		return
-	}
-	s.serveDiscovery(w, r, document)
-}
-
-// serveDiscovery answers with the first of the forms, in the order of the client's preference, that it can read.
-func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...representation) {
-	for _, c := range parseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
-		for _, form := range forms {
-			if taken, ok := form.in(c); ok {
-				w.Header().Set("Cache-Control", "public")
-				taken.serve(w, r)
-				return
-			}
-		}
-	}
-	w.Header().Add("Vary", "Accept")
-	s.responder.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+yamlType))
 }
 
 // in is this form in the language of a clause of an Accept header; false: the clause does not take it.

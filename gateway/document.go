@@ -40,7 +40,7 @@ func (d document) shallowCopy() document {
 }
 
 // decode reads the body of a create or an update, which must be an object of the kind that the request sees.
-func (wr *write) decode() (document, error) {
+func (wr *writeRequest) decode() (document, error) {
 	decoded, err := decode(wr.ViewKind(), wr.contentType, wr.body)
 	if err != nil {
 		return document{}, decodeError(wr.ViewKind(), wr.body, err)
@@ -204,7 +204,7 @@ func (d document) findingsSince(before document, res *resource.Resource) []strin
 const maxFindings = 20
 
 // validateFields does with findings what the client asked for: refuse, as refuse words it, warn or ignore.
-func (wr *write) validateFields(findings []string, refuse func(error) error) error {
+func (wr *writeRequest) validateFields(findings []string, refuse func(error) error) error {
 	if len(findings) == 0 || wr.validation == metav1.FieldValidationIgnore {
 		return nil
 	}

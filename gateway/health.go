@@ -79,7 +79,7 @@ func (s *Server) claimProblems() []string {
 
 // collectorProblems say that objects are not collected.
 func (s *Server) collectorProblems() []string {
-	if stop := s.collector.Stopped(); stop != nil {
+	if stop := s.store.collector.Stopped(); stop != nil {
 		return []string{stop.String()}
 	}
 	return nil

@@ -84,7 +84,7 @@ func only(path ...string) fieldpath.Filter {
 }
 
 // track enters into the managedFields of a document what has changed since old, as the work of who asks for it.
-func (wr *write) track(old, next document) {
+func (wr *writeRequest) track(old, next document) {
 	if wr.patchType == types.ApplyYAMLPatchType {
 		return // to apply a configuration is to say who manages what
 	}

@@ -177,7 +177,7 @@ func TestBuiltinKindsHaveTypes(t *testing.T) {
 			t.Errorf("%s: %v", res.QualifiedName(), err)
 			continue
 		}
-		object := target{Ref: resource.Ref{Resource: res}}.blank()
+		object := emptyObject(res)
 		if _, err := converter.ObjectToTyped(object.Unstructured); err != nil {
 			t.Errorf("%s: %v", res.QualifiedName(), err)
 		}

@@ -131,7 +131,7 @@ func (e *entry) seconds() int64 {
 
 // account does what the field managers do, for objects and managedFields in which there is nothing unusual. False: there
 // is, and next is as it was.
-func (wr *write) account(old, next document) bool {
+func (wr *writeRequest) account(old, next document) bool {
 	accounts := wr.fields()
 	if accounts.schema == nil || wr.Subresource == resource.ScaleSubresource || old.GetAPIVersion() != next.GetAPIVersion() {
 		return false
@@ -170,7 +170,7 @@ func (wr *write) account(old, next document) bool {
 }
 
 // accountsFor tells whether a write can change what stands in a member of the object.
-func (wr *write) accountsFor(member string) bool {
+func (wr *writeRequest) accountsFor(member string) bool {
 	if wr.Subresource != "" {
 		return member == wr.Subresource
 	}

@@ -93,9 +93,9 @@ func TestAccountsAgree(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
 			writes, done := 0, 0
 			for range 60 {
-				old := tgt.blank()
+				old := emptyObject(tgt.Resource)
 				for range 12 {
-					wr := &write{target: tgt, writeParams: writeParams{manager: []string{"", "a", "b", "c"}[random.IntN(4)]}}
+					wr := &writeRequest{target: tgt, writeOptions: writeOptions{manager: []string{"", "a", "b", "c"}[random.IntN(4)]}}
 					if tgt.Resource.Status && old.GetUID() != "" && random.IntN(3) == 0 {
 						wr.Subresource = resource.StatusSubresource
 					}

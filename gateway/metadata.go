@@ -156,7 +156,7 @@ func equalJSON(a, b any) bool {
 }
 
 // warnFinalizers warns of finalizers that are new and that somebody else could call the same.
-func (wr *write) warnFinalizers(old, finalizers []string) {
+func (wr *writeRequest) warnFinalizers(old, finalizers []string) {
 	for _, name := range finalizers {
 		if slices.Contains(old, name) {
 			continue

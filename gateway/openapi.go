@@ -1,12 +1,9 @@
 package gateway
 
 import (
-	"net/http"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/go-chi/chi/v5"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -77,42 +74,4 @@ func openAPIDocument(version *resource.GroupVersion) *spec3.OpenAPI {
 		Paths:      &spec3.Paths{Paths: paths},
 		Components: &spec3.Components{Schemas: schemas},
 	}
-}
-
-func (s *Server) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
-	if err := negotiateJSON(r); err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	s.catalog.current().documents.openAPI.index().serve(w, r)
-}
-
-// immutableFor is how long a document may be kept that stands under the hash of its content: a year is what HTTP allows at
-// most.
-const immutableFor = 365 * 24 * time.Hour
-
-// serveOpenAPI answers with the document of a group and version. The hash in the query decides how long the answer may be
-// kept; a hash that is no longer right leads to the one that is.
-func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
-	path := chi.URLParam(r, "*")
-	part, ok := s.catalog.current().documents.openAPI.documents[path]
-	if !ok {
-		notFound(w, r)
-		return
-	}
-	if err := negotiateJSON(r); err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	document := part.render()
-	switch queryOf(r).Get("hash") {
-	case "":
-	case document.hash():
-		w.Header().Set("Cache-Control", "public, immutable")
-		w.Header().Set("Expires", time.Now().Add(immutableFor).UTC().Format(http.TimeFormat))
-	default:
-		http.Redirect(w, r, openAPIURL(path, document), http.StatusMovedPermanently)
-		return
-	}
-	document.serve(w, r)
 }

@@ -3,8 +3,6 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
 	"sync"
 
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
@@ -46,22 +44,4 @@ func inProtobufV2(swagger *spec.Swagger) []byte {
 		panic(fmt.Sprintf("gateway: the OpenAPI v2 document cannot be rendered: %v", err))
 	}
 	return out
-}
-
-// serveOpenAPIV2 answers with the first of the forms, in the order of the client's preference, that it can read.
-func (s *Server) serveOpenAPIV2(w http.ResponseWriter, r *http.Request) {
-	forms := s.catalog.current().documents.openAPI.v2
-	accept := strings.ReplaceAll(strings.Join(r.Header.Values("Accept"), ","), "spec.v2@v1.0", "spec.v2.v1.0")
-	for _, c := range parseAccept(accept) {
-		switch {
-		case c.media == protobufV2Type:
-			forms.protobuf().serve(w, r)
-			return
-		case c.acceptsJSON():
-			forms.json().serve(w, r)
-			return
-		}
-	}
-	w.Header().Add("Vary", "Accept")
-	s.responder.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+protobufV2Type))
 }

@@ -29,14 +29,16 @@ func (s *Server) routes() http.Handler {
 		r.Get("/debug/watchers", s.serveWatchers)
 	}
 
-	r.Get("/version", s.serveVersion)
-	r.Get("/api", s.serveCoreVersions)
-	complete := r.With(s.whenComplete)
-	complete.Get("/apis", s.serveGroups)
-	complete.Get("/apis/{group}", s.serveGroup)
-	complete.Get("/openapi/v2", s.serveOpenAPIV2)
-	complete.Get("/openapi/v3", s.serveOpenAPIIndex)
-	complete.Get("/openapi/v3/*", s.serveOpenAPI)
+	r.Get("/version", s.api.serveVersion)
+	r.Get("/api", s.api.serveCoreVersions)
+	complete := r.With(s.api.whenComplete)
+	complete.Get("/apis", s.api.serveGroups)
+	complete.Get("/apis/{group}", withPath(s.api.serveGroup))
+	complete.Get("/openapi/v2", s.api.serveOpenAPIV2)
+	complete.Get("/openapi/v3", s.api.serveOpenAPIIndex)
+	complete.Get("/openapi/v3/*", func(w http.ResponseWriter, r *http.Request) {
+		s.api.serveOpenAPI(w, r, chi.URLParam(r, "*"))
+	})
 
 	r.HandleFunc(keysPath, s.serveKeys)
 	r.HandleFunc(keysPath+"/*", s.serveKeys)
@@ -44,7 +46,9 @@ func (s *Server) routes() http.Handler {
 	r.Post("/v1/txn", s.serveTxn)
 	r.Get("/v1/openapi.json", serveKeysOpenAPI)
 
-	s.reviewRoutes(r)
+	for path, serve := range s.api.reviews() {
+		r.HandleFunc(path, serve)
+	}
 	r.Post("/v1/tickets", s.access.serveTickets)
 	r.Route("/api/{version}", s.resourceRoutes)
 	r.Route("/apis/{group}/{version}", s.resourceRoutes)
@@ -52,24 +56,34 @@ func (s *Server) routes() http.Handler {
 }
 
 // resourceRoutes are the URLs of one group and version. A name in the place of {resource} that is not one of a resource is
-// answered with 404 by target.
+// answered with 404 by locate.
 func (s *Server) resourceRoutes(r chi.Router) {
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, "GET, HEAD") })
-	r.With(s.whenComplete).Get("/", s.serveResources)
+	r.With(s.api.whenComplete).Get("/", withPath(s.api.serveResources))
 	timed := r.With(s.chain.limitTime)
-	timed.HandleFunc("/{resource}", s.serveCollection)
-	timed.HandleFunc("/{resource}/{name}", s.serveObject)
-	timed.HandleFunc("/{resource}/{name}/{subresource}", s.serveSubresource)
+	timed.HandleFunc("/{resource}", withPath(s.api.serveCollection))
+	timed.HandleFunc("/{resource}/{name}", withPath(s.api.serveObject))
+	timed.HandleFunc("/{resource}/{name}/{subresource}", withPath(s.api.serveSubresource))
 
-	timed.HandleFunc("/namespaces/{namespace}/{resource}", s.serveCollection)
-	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}", s.serveObject)
-	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}/{subresource}", s.serveSubresource)
+	timed.HandleFunc("/namespaces/{namespace}/{resource}", withPath(s.api.serveCollection))
+	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}", withPath(s.api.serveObject))
+	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}/{subresource}", withPath(s.api.serveSubresource))
 
 	// The legacy form: what stands below /watch is watched.
-	r.Get("/watch/{resource}", s.serveLegacyWatch)
-	r.Get("/watch/{resource}/{name}", s.serveLegacyWatch)
-	r.Get("/watch/namespaces/{namespace}/{resource}", s.serveLegacyWatch)
-	r.Get("/watch/namespaces/{namespace}/{resource}/{name}", s.serveLegacyWatch)
+	r.Get("/watch/{resource}", withPath(s.api.serveLegacyWatch))
+	r.Get("/watch/{resource}/{name}", withPath(s.api.serveLegacyWatch))
+	r.Get("/watch/namespaces/{namespace}/{resource}", withPath(s.api.serveLegacyWatch))
+	r.Get("/watch/namespaces/{namespace}/{resource}/{name}", withPath(s.api.serveLegacyWatch))
+}
+
+// withPath gives a handler what the path of the request names.
+func withPath(serve func(w http.ResponseWriter, r *http.Request, p requestPath)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		serve(w, r, requestPath{
+			Group: chi.URLParam(r, "group"), Version: chi.URLParam(r, "version"), Namespace: chi.URLParam(r, "namespace"),
+			Resource: chi.URLParam(r, "resource"), Name: chi.URLParam(r, "name"), Subresource: chi.URLParam(r, "subresource"),
+		})
+	}
 }
 
 // methodNotAllowed names the methods that a URL has (RFC 9110, section 15.5.6).

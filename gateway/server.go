@@ -16,14 +16,12 @@ import (
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
-	"revtail/gateway/api/garbage"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/reload"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/keys/timeline"
 	"revtail/gateway/metrics"
-	"revtail/gateway/watchcache"
 	"revtail/gateway/watchcache/filter"
 )
 
@@ -74,11 +72,10 @@ type Server struct {
 	keyCaches  keyCaches
 	keysBudget keysBudget
 	timeline   *timeline.Timeline
-	collector  *garbage.Collector
-	requested  *garbage.Requests
+	store      *store
+	api        *apiHandler
 
-	filters    *filter.Cache
-	namespaces *watchcache.Cache
+	filters *filter.Cache
 }
 
 // New makes a server of the built-in kinds.
@@ -108,7 +105,6 @@ func New(options Options) (*Server, error) {
 	s := &Server{
 		opened:    opened,
 		keyCaches: keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches, mostBytes: maxRangeBytes, mostOfAll: maxRangesBytes},
-		requested: garbage.NewRequests(options.Store, requestsKey+options.Prefix+"/"),
 		timeline:  timeline.New(own, options.Logger),
 		options:   options,
 		writers:   writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
@@ -124,19 +120,22 @@ func New(options Options) (*Server, error) {
 	}
 	s.catalog, err = newCatalog(catalogConfig{
 		store: options.Store, own: own, prefix: options.Prefix, claim: options.Claim, logger: options.Logger, mounts: options.Mounts,
-		deleteObjects: s.deleteAll,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.collector = s.newCollector(s.catalog.current().caches)
-	s.catalog.changed = s.collect
-	s.collect(s.catalog.current())
+	s.store = s.newStore()
+	s.catalog.changed, s.catalog.deleteObjects = s.store.serve, s.store.deleteAll
+	s.store.serve(s.catalog.current())
 	s.chain = &chain{
 		responder: s.responder, logger: options.Logger, requests: metrics.NewRequests(), tracing: options.Tracing, route: routePattern,
 		anonymous: s.access.authenticator.Anonymous, origins: options.Origins, hosts: options.Hosts,
 	}
 	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.filters.Collectors(), s.claimCollectors(), []prometheus.Collector{s.chain.requests, s.responder.refused})...)
+	s.api = &apiHandler{
+		catalog: s.catalog, store: s.store, responder: s.responder, access: s.access, filters: s.filters, claim: options.Claim,
+		version: options.Version, stall: s.transports.stall, follow: s.follow, events: s.asEventStream,
+	}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -162,7 +161,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil && s.options.Claim.WaitOwned(ctx) == nil {
-			s.collector.Run(ctx)
+			s.store.collector.Run(ctx)
 		}
 	})
 	<-ctx.Done()

@@ -14,7 +14,6 @@ import (
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
 	"revtail/gateway/claim"
-	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 	"revtail/gateway/watchcache/filter"
 )
@@ -124,12 +123,3 @@ func badRequest(format string, args ...any) error {
 }
 
 var errInternal = errors.New("internal error")
-
-// noSubresource is the answer to a subresource that a resource does not have.
-func noSubresource(t resource.Ref) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-		Message: fmt.Sprintf("%s %q has no subresource %q", t.Resource.QualifiedName(), t.Scope.Name, t.Subresource),
-		Details: &metav1.StatusDetails{Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural},
-	}}
-}

@@ -5,30 +5,32 @@ import (
 	"fmt"
 	"slices"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/etcdstore"
-	"revtail/gateway/api/customresource"
 	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
 )
 
-// keptForCleanup is what a delete finds: a definition carries a finalizer from then on, until its objects have been deleted.
-// One that cannot be understood is not served, and goes at once.
-func (t target) keptForCleanup(old document) document {
-	if t.Resource != customresource.Kind() || slices.Contains(old.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer) {
-		return old
+// deleteCollection deletes the objects of a list, one after the other, and returns them as they were. With an error it returns
+// those that were deleted before.
+func (s *store) deleteCollection(ctx context.Context, t target, p listParams, options *metav1.DeleteOptions) (*watchcache.List, int, error) {
+	list, err := s.list(ctx, t, p)
+	if err != nil {
+		return nil, 0, err
 	}
-	text, err := old.MarshalJSON()
-	if err == nil {
-		_, err = customresource.Parse(text)
+	var deleted []*watchcache.Object
+	for object := range list.Objects {
+		one := t
+		one.Scope.Namespace, one.Scope.Name = object.Namespace(), object.Name()
+		if _, _, err = s.delete(ctx, one, options); err != nil && !apierrors.IsNotFound(err) {
+			return nil, len(deleted), err
+		}
+		deleted = append(deleted, object)
 	}
-	if err != nil || old.GetDeletionTimestamp() != nil {
-		return old
-	}
-	kept := old.copy()
-	kept.SetFinalizers(append(kept.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer))
-	return kept
+	list.Objects, list.Text = slices.Values(deleted), nil
+	return list, len(deleted), nil
 }
 
 // deletePage is how many objects deleteAll reads at a time.
@@ -36,12 +38,12 @@ const deletePage = 500
 
 // deleteAll deletes every object of a resource, which need not be served, and returns how many there were: they are gone when
 // a later call finds none. Keys that no object can have are left alone.
-func (s *Server) deleteAll(ctx context.Context, res *resource.Resource) (found int, err error) {
+func (s *store) deleteAll(ctx context.Context, res *resource.Resource) (found int, err error) {
 	t := target{Ref: resource.Ref{Resource: res}, cache: s.catalog.newCache(res).Cache}
-	prefix := res.Prefix(s.options.Prefix)
+	prefix := res.Prefix(s.prefix)
 	options := etcdstore.ListOptions{Limit: deletePage}
 	for {
-		page, err := s.options.Store.List(ctx, prefix, options)
+		page, err := s.etcd.List(ctx, prefix, options)
 		if err != nil {
 			return 0, err
 		}
@@ -50,10 +52,10 @@ func (s *Server) deleteAll(ctx context.Context, res *resource.Resource) (found i
 			if t.Scope, ok = res.Split(kv.Key[len(prefix):]); !ok {
 				continue
 			}
-			if _, _, err := s.delete(ctx, t, &metav1.DeleteOptions{}); err != nil && !isAbsent(err) {
+			if _, _, err := s.delete(ctx, t, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				return 0, fmt.Errorf("deleting %s: %w", t.Scope.Path(), err)
 			}
-			s.access.auditOwn(res, t.Scope, "its CustomResourceDefinition is being deleted")
+			s.audit(res, t.Scope, "its CustomResourceDefinition is being deleted")
 			found++
 		}
 		if page.Remaining == 0 || len(page.KVs) == 0 {

@@ -110,7 +110,7 @@ func (t target) unshow(applied document) (document, error) {
 	if t.Subresource != resource.ScaleSubresource {
 		return applied.copy(), nil
 	}
-	out := t.blank()
+	out := emptyObject(t.Resource)
 	out.take(applied, "name", "namespace", "uid", "resourceVersion")
 	if _, ok, _ := unstructured.NestedFieldNoCopy(applied.Object, "spec", "replicas"); !ok {
 		return out, nil

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"encoding/json"
-	"net/http"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -19,16 +17,6 @@ const (
 	protocolMinor = "37"
 	previousMinor = "36" // the oldest that the protocol is compatible with
 )
-
-func (s *Server) serveVersion(w http.ResponseWriter, r *http.Request) {
-	build, _ := debug.ReadBuildInfo() // nil in a program built without modules
-	document, err := json.Marshal(versionInfo(s.options.Version, build))
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	respond(w, r, http.StatusOK, document)
-}
 
 // buildOf says the same to operators.
 func buildOf(product string) metrics.Build {

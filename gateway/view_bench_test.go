@@ -14,6 +14,7 @@ import (
 	"revtail/etcdstore/memory"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/filter"
 )
 
 // benchServer serves a store until the benchmark ends.
@@ -49,7 +50,7 @@ func BenchmarkList(b *testing.B) {
 		objects[i] = &watchcache.Object{Object: encoding.Object{JSON: fmt.Appendf(nil,
 			`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"%d","name":"c","namespace":"default"},"data":{"k":%q}}`, i, strings.Repeat("x", 900))}}
 	}
-	server := &Server{transports: newTransports(nil, newCompressors())}
+	handler := &apiHandler{responder: &responder{compressors: newCompressors()}, filters: filter.NewCache()}
 	configMap := target{Ref: resource.Ref{Resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}}
 	for _, bench := range []struct{ name, accept, encoding string }{
 		{"plain", "application/json", "identity"},
@@ -65,7 +66,11 @@ func BenchmarkList(b *testing.B) {
 			r.Header.Set("Accept-Encoding", bench.encoding)
 			b.ReportAllocs()
 			for b.Loop() {
-				server.writeList(&discard{header: http.Header{}}, r, configMap, &watchcache.List{Revision: 7, Objects: slices.Values(objects)})
+				f, err := handler.negotiateForm(r, aList)
+				if err != nil {
+					b.Fatal(err)
+				}
+				handler.writeList(&discard{header: http.Header{}}, r, configMap, f, &watchcache.List{Revision: 7, Objects: slices.Values(objects)})
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(objects)), "ns/object")
 		})

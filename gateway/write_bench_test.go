@@ -76,8 +76,8 @@ func BenchmarkChecks(b *testing.B) {
 		}
 		d := newDocument(object)
 		d.SetUID("u")
-		wr := &write{target: target{Ref: resource.Ref{Resource: res}, fields: newFieldManagers(res)}, writeParams: writeParams{manager: "m"}}
-		wr.track(wr.blank(), d)
+		wr := &writeRequest{target: target{Ref: resource.Ref{Resource: res}, fields: newFieldManagers(res)}, writeOptions: writeOptions{manager: "m"}}
+		wr.track(emptyObject(wr.Resource), d)
 		b.Run(name+"/type", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -17,29 +17,29 @@ import (
 
 // apply makes an object agree with what the body says of it, for whoever manages these fields (server-side apply). An object
 // that does not exist is created.
-func (s *Server) apply(ctx context.Context, wr *write) (written, error) {
+func (s *store) apply(ctx context.Context, wr *writeRequest) (writeResult, error) {
 	applied, err := wr.decodeApplied()
 	if err != nil {
-		return written{}, err
+		return writeResult{}, err
 	}
 	change := func(old document) (document, error) { return wr.merge(applied, old) }
 	if wr.Subresource != "" {
-		return s.update(ctx, wr, change)
+		return s.updateObject(ctx, wr, change)
 	}
 	return s.updateOrCreate(ctx, wr, change, func() (document, error) {
 		if applied.GetResourceVersion() != "" {
-			return document{}, conflict(wr.target)
+			return document{}, objectModified(wr.Ref)
 		}
 		if uid := applied.GetUID(); uid != "" {
 			return document{}, apierrors.NewConflict(wr.GroupResource(), wr.Scope.Name, fmt.Errorf(
 				"uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 		}
-		return wr.merge(applied, wr.blank())
+		return wr.merge(applied, emptyObject(wr.Resource))
 	})
 }
 
 // decodeApplied reads the body: a part of an object, in YAML or JSON.
-func (wr *write) decodeApplied() (document, error) {
+func (wr *writeRequest) decodeApplied() (document, error) {
 	contentType := codec.YAML
 	if json.Valid(wr.body) {
 		contentType = codec.JSON
@@ -65,7 +65,7 @@ func (wr *write) decodeApplied() (document, error) {
 }
 
 // merge applies a configuration to an object, or to the blank of one.
-func (wr *write) merge(applied, old document) (document, error) {
+func (wr *writeRequest) merge(applied, old document) (document, error) {
 	merge := wr.mergeFields
 	if wr.Resource.Mount != nil {
 		merge = wr.mergeMounted
@@ -81,17 +81,14 @@ func (wr *write) merge(applied, old document) (document, error) {
 	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
 		return document{}, err
 	}
-	if err = wr.checkUID(d, old); err == nil {
-		err = wr.checkName(d)
-	}
-	if err != nil || wr.Subresource == resource.ScaleSubresource { // whose configuration has nothing but the replicas
+	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // whose configuration has nothing but the replicas
 		return d, err
 	}
 	return wr.embed(old, d)
 }
 
 // mergeFields merges field by field, as far as they are the applier's.
-func (wr *write) mergeFields(applied, old document) (document, error) {
+func (wr *writeRequest) mergeFields(applied, old document) (document, error) {
 	configuration, err := wr.unshow(applied)
 	if err != nil {
 		return document{}, err

@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,27 +14,24 @@ import (
 	"revtail/gateway/resource"
 )
 
-var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
-
-func (s *Server) serveUpdate(w http.ResponseWriter, r *http.Request, t target) {
-	s.serveWrite(w, r, t, func(ctx context.Context, wr *write) (written, error) {
-		d, err := wr.decode()
-		if err == nil {
-			err = wr.prepareUpdate(d)
-		}
-		if err != nil {
-			return written{}, err
-		}
-		replace := func(old document) (document, error) { return wr.embed(old, d.shallowCopy()) }
-		if !t.Resource.CreateOnUpdate || t.Subresource != "" || d.GetResourceVersion() != "" {
-			return s.update(ctx, wr, replace)
-		}
-		return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.shallowCopy(), nil })
-	})
+// update replaces an object, or a part of it, by the one in the body of a request.
+func (s *store) update(ctx context.Context, wr *writeRequest) (writeResult, error) {
+	d, err := wr.decode()
+	if err == nil {
+		err = wr.prepareUpdate(d)
+	}
+	if err != nil {
+		return writeResult{}, err
+	}
+	replace := func(old document) (document, error) { return wr.embed(old, d.shallowCopy()) }
+	if !wr.Resource.CreateOnUpdate || wr.Subresource != "" || d.GetResourceVersion() != "" {
+		return s.updateObject(ctx, wr, replace)
+	}
+	return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.shallowCopy(), nil })
 }
 
 // prepareUpdate checks that a new state is about the object of the URL, and names what it is based on as a revision.
-func (wr *write) prepareUpdate(d document) error {
+func (wr *writeRequest) prepareUpdate(d document) error {
 	err := wr.checkName(d)
 	if err == nil {
 		_, _, err = parseRevision(d.GetResourceVersion())
@@ -44,61 +39,62 @@ func (wr *write) prepareUpdate(d document) error {
 	return err
 }
 
-func (wr *write) checkName(d document) error {
+func (wr *writeRequest) checkName(d document) error {
 	switch d.GetName() {
 	case wr.Scope.Name:
-		return d.placeIn(wr.target)
+		return setNamespace(d, wr.Ref)
 	case "":
 		return badRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", wr.Scope.Name)
 	}
 	return badRequest("the name of the object (%s) does not match the name on the URL (%s)", d.GetName(), wr.Scope.Name)
 }
 
-// unconditional tells whether an update may leave out resourceVersion. A scale never needs one.
-func (t target) unconditional() bool {
-	return t.Resource.UnconditionalUpdate || t.Subresource == resource.ScaleSubresource
+// unconditional reports whether an update may leave out resourceVersion. A scale never needs one.
+func unconditional(ref resource.Ref) bool {
+	return ref.Resource.UnconditionalUpdate || ref.Subresource == resource.ScaleSubresource
 }
 
-func noResourceVersion(t target) error {
-	return apierrors.NewInvalid(t.PluralAsKind(), t.Scope.Name, field.ErrorList{
+// noResourceVersion names the resource where a Status names the kind, as kube-apiserver does.
+func noResourceVersion(ref resource.Ref) error {
+	return apierrors.NewInvalid(ref.PluralAsKind(), ref.Scope.Name, field.ErrorList{
 		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 }
 
 // updateOrCreate updates an object or, where there is none, creates it.
-func (s *Server) updateOrCreate(ctx context.Context, wr *write, change func(document) (document, error), first func() (document, error)) (written, error) {
+func (s *store) updateOrCreate(ctx context.Context, wr *writeRequest, change func(document) (document, error), first func() (document, error)) (writeResult, error) {
 	for ctx := range attempts(ctx) {
-		done, err := s.update(ctx, wr, change)
-		if !isAbsent(err) {
+		done, err := s.updateObject(ctx, wr, change)
+		if !apierrors.IsNotFound(err) {
 			return done, err
 		}
-		if err = s.access.permitAlso(wr.caller, "create"); err != nil {
-			return written{}, err
+		if err = wr.permitted("create"); err != nil {
+			return writeResult{}, err
 		}
 		d, err := first()
 		if err != nil {
-			return written{}, err
+			return writeResult{}, err
 		}
-		done, err = s.create(ctx, wr, d)
+		done, err = s.createObject(ctx, wr, d)
 		if !apierrors.IsAlreadyExists(err) {
 			return done, err
 		}
 	}
-	return written{}, conflict(wr.target)
+	return writeResult{}, objectModified(wr.Ref)
 }
 
-// update changes an object: change makes the new document of the one that stands, which it leaves as it is. It is called
+// updateObject changes an object: change makes the new document of the one that stands, which it leaves as it is. It is called
 // again when that one turns out to be another. A new document that names the resourceVersion that it is based on succeeds
 // only that one.
-func (s *Server) update(ctx context.Context, wr *write, change func(document) (document, error)) (done written, err error) {
+func (s *store) updateObject(ctx context.Context, wr *writeRequest, change func(document) (document, error)) (done writeResult, err error) {
 	warnings := len(wr.warnings)
-	err = s.onObject(ctx, wr.target, !wr.dryRun, func(a *attempt) error {
+	err = s.guaranteedUpdate(ctx, wr.target, !wr.dryRun, func(a *updateAttempt) error {
 		if !a.shown() {
-			return absent(wr.target)
+			return objectNotFound(wr.Ref)
 		}
 		wr.warnings = wr.warnings[:warnings]
 		next, failed := change(a.old)
 		if failed == nil {
-			failed = wr.succeed(ctx, next, a.old)
+			failed = wr.prepareForUpdate(ctx, next, a.old)
 		}
 		if failed != nil {
 			return failed
@@ -109,20 +105,19 @@ func (s *Server) update(ctx context.Context, wr *write, change func(document) (d
 	return done, err
 }
 
-// succeed makes a document the successor of another one: it keeps what the server owns, and is checked against it.
-func (wr *write) succeed(ctx context.Context, next, old document) error {
+// prepareForUpdate gives the new state of an object what the server owns of the old one, and checks the new one against it.
+func (wr *writeRequest) prepareForUpdate(ctx context.Context, next, old document) error {
 	switch next.GetResourceVersion() {
 	case old.GetResourceVersion():
 	case "", "0":
-		if !wr.unconditional() {
-			return noResourceVersion(wr.target)
+		if !unconditional(wr.Ref) {
+			return noResourceVersion(wr.Ref)
 		}
 	default:
-		return conflict(wr.target)
+		return objectModified(wr.Ref)
 	}
-	if uid := next.GetUID(); uid != "" && uid != old.GetUID() {
-		return apierrors.NewConflict(wr.GroupResource(), wr.Scope.Name, fmt.Errorf(
-			"the UID in the object (%s) is not that of the stored one (%s): it has been deleted and created again", uid, old.GetUID()))
+	if err := wr.checkUID(next, old); err != nil {
+		return err
 	}
 	next.take(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 	next.drop("selfLink")
@@ -134,7 +129,22 @@ func (wr *write) succeed(ctx context.Context, next, old document) error {
 	return wr.checkSuccessor(ctx, next, old)
 }
 
-func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
+// checkUID refuses a change of another object than the stored one. A patch has been made from the stored one, so its uid is no
+// precondition but a change of an immutable field.
+func (wr *writeRequest) checkUID(next, old document) error {
+	uid := next.GetUID()
+	switch {
+	case uid == "" || uid == old.GetUID():
+		return nil
+	case wr.patchType != "":
+		return apierrors.NewInvalid(wr.GroupKind(), wr.Scope.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+	}
+	return apierrors.NewConflict(wr.GroupResource(), wr.Scope.Name, fmt.Errorf(
+		"the UID in the object (%s) is not that of the stored one (%s): it has been deleted and created again", uid, old.GetUID()))
+}
+
+func (wr *writeRequest) checkSuccessor(ctx context.Context, next, old document) error {
 	var errs field.ErrorList
 	if !next.keepsMetadata(old) {
 		var err error
@@ -152,7 +162,7 @@ func (wr *write) checkSuccessor(ctx context.Context, next, old document) error {
 }
 
 // checkMetadata checks the metadata of a successor, and warns of its new finalizers. The error says which field has the wrong type.
-func (wr *write) checkMetadata(next, old document) (field.ErrorList, error) {
+func (wr *writeRequest) checkMetadata(next, old document) (field.ErrorList, error) {
 	meta, err := next.meta()
 	if err != nil {
 		return nil, err
@@ -173,9 +183,8 @@ func (wr *write) checkMetadata(next, old document) (field.ErrorList, error) {
 
 // replace stores a successor. One that changes nothing is not written, and one that was waiting to be deleted and has lost
 // its last finalizer is deleted; a namespace is when it is empty.
-func (s *Server) replace(ctx context.Context, wr *write, next document, a *attempt) (written, error) {
-	key := s.key(wr.target, wr.Scope)
-	put := func(value []byte) (etcdstore.Revision, error) { return a.update(ctx, s, key, value) }
+func (s *store) replace(ctx context.Context, wr *writeRequest, next document, a *updateAttempt) (writeResult, error) {
+	put := func(value []byte) (etcdstore.Revision, error) { return s.putKey(ctx, a, wr.Ref, value) }
 	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.IsNamespace()
 	stays := func([]byte) (etcdstore.Revision, error) { return a.object.Revision, nil }
 	if wr.Resource.Mount != nil {
@@ -187,8 +196,8 @@ func (s *Server) replace(ctx context.Context, wr *write, next document, a *attem
 	case wr.dryRun:
 		put = stays
 	case last:
-		put = func([]byte) (etcdstore.Revision, error) { return a.delete(ctx, s, wr.target, key) }
+		put = func([]byte) (etcdstore.Revision, error) { return s.deleteKey(ctx, a, wr.Ref) }
 	}
-	value, revision, err := next.store(wr.target, put)
-	return written{scope: wr.Scope, value: value, revision: revision}, err
+	value, revision, err := putObject(wr.Resource, next, put)
+	return writeResult{scope: wr.Scope, value: value, revision: revision}, err
 }

@@ -2,11 +2,10 @@ package gateway
 
 import (
 	"encoding/json"
+	"mime"
 	"net/http"
 	"net/url"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,26 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/encoding/codec"
+	"revtail/gateway/resource"
 )
 
-// writeParams are the query parameters of a write.
-type writeParams struct {
-	dryRun     bool
-	validation string // metav1.FieldValidationIgnore, Warn or Strict
-	manager    string // who makes the change: fieldManager or, where that is not given, the program that asks
-	patchType  types.PatchType
-	force      bool // of an applied configuration: take over the fields that others manage
-}
+// optionsKinds are the kinds by which messages call the options of a method.
+var optionsKinds = map[string]string{http.MethodPost: "CreateOptions", http.MethodPut: "UpdateOptions", http.MethodPatch: "PatchOptions"}
 
-// writeOptions are the kinds by which messages call the parameters of a method.
-var writeOptions = map[string]string{http.MethodPost: "CreateOptions", http.MethodPut: "UpdateOptions", http.MethodPatch: "PatchOptions"}
-
-// parseWriteParams reads and checks them.
-func parseWriteParams(r *http.Request, t target) (p writeParams, err error) {
+// parseWriteOptions reads the options of a write from its query and headers, and checks them.
+func parseWriteOptions(r *http.Request, ref resource.Ref) (p writeOptions, err error) {
 	query := queryOf(r)
 	options := metav1.PatchOptions{DryRun: query["dryRun"], FieldManager: query.Get("fieldManager"), FieldValidation: query.Get("fieldValidation")}
 	if r.Method == http.MethodPatch {
-		if p.patchType, err = parsePatchType(r, t); err != nil {
+		if p.patchType, err = parsePatchType(r, ref); err != nil {
 			return p, err
 		}
 		if values, ok := query["force"]; ok {
@@ -51,34 +44,28 @@ func parseWriteParams(r *http.Request, t target) (p writeParams, err error) {
 		p.validation = metav1.FieldValidationWarn
 	}
 	// What holds for every write is checked the same for all of them; for patches there is more.
-	return p, invalidOptions(writeOptions[r.Method], metavalidation.ValidatePatchOptions(&options, p.patchType))
+	return p, invalidOptions(optionsKinds[r.Method], metavalidation.ValidatePatchOptions(&options, p.patchType))
 }
 
-// programOf is what a User-Agent header says before its first slash, as the name of a field manager.
-func programOf(userAgent string) string {
-	name, _, _ := strings.Cut(userAgent, "/")
-	var out strings.Builder
-	for _, c := range name {
-		if !unicode.IsPrint(c) {
-			continue
-		}
-		if out.Len()+utf8.RuneLen(c) > metavalidation.FieldManagerMaxLength {
-			break
-		}
-		out.WriteRune(c)
+// parsePatchType is the type of the patch in a request, by its Content-Type.
+func parsePatchType(r *http.Request, ref resource.Ref) (types.PatchType, error) {
+	accepted := ref.ViewKind().PatchTypes()
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // a malformed one is none
+	if !slices.Contains(accepted, media) {
+		return "", &codec.UnsupportedMediaTypeError{Accepted: accepted}
 	}
-	return out.String()
+	return types.PatchType(media), nil
 }
 
-// parseDeleteOptions reads them from the body or, where that is empty, from the query.
-func parseDeleteOptions(w http.ResponseWriter, r *http.Request, t target) (*metav1.DeleteOptions, error) {
+// parseDeleteOptions reads the options of a delete from the body or, if that is empty, from the query.
+func parseDeleteOptions(w http.ResponseWriter, r *http.Request, res *resource.Resource) (*metav1.DeleteOptions, error) {
 	body, err := readBody(w, r)
 	if err != nil {
 		return nil, err
 	}
 	options := &metav1.DeleteOptions{}
 	if len(body) > 0 {
-		err = decodeDeleteOptions(r.Header.Get("Content-Type"), body, t, options)
+		err = decodeDeleteOptions(r.Header.Get("Content-Type"), body, res, options)
 	} else {
 		err = queryDeleteOptions(queryOf(r), options)
 	}
@@ -88,8 +75,8 @@ func parseDeleteOptions(w http.ResponseWriter, r *http.Request, t target) (*meta
 	return options, invalidOptions("DeleteOptions", metavalidation.ValidateDeleteOptions(options))
 }
 
-func decodeDeleteOptions(contentType string, body []byte, t target, options *metav1.DeleteOptions) error {
-	decoded, err := decode(t.Resource, contentType, body)
+func decodeDeleteOptions(contentType string, body []byte, res *resource.Resource, options *metav1.DeleteOptions) error {
+	decoded, err := decode(res, contentType, body)
 	if err != nil {
 		if toStatus(err).Code == http.StatusUnsupportedMediaType {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,35 +15,34 @@ import (
 	"revtail/gateway/resource"
 )
 
-func (s *Server) serveCreate(w http.ResponseWriter, r *http.Request, t target) {
-	s.serveWrite(w, r, t, func(ctx context.Context, wr *write) (written, error) {
-		d, err := wr.decode()
-		if err != nil {
-			return written{}, err
-		}
-		return s.create(ctx, wr, d)
-	})
+// create makes the object in the body of a request.
+func (s *store) create(ctx context.Context, wr *writeRequest) (writeResult, error) {
+	d, err := wr.decode()
+	if err != nil {
+		return writeResult{}, err
+	}
+	return s.createObject(ctx, wr, d)
 }
 
-// create stores a new object under a key that must not exist.
-func (s *Server) create(ctx context.Context, wr *write, d document) (written, error) {
+// createObject stores an object under a key that must not exist.
+func (s *store) createObject(ctx context.Context, wr *writeRequest, d document) (writeResult, error) {
 	generated := d.GetName() == "" && d.GetGenerateName() != ""
 	if err := wr.prepareCreate(ctx, d); err != nil {
-		return written{}, err
+		return writeResult{}, err
 	}
 	if wr.Resource.Mount == nil { // its namespaces are parts of keys, which no Namespace deletes
-		if err := s.checkNamespace(ctx, wr.target, d.GetName()); err != nil {
-			return written{}, err
+		if err := s.checkNamespace(ctx, wr.Ref, d.GetName()); err != nil {
+			return writeResult{}, err
 		}
 	}
 	var err error
 	if wr.guard, err = s.catalog.guardCached(ctx, wr.Resource); err != nil {
-		return written{}, err
+		return writeResult{}, err
 	}
 	for attempt := 1; ; attempt++ {
-		done := written{scope: resource.Scope{Namespace: wr.Scope.Namespace, Name: d.GetName()}, created: true}
-		done.value, done.revision, err = d.store(wr.target, func(value []byte) (etcdstore.Revision, error) {
-			return s.put(ctx, wr, s.key(wr.target, done.scope), value)
+		done := writeResult{scope: resource.Scope{Namespace: wr.Scope.Namespace, Name: d.GetName()}, created: true}
+		done.value, done.revision, err = putObject(wr.Resource, d, func(value []byte) (etcdstore.Revision, error) {
+			return s.put(ctx, wr, wr.Resource.Key(s.prefix, done.scope), value)
 		})
 		if !errors.Is(err, etcdstore.ErrExists) {
 			return done, err
@@ -52,19 +50,19 @@ func (s *Server) create(ctx context.Context, wr *write, d document) (written, er
 		if !generated || attempt == nameAttempts {
 			return done, s.exists(ctx, wr.target, done.scope)
 		}
-		d.generateName()
+		generateName(d)
 	}
 }
 
 // prepareCreate sets what the server sets, drops what it owns, and checks the rest.
-func (wr *write) prepareCreate(ctx context.Context, d document) error {
+func (wr *writeRequest) prepareCreate(ctx context.Context, d document) error {
 	switch d.GetResourceVersion() {
 	case "", "0": // zero is none
 		d.drop("resourceVersion")
 	default:
 		return badRequest("resourceVersion should not be set on objects to be created")
 	}
-	if err := d.placeIn(wr.target); err != nil {
+	if err := setNamespace(d, wr.Ref); err != nil {
 		return err
 	}
 	d.drop("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -78,10 +76,10 @@ func (wr *write) prepareCreate(ctx context.Context, d document) error {
 		delete(d.Object, "status")
 	}
 	if d.GetName() == "" && d.GetGenerateName() != "" {
-		d.generateName()
+		generateName(d)
 	}
 	d.keepStringData(wr.Resource)
-	wr.track(wr.blank(), d)
+	wr.track(emptyObject(wr.Resource), d)
 	meta, err := d.meta()
 	if err != nil {
 		return cannotHandle(wr.Resource, err)
@@ -97,22 +95,17 @@ func (wr *write) prepareCreate(ctx context.Context, d document) error {
 	return nil
 }
 
-// blank is an object of the resource in which nothing stands: what there was before a create.
-func (t target) blank() document {
-	return newDocument(map[string]any{"apiVersion": t.Resource.APIVersion(), "kind": t.Resource.Kind, "metadata": map[string]any{}})
-}
-
-// placeIn gives a document the namespace of the URL, and refuses another one. Where the resource has none, the document loses
-// the one it says.
-func (d document) placeIn(t target) error {
+// setNamespace gives an object the namespace of the URL, and refuses another one. If the resource has none, the object loses
+// the one that it names.
+func setNamespace(d document, ref resource.Ref) error {
 	switch {
-	case !t.Resource.Namespaced:
+	case !ref.Resource.Namespaced:
 		d.drop("namespace")
 		return nil
-	case d.GetNamespace() == t.Scope.Namespace:
+	case d.GetNamespace() == ref.Scope.Namespace:
 		return nil
 	case d.GetNamespace() == "":
-		d.SetNamespace(t.Scope.Namespace)
+		d.SetNamespace(ref.Scope.Namespace)
 		return nil
 	}
 	return badRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -127,7 +120,7 @@ const (
 	nameAttempts = 8
 )
 
-func (d document) generateName() {
+func generateName(d document) {
 	base := d.GetGenerateName()
 	name := []byte(base[:min(len(base), maxNamePrefix)])
 	for range nameSuffix {
@@ -137,15 +130,15 @@ func (d document) generateName() {
 }
 
 // put creates a key, or in a dry run only finds out whether it could.
-func (s *Server) put(ctx context.Context, wr *write, key string, value []byte) (etcdstore.Revision, error) {
+func (s *store) put(ctx context.Context, wr *writeRequest, key string, value []byte) (etcdstore.Revision, error) {
 	switch {
 	case wr.dryRun:
 		return 0, s.free(ctx, key)
 	case wr.guard == (etcdstore.Guard{}):
-		return s.options.Store.Create(ctx, key, value)
+		return s.etcd.Create(ctx, key, value)
 	}
 	for ctx := range attempts(ctx) {
-		revision, err := s.options.Store.CreateGuarded(ctx, key, value, wr.guard)
+		revision, err := s.etcd.CreateGuarded(ctx, key, value, wr.guard)
 		if !errors.Is(err, etcdstore.ErrConflict) {
 			return revision, err
 		}
@@ -153,12 +146,12 @@ func (s *Server) put(ctx context.Context, wr *write, key string, value []byte) (
 			return 0, err
 		}
 	}
-	return 0, conflict(wr.target)
+	return 0, objectModified(wr.Ref)
 }
 
 // free tells whether a key does not exist.
-func (s *Server) free(ctx context.Context, key string) error {
-	_, _, err := s.options.Store.Get(ctx, key)
+func (s *store) free(ctx context.Context, key string) error {
+	_, _, err := s.etcd.Get(ctx, key)
 	switch {
 	case err == nil:
 		return etcdstore.ErrExists
@@ -169,15 +162,15 @@ func (s *Server) free(ctx context.Context, key string) error {
 }
 
 // exists is the refusal of a create whose name is taken, maybe only for as long as its owner takes to go away.
-func (s *Server) exists(ctx context.Context, t target, scope resource.Scope) error {
+func (s *store) exists(ctx context.Context, t target, scope resource.Scope) error {
 	err := apierrors.NewAlreadyExists(t.GroupResource(), scope.Name)
 	t.Scope = scope
-	standing := &attempt{}
+	existing := &updateAttempt{}
 	var failed error
-	if standing.object, failed = s.read(ctx, t); failed == nil {
-		failed = standing.decode(t)
+	if existing.object, failed = s.read(ctx, t); failed == nil {
+		failed = existing.decode(t)
 	}
-	if failed == nil && standing.old.GetDeletionTimestamp() != nil {
+	if failed == nil && existing.old.GetDeletionTimestamp() != nil {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return err

@@ -3,9 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
-	"mime"
 	"net/http"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,27 +17,13 @@ import (
 	"revtail/encoding/patch"
 )
 
-func (s *Server) servePatch(w http.ResponseWriter, r *http.Request, t target) {
-	s.serveWrite(w, r, t, func(ctx context.Context, wr *write) (written, error) {
-		if wr.patchType == types.ApplyYAMLPatchType {
-			return s.apply(ctx, wr)
-		}
-		return s.update(ctx, wr, wr.applyPatch)
-	})
-}
-
-// parsePatchType finds out which kind of patch a request brings.
-func parsePatchType(r *http.Request, t target) (types.PatchType, error) {
-	accepted := t.ViewKind().PatchTypes()
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // a malformed one is none
-	if !slices.Contains(accepted, media) {
-		return "", &codec.UnsupportedMediaTypeError{Accepted: accepted}
-	}
-	return types.PatchType(media), nil
+// patch changes an object by the patch in the body of a request.
+func (s *store) patch(ctx context.Context, wr *writeRequest) (writeResult, error) {
+	return s.updateObject(ctx, wr, wr.applyPatch)
 }
 
 // applyPatch makes the document that a patch leads to.
-func (wr *write) applyPatch(old document) (document, error) {
+func (wr *writeRequest) applyPatch(old document) (document, error) {
 	before, err := old.MarshalJSON()
 	if err == nil {
 		before, err = wr.show(before)
@@ -66,10 +50,7 @@ func (wr *write) applyPatch(old document) (document, error) {
 	if d.GetResourceVersion() == "" { // the patch removed it: it is based on what stands
 		d.SetResourceVersion(old.GetResourceVersion())
 	}
-	if err = wr.checkUID(d, old); err == nil {
-		err = wr.prepareUpdate(d)
-	}
-	if err != nil {
+	if err = wr.prepareUpdate(d); err != nil {
 		return document{}, err
 	}
 	return wr.embed(old, d)
@@ -77,7 +58,7 @@ func (wr *write) applyPatch(old document) (document, error) {
 
 // decodePatched reads the result of a patch. What it finds of unknown fields is the patch's doing: those that were there
 // before are not held against it.
-func (wr *write) decodePatched(before, after []byte) (document, error) {
+func (wr *writeRequest) decodePatched(before, after []byte) (document, error) {
 	decoded, err := codec.Decode("", after) // with the limits of a body: a small patch can make a large document
 	if err != nil {
 		return document{}, patchError(err)
@@ -103,17 +84,8 @@ func (wr *write) decodePatched(before, after []byte) (document, error) {
 	return d, wr.validateFields(findings, wr.invalidPatch)
 }
 
-// checkUID refuses a patch that makes another object of what it changes.
-func (wr *write) checkUID(d, old document) error {
-	if uid := d.GetUID(); uid != "" && uid != old.GetUID() {
-		return apierrors.NewInvalid(wr.GroupKind(), wr.Scope.Name, field.ErrorList{
-			field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
-	}
-	return nil
-}
-
 // invalidPatch refuses a patch for what it leads to.
-func (wr *write) invalidPatch(err error) error {
+func (wr *writeRequest) invalidPatch(err error) error {
 	const maxExcerpt = 1024
 	text := strings.ToValidUTF8(string(wr.body[:min(len(wr.body), maxExcerpt)]), "�")
 	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), text, err.Error())})

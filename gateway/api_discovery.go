@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func (h *apiHandler) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
+	d := h.catalog.current().documents.discovery
+	// A client is told to come back the way it came.
+	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
+	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.coreVersions,
+		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{address}}
+	h.serveDiscovery(w, r, represent("application/json", versions), d.aggregatedCore)
+}
+
+func (h *apiHandler) serveGroups(w http.ResponseWriter, r *http.Request) {
+	d := h.catalog.current().documents.discovery
+	h.serveDiscovery(w, r, d.groups, d.aggregatedGroups)
+}
+
+func (h *apiHandler) serveGroup(w http.ResponseWriter, r *http.Request, p requestPath) {
+	document, ok := h.catalog.current().documents.discovery.group[p.Group]
+	if !ok {
+		notFound(w, r)
+		return
+	}
+	h.serveDiscovery(w, r, document)
+}
+
+func (h *apiHandler) serveResources(w http.ResponseWriter, r *http.Request, p requestPath) {
+	version := schema.GroupVersion{Group: p.Group, Version: p.Version}
+	document, ok := h.catalog.current().documents.discovery.resources[version]
+	if !ok {
+		notFound(w, r)
+		return
+	}
+	h.serveDiscovery(w, r, document)
+}
+
+// serveDiscovery answers with the first of the forms, in the order of the client's preference, that it can read.
+func (h *apiHandler) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...representation) {
+	for _, c := range parseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
+		for _, form := range forms {
+			if taken, ok := form.in(c); ok {
+				w.Header().Set("Cache-Control", "public")
+				taken.serve(w, r)
+				return
+			}
+		}
+	}
+	w.Header().Add("Vary", "Accept")
+	h.responder.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+yamlType))
+}

@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"revtail/gateway/api/customresource"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+// delete deletes an object. One that has finalizers is marked as deleted, and returned.
+func (s *store) delete(ctx context.Context, t target, options *metav1.DeleteOptions) (kept []byte, uid types.UID, err error) {
+	dryRun := len(options.DryRun) > 0
+	err = s.guaranteedUpdate(ctx, t, !dryRun && !t.IsNamespace(), func(a *updateAttempt) (err error) {
+		if err := checkPreconditions(t.Ref, options.Preconditions, a.object, a.old); err != nil {
+			return err
+		}
+		kept, uid = nil, a.old.GetUID()
+		marked := a.old
+		if a.shown() {
+			marked = s.keptForDependents(t.Resource, keptForCleanup(t.Resource, a.old), options)
+		}
+		switch {
+		case t.Resource == customresource.Kind() && a.shown() && s.claim.State().IsForeign():
+			err = s.checkDeletable(t.Ref)
+		case t.IsNamespace() && a.shown():
+			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
+		case len(marked.GetFinalizers()) > 0:
+			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
+		case !dryRun:
+			_, err = s.deleteKey(ctx, a, t.Ref)
+		}
+		return err
+	})
+	return kept, uid, err
+}
+
+func checkPreconditions(ref resource.Ref, p *metav1.Preconditions, object *watchcache.Object, old document) error {
+	if p == nil {
+		return nil
+	}
+	if p.UID != nil && *p.UID != old.GetUID() {
+		return apierrors.NewConflict(ref.KindAsResource(), ref.Scope.Name, fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
+	}
+	if found := strconv.FormatInt(int64(object.Revision), 10); p.ResourceVersion != nil && *p.ResourceVersion != found {
+		return apierrors.NewConflict(ref.KindAsResource(), ref.Scope.Name, fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, found))
+	}
+	return nil
+}
+
+// keptForDependents is an object with a finalizer of the garbage collector, if its dependents are to be orphaned or deleted before
+// it, and without one if they are not. If the client asks for neither, the object stays as it is.
+func (s *store) keptForDependents(res *resource.Resource, old document, options *metav1.DeleteOptions) document {
+	if !s.collecting || s.claim.State().IsForeign() || res.IsNamespaces() || res.Mount != nil {
+		return old
+	}
+	before := old.GetFinalizers()
+	after := slices.DeleteFunc(slices.Clone(before), func(f string) bool {
+		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
+	})
+	switch propagation(options) {
+	case metav1.DeletePropagationOrphan:
+		after = append(after, metav1.FinalizerOrphanDependents)
+	case metav1.DeletePropagationForeground:
+		after = append(after, metav1.FinalizerDeleteDependents)
+	case metav1.DeletePropagationBackground:
+	default:
+		return old
+	}
+	if slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))) {
+		return old
+	}
+	kept := old.copy()
+	kept.SetFinalizers(after)
+	return kept
+}
+
+// propagation is what a client asks for about the object's dependents; empty: nothing.
+func propagation(options *metav1.DeleteOptions) metav1.DeletionPropagation {
+	switch orphan := options.OrphanDependents; { //nolint:staticcheck // old clients send it
+	case options.PropagationPolicy != nil:
+		return *options.PropagationPolicy
+	case orphan == nil:
+		return ""
+	case *orphan:
+		return metav1.DeletePropagationOrphan
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// markDeleted stores marked, an object with finalizers, with a deletionTimestamp. Nothing is written if the stored object has both.
+func (s *store) markDeleted(ctx context.Context, t target, marked document, a *updateAttempt, dryRun bool) ([]byte, error) {
+	marked = marked.shallowCopy()
+	if a.old.GetDeletionTimestamp() == nil {
+		marked.metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+		marked.metadata()["deletionGracePeriodSeconds"] = int64(0)
+		if generation := a.old.GetGeneration(); generation > 0 {
+			marked.metadata()["generation"] = generation + 1
+		}
+	}
+	done, err := s.replace(ctx, &writeRequest{target: t, writeOptions: writeOptions{dryRun: dryRun}}, marked, a)
+	if err != nil {
+		return nil, err
+	}
+	return done.object(t)
+}
+
+// keptForCleanup is a definition with the finalizer that keeps it until its objects have been deleted. A definition that cannot be
+// parsed gets none, because it is not served.
+func keptForCleanup(res *resource.Resource, old document) document {
+	if res != customresource.Kind() || slices.Contains(old.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer) {
+		return old
+	}
+	text, err := old.MarshalJSON()
+	if err == nil {
+		_, err = customresource.Parse(text)
+	}
+	if err != nil || old.GetDeletionTimestamp() != nil {
+		return old
+	}
+	kept := old.copy()
+	kept.SetFinalizers(append(kept.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer))
+	return kept
+}
