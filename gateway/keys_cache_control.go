@@ -1,54 +1,45 @@
 package gateway
 
 import (
-	"fmt"
 	"net/http"
-	"time"
 
 	"revtail/gateway/keys/keyrange"
 )
 
-const (
-	// pastLasts is how long a cache may answer with the state of a revision, which never changes: not for ever, as etcd may be
-	// put back to a backup. timeLasts is the same of the state of a time: as often something may be written down about it.
-	pastLasts = 5 * time.Minute
-	timeLasts = 10 * time.Second
-	// pollLasts is how long it may answer a long poll with changes, and emptyLasts with none: only those who ask meanwhile are
-	// to have the same.
-	pollLasts  = time.Minute
-	emptyLasts = time.Second
-)
-
-// shareRead says how long a cache may keep the answer to a read: that of the past (RFC 9111).
-func (s *Server) shareRead(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
+// readLifetime returns the directives of Cache-Control for a read (RFC 9111); empty: the answer is not kept, because it may change.
+// The state of a revision never changes, but etcd may be restored from a backup. What had been written at a time may become known
+// more precisely.
+func readLifetime(q keyrange.Query) string {
 	switch {
 	case q.AtTime != nil:
-		s.share(w, r, fmt.Sprintf("max-age=%d", seconds(timeLasts)))
+		return "max-age=10"
 	case q.At != 0:
-		s.share(w, r, fmt.Sprintf("max-age=%d, immutable", seconds(pastLasts)))
+		return "max-age=300, immutable"
 	}
+	return ""
 }
 
-// sharePoll is the same for a long poll. What has no changes is for caches between only: a client that asks the same again
-// would have it from its own at once, and so again.
-func (s *Server) sharePoll(w http.ResponseWriter, r *http.Request, changes bool) {
+// pollLifetime does the same for a long poll. An answer without changes is for clients that ask meanwhile: only a shared cache keeps
+// it, because a client would get it from its own cache at once, again and again.
+func pollLifetime(changes bool) string {
 	if changes {
-		s.share(w, r, fmt.Sprintf("max-age=%d", seconds(pollLasts)))
-		return
+		return "max-age=60"
 	}
-	s.share(w, r, fmt.Sprintf("max-age=0, s-maxage=%d", seconds(emptyLasts)))
+	return "max-age=0, s-maxage=1"
 }
 
-func seconds(d time.Duration) int { return int(d / time.Second) }
-
-// share lets a cache between keep an answer, or only that of its client where it matters who asks: what a cache answers nobody
-// judges, and nobody writes down. Which program asks does not show in such an answer.
-func (s *Server) share(w http.ResponseWriter, r *http.Request, lasts string) {
-	r.Header.Del("User-Agent")
+// allowCaching lets caches keep an answer for a lifetime, and returns its format. Where access is restricted or audited, only the
+// client's own cache may keep it, because a request that a shared cache answers is neither authorized nor recorded. The format of an
+// answer that may be kept does not depend on the User-Agent, because that is not in Vary.
+func (h *keysHandler) allowCaching(w http.ResponseWriter, r *http.Request, lifetime string) format {
+	if lifetime == "" {
+		return formatOf(r)
+	}
 	scope := "private, "
-	if s.access.open() {
+	if h.keys.access.open() {
 		scope = "public, "
 	}
-	w.Header().Set("Cache-Control", scope+lasts)
+	w.Header().Set("Cache-Control", scope+lifetime)
 	w.Header().Add("Vary", "Accept, Accept-Encoding")
+	return cacheableFormat(r)
 }

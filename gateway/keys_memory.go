@@ -9,39 +9,39 @@ import (
 )
 
 const (
-	// maxKeysAnswers is how many bytes of values all answers of the plain dialect may have that are being made, or that clients have
-	// not taken yet: each is in memory as a whole, and a client that stops to read keeps it there until it is cut.
-	maxKeysAnswers = 128 << 20
-	// smallKeysAnswer is what is not worth counting.
-	smallKeysAnswer = 256 << 10
+	// maxAnswersMemory is how many bytes of values all answers to reads may hold at the same time. An answer is in memory as a whole
+	// until its client has taken it, or is disconnected because it stopped to read.
+	maxAnswersMemory = 128 << 20
+	// uncountedAnswer is the size up to which an answer is not counted.
+	uncountedAnswer = 256 << 10
 )
 
-var errTooManyAnswers = &apierrors.StatusError{ErrStatus: *retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+var errAnswersMemory = &apierrors.StatusError{ErrStatus: *retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
 	"too many large answers are on their way at the same time: ask again, or for less with limit= or keysOnly=1", 1)}
 
-// keysBudget is what all answers may hold together.
-type keysBudget struct{ held atomic.Int64 }
+// memoryBudget limits the memory of all answers in flight.
+type memoryBudget struct{ held atomic.Int64 }
 
-// share is what one answer takes of a budget.
-type share struct {
-	budget *keysBudget
+// reservation is the part of a budget that one answer holds.
+type reservation struct {
+	budget *memoryBudget
 	size   int64 // of the answer
 	held   int64 // of the budget
 }
 
-// grow counts more bytes of the answer, and refuses it when that is too much together with all others.
-func (s *share) grow(n int) error {
-	s.size += int64(n)
-	if s.size <= smallKeysAnswer {
+// grow adds bytes to the answer. It fails when all answers together are too large.
+func (r *reservation) grow(n int) error {
+	r.size += int64(n)
+	if r.size <= uncountedAnswer {
 		return nil
 	}
-	more := s.size - s.held
-	s.held = s.size
-	if s.budget.held.Add(more) > maxKeysAnswers {
-		return errTooManyAnswers
+	more := r.size - r.held
+	r.held = r.size
+	if r.budget.held.Add(more) > maxAnswersMemory {
+		return errAnswersMemory
 	}
 	return nil
 }
 
-// release gives back what the answer holds, when it has been sent, or refused.
-func (s *share) release() { s.budget.held.Add(-s.held) }
+// release returns the memory to the budget, when the answer has been sent or has failed.
+func (r *reservation) release() { r.budget.held.Add(-r.held) }

@@ -13,70 +13,70 @@ import (
 )
 
 const (
-	// progressGap is how long a merged watch waits for a range to say how far it is before it asks again.
-	progressGap = 50 * time.Millisecond
-	// maxAhead is about how many events a merged watch holds of ranges that are ahead of another one: they wait in the store.
-	maxAhead = 4096
+	// progressInterval is how long a merged watch waits for an answer to a request for progress before it sends the next one.
+	progressInterval = 50 * time.Millisecond
+	// maxPendingEvents is about how many events a merged watch holds of the sources that are ahead. Further events wait in the store.
+	maxPendingEvents = 4096
 )
 
-// mergedWatcher is several watches of one store as one: in the order of revisions, and a revision is complete. So it delivers
-// as far as all of them are known to be complete. Where one has something to tell, the others are asked how far they are: etcd
-// answers within a moment.
+// mergedWatcher merges several watches of one store. It returns events in the order of revisions, and only complete revisions. When
+// one source has events, progress is requested from the others, because events are returned only up to the lowest revision that all
+// sources have completed.
 type mergedWatcher struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	steps   chan step      // of all sources
+	results chan result    // of all sources
 	running sync.WaitGroup // a goroutine for each source
 
-	// the fields below are of the goroutine that calls Next
-	sources []*source
-	waiting int                // events, of all sources
-	told    etcdstore.Revision // by Next
-	err     error
+	// only the goroutine that calls Next uses the fields below
+	sources  []*source
+	pending  int                // events, of all sources
+	returned etcdstore.Revision // by Next
+	err      error
 }
 
 // source is one of the watches.
 type source struct {
 	etcdstore.Watcher
-	turn    chan struct{}     // holds one: it is to be waited for
-	waited  bool              // somebody waits for it
-	asked   bool              // how far it is, and has not answered
-	events  []etcdstore.Event // that wait to be delivered
-	through etcdstore.Revision
+	read      chan struct{}     // one token has the goroutine call Next once
+	reading   bool              // the result of that is still to come
+	requested bool              // progress; there was no result since
+	events    []etcdstore.Event // that are pending
+	through   etcdstore.Revision
 }
 
-// step is what a source has to tell.
-type step struct {
-	of    *source
-	batch etcdstore.Batch
-	err   error
+// result is what Next of a source has returned.
+type result struct {
+	source *source
+	batch  etcdstore.Batch
+	err    error
 }
 
 var _ etcdstore.Watcher = (*mergedWatcher)(nil)
 
-// newMergedWatcher takes the watchers over, which have all been opened after the same revision, and closes them.
+// newMergedWatcher merges watchers, all of which begin after the same revision. Close closes them.
 func newMergedWatcher(ctx context.Context, watchers []etcdstore.Watcher, after etcdstore.Revision) *mergedWatcher {
-	m := &mergedWatcher{steps: make(chan step), told: after}
+	m := &mergedWatcher{results: make(chan result), returned: after}
 	m.ctx, m.cancel = context.WithCancelCause(ctx)
 	for _, w := range watchers {
-		s := &source{Watcher: w, turn: make(chan struct{}, 1), through: after}
+		s := &source{Watcher: w, read: make(chan struct{}, 1), through: after}
 		m.sources = append(m.sources, s)
-		m.running.Go(func() { m.listen(s) })
+		m.running.Go(func() { m.run(s) })
 	}
 	return m
 }
 
-// listen hands on what a source has to tell, whenever it is its turn.
-func (m *mergedWatcher) listen(s *source) {
+// run reads a source, one batch for each token.
+func (m *mergedWatcher) run(s *source) {
 	for {
 		select {
-		case <-s.turn:
+		case <-s.read:
 		case <-m.ctx.Done():
 			return
 		}
 		batch, err := s.Next(m.ctx)
 		select {
-		case m.steps <- step{s, batch, err}:
+		case m.results <- result{s, batch, err}:
 		case <-m.ctx.Done():
 			return
 		}
@@ -86,21 +86,21 @@ func (m *mergedWatcher) listen(s *source) {
 // Next implements etcdstore.Watcher.
 func (m *mergedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	for m.err == nil {
-		if batch, ok := m.complete(); ok {
+		if batch, ok := m.merge(); ok {
 			return batch, nil
 		}
-		m.giveTurns()
-		m.askBehind(ctx)
+		m.readSources()
+		m.requestMissing(ctx)
 		var again <-chan time.Time
-		if m.waiting > 0 {
-			again = time.After(progressGap)
+		if m.pending > 0 {
+			again = time.After(progressInterval)
 		}
 		select {
-		case s := <-m.steps:
-			m.take(s)
-		case <-again: // an answer may never come
+		case r := <-m.results:
+			m.add(r)
+		case <-again: // etcd may not answer a request for progress
 			for _, s := range m.sources {
-				s.asked = false
+				s.requested = false
 			}
 		case <-m.ctx.Done():
 			m.err = m.end()
@@ -111,6 +111,7 @@ func (m *mergedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	return etcdstore.Batch{}, m.err
 }
 
+// end returns why the merged watch has ended.
 func (m *mergedWatcher) end() error {
 	if errors.Is(context.Cause(m.ctx), etcdstore.ErrClosed) {
 		return fmt.Errorf("watch: %w", etcdstore.ErrClosed)
@@ -118,39 +119,38 @@ func (m *mergedWatcher) end() error {
 	return fmt.Errorf("watch: %w", m.ctx.Err())
 }
 
-// behind is how far the merged watch is complete.
-func (m *mergedWatcher) behind() etcdstore.Revision {
+// through returns the revision that all sources have completed.
+func (m *mergedWatcher) through() etcdstore.Revision {
 	return slices.MinFunc(m.sources, func(a, b *source) int { return cmp.Compare(a.through, b.through) }).through
 }
 
-// giveTurns has all sources waited for or, when much waits to be delivered, those that are waited for by the others.
-func (m *mergedWatcher) giveTurns() {
-	behind := m.behind()
+// readSources reads all sources. When too many events are pending, it reads only the sources that hold back the others.
+func (m *mergedWatcher) readSources() {
+	through := m.through()
 	for _, s := range m.sources {
-		if !s.waited && (m.waiting < maxAhead || s.through == behind) {
-			s.waited = true
-			s.turn <- struct{}{}
+		if !s.reading && (m.pending < maxPendingEvents || s.through == through) {
+			s.reading = true
+			s.read <- struct{}{}
 		}
 	}
 }
 
-// take enters what a source has told.
-func (m *mergedWatcher) take(s step) {
-	s.of.waited, s.of.asked = false, false
-	if s.err != nil {
-		m.err = s.err
+func (m *mergedWatcher) add(r result) {
+	r.source.reading, r.source.requested = false, false
+	if r.err != nil {
+		m.err = r.err
 		if m.ctx.Err() != nil {
 			m.err = m.end()
 		}
 		return
 	}
-	s.of.through = max(s.of.through, s.batch.Through)
-	s.of.events = append(s.of.events, s.batch.Events...)
-	m.waiting += len(s.batch.Events)
+	r.source.through = max(r.source.through, r.batch.Through)
+	r.source.events = append(r.source.events, r.batch.Events...)
+	m.pending += len(r.batch.Events)
 }
 
-// askBehind asks those that are not as far as the newest event that waits, each once until it answers.
-func (m *mergedWatcher) askBehind(ctx context.Context) {
+// requestMissing requests progress from the sources that have not completed the newest pending revision, once until they answer.
+func (m *mergedWatcher) requestMissing(ctx context.Context) {
 	var newest etcdstore.Revision
 	for _, s := range m.sources {
 		if n := len(s.events); n > 0 {
@@ -158,27 +158,27 @@ func (m *mergedWatcher) askBehind(ctx context.Context) {
 		}
 	}
 	for _, s := range m.sources {
-		if s.through < newest && !s.asked {
-			s.asked = true
-			_ = s.RequestProgress(ctx) // best effort: it is asked again
+		if s.through < newest && !s.requested {
+			s.requested = true
+			_ = s.RequestProgress(ctx) // best effort: Next tries again
 		}
 	}
 }
 
-// complete is what all sources together have told, if that is more than before.
-func (m *mergedWatcher) complete() (etcdstore.Batch, bool) {
-	through := m.behind()
-	if through <= m.told {
+// merge returns the events of the revisions that all sources have completed, if there are new ones.
+func (m *mergedWatcher) merge() (etcdstore.Batch, bool) {
+	through := m.through()
+	if through <= m.returned {
 		return etcdstore.Batch{}, false
 	}
-	m.told = through
+	m.returned = through
 	batch := etcdstore.Batch{Through: through}
 	for _, s := range m.sources {
 		n, _ := slices.BinarySearchFunc(s.events, through+1, func(e etcdstore.Event, r etcdstore.Revision) int { return cmp.Compare(e.Revision, r) })
 		batch.Events = append(batch.Events, s.events[:n]...)
 		s.events = slices.Clone(s.events[n:])
 	}
-	m.waiting -= len(batch.Events)
+	m.pending -= len(batch.Events)
 	slices.SortStableFunc(batch.Events, func(a, b etcdstore.Event) int { return cmp.Compare(a.Revision, b.Revision) })
 	return batch, true
 }

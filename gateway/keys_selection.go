@@ -9,33 +9,33 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// keyChoice is which keys a request of the plain dialect sees, and what of their values.
-type keyChoice struct {
-	filter *filter.Filter       // nil: all
-	fields *encoding.Projection // nil: the whole
+// selection is which keys of a range a request selects by filter=, and which fields of their values by fields=.
+type selection struct {
+	filter *filter.Filter       // nil: all keys
+	fields *encoding.Projection // nil: the whole value
 }
 
-// keyChoice reads filter= and fields=. The error is one for fail.
-func (s *Server) keyChoice(q keyrange.Query) (c keyChoice, err error) {
-	if c.filter, err = s.filters.Keys(q.Filter); err == nil {
-		c.fields, err = s.filters.KeyFields(q.Fields)
+// selection compiles the expressions of a query. The error is for responder.fail.
+func (h *keysHandler) selection(q keyrange.Query) (s selection, err error) {
+	if s.filter, err = h.filters.Keys(q.Filter); err == nil {
+		s.fields, err = h.filters.KeyFields(q.Fields)
 	}
-	return c, err
+	return s, err
 }
 
-// matches tells whether a key, which must have its value, is chosen. The error is that of filter.Matches.
-func (c keyChoice) matches(ctx context.Context, kv etcdstore.KV) (bool, error) {
-	if c.filter == nil {
+// matches reports whether a key, which must have its value, is selected. The error is that of filter.Matches.
+func (s selection) matches(ctx context.Context, kv etcdstore.KV) (bool, error) {
+	if s.filter == nil {
 		return true, nil
 	}
-	document := encoding.AppendKeyValue(nil, keyOf(kv, false))
-	return c.filter.Matches(ctx, filter.Input{Type: encoding.Added, Key: kv.Key, Document: document})
+	document := encoding.AppendKeyValue(nil, keyValue(kv, false))
+	return s.filter.Matches(ctx, filter.Input{Type: encoding.Added, Key: kv.Key, Document: document})
 }
 
-// shown is what is shown of the document of a key.
-func (c keyChoice) shown(document []byte) []byte {
-	if c.fields == nil {
+// project returns the selected fields of the document of a key.
+func (s selection) project(document []byte) []byte {
+	if s.fields == nil {
 		return document
 	}
-	return c.fields.Project(document)
+	return s.fields.Project(document)
 }

@@ -3,17 +3,19 @@ package gateway
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"revtail/etcdstore"
 )
 
-// boundedStore is the store of one cache, which it stops when that would hold too much: while it is filled, or later.
-type boundedStore struct {
+// sizeLimit is the store of one cache. It stops the cache when that holds more than maxBytes, or would after it is filled.
+type sizeLimit struct {
 	etcdstore.Store
-	most     int        // bytes
-	size     func() int // of the cache
+	maxBytes int
+	size     func() int   // of the cache
+	bytes    atomic.Int64 // that were checked last
 	stop     context.CancelFunc
-	exceeded chan struct{} // closed then
+	over     chan struct{} // closed when the limit is exceeded
 	once     sync.Once
 
 	// only the goroutine of a fill uses the fields below
@@ -21,13 +23,29 @@ type boundedStore struct {
 	pages  pager
 }
 
-func (s *boundedStore) exceed() {
-	s.once.Do(func() { close(s.exceeded) })
+// exceeded reports whether the cache has been stopped.
+func (s *sizeLimit) exceeded() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// check stops the cache if its bytes are too many, and reports whether it may go on.
+func (s *sizeLimit) check(bytes int) bool {
+	s.bytes.Store(int64(bytes))
+	if bytes <= s.maxBytes {
+		return true
+	}
+	s.once.Do(func() { close(s.over) })
 	s.stop()
+	return false
 }
 
 // List implements etcdstore.Store. Only a fill reads more than one value.
-func (s *boundedStore) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+func (s *sizeLimit) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
 	if o.KeysOnly || o.Limit == 1 {
 		return s.Store.List(ctx, prefix, o)
 	}
@@ -39,28 +57,25 @@ func (s *boundedStore) List(ctx context.Context, prefix string, o etcdstore.List
 	if err != nil {
 		return page, err
 	}
-	if s.filled += s.pages.took(page.KVs); s.filled > s.most {
-		s.exceed()
+	if s.filled += s.pages.took(page.KVs); !s.check(s.filled) {
 		return etcdstore.Page{}, errRangeTooLarge
 	}
 	return page, nil
 }
 
 // Watch implements etcdstore.Store.
-func (s *boundedStore) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
-	return boundedWatcher{s.Store.Watch(ctx, prefix, o), s}
+func (s *sizeLimit) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	return limitedWatcher{s.Store.Watch(ctx, prefix, o), s}
 }
 
-// boundedWatcher looks at the size of the cache before it brings more.
-type boundedWatcher struct {
+// limitedWatcher checks the size of the cache before it returns more.
+type limitedWatcher struct {
 	etcdstore.Watcher
-	store *boundedStore
+	limit *sizeLimit
 }
 
 // Next implements etcdstore.Watcher.
-func (w boundedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
-	if w.store.size() > w.store.most {
-		w.store.exceed()
-	}
+func (w limitedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	w.limit.check(w.limit.size())
 	return w.Watcher.Next(ctx)
 }

@@ -39,11 +39,17 @@ func send(p *payload, f format, document []byte) {
 
 // wantsPretty tells whether a person reads the answer: by pretty=, or by the program that asks.
 func wantsPretty(r *http.Request) bool {
-	if values, ok := queryOf(r)["pretty"]; ok {
-		return parseBool(values[0])
+	if pretty, ok := readPretty(r); ok {
+		return pretty
 	}
 	agent := r.UserAgent()
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
+}
+
+// readPretty returns the value of pretty=, if it is given.
+func readPretty(r *http.Request) (pretty, given bool) {
+	values, given := queryOf(r)["pretty"]
+	return given && parseBool(values[0]), given
 }
 
 // tellAge says how long ago what is answered from memory was known to be what etcd has (RFC 9111, section 5.1): while etcd cannot

@@ -38,10 +38,10 @@ func (s *Server) routes() http.Handler {
 	complete.Get("/openapi/v3", s.serveOpenAPIIndex)
 	complete.Get("/openapi/v3/*", s.serveOpenAPI)
 
-	r.HandleFunc(keysPath, s.serveKeys)
-	r.HandleFunc(keysPath+"/*", s.serveKeys)
+	r.HandleFunc(keysPath, s.keys.serveKeys)
+	r.HandleFunc(keysPath+"/*", s.keys.serveKeys)
 
-	r.Post("/v1/txn", s.serveTxn)
+	r.Post("/v1/txn", s.keys.serveTxn)
 	r.Get("/v1/openapi.json", serveKeysOpenAPI)
 
 	s.reviewRoutes(r)

@@ -1,6 +1,7 @@
 package keyrange
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 	"revtail/gateway/config/spelling"
 )
 
-// MaxItems is how many keys an answer has at most, and has where no limit is given.
-const MaxItems = 10_000
+// maxItems is the limit of the keys in one answer, and the limit if the query gives none.
+const maxItems = 10_000
 
 // Query is what the query of a URL asks for. All methods have one: parameters that mean nothing to a method are refused.
 type Query struct {
@@ -139,7 +140,7 @@ func ParseQuery(method, path string, values url.Values) (q Query, err error) {
 	q.KeysOnly, q.Count, q.Prev, q.Prefix = p.flag("keysOnly"), p.flag("count"), p.flag("prev"), p.flag("prefix")
 	q.Since, q.MinRevision = p.revision("since"), p.revision("minRevision")
 	q.Wait, q.TTL = p.duration("wait"), p.duration("ttl")
-	q.Limit = int(min(p.number("limit"), MaxItems))
+	q.Limit = int(min(cmp.Or(p.number("limit"), maxItems), maxItems))
 	q.Latest, q.Level = p.word("slow", "latest", "without it a slow client is waited for"), p.word("depth", "1", "the next level; without it all levels are shown")
 	p.at(&q)
 	p.page(&q)

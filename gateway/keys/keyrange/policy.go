@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Access says which keys the plain dialect opens at all, to whomever it may concern.
-type Access struct {
+// Policy says which keys the plain dialect opens at all, to whomever it may concern.
+type Policy struct {
 	read, write []Range
 	all, change bool // every key may be read, be written
 
@@ -19,10 +19,10 @@ var own = Range{"revtail/"}
 // everything in place of a key is every key.
 const everything = "*"
 
-// NewAccess opens keys and, where they end with a slash, prefixes: read to be read, write to be read and written. None is the
+// NewPolicy opens keys and, where they end with a slash, prefixes: read to be read, write to be read and written. None is the
 // default, "*" is every key. resources is the prefix of the resources, without a slash at its end.
-func NewAccess(read, write []string, resources string) (*Access, error) {
-	a := &Access{resources: Range{resources + "/"}, change: slices.Contains(write, everything)}
+func NewPolicy(read, write []string, resources string) (*Policy, error) {
+	a := &Policy{resources: Range{resources + "/"}, change: slices.Contains(write, everything)}
 	a.all = a.change || slices.Contains(read, everything)
 	for _, given := range []struct {
 		texts []string
@@ -51,8 +51,11 @@ type DeniedError struct {
 
 func (e *DeniedError) Error() string { return e.Reason }
 
+// IsEmpty reports whether no key may be read or written.
+func (a *Policy) IsEmpty() bool { return !a.all && len(a.read) == 0 }
+
 // Read returns a *DeniedError unless the keys may be read.
-func (a *Access) Read(r Range) error {
+func (a *Policy) Read(r Range) error {
 	switch {
 	case r.Within(own):
 		return denied("%q is the gateway's own", r)
@@ -66,7 +69,7 @@ func (a *Access) Read(r Range) error {
 }
 
 // openIn is what of a range may be read.
-func (a *Access) openIn(r Range) (open []string) {
+func (a *Policy) openIn(r Range) (open []string) {
 	for _, each := range a.read {
 		if each.Within(r) && !each.Within(own) {
 			open = append(open, each.String())
@@ -77,7 +80,7 @@ func (a *Access) openIn(r Range) (open []string) {
 }
 
 // Write returns a *DeniedError unless the keys may be written.
-func (a *Access) Write(r Range) error {
+func (a *Policy) Write(r Range) error {
 	switch {
 	case r.Meets(own):
 		return denied("%q is, or holds, the gateway's own", r)
