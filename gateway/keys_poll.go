@@ -44,7 +44,7 @@ func (h *keysHandler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Qu
 	begin(ctx, watcher, requestTimeout) // so that a future revision is refused, however short the poll is
 	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
 	defer cancel()
-	events, through, err := pollEvents(ctx, cache.Cache, watcher, keysEncoder{q.Prev, selection.fields})
+	events, through, err := pollEvents(ctx, cache.Cache, watcher, keyEncoder{q.Prev, selection.fields})
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (h *keysHandler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Qu
 }
 
 // pollEvents waits for changes, and returns those that are ready: complete revisions, up to through.
-func pollEvents(ctx context.Context, cache *watchcache.Cache, watcher *watchcache.Watcher, encoder keysEncoder) (events []byte, through etcdstore.Revision, err error) {
+func pollEvents(ctx context.Context, cache *watchcache.Cache, watcher *watchcache.Watcher, encoder keyEncoder) (events []byte, through etcdstore.Revision, err error) {
 	batch, err := watcher.Next(ctx)
 	if err != nil && ctx.Err() == nil {
 		return nil, 0, err

@@ -27,7 +27,7 @@ func (h *keysHandler) watch(w http.ResponseWriter, r *http.Request, q keyrange.Q
 	if err != nil {
 		return err
 	}
-	start := watchStart{resource: "keys", frames: keysEncoder{q.Prev, selection.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: h.responder.fail}
+	start := watchStart{resource: "keys", frames: keyEncoder{q.Prev, selection.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: h.responder.fail}
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would delay events
 	if wantsEventStream(r) {
 		start.frames, start.fail = h.watches.asEventStream(w, start.frames, true, h.responder.fail)

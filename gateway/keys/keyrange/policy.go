@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// Policy says which keys the plain dialect opens at all, to whomever it may concern.
+// Policy decides which keys the keys API may read and write, whoever asks. The rules of users come on top of it.
 type Policy struct {
-	read, write []Range
-	all, change bool // every key may be read, be written
+	read, write       []Range
+	readAll, writeAll bool
 
-	resources Range // are not written here: what is written there is judged
+	resources Range // is not writable, because the keys API does not validate objects
 }
 
-// own is where the gateway keeps what is its own.
+// own holds the gateway's own keys.
 var own = Range{"revtail/"}
 
-// everything in place of a key is every key.
-const everything = "*"
+// everyKey is the flag for every key.
+const everyKey = "*"
 
-// NewPolicy opens keys and, where they end with a slash, prefixes: read to be read, write to be read and written. None is the
-// default, "*" is every key. resources is the prefix of the resources, without a slash at its end.
+// NewPolicy opens keys, or prefixes if they end with a slash: those of read for reading, those of write for reading and writing. "*" is
+// every key. resources is the prefix of the resources, without a slash at its end.
 func NewPolicy(read, write []string, resources string) (*Policy, error) {
-	a := &Policy{resources: Range{resources + "/"}, change: slices.Contains(write, everything)}
-	a.all = a.change || slices.Contains(read, everything)
+	p := &Policy{resources: Range{resources + "/"}, writeAll: slices.Contains(write, everyKey)}
+	p.readAll = p.writeAll || slices.Contains(read, everyKey)
 	for _, given := range []struct {
 		texts []string
 		to    *[]Range
-	}{{read, &a.read}, {write, &a.write}} {
+	}{{read, &p.read}, {write, &p.write}} {
 		for _, text := range given.texts {
-			if text == everything {
+			if text == everyKey {
 				continue
 			}
 			r, err := ParseKey(text)
@@ -39,38 +39,38 @@ func NewPolicy(read, write []string, resources string) (*Policy, error) {
 			*given.to = append(*given.to, r)
 		}
 	}
-	a.read = append(a.read, a.write...)
-	return a, nil
+	p.read = append(p.read, p.write...)
+	return p, nil
 }
 
-// DeniedError says that keys are not open, and what to do.
+// DeniedError is the error for keys that are not open.
 type DeniedError struct {
-	Reason string
-	Open   []string // what is open of them, where a part is
+	Reason string   // and which flag opens them
+	Open   []string // the parts of them that are open
 }
 
 func (e *DeniedError) Error() string { return e.Reason }
 
 // IsEmpty reports whether no key may be read or written.
-func (a *Policy) IsEmpty() bool { return !a.all && len(a.read) == 0 }
+func (p *Policy) IsEmpty() bool { return !p.readAll && len(p.read) == 0 }
 
 // Read returns a *DeniedError unless the keys may be read.
-func (a *Policy) Read(r Range) error {
+func (p *Policy) Read(r Range) error {
 	switch {
 	case r.Within(own):
 		return denied("%q is the gateway's own", r)
-	case a.all || slices.ContainsFunc(a.read, r.Within):
+	case p.readAll || slices.ContainsFunc(p.read, r.Within):
 		return nil
 	}
 	return &DeniedError{
-		Reason: fmt.Sprintf("%q is not open in the plain dialect: start revtail with --keys %s, or with a prefix of it that ends with /", r, r),
-		Open:   a.openIn(r),
+		Reason: fmt.Sprintf("%q is not open in the keys API: start revtail with --keys %s, or with a prefix of it that ends with /", r, r),
+		Open:   p.openIn(r),
 	}
 }
 
-// openIn is what of a range may be read.
-func (a *Policy) openIn(r Range) (open []string) {
-	for _, each := range a.read {
+// openIn returns the parts of a range that may be read.
+func (p *Policy) openIn(r Range) (open []string) {
+	for _, each := range p.read {
 		if each.Within(r) && !each.Within(own) {
 			open = append(open, each.String())
 		}
@@ -80,16 +80,16 @@ func (a *Policy) openIn(r Range) (open []string) {
 }
 
 // Write returns a *DeniedError unless the keys may be written.
-func (a *Policy) Write(r Range) error {
+func (p *Policy) Write(r Range) error {
 	switch {
-	case r.Meets(own):
+	case r.Overlaps(own):
 		return denied("%q is, or holds, the gateway's own", r)
-	case r.Meets(a.resources):
+	case r.Overlaps(p.resources):
 		return denied("%q is, or holds, what resources are kept in: write them at /api and /apis, where they are checked", r)
-	case a.change || slices.ContainsFunc(a.write, r.Within):
+	case p.writeAll || slices.ContainsFunc(p.write, r.Within):
 		return nil
 	}
-	return denied("%q cannot be written in the plain dialect: start revtail with --keys-writable %s, or with a prefix of it that ends with /", r, r)
+	return denied("%q cannot be written in the keys API: start revtail with --keys-writable %s, or with a prefix of it that ends with /", r, r)
 }
 
 func denied(format string, args ...any) error {
