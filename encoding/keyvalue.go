@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// KeyValue is a key of etcd and what stands under it, as the plain dialect shows it.
+// KeyValue is a key of etcd and what stands under it, as the keys API shows it.
 type KeyValue struct {
 	Key               string
 	Value             []byte
@@ -69,7 +69,7 @@ func appendCompact(dst, value []byte) []byte {
 	return append(dst, compact.Bytes()...)
 }
 
-// KeyEvent is a frame of a watch in the plain dialect.
+// KeyEvent is a frame of a watch in the keys API.
 type KeyEvent struct {
 	Type     string // PUT, DELETE, SYNC or PROGRESS
 	Revision int64

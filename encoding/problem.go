@@ -21,7 +21,7 @@ func AppendProblem(dst []byte, status int, reason, detail string, open ...string
 	return append(dst, "}\n"...)
 }
 
-// AppendKeyError appends the line of the error that ends a watch in the plain dialect.
+// AppendKeyError appends the line of the error that ends a watch in the keys API.
 func AppendKeyError(dst []byte, status int, reason, detail string) []byte {
 	dst = append(dst, `{"type":"ERROR","error":`...)
 	dst = AppendProblem(dst, status, reason, detail)

@@ -33,7 +33,7 @@ type requestLog struct {
 	kept          bool
 
 	caller *caller  // nil: not found out, or nobody wants to know
-	keys   []string // of the plain dialect, each after the verb of what is done to it
+	keys   []string // of the keys API, each after the verb of what is done to it
 }
 
 // logAccess has requests written down when they end: a watch also when it begins.

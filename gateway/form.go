@@ -125,10 +125,14 @@ func (f form) view(res *resource.Resource) view {
 
 // format is how documents are written in this form.
 func (f form) format(r *http.Request) format {
-	switch {
-	case f.yaml:
+	if f.yaml {
 		return yamlFormat{}
-	case f.pretty || wantsPretty(r):
+	}
+	return jsonFormat(f.pretty || wantsPretty(r))
+}
+
+func jsonFormat(pretty bool) format {
+	if pretty {
 		return indentedFormat{}
 	}
 	return compactFormat{}
@@ -136,14 +140,22 @@ func (f form) format(r *http.Request) format {
 
 // formatOf is how a document that is not to be transformed, such as an error, is written for a client. One that takes
 // neither JSON nor YAML gets JSON.
-func formatOf(r *http.Request) format {
+func formatOf(r *http.Request) format { return acceptedFormat(r, wantsPretty(r)) }
+
+// cacheableFormat is formatOf for an answer that a cache may give to other clients too: it does not depend on the User-Agent.
+func cacheableFormat(r *http.Request) format {
+	pretty, _ := readPretty(r)
+	return acceptedFormat(r, pretty)
+}
+
+func acceptedFormat(r *http.Request, pretty bool) format {
 	for _, c := range acceptedClauses(r) {
 		switch c.mediaType() {
 		case jsonType:
-			return form{pretty: c.parameters["pretty"] == "1"}.format(r)
+			return jsonFormat(pretty || c.parameters["pretty"] == "1")
 		case yamlType:
 			return yamlFormat{}
 		}
 	}
-	return form{}.format(r)
+	return jsonFormat(pretty)
 }

@@ -79,7 +79,7 @@ func (d keysDescription) checkAnswer(path, method string, a answer) {
 	d.check(method+" "+path, a.body, "paths", path, method, "responses", code, "content", a.header.Get("Content-Type"), "schema")
 }
 
-// TestKeysOpenAPI: what the plain dialect answers is what its description says, and no more.
+// TestKeysOpenAPI: what the keys API answers is what its description says, and no more.
 func TestKeysOpenAPI(t *testing.T) {
 	s := newTestServer(t)
 	d := describeKeys(t, s)

@@ -3,25 +3,25 @@ package gateway
 import "revtail/etcdstore"
 
 const (
-	// firstPage is how many keys are asked for when nothing is known of their values, which can have more than a megabyte each,
-	// and pageBytes about how large a page is to be.
+	// firstPage is how many keys the first page has: a value may have more than a megabyte.
 	firstPage = 16
+	// pageBytes is about how large the other pages are.
 	pageBytes = 4 << 20
 )
 
-// pager says how many keys to ask of etcd at a time: few at first, and then as many as come to pageBytes if they are like those
-// before, but not many times as many at once.
+// pager decides how many keys one request to etcd asks for: few at first, and then as many as come to pageBytes if they are as large
+// as those before, but at most four times as many as before.
 type pager struct{ next int }
 
-// limit is how many keys to ask for now.
-func (p *pager) limit(most int) int {
+// limit returns how many keys to ask for now under a limit.
+func (p *pager) limit(limit int) int {
 	if p.next == 0 {
 		p.next = firstPage
 	}
-	return min(p.next, most)
+	return min(p.next, limit)
 }
 
-// took notes a page, and returns how many bytes it has.
+// took adapts to a page, and returns how many bytes it has.
 func (p *pager) took(kvs []etcdstore.KV) (bytes int) {
 	for _, kv := range kvs {
 		bytes += len(kv.Key) + len(kv.Value)

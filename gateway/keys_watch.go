@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -12,39 +11,40 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-const (
-	// heartbeatEvery is how often a client of the plain dialect, or of an event stream, is told how far its watch is complete.
-	heartbeatEvery = 15 * time.Second
-	// maxWait bounds a long poll.
-	maxWait = 5 * time.Minute
-	// maxPolled is about how many bytes a long poll answers with: the rest has an answer of its own.
-	maxPolled = 1 << 20
-)
+// heartbeatEvery is how often a client of the keys API, or of an event stream, is told how far its watch is complete.
+const heartbeatEvery = 15 * time.Second
 
-// serveKeysWatch streams keys: the state first, unless it says where to go on, then what changes.
-func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
-	choice, err := s.keyChoice(q)
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	start := watchStart{resource: "keys", frames: keyFrames{q.Prev, choice.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: s.responder.fail}
-	w.Header().Set("X-Accel-Buffering", "no") // what is held back by a proxy is late
-	if wantsEventStream(r) {
-		start.frames, start.fail = s.asEventStream(w, start.frames, true, s.responder.fail)
-	}
-	cache, query, err := s.openKeys(r, q)
-	if err != nil {
-		start.fail(w, r, err)
-		return
-	}
-	query.Filter = choice.filter
-	start.cache, start.query, start.done = cache.Cache, query, func() { s.keyCaches.release(cache) }
-	s.follow(w, r, start)
+// keysWatches is what the keys API needs of the service that serves watches.
+type keysWatches struct {
+	follow        func(http.ResponseWriter, *http.Request, watchStart)
+	register      func(context.Context, *caller) (*openStream, context.Context, error)
+	asEventStream func(w http.ResponseWriter, frames framing, marks bool, fail refusal) (framing, refusal)
 }
 
-// openKeys finds the cache for a watch, filled, and says where the watch begins. The caller releases the cache.
-func (s *Server) openKeys(r *http.Request, q keyrange.Query) (cache *keyCache, query watchcache.WatchQuery, err error) {
+// watch streams the state of keys, unless the request says from which revision it resumes, and then their changes.
+func (h *keysHandler) watch(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
+	selection, err := h.selection(q)
+	if err != nil {
+		return err
+	}
+	start := watchStart{resource: "keys", frames: keyEncoder{q.Prev, selection.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: h.responder.fail}
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would delay events
+	if wantsEventStream(r) {
+		start.frames, start.fail = h.watches.asEventStream(w, start.frames, true, h.responder.fail)
+	}
+	cache, query, err := h.openCache(r, q)
+	if err != nil {
+		start.fail(w, r, err)
+		return nil
+	}
+	query.Filter = selection.filter
+	start.cache, start.query, start.done = cache.Cache, query, func() { h.keys.caches.release(cache) }
+	h.watches.follow(w, r, start)
+	return nil
+}
+
+// openCache returns the cache for a watch, filled, and where in it the watch begins. The caller releases the cache.
+func (h *keysHandler) openCache(r *http.Request, q keyrange.Query) (cache *rangeCache, query watchcache.WatchQuery, err error) {
 	query = watchcache.WatchQuery{State: q.Since == 0, After: q.Since, Latest: q.Latest}
 	if id := lastEventID(r); id != "" {
 		since, invalid := strconv.ParseInt(id, 10, 64)
@@ -53,103 +53,16 @@ func (s *Server) openKeys(r *http.Request, q keyrange.Query) (cache *keyCache, q
 		}
 		query.State, query.After = false, etcdstore.Revision(since)
 	}
-	for _, keys := range q.All {
-		if err := s.permitKeys(r, "watch", keys); err != nil {
-			return nil, query, err
-		}
-	}
-	if cache, err = s.keyCaches.acquire(q.All); err != nil {
+	if cache, err = h.keys.watch(r, q.All); err != nil {
 		return nil, query, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
-	select {
-	case <-cache.exceeded:
-	case <-cache.Filled():
-		if query.State {
-			query.AtLeast, err = cache.Newest(ctx)
-		}
-	case <-ctx.Done():
-		err = &watchcache.NotReadyError{RetryAfter: time.Second}
-	}
-	if cache.tooLarge() {
-		err = errRangeTooLarge
-	}
-	if err != nil {
-		s.keyCaches.release(cache)
+	if query.AtLeast, err = cache.ready(ctx, query.State); err != nil {
+		h.keys.caches.release(cache)
 		return nil, query, err
 	}
 	return cache, query, nil
-}
-
-// servePoll answers a long poll: with the changes after a revision as soon as there are some, or with none when its time is
-// over. Its answer says where the next one begins.
-func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q keyrange.Query) {
-	choice, err := s.keyChoice(q)
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	defer entry.done()
-	cache, query, err := s.openKeys(r, q)
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	defer s.keyCaches.release(cache)
-	query.Filter = choice.filter
-	watcher, err := cache.Watch(query)
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	defer watcher.Close()
-	begin(ctx, watcher, requestTimeout) // a revision that etcd has not reached is refused, however short the wait
-	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
-	defer cancel()
-	events, through, err := poll(ctx, cache.Cache, watcher, keyFrames{q.Prev, choice.fields})
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	s.sharePoll(w, r, len(events) > 0)
-	document := append(fmt.Appendf(nil, `{"revision":%d,"events":[`, through), events...)
-	s.respondPlain(w, r, through, append(document, "]}"...))
-}
-
-// poll waits for changes, and then takes what there is: complete revisions, up to through.
-func poll(ctx context.Context, cache *watchcache.Cache, watcher *watchcache.Watcher, frames keyFrames) (events []byte, through etcdstore.Revision, err error) {
-	batch, err := watcher.Next(ctx)
-	if err != nil && ctx.Err() == nil {
-		return nil, 0, err
-	}
-	if err != nil { // none came
-		_, _ = cache.Refresh(context.WithoutCancel(ctx)) // without an answer it is as far as it is known
-		batch, err = watcher.Poll()
-	}
-	for err == nil {
-		through = max(through, batch.Through)
-		for i, change := range batch.Changes {
-			if len(events) > 0 {
-				events = append(events, ',')
-			}
-			events = frames.event(events, change, lastOfRevision(batch, i))
-			events = events[:len(events)-len("\n")]
-		}
-		if len(batch.Changes) == 0 || len(events) > maxPolled {
-			return events, through, nil
-		}
-		batch, err = watcher.Poll()
-	}
-	if len(events) > 0 {
-		return events, through, nil // the next poll is told
-	}
-	return nil, 0, err
 }
 
 // lastOfRevision tells whether nothing of the revision of a change follows. False within the state that a watch begins with: a

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -167,7 +166,7 @@ func TestKeysPoll(t *testing.T) {
 	first := s.putKeys("/app/a", "1")
 	answered := make(chan answer, 1)
 	go func() { answered <- s.get(fmt.Sprintf("/v1/keys/app/?wait=1m&since=%d", first)) }()
-	for s.server.keyCaches.watchers() == 0 { // it waits
+	for s.watchers() == 0 { // it waits
 		select {
 		case a := <-answered:
 			t.Fatalf("answered at once: %s", a.body)
@@ -191,22 +190,11 @@ func TestKeysPollOfTheFuture(t *testing.T) {
 	}
 }
 
-func (cs *keyCaches) watchers() (n int) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	for _, c := range cs.open {
-		n += c.Stats().Watchers
-	}
-	return n
-}
-
-// used is how many caches are watched.
-func (cs *keyCaches) used() (n int) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	for _, c := range cs.open {
-		if c.watches > 0 {
-			n++
+// watchers is how many watches of keys are open.
+func (s *testServer) watchers() (n int) {
+	for _, cache := range s.server.figures() {
+		if cache.Resource == "keys" {
+			n += cache.Watchers
 		}
 	}
 	return n
@@ -247,52 +235,6 @@ func TestKeysWatchEnds(t *testing.T) {
 	if a := s.get("/v1/keys/secret?watch", "Accept", "text/event-stream"); a.code != 403 {
 		t.Errorf("keys that are not open: %d", a.code)
 	}
-}
-
-// TestKeyCaches: one cache for all watches of a range, dropped for another when nobody uses it, and no more than there may be.
-func TestKeyCaches(t *testing.T) {
-	s := newTestServer(t)
-	const most = 3
-	s.server.keyCaches.most = most
-	for i := range most + 2 {
-		s.wantKeys(fmt.Sprintf("/v1/keys/app/%d?wait=1ms&since=1", i), 200, "")
-	}
-	if n := len(s.server.keyCaches.open); n != most {
-		t.Errorf("%d caches, want %d", n, most)
-	}
-	for i := range most {
-		for range 2 {
-			s.follow(fmt.Sprintf("/v1/keys/app/%d?watch&since=1", i))
-		}
-	}
-	s.wantKeys("/v1/keys/app/more/?watch", 429, "")
-}
-
-// TestKeysWatchBound: what is too large to be watched is refused with what to do, and a watch of what becomes too large ends.
-func TestKeysWatchBound(t *testing.T) {
-	s := newTestServer(t)
-	s.server.keyCaches.mostBytes = 2000
-	s.putKeys("/app/large", strings.Repeat("1", 3000), "/app/a/b", "1")
-	if a := s.get("/v1/keys/app/?watch"); a.code != 413 || !strings.Contains(a.body, "a part of them") {
-		t.Errorf("%d %s", a.code, a.body)
-	}
-	l := s.follow("/v1/keys/app/a/?watch&since=1")
-	for i := range 4 {
-		s.putKeys(fmt.Sprintf("/app/a/%d", i), strings.Repeat("1", 900))
-	}
-	for err := error(nil); err == nil; {
-		_, err = l.reader.ReadString('\n')
-		if err != nil && err.Error() != "EOF" {
-			t.Errorf("the end is %v, want a clean one", err)
-		}
-		s.putKeys("/app/a/last", "1")
-	}
-	s.wantKeys("/v1/keys/app/a/?watch&since=1", 413, "")
-	for s.server.keyCaches.used() > 0 { // the watch has ended, and its handler is about to
-		runtime.Gosched()
-	}
-	s.server.keyCaches.mostOfAll = 1
-	s.wantKeys("/v1/keys/app/b/?wait=1ms&since=1", 200, "") // what nobody uses makes room
 }
 
 // TestKeysWatchSeveral: several prefixes and keys are one stream, in one order, and the last change of a revision is the last of all

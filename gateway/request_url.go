@@ -17,8 +17,6 @@ func pathOf(escaped string, segments []string) string {
 	return path
 }
 
-func isKeysPath(path string) bool { return path == keysPath || strings.HasPrefix(path, keysPath+"/") }
-
 // hostOf is an address without its port.
 func hostOf(address string) string {
 	host, _, err := net.SplitHostPort(address)

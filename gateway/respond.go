@@ -21,11 +21,17 @@ func send(p *payload, f format, document []byte) {
 
 // wantsPretty tells whether a person reads the answer: by pretty=, or by the program that asks.
 func wantsPretty(r *http.Request) bool {
-	if values, ok := queryOf(r)["pretty"]; ok {
-		return parseBool(values[0])
+	if pretty, ok := readPretty(r); ok {
+		return pretty
 	}
 	agent := r.UserAgent()
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
+}
+
+// readPretty returns the value of pretty=, if it is given.
+func readPretty(r *http.Request) (pretty, given bool) {
+	values, given := queryOf(r)["pretty"]
+	return given && parseBool(values[0]), given
 }
 
 // warn adds a Warning header (RFC 9111, section 5.5, as Kubernetes uses it); what a header cannot carry is dropped from text.

@@ -31,15 +31,15 @@ func (a *responder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeStatus(w, r, err)
 }
 
-// statusFor says what is wrong in the words of the dialect that a URL is of.
+// statusFor says what is wrong in the words of the API that a URL is of.
 func statusFor(r *http.Request, err error) *metav1.Status {
-	if isPlainPath(r.URL.Path) {
-		return plainStatus(err)
+	if isKeysAPI(r.URL.Path) {
+		return keysStatus(err)
 	}
 	return toStatus(err)
 }
 
-// writeStatus writes an error with its HTTP code: as a Status object or, in the plain dialect, as a problem (RFC 9457).
+// writeStatus writes an error with its HTTP code: as a Status object or, in the keys API, as a problem (RFC 9457).
 func writeStatus(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusFor(r, err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
@@ -48,7 +48,7 @@ func writeStatus(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.As(err, new(*claim.ReadOnlyError)) {
 		w.Header().Set("Allow", "GET, HEAD")
 	}
-	if isPlainPath(r.URL.Path) {
+	if isKeysAPI(r.URL.Path) {
 		writeProblem(w, r, status, err)
 		return
 	}
@@ -57,8 +57,8 @@ func writeStatus(w http.ResponseWriter, r *http.Request, err error) {
 
 // notFound is the answer to a URL that leads nowhere; client-go knows this text.
 func notFound(w http.ResponseWriter, r *http.Request) {
-	if isPlainPath(r.URL.Path) {
-		writeStatus(w, r, errNoPlainPath)
+	if isKeysAPI(r.URL.Path) {
+		writeStatus(w, r, errNoKeysPath)
 		return
 	}
 	http.Error(w, "404 page not found", http.StatusNotFound)

@@ -40,10 +40,10 @@ func (s *Server) routes() http.Handler {
 		s.api.serveOpenAPI(w, r, chi.URLParam(r, "*"))
 	})
 
-	r.HandleFunc(keysPath, s.serveKeys)
-	r.HandleFunc(keysPath+"/*", s.serveKeys)
+	r.HandleFunc(keysPath, s.keys.serveKeys)
+	r.HandleFunc(keysPath+"/*", s.keys.serveKeys)
 
-	r.Post("/v1/txn", s.serveTxn)
+	r.Post("/v1/txn", s.keys.serveTxn)
 	r.Get("/v1/openapi.json", serveKeysOpenAPI)
 
 	for path, serve := range s.api.reviews() {

@@ -20,7 +20,6 @@ import (
 	"revtail/gateway/claim"
 	"revtail/gateway/config/reload"
 	"revtail/gateway/keys/keyrange"
-	"revtail/gateway/keys/timeline"
 	"revtail/gateway/metrics"
 	"revtail/gateway/watchcache/filter"
 )
@@ -35,7 +34,7 @@ type Options struct {
 
 	Mounts []mount.Mount // prefixes of etcd that are shown as resources; New and CheckMounts say what is wrong with them
 
-	Keys         []string // and prefixes, which end with a slash, that the plain dialect opens to be read; "*": every key
+	Keys         []string // and prefixes, which end with a slash, that the keys API may read; "*": every key
 	KeysWritable []string // the same, to be read and written
 
 	Watchers bool // /debug/watchers is served with everything else; otherwise Admin alone has it
@@ -68,10 +67,7 @@ type Server struct {
 	watching   watching
 	metrics    http.Handler
 	chain      *chain
-	opened     *keyrange.Access
-	keyCaches  keyCaches
-	keysBudget keysBudget
-	timeline   *timeline.Timeline
+	keys       *keysHandler
 	store      *store
 	api        *apiHandler
 
@@ -98,14 +94,11 @@ func New(options Options) (*Server, error) {
 	if options.Claim != nil {
 		options.Store, own = options.Claim.ForClients(), options.Claim.ForItself()
 	}
-	opened, err := keyrange.NewAccess(options.Keys, options.KeysWritable, options.Prefix)
+	policy, err := keyrange.NewPolicy(options.Keys, options.KeysWritable, options.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
 	}
 	s := &Server{
-		opened:    opened,
-		keyCaches: keyCaches{store: options.Store, logger: options.Logger, most: maxKeyCaches, mostBytes: maxRangeBytes, mostOfAll: maxRangesBytes},
-		timeline:  timeline.New(own, options.Logger),
 		options:   options,
 		writers:   writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
 		responder: &responder{logger: options.Logger, refused: newRefusals(), compressors: newCompressors()},
@@ -118,6 +111,10 @@ func New(options Options) (*Server, error) {
 	if options.Authenticator != nil || options.Policy != nil {
 		s.streams.most = options.MaxWatches
 	}
+	s.keys = newKeysHandler(keysConfig{
+		store: options.Store, own: own, policy: policy, access: s.access, claim: options.Claim, filters: s.filters, responder: s.responder, logger: options.Logger,
+		watches: keysWatches{follow: s.follow, register: s.streams.add, asEventStream: s.asEventStream},
+	})
 	s.catalog, err = newCatalog(catalogConfig{
 		store: options.Store, own: own, prefix: options.Prefix, claim: options.Claim, logger: options.Logger, mounts: options.Mounts,
 	})
@@ -145,17 +142,9 @@ func (s *Server) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	s.writers.open(ctx) // before anything is ready
-	s.keyCaches.begin(ctx)
+	s.keys.start(ctx, &running)
 	running.Go(func() { s.catalog.run(ctx) })
 	running.Go(func() { s.writers.run(ctx) })
-	running.Go(func() { s.keyCaches.run(ctx) })
-	if len(s.options.Keys)+len(s.options.KeysWritable) > 0 { // else nobody can ask for it
-		running.Go(func() {
-			if s.options.Claim.WaitOwned(ctx) == nil {
-				s.timeline.Run(ctx)
-			}
-		})
-	}
 	if !s.access.open() {
 		running.Go(func() { s.recheck(ctx) })
 	}
@@ -184,7 +173,7 @@ func (s *Server) Remount(ctx context.Context, wanted []mount.Mount) error {
 
 // figures are those of all caches, for /metrics.
 func (s *Server) figures() []metrics.Cache {
-	return append(s.catalog.figures(), s.keyCaches.figures()...)
+	return append(s.catalog.figures(), s.keys.figures()...)
 }
 
 // ServeHTTP answers one request.

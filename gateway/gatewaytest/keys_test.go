@@ -18,7 +18,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// keyFrame is a frame of a watch in the plain dialect.
+// keyFrame is a frame of a watch in the keys API.
 type keyFrame struct {
 	Type     string
 	Revision int64

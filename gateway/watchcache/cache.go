@@ -12,6 +12,10 @@ import (
 	"revtail/etcdstore"
 )
 
+// DefaultGap is a Config.Gap that turns a burst of writes into one write to each watch. It is less than a flush of etcd to its disk
+// takes.
+const DefaultGap = 2 * time.Millisecond
+
 // Config says what a Cache keeps. Every field but Path, Key and Gap is needed.
 type Config struct {
 	Store  etcdstore.Store

@@ -18,7 +18,7 @@ type Dialect string
 const (
 	Kubernetes  Dialect = ""
 	EventStream Dialect = "event stream" // Kubernetes' frames, for browsers
-	Keys        Dialect = "keys"         // the plain one; it knows no labels
+	Keys        Dialect = "keys"         // of the keys API, which knows no labels
 )
 
 // request is a watch of a scope, from a revision on.
@@ -86,7 +86,7 @@ func (r *reading) take(line []byte) (stand []Line, err error) {
 	return stand, nil
 }
 
-// keyFrame is a line of the plain dialect.
+// keyFrame is a line of the keys API.
 type keyFrame struct {
 	Type     string          `json:"type"`
 	Revision int64           `json:"revision"`

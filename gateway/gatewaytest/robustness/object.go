@@ -35,7 +35,7 @@ type Frame struct {
 	Object  Object
 	Code    int  // of an ERROR
 	Initial bool // a BOOKMARK that ends the initial state
-	Last    bool // of the plain dialect: nothing of the revision follows
+	Last    bool // of the keys API: nothing of the revision follows
 }
 
 // Names of frames.

@@ -1,3 +1,3 @@
-// Package keyrange parses requests of the keys API: which keys of etcd a URL names, what the query asks for, and how a transaction
-// is written. It also decides which ranges the flags open. It sends no request.
+// Package keyrange parses requests of the keys API: the keys of etcd that a URL names, its query, and transactions. Policy decides which
+// keys the flags open. The package does no I/O.
 package keyrange

@@ -10,11 +10,11 @@ import (
 //go:embed openapi.yaml
 var description []byte
 
-// OpenAPI is the description of the plain dialect: a document of OpenAPI 3.1 in JSON.
+// OpenAPI returns the OpenAPI 3.1 document of the keys API, in JSON.
 func OpenAPI() json.RawMessage {
 	document, err := yaml.YAMLToJSON(description)
 	if err != nil {
-		panic(err) // cannot be: a test has read it
+		panic(err) // a test reads the document
 	}
 	return document
 }

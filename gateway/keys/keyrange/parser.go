@@ -11,7 +11,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// parser reads the parameters of a query, and keeps the first thing that is wrong.
+// parser reads the parameters of a query, and keeps the first error.
 type parser struct {
 	values url.Values
 	err    error
@@ -23,7 +23,7 @@ func (p *parser) refuse(name, format string, args ...any) {
 	}
 }
 
-// flag reads a boolean parameter: given without a value it is true.
+// flag reads a boolean parameter. Without a value it is true.
 func (p *parser) flag(name string) bool {
 	given, ok := p.values[name]
 	if !ok {
@@ -39,8 +39,8 @@ func (p *parser) flag(name string) bool {
 	return true
 }
 
-// word reads a parameter that has one value only; meaning is for who gives another.
-func (p *parser) word(name, value, meaning string) bool {
+// keyword reads a parameter that has only one value, and reports whether it is given. meaning explains the value in the error.
+func (p *parser) keyword(name, value, meaning string) bool {
 	text := p.values.Get(name)
 	if text != "" && text != value {
 		p.refuse(name, "want %s, %s", value, meaning)
@@ -48,7 +48,7 @@ func (p *parser) word(name, value, meaning string) bool {
 	return text == value
 }
 
-// number reads a parameter that is a number greater than zero, if it is given.
+// number reads a positive number; zero: it is not given.
 func (p *parser) number(name string) int64 {
 	text := p.values.Get(name)
 	if text == "" {
@@ -88,7 +88,7 @@ func (p *parser) duration(name string) time.Duration {
 	return d
 }
 
-// parseDuration reads a time greater than zero. Its error says what of the text it is about.
+// parseDuration parses a positive duration. Its error does not repeat the whole text.
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {

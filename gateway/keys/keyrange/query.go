@@ -1,6 +1,7 @@
 package keyrange
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -14,41 +15,41 @@ import (
 	"revtail/gateway/config/spelling"
 )
 
-// MaxItems is how many keys an answer has at most, and has where no limit is given.
-const MaxItems = 10_000
+// maxItems is the limit of the keys in one answer, and the limit if the query gives none.
+const maxItems = 10_000
 
-// Query is what the query of a URL asks for. All methods have one: parameters that mean nothing to a method are refused.
+// Query is a parsed request of /v1/keys. Parameters that a method does not have are refused.
 type Query struct {
 	Keys Range
 
 	// of a list and a watch
-	Filter string // an expression; empty: all
-	Fields string // paths in the values, separated by commas; empty: the whole
+	Filter string // CEL expression; empty: all keys
+	Fields string // paths in the values, separated by commas; empty: the whole value
 
 	// of a list
 	Limit       int
 	After       string // the last key of the page before
 	At          etcdstore.Revision
-	AtTime      *Time // nil: not by time
+	AtTime      *Time // nil: the query names no time
 	KeysOnly    bool
-	Count       bool // only how many
+	Count       bool // only the number of keys
 	Level       bool // depth=1: the next level only
 	MinRevision etcdstore.Revision
 
 	// of a watch
 	Watch  bool
-	All    Ranges             // what it is about; Keys is the first of what the query names
-	Since  etcdstore.Revision // zero: from the state on
+	All    Ranges             // Keys is the first of them
+	Since  etcdstore.Revision // zero: the watch begins with the state
 	Prev   bool
-	Latest bool          // slow=latest: of what waits for the client, only the newest of each key
-	Wait   time.Duration // a long poll that lasts so long; zero: a stream
+	Latest bool          // slow=latest: pending events are coalesced to the newest of each key
+	Wait   time.Duration // of a long poll; zero: a stream
 
 	// of a write
 	TTL    time.Duration
 	Prefix bool
 }
 
-// Parameters are the names that each kind of request takes, beside those that name the key.
+// Parameters are the names of the parameters by kind of request, without those in Elsewhere.
 var Parameters = map[string][]string{
 	"a read":  {"limit", "continue", "at", "keysOnly", "count", "depth", "minRevision", "watch", "pretty", "filter", "fields"},
 	"a watch": {"watch", "since", "prev", "wait", "slow", "lastEventId", "filter", "fields"},
@@ -56,13 +57,13 @@ var Parameters = map[string][]string{
 	"DELETE":  {"prefix", "pretty"},
 }
 
-// kinds are what Parameters has, in the order in which a parameter of another kind is looked for.
+// kinds are the keys of Parameters, in the order in which meant looks for a parameter.
 var kinds = []string{"a read", "a watch", "PUT", "DELETE"}
 
-// Elsewhere are parameters that are read by others: it is not an error to give them.
+// Elsewhere are parameters of every request, which other code reads.
 var Elsewhere = []string{"key", "key64", "ticket"}
 
-// kindOf is the kind of request that a method makes, as Parameters has it.
+// kindOf returns the key in Parameters of a request.
 func kindOf(method string, watch bool) string {
 	switch {
 	case method != "GET":
@@ -73,7 +74,7 @@ func kindOf(method string, watch bool) string {
 	return "a read"
 }
 
-// checkNames refuses parameters that a kind of request does not have.
+// checkNames refuses unknown and repeated parameters.
 func checkNames(kind string, values url.Values) error {
 	known := Parameters[kind]
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -94,7 +95,7 @@ func checkNames(kind string, values url.Values) error {
 	return nil
 }
 
-// meant is for the end of a message about a parameter that a kind of request does not have: whose it is, or which one is like it.
+// meant completes the message about an unknown parameter: with the kind of request that has it, or with a similar name.
 func meant(kind, name string) string {
 	for _, other := range kinds {
 		if slices.Contains(Parameters[other], name) {
@@ -104,7 +105,7 @@ func meant(kind, name string) string {
 	return spelling.DidYouMean(name, slices.Concat(Parameters[kind], Elsewhere))
 }
 
-// CheckTxn refuses the parameters of a transaction that it does not have.
+// CheckTxn checks the query of a transaction.
 func CheckTxn(values url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if name != "pretty" {
@@ -135,18 +136,18 @@ func ParseQuery(method, path string, values url.Values) (q Query, err error) {
 	if q.Watch {
 		q.Keys = q.All[0]
 	}
-	p.flag("pretty") // which is read elsewhere
+	p.flag("pretty") // only checked here
 	q.KeysOnly, q.Count, q.Prev, q.Prefix = p.flag("keysOnly"), p.flag("count"), p.flag("prev"), p.flag("prefix")
 	q.Since, q.MinRevision = p.revision("since"), p.revision("minRevision")
 	q.Wait, q.TTL = p.duration("wait"), p.duration("ttl")
-	q.Limit = int(min(p.number("limit"), MaxItems))
-	q.Latest, q.Level = p.word("slow", "latest", "without it a slow client is waited for"), p.word("depth", "1", "the next level; without it all levels are shown")
+	q.Limit = int(min(cmp.Or(p.number("limit"), maxItems), maxItems))
+	q.Latest, q.Level = p.keyword("slow", "latest", "without it a slow client is waited for"), p.keyword("depth", "1", "the next level; without it all levels are shown")
 	p.at(&q)
 	p.page(&q)
 	return q, p.check(q)
 }
 
-// check finds what does not go together.
+// check refuses combinations that make no sense.
 func (p *parser) check(q Query) error {
 	switch {
 	case p.err != nil:
@@ -167,17 +168,17 @@ func (p *parser) check(q Query) error {
 	return nil
 }
 
-// page is where the next page begins. It can lead to no key that is not one of the range: a list has both ends of it.
+// page is where the next page begins. A token cannot lead out of the range, because a list always has both ends of the range.
 type page struct {
 	Revision etcdstore.Revision `json:"r"`
 	After    []byte             `json:"a"`
 }
 
-// Continue is the token of the page after a key.
+// Continue returns the token of the page that begins after a key.
 func Continue(at etcdstore.Revision, after string) string {
 	text, err := json.Marshal(page{at, []byte(after)})
 	if err != nil {
-		panic(err) // cannot be: bytes and a number
+		panic(err) // bytes and a number can always be encoded
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }

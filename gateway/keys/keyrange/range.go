@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Range is the keys that a request is about: one key or, where it ends with a slash, all that begin with it. Parse and
-// ParseKey are the only ways from outside to one, so it is never empty.
+// Range is one key or, if its text ends with a slash, all keys that begin with the text. Only the functions of this package make one,
+// so its text is never empty.
 type Range struct{ text string }
 
-// maxKey bounds a key, in bytes.
+// maxKey limits a key, in bytes.
 const maxKey = 1 << 10
 
-// Parse reads the keys of a URL: path is what follows /v1/keys, decoded, where no segment can hold a slash; or it is empty,
-// and the query says key= (as it is) or key64= (in base64) for keys that a path cannot say. Nothing at all is /.
+// Parse returns the range that a URL names. path is the decoded path after /v1/keys, in which no segment holds a slash. Keys that a
+// path cannot contain are in the query, as key= or, in base64, key64=. Without any of them it is the range /.
 func Parse(path string, query url.Values) (Range, error) {
 	if n := len(query["key"]) + len(query["key64"]); n > 1 {
 		return Range{}, fmt.Errorf("one key is needed, and the query has %d: only a watch takes several", n)
@@ -28,7 +28,7 @@ func Parse(path string, query url.Values) (Range, error) {
 	return keys[0], nil
 }
 
-// ParseAll is Parse for what can be about several keys and prefixes.
+// ParseAll is Parse for a request that may name several keys and prefixes.
 func ParseAll(path string, query url.Values) (Ranges, error) {
 	n := len(query["key"]) + len(query["key64"])
 	switch {
@@ -58,7 +58,7 @@ func ParseAll(path string, query url.Values) (Ranges, error) {
 	return newRanges(keys), nil
 }
 
-// ParseKey makes a Range of its text.
+// ParseKey returns the range of a text.
 func ParseKey(text string) (Range, error) {
 	switch {
 	case text == "":
@@ -69,35 +69,35 @@ func ParseKey(text string) (Range, error) {
 	return Range{text}, nil
 }
 
-// ParseKey64 makes a Range of its text in base64, in either alphabet, with or without padding.
+// ParseKey64 returns the range of a text in base64, in either alphabet, with or without padding.
 func ParseKey64(text string) (Range, error) {
-	plain := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
-	key, err := base64.RawStdEncoding.DecodeString(plain)
+	standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
+	key, err := base64.RawStdEncoding.DecodeString(standard)
 	if err != nil {
 		var corrupt base64.CorruptInputError
 		_ = errors.As(err, &corrupt) // DecodeString has no other
-		if at := int(corrupt); at < len(plain) {
-			return Range{}, fmt.Errorf("this is not base64: %q is at character %d", firstOf(plain[at:]), at+1)
+		if at := int(corrupt); at < len(standard) {
+			return Range{}, fmt.Errorf("this is not base64: %q is at character %d", firstOf(standard[at:]), at+1)
 		}
 		return Range{}, errors.New("this is not base64: it ends too early")
 	}
 	return ParseKey(string(key))
 }
 
-// String is the key, or what the keys begin with.
+// String returns the key or the prefix.
 func (r Range) String() string { return r.text }
 
-// IsPrefix tells whether it is all keys that begin with its text. A range of one key does not end with a slash: so no two
-// ranges share a part of what is in them, one holds the other or nothing of it.
+// IsPrefix reports whether the range is a prefix. One key never ends with a slash. Therefore, of two ranges that have a key in common,
+// one holds the other.
 func (r Range) IsPrefix() bool { return strings.HasSuffix(r.text, "/") }
 
-// Contains tells whether a key is one of the range.
+// Contains reports whether a key is in the range.
 func (r Range) Contains(key string) bool {
 	return key == r.text || r.IsPrefix() && strings.HasPrefix(key, r.text)
 }
 
-// Within tells whether every key of the range is one of another.
+// Within reports whether another range holds all keys of this one.
 func (r Range) Within(other Range) bool { return other.Contains(r.text) }
 
-// Meets tells whether the two have a key in common.
-func (r Range) Meets(other Range) bool { return r.Within(other) || other.Within(r) }
+// Overlaps reports whether two ranges have a key in common.
+func (r Range) Overlaps(other Range) bool { return r.Within(other) || other.Within(r) }

@@ -31,7 +31,7 @@ func FuzzParse(f *testing.F) {
 		if r.String() != want || r.IsPrefix() != strings.HasSuffix(want, "/") {
 			t.Errorf("%q became %q", want, r)
 		}
-		access, err := NewAccess([]string{allowed}, nil, "/registry")
+		access, err := NewPolicy([]string{allowed}, nil, "/registry")
 		if err != nil || allowed == "*" {
 			return
 		}

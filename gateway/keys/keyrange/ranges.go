@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// maxRanges is how many keys and prefixes a watch can be about.
+// maxRanges is how many keys and prefixes a watch can name.
 const maxRanges = 32
 
-// Ranges are several ranges in the order of their keys: none has a key in common with another, and all keys of one come before
-// those of the next. There is at least one.
+// Ranges are one or more ranges without a common key, in the order of their keys.
 type Ranges []Range
 
-// newRanges brings ranges in order, and leaves out what others hold.
+// newRanges sorts ranges, and leaves out those that are within others.
 func newRanges(given []Range) Ranges {
 	slices.SortFunc(given, func(a, b Range) int { return strings.Compare(a.text, b.text) })
 	var out Ranges
@@ -25,7 +24,7 @@ func newRanges(given []Range) Ranges {
 	return out
 }
 
-// String is what they are, quoted: no others have the same.
+// String returns the quoted texts. It is different for different ranges.
 func (rs Ranges) String() string {
 	var out []byte
 	for i, r := range rs {
@@ -37,7 +36,7 @@ func (rs Ranges) String() string {
 	return string(out)
 }
 
-// Texts are the texts of the ranges.
+// Texts returns the keys and prefixes.
 func (rs Ranges) Texts() []string {
 	var out []string
 	for _, r := range rs {

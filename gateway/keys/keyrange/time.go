@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Time is a time of the past that a query names: a point, or how long ago.
+// Time is a time in the past: a point in time, or a duration before now.
 type Time struct {
 	Point time.Time
-	Ago   time.Duration // zero: Point says it
+	Ago   time.Duration // zero: it is Point
 }
 
-// Of is the time that is meant at a moment.
+// Of returns the point in time.
 func (t Time) Of(now time.Time) time.Time {
 	if t.Ago > 0 {
 		return now.Add(-t.Ago)
@@ -21,7 +21,7 @@ func (t Time) Of(now time.Time) time.Time {
 	return t.Point
 }
 
-// at reads the parameter of that name: a revision, how long ago, or a point in time as RFC 3339 has it.
+// at reads the parameter at=: a revision, a negative duration, or a point in time (RFC 3339).
 func (p *parser) at(q *Query) {
 	switch text := p.values.Get("at"); {
 	case strings.HasPrefix(text, "-"):
@@ -31,10 +31,10 @@ func (p *parser) at(q *Query) {
 		}
 		q.AtTime = &Time{Ago: ago}
 	case strings.ContainsAny(text, "-:T"):
-		text = strings.ReplaceAll(text, " ", "+") // what a query makes of the plus of a time zone
+		text = strings.ReplaceAll(text, " ", "+") // a query decodes the plus of a time zone as a space
 		point, err := time.Parse(time.RFC3339, text)
 		if wrong := (*time.ParseError)(nil); errors.As(err, &wrong) {
-			where := strings.TrimPrefix(wrong.Message, ": ") // what is out of range
+			where := strings.TrimPrefix(wrong.Message, ": ") // the part that is out of range
 			if where == "" {
 				where = fmt.Sprintf("it cannot be read from character %d on", len(text)-len(wrong.ValueElem)+1)
 			}

@@ -15,14 +15,14 @@ import (
 	"revtail/gateway/config/spelling"
 )
 
-// Txn is a transaction as it is asked for.
+// Txn is a transaction that a client asks for.
 type Txn struct {
 	etcdstore.Txn
-	// TTLs are the leases that are to be made first, by where their number goes.
+	// TTLs are the leases to make first. The key is where the ID of the lease belongs.
 	TTLs map[*int64]time.Duration
 }
 
-// maxOps is how many steps each part of a transaction has at most: etcd's own limit, unless it was changed.
+// maxOps limits the steps of each part of a transaction: it is etcd's default limit.
 const maxOps = 128
 
 type txnJSON struct {
@@ -51,7 +51,7 @@ type valueJSON struct {
 	Encoding string          `json:"encoding"`
 }
 
-// parse is the bytes of a value: those of its JSON or, of a string, of its text, unless encoding says otherwise.
+// parse returns the bytes of a value. Without encoding these are the text of a string, or the JSON of any other value.
 func (v valueJSON) parse() ([]byte, error) {
 	var text string
 	isText := bytes.HasPrefix(v.Value, []byte(`"`)) && json.Unmarshal(v.Value, &text) == nil
@@ -162,7 +162,7 @@ func (o opJSON) parse() (op etcdstore.Op, ttl time.Duration, err error) {
 	return op, ttl, err
 }
 
-// ParseTxn reads the body of a transaction. Of the members that it does not know it refuses the first.
+// ParseTxn parses the body of a transaction. It refuses unknown members.
 func ParseTxn(body []byte) (Txn, error) {
 	var in txnJSON
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -192,11 +192,11 @@ func ParseTxn(body []byte) (Txn, error) {
 	return out, err
 }
 
-// members are all that a transaction can have, at any level.
+// members are the members of a transaction, at all levels.
 var members = []string{"compare", "then", "else", "key", "key64", "is", "modRevision", "createRevision", "version", "exists", "value", "encoding",
 	"get", "put", "delete", "ttl", "prefix"}
 
-// explain is what is wrong with a body and where, with what was meant by a member that is not known.
+// explain describes an error of the JSON decoder: where it is and, for an unknown member, a similar name.
 func explain(err error, at int64) string {
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

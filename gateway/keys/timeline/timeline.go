@@ -1,5 +1,5 @@
-// Package timeline remembers which revision etcd had at what time, in etcd itself: that of the newest write every ten seconds, in
-// keys of the gateway's own. All gateways of an etcd keep one timeline.
+// Package timeline records which revision etcd had at which time: every ten seconds it writes the newest revision into a key of the
+// gateway's own. All gateways of an etcd share one timeline.
 package timeline
 
 import (
@@ -16,58 +16,58 @@ import (
 )
 
 const (
-	// Prefix is what the keys of the points begin with. What follows is the time, so that the newest is the first.
+	// Prefix is the prefix of the keys of all points. The time follows, counted backwards, so that the newest point is the first.
 	Prefix = "revtail/times/"
 
-	// grain is how long after a point the next one is: time is cut into pieces of that length, and each has one point at most.
-	grain = 10 * time.Second
-	// pruneEvery is how often the oldest points are looked at.
-	pruneEvery = 10 * time.Minute
-	// maxPoints is how many points there are at most, about: then every other one of the older half goes.
+	// interval divides time: each interval has at most one point.
+	interval = 10 * time.Second
+	// pruneInterval is how often the oldest points are pruned.
+	pruneInterval = 10 * time.Minute
+	// maxPoints is about how many points there are at most. Beyond it, every other point of the older half is deleted.
 	maxPoints = 10_000
-	// deletesAtOnce is less than what etcd takes in a transaction.
-	deletesAtOnce = 100
+	// maxDeletes is how many points one transaction deletes, which is less than etcd allows.
+	maxDeletes = 100
 )
 
-// Point says that etcd was at a revision at a time.
+// Point is the revision that etcd had at a time.
 type Point struct {
 	Time     time.Time          `json:"time"`
 	Revision etcdstore.Revision `json:"revision"`
 }
 
-// BeforeError says that a time is before all that is remembered.
+// BeforeError is the error for a time before the oldest point.
 type BeforeError struct {
-	Asked  time.Time
-	Oldest *Point // nil: nothing is
+	Requested time.Time
+	Oldest    *Point // nil: there is no point yet
 }
 
 func (e *BeforeError) Error() string {
-	asked := e.Asked.UTC().Format(time.RFC3339)
+	requested := e.Requested.UTC().Format(time.RFC3339)
 	if e.Oldest == nil {
-		return fmt.Sprintf("it is not known which revision etcd had at %s: no time is on record yet", asked)
+		return fmt.Sprintf("it is not known which revision etcd had at %s: no time is on record yet", requested)
 	}
 	return fmt.Sprintf("it is not known which revision etcd had at %s: the oldest time on record is %s, at revision %d",
-		asked, e.Oldest.Time.UTC().Format(time.RFC3339), e.Oldest.Revision)
+		requested, e.Oldest.Time.UTC().Format(time.RFC3339), e.Oldest.Revision)
 }
 
 // Timeline reads and writes the points of a store.
 type Timeline struct {
 	store  etcdstore.Store
 	logger *slog.Logger
-	most   int // maxPoints; fewer in tests
+	max    int // maxPoints; fewer in tests
 
 	pruned time.Time // only Run's goroutine uses it
 }
 
-// New makes a timeline; Run keeps it.
+// New returns the timeline of a store. Run records it.
 func New(store etcdstore.Store, logger *slog.Logger) *Timeline {
-	return &Timeline{store: store, logger: logger, most: maxPoints}
+	return &Timeline{store: store, logger: logger, max: maxPoints}
 }
 
-// At is the last point at or before a time: what etcd held then, but for at most the writes of some seconds. *BeforeError where
-// there is none, and the errors of the store.
+// At returns the last point at or before a time: the state that etcd had then, less the writes of at most some seconds. The error is a
+// *BeforeError if there is no such point, or one of the store.
 func (t *Timeline) At(ctx context.Context, when time.Time) (Point, error) {
-	page, err := t.upTo(ctx, when, 2) // the first may be of the same piece of time, and later
+	page, err := t.upTo(ctx, when, 2) // the first may be later, in the same interval
 	if err != nil {
 		return Point{}, err
 	}
@@ -95,14 +95,14 @@ func (t *Timeline) oldest(ctx context.Context) (*Point, error) {
 	return &p, nil
 }
 
-// upTo reads the newest points of a time and before.
+// upTo reads the newest points up to the end of the interval of a time.
 func (t *Timeline) upTo(ctx context.Context, when time.Time, limit int) (etcdstore.Page, error) {
-	return t.store.List(ctx, Prefix, etcdstore.ListOptions{After: keyOf(when.Add(grain)), Limit: limit})
+	return t.store.List(ctx, Prefix, etcdstore.ListOptions{After: keyOf(when.Add(interval)), Limit: limit})
 }
 
-// keyOf is the key of the piece of time that holds a moment.
+// keyOf returns the key of the interval of a time.
 func keyOf(when time.Time) string {
-	return fmt.Sprintf("%s%016x", Prefix, math.MaxInt64-when.Unix()/int64(grain/time.Second))
+	return fmt.Sprintf("%s%016x", Prefix, math.MaxInt64-when.Unix()/int64(interval/time.Second))
 }
 
 func parse(kv etcdstore.KV) (p Point, ok bool) {
@@ -110,9 +110,9 @@ func parse(kv etcdstore.KV) (p Point, ok bool) {
 	return p, err == nil && p.Revision > 0
 }
 
-// Run makes points, for all gateways of the etcd or with them, until ctx ends. It writes nothing while nothing else is written.
+// Run records points until ctx ends. It writes nothing while nothing else is written.
 func (t *Timeline) Run(ctx context.Context) {
-	ticker := time.NewTicker(grain)
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -129,13 +129,13 @@ func (t *Timeline) Run(ctx context.Context) {
 	}
 }
 
-// record makes a point, unless another gateway has made it, or nothing was written since the newest one.
+// record writes a point, unless another gateway has written it, or nothing else was written since the newest point.
 func (t *Timeline) record(ctx context.Context) error {
 	page, err := t.upTo(ctx, time.Now(), 1)
 	if err != nil {
 		return err
 	}
-	now := time.Now() // not earlier than the revision was read
+	now := time.Now() // after the revision was read
 	if page.Revision <= 1 || len(page.KVs) > 0 && (page.KVs[0].Modified == page.Revision || page.KVs[0].Key <= keyOf(now)) {
 		return nil
 	}
@@ -145,18 +145,18 @@ func (t *Timeline) record(ctx context.Context) error {
 	}
 	switch _, err = t.store.Create(ctx, keyOf(now), value); {
 	case errors.Is(err, etcdstore.ErrExists):
-		return nil // by another gateway
+		return nil // another gateway has written it
 	case err != nil:
 		return err
-	case now.Sub(t.pruned) < pruneEvery:
+	case now.Sub(t.pruned) < pruneInterval:
 		return nil
 	}
 	t.pruned = now
 	return t.prune(ctx)
 }
 
-// prune deletes the points of revisions that etcd has compacted: nothing can be read there. Where there are too many points, the
-// older ones become coarser.
+// prune deletes the points of compacted revisions, whose state cannot be read. If there are too many points, it thins out the older
+// half.
 func (t *Timeline) prune(ctx context.Context) error {
 	page, err := t.store.List(ctx, Prefix, etcdstore.ListOptions{})
 	if err != nil {
@@ -171,14 +171,14 @@ func (t *Timeline) prune(ctx context.Context) error {
 		return err
 	}
 	drop := points[held:]
-	if held > t.most {
+	if held > t.max {
 		for i := held / 2; i < held; i += 2 {
 			drop = append(drop, points[i])
 		}
 	}
 	for len(drop) > 0 {
 		var txn etcdstore.Txn
-		for _, kv := range drop[:min(len(drop), deletesAtOnce)] {
+		for _, kv := range drop[:min(len(drop), maxDeletes)] {
 			txn.Then = append(txn.Then, etcdstore.Op{Verb: etcdstore.Delete, Key: kv.Key})
 		}
 		if _, err := t.store.Transact(ctx, txn); err != nil {
@@ -189,7 +189,7 @@ func (t *Timeline) prune(ctx context.Context) error {
 	return nil
 }
 
-// holds tells whether the state of a revision can be read.
+// holds reports whether the state of a revision can be read.
 func (t *Timeline) holds(ctx context.Context, at etcdstore.Revision, failure *error) bool {
 	_, err := t.store.List(ctx, Prefix, etcdstore.ListOptions{At: at, Limit: 1, KeysOnly: true})
 	var compacted *etcdstore.CompactedError

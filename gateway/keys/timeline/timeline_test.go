@@ -73,10 +73,10 @@ func TestAt(t *testing.T) {
 			pass(time.Duration(1+i%7) * 7 * time.Second)
 		}
 		line := newTimeline(store)
-		for when := writes[0].at.Add(2 * grain); when.Before(time.Now()); when = when.Add(3 * time.Second) {
+		for when := writes[0].at.Add(2 * interval); when.Before(time.Now()); when = when.Add(3 * time.Second) {
 			var least, most etcdstore.Revision
 			for _, w := range writes {
-				if !w.at.After(when.Add(-2 * grain)) {
+				if !w.at.After(when.Add(-2 * interval)) {
 					least = w.revision
 				}
 				if !w.at.After(when) {
@@ -122,9 +122,9 @@ func TestBefore(t *testing.T) {
 			if i == 50 {
 				compact = revision
 			}
-			pass(grain)
+			pass(interval)
 		}
-		p, err := line.At(t.Context(), began.Add(2*grain))
+		p, err := line.At(t.Context(), began.Add(2*interval))
 		if err != nil || p.Time.Before(began) {
 			t.Fatalf("%+v, %v", p, err)
 		}
@@ -134,16 +134,16 @@ func TestBefore(t *testing.T) {
 		if err := store.Compact(compact); err != nil {
 			t.Fatal(err)
 		}
-		for range pruneEvery/grain + 1 {
+		for range pruneInterval/interval + 1 {
 			put(store, "x")
-			pass(grain)
+			pass(interval)
 		}
 		for _, kv := range points(t, store) {
 			if p, ok := parse(kv); !ok || p.Revision < compact {
 				t.Errorf("a point of a compacted revision is left: %+v", p)
 			}
 		}
-		if _, err := line.At(t.Context(), began.Add(2*grain)); !errors.As(err, &before) || before.Oldest.Revision < compact {
+		if _, err := line.At(t.Context(), began.Add(2*interval)); !errors.As(err, &before) || before.Oldest.Revision < compact {
 			t.Errorf("before the compaction: %v", err)
 		}
 	})
@@ -153,21 +153,21 @@ func TestBefore(t *testing.T) {
 func TestTooMany(t *testing.T) {
 	store := memory.New()
 	line := newTimeline(store)
-	line.most = 400
+	line.max = 400
 	now := time.Now()
 	puts := map[string][]byte{}
-	for i := range line.most + 100 {
-		puts[keyOf(now.Add(-time.Duration(i)*grain))] = []byte(`{"time":"2026-11-21T10:00:00Z","revision":1}`)
+	for i := range line.max + 100 {
+		puts[keyOf(now.Add(-time.Duration(i)*interval))] = []byte(`{"time":"2026-11-21T10:00:00Z","revision":1}`)
 	}
 	store.Txn(puts, nil)
 	if err := line.prune(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	left := points(t, store)
-	if want := (line.most + 100) * 3 / 4; len(left) != want {
+	if want := (line.max + 100) * 3 / 4; len(left) != want {
 		t.Errorf("%d points are left, want %d", len(left), want)
 	}
-	if left[100].Key != keyOf(now.Add(-100*grain)) {
+	if left[100].Key != keyOf(now.Add(-100*interval)) {
 		t.Errorf("the newer half has changed")
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"revtail/gateway/keys/keyrange"
 )
 
-// rangeStore is a store that has nothing but the keys of a range: a cache of it has whole keys for paths.
+// rangeStore is a store that holds the keys of one range only. A watch cache of it has whole keys for paths.
 type rangeStore struct {
 	etcdstore.Store
 	keys keyrange.Range
 }
 
-// newRangesStore is a store that has nothing but the keys of some ranges.
+// newRangesStore returns a store that holds the keys of some ranges only.
 func newRangesStore(store etcdstore.Store, keys keyrange.Ranges) etcdstore.Store {
 	if len(keys) == 1 {
 		return rangeStore{store, keys[0]}
@@ -37,13 +37,13 @@ func (s rangeStore) Watch(ctx context.Context, _ string, o etcdstore.WatchOption
 	return s.Store.Watch(ctx, s.keys.String(), o)
 }
 
-// rangesStore is a store that has nothing but the keys of several ranges, as if they were one.
+// rangesStore is a store that holds the keys of several ranges only.
 type rangesStore struct {
 	etcdstore.Store
 	ranges []rangeStore // in the order of their keys
 }
 
-// List implements etcdstore.Store: one range after the other, all as of one revision.
+// List implements etcdstore.Store. It reads one range after the other, all as of one revision.
 func (s rangesStore) List(ctx context.Context, _ string, o etcdstore.ListOptions) (etcdstore.Page, error) {
 	var all etcdstore.Page
 	limit := o.Limit
@@ -51,7 +51,7 @@ func (s rangesStore) List(ctx context.Context, _ string, o etcdstore.ListOptions
 		full := limit > 0 && len(all.KVs) == limit
 		switch {
 		case full:
-			o.Limit = 1 // only how many there are
+			o.Limit = 1 // for the number of keys
 		case limit > 0:
 			o.Limit = limit - len(all.KVs)
 		}
