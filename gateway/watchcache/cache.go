@@ -10,6 +10,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/history"
 )
 
 // Config says what a Cache keeps. Every field but Path, Key and Gap is needed.
@@ -34,12 +35,12 @@ type Config struct {
 type Cache struct {
 	config  Config
 	wanted  chan struct{} // holds one: somebody waits for the cache to catch up
-	asked   chan struct{} // holds one: somebody waits for question
 	filled  chan struct{} // closed after the first fill
-	archive *archive
+	fanout  *historyFanout
+	reads   *history.RevisionReads
+	checker *history.ConsistencyChecker
 
-	suspected chan error    // holds one: see suspect
-	reopened  chan struct{} // holds one: the watch was lost, and is opened again
+	suspected chan error // holds one: see suspect
 	lookBack  etcdstore.Revision
 	loading   chan struct{} // holds one while a past state is read
 
@@ -61,7 +62,6 @@ type Cache struct {
 	indexes  indexes
 	advanced chan struct{} // closed when through grows; nil: nobody waits
 	waiting  int           // how many wait for advanced
-	question *question     // to be put to the store next; nil: nobody asks
 	pages    pages         // snapshots that clients are paging through
 	watchers int
 }
@@ -71,18 +71,18 @@ func New(config Config) *Cache {
 	c := &Cache{
 		config: config,
 		wanted: make(chan struct{}, 1),
-		asked:  make(chan struct{}, 1),
 		filled: make(chan struct{}),
 
 		suspected: make(chan error, 1),
-		reopened:  make(chan struct{}, 1),
 		lookBack:  lookBack,
 		loading:   make(chan struct{}, 1),
 
 		sleepers: make(map[topic]*sleeper),
 		indexes:  make(indexes),
 	}
-	c.archive = newArchive(c)
+	c.fanout = c.newFanout()
+	c.reads = history.NewRevisionReads(c.Newest, ErrStopped)
+	c.checker = history.NewConsistencyChecker(config.Store, config.Prefix, c.inspected, c.reportDifference)
 	return c
 }
 
@@ -144,7 +144,7 @@ type Stats struct {
 
 // Stats returns the figures of this moment.
 func (c *Cache) Stats() Stats {
-	historic := c.archive.size()
+	historic, _ := c.fanout.Stats()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue, Fills: c.fills, Losses: c.losses,
@@ -212,7 +212,6 @@ func (c *Cache) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped, c.ready = true, false
-	c.question.answer(0, ErrStopped)
 	c.wakeAllLocked()
 	c.news.told(c.log.next)
 	c.advanceLocked(c.through)

@@ -57,7 +57,7 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 		if w.resuming {
 			after = max(after-1, 1)
 		}
-		w.past = w.cache.archive.read(w, after)
+		w.openHistory(after)
 		return Batch{Through: w.through}, nil, nil
 	}
 	if err != nil {

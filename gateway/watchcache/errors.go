@@ -33,6 +33,14 @@ func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
 }
 
+// expired is the error of a watch whose revision etcd has compacted; other errors stay as they are.
+func expired(err error) error {
+	if compacted, ok := errors.AsType[*etcdstore.CompactedError](err); ok {
+		return &ExpiredError{Requested: compacted.Requested, Oldest: compacted.Compacted}
+	}
+	return err
+}
+
 // RevertedError says that a revision is of another history than the store's: it lies in the store's future even after waiting
 // for it, or the store was put back or swapped while it was followed, as by a restore from a backup.
 type RevertedError struct{ Requested, Current etcdstore.Revision }

@@ -16,6 +16,9 @@ import (
 // ownWatches is how many watches a cache opens for itself: one that looks back, and the one that follows.
 const ownWatches = 2
 
+// lookBackTimeout is how long a cache waits for the events before its state.
+const lookBackTimeout = time.Second
+
 // gated is a store whose first watches, the cache's own, can be held up and broken.
 type gated struct {
 	*memory.Store

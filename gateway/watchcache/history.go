@@ -2,15 +2,12 @@ package watchcache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/history"
 )
-
-// errUntrue: what was served is not what the store has. The cache starts anew, and its watchers have to list again.
-var errUntrue = errors.New("what was served is not what the store has")
 
 // Newest reads the store's newest revision, linearizably: a state that is as new holds every write that was acknowledged
 // before the call. A store that is older than what the cache has served already was put back to an earlier state. The cache
@@ -38,7 +35,7 @@ func (c *Cache) served() (etcdstore.Revision, error) {
 	return c.through, nil
 }
 
-// suspect has somebody look whether the store is still the one that it was, or tells why it is not: with an errUntrue.
+// suspect has somebody look whether the store is still the one that it was, or tells why it is not: with an history.ErrMismatch.
 func (c *Cache) suspect(untrue error) {
 	select {
 	case c.suspected <- untrue:
@@ -48,23 +45,16 @@ func (c *Cache) suspect(untrue error) {
 
 // sameHistory fails when the store has not the history that was served: it is another one, or it is older than it was.
 // A store that is where the cache is has nothing to tell: the cache is as new as can be.
-func (c *Cache) sameHistory(ctx context.Context, history uint64) error {
+func (c *Cache) sameHistory(ctx context.Context, identity uint64) error {
 	before, err := c.served()
 	if err != nil {
 		return nil //nolint:nilerr // nothing is served that could be of another history
 	}
-	newest, err := c.config.Store.Revision(ctx)
-	switch now := c.config.Store.History(); {
-	case err != nil:
-		return err
-	case now != history:
-		return fmt.Errorf("%w: it is %x, and was %x", errUntrue, now, history)
-	case newest < before:
-		return fmt.Errorf("%w: it is at %d, and was at %d", errUntrue, newest, before)
-	case newest == before:
+	newest, err := history.Verify(ctx, c.config.Store, identity, before)
+	if err == nil && newest == before {
 		c.hear()
 	}
-	return nil
+	return err
 }
 
 // forget ends everything that was served of a history that the store does not have any more: watchers get a *RevertedError,
@@ -112,4 +102,30 @@ func (c *Cache) serves(era int, at etcdstore.Revision, own bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.servesLocked(era, at, own)
+}
+
+// inspected is the state that the consistency checker compares with etcd.
+func (c *Cache) inspected() (history.State, bool) {
+	c.mu.Lock()
+	s, ready := c.current, c.ready
+	c.mu.Unlock()
+	if !ready {
+		return history.State{}, false
+	}
+	revisionOf := func(key string) etcdstore.Revision {
+		if o := s.get(c.path(key)); o != nil {
+			return o.Revision
+		}
+		return 0
+	}
+	return history.State{Revision: s.revision, Size: s.size(), RevisionOf: revisionOf}, true
+}
+
+// reportDifference makes the cache start anew, because it does not hold what etcd has.
+func (c *Cache) reportDifference(difference string) {
+	c.config.Logger.Error("the cache is not what etcd has: it is filled anew", "prefix", c.config.Prefix, "difference", difference)
+	c.mu.Lock()
+	c.untrue++
+	c.mu.Unlock()
+	c.suspect(fmt.Errorf("%w: %s", history.ErrMismatch, difference))
 }

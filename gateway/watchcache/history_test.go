@@ -12,6 +12,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/watchcache/history"
 )
 
 // replaceable is a store that can be replaced by another one, and be away.
@@ -104,7 +105,7 @@ func (w *world) expectReverted(watcher *Watcher) {
 // what it has does, soon after the watch is opened again.
 func TestOlderStoreThatWentOn(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
-		<-time.After(inspectGap)
+		<-time.After(time.Minute)
 		synctest.Wait() // the store is asked why it is silent
 		watcher, other := w.watch(WatchQuery{After: 21}), storeAt(5)
 		for i := range 30 {
@@ -117,10 +118,10 @@ func TestOlderStoreThatWentOn(t *testing.T) {
 			_, err = watcher.Next(w.t.Context())
 		}
 		var reverted *RevertedError
-		if took := time.Since(began); !errors.As(err, &reverted) || took > inspectSoon+maxPause {
+		if took := time.Since(began); !errors.As(err, &reverted) || took > 10*time.Second+history.MaxPause {
 			w.t.Errorf("after %v the watcher got %v", took, err)
 		}
-		<-time.After(2 * maxPause)
+		<-time.After(2 * history.MaxPause)
 		w.expectList(ListQuery{}, "a/x=4", "b/y=29")
 	})
 }
@@ -201,8 +202,8 @@ func TestStoreAway(t *testing.T) {
 			w.t.Errorf("the state says that it is %v old", age)
 		}
 		store.away.Store(false)
-		<-time.After(2 * maxPause)
-		if age := w.cache.Age(); age > 2*maxPause {
+		<-time.After(2 * history.MaxPause)
+		if age := w.cache.Age(); age > 2*history.MaxPause {
 			w.t.Errorf("with the store back, the state says that it is %v old", age)
 		}
 		if s := w.cache.Stats(); s.Losses == 0 || s.Fills != 1 {
@@ -277,7 +278,7 @@ func TestInspection(t *testing.T) {
 				w.start()
 				<-w.cache.Filled()
 				watcher := w.watch(WatchQuery{After: 21})
-				<-time.After(2 * inspectEvery)
+				<-time.After(2 * history.CheckPeriod)
 				synctest.Wait()
 				found := w.cache.Stats().Untrue
 				switch {

@@ -4,37 +4,60 @@ import (
 	"context"
 
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/history"
 )
 
-// past is the place of one watcher in etcd's history.
-type past struct {
-	archive *archive
-	era     int // of the cache when the watch was opened
-	own     bool
-	scope   scope
-	path    string             // of the scope
-	after   etcdstore.Revision // the client has everything up to here, but for a part of this revision itself
-	through etcdstore.Revision // delivered up to here
-	taken   *part              // what was delivered last
+// historyFanout reads etcd's history for the watchers that are older than the log.
+type historyFanout = history.Fanout[*event]
 
-	mail chan letter        // holds one
-	sent etcdstore.Revision // up to here everything was delivered or is in mail
+// historyReader reads etcd's history for one watcher.
+type historyReader = history.Reader[*event]
+
+func (c *Cache) newFanout() *historyFanout {
+	return history.NewFanout(history.Config[*event]{
+		Store:  c.config.Store,
+		Prefix: c.config.Prefix,
+		Decode: func(e etcdstore.Event) (*event, int, bool) {
+			decoded := c.pastEvent(e)
+			if decoded == nil {
+				return nil, 0, false
+			}
+			return decoded, decoded.memory, true
+		},
+		Verify: func(ctx context.Context) error {
+			_, err := c.Newest(ctx)
+			return err
+		},
+		Stopped: ErrStopped,
+	})
 }
 
-// letter is what a reader gets next, or why it gets nothing more.
-type letter struct {
-	part *part
-	err  error
+// pastEvent makes an event of one that etcd has with its previous value; nil: no watch shows it.
+func (c *Cache) pastEvent(e etcdstore.Event) *event {
+	var current, previous *Object
+	if e.Prev != nil {
+		previous = c.Decode(*e.Prev)
+	}
+	if e.KV != nil {
+		current = c.Decode(*e.KV)
+	}
+	return newEvent(e.Revision, current, previous)
 }
 
-// read has a watcher read history after a revision. The caller closes what it returns.
-func (a *archive) read(w *Watcher, after etcdstore.Revision) *past {
-	p := &past{archive: a, era: w.era, own: w.query.Own, scope: w.topic.scope, path: a.pathOf(w.topic.scope), after: w.through, through: after, sent: after, mail: make(chan letter, 1)}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.readers[p] = struct{}{}
-	a.call()
-	return p
+// openHistory makes the watcher read etcd's history after a revision.
+func (w *Watcher) openHistory(after etcdstore.Revision) {
+	c, in, resume := w.cache, w.topic.scope, w.through
+	path := in.path()
+	if c.config.Path != nil {
+		path = "" // keys have another order than paths
+	}
+	w.past = c.fanout.Read(history.Query{
+		Resume:   resume,
+		After:    after,
+		Path:     path,
+		Contains: func(key string) bool { return in.contains(newObject(c.path(key), 0)) },
+		Check:    func() error { return c.serves(w.era, resume, w.query.Own) },
+	})
 }
 
 // nextPast delivers the next step of history, and turns back to the log once the two meet.
@@ -49,99 +72,26 @@ func (w *Watcher) nextPast(ctx context.Context) (Batch, error) {
 }
 
 func (w *Watcher) readPast(ctx context.Context) ([]*event, error) {
-	events, err := w.past.next(ctx)
+	delivered := w.past.Through()
+	events, err := w.past.Next(ctx)
 	if err != nil {
-		return nil, err
+		return nil, expired(err)
 	}
-	if w.past.through >= w.through { // else nothing is known yet of the revision that the client resumes at
-		events, w.through = w.resumeIn(events), w.past.through
+	events = laterThan(delivered, events)
+	through := w.past.Through()
+	if through >= w.through { // else the events of the revision at which the client resumes are not known yet
+		events, w.through = w.resumeIn(events), through
 	}
-	if w.past.meetsLog() {
-		w.past.close()
+	if w.cache.logFollows(through) {
+		w.past.Close()
 		w.past, w.position = nil, 0
 	}
 	return events, nil
 }
 
-// meetsLog tells whether the log holds everything that follows.
-func (p *past) meetsLog() bool {
-	c := p.archive.cache
+// logFollows tells whether the log holds all events later than a revision.
+func (c *Cache) logFollows(through etcdstore.Revision) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ready && p.through >= c.log.floor
-}
-
-// next waits for what comes next. What it returned before is given back.
-func (p *past) next(ctx context.Context) ([]*event, error) {
-	p.giveBack(p.taken)
-	p.taken = nil
-	if p.forgotten() {
-		return nil, ErrStopped
-	}
-	var l letter
-	select {
-	case l = <-p.mail:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if l.err != nil {
-		return nil, l.err
-	}
-	p.taken = l.part
-	p.archive.call()
-	if err := p.archive.cache.serves(p.era, p.after, p.own); err != nil {
-		return nil, err
-	}
-	if err := p.expired(l.part); err != nil {
-		return nil, err
-	}
-	events := laterThan(p.through, l.part.events)
-	p.through = l.part.through
-	return events, nil
-}
-
-// forgotten tells whether nothing will come any more.
-func (p *past) forgotten() bool {
-	a := p.archive
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.over && len(p.mail) == 0
-}
-
-// expired fails for a part with a change whose state before has been compacted away: it cannot be told to a client.
-func (p *past) expired(next *part) error {
-	for _, e := range next.lost {
-		if e.Revision > p.after && p.scope.contains(newObject(p.archive.cache.path(e.Key), 0)) {
-			return &ExpiredError{Requested: p.after, Oldest: e.Revision}
-		}
-	}
-	return nil
-}
-
-// giveBack frees the memory of a part when nobody else has it.
-func (p *past) giveBack(done *part) {
-	if done == nil {
-		return
-	}
-	a := p.archive
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if done.holders--; done.holders == 0 {
-		a.held -= done.memory
-		a.call()
-	}
-}
-
-func (p *past) close() {
-	a := p.archive
-	a.mu.Lock()
-	delete(a.readers, p)
-	a.mu.Unlock()
-	p.giveBack(p.taken)
-	select {
-	case l := <-p.mail:
-		p.giveBack(l.part)
-	default:
-	}
-	a.call()
+	return c.ready && through >= c.log.floor
 }

@@ -67,7 +67,7 @@ func TestPathsInAnotherOrder(t *testing.T) {
 		expect("changed", ListQuery{}, fillPage+10)
 		expect("of the past", ListQuery{At: first}, fillPage+10)
 		w.expectList(ListQuery{Namespace: "a", Name: "0001"}, "a/0001=new")
-		if difference, err := w.cache.difference(t.Context()); difference != "" || err != nil {
+		if difference, err := w.cache.checker.Compare(t.Context()); difference != "" || err != nil {
 			t.Errorf("the cache and the store differ: %s, %v", difference, err)
 		}
 		past := w.watch(WatchQuery{Namespace: "a", Name: "0001", After: first})

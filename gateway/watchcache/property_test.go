@@ -25,15 +25,15 @@ type state map[string]struct {
 	broken   bool
 }
 
-// history is the truth: the state as of each revision, from 1 on.
-type history []state
+// oracle is the truth: the state as of each revision, from 1 on.
+type oracle []state
 
-func (h history) at(revision etcdstore.Revision) state { return h[revision-1] }
+func (h oracle) at(revision etcdstore.Revision) state { return h[revision-1] }
 
-func (h history) newest() etcdstore.Revision { return etcdstore.Revision(len(h)) }
+func (h oracle) newest() etcdstore.Revision { return etcdstore.Revision(len(h)) }
 
 // write appends a revision in which the paths change; an empty label deletes, "?" is a value that cannot be decoded.
-func (h *history) write(labels map[string]string) {
+func (h *oracle) write(labels map[string]string) {
 	next := state{}
 	if len(*h) > 0 {
 		next = maps.Clone(h.at(h.newest()))
@@ -123,7 +123,7 @@ func (f slice) list(s state) []string {
 }
 
 // events is what a watch must show of the revisions in (after, through].
-func (h history) events(f slice, after, through etcdstore.Revision) []string {
+func (h oracle) events(f slice, after, through etcdstore.Revision) []string {
 	var out []string
 	for revision := after + 1; revision <= through; revision++ {
 		before, now := h.at(revision-1), h.at(revision)
@@ -224,7 +224,7 @@ type follower struct {
 
 func (p plan) run(t *testing.T) (problems []string) {
 	t.Helper()
-	h := history{{}} // revision 1: nothing
+	h := oracle{{}} // revision 1: nothing
 	write := func(s *memory.Store, labels map[string]string) {
 		puts, deletes := map[string][]byte{}, []string{}
 		for path, label := range labels {
@@ -296,7 +296,7 @@ func (f *follower) read(w *world) {
 	}
 }
 
-func (f *follower) check(h history) (problems []string) {
+func (f *follower) check(h oracle) (problems []string) {
 	if f.through != h.newest() {
 		problems = append(problems, fmt.Sprintf("%+v: complete up to %d of %d", f.planned, f.through, h.newest()))
 	}

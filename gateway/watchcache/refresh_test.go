@@ -15,7 +15,11 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/watchcache/history"
 )
+
+// readPeriod is the least time between two reads of the newest revision.
+const readPeriod = 200 * time.Millisecond
 
 // distant is a store that is far away: its newest revision is on its way for a while, both ways, and what a watch delivers is late.
 type distant struct {
@@ -85,7 +89,7 @@ func (w *distantWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 }
 
 func await(ctx context.Context, d time.Duration) error {
-	sleep(ctx, d)
+	history.Sleep(ctx, d)
 	return ctx.Err()
 }
 
@@ -172,7 +176,7 @@ func (e errand) run(w *world) (problems []string) {
 				switch {
 				case err == nil && (through < want || holds < through):
 					problems = append(problems, fmt.Sprintf("step %d: %d is acknowledged, Refresh says %d, and the cache is at %d", i, want, through, holds))
-				case err != nil && (!errors.Is(err, context.DeadlineExceeded) || took != freshness || holds < through):
+				case err != nil && (!errors.Is(err, context.DeadlineExceeded) || took != refreshTimeout || holds < through):
 					problems = append(problems, fmt.Sprintf("step %d: %v after %v; Refresh says %d, and the cache is at %d", i, err, took, through, holds))
 				}
 			})
@@ -231,8 +235,8 @@ func TestRefreshesShareReads(t *testing.T) {
 		for _, one := range each {
 			wantErrors(t, one, 1, nil)
 		}
-		if reads := d.asked() - before; reads > int(time.Second/readGap)+1 {
-			t.Errorf("in a second there are %d reads, want one in %v", reads, readGap)
+		if reads := d.asked() - before; reads > int(time.Second/readPeriod)+1 {
+			t.Errorf("in a second there are %d reads, want one in %v", reads, readPeriod)
 		}
 	})
 }
@@ -252,8 +256,8 @@ func wantLate(w *world, known etcdstore.Revision) {
 	w.t.Helper()
 	began := time.Now()
 	through, err := w.cache.Refresh(w.t.Context())
-	if through != known || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != freshness {
-		w.t.Errorf("Refresh returns %d, %v after %v; want %d after %v", through, err, time.Since(began), known, freshness)
+	if through != known || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != refreshTimeout {
+		w.t.Errorf("Refresh returns %d, %v after %v; want %d after %v", through, err, time.Since(began), known, refreshTimeout)
 	}
 }
 
@@ -263,7 +267,7 @@ func TestRefreshWithoutEtcd(t *testing.T) {
 		known := w.put("a/x", "1", "")
 		d.breaks(etcdstore.ErrUnavailable, false)
 		wantErrors(t, refreshes(w, 2), 2, etcdstore.ErrUnavailable)
-		<-time.After(readGap)
+		<-time.After(readPeriod)
 		d.breaks(nil, true)
 		wantLate(w, known)
 		d.breaks(nil, false)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/history"
 )
 
 const (
@@ -19,19 +20,11 @@ const (
 	askEvery = 5 * time.Second
 	silence  = 15 * time.Second
 	// lookBack is how many revisions before the newest one the log begins at: clients that were cut off by a restart resume in
-	// it, at no cost to etcd. lookBackTimeout is how long a filled cache waits for the next of these events before it serves
-	// without them.
-	lookBack        = maxEvents
-	lookBackTimeout = time.Second
-	// askGap is the least time between two such questions while readers wait for the answer.
-	askGap = 100 * time.Millisecond
-	// the pauses between two attempts to reach etcd
-	firstPause = 50 * time.Millisecond
-	maxPause   = 2 * time.Second
+	// it, at no cost to etcd.
+	lookBack = maxEvents
 )
 
 var (
-	errSilent   = errors.New("the watch went silent")
 	errDisorder = errors.New("the watch broke the order of revisions")
 )
 
@@ -41,46 +34,37 @@ func (c *Cache) Run(ctx context.Context) error {
 	defer c.stop()
 	defer c.listen()()
 	var others sync.WaitGroup
-	others.Go(func() { c.inspect(ctx) })
-	others.Go(func() { c.archive.run(ctx) })
-	others.Go(func() { c.answerQuestions(ctx) })
+	others.Go(func() { c.checker.Run(ctx) })
+	others.Go(func() { c.fanout.Run(ctx) })
+	others.Go(func() { c.reads.Run(ctx) })
 	defer others.Wait()
 	r := &runner{cache: c, mirror: newMirror()}
-	pause := firstPause
+	var backoff history.Backoff
 	for ctx.Err() == nil {
 		followed, err := r.session(ctx)
 		if ctx.Err() != nil {
 			break
 		}
 		if followed {
-			pause = firstPause
+			backoff.Reset()
 		}
 		c.mu.Lock()
 		c.losses++
 		c.mu.Unlock()
+		pause := backoff.Next()
 		c.config.Logger.Warn("watch cache lost etcd, trying again", "prefix", c.config.Prefix, "error", err, "pause", pause)
-		sleep(ctx, pause+rand.N(pause)) // jitter: the caches of many resources do not come back at the same moment
-		pause = min(2*pause, maxPause)
+		history.Sleep(ctx, pause+rand.N(pause)) // jitter: the caches of many resources do not come back at the same moment
 	}
 	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // runner is the one writer of a cache.
 type runner struct {
-	cache   *Cache
-	mirror  *mirror
-	history uint64             // of the store, when the mirror was filled
-	since   etcdstore.Revision // of the last change in the mirror
-	through etcdstore.Revision // zero: the mirror must be filled
+	cache    *Cache
+	mirror   *mirror
+	identity uint64             // of the store's history, when the mirror was filled
+	since    etcdstore.Revision // of the last change in the mirror
+	through  etcdstore.Revision // zero: the mirror must be filled
 
 	published bool // the cache serves what the mirror was filled with
 }
@@ -89,13 +73,10 @@ type runner struct {
 // was received.
 func (r *runner) session(ctx context.Context) (followed bool, err error) {
 	if r.through != 0 {
-		if err := r.cache.sameHistory(ctx, r.history); err != nil {
+		if err := r.cache.sameHistory(ctx, r.identity); err != nil {
 			return false, r.revert(err)
 		}
-		select {
-		case r.cache.reopened <- struct{}{}:
-		default:
-		}
+		r.cache.checker.Reopened()
 	}
 	if r.through == 0 {
 		if err = r.fill(ctx); err != nil {
@@ -114,7 +95,7 @@ func (r *runner) session(ctx context.Context) (followed bool, err error) {
 
 // revert begins anew after an error that says that the store's history is another one. It returns the error.
 func (r *runner) revert(err error) error {
-	if errors.Is(err, errUntrue) {
+	if errors.Is(err, history.ErrMismatch) {
 		r.through = 0
 		r.cache.forget()
 	}
@@ -124,7 +105,7 @@ func (r *runner) revert(err error) error {
 // fill reads the whole state as of one revision. It is published when lookBack has seen that revision's events.
 func (r *runner) fill(ctx context.Context) error {
 	filled, unordered := newMirror(), []etcdstore.KV(nil)
-	history := r.cache.config.Store.History()
+	identity := r.cache.config.Store.History()
 	options := etcdstore.ListOptions{Limit: fillPage}
 	for {
 		page, err := r.cache.config.Store.List(ctx, r.cache.config.Prefix, options)
@@ -147,9 +128,9 @@ func (r *runner) fill(ctx context.Context) error {
 	if len(unordered) > 0 {
 		filled.fill(r.cache.decodeAll(unordered))
 	}
-	r.history = r.cache.config.Store.History()
-	if history != 0 && history != r.history {
-		return errUntrue
+	r.identity = r.cache.config.Store.History()
+	if identity != 0 && identity != r.identity {
+		return history.ErrMismatch
 	}
 	r.mirror, r.since, r.through, r.published = filled, options.At, options.At, false
 	return nil
@@ -161,12 +142,12 @@ func (r *runner) follow(ctx context.Context) (followed bool, err error) {
 	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, etcdstore.WatchOptions{After: r.through})
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		if err := r.cache.ask(ctx, watcher, r.history); err != nil {
+		if err := r.cache.ask(ctx, watcher, r.identity); err != nil {
 			cancel(err)
 		}
 	})
 	defer func() {
-		if cause := context.Cause(ctx); errors.Is(cause, errUntrue) {
+		if cause := context.Cause(ctx); errors.Is(cause, history.ErrMismatch) {
 			err = cause
 		}
 		cancel(nil)
@@ -175,8 +156,8 @@ func (r *runner) follow(ctx context.Context) (followed bool, err error) {
 	}()
 	quiet := silence
 	for {
-		batch, err := next(ctx, watcher, quiet)
-		if errors.Is(err, errSilent) {
+		batch, err := history.NextWithin(ctx, watcher, quiet)
+		if errors.Is(err, history.ErrSilent) {
 			if quiet, err = r.explainSilence(ctx, watcher, quiet); err != nil {
 				return followed, err
 			}
@@ -208,54 +189,33 @@ func (r *runner) lookBack(ctx context.Context) error {
 	return err
 }
 
-// lookBackTo is lookBack to a revision, with a watch of its own: that of follow needs no states before the changes, which etcd
-// reads for each of them. Where the events do not come the log begins after them, and where a compaction has taken the state
-// before one, after that one.
+// lookBackTo is lookBack to a revision. Where the events do not come the log begins after them, and where a compaction has taken the
+// state before one, after that one. It reads with a watch of its own, because follow needs no previous values, which cost etcd a
+// read each.
 func (r *runner) lookBackTo(ctx context.Context, after etcdstore.Revision) error {
-	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, etcdstore.WatchOptions{After: after, Previous: true})
-	defer func() { _ = watcher.Close() }() // what it has to say, Next said
-	var past log                           // as much of it as there is room for
-	past.fit(r.mirror.objects.size)
-	past.reset(after)
+	var recent log // holds as many of the events as there is room for
+	recent.fit(r.mirror.objects.size)
+	recent.reset(after)
 	if after == 1 {
-		past.floor = 0 // the first write makes revision 2: that is all there is
+		recent.floor = 0 // the first write makes revision 2, so the log holds everything
 	}
-	for {
-		batch, err := first(ctx, watcher)
-		if errors.Is(err, errSilent) {
-			r.publish(r.through, nil)
-			return nil
+	config := r.cache.config
+	batch, err := history.Recent(ctx, config.Store, config.Prefix, after, r.through, func(e etcdstore.Event) {
+		if e.PrevLost() {
+			recent.reset(e.Revision)
+		} else if decoded := r.cache.pastEvent(e); decoded != nil && e.Revision > recent.floor {
+			recent.append(decoded)
 		}
-		if err != nil {
-			return err
-		}
-		for len(batch.Events) > 0 && batch.Events[0].Revision <= r.through {
-			if e := batch.Events[0]; e.PrevLost() {
-				past.reset(e.Revision)
-			} else if shown := r.cache.pastEvent(e); shown != nil && e.Revision > past.floor {
-				past.append(shown)
-			}
-			batch.Events = batch.Events[1:]
-		}
-		if batch.Through >= r.through {
-			r.publish(past.floor, past.all())
-			return r.apply(batch)
-		}
+	})
+	switch {
+	case errors.Is(err, history.ErrSilent):
+		r.publish(r.through, nil)
+		return nil
+	case err != nil:
+		return err
 	}
-}
-
-// first waits for the first batch, but not longer than lookBackTimeout: errSilent then. It asks for progress more than once:
-// etcd does not answer before the watch has caught up.
-func first(ctx context.Context, watcher etcdstore.Watcher) (batch etcdstore.Batch, err error) {
-	for range lookBackTimeout / askGap {
-		if err = watcher.RequestProgress(ctx); err != nil {
-			return batch, err
-		}
-		if batch, err = next(ctx, watcher, askGap); !errors.Is(err, errSilent) {
-			break
-		}
-	}
-	return batch, err
+	r.publish(recent.floor, recent.all())
+	return r.apply(batch)
 }
 
 // publish makes the cache serve what the mirror was filled with; newest are the events later than floor.
@@ -265,32 +225,19 @@ func (r *runner) publish(floor etcdstore.Revision, newest []*event) {
 	r.cache.publish(r.mirror.snapshot(r.since, r.through), floor, newest)
 }
 
-// next waits for a batch, but not longer than quiet: errSilent then.
-func next(ctx context.Context, watcher etcdstore.Watcher, quiet time.Duration) (etcdstore.Batch, error) {
-	bounded, cancel := context.WithTimeout(ctx, quiet)
-	defer cancel()
-	batch, err := watcher.Next(bounded)
-	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return batch, errSilent
-	}
-	return batch, err
-}
-
 // explainSilence finds out what a silence means, and how long to wait on. etcd does not tell the progress of a watch before
 // the first write after its start, so in a store where nothing happens silence is right. Where something has happened, the
 // watch is asked once more: it may have been a moment ago. If it stays silent, it is dead.
 func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, quiet time.Duration) (time.Duration, error) {
-	newest, err := r.cache.config.Store.Revision(ctx)
+	newest, err := history.Verify(ctx, r.cache.config.Store, r.identity, r.through)
 	switch {
 	case err != nil:
 		return 0, err
-	case newest < r.through:
-		return 0, fmt.Errorf("%w: it is at %d, and was at %d", errUntrue, newest, r.through)
 	case newest == r.through:
 		r.cache.hear()
 		return silence, nil
 	case quiet < silence:
-		return 0, fmt.Errorf("%w at revision %d while the store went on to %d", errSilent, r.through, newest)
+		return 0, fmt.Errorf("%w at revision %d while the store went on to %d", history.ErrSilent, r.through, newest)
 	}
 	return askEvery, watcher.RequestProgress(ctx)
 }
@@ -332,7 +279,7 @@ func (r *runner) change(e etcdstore.Event) *event {
 
 // ask asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once when a reader
 // waits, but not more often than every askGap. It returns when ctx ends, or with an error when etcd has another history.
-func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, history uint64) error {
+func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, identity uint64) error {
 	idle := time.NewTicker(askEvery)
 	defer idle.Stop()
 	for {
@@ -341,9 +288,9 @@ func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, history uint
 			return nil
 		case untrue := <-c.suspected:
 			if untrue == nil {
-				untrue = c.sameHistory(ctx, history)
+				untrue = c.sameHistory(ctx, identity)
 			}
-			if errors.Is(untrue, errUntrue) {
+			if errors.Is(untrue, history.ErrMismatch) {
 				return untrue
 			}
 		case <-c.wanted:
@@ -353,7 +300,7 @@ func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, history uint
 			if err := watcher.RequestProgress(ctx); err != nil {
 				c.config.Logger.Debug("progress request failed", "prefix", c.config.Prefix, "error", err)
 			}
-			sleep(ctx, askGap)
+			history.Sleep(ctx, history.ProgressPeriod)
 			if ctx.Err() != nil || !c.awaited() {
 				break
 			}

@@ -155,7 +155,7 @@ func (c *Cache) rouseLocked(about topic, position uint64) {
 		c.news.woken += s.rouse(position)
 		delete(c.sleepers, about)
 	}
-	c.archive.call() // those that read history too
+	c.fanout.Wake() // those that read history too
 }
 
 // wakeAllLocked wakes with position zero: each looks for its position itself.
@@ -164,5 +164,5 @@ func (c *Cache) wakeAllLocked() {
 		s.rouse(0)
 		delete(c.sleepers, about)
 	}
-	c.archive.call() // those that read history too
+	c.fanout.Wake() // those that read history too
 }

@@ -69,7 +69,7 @@ type Watcher struct {
 	resuming bool
 
 	state *initialState
-	past  *past
+	past  *historyReader
 
 	gathering *gathering // what Latest makes wait; nil: nothing
 
@@ -114,7 +114,7 @@ func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 func (w *Watcher) Close() {
 	w.release()
 	if w.past != nil {
-		w.past.close()
+		w.past.Close()
 	}
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -280,15 +280,11 @@ func (w *Watcher) checkBeginning(ctx context.Context) error {
 	if !w.resuming || w.through != 1 || w.query.Own {
 		return nil
 	}
-	err := w.cache.probe(ctx, 1)
-	var compacted *etcdstore.CompactedError
-	switch {
-	case errors.As(err, &compacted):
-		return &ExpiredError{Requested: 1, Oldest: compacted.Compacted}
-	case ctx.Err() != nil:
-		return ctx.Err()
+	err := expired(w.cache.probe(ctx, 1))
+	if _, compacted := errors.AsType[*ExpiredError](err); compacted {
+		return err
 	}
-	return nil // etcd is away: what the log has is true
+	return ctx.Err() // while etcd is away, the events of the log are correct all the same
 }
 
 // takeState fixes the state that the watch begins with.
