@@ -36,7 +36,7 @@ func (b *block) with(o *Object) *block {
 	out.size += o.size()
 	i, found := b.find(o.path)
 	if found {
-		out.forget(b.objects[i])
+		out.subtract(b.objects[i])
 		out.objects = slices.Clone(b.objects)
 		out.objects[i] = o
 		return &out
@@ -51,12 +51,12 @@ func (b *block) with(o *Object) *block {
 // without is the block without the object at a place.
 func (b *block) without(i int) *block {
 	out := *b
-	out.forget(b.objects[i])
+	out.subtract(b.objects[i])
 	out.objects = slices.Concat(b.objects[:i], b.objects[i+1:])
 	return &out
 }
 
-func (b *block) forget(o *Object) {
+func (b *block) subtract(o *Object) {
 	b.size -= o.size()
 	if o.packed > 0 {
 		b.packed -= o.size()
@@ -66,7 +66,7 @@ func (b *block) forget(o *Object) {
 // settle yields what the block becomes after a change: several where it has become large; and written anew where what is in
 // pieces, and what is text of objects that are gone, are together more than a quarter of it. So a new object costs the copying of four
 // times its size, and a changed one, which is both, of eight; memory and lists cost a quarter more at most than a new text would.
-func (b *block) settle(yield func(*block)) {
+func (b *block) rebalance(yield func(*block)) {
 	loose, gone := b.size-b.packed, len(b.text)-b.packed
 	if !fits(b.size, len(b.objects)) || 4*(loose+gone) > max(b.size, 4*looseSize) && (len(b.objects) > 1 || b.text != nil) {
 		split(b.low, b.objects, b.size, yield)
@@ -102,7 +102,7 @@ func pack(low string, objects []*Object) *block {
 		paths += len(o.path)
 	}
 	if len(objects) == 1 {
-		b.objects[0] = objects[0].alone()
+		b.objects[0] = objects[0].detached()
 		return b
 	}
 	var names strings.Builder
@@ -127,15 +127,15 @@ func pack(low string, objects []*Object) *block {
 }
 
 // stretch is neighbours in a block.
-type stretch struct {
+type blockRun struct {
 	block    *block
 	from, to int
 }
 
-func (s stretch) objects() []*Object { return s.block.objects[s.from:s.to] }
+func (s blockRun) objects() []*Object { return s.block.objects[s.from:s.to] }
 
 // size is how many bytes the objects take of a list.
-func (s stretch) size() int {
+func (s blockRun) size() int {
 	if s.to-s.from == len(s.block.objects) {
 		return s.block.size
 	}
@@ -149,7 +149,7 @@ func (s stretch) size() int {
 var comma = []byte(",")
 
 // pieces yields the documents, each with a comma behind it, in as few pieces as they stand in memory.
-func (s stretch) pieces(yield func([]byte) bool) bool {
+func (s blockRun) pieces(yield func([]byte) bool) bool {
 	b := s.block
 	if s.to-s.from == len(b.objects) && b.packed == b.size && len(b.text) == b.size {
 		return yield(b.text)

@@ -33,56 +33,56 @@ type Config struct {
 
 // Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
 type Cache struct {
-	config  Config
-	wanted  chan struct{} // holds one: somebody waits for the cache to catch up
-	filled  chan struct{} // closed after the first fill
-	fanout  *historyFanout
-	reads   *history.RevisionReads
-	checker *history.ConsistencyChecker
+	config            Config
+	progressRequested chan struct{} // holds one: somebody waits for the cache to catch up
+	filled            chan struct{} // closed after the first fill
+	fanout            *historyFanout
+	reads             *history.RevisionReads
+	checker           *history.ConsistencyChecker
 
-	suspected chan error // holds one: see suspect
-	lookBack  etcdstore.Revision
-	loading   chan struct{} // holds one while a past state is read
+	verifyRequests chan error // holds one: see suspect
+	lookBack       etcdstore.Revision
+	loading        chan struct{} // holds one while a past state is read
 
-	mu       sync.Mutex // guards the fields below, for O(1) or the size of one batch
-	ready    bool
-	stopped  bool
-	era      int // counts the histories of the store that were served
-	contact  contact
-	fills    int                // how often the whole state was read
-	losses   int                // how often etcd's watch was lost
-	pasts    int                // how many watches had to read etcd's history
-	loads    int                // how many lists had to
-	untrue   int                // how often an inspection found something else than etcd has
-	through  etcdstore.Revision // up to which the cache is complete
-	current  snapshot           // the state as of through
-	log      log
-	sleepers map[topic]*sleeper
-	news     news
-	indexes  indexes
-	advanced chan struct{} // closed when through grows; nil: nobody waits
-	waiting  int           // how many wait for advanced
-	pages    pages         // snapshots that clients are paging through
-	watchers int
+	mu              sync.Mutex // guards the fields below, for O(1) or the size of one batch
+	ready           bool
+	stopped         bool
+	generation      int // counts the histories of the store that were served
+	liveness        liveness
+	fills           int                // how often the whole state was read
+	losses          int                // how often etcd's watch was lost
+	historyReads    int                // how many watches had to read etcd's history
+	snapshotLoads   int                // how many lists had to
+	inconsistencies int                // how often an inspection found something else than etcd has
+	through         etcdstore.Revision // up to which the cache is complete
+	current         snapshot           // the state as of through
+	log             log
+	waitLists       map[wakeKey]*waitList
+	notifier        notifier
+	indexes         indexes
+	advanced        chan struct{} // closed when through grows; nil: nobody waits
+	waiters         int           // how many wait for advanced
+	snapshots       snapshots     // snapshots that clients are paging through
+	watchers        int
 }
 
 // New makes a cache; Run fills it.
 func New(config Config) *Cache {
 	c := &Cache{
-		config: config,
-		wanted: make(chan struct{}, 1),
-		filled: make(chan struct{}),
+		config:            config,
+		progressRequested: make(chan struct{}, 1),
+		filled:            make(chan struct{}),
 
-		suspected: make(chan error, 1),
-		lookBack:  lookBack,
-		loading:   make(chan struct{}, 1),
+		verifyRequests: make(chan error, 1),
+		lookBack:       lookBack,
+		loading:        make(chan struct{}, 1),
 
-		sleepers: make(map[topic]*sleeper),
-		indexes:  make(indexes),
+		waitLists: make(map[wakeKey]*waitList),
+		indexes:   make(indexes),
 	}
 	c.fanout = c.newFanout()
 	c.reads = history.NewRevisionReads(c.Newest, ErrStopped)
-	c.checker = history.NewConsistencyChecker(config.Store, config.Prefix, c.inspected, c.reportDifference)
+	c.checker = history.NewConsistencyChecker(config.Store, config.Prefix, c.consistencyState, c.reportDifference)
 	return c
 }
 
@@ -147,8 +147,8 @@ func (c *Cache) Stats() Stats {
 	historic, _ := c.fanout.Stats()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue, Fills: c.fills, Losses: c.losses,
-		Historic: historic, Pasts: c.pasts, Loads: c.loads}
+	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.inconsistencies, Fills: c.fills, Losses: c.losses,
+		Historic: historic, Pasts: c.historyReads, Loads: c.snapshotLoads}
 	if c.current.objects != nil {
 		s.Bytes = c.current.objects.size
 		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count+c.current.undecoded
@@ -158,7 +158,7 @@ func (c *Cache) Stats() Stats {
 
 // publish replaces the whole state after a fill: the log starts anew with the newest events, those later than floor, and
 // whoever waits looks again.
-func (c *Cache) publish(s snapshot, floor etcdstore.Revision, newest []*event) {
+func (c *Cache) replace(s snapshot, floor etcdstore.Revision, newest []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ready {
@@ -172,29 +172,29 @@ func (c *Cache) publish(s snapshot, floor etcdstore.Revision, newest []*event) {
 	c.fills++
 	c.current = s
 	c.log.reset(floor)
-	c.log.fit(s.objects.size)
+	c.log.resize(s.objects.size)
 	for _, e := range newest {
 		c.log.append(e)
 	}
 	c.advanceLocked(s.revision)
 	c.wakeAllLocked()
-	c.news.told(c.log.next)
+	c.notifier.published(c.log.next)
 }
 
 // append publishes one batch: the state after it, and its events.
-func (c *Cache) append(s snapshot, events []*event) {
+func (c *Cache) appendBatch(s snapshot, events []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current = s
-	c.log.fit(s.objects.size)
+	c.log.resize(s.objects.size)
 	for _, e := range events {
 		c.log.append(e)
-		c.news.add(e)
-		if c.news.bytes >= maxNews || c.log.next-c.news.from >= uint64(len(c.log.ring)/2) {
-			c.tellLocked() // before the log drops it
+		c.notifier.add(e)
+		if c.notifier.bytes >= maxUnpublished || c.log.next-c.notifier.first >= uint64(len(c.log.ring)/2) {
+			c.publishLocked() // before the log drops it
 		}
 	}
-	c.tellSoonLocked()
+	c.schedulePublishLocked()
 	c.advanceLocked(s.revision)
 }
 
@@ -213,12 +213,12 @@ func (c *Cache) stop() {
 	defer c.mu.Unlock()
 	c.stopped, c.ready = true, false
 	c.wakeAllLocked()
-	c.news.told(c.log.next)
+	c.notifier.published(c.log.next)
 	c.advanceLocked(c.through)
 }
 
 // unreadyLocked is what a reader gets from a cache that cannot serve.
-func (c *Cache) unreadyLocked() error {
+func (c *Cache) notReadyLocked() error {
 	if c.stopped {
 		return ErrStopped
 	}
@@ -226,30 +226,30 @@ func (c *Cache) unreadyLocked() error {
 }
 
 // patience is how long a reader waits for a revision that the cache has not reached (kube-apiserver: 3 s as well).
-const patience = 3 * time.Second
+const blockTimeout = 3 * time.Second
 
 // WaitUntil waits until the cache is complete up to a revision: *TooLargeError when it is not after 3 s, *NotReadyError,
 // ErrStopped, or ctx's error.
 func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) error {
-	advanced, err := c.reached(revision)
+	advanced, err := c.waitChannel(revision)
 	if advanced == nil {
 		return err
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(blockTimeout)
 	defer timer.Stop()
-	for ; advanced != nil; advanced, err = c.reached(revision) {
+	for ; advanced != nil; advanced, err = c.waitChannel(revision) {
 		select {
-		case c.wanted <- struct{}{}:
+		case c.progressRequested <- struct{}{}:
 		default:
 		}
 		select {
 		case <-advanced:
-			c.leave()
+			c.doneWaiting()
 		case <-timer.C:
-			c.leave()
+			c.doneWaiting()
 			return &TooLargeError{Requested: revision, Current: c.Stats().Revision}
 		case <-ctx.Done():
-			c.leave()
+			c.doneWaiting()
 			return ctx.Err()
 		}
 	}
@@ -257,11 +257,11 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 }
 
 // reached returns nil and nil when the cache is complete up to a revision, else what to wait for; leave takes that back.
-func (c *Cache) reached(revision etcdstore.Revision) (<-chan struct{}, error) {
+func (c *Cache) waitChannel(revision etcdstore.Revision) (<-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ready {
-		return nil, c.unreadyLocked()
+		return nil, c.notReadyLocked()
 	}
 	if c.through >= revision {
 		return nil, nil
@@ -269,18 +269,18 @@ func (c *Cache) reached(revision etcdstore.Revision) (<-chan struct{}, error) {
 	if c.advanced == nil {
 		c.advanced = make(chan struct{})
 	}
-	c.waiting++
+	c.waiters++
 	return c.advanced, nil
 }
 
-func (c *Cache) leave() {
+func (c *Cache) doneWaiting() {
 	c.mu.Lock()
-	c.waiting--
+	c.waiters--
 	c.mu.Unlock()
 }
 
-func (c *Cache) awaited() bool {
+func (c *Cache) hasWaiters() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.waiting > 0
+	return c.waiters > 0
 }

@@ -17,10 +17,10 @@ type event struct {
 	received time.Time // from the store; the zero time: it is one of the past
 	memory   int       // what the event holds and nothing else does, in bytes; about
 
-	verdicts verdicts
+	filterResults filterResults
 
-	departure sync.Once
-	departed  *Object // previous with the event's revision; made when the first watcher needs it
+	deleteOnce sync.Once
+	deleted    *Object // previous with the event's revision; made when the first watcher needs it
 }
 
 // eventMemory is what an event holds beside documents: itself, two objects and their paths.
@@ -29,7 +29,7 @@ const eventMemory = 400
 // newEvent is nil when the change shows in no watch: neither state can be shown. Of an object whose memory others share, the
 // event has a copy.
 func newEvent(revision etcdstore.Revision, current, previous *Object) *event {
-	e := &event{revision: revision, current: visible(current), previous: visible(previous).alone(), memory: eventMemory}
+	e := &event{revision: revision, current: visible(current), previous: visible(previous).detached(), memory: eventMemory}
 	if e.current == nil && e.previous == nil {
 		return nil
 	}
@@ -57,9 +57,9 @@ func (e *event) object() *Object {
 	return e.previous
 }
 
-func (e *event) left() *Object {
-	e.departure.Do(func() { e.departed = e.previous.at(e.revision) })
-	return e.departed
+func (e *event) deletedObject() *Object {
+	e.deleteOnce.Do(func() { e.deleted = e.previous.withRevision(e.revision) })
+	return e.deleted
 }
 
 // Change is an event as one watcher sees it.
@@ -75,7 +75,7 @@ type Change struct {
 }
 
 // change is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
-func (e *event) change(s *selector.Selector) (Change, bool) {
+func (e *event) selectorChange(s *selector.Selector) (Change, bool) {
 	return e.transition(e.current != nil && s.Matches(e.current), e.previous != nil && s.Matches(e.previous))
 }
 
@@ -87,7 +87,7 @@ func (e *event) transition(is, was bool) (Change, bool) {
 	case is:
 		return Change{Type: encoding.Added, Revision: e.revision, Object: e.current, Previous: e.previous}, true
 	case was:
-		return Change{Type: encoding.Deleted, Revision: e.revision, Object: e.left(), Previous: e.previous}, true
+		return Change{Type: encoding.Deleted, Revision: e.revision, Object: e.deletedObject(), Previous: e.previous}, true
 	}
 	return Change{}, false
 }

@@ -157,7 +157,7 @@ func TestResumingInHistory(t *testing.T) {
 func TestHistoryThatDoesNotCome(t *testing.T) {
 	for name, end := range map[string]func(*world){
 		"stopped":        func(w *world) { w.stop() },
-		"etcd went away": func(w *world) { w.cache.lose() },
+		"etcd went away": func(w *world) { w.cache.expireLiveness() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			shelvedBubble(t, func(w *world, _ *shelved) {

@@ -9,7 +9,7 @@ import (
 // topic is what a watcher waits for: the changes in a scope or, where its selector demands one value of a label or a field,
 // those of objects that have this value before or after the change. Thousands of watchers that each wait for a value of their
 // own so cost an event one wake-up.
-type topic struct {
+type wakeKey struct {
 	scope
 	key   string // of the selector's equality; empty: every change of the scope
 	value string
@@ -27,24 +27,24 @@ type index struct {
 }
 
 // open says what a new watcher waits for; close takes that back.
-func (x indexes) open(in scope, s *selector.Selector) topic {
+func (x indexes) acquire(in scope, s *selector.Selector) wakeKey {
 	equality, ok := s.Equality()
 	if !ok {
-		return topic{scope: in}
+		return wakeKey{scope: in}
 	}
 	known := x[equality.Key]
 	if known == nil {
 		if len(x) == maxIndexes {
-			return topic{scope: in}
+			return wakeKey{scope: in}
 		}
 		known = &index{equality: equality}
 		x[equality.Key] = known
 	}
 	known.watchers++
-	return topic{in, equality.Key, equality.Value}
+	return wakeKey{in, equality.Key, equality.Value}
 }
 
-func (x indexes) close(about topic) {
+func (x indexes) release(about wakeKey) {
 	known := x[about.key]
 	if known == nil {
 		return

@@ -58,7 +58,7 @@ func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 		c.mu.Unlock()
 		return c.list(ctx, &s, q)
 	}
-	s, err := c.past(ctx, q.At)
+	s, err := c.snapshotAt(ctx, q.At)
 	if err != nil {
 		return nil, err
 	}
@@ -103,24 +103,24 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 	})
 	switch {
 	case q.Filter != nil:
-		if err := list.filter(ctx, s.objects, q, c); err != nil {
+		if err := list.fromFilter(ctx, s.objects, q, c); err != nil {
 			return nil, err
 		}
 	case q.Selector.Empty() && q.Name == "":
-		list.take(extent{s.objects, q.Namespace, q.After, q.Limit})
+		list.fromRange(rangeView{s.objects, q.Namespace, q.After, q.Limit})
 	default:
-		list.search(s.objects, q)
+		list.fromSelector(s.objects, q)
 	}
 	if list.Continue != "" {
 		c.mu.Lock()
-		c.pages.keep(*s)
+		c.snapshots.add(*s)
 		c.mu.Unlock()
 	}
 	return list, nil
 }
 
 // take makes a list of what is known by its place.
-func (l *List) take(e extent) {
+func (l *List) fromRange(e rangeView) {
 	l.Objects, l.Text = e.objects, e.text
 	var more int
 	l.Size, more, l.Continue = e.measure()
@@ -132,7 +132,7 @@ func (l *List) take(e extent) {
 
 // search makes a list of what a query matches. Without a limit it is made while it is read; a page is collected at once, since
 // its head says whether more follow.
-func (l *List) search(in *objects, q ListQuery) {
+func (l *List) fromSelector(in *objects, q ListQuery) {
 	matching := func(yield func(*Object) bool) {
 		in.ascend(q.scope(), q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
 	}
@@ -153,11 +153,11 @@ func (l *List) search(in *objects, q ListQuery) {
 
 // filter makes a list of what a query with a filter matches: it is complete before the first byte of an answer leaves, since the
 // filter can fail.
-func (l *List) filter(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
+func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
 	var page []*Object
 	in.ascend(q.scope(), q.After, func(o *Object) bool {
 		var ok bool
-		if ok, err = selects(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {
+		if ok, err = matchesState(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {
 			return err == nil
 		}
 		if q.Limit > 0 && len(page) == q.Limit {
@@ -172,7 +172,7 @@ func (l *List) filter(ctx context.Context, in *objects, q ListQuery, c *Cache) (
 }
 
 // selects tells whether a state is to be seen.
-func selects(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
+func matchesState(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
 	switch {
 	case !s.Matches(o):
 		return false, nil
@@ -184,8 +184,8 @@ func selects(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Obj
 
 // past is the state as of a revision. Whether that revision may still be read is etcd's to say, so that all replicas answer
 // alike: one tiny read. The state itself comes from memory if a snapshot covers it, else from etcd.
-func (c *Cache) past(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
-	if err := c.held(ctx, at); err != nil {
+func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
+	if err := c.checkRevision(ctx, at); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -194,17 +194,17 @@ func (c *Cache) past(ctx context.Context, at etcdstore.Revision) (*snapshot, err
 		s := c.current
 		return &s, nil
 	}
-	s, ok := c.pages.find(at)
+	s, ok := c.snapshots.find(at)
 	c.mu.Unlock()
 	if ok {
 		return &s, nil
 	}
-	return c.load(ctx, at)
+	return c.loadSnapshot(ctx, at)
 }
 
 // held asks etcd whether it has the state as of a revision; a revision that is not reached yet is waited for.
-func (c *Cache) held(ctx context.Context, at etcdstore.Revision) error {
-	err := c.probe(ctx, at)
+func (c *Cache) checkRevision(ctx context.Context, at etcdstore.Revision) error {
+	err := c.probeRevision(ctx, at)
 	var future *etcdstore.FutureError
 	if !errors.As(err, &future) {
 		return err
@@ -212,17 +212,17 @@ func (c *Cache) held(ctx context.Context, at etcdstore.Revision) error {
 	if err := c.WaitUntil(ctx, at); err != nil {
 		return err
 	}
-	return c.probe(ctx, at)
+	return c.probeRevision(ctx, at)
 }
 
-func (c *Cache) probe(ctx context.Context, at etcdstore.Revision) error {
+func (c *Cache) probeRevision(ctx context.Context, at etcdstore.Revision) error {
 	_, err := c.config.Store.List(ctx, c.config.Prefix+"\x00", etcdstore.ListOptions{At: at, Limit: 1})
 	return err
 }
 
 // load reads the state as of a revision from etcd, and keeps it for the pages that follow. One is read at a time: many who ask for
 // the same are given the same, and many who ask for others do not fill the memory at once.
-func (c *Cache) load(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
+func (c *Cache) loadSnapshot(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
 	select {
 	case c.loading <- struct{}{}:
 		defer func() { <-c.loading }()
@@ -230,7 +230,7 @@ func (c *Cache) load(ctx context.Context, at etcdstore.Revision) (*snapshot, err
 		return nil, ctx.Err()
 	}
 	c.mu.Lock()
-	held, ok := c.pages.find(at)
+	held, ok := c.snapshots.find(at)
 	c.mu.Unlock()
 	if ok {
 		return &held, nil
@@ -243,8 +243,8 @@ func (c *Cache) load(ctx context.Context, at etcdstore.Revision) (*snapshot, err
 	m.fill(c.decodeAll(page.KVs))
 	s := m.snapshot(at, at)
 	c.mu.Lock()
-	c.pages.keep(s)
-	c.loads++
+	c.snapshots.add(s)
+	c.snapshotLoads++
 	c.mu.Unlock()
 	return &s, nil
 }

@@ -73,7 +73,7 @@ func TestListOfTheFuture(t *testing.T) {
 			began := time.Now()
 			_, err := w.cache.List(w.t.Context(), q)
 			var late *TooLargeError
-			if !errors.As(err, &late) || late.Current != newest || time.Since(began) != patience {
+			if !errors.As(err, &late) || late.Current != newest || time.Since(began) != blockTimeout {
 				t.Errorf("list %+v: %v after %v", q, err, time.Since(began))
 			}
 		}

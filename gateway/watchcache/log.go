@@ -21,12 +21,12 @@ const (
 // log is a ring of the most recent events. Each event has a position; positions grow by one and are never used again, not
 // even after a reset. Its methods need the cache's lock.
 type log struct {
-	ring  []*event // its length is a power of two; position p stands at p modulo the length
-	first uint64   // the position of the oldest event that is held
-	next  uint64   // the position that the next event gets
-	bytes int      // of memory
-	room  int      // how many there may be; at least minBytes
-	limit int      // of the ring's length; zero: maxEvents
+	ring      []*event // its length is a power of two; position p stands at p modulo the length
+	first     uint64   // the position of the oldest event that is held
+	next      uint64   // the position that the next event gets
+	bytes     int      // of memory
+	byteLimit int      // how many there may be; at least minBytes
+	limit     int      // of the ring's length; zero: maxEvents
 	// floor: every event later than this revision is held.
 	floor etcdstore.Revision
 }
@@ -35,7 +35,7 @@ type log struct {
 // one is skipped, and position zero never is.
 func (l *log) reset(floor etcdstore.Revision) {
 	limit := cmp.Or(l.limit, maxEvents)
-	*l = log{ring: make([]*event, min(minEvents, limit)), first: l.next + 1, next: l.next + 1, room: l.room, limit: limit, floor: floor}
+	*l = log{ring: make([]*event, min(minEvents, limit)), first: l.next + 1, next: l.next + 1, byteLimit: l.byteLimit, limit: limit, floor: floor}
 }
 
 func (l *log) at(position uint64) *event { return l.ring[position&uint64(len(l.ring)-1)] }
@@ -51,13 +51,13 @@ func (l *log) append(e *event) {
 	l.ring[l.next&uint64(len(l.ring)-1)] = e
 	l.next++
 	l.bytes += e.memory
-	for l.bytes > max(l.room, minBytes) && l.first < l.next-1 {
+	for l.bytes > max(l.byteLimit, minBytes) && l.first < l.next-1 {
 		l.drop()
 	}
 }
 
 // fit sets the room for a state of that size.
-func (l *log) fit(state int) { l.room = min(state/8, maxBytes) }
+func (l *log) resize(state int) { l.byteLimit = min(state/8, maxBytes) }
 
 func (l *log) grow() {
 	ring := make([]*event, 2*len(l.ring))

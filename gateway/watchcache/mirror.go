@@ -39,16 +39,16 @@ func (m *mirror) get(path string) *Object {
 func (m *mirror) set(o, previous *Object) {
 	if previous != nil {
 		if previous.Shown() != o.Shown() {
-			m.side(previous).remove(previous.path)
+			m.setOf(previous).remove(previous.path)
 		}
 		m.count(previous, -1)
 	}
-	m.side(o).set(o)
+	m.setOf(o).set(o)
 	m.count(o, 1)
 }
 
 func (m *mirror) remove(o *Object) {
-	m.side(o).remove(o.path)
+	m.setOf(o).remove(o.path)
 	m.count(o, -1)
 }
 
@@ -59,7 +59,7 @@ func (m *mirror) count(o *Object, more int) {
 	}
 }
 
-func (m *mirror) side(o *Object) *objects {
+func (m *mirror) setOf(o *Object) *objects {
 	if !o.Shown() {
 		return m.invalid
 	}

@@ -19,15 +19,15 @@ type Object struct {
 	// Invalid says why the value in etcd cannot be decoded. An object that has no document either is in no list and in no watch.
 	Invalid error
 
-	path string // the end of the key, below the resource's prefix: the order of lists
-	name uint32 // where in path the name begins
+	path      string // the end of the key, below the resource's prefix: the order of lists
+	nameStart uint32 // where in path the name begins
 	// packed is where JSON stands in the text of a block, plus one; zero: it has memory of its own.
 	packed uint32
 }
 
 // newObject makes the object at a path; its document is the caller's to set.
 func newObject(path string, revision etcdstore.Revision) *Object {
-	return &Object{path: path, Revision: revision, name: uint32(strings.IndexByte(path, '/') + 1)}
+	return &Object{path: path, Revision: revision, nameStart: uint32(strings.IndexByte(path, '/') + 1)}
 }
 
 // Shown tells whether there is something to show.
@@ -37,10 +37,10 @@ func (o *Object) Shown() bool { return o.Invalid == nil || len(o.JSON) > 0 }
 func (o *Object) Path() string { return o.path }
 
 // Namespace is the object's namespace; empty: a cluster-wide resource.
-func (o *Object) Namespace() string { return o.path[:max(o.name, 1)-1] }
+func (o *Object) Namespace() string { return o.path[:max(o.nameStart, 1)-1] }
 
 // Name is the object's name.
-func (o *Object) Name() string { return o.path[o.name:] }
+func (o *Object) Name() string { return o.path[o.nameStart:] }
 
 // SelectNamespace is the object's namespace. This and the next three make an Object what a selector can match.
 func (o *Object) SelectNamespace() string { return o.Namespace() }
@@ -63,7 +63,7 @@ func (l *objectLabels) Lookup(name string) (string, bool) { return l.Labels().Lo
 
 // at is the object with another resourceVersion: how it is shown when it leaves, with the revision at which it left. A document
 // that has none stays as it is.
-func (o *Object) at(revision etcdstore.Revision) *Object {
+func (o *Object) withRevision(revision etcdstore.Revision) *Object {
 	out := *o
 	out.Revision = revision
 	document, err := encoding.SetResourceVersion(o.JSON, int64(revision))
@@ -77,7 +77,7 @@ func (o *Object) at(revision etcdstore.Revision) *Object {
 func (o *Object) size() int { return len(o.JSON) + len(",") }
 
 // alone is the object in memory of its own: who keeps one for long must not keep all its neighbours.
-func (o *Object) alone() *Object {
+func (o *Object) detached() *Object {
 	if o == nil || o.packed == 0 {
 		return o
 	}

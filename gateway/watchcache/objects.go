@@ -69,7 +69,7 @@ func (s *objects) replace(b, next *block) {
 		s.blocks.Delete(b)
 		return
 	}
-	next.settle(func(b *block) { s.blocks.Set(b) })
+	next.rebalance(func(b *block) { s.blocks.Set(b) })
 }
 
 // fill adds objects that follow all others in the order of their paths, in blocks of the right size.
@@ -92,7 +92,7 @@ func (s *objects) fill(ordered []*Object) {
 
 // stretches yields, in their order, the objects of a namespace, or of all, whose paths are greater than after. Between the first
 // block and the last it looks at blocks alone: what is in them is far away in memory.
-func (s *objects) stretches(namespace, after string, yield func(stretch) bool) {
+func (s *objects) runs(namespace, after string, yield func(blockRun) bool) {
 	prefix, last := pathPrefix(namespace), (*block)(nil)
 	first := s.block(max(prefix, after))
 	if first == nil {
@@ -114,7 +114,7 @@ func (s *objects) stretches(namespace, after string, yield func(stretch) bool) {
 		if b == last {
 			to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(all[from+i].path, prefix) })
 		}
-		return (from == to || yield(stretch{b, from, to})) && b != last
+		return (from == to || yield(blockRun{b, from, to})) && b != last
 	})
 }
 
@@ -132,7 +132,7 @@ func (s *objects) ascend(in scope, after string, yield func(*Object) bool) {
 			return
 		}
 	}
-	s.stretches(in.namespace, after, func(part stretch) bool {
+	s.runs(in.namespace, after, func(part blockRun) bool {
 		for _, o := range part.objects() {
 			if in.contains(o) && !yield(o) {
 				return false

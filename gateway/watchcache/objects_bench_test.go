@@ -50,7 +50,7 @@ func BenchmarkText(b *testing.B) {
 			pieces := 0
 			b.ReportAllocs()
 			for b.Loop() {
-				e, total := extent{state: s, namespace: "default"}, 0
+				e, total := rangeView{state: s, namespace: "default"}, 0
 				size, _, _ := e.measure()
 				pieces = 0
 				for piece := range e.text {
@@ -71,7 +71,7 @@ func BenchmarkPage(b *testing.B) {
 	s, _ := manyObjects()
 	b.ReportAllocs()
 	for b.Loop() {
-		e, total := extent{state: s, namespace: "default", after: "default/object-020000", limit: 500}, 0
+		e, total := rangeView{state: s, namespace: "default", after: "default/object-020000", limit: 500}, 0
 		_, more, _ := e.measure()
 		for piece := range e.text {
 			total += len(piece)

@@ -53,7 +53,7 @@ func (m model) check(t *testing.T, s *objects) {
 	for _, namespace := range []string{"", "b", "none"} {
 		for _, after := range []string{"", "b/0100", "b/0100x", "zz"} {
 			for _, limit := range []int{0, 1, 70} {
-				m.checkExtent(t, extent{s, namespace, after, limit})
+				m.checkExtent(t, rangeView{s, namespace, after, limit})
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (m model) check(t *testing.T, s *objects) {
 	}
 }
 
-func (m model) checkExtent(t *testing.T, e extent) {
+func (m model) checkExtent(t *testing.T, e rangeView) {
 	t.Helper()
 	want, more := m.paths(e.namespace, e.after), 0
 	if e.limit > 0 && len(want) > e.limit {
@@ -217,7 +217,7 @@ func TestListTakesNoMemoryPerObject(t *testing.T) {
 			s.set(document(ordered[i].path, 2, 1000))
 		}
 		return testing.AllocsPerRun(10, func() {
-			e := extent{state: s, namespace: "a", after: "a/000001", limit: n - 10}
+			e := rangeView{state: s, namespace: "a", after: "a/000001", limit: n - 10}
 			total, size := 0, 0
 			size, _, _ = e.measure()
 			for piece := range e.text {

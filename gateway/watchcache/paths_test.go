@@ -43,7 +43,7 @@ func TestPathsInAnotherOrder(t *testing.T) {
 		var first etcdstore.Revision
 		w := countdown(t, func(s *memory.Store) {
 			puts := map[string][]byte{}
-			for n := range fillPage + 10 {
+			for n := range pageSize + 10 {
 				puts[fmt.Sprintf("%s%04d", root, n)] = []byte("xx")
 			}
 			first = s.Txn(puts, nil)
@@ -61,11 +61,11 @@ func TestPathsInAnotherOrder(t *testing.T) {
 				t.Errorf("%s: %d objects, want %d", what, found, count)
 			}
 		}
-		expect("filled", ListQuery{}, fillPage+10)
+		expect("filled", ListQuery{}, pageSize+10)
 		w.write("9998", []byte("new"))
 		w.remove("0000")
-		expect("changed", ListQuery{}, fillPage+10)
-		expect("of the past", ListQuery{At: first}, fillPage+10)
+		expect("changed", ListQuery{}, pageSize+10)
+		expect("of the past", ListQuery{At: first}, pageSize+10)
 		w.expectList(ListQuery{Namespace: "a", Name: "0001"}, "a/0001=new")
 		if difference, err := w.cache.checker.Compare(t.Context()); difference != "" || err != nil {
 			t.Errorf("the cache and the store differ: %s, %v", difference, err)

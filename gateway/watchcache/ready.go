@@ -43,7 +43,7 @@ func (r *Ready) Take() [][]*Watcher {
 func (w *Watcher) Attach(ready *Ready, owner any) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
-	w.wakeUpLocked()
+	w.leaveWaitListLocked()
 	w.ready, w.owner, w.bell = ready, owner, nil
 }
 
@@ -51,7 +51,7 @@ func (w *Watcher) Attach(ready *Ready, owner any) {
 func (w *Watcher) Detach() {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
-	w.wakeUpLocked()
+	w.leaveWaitListLocked()
 	w.ready, w.owner = nil, nil
 }
 

@@ -123,8 +123,8 @@ func TestReadyForgetsClosedWatchers(t *testing.T) {
 			open[i].Close()
 		}
 		w.cache.mu.Lock()
-		if len(w.cache.sleepers) != 1 || len(w.cache.indexes) != 0 {
-			t.Errorf("%d topics are waited for and %d labels known, want that of the one watcher that is left", len(w.cache.sleepers), len(w.cache.indexes))
+		if len(w.cache.waitLists) != 1 || len(w.cache.indexes) != 0 {
+			t.Errorf("%d topics are waited for and %d labels known, want that of the one watcher that is left", len(w.cache.waitLists), len(w.cache.indexes))
 		}
 		w.cache.mu.Unlock()
 		kept.Detach()

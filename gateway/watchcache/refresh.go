@@ -17,7 +17,7 @@ const refreshTimeout = time.Second
 func (c *Cache) Refresh(ctx context.Context) (through etcdstore.Revision, err error) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
-	if _, err = c.served(); err == nil {
+	if _, err = c.servedRevision(); err == nil {
 		through, err = c.reads.Newest(ctx)
 	}
 	if err == nil {

@@ -48,41 +48,41 @@ const (
 	batchEvents = 256
 	batchBytes  = 56 << 10
 	// batchState is how many objects of the initial state one step delivers.
-	batchState = 256
+	initialEvents = 256
 	// batchLook is how many it looks at for them.
-	batchLook = 4096
+	initialScan = 4096
 )
 
 // Watcher is one client's cursor. It holds no buffer: a client that is slow falls behind in the log and, when the log has
 // moved on, reads etcd's history instead. One goroutine uses it.
 type Watcher struct {
-	cache *Cache
-	era   int // of the cache when the watch was opened
-	query WatchQuery
-	topic topic
-	err   error
+	cache      *Cache
+	generation int // of the cache when the watch was opened
+	query      WatchQuery
+	wakeKey    wakeKey
+	err        error
 
-	broken error // the end of the watch, after the batch that was given out last
+	filterErr error // the end of the watch, after the batch that was given out last
 
 	begun bool
 	// resuming: whether the client has all of the revision it resumes at is not decided yet.
 	resuming bool
 
-	state *initialState
-	past  *historyReader
+	initial *initialState
+	history *historyReader
 
-	gathering *gathering // what Latest makes wait; nil: nothing
+	coalescer *coalescer // what Latest makes wait; nil: nothing
 
 	through  etcdstore.Revision // everything up to it has been delivered, or gathered
 	position uint64             // every event of the topic before it has been delivered; valid while the log holds it
-	sleeper  *sleeper           // where the watcher waits, or waited last
+	list     *waitList          // where the watcher waits, or waited last
 
 	reader *Reader // has the batch that was given out last; nil: none
 
 	bell  chan struct{} // see Bell; nil: nobody has asked for it
 	ready *Ready        // where the watcher is put when it wakes; nil: the bell is rung
 	owner any
-	seat  int // among the watchers that are parked with it
+	index int // among the watchers that are parked with it
 }
 
 // initialState is what of the state has not been delivered yet.
@@ -96,14 +96,14 @@ type initialState struct {
 func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ready || c.contact.lost && !q.Own {
-		return nil, c.unreadyLocked()
+	if !c.ready || c.liveness.expired && !q.Own {
+		return nil, c.notReadyLocked()
 	}
 	if !q.Own {
 		c.watchers++
 	}
-	w := &Watcher{cache: c, era: c.era, query: q, through: q.After, resuming: q.After > 0 && !q.State}
-	w.topic = c.indexes.open(scope{q.Namespace, q.Name}, q.Selector)
+	w := &Watcher{cache: c, generation: c.generation, query: q, through: q.After, resuming: q.After > 0 && !q.State}
+	w.wakeKey = c.indexes.acquire(scope{q.Namespace, q.Name}, q.Selector)
 	if !q.State && q.After == 0 {
 		w.through = c.through
 	}
@@ -113,13 +113,13 @@ func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 // Close frees what the watcher holds. It must be called once, by the goroutine that uses the watcher.
 func (w *Watcher) Close() {
 	w.release()
-	if w.past != nil {
-		w.past.Close()
+	if w.history != nil {
+		w.history.Close()
 	}
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
-	w.wakeUpLocked()
-	w.cache.indexes.close(w.topic)
+	w.leaveWaitListLocked()
+	w.cache.indexes.release(w.wakeKey)
 	if !w.query.Own {
 		w.cache.watchers--
 	}
@@ -174,8 +174,8 @@ func (w *Watcher) Poll() (Batch, error) {
 	switch {
 	case w.err != nil:
 		return Batch{}, w.err
-	case !w.begun || w.past != nil:
-		return Batch{Through: w.known()}, nil
+	case !w.begun || w.history != nil:
+		return Batch{Through: w.delivered()}, nil
 	}
 	batch, _, err := w.step(context.Background()) //nolint:forbidigo // cannot block: the log alone is read
 	if err != nil {
@@ -186,11 +186,13 @@ func (w *Watcher) Poll() (Batch, error) {
 }
 
 // Follows tells whether the watcher is past its initial state and past etcd's history: Poll then tells all there is.
-func (w *Watcher) Follows() bool { return w.begun && w.state == nil && w.past == nil && w.err == nil }
+func (w *Watcher) Follows() bool {
+	return w.begun && w.initial == nil && w.history == nil && w.err == nil
+}
 
 // Beginning tells whether a part of the initial state is still to come.
 func (w *Watcher) Beginning() bool {
-	return w.err == nil && w.query.State && (!w.begun || w.state != nil)
+	return w.err == nil && w.query.State && (!w.begun || w.initial != nil)
 }
 
 // Resuming tells whether it is not known yet what the client has of the revision at which it resumes: all of it, or a part, and
@@ -199,15 +201,15 @@ func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
 
 // Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero while the initial
 // state is not complete.
-func (w *Watcher) Through() etcdstore.Revision { return w.known() }
+func (w *Watcher) Through() etcdstore.Revision { return w.delivered() }
 
 // known is through, as far as a client may resume there.
-func (w *Watcher) known() etcdstore.Revision {
+func (w *Watcher) delivered() etcdstore.Revision {
 	switch {
-	case w.state != nil || !w.begun && w.query.State:
+	case w.initial != nil || !w.begun && w.query.State:
 		return 0
-	case w.gathering != nil:
-		return w.gathering.told
+	case w.coalescer != nil:
+		return w.coalescer.delivered
 	}
 	return w.through
 }
@@ -226,20 +228,20 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 	if err := w.begin(ctx); err != nil {
 		return Batch{}, nil, err
 	}
-	if w.state != nil || w.past != nil {
-		if err := w.cache.present(w.era, w.through); err != nil {
+	if w.initial != nil || w.history != nil {
+		if err := w.cache.checkGeneration(w.generation, w.through); err != nil {
 			return Batch{}, nil, err
 		}
 	}
-	if w.state != nil {
-		batch, err = w.nextState(ctx)
+	if w.initial != nil {
+		batch, err = w.nextInitial(ctx)
 		return batch, nil, err
 	}
-	if w.past != nil && w.broken == nil && !w.gathering.isReady() {
-		batch, err = w.nextPast(ctx)
+	if w.history != nil && w.filterErr == nil && !w.coalescer.hasPending() {
+		batch, err = w.nextHistory(ctx)
 		return batch, nil, err
 	}
-	w.reader = readers.Get().(*Reader)
+	w.reader = readerPool.Get().(*Reader)
 	batch, wake, err = w.nextLog(w.reader)
 	if len(batch.Changes) == 0 {
 		w.release() // a watcher that sleeps holds none
@@ -250,7 +252,7 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 // release gives back what the last batch stands in.
 func (w *Watcher) release() {
 	if w.reader != nil {
-		readers.Put(w.reader)
+		readerPool.Put(w.reader)
 		w.reader = nil
 	}
 }
@@ -260,14 +262,14 @@ func (w *Watcher) begin(ctx context.Context) error {
 	if w.begun {
 		return nil
 	}
-	wait := w.awaitFuture
+	wait := w.waitForFuture
 	if w.query.State {
-		wait = w.takeState
+		wait = w.takeSnapshot
 	}
 	if err := wait(ctx); err != nil {
 		return err
 	}
-	if err := w.checkBeginning(ctx); err != nil {
+	if err := w.checkFirstRevision(ctx); err != nil {
 		return err
 	}
 	w.begun = true
@@ -276,11 +278,11 @@ func (w *Watcher) begin(ctx context.Context) error {
 
 // checkBeginning lets etcd say whether it still has everything, if that is what a client asks for with revision 1. The log may
 // have it all the same, but not on every replica.
-func (w *Watcher) checkBeginning(ctx context.Context) error {
+func (w *Watcher) checkFirstRevision(ctx context.Context) error {
 	if !w.resuming || w.through != 1 || w.query.Own {
 		return nil
 	}
-	err := expired(w.cache.probe(ctx, 1))
+	err := expired(w.cache.probeRevision(ctx, 1))
 	if _, compacted := errors.AsType[*ExpiredError](err); compacted {
 		return err
 	}
@@ -288,7 +290,7 @@ func (w *Watcher) checkBeginning(ctx context.Context) error {
 }
 
 // takeState fixes the state that the watch begins with.
-func (w *Watcher) takeState(ctx context.Context) error {
+func (w *Watcher) takeSnapshot(ctx context.Context) error {
 	c := w.cache
 	if err := c.WaitUntil(ctx, w.query.AtLeast); err != nil {
 		return err
@@ -298,24 +300,24 @@ func (w *Watcher) takeState(ctx context.Context) error {
 	if c.stopped {
 		return ErrStopped
 	}
-	if err := c.presentLocked(w.era, c.through); err != nil {
+	if err := c.checkGenerationLocked(w.generation, c.through); err != nil {
 		return err
 	}
-	w.state = &initialState{snapshot: c.current}
+	w.initial = &initialState{snapshot: c.current}
 	w.through, w.position = c.through, c.log.next
 	return nil
 }
 
 // awaitFuture waits for a revision that the cache has not reached. Another replica may be ahead by some events; a revision
 // that etcd itself has not reached is of another history.
-func (w *Watcher) awaitFuture(ctx context.Context) error {
+func (w *Watcher) waitForFuture(ctx context.Context) error {
 	for {
 		err := w.cache.WaitUntil(ctx, w.through)
 		var late *TooLargeError
 		if !errors.As(err, &late) {
 			return err
 		}
-		bounded, cancel := context.WithTimeout(ctx, patience)
+		bounded, cancel := context.WithTimeout(ctx, blockTimeout)
 		current, err := w.cache.config.Store.Revision(bounded)
 		cancel()
 		if err == nil && current < w.through {
@@ -327,28 +329,28 @@ func (w *Watcher) awaitFuture(ctx context.Context) error {
 	}
 }
 
-func (w *Watcher) nextState(ctx context.Context) (batch Batch, err error) {
+func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 	if ctx.Err() != nil { // many steps of a filter can be empty
 		return Batch{}, ctx.Err()
 	}
-	look, ok := batchLook, false
-	w.state.snapshot.objects.ascend(w.topic.scope, w.state.after, func(o *Object) bool {
-		if ok, err = selects(ctx, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
+	look, ok := initialScan, false
+	w.initial.snapshot.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
+		if ok, err = matchesState(ctx, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
 			return false
 		}
-		w.state.after = o.path
+		w.initial.after = o.path
 		if ok {
 			batch.Changes = append(batch.Changes, Change{Type: encoding.Added, Revision: o.Revision, Object: o})
 		}
 		look--
-		return len(batch.Changes) < batchState && look > 0
+		return len(batch.Changes) < initialEvents && look > 0
 	})
 	if err != nil && len(batch.Changes) == 0 {
 		return Batch{}, err
 	}
-	if err == nil && len(batch.Changes) < batchState && look > 0 {
+	if err == nil && len(batch.Changes) < initialEvents && look > 0 {
 		batch.Synced, batch.Through = true, w.through
-		w.state = nil
+		w.initial = nil
 	}
 	return batch, nil
 }

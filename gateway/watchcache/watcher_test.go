@@ -32,7 +32,7 @@ func TestWatchStateFirst(t *testing.T) {
 
 func TestWatchSyncedComesOnceAndAfterTheState(t *testing.T) {
 	bubble(t, nil, func(w *world) {
-		for i := range 2*batchState + 1 {
+		for i := range 2*initialEvents + 1 {
 			w.store.Txn(map[string][]byte{fmt.Sprintf("%sa/%04d", root, i): thing(fmt.Sprintf("a/%04d", i), "", "")}, nil)
 		}
 		synctest.Wait()
@@ -48,7 +48,7 @@ func TestWatchSyncedComesOnceAndAfterTheState(t *testing.T) {
 			}
 			synced = batch.Synced
 		}
-		if objects != 2*batchState+1 || steps != 3 {
+		if objects != 2*initialEvents+1 || steps != 3 {
 			t.Errorf("%d objects in %d steps", objects, steps)
 		}
 		w.put("a/x", "", "")
@@ -126,13 +126,13 @@ func TestWatchWakesByScope(t *testing.T) {
 		}()
 		synctest.Wait()
 		w.cache.mu.Lock()
-		asleep := w.cache.sleepers[topic{scope: scope{namespace: "quiet"}}]
+		asleep := w.cache.waitLists[wakeKey{scope: scope{namespace: "quiet"}}]
 		w.cache.mu.Unlock()
 		for i := range 100 {
 			w.put("a/x", fmt.Sprint(i), "")
 		}
 		w.cache.mu.Lock()
-		if asleep == nil || w.cache.sleepers[topic{scope: scope{namespace: "quiet"}}] != asleep {
+		if asleep == nil || w.cache.waitLists[wakeKey{scope: scope{namespace: "quiet"}}] != asleep {
 			t.Error("a change elsewhere woke the watcher")
 		}
 		w.cache.mu.Unlock()
@@ -165,7 +165,7 @@ func TestWatchOlderThanTheLog(t *testing.T) {
 	bubble(t, prepare, func(w *world) {
 		watcher := w.watch(WatchQuery{After: 8, Namespace: "a"})
 		w.expect(watcher, "MODIFIED a/x l=7 rv=9", "MODIFIED a/x l=8 rv=10", "MODIFIED a/x l=9 rv=11")
-		if watcher.past != nil {
+		if watcher.history != nil {
 			t.Error("the watcher still reads history")
 		}
 		w.put("a/x", "10", "")

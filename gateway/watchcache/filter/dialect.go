@@ -27,7 +27,7 @@ const (
 	// checkEvery is after how many steps of a loop an evaluation looks whether it is still wanted.
 	checkEvery = 1_000
 	// maxFaults is how many faults of a text are told.
-	maxFaults = 3
+	maxErrors = 3
 )
 
 // Dialect is what filters speak of: objects, or keys and their values. It is safe for concurrent use.
@@ -100,13 +100,13 @@ func (d *Dialect) Compile(text string) (*Filter, error) {
 	env := d.env()
 	ast, issues := env.Compile(text)
 	if issues.Err() != nil {
-		return nil, d.refuse(text, issues)
+		return nil, d.compileError(text, issues)
 	}
 	if out := ast.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("filter: line 1, column 1: the whole is of type %s: want true or false, such as %s.a > 3", out, d.subject)
 	}
-	costs := &prices{limit: d.limit, patterns: make(map[string]*pattern)}
-	program, err := env.Program(ast, cel.CostLimit(d.limit), cel.CostTracking(costs), cel.CustomDecoratorV2(costs.guard), cel.InterruptCheckFrequency(checkEvery))
+	costs := &costEstimator{limit: d.limit, patterns: make(map[string]*pattern)}
+	program, err := env.Program(ast, cel.CostLimit(d.limit), cel.CostTracking(costs), cel.CustomDecoratorV2(costs.limitCall), cel.InterruptCheckFrequency(checkEvery))
 	if err != nil {
 		return nil, fmt.Errorf("filter: %w", err)
 	}
@@ -118,11 +118,11 @@ func (d *Dialect) Compile(text string) (*Filter, error) {
 }
 
 // refuse says what is wrong with a text.
-func (d *Dialect) refuse(text string, issues *cel.Issues) error {
+func (d *Dialect) compileError(text string, issues *cel.Issues) error {
 	source := common.NewTextSource(text)
 	var out strings.Builder
 	faults := issues.Errors()
-	for i, fault := range faults[:min(len(faults), maxFaults)] {
+	for i, fault := range faults[:min(len(faults), maxErrors)] {
 		if i > 0 {
 			out.WriteByte('\n')
 		}

@@ -49,7 +49,7 @@ func (f *Filter) OfEvents() bool { return f.ofEvents }
 // is a *CostError, or that of ctx, which is looked at now and then.
 func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	f.dialect.evaluated.Add(1)
-	result, _, err := f.program.ContextEval(ctx, &variables{dialect: f.dialect, in: in})
+	result, _, err := f.program.ContextEval(ctx, &activation{dialect: f.dialect, in: in})
 	var cancelled interpreter.EvalCancelledError
 	switch {
 	case ctx.Err() != nil:
@@ -69,14 +69,14 @@ func (e *CostError) Error() string {
 }
 
 // variables are what an expression can speak of. A value is made when it is asked for.
-type variables struct {
+type activation struct {
 	dialect        *Dialect
 	in             Input
 	document, prev ref.Val // nil: nobody has asked yet
 }
 
 // ResolveName implements cel.Activation.
-func (v *variables) ResolveName(name string) (any, bool) {
+func (v *activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case v.dialect.subject:
 		if v.document == nil {
@@ -100,4 +100,4 @@ func (v *variables) ResolveName(name string) (any, bool) {
 }
 
 // Parent implements cel.Activation.
-func (v *variables) Parent() cel.Activation { return nil }
+func (v *activation) Parent() cel.Activation { return nil }

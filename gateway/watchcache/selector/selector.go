@@ -129,12 +129,12 @@ func (f *field) matches(o Object) bool {
 }
 
 // isIdentity tells whether the field is the object's name or namespace.
-func (f *field) isIdentity() bool {
+func (f *field) isNameOrNamespace() bool {
 	return len(f.path) == 2 && f.path[0] == "metadata" && (f.path[1] == "name" || f.path[1] == "namespace")
 }
 
 func (f *field) lookup(o Object) string {
-	if f.isIdentity() {
+	if f.isNameOrNamespace() {
 		if f.path[1] == "name" {
 			return o.SelectName()
 		}
@@ -157,12 +157,12 @@ func (s *Selector) Fields() [][]string {
 }
 
 // Name is the one name that can match, if the selector demands metadata.name=x: the scope of such a watch is one object.
-func (s *Selector) Name() (string, bool) { return s.demands("name") }
+func (s *Selector) Name() (string, bool) { return s.requiredMetadata("name") }
 
 // Namespace is the one namespace that can match, if the selector demands metadata.namespace=x.
-func (s *Selector) Namespace() (string, bool) { return s.demands("namespace") }
+func (s *Selector) Namespace() (string, bool) { return s.requiredMetadata("namespace") }
 
-func (s *Selector) demands(member string) (string, bool) {
+func (s *Selector) requiredMetadata(member string) (string, bool) {
 	if s == nil {
 		return "", false
 	}
@@ -186,13 +186,13 @@ func (s *Selector) WithName(name string) *Selector {
 
 // Equality is a demand that one label or field has one value.
 type Equality struct {
-	Key   string // names the label or the field
-	Value string
-	of    func(Object) string
+	Key     string // names the label or the field
+	Value   string
+	valueOf func(Object) string
 }
 
 // Of is the value that an object has there; "" where it has none.
-func (e Equality) Of(o Object) string { return e.of(o) }
+func (e Equality) Of(o Object) string { return e.valueOf(o) }
 
 // Equality is one of the demands of this kind that the selector makes, besides a name and a namespace, if it makes any: what
 // matches the selector has this value there.
@@ -201,8 +201,8 @@ func (s *Selector) Equality() (Equality, bool) {
 		return Equality{}, false
 	}
 	for i := range s.fields {
-		if f := &s.fields[i]; !f.negate && !f.isIdentity() {
-			return Equality{Key: "field " + strings.Join(f.path, "."), Value: f.value, of: f.lookup}, true
+		if f := &s.fields[i]; !f.negate && !f.isNameOrNamespace() {
+			return Equality{Key: "field " + strings.Join(f.path, "."), Value: f.value, valueOf: f.lookup}, true
 		}
 	}
 	if s.labels == nil {
@@ -213,7 +213,7 @@ func (s *Selector) Equality() (Equality, bool) {
 		if values := r.Values(); len(values) == 1 && (r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals || r.Operator() == selection.In) {
 			label := r.Key()
 			of := func(o Object) string { return o.SelectLabels().Get(label) }
-			return Equality{Key: "label " + label, Value: values.UnsortedList()[0], of: of}, true
+			return Equality{Key: "label " + label, Value: values.UnsortedList()[0], valueOf: of}, true
 		}
 	}
 	return Equality{}, false

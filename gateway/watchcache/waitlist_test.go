@@ -58,7 +58,7 @@ func TestWhoSleepsIsTold(t *testing.T) {
 				func() { w.put("b/y", "1", "") },
 				func() { w.puts(batchEvents + 1) },
 				func() { <-time.After(gap / 2) },
-				func() { <-time.After(longestGap) },
+				func() { <-time.After(maxGap) },
 				func() { one.round() },
 				func() { other.round() },
 				func() { one.step(one.watchers[0]) },
@@ -68,7 +68,7 @@ func TestWhoSleepsIsTold(t *testing.T) {
 				acts[i]()
 				synctest.Wait()
 			}
-			<-time.After(longestGap)
+			<-time.After(maxGap)
 			synctest.Wait()
 			for one.round() || other.round() {
 			}

@@ -14,34 +14,34 @@ import (
 
 const (
 	// fillPage is how many keys one request of a fill asks for: some megabytes of usual objects.
-	fillPage = 5000
+	pageSize = 5000
 	// askEvery is how often etcd is asked how far a quiet watch is complete; silence is after how much quiet the watch is
 	// taken for dead, because three answers in a row did not come.
-	askEvery = 5 * time.Second
-	silence  = 15 * time.Second
+	idleProgressPeriod = 5 * time.Second
+	silenceTimeout     = 15 * time.Second
 	// lookBack is how many revisions before the newest one the log begins at: clients that were cut off by a restart resume in
 	// it, at no cost to etcd.
 	lookBack = maxEvents
 )
 
 var (
-	errDisorder = errors.New("the watch broke the order of revisions")
+	errOutOfOrder = errors.New("the watch broke the order of revisions")
 )
 
 // Run keeps the cache up to date until ctx ends; it returns nil then, when all that it started has ended too. What goes
 // wrong with etcd is logged and tried again. Run must be called once.
 func (c *Cache) Run(ctx context.Context) error {
 	defer c.stop()
-	defer c.listen()()
+	defer c.startLiveness()()
 	var others sync.WaitGroup
 	others.Go(func() { c.checker.Run(ctx) })
 	others.Go(func() { c.fanout.Run(ctx) })
 	others.Go(func() { c.reads.Run(ctx) })
 	defer others.Wait()
-	r := &runner{cache: c, mirror: newMirror()}
+	r := &reflector{cache: c, mirror: newMirror()}
 	var backoff history.Backoff
 	for ctx.Err() == nil {
-		followed, err := r.session(ctx)
+		followed, err := r.listAndWatch(ctx)
 		if ctx.Err() != nil {
 			break
 		}
@@ -59,7 +59,7 @@ func (c *Cache) Run(ctx context.Context) error {
 }
 
 // runner is the one writer of a cache.
-type runner struct {
+type reflector struct {
 	cache    *Cache
 	mirror   *mirror
 	identity uint64             // of the store's history, when the mirror was filled
@@ -71,10 +71,10 @@ type runner struct {
 
 // session fills the mirror if that is needed and follows etcd until something goes wrong. followed tells whether anything
 // was received.
-func (r *runner) session(ctx context.Context) (followed bool, err error) {
+func (r *reflector) listAndWatch(ctx context.Context) (followed bool, err error) {
 	if r.through != 0 {
-		if err := r.cache.sameHistory(ctx, r.identity); err != nil {
-			return false, r.revert(err)
+		if err := r.cache.checkHistory(ctx, r.identity); err != nil {
+			return false, r.checkMismatch(err)
 		}
 		r.cache.checker.Reopened()
 	}
@@ -85,28 +85,28 @@ func (r *runner) session(ctx context.Context) (followed bool, err error) {
 		err = r.lookBack(ctx)
 	}
 	if err == nil {
-		followed, err = r.follow(ctx)
+		followed, err = r.watch(ctx)
 	}
-	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errDisorder) || !r.published {
+	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errOutOfOrder) || !r.published {
 		r.through = 0 // events were lost, or the mirror cannot be trusted or was never served: start from a new state
 	}
-	return followed, r.revert(err)
+	return followed, r.checkMismatch(err)
 }
 
 // revert begins anew after an error that says that the store's history is another one. It returns the error.
-func (r *runner) revert(err error) error {
+func (r *reflector) checkMismatch(err error) error {
 	if errors.Is(err, history.ErrMismatch) {
 		r.through = 0
-		r.cache.forget()
+		r.cache.invalidate()
 	}
 	return err
 }
 
 // fill reads the whole state as of one revision. It is published when lookBack has seen that revision's events.
-func (r *runner) fill(ctx context.Context) error {
+func (r *reflector) fill(ctx context.Context) error {
 	filled, unordered := newMirror(), []etcdstore.KV(nil)
 	identity := r.cache.config.Store.History()
-	options := etcdstore.ListOptions{Limit: fillPage}
+	options := etcdstore.ListOptions{Limit: pageSize}
 	for {
 		page, err := r.cache.config.Store.List(ctx, r.cache.config.Prefix, options)
 		if err != nil {
@@ -137,12 +137,12 @@ func (r *runner) fill(ctx context.Context) error {
 }
 
 // follow applies what etcd's watch delivers until it fails. The states before the changes are the mirror's.
-func (r *runner) follow(ctx context.Context) (followed bool, err error) {
+func (r *reflector) watch(ctx context.Context) (followed bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, etcdstore.WatchOptions{After: r.through})
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		if err := r.cache.ask(ctx, watcher, r.identity); err != nil {
+		if err := r.cache.requestProgress(ctx, watcher, r.identity); err != nil {
 			cancel(err)
 		}
 	})
@@ -154,11 +154,11 @@ func (r *runner) follow(ctx context.Context) (followed bool, err error) {
 		_ = watcher.Close() // what it has to say, Next said
 		asking.Wait()
 	}()
-	quiet := silence
+	quiet := silenceTimeout
 	for {
 		batch, err := history.NextWithin(ctx, watcher, quiet)
 		if errors.Is(err, history.ErrSilent) {
-			if quiet, err = r.explainSilence(ctx, watcher, quiet); err != nil {
+			if quiet, err = r.checkSilence(ctx, watcher, quiet); err != nil {
 				return followed, err
 			}
 			continue
@@ -169,13 +169,13 @@ func (r *runner) follow(ctx context.Context) (followed bool, err error) {
 		if err := r.apply(batch); err != nil {
 			return followed, err
 		}
-		followed, quiet = true, silence
+		followed, quiet = true, silenceTimeout
 	}
 }
 
 // lookBack takes the newest events up to the revision that the mirror was filled at into the log, as far as etcd has them, and
 // publishes the mirror.
-func (r *runner) lookBack(ctx context.Context) error {
+func (r *reflector) lookBack(ctx context.Context) error {
 	if r.through == 1 {
 		r.publish(0, nil) // before any write
 		return nil
@@ -192,9 +192,9 @@ func (r *runner) lookBack(ctx context.Context) error {
 // lookBackTo is lookBack to a revision. Where the events do not come the log begins after them, and where a compaction has taken the
 // state before one, after that one. It reads with a watch of its own, because follow needs no previous values, which cost etcd a
 // read each.
-func (r *runner) lookBackTo(ctx context.Context, after etcdstore.Revision) error {
+func (r *reflector) lookBackTo(ctx context.Context, after etcdstore.Revision) error {
 	var recent log // holds as many of the events as there is room for
-	recent.fit(r.mirror.objects.size)
+	recent.resize(r.mirror.objects.size)
 	recent.reset(after)
 	if after == 1 {
 		recent.floor = 0 // the first write makes revision 2, so the log holds everything
@@ -203,7 +203,7 @@ func (r *runner) lookBackTo(ctx context.Context, after etcdstore.Revision) error
 	batch, err := history.Recent(ctx, config.Store, config.Prefix, after, r.through, func(e etcdstore.Event) {
 		if e.PrevLost() {
 			recent.reset(e.Revision)
-		} else if decoded := r.cache.pastEvent(e); decoded != nil && e.Revision > recent.floor {
+		} else if decoded := r.cache.decodeEvent(e); decoded != nil && e.Revision > recent.floor {
 			recent.append(decoded)
 		}
 	})
@@ -219,53 +219,53 @@ func (r *runner) lookBackTo(ctx context.Context, after etcdstore.Revision) error
 }
 
 // publish makes the cache serve what the mirror was filled with; newest are the events later than floor.
-func (r *runner) publish(floor etcdstore.Revision, newest []*event) {
+func (r *reflector) publish(floor etcdstore.Revision, newest []*event) {
 	r.published = true
-	r.cache.hear()
-	r.cache.publish(r.mirror.snapshot(r.since, r.through), floor, newest)
+	r.cache.markLive()
+	r.cache.replace(r.mirror.snapshot(r.since, r.through), floor, newest)
 }
 
 // explainSilence finds out what a silence means, and how long to wait on. etcd does not tell the progress of a watch before
 // the first write after its start, so in a store where nothing happens silence is right. Where something has happened, the
 // watch is asked once more: it may have been a moment ago. If it stays silent, it is dead.
-func (r *runner) explainSilence(ctx context.Context, watcher etcdstore.Watcher, quiet time.Duration) (time.Duration, error) {
+func (r *reflector) checkSilence(ctx context.Context, watcher etcdstore.Watcher, quiet time.Duration) (time.Duration, error) {
 	newest, err := history.Verify(ctx, r.cache.config.Store, r.identity, r.through)
 	switch {
 	case err != nil:
 		return 0, err
 	case newest == r.through:
-		r.cache.hear()
-		return silence, nil
-	case quiet < silence:
+		r.cache.markLive()
+		return silenceTimeout, nil
+	case quiet < silenceTimeout:
 		return 0, fmt.Errorf("%w at revision %d while the store went on to %d", history.ErrSilent, r.through, newest)
 	}
-	return askEvery, watcher.RequestProgress(ctx)
+	return idleProgressPeriod, watcher.RequestProgress(ctx)
 }
 
 // apply brings the mirror from one revision to a later one and publishes the difference.
-func (r *runner) apply(batch etcdstore.Batch) error {
+func (r *reflector) apply(batch etcdstore.Batch) error {
 	if batch.Through < r.through {
-		return fmt.Errorf("%w: it went back from %d to %d", errDisorder, r.through, batch.Through)
+		return fmt.Errorf("%w: it went back from %d to %d", errOutOfOrder, r.through, batch.Through)
 	}
 	var events []*event
 	for _, e := range batch.Events {
 		if e.Revision <= r.through {
-			return fmt.Errorf("%w: it delivered %d after %d", errDisorder, e.Revision, r.through)
+			return fmt.Errorf("%w: it delivered %d after %d", errOutOfOrder, e.Revision, r.through)
 		}
-		if change := r.change(e); change != nil {
+		if change := r.applyEvent(e); change != nil {
 			change.received = batch.Received
 			events = append(events, change)
 		}
 		r.since = e.Revision
 	}
 	r.through = batch.Through
-	r.cache.hear()
-	r.cache.append(r.mirror.snapshot(r.since, r.through), events)
+	r.cache.markLive()
+	r.cache.appendBatch(r.mirror.snapshot(r.since, r.through), events)
 	return nil
 }
 
 // change applies one event. The state before it is the mirror's: etcd does not know it any more where it has compacted.
-func (r *runner) change(e etcdstore.Event) *event {
+func (r *reflector) applyEvent(e etcdstore.Event) *event {
 	previous := r.mirror.get(r.cache.path(e.Key))
 	var current *Object
 	if e.KV != nil {
@@ -279,21 +279,21 @@ func (r *runner) change(e etcdstore.Event) *event {
 
 // ask asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once when a reader
 // waits, but not more often than every askGap. It returns when ctx ends, or with an error when etcd has another history.
-func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, identity uint64) error {
-	idle := time.NewTicker(askEvery)
+func (c *Cache) requestProgress(ctx context.Context, watcher etcdstore.Watcher, identity uint64) error {
+	idle := time.NewTicker(idleProgressPeriod)
 	defer idle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case untrue := <-c.suspected:
+		case untrue := <-c.verifyRequests:
 			if untrue == nil {
-				untrue = c.sameHistory(ctx, identity)
+				untrue = c.checkHistory(ctx, identity)
 			}
 			if errors.Is(untrue, history.ErrMismatch) {
 				return untrue
 			}
-		case <-c.wanted:
+		case <-c.progressRequested:
 		case <-idle.C:
 		}
 		for {
@@ -301,7 +301,7 @@ func (c *Cache) ask(ctx context.Context, watcher etcdstore.Watcher, identity uin
 				c.config.Logger.Debug("progress request failed", "prefix", c.config.Prefix, "error", err)
 			}
 			history.Sleep(ctx, history.ProgressPeriod)
-			if ctx.Err() != nil || !c.awaited() {
+			if ctx.Err() != nil || !c.hasWaiters() {
 				break
 			}
 		}

@@ -110,7 +110,7 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 			synctest.Wait()
 			w.cache.mu.Lock()
 			defer w.cache.mu.Unlock()
-			if got := w.cache.news.from == w.cache.log.next; got != want {
+			if got := w.cache.notifier.first == w.cache.log.next; got != want {
 				t.Errorf("after %v all is told: %v, want %v", after, got, want)
 			}
 		}
@@ -123,8 +123,8 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 		told(15*time.Millisecond-1, false)
 		told(15*time.Millisecond, true)
 		w.put("a/x", "", "")
-		told(15*time.Millisecond+longestGap-1, false) // and now they are for long
-		told(15*time.Millisecond+longestGap, true)
+		told(15*time.Millisecond+maxGap-1, false) // and now they are for long
+		told(15*time.Millisecond+maxGap, true)
 		c.serve()
 		told(time.Second, true)
 		w.put("a/x", "", "")
@@ -157,22 +157,22 @@ func TestGapKeepsBurstsTogether(t *testing.T) {
 			t.Helper()
 			put(1)
 			waiting(0, 0) // after a quiet time
-			put(4 * many)
+			put(4 * burstEvents)
 			waiting(gap, 0)
 		}
 		burst()
 		for range 3 {
-			<-time.After(lately / 2)
+			<-time.After(burstWindow / 2)
 			put(1)
 			waiting(gap-1, 1)
 			waiting(1, 0)
 		}
-		<-time.After(lately / 2)
+		<-time.After(burstWindow / 2)
 		put(1)
 		waiting(0, 0)
-		<-time.After(lately)
+		<-time.After(burstWindow)
 		burst()
-		<-time.After(lately)
+		<-time.After(burstWindow)
 		put(1)
 		waiting(0, 0)
 	})

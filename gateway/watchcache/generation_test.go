@@ -191,14 +191,14 @@ func TestStoreAway(t *testing.T) {
 		store.replace(store.Store)
 		began := time.Now()
 		_, err := watcher.Next(w.t.Context())
-		if took := time.Since(began); !errors.Is(err, ErrStopped) || took < patienceWithEtcd-askEvery || took > patienceWithEtcd+askEvery {
+		if took := time.Since(began); !errors.Is(err, ErrStopped) || took < livenessTimeout-idleProgressPeriod || took > livenessTimeout+idleProgressPeriod {
 			w.t.Errorf("a watch ended after %v with %v", took, err)
 		}
 		if _, err := w.cache.Watch(WatchQuery{After: 21}); err == nil {
 			w.t.Error("and then a new one was opened")
 		}
 		w.expectList(ListQuery{}, "a/x=19")
-		if age := w.cache.Age(); age < patienceWithEtcd-askEvery {
+		if age := w.cache.Age(); age < livenessTimeout-idleProgressPeriod {
 			w.t.Errorf("the state says that it is %v old", age)
 		}
 		store.away.Store(false)

@@ -132,7 +132,7 @@ func TestFilterWithManyOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		dialect := filter.Objects()
-		watchers := make([]*Watcher, maxVerdicts+50)
+		watchers := make([]*Watcher, maxFilterResults+50)
 		for i := range watchers {
 			f, err := dialect.Compile(fmt.Sprintf(`int(object.spec.value) == %d`, i))
 			if err != nil {
@@ -203,7 +203,7 @@ func BenchmarkFilteredDelivery(b *testing.B) {
 	for b.Loop() {
 		e := newEvent(7, o, nil)
 		for range 1000 {
-			if _, ok, err := e.seen(q, New(Config{Prefix: root})); !ok || err != nil {
+			if _, ok, err := e.changeFor(q, New(Config{Prefix: root})); !ok || err != nil {
 				b.Fatal(ok, err)
 			}
 		}

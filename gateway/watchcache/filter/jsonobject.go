@@ -15,8 +15,8 @@ import (
 const (
 	// maxLooks is how many members of an object are looked for in its text, and maxDepth how many levels down that is done: each
 	// look reads the whole text. Then it is decoded, once for an evaluation.
-	maxLooks = 8
-	maxDepth = 8
+	maxLookups = 8
+	maxDepth   = 8
 )
 
 // valueOf is what a JSON text stands for.
@@ -24,7 +24,7 @@ func valueOf(text []byte) ref.Val { return valueAt(text, 0) }
 
 func valueAt(text []byte, depth int) ref.Val {
 	if len(text) > 0 && text[0] == '{' && depth < maxDepth {
-		return &object{text: text, depth: depth}
+		return &jsonObject{text: text, depth: depth}
 	}
 	return decode(text)
 }
@@ -41,7 +41,7 @@ func decode(text []byte) ref.Val {
 func newValue(decoded any) ref.Val {
 	switch v := decoded.(type) {
 	case map[string]any:
-		return newRecord(v)
+		return newMapValue(v)
 	case []any:
 		elements := make([]ref.Val, len(v))
 		for i, element := range v {
@@ -60,79 +60,81 @@ func newValue(decoded any) ref.Val {
 
 // object is a JSON object that is read where it stands: an expression that looks at one field decodes that field. It belongs to
 // one evaluation, and reads nothing twice, so that no loop can read much at no cost.
-type object struct {
-	text  []byte
-	depth int
-	seen  map[string]ref.Val // members that were looked for; nil: there is none of that name
-	all   *record            // nil: nobody has asked for all members
+type jsonObject struct {
+	text    []byte
+	depth   int
+	cached  map[string]ref.Val // members that were looked for; nil: there is none of that name
+	members *mapValue          // nil: nobody has asked for all members
 }
 
 // whole is the object with all its members.
-func (o *object) whole() *record {
-	if o.all == nil {
-		decoded, ok := decode(o.text).(*record)
+func (o *jsonObject) decoded() *mapValue {
+	if o.members == nil {
+		decoded, ok := decode(o.text).(*mapValue)
 		if !ok {
-			decoded = newRecord(nil) // not reached: documents are valid
+			decoded = newMapValue(nil) // not reached: documents are valid
 		}
-		o.all = decoded
+		o.members = decoded
 	}
-	return o.all
+	return o.members
 }
 
 // Find implements traits.Mapper.
-func (o *object) Find(key ref.Val) (ref.Val, bool) {
+func (o *jsonObject) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
 		return nil, false
 	}
-	value, seen := o.seen[string(name)]
+	value, seen := o.cached[string(name)]
 	switch {
 	case seen:
-	case o.all != nil || len(o.seen) == maxLooks:
-		return o.whole().Find(key)
+	case o.members != nil || len(o.cached) == maxLookups:
+		return o.decoded().Find(key)
 	default:
-		value = o.look(string(name))
+		value = o.lookup(string(name))
 	}
 	return value, value != nil
 }
 
 // look looks for a member in the text.
-func (o *object) look(name string) (value ref.Val) {
+func (o *jsonObject) lookup(name string) (value ref.Val) {
 	if text := encoding.Member(o.text, name); text != nil {
 		value = valueAt(text, o.depth+1)
 	}
-	if o.seen == nil {
-		o.seen = make(map[string]ref.Val)
+	if o.cached == nil {
+		o.cached = make(map[string]ref.Val)
 	}
-	o.seen[name] = value
+	o.cached[name] = value
 	return value
 }
 
 // Get implements traits.Indexer.
-func (o *object) Get(key ref.Val) ref.Val { return get(o, key) }
+func (o *jsonObject) Get(key ref.Val) ref.Val { return get(o, key) }
 
 // Contains implements traits.Container.
-func (o *object) Contains(key ref.Val) ref.Val { return containsKey(o, key) }
+func (o *jsonObject) Contains(key ref.Val) ref.Val { return containsKey(o, key) }
 
 // Iterator implements traits.Iterable.
-func (o *object) Iterator() traits.Iterator { return o.whole().Iterator() }
+func (o *jsonObject) Iterator() traits.Iterator { return o.decoded().Iterator() }
 
 // Size implements traits.Sizer.
-func (o *object) Size() ref.Val { return o.whole().Size() }
+func (o *jsonObject) Size() ref.Val { return o.decoded().Size() }
 
 // Equal implements ref.Val.
-func (o *object) Equal(other ref.Val) ref.Val { return o.whole().Equal(other) }
+func (o *jsonObject) Equal(other ref.Val) ref.Val { return o.decoded().Equal(other) }
 
 // Type implements ref.Val.
-func (o *object) Type() ref.Type { return types.MapType }
+func (o *jsonObject) Type() ref.Type { return types.MapType }
 
 // Value implements ref.Val.
-func (o *object) Value() any { return o.whole().Value() }
+func (o *jsonObject) Value() any { return o.decoded().Value() }
 
 // ConvertToNative implements ref.Val.
-func (o *object) ConvertToNative(to reflect.Type) (any, error) { return o.whole().ConvertToNative(to) }
+func (o *jsonObject) ConvertToNative(to reflect.Type) (any, error) {
+	return o.decoded().ConvertToNative(to)
+}
 
 // ConvertToType implements ref.Val.
-func (o *object) ConvertToType(to ref.Type) ref.Val { return o.whole().ConvertToType(to) }
+func (o *jsonObject) ConvertToType(to ref.Type) ref.Val { return o.decoded().ConvertToType(to) }
 
-var _ traits.Mapper = (*object)(nil)
+var _ traits.Mapper = (*jsonObject)(nil)

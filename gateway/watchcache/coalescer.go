@@ -11,36 +11,36 @@ import (
 
 // maxGathered is about how many bytes of objects a watcher holds that wants the newest of each only. What does not fit is
 // gathered when these are delivered.
-const maxGathered = 256 << 10
+const maxCoalesced = 256 << 10
 
 // gathering is what waits for a watcher that is late and wants the newest of each object only (WatchQuery.Latest): for each
 // object one event, from the state that its client has to the newest one.
-type gathering struct {
-	objects map[string]*gathered // by path
-	events  int                  // that were gathered
-	bytes   int
-	told    etcdstore.Revision // up to which the watcher has delivered
-	through etcdstore.Revision // of what was gathered
+type coalescer struct {
+	objects   map[string]*coalescedEvent // by path
+	events    int                        // that were gathered
+	bytes     int
+	delivered etcdstore.Revision // up to which the watcher has delivered
+	through   etcdstore.Revision // of what was gathered
 
-	ready []*gathered // to be delivered, by revision; nil: still being gathered
+	pending []*coalescedEvent // to be delivered, by revision; nil: still being gathered
 }
 
 // gathered is the events of one object as one.
-type gathered struct {
+type coalescedEvent struct {
 	event
 	skipped int // how many others there were
 	order   int // among the events of all objects
 }
 
 // isReady tells whether there is something gathered to be delivered.
-func (g *gathering) isReady() bool { return g != nil && g.ready != nil }
+func (g *coalescer) hasPending() bool { return g != nil && g.pending != nil }
 
 // add enters an event.
-func (g *gathering) add(e *event) {
+func (g *coalescer) add(e *event) {
 	path := e.object().path
 	was := g.objects[path]
 	if was == nil {
-		was = &gathered{event: event{previous: e.previous}, skipped: -1}
+		was = &coalescedEvent{event: event{previous: e.previous}, skipped: -1}
 		g.objects[path] = was
 	}
 	g.bytes -= was.size()
@@ -53,7 +53,7 @@ func (g *gathering) add(e *event) {
 	g.bytes += was.size()
 }
 
-func (g *gathered) size() (n int) {
+func (g *coalescedEvent) size() (n int) {
 	for _, o := range []*Object{g.current, g.previous} {
 		if o != nil {
 			n += len(o.JSON)
@@ -63,74 +63,74 @@ func (g *gathered) size() (n int) {
 }
 
 // sort ends the gathering: what was gathered is delivered next.
-func (g *gathering) sort() {
-	g.ready = slices.SortedFunc(maps.Values(g.objects), func(a, b *gathered) int { return cmp.Compare(a.order, b.order) })
+func (g *coalescer) sort() {
+	g.pending = slices.SortedFunc(maps.Values(g.objects), func(a, b *coalescedEvent) int { return cmp.Compare(a.order, b.order) })
 	g.objects = nil
 }
 
 // gather enters events, in their order, of which the first came after a revision; full: these are to be delivered before more
 // is gathered.
-func (w *Watcher) gather(after etcdstore.Revision, events []*event) (full bool) {
-	if w.gathering == nil {
-		w.gathering = &gathering{objects: make(map[string]*gathered), told: after}
+func (w *Watcher) coalesce(after etcdstore.Revision, events []*event) (full bool) {
+	if w.coalescer == nil {
+		w.coalescer = &coalescer{objects: make(map[string]*coalescedEvent), delivered: after}
 	}
 	for _, e := range events {
-		if w.topic.contains(e.object()) {
-			w.gathering.add(e)
+		if w.wakeKey.contains(e.object()) {
+			w.coalescer.add(e)
 		}
 	}
-	w.gathering.through = w.through
-	return w.gathering.bytes >= maxGathered
+	w.coalescer.through = w.through
+	return w.coalescer.bytes >= maxCoalesced
 }
 
 // gatherLog gathers what the log holds more than was just read. What fails is left to the next reading.
-func (w *Watcher) gatherLog(r *Reader, after etcdstore.Revision) {
-	full := w.gather(after, r.events)
-	for more := true; more && !full; full = w.gather(after, r.events) {
+func (w *Watcher) coalesceLog(r *Reader, after etcdstore.Revision) {
+	full := w.coalesce(after, r.events)
+	for more := true; more && !full; full = w.coalesce(after, r.events) {
 		var err error
 		if _, more, _, err = w.read(r); err != nil {
 			break
 		}
 	}
-	w.gathering.sort()
+	w.coalescer.sort()
 }
 
 // gatherPast gathers from etcd's history, until it meets the log or there is enough. An ended ctx loses nothing.
-func (w *Watcher) gatherPast(ctx context.Context) error {
-	for full := false; !full && w.past != nil; {
+func (w *Watcher) coalesceHistory(ctx context.Context) error {
+	for full := false; !full && w.history != nil; {
 		after := w.through
-		events, err := w.readPast(ctx)
+		events, err := w.readHistory(ctx)
 		if err != nil {
 			return err
 		}
-		full = w.gather(after, events)
+		full = w.coalesce(after, events)
 	}
-	w.gathering.sort()
+	w.coalescer.sort()
 	return nil
 }
 
 // nextGathered delivers a step of what was gathered, whole revisions. What it says to be complete is so for a client that wants no
 // more: of each object it has the newest state up to there, or gets a newer one.
-func (w *Watcher) nextGathered(r *Reader) Batch {
-	g := w.gathering
+func (w *Watcher) nextCoalesced(r *Reader) Batch {
+	g := w.coalescer
 	r.changes = r.changes[:0]
-	for bytes := 0; len(g.ready) > 0; g.ready = g.ready[1:] {
-		one := g.ready[0]
-		if full := len(r.changes) >= batchEvents || bytes >= batchBytes; full && one.revision != g.told {
-			return Batch{Changes: r.changes, Through: g.told}
+	for bytes := 0; len(g.pending) > 0; g.pending = g.pending[1:] {
+		one := g.pending[0]
+		if full := len(r.changes) >= batchEvents || bytes >= batchBytes; full && one.revision != g.delivered {
+			return Batch{Changes: r.changes, Through: g.delivered}
 		}
-		change, ok, err := one.seen(&w.query, w.cache)
+		change, ok, err := one.changeFor(&w.query, w.cache)
 		if err != nil {
-			w.broken, w.through, w.gathering = err, one.revision-1, nil
-			return Batch{Changes: before(one.revision, r.changes), Through: w.through}
+			w.filterErr, w.through, w.coalescer = err, one.revision-1, nil
+			return Batch{Changes: changesBefore(one.revision, r.changes), Through: w.through}
 		}
-		g.told = one.revision
+		g.delivered = one.revision
 		bytes += one.size()
 		if ok {
 			change.Skipped = one.skipped
 			r.changes = append(r.changes, change)
 		}
 	}
-	w.gathering = nil
+	w.coalescer = nil
 	return Batch{Changes: r.changes, Through: g.through}
 }

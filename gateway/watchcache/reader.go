@@ -13,12 +13,12 @@ import (
 type Reader struct {
 	events  []*event
 	changes []Change
-	last    reading
+	shared  sharedBatch
 	partial bool // of what was read last, the watcher had a part already: others may not
 }
 
 // readers are those of watchers that have a goroutine of their own.
-var readers = sync.Pool{New: func() any { return new(Reader) }}
+var readerPool = sync.Pool{New: func() any { return new(Reader) }}
 
 // Poll is Watcher.Poll for a watcher that Follows and is attached. An empty Batch says that the watcher sleeps now, or that it
 // does not follow any more; with one that is not empty it may be Asleep too. The Batch is valid until the next call. same: it is the
@@ -27,8 +27,8 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if w.err != nil {
 		return Batch{}, false, w.err
 	}
-	if r.last.again(w) {
-		return r.last.batch, true, nil
+	if r.shared.reuse(w) {
+		return r.shared.batch, true, nil
 	}
 	for {
 		batch, _, err = w.nextLog(r)
@@ -43,16 +43,16 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 
 // nextLog delivers from the log, or turns to etcd's history when the log does not reach back far enough.
 func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
-	r.last.cache = nil
-	if w.broken != nil {
-		return Batch{}, nil, w.broken
+	r.shared.cache = nil
+	if w.filterErr != nil {
+		return Batch{}, nil, w.filterErr
 	}
-	if w.gathering.isReady() {
-		return w.nextGathered(r), nil, w.cache.present(w.era, w.through)
+	if w.coalescer.hasPending() {
+		return w.nextCoalesced(r), nil, w.cache.checkGeneration(w.generation, w.through)
 	}
 	delivered := w.through
 	from, complete, wake, err := w.read(r)
-	if errors.Is(err, errBehind) {
+	if errors.Is(err, errLogTruncated) {
 		after := w.through
 		if w.resuming {
 			after = max(after-1, 1)
@@ -63,23 +63,23 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	if err != nil {
 		return Batch{}, nil, err
 	}
-	if later := w.resumeIn(r.events); len(later) < len(r.events) {
+	if later := w.resumeEvents(r.events); len(later) < len(r.events) {
 		r.events, r.partial = later, true
 	}
 	if w.query.Latest && complete {
-		w.gatherLog(r, delivered)
-		return w.nextGathered(r), nil, nil
+		w.coalesceLog(r, delivered)
+		return w.nextCoalesced(r), nil, nil
 	}
-	r.changes = w.matching(r.changes[:0], r.events)
-	batch := Batch{Changes: r.changes, Through: w.through, Received: received(r.changes, r.events)}
-	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.broken == nil {
-		r.last = reading{cache: w.cache, scope: w.topic.scope, filter: w.query.Filter, from: from, to: w.position, batch: batch}
+	r.changes = w.appendChanges(r.changes[:0], r.events)
+	batch := Batch{Changes: r.changes, Through: w.through, Received: receivedAt(r.changes, r.events)}
+	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.filterErr == nil {
+		r.shared = sharedBatch{cache: w.cache, scope: w.wakeKey.scope, filter: w.query.Filter, from: from, to: w.position, batch: batch}
 	}
 	return batch, wake, nil
 }
 
 // received is when the first of some changes, which are made of these events, came from the store.
-func received(changes []Change, events []*event) time.Time {
+func receivedAt(changes []Change, events []*event) time.Time {
 	for _, e := range events {
 		if len(changes) > 0 && e.revision == changes[0].Revision {
 			return e.received
@@ -89,15 +89,15 @@ func received(changes []Change, events []*event) time.Time {
 }
 
 // matching appends what of the events the watcher sees. Where its filter fails, the watch is broken after the revision before.
-func (w *Watcher) matching(changes []Change, events []*event) []Change {
+func (w *Watcher) appendChanges(changes []Change, events []*event) []Change {
 	for _, e := range events {
-		if !w.topic.contains(e.object()) {
+		if !w.wakeKey.contains(e.object()) {
 			continue
 		}
-		change, ok, err := e.seen(&w.query, w.cache)
+		change, ok, err := e.changeFor(&w.query, w.cache)
 		if err != nil {
-			w.broken, w.through = err, e.revision-1
-			return before(e.revision, changes)
+			w.filterErr, w.through = err, e.revision-1
+			return changesBefore(e.revision, changes)
 		}
 		if ok {
 			changes = append(changes, change)
@@ -107,14 +107,14 @@ func (w *Watcher) matching(changes []Change, events []*event) []Change {
 }
 
 // before drops the changes of a revision from the end.
-func before(revision etcdstore.Revision, changes []Change) []Change {
+func changesBefore(revision etcdstore.Revision, changes []Change) []Change {
 	for len(changes) > 0 && changes[len(changes)-1].Revision >= revision {
 		changes = changes[:len(changes)-1]
 	}
 	return changes
 }
 
-var errBehind = errors.New("the log has moved on")
+var errLogTruncated = errors.New("the log has moved on")
 
 // read takes the next events and moves the cursor past them; from is where they begin, and complete tells that they are as many
 // as are taken at a time. At the end of the log the watcher goes to sleep: wake has something when it is worth to read again, unless
@@ -124,20 +124,20 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.events = r.events[:0]
-	ended := c.servesLocked(w.era, w.through, w.query.Own)
+	ended := c.checkServingLocked(w.generation, w.through, w.query.Own)
 	if ended != nil && !errors.Is(ended, ErrStopped) {
 		return 0, false, nil, ended
 	}
-	w.wakeUpLocked()
+	w.leaveWaitListLocked()
 	if w.position < c.log.first {
 		if w.through < c.log.floor || w.resuming && w.through == c.log.floor {
 			if ended != nil {
 				return 0, false, nil, ended
 			}
-			c.pasts++
-			return 0, false, nil, errBehind
+			c.historyReads++
+			return 0, false, nil, errLogTruncated
 		}
-		w.findLocked()
+		w.seekLocked()
 	}
 	from, delivered := w.position, w.through
 	events := c.log.read(r.events, from, batchEvents, batchBytes)
@@ -147,22 +147,22 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 	} else {
 		w.through = max(delivered, c.through)
 	}
-	r.events = laterThan(delivered, events)
+	r.events = eventsAfter(delivered, events)
 	r.partial = len(r.events) < len(events)
 	switch {
 	case len(events) > 0 && ended == nil:
-		w.restLocked()
+		w.waitIfPublishedLocked()
 	case len(events) > 0: // the end comes after them
 	case ended != nil: // and all that came before has been delivered
 		return 0, false, nil, ended
 	default:
-		wake = w.sleepLocked()
+		wake = w.waitLocked()
 	}
 	return from, complete, wake, nil
 }
 
 // findLocked finds the position in the log.
-func (w *Watcher) findLocked() {
+func (w *Watcher) seekLocked() {
 	log := &w.cache.log
 	w.position = log.after(w.through)
 	if w.resuming { // resumeIn decides, when the lock is free
@@ -176,23 +176,23 @@ func (w *Watcher) findLocked() {
 
 // resumeIn decides what of the events is new to a client that resumes at a revision. It may have got a part of that revision
 // only, when several of its keys changed in it: then the whole of it comes again. Of a single change it has all.
-func (w *Watcher) resumeIn(events []*event) []*event {
+func (w *Watcher) resumeEvents(events []*event) []*event {
 	if !w.resuming {
 		return events
 	}
 	w.resuming = false
-	later := laterThan(w.query.After, events)
-	if same := events[:len(events)-len(later)]; w.sees(same) > 1 {
+	later := eventsAfter(w.query.After, events)
+	if same := events[:len(events)-len(later)]; w.countVisible(same) > 1 {
 		return events
 	}
 	return later
 }
 
 // sees is how many of the events the watcher sees. Of one where its filter fails, it is to be told.
-func (w *Watcher) sees(events []*event) (n int) {
+func (w *Watcher) countVisible(events []*event) (n int) {
 	for _, e := range events {
-		if w.topic.contains(e.object()) {
-			if _, ok, err := e.seen(&w.query, w.cache); ok || err != nil {
+		if w.wakeKey.contains(e.object()) {
+			if _, ok, err := e.changeFor(&w.query, w.cache); ok || err != nil {
 				n++
 			}
 		}
@@ -201,7 +201,7 @@ func (w *Watcher) sees(events []*event) (n int) {
 }
 
 // laterThan drops what etcd's history has delivered already: it can be ahead of the log.
-func laterThan(revision etcdstore.Revision, events []*event) []*event {
+func eventsAfter(revision etcdstore.Revision, events []*event) []*event {
 	for len(events) > 0 && events[0].revision <= revision {
 		events = events[1:]
 	}

@@ -4,38 +4,38 @@ import "time"
 
 // patienceWithEtcd is how long watches stay open while nothing is heard of etcd. Then they end, cleanly, so that their clients
 // may find a gateway that is better off (kube-apiserver: 30 s as well).
-const patienceWithEtcd = 30 * time.Second
+const livenessTimeout = 30 * time.Second
 
 // contact is when something was heard of etcd last.
-type contact struct {
-	heard time.Time
-	lost  bool // not for patienceWithEtcd
-	timer *time.Timer
+type liveness struct {
+	lastContact time.Time
+	expired     bool // not for patienceWithEtcd
+	timer       *time.Timer
 }
 
 // listen starts the watch over the contact; the caller ends it with the function that it returns.
-func (c *Cache) listen() (stop func() bool) {
+func (c *Cache) startLiveness() (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.contact.heard = time.Now()
-	c.contact.timer = time.AfterFunc(patienceWithEtcd, c.lose)
-	return c.contact.timer.Stop
+	c.liveness.lastContact = time.Now()
+	c.liveness.timer = time.AfterFunc(livenessTimeout, c.expireLiveness)
+	return c.liveness.timer.Stop
 }
 
 // hear notes that the cache is as complete as etcd is at this moment, or was when it said so.
-func (c *Cache) hear() {
+func (c *Cache) markLive() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.contact.heard, c.contact.lost = time.Now(), false
-	c.contact.timer.Reset(patienceWithEtcd)
+	c.liveness.lastContact, c.liveness.expired = time.Now(), false
+	c.liveness.timer.Reset(livenessTimeout)
 }
 
 // lose ends the watches: they get ErrStopped, and new ones a *NotReadyError until etcd is heard of again. Lists that may be
 // old go on.
-func (c *Cache) lose() {
+func (c *Cache) expireLiveness() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.contact.lost = true
+	c.liveness.expired = true
 	c.wakeAllLocked()
 }
 
@@ -43,5 +43,5 @@ func (c *Cache) lose() {
 func (c *Cache) Age() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Since(c.contact.heard)
+	return time.Since(c.liveness.lastContact)
 }
