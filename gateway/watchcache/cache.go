@@ -1,7 +1,6 @@
 package watchcache
 
 import (
-	"context"
 	"log/slog"
 	"slices"
 	"strings"
@@ -223,64 +222,4 @@ func (c *Cache) notReadyLocked() error {
 		return ErrStopped
 	}
 	return &NotReadyError{RetryAfter: time.Second}
-}
-
-// patience is how long a reader waits for a revision that the cache has not reached (kube-apiserver: 3 s as well).
-const blockTimeout = 3 * time.Second
-
-// WaitUntil waits until the cache is complete up to a revision: *TooLargeError when it is not after 3 s, *NotReadyError,
-// ErrStopped, or ctx's error.
-func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) error {
-	advanced, err := c.waitChannel(revision)
-	if advanced == nil {
-		return err
-	}
-	timer := time.NewTimer(blockTimeout)
-	defer timer.Stop()
-	for ; advanced != nil; advanced, err = c.waitChannel(revision) {
-		select {
-		case c.progressRequested <- struct{}{}:
-		default:
-		}
-		select {
-		case <-advanced:
-			c.doneWaiting()
-		case <-timer.C:
-			c.doneWaiting()
-			return &TooLargeError{Requested: revision, Current: c.Stats().Revision}
-		case <-ctx.Done():
-			c.doneWaiting()
-			return ctx.Err()
-		}
-	}
-	return err
-}
-
-// reached returns nil and nil when the cache is complete up to a revision, else what to wait for; leave takes that back.
-func (c *Cache) waitChannel(revision etcdstore.Revision) (<-chan struct{}, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ready {
-		return nil, c.notReadyLocked()
-	}
-	if c.through >= revision {
-		return nil, nil
-	}
-	if c.advanced == nil {
-		c.advanced = make(chan struct{})
-	}
-	c.waiters++
-	return c.advanced, nil
-}
-
-func (c *Cache) doneWaiting() {
-	c.mu.Lock()
-	c.waiters--
-	c.mu.Unlock()
-}
-
-func (c *Cache) hasWaiters() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.waiters > 0
 }

@@ -3,37 +3,10 @@ package watchcache
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache/history"
 )
-
-// Newest reads the store's newest revision, linearizably: a state that is as new holds every write that was acknowledged
-// before the call. A store that is older than what the cache has served already was put back to an earlier state. The cache
-// then starts anew, and until it has, this is a *NotReadyError.
-func (c *Cache) Newest(ctx context.Context) (etcdstore.Revision, error) {
-	before, err := c.servedRevision()
-	if err != nil {
-		return 0, err
-	}
-	newest, err := c.config.Store.Revision(ctx)
-	if err == nil && newest < before {
-		c.verifyHistory(nil)
-		return 0, &NotReadyError{RetryAfter: time.Second}
-	}
-	return newest, err
-}
-
-// served is up to which revision the cache has served.
-func (c *Cache) servedRevision() (etcdstore.Revision, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ready {
-		return 0, c.notReadyLocked()
-	}
-	return c.through, nil
-}
 
 // suspect has somebody look whether the store is still the one that it was, or tells why it is not: with an history.ErrMismatch.
 func (c *Cache) verifyHistory(untrue error) {

@@ -2,7 +2,6 @@ package watchcache
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
@@ -180,71 +179,4 @@ func matchesState(ctx context.Context, s *selector.Selector, f *filter.Filter, o
 		return true, nil
 	}
 	return f.Matches(ctx, o.input(in))
-}
-
-// past is the state as of a revision. Whether that revision may still be read is etcd's to say, so that all replicas answer
-// alike: one tiny read. The state itself comes from memory if a snapshot covers it, else from etcd.
-func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
-	if err := c.checkRevision(ctx, at); err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	if c.ready && c.current.covers(at) {
-		defer c.mu.Unlock()
-		s := c.current
-		return &s, nil
-	}
-	s, ok := c.snapshots.find(at)
-	c.mu.Unlock()
-	if ok {
-		return &s, nil
-	}
-	return c.loadSnapshot(ctx, at)
-}
-
-// held asks etcd whether it has the state as of a revision; a revision that is not reached yet is waited for.
-func (c *Cache) checkRevision(ctx context.Context, at etcdstore.Revision) error {
-	err := c.probeRevision(ctx, at)
-	var future *etcdstore.FutureError
-	if !errors.As(err, &future) {
-		return err
-	}
-	if err := c.WaitUntil(ctx, at); err != nil {
-		return err
-	}
-	return c.probeRevision(ctx, at)
-}
-
-func (c *Cache) probeRevision(ctx context.Context, at etcdstore.Revision) error {
-	_, err := c.config.Store.List(ctx, c.config.Prefix+"\x00", etcdstore.ListOptions{At: at, Limit: 1})
-	return err
-}
-
-// load reads the state as of a revision from etcd, and keeps it for the pages that follow. One is read at a time: many who ask for
-// the same are given the same, and many who ask for others do not fill the memory at once.
-func (c *Cache) loadSnapshot(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
-	select {
-	case c.loading <- struct{}{}:
-		defer func() { <-c.loading }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	c.mu.Lock()
-	held, ok := c.snapshots.find(at)
-	c.mu.Unlock()
-	if ok {
-		return &held, nil
-	}
-	page, err := c.config.Store.List(ctx, c.config.Prefix, etcdstore.ListOptions{At: at})
-	if err != nil {
-		return nil, err
-	}
-	m := newMirror()
-	m.fill(c.decodeAll(page.KVs))
-	s := m.snapshot(at, at)
-	c.mu.Lock()
-	c.snapshots.add(s)
-	c.snapshotLoads++
-	c.mu.Unlock()
-	return &s, nil
 }

@@ -276,34 +276,3 @@ func (r *reflector) applyEvent(e etcdstore.Event) *event {
 	}
 	return newEvent(e.Revision, current, previous)
 }
-
-// ask asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once when a reader
-// waits, but not more often than every askGap. It returns when ctx ends, or with an error when etcd has another history.
-func (c *Cache) requestProgress(ctx context.Context, watcher etcdstore.Watcher, identity uint64) error {
-	idle := time.NewTicker(idleProgressPeriod)
-	defer idle.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case untrue := <-c.verifyRequests:
-			if untrue == nil {
-				untrue = c.checkHistory(ctx, identity)
-			}
-			if errors.Is(untrue, history.ErrMismatch) {
-				return untrue
-			}
-		case <-c.progressRequested:
-		case <-idle.C:
-		}
-		for {
-			if err := watcher.RequestProgress(ctx); err != nil {
-				c.config.Logger.Debug("progress request failed", "prefix", c.config.Prefix, "error", err)
-			}
-			history.Sleep(ctx, history.ProgressPeriod)
-			if ctx.Err() != nil || !c.hasWaiters() {
-				break
-			}
-		}
-	}
-}

@@ -1,0 +1,187 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+
+	"revtail/etcdstore"
+)
+
+// mirror is the newest state of the resource. It belongs to the goroutine that runs the cache; others get snapshots.
+type mirror struct {
+	objects *objects // what can be shown
+	invalid *objects // what cannot
+
+	undecoded int // how many of objects show the bytes of a value that could not be decoded
+}
+
+func newMirror() *mirror { return &mirror{objects: newObjects(), invalid: newObjects()} }
+
+// fill adds objects in the order of their paths, which are greater than all before.
+func (m *mirror) fill(ordered []*Object) {
+	valid, invalid := make([]*Object, 0, len(ordered)), []*Object(nil)
+	for _, o := range ordered {
+		if o.Shown() {
+			valid = append(valid, o)
+		} else {
+			invalid = append(invalid, o)
+		}
+		m.count(o, 1)
+	}
+	m.objects.fill(valid)
+	m.invalid.fill(invalid)
+}
+
+// get finds what stands at a path; nil: nothing.
+func (m *mirror) get(path string) *Object {
+	if o := m.objects.get(path); o != nil {
+		return o
+	}
+	return m.invalid.get(path)
+}
+
+// set puts an object in the place of previous, the one that get found at its path.
+func (m *mirror) set(o, previous *Object) {
+	if previous != nil {
+		if previous.Shown() != o.Shown() {
+			m.setOf(previous).remove(previous.path)
+		}
+		m.count(previous, -1)
+	}
+	m.setOf(o).set(o)
+	m.count(o, 1)
+}
+
+func (m *mirror) remove(o *Object) {
+	m.setOf(o).remove(o.path)
+	m.count(o, -1)
+}
+
+// count notes that there is one more, or one less, of what an object is.
+func (m *mirror) count(o *Object, more int) {
+	if o.Invalid != nil && o.Shown() {
+		m.undecoded += more
+	}
+}
+
+func (m *mirror) setOf(o *Object) *objects {
+	if !o.Shown() {
+		return m.invalid
+	}
+	return m.objects
+}
+
+// snapshot is the state as of a range of revisions, and does not change. It shares memory with the mirror.
+type snapshot struct {
+	mirror
+	since    etcdstore.Revision // of the last change in it
+	revision etcdstore.Revision // up to which nothing else changed; a list's resourceVersion
+}
+
+func (m *mirror) snapshot(since, revision etcdstore.Revision) snapshot {
+	return snapshot{mirror{m.objects.copy(), m.invalid.copy(), m.undecoded}, since, revision}
+}
+
+// size is how many values it holds.
+func (s *snapshot) size() int { return s.objects.count + s.invalid.count }
+
+// covers tells whether the snapshot is the state as of a revision.
+func (s *snapshot) covers(revision etcdstore.Revision) bool {
+	return s.since <= revision && revision <= s.revision
+}
+
+// maxPages bounds how many past states one resource keeps for clients that page through it; a page of an older one is read
+// from etcd again.
+const maxSnapshots = 8
+
+// pages are the most recent states from which pages were served, oldest first. Their trees share nodes with the mirror, so
+// one costs what has changed since. Its methods need the cache's lock.
+type snapshots []snapshot
+
+func (p *snapshots) add(s snapshot) {
+	for _, held := range *p {
+		if held.objects == s.objects {
+			return
+		}
+	}
+	if len(*p) == maxSnapshots {
+		*p = append((*p)[:0:0], (*p)[1:]...)
+	}
+	*p = append(*p, s)
+}
+
+func (p *snapshots) find(at etcdstore.Revision) (snapshot, bool) {
+	for i := len(*p) - 1; i >= 0; i-- {
+		if (*p)[i].covers(at) {
+			return (*p)[i], true
+		}
+	}
+	return snapshot{}, false
+}
+
+// past is the state as of a revision. Whether that revision may still be read is etcd's to say, so that all replicas answer
+// alike: one tiny read. The state itself comes from memory if a snapshot covers it, else from etcd.
+func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
+	if err := c.checkRevision(ctx, at); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	if c.ready && c.current.covers(at) {
+		defer c.mu.Unlock()
+		s := c.current
+		return &s, nil
+	}
+	s, ok := c.snapshots.find(at)
+	c.mu.Unlock()
+	if ok {
+		return &s, nil
+	}
+	return c.loadSnapshot(ctx, at)
+}
+
+// held asks etcd whether it has the state as of a revision; a revision that is not reached yet is waited for.
+func (c *Cache) checkRevision(ctx context.Context, at etcdstore.Revision) error {
+	err := c.probeRevision(ctx, at)
+	var future *etcdstore.FutureError
+	if !errors.As(err, &future) {
+		return err
+	}
+	if err := c.WaitUntil(ctx, at); err != nil {
+		return err
+	}
+	return c.probeRevision(ctx, at)
+}
+
+func (c *Cache) probeRevision(ctx context.Context, at etcdstore.Revision) error {
+	_, err := c.config.Store.List(ctx, c.config.Prefix+"\x00", etcdstore.ListOptions{At: at, Limit: 1})
+	return err
+}
+
+// load reads the state as of a revision from etcd, and keeps it for the pages that follow. One is read at a time: many who ask for
+// the same are given the same, and many who ask for others do not fill the memory at once.
+func (c *Cache) loadSnapshot(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
+	select {
+	case c.loading <- struct{}{}:
+		defer func() { <-c.loading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c.mu.Lock()
+	held, ok := c.snapshots.find(at)
+	c.mu.Unlock()
+	if ok {
+		return &held, nil
+	}
+	page, err := c.config.Store.List(ctx, c.config.Prefix, etcdstore.ListOptions{At: at})
+	if err != nil {
+		return nil, err
+	}
+	m := newMirror()
+	m.fill(c.decodeAll(page.KVs))
+	s := m.snapshot(at, at)
+	c.mu.Lock()
+	c.snapshots.add(s)
+	c.snapshotLoads++
+	c.mu.Unlock()
+	return &s, nil
+}
