@@ -12,56 +12,56 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// Config says what a Cache keeps. Every field but Path, Key and Gap is needed.
+// Config says what a Cache keeps. Every field except Path, Key and Gap is needed.
 type Config struct {
 	Store  etcdstore.Store
 	Prefix string // what the keys of the resource begin with; ends with "/"
-	// Path makes the path of an object of its key, below the prefix: no two of one; their order may be another one. Nil: it is
-	// what stands there.
+	// Path makes the unique path of an object from its key, below the prefix. Paths may have another order than keys. Nil: the
+	// path is the rest of the key.
 	Path func(rest string) string
-	// Key finds the key of a path again, where there is a Path.
+	// Key is the inverse of Path.
 	Key func(path string) string
-	// Decode makes the document of a key and its value. The error says why it cannot be shown or, beside a document, why that
-	// shows the bytes of the value.
+	// Decode makes the document of a key and its value. The error says why the value cannot be decoded; with a document, the
+	// document shows the bytes of the value.
 	Decode func(etcdstore.KV) (encoding.Object, error)
 	Logger *slog.Logger
-	// Gap is the least time between two wake-ups of watchers: what is written in a burst reaches them together, and the first
-	// event after a quiet time at once. Zero: each batch of the store wakes them.
+	// Gap is the least time between two wake-ups of watchers: the events of a burst reach them together, and the first event after
+	// a quiet time at once. Zero: each batch of the store wakes them.
 	Gap time.Duration
 }
 
 // Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
 type Cache struct {
 	config            Config
-	progressRequested chan struct{} // holds one: somebody waits for the cache to catch up
+	progressRequested chan struct{} // holds one: a reader waits for the cache to catch up
 	filled            chan struct{} // closed after the first fill
 	fanout            *historyFanout
 	reads             *history.RevisionReads
 	checker           *history.ConsistencyChecker
 
-	verifyRequests chan error // holds one: see suspect
+	verifyRequests chan error // holds one; see verifyHistory
 	lookBack       etcdstore.Revision
-	loading        chan struct{} // holds one while a past state is read
+	loading        chan struct{} // holds one while a past snapshot is loaded
 
 	mu              sync.Mutex // guards the fields below, for O(1) or the size of one batch
 	ready           bool
 	stopped         bool
-	generation      int // counts the histories of the store that were served
+	generation      int // counts the histories of the store that the cache has served
 	liveness        liveness
-	fills           int                // how often the whole state was read
-	losses          int                // how often etcd's watch was lost
-	historyReads    int                // how many watches had to read etcd's history
-	snapshotLoads   int                // how many lists had to
-	inconsistencies int                // how often an inspection found something else than etcd has
-	through         etcdstore.Revision // up to which the cache is complete
+	fills           int // see Stats, as for the next four
+	losses          int
+	historyReads    int
+	snapshotLoads   int
+	inconsistencies int
+	through         etcdstore.Revision // the cache is complete up to this revision
 	current         snapshot           // the state as of through
 	log             log
 	waitLists       map[wakeKey]*waitList
 	notifier        notifier
 	indexes         indexes
-	advanced        chan struct{} // closed when through grows; nil: nobody waits
-	waiters         int           // how many wait for advanced
-	snapshots       snapshots     // snapshots that clients are paging through
+	advanced        chan struct{} // closed when through grows; nil: no reader waits
+	waiters         int           // readers that wait for advanced
+	snapshots       snapshots     // past states that clients page through
 	watchers        int
 }
 
@@ -85,17 +85,16 @@ func New(config Config) *Cache {
 	return c
 }
 
-// Filled is closed when the cache has been filled for the first time.
+// Filled is closed after the cache has been filled for the first time.
 func (c *Cache) Filled() <-chan struct{} { return c.filled }
 
-// Decode makes an object of a key of the resource and its value, whether or not the cache holds it.
+// Decode makes an object from a key of the resource and its value, whether or not the cache holds it.
 func (c *Cache) Decode(kv etcdstore.KV) *Object {
 	o := newObject(c.path(kv.Key), kv.Modified)
 	o.Object, o.Invalid = c.config.Decode(kv)
 	return o
 }
 
-// path is where the object of a key stands.
 func (c *Cache) path(key string) string {
 	rest := key[len(c.config.Prefix):]
 	if c.config.Path != nil {
@@ -104,7 +103,7 @@ func (c *Cache) path(key string) string {
 	return rest
 }
 
-// key is the key of an object that stands at a path.
+// key is the inverse of path.
 func (c *Cache) key(path string) string {
 	if c.config.Key != nil {
 		return c.config.Key(path)
@@ -112,7 +111,7 @@ func (c *Cache) key(path string) string {
 	return c.config.Prefix + path
 }
 
-// decodeAll makes objects of keys in their order, in the order of their paths.
+// decodeAll makes objects from keys in their order, and sorts them by path.
 func (c *Cache) decodeAll(kvs []etcdstore.KV) []*Object {
 	decoded := make([]*Object, len(kvs))
 	for i, kv := range kvs {
@@ -128,20 +127,19 @@ func (c *Cache) decodeAll(kvs []etcdstore.KV) []*Object {
 type Stats struct {
 	Ready    bool
 	Revision etcdstore.Revision
-	Objects  int // that can be shown
-	Invalid  int // values that cannot be decoded, whether or not their bytes are shown
+	Objects  int // objects with a document
+	Invalid  int // values that cannot be decoded, with or without a document
 	Watchers int
 	Events   int // in the log
-	Untrue   int // how often an inspection has found something else than etcd has
-	Bytes    int // of the documents of the objects
-	Fills    int // how often the whole state was read from etcd
-	Losses   int // how often etcd's watch was lost, and opened again
-	Historic int // watchers that read etcd's history
-	Pasts    int // watchers that have had to
-	Loads    int // lists that were read from etcd's history
+	Untrue   int // differences that consistency checks have found
+	Bytes    int // of the documents
+	Fills    int // reads of the whole state from etcd
+	Losses   int // lost watches of etcd
+	Historic int // watchers that read etcd's history now
+	Pasts    int // watchers that have read etcd's history
+	Loads    int // past snapshots that were loaded from etcd
 }
 
-// Stats returns the figures of this moment.
 func (c *Cache) Stats() Stats {
 	historic, _ := c.fanout.Stats()
 	c.mu.Lock()
@@ -155,8 +153,8 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// publish replaces the whole state after a fill: the log starts anew with the newest events, those later than floor, and
-// whoever waits looks again.
+// replace installs the whole state after a fill. The log starts anew with the events later than floor, and every watcher looks for
+// its position again.
 func (c *Cache) replace(s snapshot, floor etcdstore.Revision, newest []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +178,7 @@ func (c *Cache) replace(s snapshot, floor etcdstore.Revision, newest []*event) {
 	c.notifier.published(c.log.next)
 }
 
-// append publishes one batch: the state after it, and its events.
+// appendBatch installs the state after one batch, and its events.
 func (c *Cache) appendBatch(s snapshot, events []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,14 +188,14 @@ func (c *Cache) appendBatch(s snapshot, events []*event) {
 		c.log.append(e)
 		c.notifier.add(e)
 		if c.notifier.bytes >= maxUnpublished || c.log.next-c.notifier.first >= uint64(len(c.log.ring)/2) {
-			c.publishLocked() // before the log drops it
+			c.publishLocked() // before the log drops the event
 		}
 	}
 	c.schedulePublishLocked()
 	c.advanceLocked(s.revision)
 }
 
-// advanceLocked never lets through go back: a refill after a restored etcd may, and is then a new history.
+// advanceLocked wakes the readers that wait for a revision. Only a refill from a restored etcd, a new generation, lowers through.
 func (c *Cache) advanceLocked(through etcdstore.Revision) {
 	c.through = through
 	if c.advanced != nil {
@@ -206,7 +204,6 @@ func (c *Cache) advanceLocked(through etcdstore.Revision) {
 	}
 }
 
-// stop ends every watcher and everyone who waits.
 func (c *Cache) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,7 +213,7 @@ func (c *Cache) stop() {
 	c.advanceLocked(c.through)
 }
 
-// unreadyLocked is what a reader gets from a cache that cannot serve.
+// notReadyLocked is the error of a cache that cannot serve.
 func (c *Cache) notReadyLocked() error {
 	if c.stopped {
 		return ErrStopped

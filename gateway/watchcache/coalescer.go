@@ -9,33 +9,31 @@ import (
 	"revtail/etcdstore"
 )
 
-// maxGathered is about how many bytes of objects a watcher holds that wants the newest of each only. What does not fit is
-// gathered when these are delivered.
+// maxCoalesced bounds the bytes of objects that a coalescer holds, approximately. Later events are coalesced after these were
+// delivered.
 const maxCoalesced = 256 << 10
 
-// gathering is what waits for a watcher that is late and wants the newest of each object only (WatchQuery.Latest): for each
-// object one event, from the state that its client has to the newest one.
+// coalescer merges the events that a slow watcher with WatchQuery.Latest has not received: one event for each object, from the
+// state that the client has to the newest one.
 type coalescer struct {
 	objects   map[string]*coalescedEvent // by path
-	events    int                        // that were gathered
+	events    int                        // number of events added
 	bytes     int
-	delivered etcdstore.Revision // up to which the watcher has delivered
-	through   etcdstore.Revision // of what was gathered
+	delivered etcdstore.Revision // the watcher has delivered everything up to here
+	through   etcdstore.Revision // the events up to here were added
 
-	pending []*coalescedEvent // to be delivered, by revision; nil: still being gathered
+	pending []*coalescedEvent // events to deliver, by revision; nil: events are still added
 }
 
-// gathered is the events of one object as one.
+// coalescedEvent merges the events of one object.
 type coalescedEvent struct {
 	event
-	skipped int // how many others there were
-	order   int // among the events of all objects
+	skipped int // number of merged events, without the last one
+	order   int // position among the events of all objects
 }
 
-// isReady tells whether there is something gathered to be delivered.
 func (g *coalescer) hasPending() bool { return g != nil && g.pending != nil }
 
-// add enters an event.
 func (g *coalescer) add(e *event) {
 	path := e.object().path
 	was := g.objects[path]
@@ -47,7 +45,7 @@ func (g *coalescer) add(e *event) {
 	g.events++
 	was.revision, was.current, was.order = e.revision, e.current, g.events
 	if was.current == nil && was.previous == nil {
-		was.previous = e.previous // made and deleted: that it is gone is told all the same
+		was.previous = e.previous // the client is told that the object is gone, although it never saw it
 	}
 	was.skipped++
 	g.bytes += was.size()
@@ -62,14 +60,14 @@ func (g *coalescedEvent) size() (n int) {
 	return n
 }
 
-// sort ends the gathering: what was gathered is delivered next.
+// sort ends the adding; the events are delivered next.
 func (g *coalescer) sort() {
 	g.pending = slices.SortedFunc(maps.Values(g.objects), func(a, b *coalescedEvent) int { return cmp.Compare(a.order, b.order) })
 	g.objects = nil
 }
 
-// gather enters events, in their order, of which the first came after a revision; full: these are to be delivered before more
-// is gathered.
+// coalesce adds events in their order; after is the revision before the first one. It returns true when they must be delivered
+// before more are added.
 func (w *Watcher) coalesce(after etcdstore.Revision, events []*event) (full bool) {
 	if w.coalescer == nil {
 		w.coalescer = &coalescer{objects: make(map[string]*coalescedEvent), delivered: after}
@@ -83,7 +81,7 @@ func (w *Watcher) coalesce(after etcdstore.Revision, events []*event) (full bool
 	return w.coalescer.bytes >= maxCoalesced
 }
 
-// gatherLog gathers what the log holds more than was just read. What fails is left to the next reading.
+// coalesceLog adds the further events of the log. The next read returns its error.
 func (w *Watcher) coalesceLog(r *Reader, after etcdstore.Revision) {
 	full := w.coalesce(after, r.events)
 	for more := true; more && !full; full = w.coalesce(after, r.events) {
@@ -95,7 +93,8 @@ func (w *Watcher) coalesceLog(r *Reader, after etcdstore.Revision) {
 	w.coalescer.sort()
 }
 
-// gatherPast gathers from etcd's history, until it meets the log or there is enough. An ended ctx loses nothing.
+// coalesceHistory adds events of etcd's history, until the history meets the log or the coalescer is full. An ended ctx loses
+// nothing.
 func (w *Watcher) coalesceHistory(ctx context.Context) error {
 	for full := false; !full && w.history != nil; {
 		after := w.through
@@ -109,8 +108,8 @@ func (w *Watcher) coalesceHistory(ctx context.Context) error {
 	return nil
 }
 
-// nextGathered delivers a step of what was gathered, whole revisions. What it says to be complete is so for a client that wants no
-// more: of each object it has the newest state up to there, or gets a newer one.
+// nextCoalesced delivers whole revisions of the coalesced events. Through is complete in this sense: of each object the client has
+// the state as of Through, or gets a newer one.
 func (w *Watcher) nextCoalesced(r *Reader) Batch {
 	g := w.coalescer
 	r.changes = r.changes[:0]

@@ -12,22 +12,21 @@ import (
 // event is one change in the log, shared by all watchers.
 type event struct {
 	revision etcdstore.Revision
-	current  *Object   // nil: the object is gone, or cannot be shown any more
-	previous *Object   // nil: the object is new, or could not be shown before
-	received time.Time // from the store; the zero time: it is one of the past
-	memory   int       // what the event holds and nothing else does, in bytes; about
+	current  *Object   // nil: deleted, or not decodable any more
+	previous *Object   // nil: new, or not decodable before
+	received time.Time // from the store; zero for events of the past
+	memory   int       // approximate bytes that only this event holds
 
 	filterResults filterResults
 
 	deleteOnce sync.Once
-	deleted    *Object // previous with the event's revision; made when the first watcher needs it
+	deleted    *Object // previous with the event's revision, for the first watcher that needs it
 }
 
-// eventMemory is what an event holds beside documents: itself, two objects and their paths.
+// eventMemory is the size of an event without documents: itself, two objects and their paths.
 const eventMemory = 400
 
-// newEvent is nil when the change shows in no watch: neither state can be shown. Of an object whose memory others share, the
-// event has a copy.
+// newEvent returns nil when neither state can be shown. The event gets a copy of an object that shares memory with others.
 func newEvent(revision etcdstore.Revision, current, previous *Object) *event {
 	e := &event{revision: revision, current: visible(current), previous: visible(previous).detached(), memory: eventMemory}
 	if e.current == nil && e.previous == nil {
@@ -36,7 +35,7 @@ func newEvent(revision etcdstore.Revision, current, previous *Object) *event {
 	if e.current != nil {
 		e.memory += len(e.current.JSON)
 	}
-	if e.previous != nil && e.previous != previous { // else it was current in an event before
+	if e.previous != nil && e.previous != previous { // otherwise an earlier event counts it
 		e.memory += len(e.previous.JSON)
 	}
 	return e
@@ -49,7 +48,7 @@ func visible(o *Object) *Object {
 	return o
 }
 
-// object is one of the two states: both have the same namespace and name.
+// object is one of the two states; both have the same namespace and name.
 func (e *event) object() *Object {
 	if e.current != nil {
 		return e.current
@@ -66,20 +65,20 @@ func (e *event) deletedObject() *Object {
 type Change struct {
 	Type     encoding.EventType
 	Revision etcdstore.Revision
-	// Object is the new state or, for DELETED, the last one that matched, with Revision as its resourceVersion.
+	// Object is the new state. Of DELETED it is the last state that matched, with Revision as its resourceVersion.
 	Object *Object
-	// Previous is the state before, of an object that was there, whether or not it matched.
+	// Previous is the state before, of an object that existed, whether or not it matched.
 	Previous *Object
-	// Skipped is how many changes of the object before this one are not told (WatchQuery.Latest).
+	// Skipped counts the earlier changes of the object that WatchQuery.Latest left out.
 	Skipped int
 }
 
-// change is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
+// selectorChange is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
 func (e *event) selectorChange(s *selector.Selector) (Change, bool) {
 	return e.transition(e.current != nil && s.Matches(e.current), e.previous != nil && s.Matches(e.previous))
 }
 
-// transition is the event for a client that is to see the new state, the one before, both, or neither.
+// transition is the event for a client that sees the new state, the state before, both, or neither.
 func (e *event) transition(is, was bool) (Change, bool) {
 	switch {
 	case is && was:

@@ -8,14 +8,14 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// maxVerdicts is how many verdicts an event remembers, of 8 bytes each: where more different filters look at it, the later
-// ones are evaluated for each watcher.
+// maxFilterResults bounds the filter results that an event remembers, of 8 bytes each. Results of further filters are computed for
+// each watcher.
 const maxFilterResults = 256
 
-// verdict is what a filter says about an event: its ID, and below that what was judged, and how.
+// filterResult is the result of a filter for an event: the filter's ID, the event state, and the outcome in the low bits.
 type filterResult uint64
 
-// about is what of an event a filter judges: one of its states or, a filter of events, the event as it is shown.
+// eventState is the input of a filter: one of the two states of an event or, for a filter of events, the event by its type.
 type eventState uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 	deletedEvent
 )
 
-// How a filter can judge.
+// Outcomes of a filter.
 const (
 	noMatch = iota
 	match
@@ -38,7 +38,7 @@ const (
 	filterShift = 5
 )
 
-// verdicts are those about one event.
+// filterResults are the results for one event.
 type filterResults struct {
 	mu      sync.Mutex // guards the field below
 	results []filterResult
@@ -64,8 +64,7 @@ func (v *filterResults) add(f *filter.Filter, what eventState, how int) {
 	}
 }
 
-// judge asks a filter about an event as it would be shown, once for all watchers that have the same one. The error is a
-// *filter.CostError.
+// evaluate runs a filter on a change, once for all watchers with the same filter. The error is a *filter.CostError.
 func (e *event) evaluate(f *filter.Filter, what eventState, shown Change, in *Cache) (bool, error) {
 	how, ok := e.filterResults.find(f, what)
 	if !ok {
@@ -93,8 +92,8 @@ func matchFilter(f *filter.Filter, in filter.Input) int {
 	return noMatch
 }
 
-// seen is the event as a watcher with these selections sees it. A filter of states makes transitions, as a selector does; one of
-// events lets an event pass as it is shown without the filter, or does not.
+// changeFor is the event as a watcher with a query sees it. A filter of states makes transitions, as a selector does; a filter of
+// events keeps or drops the change.
 func (e *event) changeFor(by *WatchQuery, in *Cache) (Change, bool, error) {
 	switch f := by.Filter; {
 	case f == nil:
@@ -138,7 +137,7 @@ func eventStateOf(t encoding.EventType) eventState {
 	return modifiedEvent
 }
 
-// input is what a filter is asked about a state: that of a list, or the one that a watch begins with.
+// input is a state of a list, or of the initial events, as a filter reads it.
 func (o *Object) input(in *Cache) filter.Input {
 	return filter.Input{Type: encoding.Added, Key: in.key(o.path), Document: o.JSON}
 }

@@ -9,9 +9,9 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// Newest reads the store's newest revision, linearizably: a state that is as new holds every write that was acknowledged
-// before the call. A store that is older than what the cache has served already was put back to an earlier state. The cache
-// then starts anew, and until it has, this is a *NotReadyError.
+// Newest reads the store's newest revision, linearizably: a state of that revision holds every write that was acknowledged before
+// the call. *NotReadyError says that the store is older than the cache, because it was restored from a backup; the cache then
+// starts anew.
 func (c *Cache) Newest(ctx context.Context) (etcdstore.Revision, error) {
 	before, err := c.servedRevision()
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *Cache) Newest(ctx context.Context) (etcdstore.Revision, error) {
 	return newest, err
 }
 
-// served is up to which revision the cache has served.
+// servedRevision is the revision up to which the cache has served.
 func (c *Cache) servedRevision() (etcdstore.Revision, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,11 +35,11 @@ func (c *Cache) servedRevision() (etcdstore.Revision, error) {
 	return c.through, nil
 }
 
-// patience is how long a reader waits for a revision that the cache has not reached (kube-apiserver: 3 s as well).
+// blockTimeout is how long a reader waits for a revision that the cache has not reached (kube-apiserver: 3 s as well).
 const blockTimeout = 3 * time.Second
 
-// WaitUntil waits until the cache is complete up to a revision: *TooLargeError when it is not after 3 s, *NotReadyError,
-// ErrStopped, or ctx's error.
+// WaitUntil waits until the cache is complete up to a revision: *TooLargeError after 3 s, *NotReadyError, ErrStopped, or ctx's
+// error.
 func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) error {
 	advanced, err := c.waitChannel(revision)
 	if advanced == nil {
@@ -66,7 +66,8 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 	return err
 }
 
-// reached returns nil and nil when the cache is complete up to a revision, else what to wait for; leave takes that back.
+// waitChannel returns nil and nil when the cache is complete up to a revision, else a channel that closes when the cache advances.
+// The caller of the second kind calls doneWaiting.
 func (c *Cache) waitChannel(revision etcdstore.Revision) (<-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,8 +120,8 @@ func (c *Cache) Refresh(ctx context.Context) (through etcdstore.Revision, err er
 	return through, nil
 }
 
-// ask asks etcd how far the watch is complete: now and then so that a quiet watch is known to live, and at once when a reader
-// waits, but not more often than every askGap. It returns when ctx ends, or with an error when etcd has another history.
+// requestProgress requests the progress of etcd's watch: from time to time to prove that a quiet watch is alive, and at once when
+// a reader waits. It returns when ctx ends, or with an error when etcd has another history.
 func (c *Cache) requestProgress(ctx context.Context, watcher etcdstore.Watcher, identity uint64) error {
 	idle := time.NewTicker(idleProgressPeriod)
 	defer idle.Stop()
@@ -128,12 +129,12 @@ func (c *Cache) requestProgress(ctx context.Context, watcher etcdstore.Watcher, 
 		select {
 		case <-ctx.Done():
 			return nil
-		case untrue := <-c.verifyRequests:
-			if untrue == nil {
-				untrue = c.checkHistory(ctx, identity)
+		case mismatch := <-c.verifyRequests:
+			if mismatch == nil {
+				mismatch = c.checkHistory(ctx, identity)
 			}
-			if errors.Is(untrue, history.ErrMismatch) {
-				return untrue
+			if errors.Is(mismatch, history.ErrMismatch) {
+				return mismatch
 			}
 		case <-c.progressRequested:
 		case <-idle.C:
@@ -150,18 +151,18 @@ func (c *Cache) requestProgress(ctx context.Context, watcher etcdstore.Watcher, 
 	}
 }
 
-// patienceWithEtcd is how long watches stay open while nothing is heard of etcd. Then they end, cleanly, so that their clients
-// may find a gateway that is better off (kube-apiserver: 30 s as well).
+// livenessTimeout is how long watches stay open while nothing is heard from etcd. They then end cleanly, so that their clients
+// find a gateway with a connection (kube-apiserver: 30 s as well).
 const livenessTimeout = 30 * time.Second
 
-// contact is when something was heard of etcd last.
+// liveness says when the cache heard from etcd last.
 type liveness struct {
 	lastContact time.Time
-	expired     bool // not for patienceWithEtcd
+	expired     bool // nothing was heard for livenessTimeout
 	timer       *time.Timer
 }
 
-// listen starts the watch over the contact; the caller ends it with the function that it returns.
+// startLiveness starts the timer, and returns the function that stops it.
 func (c *Cache) startLiveness() (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +171,7 @@ func (c *Cache) startLiveness() (stop func() bool) {
 	return c.liveness.timer.Stop
 }
 
-// hear notes that the cache is as complete as etcd is at this moment, or was when it said so.
+// markLive records that the cache holds everything that etcd has, or had when it answered.
 func (c *Cache) markLive() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,8 +179,7 @@ func (c *Cache) markLive() {
 	c.liveness.timer.Reset(livenessTimeout)
 }
 
-// lose ends the watches: they get ErrStopped, and new ones a *NotReadyError until etcd is heard of again. Lists that may be
-// old go on.
+// expireLiveness ends the watches with ErrStopped; new ones get *NotReadyError until etcd answers again. Lists from memory go on.
 func (c *Cache) expireLiveness() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +187,7 @@ func (c *Cache) expireLiveness() {
 	c.wakeAllLocked()
 }
 
-// Age is how long ago the cache was known to be complete.
+// Age is the time since the cache was known to be complete.
 func (c *Cache) Age() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

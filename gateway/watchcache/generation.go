@@ -8,16 +8,15 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// suspect has somebody look whether the store is still the one that it was, or tells why it is not: with an history.ErrMismatch.
-func (c *Cache) verifyHistory(untrue error) {
+// verifyHistory makes the reflector verify the history of the store; a history.ErrMismatch says that it has changed.
+func (c *Cache) verifyHistory(mismatch error) {
 	select {
-	case c.verifyRequests <- untrue:
+	case c.verifyRequests <- mismatch:
 	default:
 	}
 }
 
-// sameHistory fails when the store has not the history that was served: it is another one, or it is older than it was.
-// A store that is where the cache is has nothing to tell: the cache is as new as can be.
+// checkHistory fails with history.ErrMismatch when the store has another history than the one that was served, or is older.
 func (c *Cache) checkHistory(ctx context.Context, identity uint64) error {
 	before, err := c.servedRevision()
 	if err != nil {
@@ -30,8 +29,7 @@ func (c *Cache) checkHistory(ctx context.Context, identity uint64) error {
 	return err
 }
 
-// forget ends everything that was served of a history that the store does not have any more: watchers get a *RevertedError,
-// and the cache serves nothing until it is filled anew.
+// invalidate ends a generation: its watchers get a *RevertedError, and the cache serves nothing until it is filled anew.
 func (c *Cache) invalidate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,42 +40,42 @@ func (c *Cache) invalidate() {
 	c.advanceLocked(c.through)
 }
 
-// Expire ends every watch so that its client lists again: what was served is not what there is from now on.
+// Expire ends every watch, so that its client lists again, because the resource serves something else from now on.
 func (c *Cache) Expire() { c.invalidate() }
 
-// presentLocked fails for a cursor that is of a history that is over.
-func (c *Cache) checkGenerationLocked(era int, at etcdstore.Revision) error {
-	if era != c.generation {
+// checkGenerationLocked fails for a watcher of an earlier generation.
+func (c *Cache) checkGenerationLocked(generation int, at etcdstore.Revision) error {
+	if generation != c.generation {
 		return &RevertedError{Requested: at, Current: c.through}
 	}
 	return nil
 }
 
-func (c *Cache) checkGeneration(era int, at etcdstore.Revision) error {
+func (c *Cache) checkGeneration(generation int, at etcdstore.Revision) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.checkGenerationLocked(era, at)
+	return c.checkGenerationLocked(generation, at)
 }
 
-// servesLocked fails for a cursor that gets nothing more: its history is over, or nothing has been heard of etcd for too long,
-// or the cache has stopped.
-func (c *Cache) checkServingLocked(era int, at etcdstore.Revision, own bool) error {
-	if err := c.checkGenerationLocked(era, at); err != nil {
+// checkServingLocked fails for a watcher that gets nothing more: its generation is over, the cache has stopped, or nothing was
+// heard from etcd for too long.
+func (c *Cache) checkServingLocked(generation int, at etcdstore.Revision, internal bool) error {
+	if err := c.checkGenerationLocked(generation, at); err != nil {
 		return err
 	}
-	if c.stopped || c.liveness.expired && !own {
+	if c.stopped || c.liveness.expired && !internal {
 		return ErrStopped
 	}
 	return nil
 }
 
-func (c *Cache) checkServing(era int, at etcdstore.Revision, own bool) error {
+func (c *Cache) checkServing(generation int, at etcdstore.Revision, internal bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.checkServingLocked(era, at, own)
+	return c.checkServingLocked(generation, at, internal)
 }
 
-// inspected is the state that the consistency checker compares with etcd.
+// consistencyState is the state that the consistency checker compares with etcd.
 func (c *Cache) consistencyState() (history.State, bool) {
 	c.mu.Lock()
 	s, ready := c.current, c.ready

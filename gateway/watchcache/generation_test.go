@@ -186,7 +186,7 @@ func TestNewestOfAnOlderStore(t *testing.T) {
 func TestStoreAway(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		watcher := w.watch(WatchQuery{After: 21})
-		own := w.watch(WatchQuery{After: 21, Own: true})
+		internal := w.watch(WatchQuery{After: 21, Own: true})
 		store.away.Store(true)
 		store.replace(store.Store)
 		began := time.Now()
@@ -211,7 +211,7 @@ func TestStoreAway(t *testing.T) {
 		}
 		w.put("a/x", "back", "")
 		w.expect(w.watch(WatchQuery{After: 21}), "MODIFIED a/x l=back rv=22")
-		w.expect(own, "MODIFIED a/x l=back rv=22")
+		w.expect(internal, "MODIFIED a/x l=back rv=22")
 	})
 }
 

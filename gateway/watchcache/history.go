@@ -32,7 +32,7 @@ func (c *Cache) newFanout() *historyFanout {
 	})
 }
 
-// pastEvent makes an event of one that etcd has with its previous value; nil: no watch shows it.
+// decodeEvent makes an event from one of etcd with its previous value; nil: no watch shows it.
 func (c *Cache) decodeEvent(e etcdstore.Event) *event {
 	var current, previous *Object
 	if e.Prev != nil {
@@ -49,7 +49,7 @@ func (w *Watcher) openHistory(after etcdstore.Revision) {
 	c, in, resume := w.cache, w.wakeKey.scope, w.through
 	path := in.path()
 	if c.config.Path != nil {
-		path = "" // keys have another order than paths
+		path = "" // keys and paths have different orders
 	}
 	w.history = c.fanout.Read(history.Query{
 		Resume:   resume,
@@ -60,7 +60,7 @@ func (w *Watcher) openHistory(after etcdstore.Revision) {
 	})
 }
 
-// nextPast delivers the next step of history, and turns back to the log once the two meet.
+// nextHistory delivers the next events of history, and returns to the log when the log holds the rest.
 func (w *Watcher) nextHistory(ctx context.Context) (Batch, error) {
 	if w.query.Latest {
 		err := w.coalesceHistory(ctx)
@@ -79,7 +79,7 @@ func (w *Watcher) readHistory(ctx context.Context) ([]*event, error) {
 	}
 	events = eventsAfter(delivered, events)
 	through := w.history.Through()
-	if through >= w.through { // else the events of the revision at which the client resumes are not known yet
+	if through >= w.through { // otherwise the history has not reached the revision at which the client resumes
 		events, w.through = w.resumeEvents(events), through
 	}
 	if w.cache.logFollows(through) {

@@ -7,13 +7,13 @@ import (
 	"revtail/encoding"
 )
 
-// initialState is what of the state has not been delivered yet.
+// initialState is the part of the state that was not delivered yet.
 type initialState struct {
 	snapshot snapshot
 	after    string
 }
 
-// begin waits until the cache has reached the revision that the client speaks of.
+// begin waits until the cache has reached the revision of the query, and takes the snapshot of a watch with State.
 func (w *Watcher) begin(ctx context.Context) error {
 	if w.begun {
 		return nil
@@ -32,8 +32,8 @@ func (w *Watcher) begin(ctx context.Context) error {
 	return nil
 }
 
-// checkBeginning lets etcd say whether it still has everything, if that is what a client asks for with revision 1. The log may
-// have it all the same, but not on every replica.
+// checkFirstRevision asks etcd whether revision 1, which means everything, is compacted. Without the question the answer would
+// depend on the replica, because the log may hold the events all the same.
 func (w *Watcher) checkFirstRevision(ctx context.Context) error {
 	if !w.resuming || w.through != 1 || w.query.Own {
 		return nil
@@ -42,10 +42,9 @@ func (w *Watcher) checkFirstRevision(ctx context.Context) error {
 	if _, compacted := errors.AsType[*ExpiredError](err); compacted {
 		return err
 	}
-	return ctx.Err() // while etcd is away, the events of the log are correct all the same
+	return ctx.Err() // the events of the log are correct while etcd is away
 }
 
-// takeState fixes the state that the watch begins with.
 func (w *Watcher) takeSnapshot(ctx context.Context) error {
 	c := w.cache
 	if err := c.WaitUntil(ctx, w.query.AtLeast); err != nil {
@@ -64,8 +63,8 @@ func (w *Watcher) takeSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// awaitFuture waits for a revision that the cache has not reached. Another replica may be ahead by some events; a revision
-// that etcd itself has not reached is of another history.
+// waitForFuture waits for a revision that the cache has not reached. Another replica may be ahead; a revision that etcd has not
+// reached either belongs to another history.
 func (w *Watcher) waitForFuture(ctx context.Context) error {
 	for {
 		err := w.cache.WaitUntil(ctx, w.through)

@@ -152,19 +152,19 @@ func (c *Cache) wakeForLocked(e *event, position uint64) {
 	}
 }
 
-func (c *Cache) wakeKeyLocked(about wakeKey, position uint64) {
-	if s := c.waitLists[about]; s != nil && s.from <= position {
+func (c *Cache) wakeKeyLocked(key wakeKey, position uint64) {
+	if s := c.waitLists[key]; s != nil && s.from <= position {
 		c.notifier.woken += s.wake(position)
-		delete(c.waitLists, about)
+		delete(c.waitLists, key)
 	}
 	c.fanout.Wake() // those that read history too
 }
 
 // wakeAllLocked wakes with position zero: each looks for its position itself.
 func (c *Cache) wakeAllLocked() {
-	for about, s := range c.waitLists {
+	for key, s := range c.waitLists {
 		s.wake(0)
-		delete(c.waitLists, about)
+		delete(c.waitLists, key)
 	}
 	c.fanout.Wake() // those that read history too
 }

@@ -44,13 +44,13 @@ func (x indexes) acquire(in scope, s *selector.Selector) wakeKey {
 	return wakeKey{in, equality.Key, equality.Value}
 }
 
-func (x indexes) release(about wakeKey) {
-	known := x[about.key]
+func (x indexes) release(key wakeKey) {
+	known := x[key.key]
 	if known == nil {
 		return
 	}
 	if known.watchers--; known.watchers == 0 {
-		delete(x, about.key)
+		delete(x, key.key)
 	}
 }
 
