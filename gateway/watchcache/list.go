@@ -17,36 +17,35 @@ type ListQuery struct {
 	Selector  *selector.Selector
 	Filter    *filter.Filter // nil: everything
 
-	At      etcdstore.Revision // the state as of exactly this revision; zero: the newest one that is cached
-	AtLeast etcdstore.Revision // wait for this revision; zero: whatever is cached
-	After   string             // only objects whose Path is greater; empty: from the start
+	At      etcdstore.Revision // the state as of this revision; zero: the newest cached one
+	AtLeast etcdstore.Revision // wait for this revision; zero: do not wait
+	After   string             // only objects with a greater Path; empty: from the start
 	Limit   int                // at most so many objects; zero: all
 }
 
 func (q *ListQuery) scope() scope { return scope{q.Namespace, q.Name} }
 
-// List is the answer.
+// List is the result of a query.
 type List struct {
 	Revision etcdstore.Revision
 	Objects  iter.Seq[*Object] // in the order of their paths
-	// Text yields the documents of the objects, each with a comma behind it, in as few pieces as they stand in memory; Size is
-	// how many bytes that is. Nil: nobody knows before the objects have been looked at one by one.
+	// Text yields the documents of the objects, each with a comma after it, in as few byte slices as memory allows; Size is the
+	// sum of their lengths. Nil where the query has to look at each object.
 	Text iter.Seq[[]byte]
 	Size int
 	// Continue is the Path of the last object if more follow, else empty.
 	Continue string
-	// Remaining is how many objects follow; nil: none, or a selector makes it unknown.
+	// Remaining is how many objects follow; nil: none, or a selector or filter hides the number.
 	Remaining *int64
-	// Invalid are objects of the scope that cannot be shown: at most maxInvalid of them, of InvalidCount.
+	// Invalid names undecodable values in the scope: at most maxInvalid of InvalidCount.
 	Invalid      []*Object
 	InvalidCount int
 }
 
-// maxInvalid is how many undecodable values an answer names.
 const maxInvalid = 5
 
-// List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, *filter.CostError,
-// and those of the store.
+// List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, *filter.CostError, and
+// those of the store.
 func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 	if q.At == 0 {
 		if err := c.WaitUntil(ctx, q.AtLeast); err != nil {
@@ -69,7 +68,7 @@ func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 	return list, nil
 }
 
-// Get returns one object from memory, in a state not older than atLeast; nil when there is none.
+// Get returns one object from memory, in a state not older than atLeast; nil: the object does not exist.
 func (c *Cache) Get(ctx context.Context, path string, atLeast etcdstore.Revision) (*Object, error) {
 	if err := c.WaitUntil(ctx, atLeast); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func (c *Cache) Get(ctx context.Context, path string, atLeast etcdstore.Revision
 	return s.get(path), nil
 }
 
-// Peek returns one object as the cache has it at this moment, which may be an earlier state; nil: there is none that is known.
+// Peek returns one object from memory without waiting; nil: the object does not exist, or the cache is not ready.
 func (c *Cache) Peek(path string) *Object {
 	c.mu.Lock()
 	s, ready := c.current, c.ready
@@ -91,7 +90,6 @@ func (c *Cache) Peek(path string) *Object {
 	return s.get(path)
 }
 
-// list applies a query to a state.
 func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, error) {
 	list := &List{Revision: s.revision}
 	s.invalid.ascend(q.scope(), q.After, func(o *Object) bool {
@@ -118,7 +116,7 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 	return list, nil
 }
 
-// take makes a list of what is known by its place.
+// fromRange makes a list of a range of paths.
 func (l *List) fromRange(e rangeView) {
 	l.Objects, l.Text = e.objects, e.text
 	var more int
@@ -129,8 +127,8 @@ func (l *List) fromRange(e rangeView) {
 	}
 }
 
-// search makes a list of what a query matches. Without a limit it is made while it is read; a page is collected at once, since
-// its head says whether more follow.
+// fromSelector makes a list of the objects that match. Without a limit the caller's iteration searches them; a page is searched at
+// once, because its head says whether more follow.
 func (l *List) fromSelector(in *objects, q ListQuery) {
 	matching := func(yield func(*Object) bool) {
 		in.ascend(q.scope(), q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
@@ -141,7 +139,7 @@ func (l *List) fromSelector(in *objects, q ListQuery) {
 	}
 	page := make([]*Object, 0, min(q.Limit, 1024))
 	for o := range matching {
-		if len(page) == q.Limit { // how many more match is not worth a scan
+		if len(page) == q.Limit { // the number of further matches is not worth a scan
 			l.Continue = page[len(page)-1].path
 			break
 		}
@@ -150,8 +148,8 @@ func (l *List) fromSelector(in *objects, q ListQuery) {
 	l.Objects = slices.Values(page)
 }
 
-// filter makes a list of what a query with a filter matches: it is complete before the first byte of an answer leaves, since the
-// filter can fail.
+// fromFilter makes a list of the objects that match. The list is complete before the first byte of a response, because the filter
+// can fail.
 func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
 	var page []*Object
 	in.ascend(q.scope(), q.After, func(o *Object) bool {
@@ -170,7 +168,7 @@ func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cach
 	return err
 }
 
-// selects tells whether a state is to be seen.
+// matchesState tells whether a list or the initial events show an object.
 func matchesState(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
 	switch {
 	case !s.Matches(o):

@@ -3,47 +3,47 @@ package watchcache
 import "time"
 
 const (
-	// maxNews is how many bytes of events may wait for the gap to pass.
+	// maxUnpublished bounds the bytes of the events that wait for the gap to pass.
 	maxUnpublished = 1 << 20
-	// longestGap is how long they may wait at most, when watchers are busy with what came before.
+	// maxGap bounds how long events wait while watchers are busy with the events before.
 	maxGap = 25 * time.Millisecond
-	// many is how many events that are told at once make a burst, and lately how long ago it was when another one is likely.
+	// burstEvents events that are published at once make a burst; another burst is likely within burstWindow.
 	burstEvents = 8
 	burstWindow = 100 * time.Millisecond
 )
 
-// news are the newest events of the log, of which sleeping watchers have not been told yet.
+// notifier decides when watchers learn of the newest events of the log.
 //
-// What wakes a thousand watchers costs a thousand writes, whether of one event or of ten. So the gap grows with what they take:
-// they are left to deliver, and then half as long again, before they are told of more. Those that sleep through a quiet time are
-// told at once. Where many events came lately, the first one of some more waits for the others half as long as watchers take: etcd
-// writes it alone, and then what has come meanwhile together.
+// Waking a thousand watchers costs a thousand writes, whether of one event or of ten. So the gap between two wake-ups grows with
+// the time that watchers need: the next one comes when they wait again, and half of that time has passed again. After a quiet
+// time, events are published at once. After a burst, the first event waits half as long as watchers need, because etcd writes the
+// first of many concurrent changes alone, and then the others together.
 type notifier struct {
-	first uint64 // their first position
+	first uint64 // position of the first unpublished event
 	bytes int
-	timer *time.Timer // until watchers may be told; nil: nothing waits
+	timer *time.Timer // until the next publish; nil: no event waits
 
-	lastPublish time.Time     // when watchers were told before
-	woken       int           // how many were asleep then, and woke
-	waiting     int           // how many have gone to sleep since
-	took        time.Duration // from last until most of them had; zero: not yet
-	burst       int           // how many events they were told of then, or half of what it was before
+	lastPublish time.Time
+	woken       int           // watchers that the last publish woke
+	waiting     int           // watchers that wait again since
+	took        time.Duration // from lastPublish until most of them waited; zero: not yet
+	burst       int           // events of the last publish, or half of the former burst
 }
 
 func (n *notifier) add(e *event) { n.bytes += e.memory }
 
-// told says that watchers know of all events before a position.
+// published records that watchers know of all events before a position.
 func (n *notifier) published(next uint64) {
 	if n.timer != nil {
-		n.timer.Stop() // one that runs already finds nothing to tell
+		n.timer.Stop() // a timer that has fired finds nothing to publish
 	}
 	*n = notifier{first: next, lastPublish: time.Now(), burst: max(int(next-n.first), n.burst/2)}
 }
 
-// most of those that were woken; a client that has just stopped to read does not go to sleep again.
+// mostWoken leaves out an eighth, because a client that stops reading does not wait again.
 func (n *notifier) mostWoken() int { return n.woken - n.woken/8 }
 
-// wait is how long from now on until watchers may be told of what has just come.
+// delay is how long a new event waits before it is published.
 func (n *notifier) delay(gap time.Duration) time.Duration {
 	passed := time.Since(n.lastPublish)
 	wait := n.interval(gap) - passed
@@ -53,7 +53,7 @@ func (n *notifier) delay(gap time.Duration) time.Duration {
 	return wait
 }
 
-// rest is how long after watchers were told before they may be told of more.
+// interval is the least time between two publishes.
 func (n *notifier) interval(gap time.Duration) time.Duration {
 	switch {
 	case gap == 0:
@@ -64,7 +64,7 @@ func (n *notifier) interval(gap time.Duration) time.Duration {
 	return max(gap, min(n.took+n.took/2, maxGap))
 }
 
-// tellSoonLocked tells watchers of the news now, or when the gap since the last time has passed.
+// schedulePublishLocked publishes the new events now, or after the delay.
 func (c *Cache) schedulePublishLocked() {
 	if c.notifier.timer != nil || c.notifier.first == c.log.next {
 		return
@@ -91,7 +91,7 @@ func (c *Cache) publishLocked() {
 	}
 }
 
-// asleepLocked counts a watcher that has delivered all there was.
+// countWaitingLocked counts a watcher that has delivered all events.
 func (c *Cache) countWaitingLocked() {
 	n := &c.notifier
 	if n.waiting++; n.waiting != n.mostWoken() {

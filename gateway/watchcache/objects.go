@@ -7,11 +7,11 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// objects is a set of objects in the order of their paths: a tree of blocks. It has one owner; copies do not change.
+// objects is a set of objects in the order of their paths: a B-tree of blocks. It has one owner; copies are immutable.
 type objects struct {
 	blocks *btree.BTreeG[*block] // by low; the first one's is empty
 	count  int
-	size   int // of all of them in a list
+	size   int // of all objects in a list
 }
 
 func newObjects() *objects {
@@ -19,12 +19,12 @@ func newObjects() *objects {
 	return &objects{blocks: btree.NewBTreeGOptions(low, btree.Options{NoLocks: true})}
 }
 
-// copy is the set as it is now, at the cost of O(1); the next changes copy what they touch.
+// copy is O(1), because later changes copy the nodes that they touch.
 func (s *objects) copy() *objects {
 	return &objects{blocks: s.blocks.Copy(), count: s.count, size: s.size}
 }
 
-// block is the one that a path belongs to; nil: there are none at all.
+// block returns the block that contains a path; nil: the set is empty.
 func (s *objects) block(path string) (b *block) {
 	s.blocks.Descend(&block{low: path}, func(found *block) bool {
 		b = found
@@ -33,7 +33,7 @@ func (s *objects) block(path string) (b *block) {
 	return b
 }
 
-// get finds what stands at a path; nil: nothing.
+// get returns the object of a path; nil: there is none.
 func (s *objects) get(path string) *Object {
 	if b := s.block(path); b != nil {
 		if i, found := b.find(path); found {
@@ -43,7 +43,7 @@ func (s *objects) get(path string) *Object {
 	return nil
 }
 
-// set adds an object, or puts it in the place of the one at its path.
+// set adds an object, or replaces the one with its path.
 func (s *objects) set(o *Object) {
 	b := s.block(o.path)
 	if b == nil {
@@ -52,7 +52,6 @@ func (s *objects) set(o *Object) {
 	s.replace(b, b.with(o))
 }
 
-// remove takes away what stands at a path.
 func (s *objects) remove(path string) {
 	if b := s.block(path); b != nil {
 		if i, found := b.find(path); found {
@@ -61,7 +60,7 @@ func (s *objects) remove(path string) {
 	}
 }
 
-// replace puts what a block has become in its place. One that is empty goes, but for the first: every path has a block.
+// replace installs a changed block. An empty block is deleted, except for the first: every path has a block.
 func (s *objects) replace(b, next *block) {
 	s.count += len(next.objects) - len(b.objects)
 	s.size += next.size - b.size
@@ -72,7 +71,7 @@ func (s *objects) replace(b, next *block) {
 	next.rebalance(func(b *block) { s.blocks.Set(b) })
 }
 
-// fill adds objects that follow all others in the order of their paths, in blocks of the right size.
+// fill adds objects in the order of their paths, behind all others.
 func (s *objects) fill(ordered []*Object) {
 	for len(ordered) > 0 {
 		n, size := 0, 0
@@ -90,8 +89,8 @@ func (s *objects) fill(ordered []*Object) {
 	}
 }
 
-// stretches yields, in their order, the objects of a namespace, or of all, whose paths are greater than after. Between the first
-// block and the last it looks at blocks alone: what is in them is far away in memory.
+// runs yields the objects with paths greater than after, of one namespace or of all, in their order. Between the first block and
+// the last it reads blocks but no objects, because objects cost a cache miss each.
 func (s *objects) runs(namespace, after string, yield func(blockRun) bool) {
 	prefix, last := pathPrefix(namespace), (*block)(nil)
 	first := s.block(max(prefix, after))
@@ -118,7 +117,7 @@ func (s *objects) runs(namespace, after string, yield func(blockRun) bool) {
 	})
 }
 
-// afterSlash follows the slash in the order of paths: no path of a namespace reaches the namespace with it.
+// afterSlash follows the slash in the order of bytes: it bounds the paths of a namespace.
 const afterSlash = "0"
 
 // ascend yields the objects within a scope whose paths are greater than after, in their order.
@@ -142,15 +141,14 @@ func (s *objects) ascend(in scope, after string, yield func(*Object) bool) {
 	})
 }
 
-// extent is a part of a state that is known by its place, whatever is in the objects.
+// rangeView is a range of the paths of a state.
 type rangeView struct {
 	state     *objects
 	namespace string // empty: all
-	after     string // only paths that are greater
-	limit     int    // at most so many objects; zero: all
+	after     string // only greater paths
+	limit     int    // of objects; zero: all
 }
 
-// stretches yields the objects of the extent.
 func (e rangeView) runs(yield func(blockRun) bool) {
 	left := e.limit
 	e.state.runs(e.namespace, e.after, func(s blockRun) bool {
@@ -173,13 +171,13 @@ func (e rangeView) objects(yield func(*Object) bool) {
 	})
 }
 
-// text yields the documents, each with a comma behind it, in as few pieces as they stand in memory.
+// text yields the documents, each with a comma after it, in as few byte slices as memory allows.
 func (e rangeView) text(yield func([]byte) bool) {
 	e.runs(func(s blockRun) bool { return s.pieces(yield) })
 }
 
-// measure looks at blocks, not at objects: size is how many bytes the objects take of a list, more how many would follow
-// without the limit, and last is the path of the last one before these, if there are any.
+// measure reads blocks, not objects: size is the bytes of the range in a list, more the number of objects after the limit, and
+// last the path of the last object in the range if more follow.
 func (e rangeView) measure() (size, more int, last string) {
 	if e.limit <= 0 && e.namespace == "" && e.after == "" {
 		return e.state.size, 0, ""

@@ -9,21 +9,21 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// Reader is what a watcher's events are read into. A goroutine that serves many watchers has one Reader for all of them, and
-// allocates nothing for each.
+// Reader holds the batch of a watcher. A goroutine that serves many watchers uses one Reader for all, without an allocation for
+// each.
 type Reader struct {
 	events  []*event
 	changes []Change
 	shared  sharedBatch
-	partial bool // of what was read last, the watcher had a part already: others may not
+	partial bool // the watcher had a part of the events before, so they are not shared
 }
 
-// readers are those of watchers that have a goroutine of their own.
+// readerPool is for watchers with their own goroutine.
 var readerPool = sync.Pool{New: func() any { return new(Reader) }}
 
-// Poll is Watcher.Poll for a watcher that Follows and is attached. An empty Batch says that the watcher sleeps now, or that it
-// does not follow any more; with one that is not empty it may be Asleep too. The Batch is valid until the next call. same: it is the
-// batch of the call before, which was for another watcher.
+// Poll is Watcher.Poll for a watcher that has CaughtUp and is attached. After an empty Batch the watcher waits, or has not
+// CaughtUp any more; after another Batch it may be Waiting too. The Batch is valid until the next call. same: it is the batch of
+// the previous call, for another watcher.
 func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if w.err != nil {
 		return Batch{}, false, w.err
@@ -42,7 +42,7 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	}
 }
 
-// nextLog delivers from the log, or turns to etcd's history when the log does not reach back far enough.
+// nextLog delivers from the log, or opens etcd's history when the log does not hold the events.
 func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	r.shared.cache = nil
 	if w.filterErr != nil {
@@ -79,7 +79,7 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	return batch, wake, nil
 }
 
-// received is when the first of some changes, which are made of these events, came from the store.
+// receivedAt is the time at which the first of the changes, which are made from the events, came from the store.
 func receivedAt(changes []Change, events []*event) time.Time {
 	for _, e := range events {
 		if len(changes) > 0 && e.revision == changes[0].Revision {
@@ -89,7 +89,7 @@ func receivedAt(changes []Change, events []*event) time.Time {
 	return time.Time{}
 }
 
-// matching appends what of the events the watcher sees. Where its filter fails, the watch is broken after the revision before.
+// appendChanges appends the events that the watcher sees. An error of its filter ends the watch after the revision before.
 func (w *Watcher) appendChanges(changes []Change, events []*event) []Change {
 	for _, e := range events {
 		if !w.wakeKey.contains(e.object()) {
@@ -107,7 +107,7 @@ func (w *Watcher) appendChanges(changes []Change, events []*event) []Change {
 	return changes
 }
 
-// before drops the changes of a revision from the end.
+// changesBefore drops the changes of a revision from the end.
 func changesBefore(revision etcdstore.Revision, changes []Change) []Change {
 	for len(changes) > 0 && changes[len(changes)-1].Revision >= revision {
 		changes = changes[:len(changes)-1]
@@ -117,9 +117,8 @@ func changesBefore(revision etcdstore.Revision, changes []Change) []Change {
 
 var errLogTruncated = errors.New("the log has moved on")
 
-// read takes the next events and moves the cursor past them; from is where they begin, and complete tells that they are as many
-// as are taken at a time. At the end of the log the watcher goes to sleep: wake has something when it is worth to read again, unless
-// the watcher is attached.
+// read reads the next events and advances the position; from is the position of the first one, and complete says that the batch is
+// full. At the end of the log the watcher waits: wake gets a value when the log has more, unless the watcher is attached.
 func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struct{}, err error) {
 	c := w.cache
 	c.mu.Lock()
@@ -153,8 +152,8 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 	switch {
 	case len(events) > 0 && ended == nil:
 		w.waitIfPublishedLocked()
-	case len(events) > 0: // the end comes after them
-	case ended != nil: // and all that came before has been delivered
+	case len(events) > 0: // the next read returns the error
+	case ended != nil:
 		return 0, false, nil, ended
 	default:
 		wake = w.waitLocked()
@@ -162,11 +161,11 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 	return from, complete, wake, nil
 }
 
-// findLocked finds the position in the log.
+// seekLocked finds the position in the log.
 func (w *Watcher) seekLocked() {
 	log := &w.cache.log
 	w.position = log.after(w.through)
-	if w.resuming { // resumeIn decides, when the lock is free
+	if w.resuming { // resumeEvents decides, without the lock
 		if begin := log.after(w.through - 1); begin < w.position {
 			w.position, w.through = begin, w.through-1
 		} else {
@@ -175,8 +174,8 @@ func (w *Watcher) seekLocked() {
 	}
 }
 
-// resumeIn decides what of the events is new to a client that resumes at a revision. It may have got a part of that revision
-// only, when several of its keys changed in it: then the whole of it comes again. Of a single change it has all.
+// resumeEvents drops the events that a resuming client has. A client may have only a part of its revision, when several keys
+// changed in it: the client then gets all of this revision again. Of a single change the client has all.
 func (w *Watcher) resumeEvents(events []*event) []*event {
 	if !w.resuming {
 		return events
@@ -189,7 +188,7 @@ func (w *Watcher) resumeEvents(events []*event) []*event {
 	return later
 }
 
-// sees is how many of the events the watcher sees. Of one where its filter fails, it is to be told.
+// countVisible counts the events that the watcher sees. An error of its filter counts, because the client gets it.
 func (w *Watcher) countVisible(events []*event) (n int) {
 	for _, e := range events {
 		if w.wakeKey.contains(e.object()) {
@@ -201,7 +200,7 @@ func (w *Watcher) countVisible(events []*event) (n int) {
 	return n
 }
 
-// laterThan drops what etcd's history has delivered already: it can be ahead of the log.
+// eventsAfter drops the events up to a revision: etcd's history, which can be ahead of the log, has delivered them.
 func eventsAfter(revision etcdstore.Revision, events []*event) []*event {
 	for len(events) > 0 && events[0].revision <= revision {
 		events = events[1:]
@@ -209,16 +208,16 @@ func eventsAfter(revision etcdstore.Revision, events []*event) []*event {
 	return events
 }
 
-// reading is what a Reader has read of the log: another watcher that stands where it began gets the same.
+// sharedBatch is the last batch that a Reader has read from the log: a watcher at the same position gets the same batch.
 type sharedBatch struct {
-	cache    *Cache // nil: nobody else gets the same
+	cache    *Cache // nil: no batch to share
 	scope    scope
 	filter   *filter.Filter
-	from, to uint64 // positions
+	from, to uint64
 	batch    Batch
 }
 
-// again moves the cursor over what was read, if that is what the watcher would read.
+// reuse moves a watcher over the batch if the watcher would read the same.
 func (r *sharedBatch) reuse(w *Watcher) bool {
 	c := w.cache
 	if c != r.cache || !r.selectsSame(w) || w.query.Latest || w.resuming || w.filterErr != nil || !w.query.Selector.Empty() {
@@ -235,7 +234,7 @@ func (r *sharedBatch) reuse(w *Watcher) bool {
 	return true
 }
 
-// suits tells whether the watcher looks at the same, and selects as little or by the same filter.
+// selectsSame compares the scope and the filter.
 func (r *sharedBatch) selectsSame(w *Watcher) bool {
 	return w.wakeKey.scope == r.scope && w.query.Filter == r.filter
 }

@@ -13,14 +13,13 @@ import (
 )
 
 const (
-	// fillPage is how many keys one request of a fill asks for: some megabytes of usual objects.
+	// pageSize is how many keys one request of a fill asks for: some megabytes of usual objects.
 	pageSize = 5000
-	// askEvery is how often etcd is asked how far a quiet watch is complete; silence is after how much quiet the watch is
-	// taken for dead, because three answers in a row did not come.
+	// idleProgressPeriod is the time between progress requests for a quiet watch. After silenceTimeout, three unanswered requests,
+	// the watch counts as dead.
 	idleProgressPeriod = 5 * time.Second
 	silenceTimeout     = 15 * time.Second
-	// lookBack is how many revisions before the newest one the log begins at: clients that were cut off by a restart resume in
-	// it, at no cost to etcd.
+	// The log begins lookBack revisions before the state of a fill, so that clients resume in memory after a restart.
 	lookBack = maxEvents
 )
 
@@ -28,8 +27,8 @@ var (
 	errOutOfOrder = errors.New("the watch broke the order of revisions")
 )
 
-// Run keeps the cache up to date until ctx ends; it returns nil then, when all that it started has ended too. What goes
-// wrong with etcd is logged and tried again. Run must be called once.
+// Run keeps the cache up to date until ctx ends, and returns nil when all its goroutines have ended. It logs the errors of etcd
+// and tries again. One Run at a time.
 func (c *Cache) Run(ctx context.Context) error {
 	defer c.stop()
 	defer c.startLiveness()()
@@ -53,24 +52,23 @@ func (c *Cache) Run(ctx context.Context) error {
 		c.mu.Unlock()
 		pause := backoff.Next()
 		c.config.Logger.Warn("watch cache lost etcd, trying again", "prefix", c.config.Prefix, "error", err, "pause", pause)
-		history.Sleep(ctx, pause+rand.N(pause)) // jitter: the caches of many resources do not come back at the same moment
+		history.Sleep(ctx, pause+rand.N(pause)) // jitter, because many caches lose etcd at the same moment
 	}
 	return nil
 }
 
-// runner is the one writer of a cache.
+// reflector copies etcd's state into a cache, as its only writer.
 type reflector struct {
 	cache    *Cache
 	mirror   *mirror
-	identity uint64             // of the store's history, when the mirror was filled
-	since    etcdstore.Revision // of the last change in the mirror
-	through  etcdstore.Revision // zero: the mirror must be filled
+	identity uint64             // of the store's history at the fill
+	since    etcdstore.Revision // revision of the last change in the mirror
+	through  etcdstore.Revision // the mirror is complete up to here; zero: it must be filled
 
-	published bool // the cache serves what the mirror was filled with
+	published bool // the cache serves the mirror
 }
 
-// session fills the mirror if that is needed and follows etcd until something goes wrong. followed tells whether anything
-// was received.
+// listAndWatch fills the mirror if needed and watches etcd until an error. followed tells whether the watch delivered anything.
 func (r *reflector) listAndWatch(ctx context.Context) (followed bool, err error) {
 	if r.through != 0 {
 		if err := r.cache.checkHistory(ctx, r.identity); err != nil {
@@ -88,12 +86,12 @@ func (r *reflector) listAndWatch(ctx context.Context) (followed bool, err error)
 		followed, err = r.watch(ctx)
 	}
 	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errOutOfOrder) || !r.published {
-		r.through = 0 // events were lost, or the mirror cannot be trusted or was never served: start from a new state
+		r.through = 0 // events are lost, or the mirror is wrong or was never served
 	}
 	return followed, r.checkMismatch(err)
 }
 
-// revert begins anew after an error that says that the store's history is another one. It returns the error.
+// checkMismatch starts anew after a history.ErrMismatch. It returns the error.
 func (r *reflector) checkMismatch(err error) error {
 	if errors.Is(err, history.ErrMismatch) {
 		r.through = 0
@@ -102,7 +100,7 @@ func (r *reflector) checkMismatch(err error) error {
 	return err
 }
 
-// fill reads the whole state as of one revision. It is published when lookBack has seen that revision's events.
+// fill reads the whole state as of one revision. lookBack publishes it.
 func (r *reflector) fill(ctx context.Context) error {
 	filled, unordered := newMirror(), []etcdstore.KV(nil)
 	identity := r.cache.config.Store.History()
@@ -114,7 +112,7 @@ func (r *reflector) fill(ctx context.Context) error {
 		}
 		if r.cache.config.Path == nil {
 			filled.fill(r.cache.decodeAll(page.KVs))
-		} else { // which have an order when all are known
+		} else { // paths have another order than keys, so all of them must be known
 			unordered = append(unordered, page.KVs...)
 		}
 		if n := len(page.KVs); n > 0 {
@@ -136,7 +134,7 @@ func (r *reflector) fill(ctx context.Context) error {
 	return nil
 }
 
-// follow applies what etcd's watch delivers until it fails. The states before the changes are the mirror's.
+// watch applies the batches of etcd's watch until it fails. The mirror has the previous objects.
 func (r *reflector) watch(ctx context.Context) (followed bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, etcdstore.WatchOptions{After: r.through})
@@ -151,7 +149,7 @@ func (r *reflector) watch(ctx context.Context) (followed bool, err error) {
 			err = cause
 		}
 		cancel(nil)
-		_ = watcher.Close() // what it has to say, Next said
+		_ = watcher.Close() // Next has returned its error
 		asking.Wait()
 	}()
 	quiet := silenceTimeout
@@ -173,27 +171,26 @@ func (r *reflector) watch(ctx context.Context) (followed bool, err error) {
 	}
 }
 
-// lookBack takes the newest events up to the revision that the mirror was filled at into the log, as far as etcd has them, and
-// publishes the mirror.
+// lookBack fills the log with the newest events up to the state of the mirror, as far as etcd has them, and publishes the mirror.
 func (r *reflector) lookBack(ctx context.Context) error {
 	if r.through == 1 {
-		r.publish(0, nil) // before any write
+		r.publish(0, nil) // etcd has no write yet
 		return nil
 	}
 	after := max(r.through-r.cache.lookBack, 1)
 	err := r.lookBackTo(ctx, after)
 	if compacted, ok := errors.AsType[*etcdstore.CompactedError](err); ok && after < compacted.Compacted && compacted.Compacted <= r.through {
-		// At least the newest revision: a client may have got only a part of it.
+		// The newest revision at least is read again, because a client may have only a part of it.
 		err = r.lookBackTo(ctx, min(compacted.Compacted, r.through-1))
 	}
 	return err
 }
 
-// lookBackTo is lookBack to a revision. Where the events do not come the log begins after them, and where a compaction has taken the
-// state before one, after that one. It reads with a watch of its own, because follow needs no previous values, which cost etcd a
-// read each.
+// lookBackTo is lookBack from a revision. When the events do not come in time the log begins after them, and when a previous value
+// is compacted it begins after that event. It uses its own watch, because previous values cost etcd a read each and watch needs
+// none.
 func (r *reflector) lookBackTo(ctx context.Context, after etcdstore.Revision) error {
-	var recent log // holds as many of the events as there is room for
+	var recent log // holds as many events as its limit allows
 	recent.resize(r.mirror.objects.size)
 	recent.reset(after)
 	if after == 1 {
@@ -218,16 +215,16 @@ func (r *reflector) lookBackTo(ctx context.Context, after etcdstore.Revision) er
 	return r.apply(batch)
 }
 
-// publish makes the cache serve what the mirror was filled with; newest are the events later than floor.
+// publish makes the cache serve the mirror; newest are the events later than floor.
 func (r *reflector) publish(floor etcdstore.Revision, newest []*event) {
 	r.published = true
 	r.cache.markLive()
 	r.cache.replace(r.mirror.snapshot(r.since, r.through), floor, newest)
 }
 
-// explainSilence finds out what a silence means, and how long to wait on. etcd does not tell the progress of a watch before
-// the first write after its start, so in a store where nothing happens silence is right. Where something has happened, the
-// watch is asked once more: it may have been a moment ago. If it stays silent, it is dead.
+// checkSilence decides whether a silent watch is dead, and how long to wait on. etcd answers no progress request before the first
+// write after the start of a watch, so silence is right while the store does not change. When the store has changed, one more
+// progress request follows, because the change may be new; a watch that stays silent is dead.
 func (r *reflector) checkSilence(ctx context.Context, watcher etcdstore.Watcher, quiet time.Duration) (time.Duration, error) {
 	newest, err := history.Verify(ctx, r.cache.config.Store, r.identity, r.through)
 	switch {
@@ -242,7 +239,7 @@ func (r *reflector) checkSilence(ctx context.Context, watcher etcdstore.Watcher,
 	return idleProgressPeriod, watcher.RequestProgress(ctx)
 }
 
-// apply brings the mirror from one revision to a later one and publishes the difference.
+// apply brings the mirror to a later revision and publishes the events.
 func (r *reflector) apply(batch etcdstore.Batch) error {
 	if batch.Through < r.through {
 		return fmt.Errorf("%w: it went back from %d to %d", errOutOfOrder, r.through, batch.Through)
@@ -264,7 +261,7 @@ func (r *reflector) apply(batch etcdstore.Batch) error {
 	return nil
 }
 
-// change applies one event. The state before it is the mirror's: etcd does not know it any more where it has compacted.
+// applyEvent takes the previous object from the mirror, because etcd may have compacted it.
 func (r *reflector) applyEvent(e etcdstore.Event) *event {
 	previous := r.mirror.get(r.cache.path(e.Key))
 	var current *Object

@@ -7,17 +7,17 @@ import (
 	"revtail/etcdstore"
 )
 
-// mirror is the newest state of the resource. It belongs to the goroutine that runs the cache; others get snapshots.
+// mirror is the newest state of the resource. Only the reflector uses it; readers get snapshots.
 type mirror struct {
-	objects *objects // what can be shown
-	invalid *objects // what cannot
+	objects *objects // with a document
+	invalid *objects // without a document
 
-	undecoded int // how many of objects show the bytes of a value that could not be decoded
+	undecoded int // members of objects that show an undecodable value
 }
 
 func newMirror() *mirror { return &mirror{objects: newObjects(), invalid: newObjects()} }
 
-// fill adds objects in the order of their paths, which are greater than all before.
+// fill adds objects in the order of their paths, behind all others.
 func (m *mirror) fill(ordered []*Object) {
 	valid, invalid := make([]*Object, 0, len(ordered)), []*Object(nil)
 	for _, o := range ordered {
@@ -32,7 +32,7 @@ func (m *mirror) fill(ordered []*Object) {
 	m.invalid.fill(invalid)
 }
 
-// get finds what stands at a path; nil: nothing.
+// get returns the object of a path; nil: there is none.
 func (m *mirror) get(path string) *Object {
 	if o := m.objects.get(path); o != nil {
 		return o
@@ -40,7 +40,7 @@ func (m *mirror) get(path string) *Object {
 	return m.invalid.get(path)
 }
 
-// set puts an object in the place of previous, the one that get found at its path.
+// set adds an object, or replaces previous, the object of its path.
 func (m *mirror) set(o, previous *Object) {
 	if previous != nil {
 		if previous.Shown() != o.Shown() {
@@ -57,7 +57,7 @@ func (m *mirror) remove(o *Object) {
 	m.count(o, -1)
 }
 
-// count notes that there is one more, or one less, of what an object is.
+// count adds to the number of undecodable values with a document.
 func (m *mirror) count(o *Object, more int) {
 	if o.Invalid != nil && o.Shown() {
 		m.undecoded += more
@@ -71,18 +71,18 @@ func (m *mirror) setOf(o *Object) *objects {
 	return m.objects
 }
 
-// snapshot is the state as of a range of revisions, and does not change. It shares memory with the mirror.
+// snapshot is the immutable state as of a range of revisions. It shares memory with the mirror.
 type snapshot struct {
 	mirror
-	since    etcdstore.Revision // of the last change in it
-	revision etcdstore.Revision // up to which nothing else changed; a list's resourceVersion
+	since    etcdstore.Revision // revision of the last change
+	revision etcdstore.Revision // no change followed up to here; the resourceVersion of a list
 }
 
 func (m *mirror) snapshot(since, revision etcdstore.Revision) snapshot {
 	return snapshot{mirror{m.objects.copy(), m.invalid.copy(), m.undecoded}, since, revision}
 }
 
-// size is how many values it holds.
+// size counts all values, decodable or not.
 func (s *snapshot) size() int { return s.objects.count + s.invalid.count }
 
 // covers tells whether the snapshot is the state as of a revision.
@@ -90,12 +90,12 @@ func (s *snapshot) covers(revision etcdstore.Revision) bool {
 	return s.since <= revision && revision <= s.revision
 }
 
-// maxPages bounds how many past states one resource keeps for clients that page through it; a page of an older one is read
+// maxSnapshots bounds the past states that one resource keeps for clients with continue tokens. Pages of older states are read
 // from etcd again.
 const maxSnapshots = 8
 
-// pages are the most recent states from which pages were served, oldest first. Their trees share nodes with the mirror, so
-// one costs what has changed since. Its methods need the cache's lock.
+// snapshots are the most recent states of which pages were served, oldest first. Their trees share nodes with the mirror, so a
+// snapshot costs what has changed since. Its methods need the cache's lock.
 type snapshots []snapshot
 
 func (p *snapshots) add(s snapshot) {
@@ -119,8 +119,8 @@ func (p *snapshots) find(at etcdstore.Revision) (snapshot, bool) {
 	return snapshot{}, false
 }
 
-// past is the state as of a revision. Whether that revision may still be read is etcd's to say, so that all replicas answer
-// alike: one tiny read. The state itself comes from memory if a snapshot covers it, else from etcd.
+// snapshotAt is the state as of a revision. etcd decides by one small read whether the revision is compacted, so that all replicas
+// give the same answer. The state comes from memory if a snapshot covers the revision, else from etcd.
 func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
 	if err := c.checkRevision(ctx, at); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapsho
 	return c.loadSnapshot(ctx, at)
 }
 
-// held asks etcd whether it has the state as of a revision; a revision that is not reached yet is waited for.
+// checkRevision fails when etcd has compacted a revision, and waits for a revision that the cache has not reached.
 func (c *Cache) checkRevision(ctx context.Context, at etcdstore.Revision) error {
 	err := c.probeRevision(ctx, at)
 	var future *etcdstore.FutureError
@@ -157,8 +157,8 @@ func (c *Cache) probeRevision(ctx context.Context, at etcdstore.Revision) error 
 	return err
 }
 
-// load reads the state as of a revision from etcd, and keeps it for the pages that follow. One is read at a time: many who ask for
-// the same are given the same, and many who ask for others do not fill the memory at once.
+// loadSnapshot reads the state as of a revision from etcd, and keeps it for the next pages. It reads one state at a time: readers
+// of the same state share it, and readers of many states do not fill the memory at once.
 func (c *Cache) loadSnapshot(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
 	select {
 	case c.loading <- struct{}{}:

@@ -2,22 +2,22 @@ package watchcache
 
 import "sync"
 
-// sleeper is where the watchers of one topic wait for its next event.
+// waitList holds the watchers that wait for the next event of one wake key.
 type waitList struct {
-	from     uint64 // the first position that may be news to one of them
-	position uint64 // when there is one: its position
-	woken    bool   // there is one
+	from     uint64 // no event before this position concerns the watchers
+	position uint64 // of the event that woke them
+	woken    bool
 	groups   []waitGroup
 }
 
-// parking are the watchers of one Ready or, without, those that have goroutines of their own.
+// waitGroup holds the watchers of one ReadyList or, with nil, those with their own goroutines.
 type waitGroup struct {
 	ready    *Ready
 	watchers []*Watcher
 }
 
-// rouse wakes whoever waits, and returns how many: O(1) for each Ready, whatever the number of its watchers, and a ring for each
-// that has a goroutine.
+// wake wakes all watchers and counts them. It is O(1) for each ReadyList, and a notification for each watcher with its own
+// goroutine.
 func (s *waitList) wake(position uint64) (woken int) {
 	s.position, s.woken = position, true
 	for _, p := range s.groups {
@@ -53,7 +53,7 @@ func (s *waitList) remove(w *Watcher) {
 	p.watchers = p.watchers[:last]
 }
 
-// parkingOf is a search among as many as there are Readys: one for each processor.
+// group searches linearly, because there is one ReadyList for each processor.
 func (s *waitList) group(ready *Ready) *waitGroup {
 	for i := range s.groups {
 		if s.groups[i].ready == ready {
@@ -72,7 +72,8 @@ func (s *waitList) empty() bool {
 	return true
 }
 
-// sleepLocked lets the watcher wait for the next event of its topic: the channel then has something, unless it is attached.
+// waitLocked adds the watcher to the wait list of its key. The channel gets a value at the next event; an attached watcher has
+// none.
 func (w *Watcher) waitLocked() <-chan struct{} {
 	s := w.cache.waitLists[w.wakeKey]
 	if s == nil {
@@ -89,18 +90,19 @@ func (w *Watcher) waitLocked() <-chan struct{} {
 	return w.Bell()
 }
 
-// restLocked lets an attached watcher sleep as soon as it has read what watchers were told of: what came since is news, and waits.
+// waitIfPublishedLocked adds an attached watcher to its wait list when it has read all published events: later events wait for the
+// gap.
 func (w *Watcher) waitIfPublishedLocked() {
 	if w.ready != nil && w.position >= w.cache.notifier.first && !w.query.Latest {
 		w.waitLocked()
 	}
 }
 
-// Asleep tells whether the watcher sleeps since the last Poll, whatever that has given out: it is in its Ready when there is more.
+// Waiting tells whether the watcher waits since the last Poll, with or without a batch: the ReadyList gets it when there is more.
 func (w *Watcher) Asleep() bool { return w.list != nil && w.filterErr == nil }
 
-// Bell is the channel that Try returns: it holds one, and whoever puts that in has the watcher's goroutine try again. It is the
-// same until Attach.
+// WakeChan is the channel that Try returns: it holds one value, which makes the watcher's goroutine try again. It is the same
+// until Attach.
 func (w *Watcher) Bell() chan struct{} {
 	if w.bell == nil {
 		w.bell = make(chan struct{}, 1)
@@ -108,7 +110,7 @@ func (w *Watcher) Bell() chan struct{} {
 	return w.bell
 }
 
-// Ring puts something into a bell, unless it has something already.
+// Notify puts a value into a channel for one, unless it holds a value already.
 func Ring(bell chan<- struct{}) {
 	select {
 	case bell <- struct{}{}:
@@ -116,8 +118,8 @@ func Ring(bell chan<- struct{}) {
 	}
 }
 
-// wakeUpLocked moves the cursor of a watcher that slept: nothing of its topic has happened before the event that woke it, or
-// before the news.
+// leaveWaitListLocked moves the position of a watcher that waited: no event of its key comes before the one that woke it, or
+// before the first unpublished event.
 func (w *Watcher) leaveWaitListLocked() {
 	s := w.list
 	if s == nil {
@@ -157,29 +159,27 @@ func (c *Cache) wakeKeyLocked(key wakeKey, position uint64) {
 		c.notifier.woken += s.wake(position)
 		delete(c.waitLists, key)
 	}
-	c.fanout.Wake() // those that read history too
+	c.fanout.Wake() // watchers that read history check for an end
 }
 
-// wakeAllLocked wakes with position zero: each looks for its position itself.
+// wakeAllLocked wakes with position zero: each watcher looks for its position again.
 func (c *Cache) wakeAllLocked() {
 	for key, s := range c.waitLists {
 		s.wake(0)
 		delete(c.waitLists, key)
 	}
-	c.fanout.Wake() // those that read history too
+	c.fanout.Wake() // watchers that read history check for an end
 }
 
-// Ready collects the watchers that have something to deliver, for the one goroutine that serves all of them: no watcher then
-// needs a goroutine of its own.
+// ReadyList collects the woken watchers for the one goroutine that serves them, so that a watcher needs no goroutine of its own.
 type Ready struct {
 	ring func()
 
 	mu    sync.Mutex   // guards the field below
-	woken [][]*Watcher // as they were parked together
+	woken [][]*Watcher // by wait group
 }
 
-// NewReady makes one. ring is called, with locks held, when there is something to take after there was nothing: it must not
-// block, and not call back.
+// NewReadyList makes one. notify is called, with locks held, when the list was empty before: it must not block, and not call back.
 func NewReady(ring func()) *Ready { return &Ready{ring: ring} }
 
 func (r *Ready) add(watchers []*Watcher) {
@@ -195,8 +195,8 @@ func (r *Ready) add(watchers []*Watcher) {
 	}
 }
 
-// Take returns the watchers that have woken since the last call: each polls until nothing is there, and then waits again. A
-// watcher that has been closed meanwhile can be among them.
+// Take returns the watchers that have woken since the last call: the caller polls each until it is Waiting. A closed watcher can
+// be among them.
 func (r *Ready) Take() [][]*Watcher {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,8 +205,8 @@ func (r *Ready) Take() [][]*Watcher {
 	return woken
 }
 
-// Attach makes ready what the watcher wakes from its next Poll on; Next is not to be called until Detach. It must Follow.
-// owner is for whoever takes it from there.
+// Attach makes the ReadyList get the watcher when it wakes, from its next Poll on; Next must not be called until Detach. The
+// watcher must have CaughtUp.
 func (w *Watcher) Attach(ready *Ready, owner any) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -214,7 +214,7 @@ func (w *Watcher) Attach(ready *Ready, owner any) {
 	w.ready, w.owner, w.bell = ready, owner, nil
 }
 
-// Detach takes Attach back.
+// Detach undoes Attach.
 func (w *Watcher) Detach() {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -222,7 +222,7 @@ func (w *Watcher) Detach() {
 	w.ready, w.owner = nil, nil
 }
 
-// Owner is what Attach was told; nil: the watcher is not attached any more.
+// Owner is the owner of Attach; nil: the watcher is not attached.
 func (w *Watcher) Owner() any {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()

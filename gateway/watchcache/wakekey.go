@@ -6,19 +6,19 @@ import (
 	"revtail/gateway/watchcache/selector"
 )
 
-// topic is what a watcher waits for: the changes in a scope or, where its selector demands one value of a label or a field,
-// those of objects that have this value before or after the change. Thousands of watchers that each wait for a value of their
-// own so cost an event one wake-up.
+// wakeKey selects the events that wake a watcher: the changes in a scope or, when its selector demands one value of a label or
+// field, those of objects with this value before or after the change. So an event wakes only the watchers of its own value,
+// whatever the number of watchers of other values.
 type wakeKey struct {
 	scope
-	key   string // of the selector's equality; empty: every change of the scope
+	key   string // of the selector's equality; empty: every change in the scope
 	value string
 }
 
-// maxIndexes bounds how many labels and fields of one resource watchers are woken by: each is read from every changed object.
+// maxIndexes bounds the labels and fields of wake keys, because each is read from every changed object.
 const maxIndexes = 8
 
-// indexes are the labels and fields that watchers are woken by.
+// indexes are the labels and fields of wake keys.
 type indexes map[string]*index
 
 type index struct {
@@ -26,7 +26,7 @@ type index struct {
 	watchers int
 }
 
-// open says what a new watcher waits for; close takes that back.
+// acquire returns the wake key of a new watcher; release undoes it.
 func (x indexes) acquire(in scope, s *selector.Selector) wakeKey {
 	equality, ok := s.Equality()
 	if !ok {
@@ -74,14 +74,13 @@ func (x indexes) valuesOf(e *event) iter.Seq2[string, []string] {
 	}
 }
 
-// scope is the part of a resource that a reader asked for: all of it, one namespace, or one object.
+// scope is a part of a resource: all of it, one namespace, or one object.
 type scope struct {
 	namespace string // empty: all
 	name      string // empty: all
 }
 
-// path is what the paths of the scope begin with. It is as narrow as the order of keys allows: a name without a namespace
-// may stand in any namespace.
+// path is the common prefix of the paths in the scope. A name without a namespace can occur in any namespace.
 func (s scope) path() string {
 	if s.namespace == "" {
 		return ""
@@ -89,10 +88,10 @@ func (s scope) path() string {
 	return s.objectPath()
 }
 
-// objectPath is the path of an object of that name: in the namespace, or cluster-wide.
+// objectPath is the path of the object: in the namespace, or cluster-wide.
 func (s scope) objectPath() string { return pathPrefix(s.namespace) + s.name }
 
-// pathPrefix is what the paths of the objects in a namespace begin with; empty: those of all.
+// pathPrefix is the common prefix of the paths in a namespace.
 func pathPrefix(namespace string) string {
 	if namespace == "" {
 		return ""
@@ -104,7 +103,7 @@ func (s scope) contains(o *Object) bool {
 	return (s.namespace == "" || s.namespace == o.Namespace()) && (s.name == "" || s.name == o.Name())
 }
 
-// scopesOf are the scopes that an object belongs to: those whose watchers wake when it changes.
+// scopesOf are the scopes that contain an object.
 func scopesOf(o *Object) [4]scope {
 	namespace, name := o.Namespace(), o.Name()
 	return [4]scope{

@@ -10,82 +10,80 @@ import (
 	"revtail/gateway/watchcache/selector"
 )
 
-// WatchQuery says what to watch, and from where.
+// WatchQuery says what to watch, and from which revision.
 type WatchQuery struct {
 	Namespace string // empty: all
 	Name      string // empty: all
 	Selector  *selector.Selector
 	Filter    *filter.Filter // nil: everything
 
-	// AtLeast: the state must be as new as this revision; zero: whatever is cached.
+	// AtLeast: the initial state must be as new as this revision; zero: any.
 	AtLeast etcdstore.Revision
 	// After: the changes later than this revision; zero: later than the cache's newest.
 	After etcdstore.Revision
-	// State: begin with the objects that match now, as ADDED. Otherwise begin after After.
+	// State: begin with the objects that match now, as ADDED, instead of After.
 	State bool
-	// Latest: what waits for a client that is late, more than a batch, is told as the newest state of each object.
+	// Latest: a client that is more than a batch behind gets the newest state of each object, without the states between.
 	Latest bool
-	// Own: the watch is this process's, and not counted among those of clients.
+	// Own: the watch is internal, and not counted among those of clients.
 	Own bool
 }
 
-// Batch is a step of a watch: complete revisions only.
+// Batch is one step of a watch: complete revisions only.
 type Batch struct {
 	Changes []Change
-	// Through is the revision up to which the watcher has now delivered everything that matches: a client may resume there.
-	// Zero while the initial state is not complete.
+	// Through is the revision up to which the watcher has delivered everything that matches: a client may resume there. Zero until
+	// the initial events are complete.
 	Through etcdstore.Revision
-	// Received is when the first of Changes came from the store. The zero time: they are of the state, or of the past.
+	// Received is the time at which the first of Changes came from the store. Zero for initial events and events of the past.
 	Received time.Time
-	// Synced: with this batch the initial state is complete. True once, and only if State was asked for.
+	// Synced: this batch completes the initial events. True once, and only with State.
 	Synced bool
 }
 
 const (
-	// batchEvents and batchBytes are about how much of the log one step looks at, so that a late watcher's batch stays small. With
-	// its framing a batch is a little less than 64 KiB: what the system sends as one packet, and not as that and a small one.
+	// batchEvents and batchBytes bound one batch, approximately. With its framing a batch is a little less than 64 KiB: the system
+	// sends it as one packet, not as a large and a small one.
 	batchEvents = 256
 	batchBytes  = 56 << 10
-	// batchState is how many objects of the initial state one step delivers.
+	// initialEvents is how many objects of the initial state one step delivers, initialScan how many it looks at.
 	initialEvents = 256
-	// batchLook is how many it looks at for them.
-	initialScan = 4096
+	initialScan   = 4096
 )
 
-// Watcher is one client's cursor. It holds no buffer: a client that is slow falls behind in the log and, when the log has
-// moved on, reads etcd's history instead. One goroutine uses it.
+// Watcher is the position of one client in the events. It holds no buffer: a slow client falls behind in the log and reads etcd's
+// history when the log has dropped its events. One goroutine uses it.
 type Watcher struct {
 	cache      *Cache
-	generation int // of the cache when the watch was opened
+	generation int // of the cache at the start of the watch
 	query      WatchQuery
 	wakeKey    wakeKey
 	err        error
 
-	filterErr error // the end of the watch, after the batch that was given out last
+	filterErr error // ends the watch after the last batch
 
 	begun bool
-	// resuming: whether the client has all of the revision it resumes at is not decided yet.
+	// resuming: it is not decided yet whether the client has all of the revision at which it resumes.
 	resuming bool
 
 	initial *initialState
 	history *historyReader
 
-	coalescer *coalescer // what Latest makes wait; nil: nothing
+	coalescer *coalescer // of Latest; nil: empty
 
-	through  etcdstore.Revision // everything up to it has been delivered, or gathered
-	position uint64             // every event of the topic before it has been delivered; valid while the log holds it
+	through  etcdstore.Revision // everything up to here is delivered or coalesced
+	position uint64             // every earlier event of the key is delivered; valid while the log holds it
 	list     *waitList          // where the watcher waits, or waited last
 
-	reader *Reader // has the batch that was given out last; nil: none
+	reader *Reader // holds the last batch; nil: none
 
-	bell  chan struct{} // see Bell; nil: nobody has asked for it
-	ready *Ready        // where the watcher is put when it wakes; nil: the bell is rung
+	bell  chan struct{} // see WakeChan; nil: not made yet
+	ready *Ready        // gets the watcher when it wakes; nil: bell is notified
 	owner any
-	index int // among the watchers that are parked with it
+	index int // in its wait group
 }
 
-// Watch opens a cursor. *NotReadyError or ErrStopped when the cache cannot serve; what takes waiting is left to Next.
-// The caller closes the Watcher.
+// Watch opens a watcher; the caller closes it. *NotReadyError or ErrStopped when the cache cannot serve. Next does all waiting.
 func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +101,7 @@ func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 	return w, nil
 }
 
-// Close frees what the watcher holds. It must be called once, by the goroutine that uses the watcher.
+// Close frees the watcher's resources. The goroutine that uses the watcher calls it once.
 func (w *Watcher) Close() {
 	w.release()
 	if w.history != nil {
@@ -118,18 +116,16 @@ func (w *Watcher) Close() {
 	}
 }
 
-// Begin fixes the state that the watch begins with: what changes later comes as events. It returns when that is done, has
-// failed, or ctx ends; the rest, and the error, is left to Next.
+// Begin takes the snapshot of the initial events: later changes come as events. Next returns its error.
 func (w *Watcher) Begin(ctx context.Context) {
 	if err := w.begin(ctx); err != nil {
 		_ = w.fail(ctx, err) // Next returns it
 	}
 }
 
-// Next waits for the next step, which is never empty unless Synced; its Changes are valid until the next call of Next, Try or
-// Poll. After an error it returns the same error for ever:
-// *TooLargeError (the state asked for did not arrive), *ExpiredError and *RevertedError (the client must list again),
-// ErrStopped, or one of the store. An ended ctx ends only this call.
+// Next waits for the next batch, which is never empty unless Synced; its Changes are valid until the next call of Next, Try or
+// Poll. After an error it returns the same error for ever: *TooLargeError (the cache did not reach the revision), *ExpiredError
+// and *RevertedError (the client must list again), ErrStopped, or one of the store. An ended ctx ends only this call.
 func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 	for {
 		batch, wake, err := w.Try(ctx)
@@ -144,8 +140,8 @@ func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 	}
 }
 
-// Try is Next for who waits elsewhere: without an event it returns a channel that has something when it is worth to try again, or
-// somebody has rung the Bell. What has to be asked of etcd is waited for all the same.
+// Try is Next for a caller that waits elsewhere: without an event it returns WakeChan, which gets a value when Try is worth a
+// call. It waits for answers of etcd all the same.
 func (w *Watcher) Try(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
 	w.release()
 	for w.err == nil {
@@ -160,8 +156,7 @@ func (w *Watcher) Try(ctx context.Context) (batch Batch, wake <-chan struct{}, e
 	return Batch{}, nil, w.err
 }
 
-// Poll is Next without waiting: its Batch may be empty, and its Through then says how far nothing matched. It is what a
-// bookmark is made of.
+// Poll is Next without waiting: its Batch may be empty, and its Through is then the revision of a bookmark.
 func (w *Watcher) Poll() (Batch, error) {
 	w.release()
 	switch {
@@ -178,25 +173,25 @@ func (w *Watcher) Poll() (Batch, error) {
 	return batch, nil
 }
 
-// Follows tells whether the watcher is past its initial state and past etcd's history: Poll then tells all there is.
+// CaughtUp tells whether the watcher reads the log: initial events and etcd's history are behind it, and Poll returns all there
+// is.
 func (w *Watcher) Follows() bool {
 	return w.begun && w.initial == nil && w.history == nil && w.err == nil
 }
 
-// Beginning tells whether a part of the initial state is still to come.
+// Beginning tells whether initial events are still to come.
 func (w *Watcher) Beginning() bool {
 	return w.err == nil && w.query.State && (!w.begun || w.initial != nil)
 }
 
-// Resuming tells whether it is not known yet what the client has of the revision at which it resumes: all of it, or a part, and
-// then the whole of it comes again.
+// Resuming tells whether it is not decided yet what the client has of the revision at which it resumes: all of it, or a part; the
+// client then gets all of this revision again.
 func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
 
-// Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero while the initial
-// state is not complete.
+// Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero until the initial
+// events are complete.
 func (w *Watcher) Through() etcdstore.Revision { return w.delivered() }
 
-// known is through, as far as a client may resume there.
 func (w *Watcher) delivered() etcdstore.Revision {
 	switch {
 	case w.initial != nil || !w.begun && w.query.State:
@@ -207,7 +202,7 @@ func (w *Watcher) delivered() etcdstore.Revision {
 	return w.through
 }
 
-// fail remembers an error, unless it is only the end of this call's ctx.
+// fail keeps an error, unless ctx has ended.
 func (w *Watcher) fail(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
@@ -216,7 +211,7 @@ func (w *Watcher) fail(ctx context.Context, err error) error {
 	return err
 }
 
-// step delivers what can be delivered now. If that is nothing, wake has something when it is worth to try again; nil: at once.
+// step delivers the next batch. Without one, wake gets a value when another step is worth a call; nil: at once.
 func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
 	if err := w.begin(ctx); err != nil {
 		return Batch{}, nil, err
@@ -237,12 +232,11 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 	w.reader = readerPool.Get().(*Reader)
 	batch, wake, err = w.nextLog(w.reader)
 	if len(batch.Changes) == 0 {
-		w.release() // a watcher that sleeps holds none
+		w.release() // a waiting watcher holds no Reader
 	}
 	return batch, wake, err
 }
 
-// release gives back what the last batch stands in.
 func (w *Watcher) release() {
 	if w.reader != nil {
 		readerPool.Put(w.reader)
