@@ -6,6 +6,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/filter"
 	"revtail/gateway/watchcache/selector"
 )
 
@@ -17,7 +18,7 @@ type event struct {
 	received time.Time // from the store; zero for events of the past
 	memory   int       // approximate bytes that only this event holds
 
-	filterResults filterResults
+	results filter.Results // of the filters of all watchers
 
 	deleteOnce sync.Once
 	deleted    *Object // previous with the event's revision, for the first watcher that needs it
@@ -89,4 +90,68 @@ func (e *event) transition(is, was bool) (Change, bool) {
 		return Change{Type: encoding.Deleted, Revision: e.revision, Object: e.deletedObject(), Previous: e.previous}, true
 	}
 	return Change{}, false
+}
+
+// changeFor is the event as a watcher with a query sees it. A filter of states makes transitions, as a selector does; a filter of
+// events keeps or drops the change.
+func (e *event) changeFor(by *WatchQuery, in *Cache) (Change, bool, error) {
+	switch f := by.Filter; {
+	case f == nil:
+		change, ok := e.selectorChange(by.Selector)
+		return change, ok, nil
+	case f.OfEvents():
+		change, ok := e.selectorChange(by.Selector)
+		if ok {
+			var err error
+			ok, err = e.evaluate(f, partOf(change.Type), change, in)
+			return change, ok, err
+		}
+		return change, false, nil
+	}
+	is, err := e.matchesState(by, filter.Current, e.current, in)
+	if err != nil {
+		return Change{}, false, err
+	}
+	was, err := e.matchesState(by, filter.Previous, e.previous, in)
+	if err != nil {
+		return Change{}, false, err
+	}
+	change, ok := e.transition(is, was)
+	return change, ok, nil
+}
+
+func (e *event) matchesState(by *WatchQuery, part filter.Part, o *Object, in *Cache) (bool, error) {
+	if o == nil || !by.Selector.Matches(o) {
+		return false, nil
+	}
+	return e.evaluate(by.Filter, part, Change{Type: encoding.Added, Object: o}, in)
+}
+
+// evaluate runs a filter on a change, once for all watchers with the same filter. The error is a *filter.CostError.
+func (e *event) evaluate(f *filter.Filter, part filter.Part, shown Change, in *Cache) (bool, error) {
+	return e.results.Match(f, part, func() filter.Input { return shown.input(in) })
+}
+
+func partOf(t encoding.EventType) filter.Part {
+	switch t {
+	case encoding.Added:
+		return filter.Addition
+	case encoding.Deleted:
+		return filter.Deletion
+	}
+	return filter.Modification
+}
+
+// input is a state of a list, or of the initial events, as a filter reads it.
+func (o *Object) input(in *Cache) filter.Input {
+	return filter.Input{Type: encoding.Added, Key: in.key(o.path), Document: o.JSON}
+}
+
+func (c Change) input(in *Cache) filter.Input {
+	input := c.Object.input(in)
+	input.Type = c.Type
+	if c.Previous != nil {
+		input.Old = c.Previous.JSON
+	}
+	return input
 }

@@ -48,10 +48,7 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 	timer := time.NewTimer(blockTimeout)
 	defer timer.Stop()
 	for ; advanced != nil; advanced, err = c.waitChannel(revision) {
-		select {
-		case c.progressRequested <- struct{}{}:
-		default:
-		}
+		Ring(c.progressRequested)
 		select {
 		case <-advanced:
 			c.doneWaiting()

@@ -77,9 +77,7 @@ func (c *Cache) checkServing(generation int, at etcdstore.Revision, internal boo
 
 // consistencyState is the state that the consistency checker compares with etcd.
 func (c *Cache) consistencyState() (history.State, bool) {
-	c.mu.Lock()
-	s, ready := c.current, c.ready
-	c.mu.Unlock()
+	s, ready := c.currentSnapshot()
 	if !ready {
 		return history.State{}, false
 	}

@@ -51,9 +51,7 @@ func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 		if err := c.WaitUntil(ctx, q.AtLeast); err != nil {
 			return nil, err
 		}
-		c.mu.Lock()
-		s := c.current
-		c.mu.Unlock()
+		s, _ := c.currentSnapshot()
 		return c.list(ctx, &s, q)
 	}
 	s, err := c.snapshotAt(ctx, q.At)
@@ -73,21 +71,16 @@ func (c *Cache) Get(ctx context.Context, path string, atLeast etcdstore.Revision
 	if err := c.WaitUntil(ctx, atLeast); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	s := c.current
-	c.mu.Unlock()
+	s, _ := c.currentSnapshot()
 	return s.get(path), nil
 }
 
 // Peek returns one object from memory without waiting; nil: the object does not exist, or the cache is not ready.
 func (c *Cache) Peek(path string) *Object {
-	c.mu.Lock()
-	s, ready := c.current, c.ready
-	c.mu.Unlock()
-	if !ready {
-		return nil
+	if s, ready := c.currentSnapshot(); ready {
+		return s.get(path)
 	}
-	return s.get(path)
+	return nil
 }
 
 func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, error) {

@@ -90,6 +90,13 @@ func (s *snapshot) covers(revision etcdstore.Revision) bool {
 	return s.since <= revision && revision <= s.revision
 }
 
+// currentSnapshot is the state that the cache serves, and whether the cache is ready.
+func (c *Cache) currentSnapshot() (s snapshot, ready bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current, c.ready
+}
+
 // maxSnapshots bounds the past states that one resource keeps for clients with continue tokens. Pages of older states are read
 // from etcd again.
 const maxSnapshots = 8

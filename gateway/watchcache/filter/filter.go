@@ -22,13 +22,11 @@ import (
 // match enters what the client sees, and one that stops to match leaves it, as with a selector. A filter of events mentions one of
 // the two: it is true or false for each event, and says nothing about what lies between two of them.
 type Filter struct {
-	// Evaluating is held by whoever evaluates the filter for all who have the same one, so that the others wait for the answer.
-	Evaluating sync.Mutex
-
-	id       uint64
-	dialect  *Dialect
-	program  cel.Program
-	ofEvents bool
+	id         uint64 // unique in its dialect
+	dialect    *Dialect
+	program    cel.Program
+	ofEvents   bool
+	evaluating sync.Mutex // held by Results during an evaluation that callers share
 }
 
 // Input is what a filter is asked about.
@@ -38,9 +36,6 @@ type Input struct {
 	Document []byte             // the state, in JSON; of a deletion, the last one
 	Old      []byte             // the state before; nil: there was none. Read by a filter of events only.
 }
-
-// ID is another one for each filter of a dialect, and never used again.
-func (f *Filter) ID() uint64 { return f.id }
 
 // OfEvents tells whether it is a filter of events.
 func (f *Filter) OfEvents() bool { return f.ofEvents }
