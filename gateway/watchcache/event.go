@@ -95,18 +95,13 @@ func (e *event) transition(is, was bool) (Change, bool) {
 // changeFor is the event as a watcher with a query sees it. A filter of states makes transitions, as a selector does; a filter of
 // events keeps or drops the change.
 func (e *event) changeFor(by *WatchQuery, in *Cache) (Change, bool, error) {
-	switch f := by.Filter; {
-	case f == nil:
+	if f := by.Filter; f == nil || f.OfEvents() {
 		change, ok := e.selectorChange(by.Selector)
-		return change, ok, nil
-	case f.OfEvents():
-		change, ok := e.selectorChange(by.Selector)
-		if ok {
-			var err error
-			ok, err = e.evaluate(f, partOf(change.Type), change, in)
-			return change, ok, err
+		if f == nil || !ok {
+			return change, ok, nil
 		}
-		return change, false, nil
+		ok, err := e.evaluate(f, partOf(change.Type), change, in)
+		return change, ok, err
 	}
 	is, err := e.matchesState(by, filter.Current, e.current, in)
 	if err != nil {

@@ -51,13 +51,13 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 		Ring(c.progressRequested)
 		select {
 		case <-advanced:
-			c.doneWaiting()
 		case <-timer.C:
-			c.doneWaiting()
-			return &TooLargeError{Requested: revision, Current: c.Stats().Revision}
+			err = &TooLargeError{Requested: revision, Current: c.Stats().Revision}
 		case <-ctx.Done():
-			c.doneWaiting()
-			return ctx.Err()
+			err = ctx.Err()
+		}
+		if c.doneWaiting(); err != nil {
+			return err
 		}
 	}
 	return err

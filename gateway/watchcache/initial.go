@@ -68,8 +68,7 @@ func (w *Watcher) takeSnapshot(ctx context.Context) error {
 func (w *Watcher) waitForFuture(ctx context.Context) error {
 	for {
 		err := w.cache.WaitUntil(ctx, w.through)
-		var late *TooLargeError
-		if !errors.As(err, &late) {
+		if _, late := errors.AsType[*TooLargeError](err); !late {
 			return err
 		}
 		bounded, cancel := context.WithTimeout(ctx, blockTimeout)

@@ -106,8 +106,8 @@ const maxSnapshots = 8
 type snapshots []snapshot
 
 func (p *snapshots) add(s snapshot) {
-	for _, held := range *p {
-		if held.objects == s.objects {
+	for _, known := range *p {
+		if known.objects == s.objects {
 			return
 		}
 	}
@@ -132,25 +132,25 @@ func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapsho
 	if err := c.checkRevision(ctx, at); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	if c.ready && c.current.covers(at) {
-		defer c.mu.Unlock()
-		s := c.current
-		return &s, nil
-	}
-	s, ok := c.snapshots.find(at)
-	c.mu.Unlock()
-	if ok {
+	if s, ok := c.cachedSnapshot(at); ok {
 		return &s, nil
 	}
 	return c.loadSnapshot(ctx, at)
 }
 
+func (c *Cache) cachedSnapshot(at etcdstore.Revision) (snapshot, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ready && c.current.covers(at) {
+		return c.current, true
+	}
+	return c.snapshots.find(at)
+}
+
 // checkRevision fails when etcd has compacted a revision, and waits for a revision that the cache has not reached.
 func (c *Cache) checkRevision(ctx context.Context, at etcdstore.Revision) error {
 	err := c.probeRevision(ctx, at)
-	var future *etcdstore.FutureError
-	if !errors.As(err, &future) {
+	if _, future := errors.AsType[*etcdstore.FutureError](err); !future {
 		return err
 	}
 	if err := c.WaitUntil(ctx, at); err != nil {
@@ -173,11 +173,8 @@ func (c *Cache) loadSnapshot(ctx context.Context, at etcdstore.Revision) (*snaps
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	c.mu.Lock()
-	held, ok := c.snapshots.find(at)
-	c.mu.Unlock()
-	if ok {
-		return &held, nil
+	if s, ok := c.cachedSnapshot(at); ok {
+		return &s, nil
 	}
 	page, err := c.config.Store.List(ctx, c.config.Prefix, etcdstore.ListOptions{At: at})
 	if err != nil {
