@@ -43,26 +43,22 @@ type Cache struct {
 	lookBack       etcdstore.Revision
 	loading        chan struct{} // holds one while a past snapshot is loaded
 
-	mu              sync.Mutex // guards the fields below, for O(1) or the size of one batch
-	ready           bool
-	stopped         bool
-	generation      int // counts the histories of the store that the cache has served
-	liveness        liveness
-	fills           int // see Stats, as for the next four
-	losses          int
-	historyReads    int
-	snapshotLoads   int
-	inconsistencies int
-	through         etcdstore.Revision // the cache is complete up to this revision
-	current         snapshot           // the state as of through
-	log             log
-	waitLists       map[wakeKey]*waitList
-	notifier        notifier
-	indexes         indexes
-	advanced        chan struct{} // closed when through grows; nil: no reader waits
-	waiters         int           // readers that wait for advanced
-	snapshots       snapshots     // past states that clients page through
-	watchers        int
+	mu         sync.Mutex // guards the fields below, for O(1) or the size of one batch
+	ready      bool
+	stopped    bool
+	generation int // counts the histories of the store that the cache has served
+	liveness   liveness
+	counters   Stats              // the counters among its fields
+	through    etcdstore.Revision // the cache is complete up to this revision
+	current    snapshot           // the state as of through
+	log        log
+	waitLists  map[wakeKey]*waitList
+	notifier   notifier
+	indexes    indexes
+	advanced   chan struct{} // closed when through grows; nil: no reader waits
+	waiters    int           // readers that wait for advanced
+	snapshots  snapshots     // past states that clients page through
+	watchers   int
 }
 
 // New makes a cache; Run fills it.
@@ -125,27 +121,27 @@ func (c *Cache) decodeAll(kvs []etcdstore.KV) []*Object {
 
 // Stats are figures for operators.
 type Stats struct {
-	Ready    bool
-	Revision etcdstore.Revision
-	Objects  int // objects with a document
-	Invalid  int // values that cannot be decoded, with or without a document
-	Watchers int
-	Events   int // in the log
-	Untrue   int // differences that consistency checks have found
-	Bytes    int // of the documents
-	Fills    int // reads of the whole state from etcd
-	Losses   int // lost watches of etcd
-	Historic int // watchers that read etcd's history now
-	Pasts    int // watchers that have read etcd's history
-	Loads    int // past snapshots that were loaded from etcd
+	Ready           bool
+	Revision        etcdstore.Revision
+	Objects         int // objects with a document
+	Invalid         int // values that cannot be decoded, with or without a document
+	Watchers        int
+	Events          int // in the log
+	Inconsistencies int // differences that consistency checks have found
+	Bytes           int // of the documents
+	Fills           int // reads of the whole state from etcd
+	WatchLosses     int // lost watches of etcd
+	HistoryReaders  int // watchers that read etcd's history now
+	HistoryReads    int // watchers that have read etcd's history
+	SnapshotLoads   int // past snapshots that were loaded from etcd
 }
 
 func (c *Cache) Stats() Stats {
-	historic, _ := c.fanout.Stats()
+	readers, _ := c.fanout.Stats()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.inconsistencies, Fills: c.fills, Losses: c.losses,
-		Historic: historic, Pasts: c.historyReads, Loads: c.snapshotLoads}
+	s := c.counters
+	s.Ready, s.Revision, s.Watchers, s.Events, s.HistoryReaders = c.ready, c.through, c.watchers, int(c.log.next-c.log.first), readers
 	if c.current.objects != nil {
 		s.Bytes = c.current.objects.size
 		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count+c.current.undecoded
@@ -158,15 +154,10 @@ func (c *Cache) Stats() Stats {
 func (c *Cache) replace(s snapshot, floor etcdstore.Revision, newest []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ready {
-		c.ready = true
-		select {
-		case <-c.filled:
-		default:
-			close(c.filled)
-		}
+	c.ready = true
+	if c.counters.Fills++; c.counters.Fills == 1 {
+		close(c.filled)
 	}
-	c.fills++
 	c.current = s
 	c.log.reset(floor)
 	c.log.resize(s.objects.size)

@@ -80,7 +80,7 @@ func TestHistoryIsReadOnceForAll(t *testing.T) {
 			})
 			synctest.Wait() // the first one begins at 2
 		}
-		if n := w.cache.Stats().Historic; n != 100 {
+		if n := w.cache.Stats().HistoryReaders; n != 100 {
 			w.t.Errorf("%d watchers are said to read history", n)
 		}
 		close(store.gate)

@@ -48,7 +48,7 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 	timer := time.NewTimer(blockTimeout)
 	defer timer.Stop()
 	for ; advanced != nil; advanced, err = c.waitChannel(revision) {
-		Ring(c.progressRequested)
+		Notify(c.progressRequested)
 		select {
 		case <-advanced:
 		case <-timer.C:

@@ -94,7 +94,7 @@ func (c *Cache) consistencyState() (history.State, bool) {
 func (c *Cache) reportDifference(difference string) {
 	c.config.Logger.Error("the cache is not what etcd has: it is filled anew", "prefix", c.config.Prefix, "difference", difference)
 	c.mu.Lock()
-	c.inconsistencies++
+	c.counters.Inconsistencies++
 	c.mu.Unlock()
 	c.verifyHistory(fmt.Errorf("%w: %s", history.ErrMismatch, difference))
 }

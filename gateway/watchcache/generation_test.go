@@ -206,8 +206,8 @@ func TestStoreAway(t *testing.T) {
 		if age := w.cache.Age(); age > 2*history.MaxPause {
 			w.t.Errorf("with the store back, the state says that it is %v old", age)
 		}
-		if s := w.cache.Stats(); s.Losses == 0 || s.Fills != 1 {
-			w.t.Errorf("the figures: %d watches of the store lost, filled %d times", s.Losses, s.Fills)
+		if s := w.cache.Stats(); s.WatchLosses == 0 || s.Fills != 1 {
+			w.t.Errorf("the figures: %d watches of the store lost, filled %d times", s.WatchLosses, s.Fills)
 		}
 		w.put("a/x", "back", "")
 		w.expect(w.watch(WatchQuery{After: 21}), "MODIFIED a/x l=back rv=22")
@@ -280,7 +280,7 @@ func TestInspection(t *testing.T) {
 				watcher := w.watch(WatchQuery{After: 21})
 				<-time.After(2 * history.CheckPeriod)
 				synctest.Wait()
-				found := w.cache.Stats().Untrue
+				found := w.cache.Stats().Inconsistencies
 				switch {
 				case name == "no lie" && found == 0:
 					w.expect(watcher)

@@ -163,11 +163,8 @@ func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cach
 
 // matchesState tells whether a list or the initial events show an object.
 func matchesState(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
-	switch {
-	case !s.Matches(o):
-		return false, nil
-	case f == nil:
-		return true, nil
+	if ok := s.Matches(o); !ok || f == nil {
+		return ok, nil
 	}
 	return f.Matches(ctx, o.input(in))
 }

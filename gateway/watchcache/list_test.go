@@ -166,7 +166,7 @@ func TestPastIsReadOnce(t *testing.T) {
 		}
 		<-w.cache.loading
 		asking.Wait()
-		if loads := w.cache.Stats().Loads; loads != 1 {
+		if loads := w.cache.Stats().SnapshotLoads; loads != 1 {
 			t.Errorf("the state was read %d times, want once", loads)
 		}
 	})

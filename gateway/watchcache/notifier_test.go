@@ -187,8 +187,8 @@ func TestGapTellsWhoeverSleeps(t *testing.T) {
 		read := func(c *crew, watcher *Watcher, events int) {
 			t.Helper()
 			batch, _, err := c.reader.Poll(watcher)
-			if err != nil || len(batch.Changes) != events || !watcher.Asleep() {
-				t.Fatalf("%d changes (%v), asleep: %v; want %d, and then sleep", len(batch.Changes), err, watcher.Asleep(), events)
+			if err != nil || len(batch.Changes) != events || !watcher.Waiting() {
+				t.Fatalf("%d changes (%v), asleep: %v; want %d, and then sleep", len(batch.Changes), err, watcher.Waiting(), events)
 			}
 		}
 		read(one, first, 1)
@@ -214,8 +214,8 @@ func TestStopTellsWhoIsAttached(t *testing.T) {
 		w.put("a/x", "", "")
 		w.stop()
 		batch, _, err := c.reader.Poll(all)
-		if err != nil || len(batch.Changes) != 1 || all.Asleep() {
-			t.Fatalf("%d changes (%v), asleep: %v; want one, and no sleep", len(batch.Changes), err, all.Asleep())
+		if err != nil || len(batch.Changes) != 1 || all.Waiting() {
+			t.Fatalf("%d changes (%v), asleep: %v; want one, and no sleep", len(batch.Changes), err, all.Waiting())
 		}
 		if _, _, err := c.reader.Poll(all); !errors.Is(err, ErrStopped) {
 			t.Errorf("then %v", err)

@@ -36,7 +36,7 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 		if err != nil {
 			w.err = err
 		}
-		if len(batch.Changes) > 0 || w.Asleep() || !w.Follows() {
+		if len(batch.Changes) > 0 || w.Waiting() || !w.CaughtUp() {
 			return batch, false, err
 		}
 	}
@@ -134,7 +134,7 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 			if ended != nil {
 				return 0, false, nil, ended
 			}
-			c.historyReads++
+			c.counters.HistoryReads++
 			return 0, false, nil, errLogTruncated
 		}
 		w.seekLocked()

@@ -39,7 +39,7 @@ func TestWhoIsAheadOfTheLogSharesNothing(t *testing.T) {
 			w.pastResuming(ahead, other)
 			next := w.next
 			if attached {
-				ready, reader := NewReady(func() {}), new(Reader)
+				ready, reader := NewReadyList(func() {}), new(Reader)
 				ahead.Attach(ready, nil)
 				other.Attach(ready, nil)
 				next = func(watcher *Watcher) Batch {

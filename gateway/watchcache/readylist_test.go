@@ -12,7 +12,7 @@ import (
 // crew serves attached watchers as a writer does: whoever is ready polls until it sleeps.
 type crew struct {
 	w      *world
-	ready  *Ready
+	ready  *ReadyList
 	rings  int
 	reader Reader
 	got    map[string][]string // by the watcher's name
@@ -20,7 +20,7 @@ type crew struct {
 
 func newCrew(w *world) *crew {
 	c := &crew{w: w, got: map[string][]string{}}
-	c.ready = NewReady(func() { c.rings++ })
+	c.ready = NewReadyList(func() { c.rings++ })
 	return c
 }
 

@@ -48,7 +48,7 @@ func (c *Cache) Run(ctx context.Context) error {
 			backoff.Reset()
 		}
 		c.mu.Lock()
-		c.losses++
+		c.counters.WatchLosses++
 		c.mu.Unlock()
 		pause := backoff.Next()
 		c.config.Logger.Warn("watch cache lost etcd, trying again", "prefix", c.config.Prefix, "error", err, "pause", pause)

@@ -185,7 +185,7 @@ func (c *Cache) loadSnapshot(ctx context.Context, at etcdstore.Revision) (*snaps
 	s := m.snapshot(at, at)
 	c.mu.Lock()
 	c.snapshots.add(s)
-	c.snapshotLoads++
+	c.counters.SnapshotLoads++
 	c.mu.Unlock()
 	return &s, nil
 }

@@ -12,7 +12,7 @@ type waitList struct {
 
 // waitGroup holds the watchers of one ReadyList or, with nil, those with their own goroutines.
 type waitGroup struct {
-	ready    *Ready
+	ready    *ReadyList
 	watchers []*Watcher
 }
 
@@ -27,7 +27,7 @@ func (s *waitList) wake(position uint64) (woken int) {
 			continue
 		}
 		for _, w := range p.watchers {
-			Ring(w.bell)
+			Notify(w.wakeChan)
 		}
 	}
 	s.groups = nil
@@ -35,9 +35,9 @@ func (s *waitList) wake(position uint64) (woken int) {
 }
 
 func (s *waitList) add(w *Watcher) {
-	p := s.group(w.ready)
+	p := s.group(w.readyList)
 	if p == nil {
-		s.groups = append(s.groups, waitGroup{ready: w.ready})
+		s.groups = append(s.groups, waitGroup{ready: w.readyList})
 		p = &s.groups[len(s.groups)-1]
 	}
 	w.index = len(p.watchers)
@@ -45,7 +45,7 @@ func (s *waitList) add(w *Watcher) {
 }
 
 func (s *waitList) remove(w *Watcher) {
-	p := s.group(w.ready)
+	p := s.group(w.readyList)
 	last := len(p.watchers) - 1
 	moved := p.watchers[last]
 	p.watchers[w.index], moved.index = moved, w.index
@@ -54,7 +54,7 @@ func (s *waitList) remove(w *Watcher) {
 }
 
 // group searches linearly, because there is one ReadyList for each processor.
-func (s *waitList) group(ready *Ready) *waitGroup {
+func (s *waitList) group(ready *ReadyList) *waitGroup {
 	for i := range s.groups {
 		if s.groups[i].ready == ready {
 			return &s.groups[i]
@@ -84,34 +84,34 @@ func (w *Watcher) waitLocked() <-chan struct{} {
 	w.list = s
 	s.add(w)
 	w.cache.countWaitingLocked()
-	if w.ready != nil {
+	if w.readyList != nil {
 		return nil
 	}
-	return w.Bell()
+	return w.WakeChan()
 }
 
 // waitIfPublishedLocked adds an attached watcher to its wait list when it has read all published events: later events wait for the
 // gap.
 func (w *Watcher) waitIfPublishedLocked() {
-	if w.ready != nil && w.position >= w.cache.notifier.first && !w.query.Latest {
+	if w.readyList != nil && w.position >= w.cache.notifier.first && !w.query.Latest {
 		w.waitLocked()
 	}
 }
 
 // Waiting tells whether the watcher waits since the last Poll, with or without a batch: the ReadyList gets it when there is more.
-func (w *Watcher) Asleep() bool { return w.list != nil && w.filterErr == nil }
+func (w *Watcher) Waiting() bool { return w.list != nil && w.filterErr == nil }
 
 // WakeChan is the channel that Try returns: it holds one value, which makes the watcher's goroutine try again. It is the same
 // until Attach.
-func (w *Watcher) Bell() chan struct{} {
-	if w.bell == nil {
-		w.bell = make(chan struct{}, 1)
+func (w *Watcher) WakeChan() chan struct{} {
+	if w.wakeChan == nil {
+		w.wakeChan = make(chan struct{}, 1)
 	}
-	return w.bell
+	return w.wakeChan
 }
 
 // Notify puts a value into a channel for one, unless it holds a value already.
-func Ring(bell chan<- struct{}) {
+func Notify(bell chan<- struct{}) {
 	select {
 	case bell <- struct{}{}:
 	default:
@@ -172,17 +172,17 @@ func (c *Cache) wakeAllLocked() {
 }
 
 // ReadyList collects the woken watchers for the one goroutine that serves them, so that a watcher needs no goroutine of its own.
-type Ready struct {
-	ring func()
+type ReadyList struct {
+	notify func()
 
 	mu    sync.Mutex   // guards the field below
 	woken [][]*Watcher // by wait group
 }
 
 // NewReadyList makes one. notify is called, with locks held, when the list was empty before: it must not block, and not call back.
-func NewReady(ring func()) *Ready { return &Ready{ring: ring} }
+func NewReadyList(ring func()) *ReadyList { return &ReadyList{notify: ring} }
 
-func (r *Ready) add(watchers []*Watcher) {
+func (r *ReadyList) add(watchers []*Watcher) {
 	if len(watchers) == 0 {
 		return
 	}
@@ -191,13 +191,13 @@ func (r *Ready) add(watchers []*Watcher) {
 	r.woken = append(r.woken, watchers)
 	r.mu.Unlock()
 	if first {
-		r.ring()
+		r.notify()
 	}
 }
 
 // Take returns the watchers that have woken since the last call: the caller polls each until it is Waiting. A closed watcher can
 // be among them.
-func (r *Ready) Take() [][]*Watcher {
+func (r *ReadyList) Take() [][]*Watcher {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	woken := r.woken
@@ -207,11 +207,11 @@ func (r *Ready) Take() [][]*Watcher {
 
 // Attach makes the ReadyList get the watcher when it wakes, from its next Poll on; Next must not be called until Detach. The
 // watcher must have CaughtUp.
-func (w *Watcher) Attach(ready *Ready, owner any) {
+func (w *Watcher) Attach(ready *ReadyList, owner any) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.leaveWaitListLocked()
-	w.ready, w.owner, w.bell = ready, owner, nil
+	w.readyList, w.owner, w.wakeChan = ready, owner, nil
 }
 
 // Detach undoes Attach.
@@ -219,7 +219,7 @@ func (w *Watcher) Detach() {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.leaveWaitListLocked()
-	w.ready, w.owner = nil, nil
+	w.readyList, w.owner = nil, nil
 }
 
 // Owner is the owner of Attach; nil: the watcher is not attached.

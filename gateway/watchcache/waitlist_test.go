@@ -34,7 +34,7 @@ func (s *shift) round() bool {
 	queue := slices.Concat(append(s.ready.Take(), s.queue)...)
 	s.queue = nil
 	for _, watcher := range queue {
-		if s.step(watcher) && !watcher.Asleep() {
+		if s.step(watcher) && !watcher.Waiting() {
 			s.queue = append(s.queue, watcher)
 		}
 	}

@@ -77,10 +77,10 @@ type Watcher struct {
 
 	reader *Reader // holds the last batch; nil: none
 
-	bell  chan struct{} // see WakeChan; nil: not made yet
-	ready *Ready        // gets the watcher when it wakes; nil: bell is notified
-	owner any
-	index int // in its wait group
+	wakeChan  chan struct{} // see WakeChan; nil: not made yet
+	readyList *ReadyList    // gets the watcher when it wakes; nil: bell is notified
+	owner     any
+	index     int // in its wait group
 }
 
 // Watch opens a watcher; the caller closes it. *NotReadyError or ErrStopped when the cache cannot serve. Next does all waiting.
@@ -175,7 +175,7 @@ func (w *Watcher) Poll() (Batch, error) {
 
 // CaughtUp tells whether the watcher reads the log: initial events and etcd's history are behind it, and Poll returns all there
 // is.
-func (w *Watcher) Follows() bool {
+func (w *Watcher) CaughtUp() bool {
 	return w.begun && w.initial == nil && w.history == nil && w.err == nil
 }
 

@@ -192,7 +192,7 @@ func TestWatchSlowerThanTheLog(t *testing.T) {
 			want = append(want, fmt.Sprintf("%s a/x l=%d rv=%d", kind, i, revision))
 		}
 		w.expect(watcher, want...)
-		if n := w.cache.Stats().Pasts; n == 0 {
+		if n := w.cache.Stats().HistoryReads; n == 0 {
 			t.Error("history has served nobody, say the figures")
 		}
 	})
