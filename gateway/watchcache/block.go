@@ -92,8 +92,7 @@ func split(low string, objects []*Object, size int, yield func(*block)) {
 	split(objects[cut].path, objects[cut:], size-left, yield)
 }
 
-// pack writes a block: one allocation for the documents, one for the paths and one for the rest. A single object is not copied
-// into a text.
+// pack writes a block: one allocation for the documents, one for the paths and one for the rest. A single object stays outside.
 func pack(low string, objects []*Object) *block {
 	b := &block{low: low, objects: make([]*Object, len(objects))}
 	paths := 0

@@ -136,6 +136,7 @@ type Stats struct {
 	SnapshotLoads   int // past snapshots that were loaded from etcd
 }
 
+// Stats returns the current figures.
 func (c *Cache) Stats() Stats {
 	readers, _ := c.fanout.Stats()
 	c.mu.Lock()
@@ -149,8 +150,7 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// replace installs the whole state after a fill. The log starts anew with the events later than floor, and every watcher looks for
-// its position again.
+// replace installs the whole state after a fill. The log starts anew with the events later than floor, and watchers seek again.
 func (c *Cache) replace(s snapshot, floor etcdstore.Revision, newest []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// maxCoalesced bounds the bytes of objects that a coalescer holds, approximately. Later events are coalesced after these were
-// delivered.
+// maxCoalesced bounds the bytes of a coalescer, approximately. Later events are coalesced after these are delivered.
 const maxCoalesced = 256 << 10
 
 // coalescer merges the events that a slow watcher with WatchQuery.Latest has not received: one event for each object, from the
@@ -93,8 +92,7 @@ func (w *Watcher) coalesceLog(r *Reader, after etcdstore.Revision) {
 	w.coalescer.sort()
 }
 
-// coalesceHistory adds events of etcd's history, until the history meets the log or the coalescer is full. An ended ctx loses
-// nothing.
+// coalesceHistory adds events of etcd's history, until the history meets the log or the coalescer is full. ctx may end.
 func (w *Watcher) coalesceHistory(ctx context.Context) error {
 	for full := false; !full && w.history != nil; {
 		after := w.through

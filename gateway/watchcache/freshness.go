@@ -10,8 +10,7 @@ import (
 )
 
 // Newest reads the store's newest revision, linearizably: a state of that revision holds every write that was acknowledged before
-// the call. *NotReadyError says that the store is older than the cache, because it was restored from a backup; the cache then
-// starts anew.
+// the call. *NotReadyError says that the store is older than the cache, because of a restored backup; the cache starts anew.
 func (c *Cache) Newest(ctx context.Context) (etcdstore.Revision, error) {
 	before, err := c.servedRevision()
 	if err != nil {
@@ -38,8 +37,7 @@ func (c *Cache) servedRevision() (etcdstore.Revision, error) {
 // blockTimeout is how long a reader waits for a revision that the cache has not reached (kube-apiserver: 3 s as well).
 const blockTimeout = 3 * time.Second
 
-// WaitUntil waits until the cache is complete up to a revision: *TooLargeError after 3 s, *NotReadyError, ErrStopped, or ctx's
-// error.
+// WaitUntil waits until the cache is complete up to a revision: *TooLargeError after 3 s, *NotReadyError, ErrStopped, or one of ctx.
 func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) error {
 	advanced, err := c.waitChannel(revision)
 	if advanced == nil {
@@ -93,8 +91,7 @@ func (c *Cache) hasWaiters() bool {
 	return c.waiters > 0
 }
 
-// refreshTimeout is how long Refresh waits at most: for the pauses between revision reads and progress requests, and for etcd's
-// answers.
+// refreshTimeout is how long Refresh waits at most: for pauses between reads and progress requests, and for etcd's answers.
 const refreshTimeout = time.Second
 
 // Refresh waits until the cache holds every write that any replica acknowledged before the call. It returns the revision up to which

@@ -141,8 +141,7 @@ func (l *List) fromSelector(in *objects, q ListQuery) {
 	l.Objects = slices.Values(page)
 }
 
-// fromFilter makes a list of the objects that match. The list is complete before the first byte of a response, because the filter
-// can fail.
+// fromFilter makes a list of the objects that match. The filter can fail, so the list is complete before the response begins.
 func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
 	var page []*Object
 	in.ascend(q.scope(), q.After, func(o *Object) bool {

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// maxEvents (a power of two) bounds the length of the log. Its memory is an eighth of the state's, within minBytes and
-	// maxBytes.
+	// maxEvents (a power of two) bounds the length of the log. Its bytes are an eighth of the state's, within the bounds.
 	maxEvents = 16 << 10
 	minBytes  = 8 << 20
 	maxBytes  = 64 << 20

@@ -42,13 +42,16 @@ func (o *Object) Namespace() string { return o.path[:max(o.nameStart, 1)-1] }
 // Name is the object's name.
 func (o *Object) Name() string { return o.path[o.nameStart:] }
 
-// SelectNamespace and the next three implement selector.Object.
+// SelectNamespace implements selector.Object.
 func (o *Object) SelectNamespace() string { return o.Namespace() }
 
+// SelectName implements selector.Object.
 func (o *Object) SelectName() string { return o.Name() }
 
+// SelectLabels implements selector.Object.
 func (o *Object) SelectLabels() labels.Labels { return (*objectLabels)(o) }
 
+// SelectDocument implements selector.Object.
 func (o *Object) SelectDocument() []byte { return o.JSON }
 
 // objectLabels implements labels.Labels with a pointer, because a slice in an interface is an allocation.

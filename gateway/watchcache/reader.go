@@ -9,8 +9,7 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// Reader holds the batch of a watcher. A goroutine that serves many watchers uses one Reader for all, without an allocation for
-// each.
+// Reader holds the batch of a watcher. A goroutine that serves many watchers uses one Reader for all, without allocations.
 type Reader struct {
 	events  []*event
 	changes []Change

@@ -97,8 +97,7 @@ func (c *Cache) currentSnapshot() (s snapshot, ready bool) {
 	return c.current, c.ready
 }
 
-// maxSnapshots bounds the past states that one resource keeps for clients with continue tokens. Pages of older states are read
-// from etcd again.
+// maxSnapshots bounds the past states that one resource keeps for clients with continue tokens. Older ones are loaded again.
 const maxSnapshots = 8
 
 // snapshots are the most recent states of which pages were served, oldest first. Their trees share nodes with the mirror, so a

@@ -16,8 +16,7 @@ type waitGroup struct {
 	watchers []*Watcher
 }
 
-// wake wakes all watchers and counts them. It is O(1) for each ReadyList, and a notification for each watcher with its own
-// goroutine.
+// wake wakes all watchers and counts them. It is O(1) for each ReadyList and for each watcher with a goroutine.
 func (s *waitList) wake(position uint64) (woken int) {
 	s.position, s.woken = position, true
 	for _, p := range s.groups {
@@ -72,8 +71,7 @@ func (s *waitList) empty() bool {
 	return true
 }
 
-// waitLocked adds the watcher to the wait list of its key. The channel gets a value at the next event; an attached watcher has
-// none.
+// waitLocked adds the watcher to the wait list of its key. The channel gets a value at the next event; nil: attached.
 func (w *Watcher) waitLocked() <-chan struct{} {
 	s := w.cache.waitLists[w.wakeKey]
 	if s == nil {
@@ -90,8 +88,7 @@ func (w *Watcher) waitLocked() <-chan struct{} {
 	return w.WakeChan()
 }
 
-// waitIfPublishedLocked adds an attached watcher to its wait list when it has read all published events: later events wait for the
-// gap.
+// waitIfPublishedLocked adds an attached watcher to its wait list when it has read all published events, because later ones wait.
 func (w *Watcher) waitIfPublishedLocked() {
 	if w.readyList != nil && w.position >= w.cache.notifier.first && !w.query.Latest {
 		w.waitLocked()

@@ -12,21 +12,21 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// CEL counts what a call costs when it is over, which bounds loops. A single call of some functions can take as long as a loop:
-// what it would cost is known, and refused, before it begins.
+// CEL adds the cost of a call when the call has returned, which bounds loops. A single call of some functions can take as long as
+// a loop: its cost is known before the call, and too expensive calls are refused.
 
 const (
-	textUnit    = 100 // bytes of text that one unit of cost reads
-	patternUnit = 60  // of them, times the instructions of a pattern
-	zoneCost    = 200 // of finding a time zone by its name: a file is read
-	memberUnit  = 4   // values that one unit compares
+	textUnit    = 100 // bytes of text for one unit of cost
+	patternUnit = 60  // bytes times instructions of a pattern for one unit
+	zoneCost    = 200 // of finding a time zone by its name, which reads a file
+	memberUnit  = 4   // compared values for one unit
 )
 
-// prices are what the calls of one filter cost, in the place of CEL's own rules, which price the search in a text ten times as
-// high as a loop, and a pattern by its length.
+// costEstimator computes the costs of the calls of one filter. It replaces CEL's own rules, which make the search in a text ten
+// times as expensive as a loop, and a pattern as expensive as its length.
 type costEstimator struct {
 	limit    uint64              // of an evaluation
-	patterns map[string]*pattern // those that stand in the filter; complete when it is compiled
+	patterns map[string]*pattern // constants of the filter; complete after compilation
 }
 
 // CallCost implements interpreter.ActualCostEstimator.
@@ -39,7 +39,7 @@ func (p *costEstimator) CallCost(function, _ string, args []ref.Val, result ref.
 			cost += lengthOf(arg) / textUnit
 		}
 	}
-	if strings.HasPrefix(function, "get") && len(args) == 2 { // a part of a time, in a zone
+	if strings.HasPrefix(function, "get") && len(args) == 2 { // a part of a time, in a time zone
 		cost += zoneCost
 	}
 	if function == operators.Add || function == overloads.Size {
@@ -48,7 +48,7 @@ func (p *costEstimator) CallCost(function, _ string, args []ref.Val, result ref.
 	return &cost
 }
 
-// lengthOf is how many bytes of text a value has.
+// lengthOf is the bytes of a text value.
 func lengthOf(value ref.Val) uint64 {
 	switch v := value.(type) {
 	case types.String:
@@ -68,10 +68,10 @@ func elementsOf(value ref.Val) uint64 {
 	return 0
 }
 
-// guards are the functions whose calls are guarded.
+// limitedFunctions are the functions whose cost is checked before a call.
 var limitedFunctions = map[string]bool{operators.Equals: true, operators.NotEquals: true, operators.In: true, overloads.Matches: true}
 
-// priceOf is what a call of one of them costs.
+// callCost is the cost of a limited function.
 func (p *costEstimator) callCost(function string, args []ref.Val) uint64 {
 	switch function {
 	case overloads.Matches:
@@ -92,7 +92,7 @@ func (p *costEstimator) comparisonCost(args []ref.Val) uint64 {
 	return p.limit - left/memberUnit
 }
 
-// matching is by the size of what a pattern is compiled to: a{1000} is short, and long work.
+// matchCost depends on the instructions of the pattern: a{1000} is a short text but long work.
 func (p *costEstimator) matchCost(args []ref.Val) uint64 {
 	pattern, err := p.patternOf(args[1])
 	switch {
@@ -104,12 +104,12 @@ func (p *costEstimator) matchCost(args []ref.Val) uint64 {
 	return pattern.compileCost + lengthOf(args[0])*pattern.instructions/patternUnit
 }
 
-// weigh takes a value and all that is in it from what is left, and stops at nothing.
+// subtractCost subtracts the cost of a value and its members from what is left, and stops at zero.
 func subtractCost(value ref.Val, left uint64) uint64 {
 	left -= min(left, 1+lengthOf(value)/textUnit)
 	switch v := value.(type) {
 	case *jsonObject:
-		if size := uint64(len(v.text)) / textUnit; size >= left { // not worth to be decoded
+		if size := uint64(len(v.text)) / textUnit; size >= left { // decoding would cost more
 			return 0
 		}
 		return subtractCost(v.decoded(), left)
@@ -129,7 +129,7 @@ func subtractCost(value ref.Val, left uint64) uint64 {
 	return left
 }
 
-// guard puts a guarded call in the place of one that can take long.
+// limitCall replaces a call of a limited function.
 func (p *costEstimator) limitCall(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	call, ok := planned.(interpreter.InterpretableCall)
 	if !ok || !limitedFunctions[call.Function()] || len(call.Args()) != 2 {
@@ -160,7 +160,7 @@ func contains(element, in ref.Val) ref.Val {
 	return container.Contains(element)
 }
 
-// guarded is a call that is made only if it costs less than a whole evaluation may.
+// limitedCall calls a function only if that costs less than the limit of an evaluation.
 type limitedCall struct {
 	interpreter.InterpretableCall
 	costs *costEstimator

@@ -1,5 +1,5 @@
-// Package filter decides by an expression which objects or keys a client gets to see, and which of their changes. The language
-// is CEL, as in Kubernetes' validation rules: it always ends, and changes nothing.
+// Package filter selects objects or keys, and their changes, by a CEL expression, as in Kubernetes' validation rules: an
+// expression always ends and has no side effects.
 package filter
 
 import (
@@ -18,9 +18,9 @@ import (
 
 // Filter is a compiled expression. It is immutable and safe for concurrent use.
 //
-// A filter of states mentions neither old nor type: it is true or false for each state of an object, so an object that starts to
-// match enters what the client sees, and one that stops to match leaves it, as with a selector. A filter of events mentions one of
-// the two: it is true or false for each event, and says nothing about what lies between two of them.
+// A filter of states uses neither old nor type: it is true or false for each state of an object, so an object that starts to match
+// is added to what the client sees, and one that stops to match is removed, as with a selector. A filter of events uses one of the
+// two: it is true or false for each event, without any transition between events.
 type Filter struct {
 	id         uint64 // unique in its dialect
 	dialect    *Dialect
@@ -29,19 +29,19 @@ type Filter struct {
 	evaluating sync.Mutex // held by Results during an evaluation that callers share
 }
 
-// Input is what a filter is asked about.
+// Input is what a filter evaluates.
 type Input struct {
-	Type     encoding.EventType // read by a filter of events only
-	Key      string             // of etcd
-	Document []byte             // the state, in JSON; of a deletion, the last one
-	Old      []byte             // the state before; nil: there was none. Read by a filter of events only.
+	Type     encoding.EventType // for a filter of events only
+	Key      string             // in etcd
+	Document []byte             // the state as JSON; of a deletion, the last one
+	Old      []byte             // the state before; nil: none. For a filter of events only.
 }
 
 // OfEvents tells whether it is a filter of events.
 func (f *Filter) OfEvents() bool { return f.ofEvents }
 
-// Matches evaluates the expression. What it cannot be evaluated for, such as a field that is not there, does not match. The error
-// is a *CostError, or that of ctx, which is looked at now and then.
+// Matches evaluates the expression. An expression with an error, such as a missing field, does not match. The error is a
+// *CostError, or that of ctx.
 func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	f.dialect.evaluated.Add(1)
 	result, _, err := f.program.ContextEval(ctx, &activation{dialect: f.dialect, in: in})
@@ -55,7 +55,7 @@ func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	return err == nil && result == types.True, nil
 }
 
-// CostError says that a filter asks for more work than one evaluation may take. Whether it matches is not known.
+// CostError says that an evaluation would exceed the cost limit. Whether the filter matches is not known.
 type CostError struct{ Key string }
 
 func (e *CostError) Error() string {
@@ -63,11 +63,11 @@ func (e *CostError) Error() string {
 		"or choose by labelSelector, fieldSelector or a narrower path first", e.Key, costLimit)
 }
 
-// variables are what an expression can speak of. A value is made when it is asked for.
+// activation binds the variables of one evaluation, each at its first use.
 type activation struct {
 	dialect        *Dialect
 	in             Input
-	document, prev ref.Val // nil: nobody has asked yet
+	document, prev ref.Val // nil: not used yet
 }
 
 // ResolveName implements cel.Activation.

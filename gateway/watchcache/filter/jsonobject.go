@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxLooks is how many members of an object are looked for in its text, and maxDepth how many levels down that is done: each
-	// look reads the whole text. Then it is decoded, once for an evaluation.
+	// maxLookups bounds the members that are searched in the text of an object, and maxDepth the depth of such a search, because
+	// each lookup reads the whole text. Further lookups decode the object, once for an evaluation.
 	maxLookups = 8
 	maxDepth   = 8
 )
 
-// valueOf is what a JSON text stands for.
+// valueOf is the CEL value of a JSON text.
 func valueOf(text []byte) ref.Val { return valueAt(text, 0) }
 
 func valueAt(text []byte, depth int) ref.Val {
@@ -37,7 +37,7 @@ func decode(text []byte) ref.Val {
 	return newValue(decoded)
 }
 
-// newValue makes a value of what encoding has decoded, with all that is in it: what a loop then asks for is there.
+// newValue converts a decoded value and all its members, so that a loop over them decodes nothing.
 func newValue(decoded any) ref.Val {
 	switch v := decoded.(type) {
 	case map[string]any:
@@ -48,31 +48,31 @@ func newValue(decoded any) ref.Val {
 			elements[i] = newValue(element)
 		}
 		return types.NewRefValList(types.DefaultTypeAdapter, elements)
-	case json.Number: // neither int64 nor float64 hold it
+	case json.Number: // neither int64 nor float64 can represent it
 		if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
 			return types.Uint(n)
 		}
-		f, _ := strconv.ParseFloat(string(v), 64) // as near as it comes
+		f, _ := strconv.ParseFloat(string(v), 64) // the nearest float64
 		return types.Double(f)
 	}
 	return types.DefaultTypeAdapter.NativeToValue(decoded)
 }
 
-// object is a JSON object that is read where it stands: an expression that looks at one field decodes that field. It belongs to
-// one evaluation, and reads nothing twice, so that no loop can read much at no cost.
+// jsonObject is an undecoded JSON object: an expression that uses one field decodes that field. It belongs to one evaluation, and
+// searches for no member twice, so that a loop cannot read much at no cost.
 type jsonObject struct {
 	text    []byte
 	depth   int
-	cached  map[string]ref.Val // members that were looked for; nil: there is none of that name
-	members *mapValue          // nil: nobody has asked for all members
+	cached  map[string]ref.Val // found members; nil: there is no such member
+	members *mapValue          // nil: not decoded yet
 }
 
-// whole is the object with all its members.
+// decoded returns the object with all its members.
 func (o *jsonObject) decoded() *mapValue {
 	if o.members == nil {
 		decoded, ok := decode(o.text).(*mapValue)
 		if !ok {
-			decoded = newMapValue(nil) // not reached: documents are valid
+			decoded = newMapValue(nil) // does not happen: documents are valid
 		}
 		o.members = decoded
 	}
@@ -96,7 +96,7 @@ func (o *jsonObject) Find(key ref.Val) (ref.Val, bool) {
 	return value, value != nil
 }
 
-// look looks for a member in the text.
+// lookup searches the text for a member.
 func (o *jsonObject) lookup(name string) (value ref.Val) {
 	if text := encoding.Member(o.text, name); text != nil {
 		value = valueAt(text, o.depth+1)

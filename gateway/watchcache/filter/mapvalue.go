@@ -11,8 +11,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// record is a decoded JSON object. CEL's own maps collect their keys for every loop over them, at no cost that is counted; this
-// one has them.
+// mapValue is a decoded JSON object. CEL's own maps collect their keys for every loop, without a cost; this type has the keys.
 type mapValue struct {
 	members map[string]ref.Val
 	names   []string // in order
@@ -101,9 +100,9 @@ func (r *mapValue) Iterator() traits.Iterator {
 
 var emptyIterator = types.NewStringList(types.DefaultTypeAdapter, nil).Iterator()
 
-// names is a walk over the names of a record.
+// nameIterator iterates over the names of a mapValue.
 type nameIterator struct {
-	traits.Iterator // of nothing: what makes it a value
+	traits.Iterator // emptyIterator, for the methods of ref.Val
 	left            []string
 }
 

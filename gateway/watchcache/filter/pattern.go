@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxPattern bounds a pattern that is not in the filter but in what it looks at, in bytes; compiling is what it costs.
+	// maxPattern bounds a pattern that is no constant of the filter, in bytes; patternCompileCost is the cost of compiling it.
 	maxPattern         = 1 << 10
 	patternCompileCost = 3_000
 )
@@ -20,8 +20,8 @@ var errLongPattern = errors.New("the pattern is too long")
 // pattern is a compiled regular expression.
 type pattern struct {
 	expression   *regexp.Regexp
-	instructions uint64 // in instructions: matching takes as many steps for a byte at most
-	compileCost  uint64 // what it costs at each use; zero: it is compiled once
+	instructions uint64 // an upper bound of the steps for one byte
+	compileCost  uint64 // at each use; zero: compiled once
 }
 
 func newPattern(text string) (*pattern, error) {
@@ -40,7 +40,7 @@ func newPattern(text string) (*pattern, error) {
 	return &pattern{expression: expression, instructions: uint64(len(program.Inst))}, nil
 }
 
-// keep compiles a pattern that stands in the filter.
+// compileConstant compiles a pattern that is a constant of the filter.
 func (p *costEstimator) compileConstant(constant ref.Val) {
 	text, ok := constant.(types.String)
 	if !ok {
@@ -51,7 +51,7 @@ func (p *costEstimator) compileConstant(constant ref.Val) {
 	}
 }
 
-// pattern is what a text is compiled to.
+// patternOf returns the compiled pattern of a text.
 func (p *costEstimator) patternOf(value ref.Val) (*pattern, error) {
 	text, ok := value.(types.String)
 	if !ok {

@@ -11,6 +11,7 @@ const maxResults = 256
 // Part says what of an event a filter evaluates: one of its two states or, for a filter of events, the event by its type.
 type Part uint8
 
+// Parts of an event.
 const (
 	Current Part = iota
 	Previous
