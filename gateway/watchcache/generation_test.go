@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// replaceable is a store that can be replaced by another one, and be away.
+// replaceable is a store that can be replaced by another one, and be unavailable.
 type replaceable struct {
 	*memory.Store
 	history atomic.Uint64
@@ -101,12 +101,12 @@ func (w *world) expectReverted(watcher *Watcher) {
 	}
 }
 
-// A store that was put back to an earlier state, and written to until it was further than before: its revisions say nothing, but
-// what it has does, soon after the watch is opened again.
+// A store is restored to an earlier state, and written to beyond its former revision: its revision betrays nothing, but the
+// consistency check after the reopened watch finds the difference.
 func TestOlderStoreThatWentOn(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		<-time.After(time.Minute)
-		synctest.Wait() // the store is asked why it is silent
+		synctest.Wait() // the silence is checked
 		watcher, other := w.watch(WatchQuery{After: 21}), storeAt(5)
 		for i := range 30 {
 			other.Txn(map[string][]byte{root + "b/y": thing("b/y", fmt.Sprint(i), "")}, nil)
@@ -126,7 +126,8 @@ func TestOlderStoreThatWentOn(t *testing.T) {
 	})
 }
 
-// A store that was put back to an earlier state: whoever watched is told at once, also who waits, reads the state or history.
+// A store is restored to an earlier state: all watchers end at once, those that wait as well as those that read initial events or
+// history.
 func TestOlderStore(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		waiting, stateful, past := w.watch(WatchQuery{After: 21}), w.watch(WatchQuery{State: true}), w.watch(WatchQuery{After: 3})
@@ -134,13 +135,13 @@ func TestOlderStore(t *testing.T) {
 		if _, err := past.Next(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
-		told := make(chan struct{})
+		published := make(chan struct{})
 		go func() {
-			defer close(told)
+			defer close(published)
 			w.expectReverted(waiting)
 		}()
 		store.replace(storeAt(5))
-		<-told
+		<-published
 		w.expectReverted(stateful)
 		w.expectReverted(past)
 		<-time.After(time.Second)
@@ -154,7 +155,7 @@ func TestOlderStore(t *testing.T) {
 	})
 }
 
-// Another store in which more has happened.
+// A store is replaced by another one with more revisions.
 func TestSwappedStore(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		waiting := w.watch(WatchQuery{After: 21})
@@ -166,7 +167,7 @@ func TestSwappedStore(t *testing.T) {
 	})
 }
 
-// Nobody gets a fresh list of a store that has gone back before that is known: the watch may stay silent for long.
+// No list is fresh while the store is older than the cache, although its watch is silent.
 func TestNewestOfAnOlderStore(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		store.Store = storeAt(5) // its watch does not break
@@ -182,7 +183,7 @@ func TestNewestOfAnOlderStore(t *testing.T) {
 	})
 }
 
-// Watches end, cleanly, when nothing has been heard of the store for 30 s. Lists go on, and tell their age.
+// Watches end cleanly when nothing was heard from the store for 30 s. Lists go on, with their age.
 func TestStoreAway(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		watcher := w.watch(WatchQuery{After: 21})
@@ -215,7 +216,7 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// A cache that is filled anew knows what happened shortly before: clients of a gateway that was restarted resume in memory.
+// A filled cache holds the events before its state: clients of a restarted gateway resume in memory.
 func TestLookBack(t *testing.T) {
 	for name, test := range map[string]struct{ compacted, after etcdstore.Revision }{
 		"everything": {0, 1}, "what was not compacted": {15, 16},
@@ -260,8 +261,8 @@ func (c *counted) Watch(ctx context.Context, prefix string, o etcdstore.WatchOpt
 	return c.Store.Watch(ctx, prefix, o)
 }
 
-// A cache that is not what etcd has, whoever is to blame, is found out, tells its watchers, and starts anew.
-func TestInspection(t *testing.T) {
+// A cache that differs from etcd, for whatever reason, ends its watchers and starts anew.
+func TestConsistencyCheck(t *testing.T) {
 	for name, lie := range map[string]func(*etcdstore.Page){
 		"another revision": func(p *etcdstore.Page) { p.KVs[0].Modified-- },
 		"one too many": func(p *etcdstore.Page) {
@@ -295,7 +296,7 @@ func TestInspection(t *testing.T) {
 	}
 }
 
-// lying is a store that does not tell the truth the first time that it is read.
+// lying is a store whose first page is wrong.
 type lying struct {
 	*memory.Store
 	lie func(*etcdstore.Page)

@@ -120,7 +120,7 @@ func TestListPagesWithSelectorAreFull(t *testing.T) {
 	})
 }
 
-// The past is the same whether memory or etcd tells it, and gone when etcd says so.
+// The state as of a revision is the same from memory and from etcd, and gone when etcd has compacted it.
 func TestListAtARevision(t *testing.T) {
 	var first etcdstore.Revision
 	prepare := func(s *memory.Store) {
@@ -146,8 +146,8 @@ func TestListAtARevision(t *testing.T) {
 	})
 }
 
-// TestPastIsReadOnce: many who ask for the same past state at the same time cost etcd, and the memory, one.
-func TestPastIsReadOnce(t *testing.T) {
+// TestPastSnapshotIsLoadedOnce: concurrent lists of the same past state cost etcd one read, and the memory one state.
+func TestPastSnapshotIsLoadedOnce(t *testing.T) {
 	var first etcdstore.Revision
 	prepare := func(s *memory.Store) {
 		first = s.Txn(map[string][]byte{root + "a/x": thing("a/x", "1", "")}, nil)

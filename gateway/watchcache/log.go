@@ -59,11 +59,11 @@ func (l *log) append(e *event) {
 func (l *log) resize(state int) { l.byteLimit = min(state/8, maxBytes) }
 
 func (l *log) grow() {
-	ring := make([]*event, 2*len(l.ring))
+	notify := make([]*event, 2*len(l.ring))
 	for p := l.first; p < l.next; p++ {
-		ring[p&uint64(len(ring)-1)] = l.at(p)
+		notify[p&uint64(len(notify)-1)] = l.at(p)
 	}
-	l.ring = ring
+	l.ring = notify
 }
 
 func (l *log) drop() {

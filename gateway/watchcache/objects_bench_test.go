@@ -16,7 +16,7 @@ func manyObjects() (*objects, []*Object) {
 	return s, ordered
 }
 
-// BenchmarkSet puts an object into a state that a reader holds a copy of, as every change does.
+// BenchmarkSet sets an object of a state that a snapshot shares, as every change does.
 func BenchmarkSet(b *testing.B) {
 	s, ordered := manyObjects()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -38,7 +38,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkText goes through the text of a list: of objects as they were stored, and after each has changed.
+// BenchmarkText reads the text of a list: of objects as they were stored, and after each of them has changed.
 func BenchmarkText(b *testing.B) {
 	for _, changed := range []bool{false, true} {
 		b.Run(fmt.Sprintf("changed=%t", changed), func(b *testing.B) {

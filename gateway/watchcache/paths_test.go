@@ -15,7 +15,7 @@ import (
 
 var errUndecoded = errors.New("not decoded")
 
-// countdown is a cache in which a key n has the path a/9999-n, and an odd value is shown though it cannot be decoded.
+// countdown is a cache in which key n has the path a/9999-n, and odd values cannot be decoded but have a document.
 func countdown(t *testing.T, prepare func(*memory.Store)) *world {
 	t.Helper()
 	w := &world{t: t, store: memory.New()}
@@ -37,7 +37,7 @@ func countdown(t *testing.T, prepare func(*memory.Store)) *world {
 	return w
 }
 
-// Paths need not have the order of keys, in what is filled page by page, what changes, and what is read of the past.
+// Paths may have another order than keys: in pages of a fill, changes, and past states.
 func TestPathsInAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first etcdstore.Revision
@@ -100,7 +100,7 @@ func TestUndecodedValuesAreShownAndCounted(t *testing.T) {
 	})
 }
 
-// Whose resource has become another one must list again, also after the cache has been stopped.
+// After Expire clients must list again, also when the cache has stopped.
 func TestExpire(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		watcher := w.watch(WatchQuery{After: w.put("a/x", "1", "")})

@@ -11,7 +11,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// mute is a store whose watches say nothing.
+// mute is a store whose watches deliver nothing.
 type mute struct {
 	*memory.Store
 	watches int // how many were opened; read when nobody runs

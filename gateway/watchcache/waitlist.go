@@ -108,9 +108,9 @@ func (w *Watcher) WakeChan() chan struct{} {
 }
 
 // Notify puts a value into a channel for one, unless it holds a value already.
-func Notify(bell chan<- struct{}) {
+func Notify(wakeChan chan<- struct{}) {
 	select {
-	case bell <- struct{}{}:
+	case wakeChan <- struct{}{}:
 	default:
 	}
 }
@@ -177,7 +177,7 @@ type ReadyList struct {
 }
 
 // NewReadyList makes one. notify is called, with locks held, when the list was empty before: it must not block, and not call back.
-func NewReadyList(ring func()) *ReadyList { return &ReadyList{notify: ring} }
+func NewReadyList(notify func()) *ReadyList { return &ReadyList{notify: notify} }
 
 func (r *ReadyList) add(watchers []*Watcher) {
 	if len(watchers) == 0 {

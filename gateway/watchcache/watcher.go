@@ -78,7 +78,7 @@ type Watcher struct {
 	reader *Reader // holds the last batch; nil: none
 
 	wakeChan  chan struct{} // see WakeChan; nil: not made yet
-	readyList *ReadyList    // gets the watcher when it wakes; nil: bell is notified
+	readyList *ReadyList    // gets the watcher when it wakes; nil: wakeChan is notified
 	owner     any
 	index     int // in its wait group
 }
