@@ -65,8 +65,9 @@ var mayImport = map[string][]string{
 	"gateway/netio/http2":             {"gateway/netio/socket"},
 	"gateway/netio/socket":            {},
 	"gateway/resource":                {"encoding", "encoding/codec", "encoding/protobuf"},
-	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/watchcache/filter", "gateway/watchcache/selector"},
+	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/watchcache/filter", "gateway/watchcache/history", "gateway/watchcache/selector"},
 	"gateway/watchcache/filter":       {"encoding"},
+	"gateway/watchcache/history":      {"etcdstore"},
 	"gateway/watchcache/selector":     {"encoding"},
 }
 

@@ -18,7 +18,7 @@ type term struct {
 // begin begins a term. The bell is rung when it ends: at a time, or with ctx.
 func (t *term) begin(ctx context.Context, until time.Time, bell chan<- struct{}) {
 	ctx, cancel := context.WithDeadline(ctx, until)
-	silence := context.AfterFunc(ctx, func() { watchcache.Ring(bell) })
+	silence := context.AfterFunc(ctx, func() { watchcache.Notify(bell) })
 	t.ctx, t.cancel = ctx, func() { silence(); cancel() }
 }
 

@@ -225,7 +225,7 @@ func (wt *watch) run(turn *term) (wake <-chan struct{}, err error) {
 			if wt.handOver() { // without a term: few watches need more than the time until here
 				return nil, errAdopted
 			}
-			turn.begin(ctx, wt.nextBookmark(), wt.watcher.Bell())
+			turn.begin(ctx, wt.nextBookmark(), wt.watcher.WakeChan())
 		}
 		wake, ended, err := wt.deliver(turn.ctx)
 		if wake != nil {
@@ -248,7 +248,7 @@ func (wt *watch) run(turn *term) (wake <-chan struct{}, err error) {
 }
 
 // handOver gives the watch to a writer, if the log is all that it follows and a writer takes it.
-func (wt *watch) handOver() bool { return wt.watcher.Follows() && wt.stream.hand(wt) }
+func (wt *watch) handOver() bool { return wt.watcher.CaughtUp() && wt.stream.hand(wt) }
 
 // over tells whether the watch's time is over.
 func (wt *watch) over(now time.Time) bool { return !now.Before(wt.deadline) }
@@ -257,7 +257,7 @@ func (wt *watch) over(now time.Time) bool { return !now.Before(wt.deadline) }
 // ERROR frame where one is due.
 func (wt *watch) deliver(ctx context.Context) (wake <-chan struct{}, ended bool, err error) {
 	for {
-		if !wt.watcher.Follows() {
+		if !wt.watcher.CaughtUp() {
 			wt.stream.attend()
 			wt.watcher.Begin(ctx)
 		}

@@ -15,8 +15,8 @@ import (
 // until it can, and the client's cursor stays where it is meanwhile.
 type writer struct {
 	pool   *writers
-	ctx    context.Context   // of all
-	ready  *watchcache.Ready // clients that may have something to deliver
+	ctx    context.Context       // of all
+	ready  *watchcache.ReadyList // clients that may have something to deliver
 	poller *socket.Poller
 	bell   chan struct{} // holds one: something was posted, or is ready
 
@@ -51,7 +51,7 @@ func newWriter(ctx context.Context, pool *writers) (*writer, error) {
 		pool: pool, ctx: ctx, poller: poller, bell: make(chan struct{}, 1),
 		clients: make(map[int32]*client), asking: make(map[*watchcache.Cache][]*client),
 	}
-	w.ready = watchcache.NewReady(w.ring)
+	w.ready = watchcache.NewReadyList(w.ring)
 	return w, nil
 }
 
@@ -191,7 +191,7 @@ func (w *writer) serve(c *client) {
 		w.leave(c)
 		return
 	}
-	if w.deliver(c) && !c.watch.watcher.Asleep() {
+	if w.deliver(c) && !c.watch.watcher.Waiting() {
 		w.queue = append(w.queue, c)
 	}
 }
@@ -210,7 +210,7 @@ func (w *writer) deliver(c *client) bool {
 	switch {
 	case err != nil:
 		w.finish(c, c.endOf(c.watch.traffic.refuse(err)))
-	case !c.watch.watcher.Follows():
+	case !c.watch.watcher.CaughtUp():
 		w.giveBack(c)
 	case len(batch.Changes) > 0:
 		w.assemble(c, batch, same)

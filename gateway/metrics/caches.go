@@ -86,7 +86,7 @@ func (c Cache) collect(metrics chan<- prometheus.Metric) {
 func CacheOf(name string, s watchcache.Stats) Cache {
 	return Cache{
 		Resource: name, Ready: s.Ready, Revision: int64(s.Revision), Objects: s.Objects, Invalid: s.Invalid, Bytes: s.Bytes, Events: s.Events,
-		Watchers: s.Watchers, Historic: s.Historic,
-		Happened: Happened{Resyncs: max(0, s.Fills-1), Untrue: s.Untrue, Losses: s.Losses, Pasts: s.Pasts, Loads: s.Loads},
+		Watchers: s.Watchers, Historic: s.HistoryReaders,
+		Happened: Happened{Resyncs: max(0, s.Fills-1), Untrue: s.Inconsistencies, Losses: s.WatchLosses, Pasts: s.HistoryReads, Loads: s.SnapshotLoads},
 	}
 }

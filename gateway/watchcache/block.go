@@ -7,36 +7,36 @@ import (
 )
 
 const (
-	// blockSize is about how many bytes of documents a block holds, and blockObjects how many of them: a list writes blocks, and
-	// of fewer bytes a write is dearer; of a changed block the pointers to its objects are copied.
+	// A block holds about blockSize bytes of documents and blockObjects objects. Smaller blocks make a list need more writes;
+	// larger ones make a change copy more pointers.
 	blockSize    = 64 << 10
 	blockObjects = 128
-	// looseSize is how much of a block may be in pieces, whatever its size.
+	// looseSize is how many bytes of a block may lie outside its text, whatever its size.
 	looseSize = 4 << 10
 )
 
-// block is some objects that are neighbours in the order of their paths. Their documents stand in one text, ready for a list,
-// but for those that have changed since it was written. A block does not change: another one takes its place.
+// block holds neighbouring objects in the order of their paths. Its text holds their documents in list format, except for objects
+// that changed after the text was written. A block is immutable; a change replaces it.
 type block struct {
-	low     string    // no path in the block is less, and all paths of the block before are
+	low     string    // lower bound of its paths, and upper bound of the previous block's
 	objects []*Object // in the order of their paths
-	size    int       // of all of them in a list
-	text    []byte    // documents with a comma behind each, in order; some may be of objects that are gone
-	packed  int       // how much of text is of objects that are there
+	size    int       // bytes of all objects in a list
+	text    []byte    // documents, a comma after each, in order; some may belong to removed objects
+	packed  int       // bytes of text that belong to present objects
 }
 
-// find is where an object stands, or belongs.
+// find returns the index of an object, or where to insert it.
 func (b *block) find(path string) (i int, found bool) {
 	return slices.BinarySearchFunc(b.objects, path, func(o *Object, path string) int { return strings.Compare(o.path, path) })
 }
 
-// with is the block with an object in the place of one with the same path, or beside all that it has.
+// with returns the block with an object inserted, or replaced where the path is present.
 func (b *block) with(o *Object) *block {
 	out := *b
 	out.size += o.size()
 	i, found := b.find(o.path)
 	if found {
-		out.forget(b.objects[i])
+		out.subtract(b.objects[i])
 		out.objects = slices.Clone(b.objects)
 		out.objects[i] = o
 		return &out
@@ -48,25 +48,25 @@ func (b *block) with(o *Object) *block {
 	return &out
 }
 
-// without is the block without the object at a place.
+// without returns the block without the object at an index.
 func (b *block) without(i int) *block {
 	out := *b
-	out.forget(b.objects[i])
+	out.subtract(b.objects[i])
 	out.objects = slices.Concat(b.objects[:i], b.objects[i+1:])
 	return &out
 }
 
-func (b *block) forget(o *Object) {
+func (b *block) subtract(o *Object) {
 	b.size -= o.size()
 	if o.packed > 0 {
 		b.packed -= o.size()
 	}
 }
 
-// settle yields what the block becomes after a change: several where it has become large; and written anew where what is in
-// pieces, and what is text of objects that are gone, are together more than a quarter of it. So a new object costs the copying of four
-// times its size, and a changed one, which is both, of eight; memory and lists cost a quarter more at most than a new text would.
-func (b *block) settle(yield func(*block)) {
+// rebalance yields the blocks that replace a changed block: several when it is too large, and a newly written one when documents
+// outside the text and text of removed objects exceed a quarter of its size. So a new object costs a copy of four times its size,
+// and a changed one, which is both, of eight; memory and lists cost at most a quarter more than with a new text.
+func (b *block) rebalance(yield func(*block)) {
 	loose, gone := b.size-b.packed, len(b.text)-b.packed
 	if !fits(b.size, len(b.objects)) || 4*(loose+gone) > max(b.size, 4*looseSize) && (len(b.objects) > 1 || b.text != nil) {
 		split(b.low, b.objects, b.size, yield)
@@ -92,8 +92,7 @@ func split(low string, objects []*Object, size int, yield func(*block)) {
 	split(objects[cut].path, objects[cut:], size-left, yield)
 }
 
-// pack makes a block of objects whose texts stand side by side: one piece of memory for the documents, one for the paths and
-// one for the rest. A single object stays as it is.
+// pack writes a block: one allocation for the documents, one for the paths and one for the rest. A single object stays outside.
 func pack(low string, objects []*Object) *block {
 	b := &block{low: low, objects: make([]*Object, len(objects))}
 	paths := 0
@@ -102,7 +101,7 @@ func pack(low string, objects []*Object) *block {
 		paths += len(o.path)
 	}
 	if len(objects) == 1 {
-		b.objects[0] = objects[0].alone()
+		b.objects[0] = objects[0].detached()
 		return b
 	}
 	var names strings.Builder
@@ -112,7 +111,7 @@ func pack(low string, objects []*Object) *block {
 		documents[i] = o.JSON
 		names.WriteString(o.path)
 	}
-	b.text, b.packed = bytes.Join(append(documents, nil), comma), b.size // with a comma behind the last, too
+	b.text, b.packed = bytes.Join(append(documents, nil), comma), b.size // a comma follows the last document too
 	packed, all, end := make([]Object, len(objects)), names.String(), 0
 	for i, o := range objects {
 		start := end
@@ -126,16 +125,16 @@ func pack(low string, objects []*Object) *block {
 	return b
 }
 
-// stretch is neighbours in a block.
-type stretch struct {
+// blockRun is a range of neighbouring objects in a block.
+type blockRun struct {
 	block    *block
 	from, to int
 }
 
-func (s stretch) objects() []*Object { return s.block.objects[s.from:s.to] }
+func (s blockRun) objects() []*Object { return s.block.objects[s.from:s.to] }
 
-// size is how many bytes the objects take of a list.
-func (s stretch) size() int {
+// size is the bytes of the objects in a list.
+func (s blockRun) size() int {
 	if s.to-s.from == len(s.block.objects) {
 		return s.block.size
 	}
@@ -148,13 +147,13 @@ func (s stretch) size() int {
 
 var comma = []byte(",")
 
-// pieces yields the documents, each with a comma behind it, in as few pieces as they stand in memory.
-func (s stretch) pieces(yield func([]byte) bool) bool {
+// pieces yields the documents, each with a comma after it, in as few byte slices as memory allows.
+func (s blockRun) pieces(yield func([]byte) bool) bool {
 	b := s.block
 	if s.to-s.from == len(b.objects) && b.packed == b.size && len(b.text) == b.size {
 		return yield(b.text)
 	}
-	start, end := 0, 0 // of the piece of text that is collected
+	start, end := 0, 0 // bounds of the slice of text that grows
 	for _, o := range s.objects() {
 		at := int(o.packed) - 1
 		if at == end && end > start {

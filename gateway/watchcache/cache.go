@@ -1,7 +1,6 @@
 package watchcache
 
 import (
-	"context"
 	"log/slog"
 	"slices"
 	"strings"
@@ -10,97 +9,92 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/history"
 )
 
 // DefaultGap is a Config.Gap that turns a burst of writes into one write to each watch. It is less than a flush of etcd to its disk
 // takes.
 const DefaultGap = 2 * time.Millisecond
 
-// Config says what a Cache keeps. Every field but Path, Key and Gap is needed.
+// Config says what a Cache keeps. Every field except Path, Key and Gap is needed.
 type Config struct {
 	Store  etcdstore.Store
 	Prefix string // what the keys of the resource begin with; ends with "/"
-	// Path makes the path of an object of its key, below the prefix: no two of one; their order may be another one. Nil: it is
-	// what stands there.
+	// Path makes the unique path of an object from its key, below the prefix. Paths may have another order than keys. Nil: the
+	// path is the rest of the key.
 	Path func(rest string) string
-	// Key finds the key of a path again, where there is a Path.
+	// Key is the inverse of Path.
 	Key func(path string) string
-	// Decode makes the document of a key and its value. The error says why it cannot be shown or, beside a document, why that
-	// shows the bytes of the value.
+	// Decode makes the document of a key and its value. The error says why the value cannot be decoded; with a document, the
+	// document shows the bytes of the value.
 	Decode func(etcdstore.KV) (encoding.Object, error)
 	Logger *slog.Logger
-	// Gap is the least time between two wake-ups of watchers: what is written in a burst reaches them together, and the first
-	// event after a quiet time at once. Zero: each batch of the store wakes them.
+	// Gap is the least time between two wake-ups of watchers: the events of a burst reach them together, and the first event after
+	// a quiet time at once. Zero: each batch of the store wakes them.
 	Gap time.Duration
 }
 
 // Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
 type Cache struct {
-	config  Config
-	wanted  chan struct{} // holds one: somebody waits for the cache to catch up
-	asked   chan struct{} // holds one: somebody waits for question
-	filled  chan struct{} // closed after the first fill
-	archive *archive
+	config            Config
+	progressRequested chan struct{} // holds one: a reader waits for the cache to catch up
+	filled            chan struct{} // closed after the first fill
+	fanout            *historyFanout
+	reads             *history.RevisionReads
+	checker           *history.ConsistencyChecker
 
-	suspected chan error    // holds one: see suspect
-	reopened  chan struct{} // holds one: the watch was lost, and is opened again
-	lookBack  etcdstore.Revision
-	loading   chan struct{} // holds one while a past state is read
+	verifyRequests chan error // holds one; see verifyHistory
+	lookBack       etcdstore.Revision
+	loading        chan struct{} // holds one while a past snapshot is loaded
 
-	mu       sync.Mutex // guards the fields below, for O(1) or the size of one batch
-	ready    bool
-	stopped  bool
-	era      int // counts the histories of the store that were served
-	contact  contact
-	fills    int                // how often the whole state was read
-	losses   int                // how often etcd's watch was lost
-	pasts    int                // how many watches had to read etcd's history
-	loads    int                // how many lists had to
-	untrue   int                // how often an inspection found something else than etcd has
-	through  etcdstore.Revision // up to which the cache is complete
-	current  snapshot           // the state as of through
-	log      log
-	sleepers map[topic]*sleeper
-	news     news
-	indexes  indexes
-	advanced chan struct{} // closed when through grows; nil: nobody waits
-	waiting  int           // how many wait for advanced
-	question *question     // to be put to the store next; nil: nobody asks
-	pages    pages         // snapshots that clients are paging through
-	watchers int
+	mu         sync.Mutex // guards the fields below, for O(1) or the size of one batch
+	ready      bool
+	stopped    bool
+	generation int // counts the histories of the store that the cache has served
+	liveness   liveness
+	counters   Stats              // the counters among its fields
+	through    etcdstore.Revision // the cache is complete up to this revision
+	current    snapshot           // the state as of through
+	log        log
+	waitLists  map[wakeKey]*waitList
+	notifier   notifier
+	indexes    indexes
+	advanced   chan struct{} // closed when through grows; nil: no reader waits
+	waiters    int           // readers that wait for advanced
+	snapshots  snapshots     // past states that clients page through
+	watchers   int
 }
 
 // New makes a cache; Run fills it.
 func New(config Config) *Cache {
 	c := &Cache{
-		config: config,
-		wanted: make(chan struct{}, 1),
-		asked:  make(chan struct{}, 1),
-		filled: make(chan struct{}),
+		config:            config,
+		progressRequested: make(chan struct{}, 1),
+		filled:            make(chan struct{}),
 
-		suspected: make(chan error, 1),
-		reopened:  make(chan struct{}, 1),
-		lookBack:  lookBack,
-		loading:   make(chan struct{}, 1),
+		verifyRequests: make(chan error, 1),
+		lookBack:       lookBack,
+		loading:        make(chan struct{}, 1),
 
-		sleepers: make(map[topic]*sleeper),
-		indexes:  make(indexes),
+		waitLists: make(map[wakeKey]*waitList),
+		indexes:   make(indexes),
 	}
-	c.archive = newArchive(c)
+	c.fanout = c.newFanout()
+	c.reads = history.NewRevisionReads(c.Newest, ErrStopped)
+	c.checker = history.NewConsistencyChecker(config.Store, config.Prefix, c.consistencyState, c.reportDifference)
 	return c
 }
 
-// Filled is closed when the cache has been filled for the first time.
+// Filled is closed after the cache has been filled for the first time.
 func (c *Cache) Filled() <-chan struct{} { return c.filled }
 
-// Decode makes an object of a key of the resource and its value, whether or not the cache holds it.
+// Decode makes an object from a key of the resource and its value, whether or not the cache holds it.
 func (c *Cache) Decode(kv etcdstore.KV) *Object {
 	o := newObject(c.path(kv.Key), kv.Modified)
 	o.Object, o.Invalid = c.config.Decode(kv)
 	return o
 }
 
-// path is where the object of a key stands.
 func (c *Cache) path(key string) string {
 	rest := key[len(c.config.Prefix):]
 	if c.config.Path != nil {
@@ -109,7 +103,7 @@ func (c *Cache) path(key string) string {
 	return rest
 }
 
-// key is the key of an object that stands at a path.
+// key is the inverse of path.
 func (c *Cache) key(path string) string {
 	if c.config.Key != nil {
 		return c.config.Key(path)
@@ -117,7 +111,7 @@ func (c *Cache) key(path string) string {
 	return c.config.Prefix + path
 }
 
-// decodeAll makes objects of keys in their order, in the order of their paths.
+// decodeAll makes objects from keys in their order, and sorts them by path.
 func (c *Cache) decodeAll(kvs []etcdstore.KV) []*Object {
 	decoded := make([]*Object, len(kvs))
 	for i, kv := range kvs {
@@ -131,28 +125,28 @@ func (c *Cache) decodeAll(kvs []etcdstore.KV) []*Object {
 
 // Stats are figures for operators.
 type Stats struct {
-	Ready    bool
-	Revision etcdstore.Revision
-	Objects  int // that can be shown
-	Invalid  int // values that cannot be decoded, whether or not their bytes are shown
-	Watchers int
-	Events   int // in the log
-	Untrue   int // how often an inspection has found something else than etcd has
-	Bytes    int // of the documents of the objects
-	Fills    int // how often the whole state was read from etcd
-	Losses   int // how often etcd's watch was lost, and opened again
-	Historic int // watchers that read etcd's history
-	Pasts    int // watchers that have had to
-	Loads    int // lists that were read from etcd's history
+	Ready           bool
+	Revision        etcdstore.Revision
+	Objects         int // objects with a document
+	Invalid         int // values that cannot be decoded, with or without a document
+	Watchers        int
+	Events          int // in the log
+	Inconsistencies int // differences that consistency checks have found
+	Bytes           int // of the documents
+	Fills           int // reads of the whole state from etcd
+	WatchLosses     int // lost watches of etcd
+	HistoryReaders  int // watchers that read etcd's history now
+	HistoryReads    int // watchers that have read etcd's history
+	SnapshotLoads   int // past snapshots that were loaded from etcd
 }
 
-// Stats returns the figures of this moment.
+// Stats returns the current figures.
 func (c *Cache) Stats() Stats {
-	historic := c.archive.size()
+	readers, _ := c.fanout.Stats()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Ready: c.ready, Revision: c.through, Watchers: c.watchers, Events: int(c.log.next - c.log.first), Untrue: c.untrue, Fills: c.fills, Losses: c.losses,
-		Historic: historic, Pasts: c.pasts, Loads: c.loads}
+	s := c.counters
+	s.Ready, s.Revision, s.Watchers, s.Events, s.HistoryReaders = c.ready, c.through, c.watchers, int(c.log.next-c.log.first), readers
 	if c.current.objects != nil {
 		s.Bytes = c.current.objects.size
 		s.Objects, s.Invalid = c.current.objects.count, c.current.invalid.count+c.current.undecoded
@@ -160,49 +154,43 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// publish replaces the whole state after a fill: the log starts anew with the newest events, those later than floor, and
-// whoever waits looks again.
-func (c *Cache) publish(s snapshot, floor etcdstore.Revision, newest []*event) {
+// replace installs the whole state after a fill. The log starts anew with the events later than floor, and watchers seek again.
+func (c *Cache) replace(s snapshot, floor etcdstore.Revision, newest []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ready {
-		c.ready = true
-		select {
-		case <-c.filled:
-		default:
-			close(c.filled)
-		}
+	c.ready = true
+	if c.counters.Fills++; c.counters.Fills == 1 {
+		close(c.filled)
 	}
-	c.fills++
 	c.current = s
 	c.log.reset(floor)
-	c.log.fit(s.objects.size)
+	c.log.resize(s.objects.size)
 	for _, e := range newest {
 		c.log.append(e)
 	}
 	c.advanceLocked(s.revision)
 	c.wakeAllLocked()
-	c.news.told(c.log.next)
+	c.notifier.published(c.log.next)
 }
 
-// append publishes one batch: the state after it, and its events.
-func (c *Cache) append(s snapshot, events []*event) {
+// appendBatch installs the state after one batch, and its events.
+func (c *Cache) appendBatch(s snapshot, events []*event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current = s
-	c.log.fit(s.objects.size)
+	c.log.resize(s.objects.size)
 	for _, e := range events {
 		c.log.append(e)
-		c.news.add(e)
-		if c.news.bytes >= maxNews || c.log.next-c.news.from >= uint64(len(c.log.ring)/2) {
-			c.tellLocked() // before the log drops it
+		c.notifier.add(e)
+		if c.notifier.bytes >= maxUnpublished || c.log.next-c.notifier.first >= uint64(len(c.log.ring)/2) {
+			c.publishLocked() // before the log drops the event
 		}
 	}
-	c.tellSoonLocked()
+	c.schedulePublishLocked()
 	c.advanceLocked(s.revision)
 }
 
-// advanceLocked never lets through go back: a refill after a restored etcd may, and is then a new history.
+// advanceLocked wakes the readers that wait for a revision. Only a refill from a restored etcd, a new generation, lowers through.
 func (c *Cache) advanceLocked(through etcdstore.Revision) {
 	c.through = through
 	if c.advanced != nil {
@@ -211,81 +199,19 @@ func (c *Cache) advanceLocked(through etcdstore.Revision) {
 	}
 }
 
-// stop ends every watcher and everyone who waits.
 func (c *Cache) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped, c.ready = true, false
-	c.question.answer(0, ErrStopped)
 	c.wakeAllLocked()
-	c.news.told(c.log.next)
+	c.notifier.published(c.log.next)
 	c.advanceLocked(c.through)
 }
 
-// unreadyLocked is what a reader gets from a cache that cannot serve.
-func (c *Cache) unreadyLocked() error {
+// notReadyLocked is the error of a cache that cannot serve.
+func (c *Cache) notReadyLocked() error {
 	if c.stopped {
 		return ErrStopped
 	}
 	return &NotReadyError{RetryAfter: time.Second}
-}
-
-// patience is how long a reader waits for a revision that the cache has not reached (kube-apiserver: 3 s as well).
-const patience = 3 * time.Second
-
-// WaitUntil waits until the cache is complete up to a revision: *TooLargeError when it is not after 3 s, *NotReadyError,
-// ErrStopped, or ctx's error.
-func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) error {
-	advanced, err := c.reached(revision)
-	if advanced == nil {
-		return err
-	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	for ; advanced != nil; advanced, err = c.reached(revision) {
-		select {
-		case c.wanted <- struct{}{}:
-		default:
-		}
-		select {
-		case <-advanced:
-			c.leave()
-		case <-timer.C:
-			c.leave()
-			return &TooLargeError{Requested: revision, Current: c.Stats().Revision}
-		case <-ctx.Done():
-			c.leave()
-			return ctx.Err()
-		}
-	}
-	return err
-}
-
-// reached returns nil and nil when the cache is complete up to a revision, else what to wait for; leave takes that back.
-func (c *Cache) reached(revision etcdstore.Revision) (<-chan struct{}, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ready {
-		return nil, c.unreadyLocked()
-	}
-	if c.through >= revision {
-		return nil, nil
-	}
-	if c.advanced == nil {
-		c.advanced = make(chan struct{})
-	}
-	c.waiting++
-	return c.advanced, nil
-}
-
-func (c *Cache) leave() {
-	c.mu.Lock()
-	c.waiting--
-	c.mu.Unlock()
-}
-
-func (c *Cache) awaited() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.waiting > 0
 }

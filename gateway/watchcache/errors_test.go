@@ -2,7 +2,7 @@ package watchcache
 
 import "testing"
 
-// TestExpiredErrorSaysWhatIsKnown: a revision that nobody knows is not told as the oldest.
+// TestExpiredErrorSaysWhatIsKnown: the message leaves out an unknown oldest revision.
 func TestExpiredErrorSaysWhatIsKnown(t *testing.T) {
 	for want, err := range map[string]*ExpiredError{
 		"too old resource version: 1":     {Requested: 1},

@@ -6,37 +6,37 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/filter"
 	"revtail/gateway/watchcache/selector"
 )
 
 // event is one change in the log, shared by all watchers.
 type event struct {
 	revision etcdstore.Revision
-	current  *Object   // nil: the object is gone, or cannot be shown any more
-	previous *Object   // nil: the object is new, or could not be shown before
-	received time.Time // from the store; the zero time: it is one of the past
-	memory   int       // what the event holds and nothing else does, in bytes; about
+	current  *Object   // nil: deleted, or not decodable any more
+	previous *Object   // nil: new, or not decodable before
+	received time.Time // from the store; zero for events of the past
+	memory   int       // approximate bytes that only this event holds
 
-	verdicts verdicts
+	results filter.Results // of the filters of all watchers
 
-	departure sync.Once
-	departed  *Object // previous with the event's revision; made when the first watcher needs it
+	deleteOnce sync.Once
+	deleted    *Object // previous with the event's revision, for the first watcher that needs it
 }
 
-// eventMemory is what an event holds beside documents: itself, two objects and their paths.
+// eventMemory is the size of an event without documents: itself, two objects and their paths.
 const eventMemory = 400
 
-// newEvent is nil when the change shows in no watch: neither state can be shown. Of an object whose memory others share, the
-// event has a copy.
+// newEvent returns nil when neither state can be shown. The event gets a copy of an object that shares memory with others.
 func newEvent(revision etcdstore.Revision, current, previous *Object) *event {
-	e := &event{revision: revision, current: visible(current), previous: visible(previous).alone(), memory: eventMemory}
+	e := &event{revision: revision, current: visible(current), previous: visible(previous).detached(), memory: eventMemory}
 	if e.current == nil && e.previous == nil {
 		return nil
 	}
 	if e.current != nil {
 		e.memory += len(e.current.JSON)
 	}
-	if e.previous != nil && e.previous != previous { // else it was current in an event before
+	if e.previous != nil && e.previous != previous { // otherwise an earlier event counts it
 		e.memory += len(e.previous.JSON)
 	}
 	return e
@@ -49,7 +49,7 @@ func visible(o *Object) *Object {
 	return o
 }
 
-// object is one of the two states: both have the same namespace and name.
+// object is one of the two states; both have the same namespace and name.
 func (e *event) object() *Object {
 	if e.current != nil {
 		return e.current
@@ -57,29 +57,29 @@ func (e *event) object() *Object {
 	return e.previous
 }
 
-func (e *event) left() *Object {
-	e.departure.Do(func() { e.departed = e.previous.at(e.revision) })
-	return e.departed
+func (e *event) deletedObject() *Object {
+	e.deleteOnce.Do(func() { e.deleted = e.previous.withRevision(e.revision) })
+	return e.deleted
 }
 
 // Change is an event as one watcher sees it.
 type Change struct {
 	Type     encoding.EventType
 	Revision etcdstore.Revision
-	// Object is the new state or, for DELETED, the last one that matched, with Revision as its resourceVersion.
+	// Object is the new state. Of DELETED it is the last state that matched, with Revision as its resourceVersion.
 	Object *Object
-	// Previous is the state before, of an object that was there, whether or not it matched.
+	// Previous is the state before, of an object that existed, whether or not it matched.
 	Previous *Object
-	// Skipped is how many changes of the object before this one are not told (WatchQuery.Latest).
+	// Skipped counts the earlier changes of the object that WatchQuery.Latest left out.
 	Skipped int
 }
 
-// change is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
-func (e *event) change(s *selector.Selector) (Change, bool) {
+// selectorChange is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
+func (e *event) selectorChange(s *selector.Selector) (Change, bool) {
 	return e.transition(e.current != nil && s.Matches(e.current), e.previous != nil && s.Matches(e.previous))
 }
 
-// transition is the event for a client that is to see the new state, the one before, both, or neither.
+// transition is the event for a client that sees the new state, the state before, both, or neither.
 func (e *event) transition(is, was bool) (Change, bool) {
 	switch {
 	case is && was:
@@ -87,7 +87,66 @@ func (e *event) transition(is, was bool) (Change, bool) {
 	case is:
 		return Change{Type: encoding.Added, Revision: e.revision, Object: e.current, Previous: e.previous}, true
 	case was:
-		return Change{Type: encoding.Deleted, Revision: e.revision, Object: e.left(), Previous: e.previous}, true
+		return Change{Type: encoding.Deleted, Revision: e.revision, Object: e.deletedObject(), Previous: e.previous}, true
 	}
 	return Change{}, false
+}
+
+// changeFor is the event as a watcher with a query sees it. A filter of states makes transitions, as a selector does; a filter of
+// events keeps or drops the change.
+func (e *event) changeFor(by *WatchQuery, in *Cache) (Change, bool, error) {
+	if f := by.Filter; f == nil || f.OfEvents() {
+		change, ok := e.selectorChange(by.Selector)
+		if f == nil || !ok {
+			return change, ok, nil
+		}
+		ok, err := e.evaluate(f, partOf(change.Type), change, in)
+		return change, ok, err
+	}
+	is, err := e.matchesState(by, filter.Current, e.current, in)
+	if err != nil {
+		return Change{}, false, err
+	}
+	was, err := e.matchesState(by, filter.Previous, e.previous, in)
+	if err != nil {
+		return Change{}, false, err
+	}
+	change, ok := e.transition(is, was)
+	return change, ok, nil
+}
+
+func (e *event) matchesState(by *WatchQuery, part filter.Part, o *Object, in *Cache) (bool, error) {
+	if o == nil || !by.Selector.Matches(o) {
+		return false, nil
+	}
+	return e.evaluate(by.Filter, part, Change{Type: encoding.Added, Object: o}, in)
+}
+
+// evaluate runs a filter on a change, once for all watchers with the same filter. The error is a *filter.CostError.
+func (e *event) evaluate(f *filter.Filter, part filter.Part, shown Change, in *Cache) (bool, error) {
+	return e.results.Match(f, part, func() filter.Input { return shown.input(in) })
+}
+
+func partOf(t encoding.EventType) filter.Part {
+	switch t {
+	case encoding.Added:
+		return filter.Addition
+	case encoding.Deleted:
+		return filter.Deletion
+	}
+	return filter.Modification
+}
+
+// input is a state of a list, or of the initial events, as a filter reads it.
+func (o *Object) input(in *Cache) filter.Input {
+	return filter.Input{Type: encoding.Added, Key: in.key(o.path), Document: o.JSON}
+}
+
+func (c Change) input(in *Cache) filter.Input {
+	input := c.Object.input(in)
+	input.Type = c.Type
+	if c.Previous != nil {
+		input.Old = c.Previous.JSON
+	}
+	return input
 }

@@ -13,10 +13,13 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// ownWatches is how many watches a cache opens for itself: one that looks back, and the one that follows.
+// ownWatches is how many watches a cache opens: one for lookBack, and one for later events.
 const ownWatches = 2
 
-// gated is a store whose first watches, the cache's own, can be held up and broken.
+// lookBackTimeout is how long a cache waits for the events before its state.
+const lookBackTimeout = time.Second
+
+// gated is a store whose first watches, the cache's own, can be blocked and broken.
 type gated struct {
 	*memory.Store
 	gate    chan struct{} // closed: the first watches go on
@@ -86,7 +89,7 @@ func gatedBubble(t *testing.T, test func(*world, *gated)) {
 	})
 }
 
-// History can be ahead of the log: what it delivered, the log does not deliver again.
+// History can be ahead of the log: the log does not deliver its events again.
 func TestWatchHistoryAheadOfTheLog(t *testing.T) {
 	gatedBubble(t, func(w *world, store *gated) {
 		watcher := w.watch(WatchQuery{After: 2})
@@ -101,15 +104,15 @@ func TestWatchHistoryAheadOfTheLog(t *testing.T) {
 				break
 			}
 		}
-		w.expect(watcher) // and sleeps
+		w.expect(watcher) // and waits
 		close(store.gate)
 		w.put("a/x", "5", "")
 		w.expect(watcher, "MODIFIED a/x l=5 rv=6")
 	})
 }
 
-// The seam: events that come while history is read are in the log by the time the two meet.
-func TestWatchJoinsWithoutASeam(t *testing.T) {
+// Events that come while history is read are in the log when the history meets it.
+func TestHistoryMeetsTheLog(t *testing.T) {
 	gatedBubble(t, func(w *world, store *gated) {
 		close(store.gate)
 		store.single = true
@@ -120,7 +123,7 @@ func TestWatchJoinsWithoutASeam(t *testing.T) {
 	})
 }
 
-// When the cache's own watch has lost events, it is filled anew, and whoever sleeps is told at once.
+// When the cache's own watch has lost events, the cache is filled anew, and waiting watchers end at once.
 func TestCacheIsFilledAnewAfterCompaction(t *testing.T) {
 	gatedBubble(t, func(w *world, store *gated) {
 		sleeping := w.watch(WatchQuery{State: true})
@@ -145,7 +148,7 @@ func TestCacheIsFilledAnewAfterCompaction(t *testing.T) {
 	})
 }
 
-// Where nothing was compacted, a cache that was filled anew costs its watchers nothing.
+// When nothing was compacted, watchers survive a refill.
 func TestRefillWithHistoryLosesNothing(t *testing.T) {
 	gatedBubble(t, func(w *world, store *gated) {
 		watcher := w.watch(WatchQuery{After: 4})

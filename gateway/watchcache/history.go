@@ -2,114 +2,96 @@ package watchcache
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/watchcache/history"
 )
 
-// errUntrue: what was served is not what the store has. The cache starts anew, and its watchers have to list again.
-var errUntrue = errors.New("what was served is not what the store has")
+// historyFanout reads etcd's history for the watchers that are older than the log.
+type historyFanout = history.Fanout[*event]
 
-// Newest reads the store's newest revision, linearizably: a state that is as new holds every write that was acknowledged
-// before the call. A store that is older than what the cache has served already was put back to an earlier state. The cache
-// then starts anew, and until it has, this is a *NotReadyError.
-func (c *Cache) Newest(ctx context.Context) (etcdstore.Revision, error) {
-	before, err := c.served()
+// historyReader reads etcd's history for one watcher.
+type historyReader = history.Reader[*event]
+
+func (c *Cache) newFanout() *historyFanout {
+	return history.NewFanout(history.Config[*event]{
+		Store:  c.config.Store,
+		Prefix: c.config.Prefix,
+		Decode: func(e etcdstore.Event) (*event, int, bool) {
+			decoded := c.decodeEvent(e)
+			if decoded == nil {
+				return nil, 0, false
+			}
+			return decoded, decoded.memory, true
+		},
+		Verify: func(ctx context.Context) error {
+			_, err := c.Newest(ctx)
+			return err
+		},
+		Stopped: ErrStopped,
+	})
+}
+
+// decodeEvent makes an event from one of etcd with its previous value; nil: no watch shows it.
+func (c *Cache) decodeEvent(e etcdstore.Event) *event {
+	var current, previous *Object
+	if e.Prev != nil {
+		previous = c.Decode(*e.Prev)
+	}
+	if e.KV != nil {
+		current = c.Decode(*e.KV)
+	}
+	return newEvent(e.Revision, current, previous)
+}
+
+// openHistory makes the watcher read etcd's history after a revision.
+func (w *Watcher) openHistory(after etcdstore.Revision) {
+	c, in, resume := w.cache, w.wakeKey.scope, w.through
+	path := in.path()
+	if c.config.Path != nil {
+		path = "" // keys and paths have different orders
+	}
+	w.history = c.fanout.Read(history.Query{
+		Resume:   resume,
+		After:    after,
+		Path:     path,
+		Contains: func(key string) bool { return in.contains(newObject(c.path(key), 0)) },
+		Check:    func() error { return c.checkServing(w.generation, resume, w.query.Own) },
+	})
+}
+
+// nextHistory delivers the next events of history, and returns to the log when the log holds the rest.
+func (w *Watcher) nextHistory(ctx context.Context) (Batch, error) {
+	if w.query.Latest {
+		err := w.coalesceHistory(ctx)
+		return Batch{Through: w.delivered()}, err
+	}
+	events, err := w.readHistory(ctx)
+	changes := w.appendChanges(nil, events)
+	return Batch{Changes: changes, Through: w.through}, err
+}
+
+func (w *Watcher) readHistory(ctx context.Context) ([]*event, error) {
+	delivered := w.history.Through()
+	events, err := w.history.Next(ctx)
 	if err != nil {
-		return 0, err
+		return nil, expired(err)
 	}
-	newest, err := c.config.Store.Revision(ctx)
-	if err == nil && newest < before {
-		c.suspect(nil)
-		return 0, &NotReadyError{RetryAfter: time.Second}
+	events = eventsAfter(delivered, events)
+	through := w.history.Through()
+	if through >= w.through { // otherwise the history has not reached the revision at which the client resumes
+		events, w.through = w.resumeEvents(events), through
 	}
-	return newest, err
+	if w.cache.logFollows(through) {
+		w.history.Close()
+		w.history, w.position = nil, 0
+	}
+	return events, nil
 }
 
-// served is up to which revision the cache has served.
-func (c *Cache) served() (etcdstore.Revision, error) {
+// logFollows tells whether the log holds all events later than a revision.
+func (c *Cache) logFollows(through etcdstore.Revision) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ready {
-		return 0, c.unreadyLocked()
-	}
-	return c.through, nil
-}
-
-// suspect has somebody look whether the store is still the one that it was, or tells why it is not: with an errUntrue.
-func (c *Cache) suspect(untrue error) {
-	select {
-	case c.suspected <- untrue:
-	default:
-	}
-}
-
-// sameHistory fails when the store has not the history that was served: it is another one, or it is older than it was.
-// A store that is where the cache is has nothing to tell: the cache is as new as can be.
-func (c *Cache) sameHistory(ctx context.Context, history uint64) error {
-	before, err := c.served()
-	if err != nil {
-		return nil //nolint:nilerr // nothing is served that could be of another history
-	}
-	newest, err := c.config.Store.Revision(ctx)
-	switch now := c.config.Store.History(); {
-	case err != nil:
-		return err
-	case now != history:
-		return fmt.Errorf("%w: it is %x, and was %x", errUntrue, now, history)
-	case newest < before:
-		return fmt.Errorf("%w: it is at %d, and was at %d", errUntrue, newest, before)
-	case newest == before:
-		c.hear()
-	}
-	return nil
-}
-
-// forget ends everything that was served of a history that the store does not have any more: watchers get a *RevertedError,
-// and the cache serves nothing until it is filled anew.
-func (c *Cache) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ready = false
-	c.era++
-	c.pages = nil
-	c.wakeAllLocked()
-	c.advanceLocked(c.through)
-}
-
-// Expire ends every watch so that its client lists again: what was served is not what there is from now on.
-func (c *Cache) Expire() { c.forget() }
-
-// presentLocked fails for a cursor that is of a history that is over.
-func (c *Cache) presentLocked(era int, at etcdstore.Revision) error {
-	if era != c.era {
-		return &RevertedError{Requested: at, Current: c.through}
-	}
-	return nil
-}
-
-func (c *Cache) present(era int, at etcdstore.Revision) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.presentLocked(era, at)
-}
-
-// servesLocked fails for a cursor that gets nothing more: its history is over, or nothing has been heard of etcd for too long,
-// or the cache has stopped.
-func (c *Cache) servesLocked(era int, at etcdstore.Revision, own bool) error {
-	if err := c.presentLocked(era, at); err != nil {
-		return err
-	}
-	if c.stopped || c.contact.lost && !own {
-		return ErrStopped
-	}
-	return nil
-}
-
-func (c *Cache) serves(era int, at etcdstore.Revision, own bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.servesLocked(era, at, own)
+	return c.ready && through >= c.log.floor
 }

@@ -2,7 +2,6 @@ package watchcache
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
@@ -18,47 +17,44 @@ type ListQuery struct {
 	Selector  *selector.Selector
 	Filter    *filter.Filter // nil: everything
 
-	At      etcdstore.Revision // the state as of exactly this revision; zero: the newest one that is cached
-	AtLeast etcdstore.Revision // wait for this revision; zero: whatever is cached
-	After   string             // only objects whose Path is greater; empty: from the start
+	At      etcdstore.Revision // the state as of this revision; zero: the newest cached one
+	AtLeast etcdstore.Revision // wait for this revision; zero: do not wait
+	After   string             // only objects with a greater Path; empty: from the start
 	Limit   int                // at most so many objects; zero: all
 }
 
 func (q *ListQuery) scope() scope { return scope{q.Namespace, q.Name} }
 
-// List is the answer.
+// List is the result of a query.
 type List struct {
 	Revision etcdstore.Revision
 	Objects  iter.Seq[*Object] // in the order of their paths
-	// Text yields the documents of the objects, each with a comma behind it, in as few pieces as they stand in memory; Size is
-	// how many bytes that is. Nil: nobody knows before the objects have been looked at one by one.
+	// Text yields the documents of the objects, each with a comma after it, in as few byte slices as memory allows; Size is the
+	// sum of their lengths. Nil where the query has to look at each object.
 	Text iter.Seq[[]byte]
 	Size int
 	// Continue is the Path of the last object if more follow, else empty.
 	Continue string
-	// Remaining is how many objects follow; nil: none, or a selector makes it unknown.
+	// Remaining is how many objects follow; nil: none, or a selector or filter hides the number.
 	Remaining *int64
-	// Invalid are objects of the scope that cannot be shown: at most maxInvalid of them, of InvalidCount.
+	// Invalid names undecodable values in the scope: at most maxInvalid of InvalidCount.
 	Invalid      []*Object
 	InvalidCount int
 }
 
-// maxInvalid is how many undecodable values an answer names.
 const maxInvalid = 5
 
-// List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, *filter.CostError,
-// and those of the store.
+// List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, *filter.CostError, and
+// those of the store.
 func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 	if q.At == 0 {
 		if err := c.WaitUntil(ctx, q.AtLeast); err != nil {
 			return nil, err
 		}
-		c.mu.Lock()
-		s := c.current
-		c.mu.Unlock()
+		s, _ := c.currentSnapshot()
 		return c.list(ctx, &s, q)
 	}
-	s, err := c.past(ctx, q.At)
+	s, err := c.snapshotAt(ctx, q.At)
 	if err != nil {
 		return nil, err
 	}
@@ -70,29 +66,23 @@ func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 	return list, nil
 }
 
-// Get returns one object from memory, in a state not older than atLeast; nil when there is none.
+// Get returns one object from memory, in a state not older than atLeast; nil: the object does not exist.
 func (c *Cache) Get(ctx context.Context, path string, atLeast etcdstore.Revision) (*Object, error) {
 	if err := c.WaitUntil(ctx, atLeast); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	s := c.current
-	c.mu.Unlock()
+	s, _ := c.currentSnapshot()
 	return s.get(path), nil
 }
 
-// Peek returns one object as the cache has it at this moment, which may be an earlier state; nil: there is none that is known.
+// Peek returns one object from memory without waiting; nil: the object does not exist, or the cache is not ready.
 func (c *Cache) Peek(path string) *Object {
-	c.mu.Lock()
-	s, ready := c.current, c.ready
-	c.mu.Unlock()
-	if !ready {
-		return nil
+	if s, ready := c.currentSnapshot(); ready {
+		return s.get(path)
 	}
-	return s.get(path)
+	return nil
 }
 
-// list applies a query to a state.
 func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, error) {
 	list := &List{Revision: s.revision}
 	s.invalid.ascend(q.scope(), q.After, func(o *Object) bool {
@@ -103,24 +93,24 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 	})
 	switch {
 	case q.Filter != nil:
-		if err := list.filter(ctx, s.objects, q, c); err != nil {
+		if err := list.fromFilter(ctx, s.objects, q, c); err != nil {
 			return nil, err
 		}
 	case q.Selector.Empty() && q.Name == "":
-		list.take(extent{s.objects, q.Namespace, q.After, q.Limit})
+		list.fromRange(rangeView{s.objects, q.Namespace, q.After, q.Limit})
 	default:
-		list.search(s.objects, q)
+		list.fromSelector(s.objects, q)
 	}
 	if list.Continue != "" {
 		c.mu.Lock()
-		c.pages.keep(*s)
+		c.snapshots.add(*s)
 		c.mu.Unlock()
 	}
 	return list, nil
 }
 
-// take makes a list of what is known by its place.
-func (l *List) take(e extent) {
+// fromRange makes a list of a range of paths.
+func (l *List) fromRange(e rangeView) {
 	l.Objects, l.Text = e.objects, e.text
 	var more int
 	l.Size, more, l.Continue = e.measure()
@@ -130,9 +120,9 @@ func (l *List) take(e extent) {
 	}
 }
 
-// search makes a list of what a query matches. Without a limit it is made while it is read; a page is collected at once, since
-// its head says whether more follow.
-func (l *List) search(in *objects, q ListQuery) {
+// fromSelector makes a list of the objects that match. Without a limit the caller's iteration searches them; a page is searched at
+// once, because its head says whether more follow.
+func (l *List) fromSelector(in *objects, q ListQuery) {
 	matching := func(yield func(*Object) bool) {
 		in.ascend(q.scope(), q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
 	}
@@ -142,7 +132,7 @@ func (l *List) search(in *objects, q ListQuery) {
 	}
 	page := make([]*Object, 0, min(q.Limit, 1024))
 	for o := range matching {
-		if len(page) == q.Limit { // how many more match is not worth a scan
+		if len(page) == q.Limit { // the number of further matches is not worth a scan
 			l.Continue = page[len(page)-1].path
 			break
 		}
@@ -151,13 +141,12 @@ func (l *List) search(in *objects, q ListQuery) {
 	l.Objects = slices.Values(page)
 }
 
-// filter makes a list of what a query with a filter matches: it is complete before the first byte of an answer leaves, since the
-// filter can fail.
-func (l *List) filter(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
+// fromFilter makes a list of the objects that match. The filter can fail, so the list is complete before the response begins.
+func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
 	var page []*Object
 	in.ascend(q.scope(), q.After, func(o *Object) bool {
 		var ok bool
-		if ok, err = selects(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {
+		if ok, err = matchesState(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {
 			return err == nil
 		}
 		if q.Limit > 0 && len(page) == q.Limit {
@@ -171,80 +160,10 @@ func (l *List) filter(ctx context.Context, in *objects, q ListQuery, c *Cache) (
 	return err
 }
 
-// selects tells whether a state is to be seen.
-func selects(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
-	switch {
-	case !s.Matches(o):
-		return false, nil
-	case f == nil:
-		return true, nil
+// matchesState tells whether a list or the initial events show an object.
+func matchesState(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
+	if ok := s.Matches(o); !ok || f == nil {
+		return ok, nil
 	}
 	return f.Matches(ctx, o.input(in))
-}
-
-// past is the state as of a revision. Whether that revision may still be read is etcd's to say, so that all replicas answer
-// alike: one tiny read. The state itself comes from memory if a snapshot covers it, else from etcd.
-func (c *Cache) past(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
-	if err := c.held(ctx, at); err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	if c.ready && c.current.covers(at) {
-		defer c.mu.Unlock()
-		s := c.current
-		return &s, nil
-	}
-	s, ok := c.pages.find(at)
-	c.mu.Unlock()
-	if ok {
-		return &s, nil
-	}
-	return c.load(ctx, at)
-}
-
-// held asks etcd whether it has the state as of a revision; a revision that is not reached yet is waited for.
-func (c *Cache) held(ctx context.Context, at etcdstore.Revision) error {
-	err := c.probe(ctx, at)
-	var future *etcdstore.FutureError
-	if !errors.As(err, &future) {
-		return err
-	}
-	if err := c.WaitUntil(ctx, at); err != nil {
-		return err
-	}
-	return c.probe(ctx, at)
-}
-
-func (c *Cache) probe(ctx context.Context, at etcdstore.Revision) error {
-	_, err := c.config.Store.List(ctx, c.config.Prefix+"\x00", etcdstore.ListOptions{At: at, Limit: 1})
-	return err
-}
-
-// load reads the state as of a revision from etcd, and keeps it for the pages that follow. One is read at a time: many who ask for
-// the same are given the same, and many who ask for others do not fill the memory at once.
-func (c *Cache) load(ctx context.Context, at etcdstore.Revision) (*snapshot, error) {
-	select {
-	case c.loading <- struct{}{}:
-		defer func() { <-c.loading }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	c.mu.Lock()
-	held, ok := c.pages.find(at)
-	c.mu.Unlock()
-	if ok {
-		return &held, nil
-	}
-	page, err := c.config.Store.List(ctx, c.config.Prefix, etcdstore.ListOptions{At: at})
-	if err != nil {
-		return nil, err
-	}
-	m := newMirror()
-	m.fill(c.decodeAll(page.KVs))
-	s := m.snapshot(at, at)
-	c.mu.Lock()
-	c.pages.keep(s)
-	c.loads++
-	c.mu.Unlock()
-	return &s, nil
 }

@@ -73,7 +73,7 @@ func TestListOfTheFuture(t *testing.T) {
 			began := time.Now()
 			_, err := w.cache.List(w.t.Context(), q)
 			var late *TooLargeError
-			if !errors.As(err, &late) || late.Current != newest || time.Since(began) != patience {
+			if !errors.As(err, &late) || late.Current != newest || time.Since(began) != blockTimeout {
 				t.Errorf("list %+v: %v after %v", q, err, time.Since(began))
 			}
 		}
@@ -120,7 +120,7 @@ func TestListPagesWithSelectorAreFull(t *testing.T) {
 	})
 }
 
-// The past is the same whether memory or etcd tells it, and gone when etcd says so.
+// The state as of a revision is the same from memory and from etcd, and gone when etcd has compacted it.
 func TestListAtARevision(t *testing.T) {
 	var first etcdstore.Revision
 	prepare := func(s *memory.Store) {
@@ -146,8 +146,8 @@ func TestListAtARevision(t *testing.T) {
 	})
 }
 
-// TestPastIsReadOnce: many who ask for the same past state at the same time cost etcd, and the memory, one.
-func TestPastIsReadOnce(t *testing.T) {
+// TestPastSnapshotIsLoadedOnce: concurrent lists of the same past state cost etcd one read, and the memory one state.
+func TestPastSnapshotIsLoadedOnce(t *testing.T) {
 	var first etcdstore.Revision
 	prepare := func(s *memory.Store) {
 		first = s.Txn(map[string][]byte{root + "a/x": thing("a/x", "1", "")}, nil)
@@ -166,7 +166,7 @@ func TestPastIsReadOnce(t *testing.T) {
 		}
 		<-w.cache.loading
 		asking.Wait()
-		if loads := w.cache.Stats().Loads; loads != 1 {
+		if loads := w.cache.Stats().SnapshotLoads; loads != 1 {
 			t.Errorf("the state was read %d times, want once", loads)
 		}
 	})

@@ -9,33 +9,32 @@ import (
 )
 
 const (
-	// maxEvents (a power of two) bounds one resource's log, and so does its memory: an eighth of the state's, within these two
-	// bounds. What is older is read from etcd.
+	// maxEvents (a power of two) bounds the length of the log. Its bytes are an eighth of the state's, within the bounds.
 	maxEvents = 16 << 10
 	minBytes  = 8 << 20
 	maxBytes  = 64 << 20
-	// minEvents is the first size of the ring: most resources of a gateway are quiet.
+	// minEvents is the first size of the ring, because most resources are quiet.
 	minEvents = 64
 )
 
-// log is a ring of the most recent events. Each event has a position; positions grow by one and are never used again, not
-// even after a reset. Its methods need the cache's lock.
+// log is a ring of the most recent events. Each event has a position; positions grow by one and are never used again, not even
+// after a reset. Its methods need the cache's lock.
 type log struct {
-	ring  []*event // its length is a power of two; position p stands at p modulo the length
-	first uint64   // the position of the oldest event that is held
-	next  uint64   // the position that the next event gets
-	bytes int      // of memory
-	room  int      // how many there may be; at least minBytes
-	limit int      // of the ring's length; zero: maxEvents
-	// floor: every event later than this revision is held.
+	ring      []*event // its length is a power of two; position p has index p modulo the length
+	first     uint64   // position of the oldest event
+	next      uint64   // position of the next event
+	bytes     int      // of all events
+	byteLimit int      // of bytes, unless it is less than minBytes
+	limit     int      // of the ring's length; zero: maxEvents
+	// floor: the log holds every event later than this revision.
 	floor etcdstore.Revision
 }
 
-// reset forgets all events; what follows is complete after the revision floor. No position given out before is valid then:
-// one is skipped, and position zero never is.
+// reset drops all events; the log is complete after floor. Every earlier position becomes invalid, because one is skipped, and
+// position zero is never used.
 func (l *log) reset(floor etcdstore.Revision) {
 	limit := cmp.Or(l.limit, maxEvents)
-	*l = log{ring: make([]*event, min(minEvents, limit)), first: l.next + 1, next: l.next + 1, room: l.room, limit: limit, floor: floor}
+	*l = log{ring: make([]*event, min(minEvents, limit)), first: l.next + 1, next: l.next + 1, byteLimit: l.byteLimit, limit: limit, floor: floor}
 }
 
 func (l *log) at(position uint64) *event { return l.ring[position&uint64(len(l.ring)-1)] }
@@ -51,20 +50,20 @@ func (l *log) append(e *event) {
 	l.ring[l.next&uint64(len(l.ring)-1)] = e
 	l.next++
 	l.bytes += e.memory
-	for l.bytes > max(l.room, minBytes) && l.first < l.next-1 {
+	for l.bytes > max(l.byteLimit, minBytes) && l.first < l.next-1 {
 		l.drop()
 	}
 }
 
-// fit sets the room for a state of that size.
-func (l *log) fit(state int) { l.room = min(state/8, maxBytes) }
+// resize sets the limit for a state of that size.
+func (l *log) resize(state int) { l.byteLimit = min(state/8, maxBytes) }
 
 func (l *log) grow() {
-	ring := make([]*event, 2*len(l.ring))
+	notify := make([]*event, 2*len(l.ring))
 	for p := l.first; p < l.next; p++ {
-		ring[p&uint64(len(ring)-1)] = l.at(p)
+		notify[p&uint64(len(notify)-1)] = l.at(p)
 	}
-	l.ring = ring
+	l.ring = notify
 }
 
 func (l *log) drop() {
@@ -81,10 +80,9 @@ func (l *log) after(revision etcdstore.Revision) uint64 {
 	return l.first + uint64(n)
 }
 
-// all are the events that it holds.
 func (l *log) all() []*event { return l.read(nil, l.first, math.MaxInt, math.MaxInt) }
 
-// read appends about limit events from a position on, or fewer that have about so many bytes; never a part of a revision.
+// read appends about limit events from a position on, or fewer when they reach the bytes; it never splits a revision.
 func (l *log) read(events []*event, position uint64, limit, bytes int) []*event {
 	for p := position; p < l.next; p++ {
 		e := l.at(p)

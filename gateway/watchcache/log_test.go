@@ -54,7 +54,7 @@ func TestLogReadsWholeRevisions(t *testing.T) {
 func TestLogIsBoundedInBytes(t *testing.T) {
 	for _, test := range []struct{ state, room int }{{0, minBytes}, {16 * minBytes, 2 * minBytes}, {100 * maxBytes, maxBytes}} {
 		l := log{}
-		l.fit(test.state)
+		l.resize(test.state)
 		l.reset(1)
 		big := &Object{Object: encoding.Object{JSON: make([]byte, test.room/4-eventMemory)}}
 		for revision := etcdstore.Revision(2); revision < 20; revision++ {

@@ -7,11 +7,11 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// objects is a set of objects in the order of their paths: a tree of blocks. It has one owner; copies do not change.
+// objects is a set of objects in the order of their paths: a B-tree of blocks. It has one owner; copies are immutable.
 type objects struct {
 	blocks *btree.BTreeG[*block] // by low; the first one's is empty
 	count  int
-	size   int // of all of them in a list
+	size   int // of all objects in a list
 }
 
 func newObjects() *objects {
@@ -19,12 +19,12 @@ func newObjects() *objects {
 	return &objects{blocks: btree.NewBTreeGOptions(low, btree.Options{NoLocks: true})}
 }
 
-// copy is the set as it is now, at the cost of O(1); the next changes copy what they touch.
+// copy is O(1), because later changes copy the nodes that they touch.
 func (s *objects) copy() *objects {
 	return &objects{blocks: s.blocks.Copy(), count: s.count, size: s.size}
 }
 
-// block is the one that a path belongs to; nil: there are none at all.
+// block returns the block that contains a path; nil: the set is empty.
 func (s *objects) block(path string) (b *block) {
 	s.blocks.Descend(&block{low: path}, func(found *block) bool {
 		b = found
@@ -33,7 +33,7 @@ func (s *objects) block(path string) (b *block) {
 	return b
 }
 
-// get finds what stands at a path; nil: nothing.
+// get returns the object of a path; nil: there is none.
 func (s *objects) get(path string) *Object {
 	if b := s.block(path); b != nil {
 		if i, found := b.find(path); found {
@@ -43,7 +43,7 @@ func (s *objects) get(path string) *Object {
 	return nil
 }
 
-// set adds an object, or puts it in the place of the one at its path.
+// set adds an object, or replaces the one with its path.
 func (s *objects) set(o *Object) {
 	b := s.block(o.path)
 	if b == nil {
@@ -52,7 +52,6 @@ func (s *objects) set(o *Object) {
 	s.replace(b, b.with(o))
 }
 
-// remove takes away what stands at a path.
 func (s *objects) remove(path string) {
 	if b := s.block(path); b != nil {
 		if i, found := b.find(path); found {
@@ -61,7 +60,7 @@ func (s *objects) remove(path string) {
 	}
 }
 
-// replace puts what a block has become in its place. One that is empty goes, but for the first: every path has a block.
+// replace installs a changed block. An empty block is deleted, except for the first: every path has a block.
 func (s *objects) replace(b, next *block) {
 	s.count += len(next.objects) - len(b.objects)
 	s.size += next.size - b.size
@@ -69,10 +68,10 @@ func (s *objects) replace(b, next *block) {
 		s.blocks.Delete(b)
 		return
 	}
-	next.settle(func(b *block) { s.blocks.Set(b) })
+	next.rebalance(func(b *block) { s.blocks.Set(b) })
 }
 
-// fill adds objects that follow all others in the order of their paths, in blocks of the right size.
+// fill adds objects in the order of their paths, behind all others.
 func (s *objects) fill(ordered []*Object) {
 	for len(ordered) > 0 {
 		n, size := 0, 0
@@ -90,9 +89,9 @@ func (s *objects) fill(ordered []*Object) {
 	}
 }
 
-// stretches yields, in their order, the objects of a namespace, or of all, whose paths are greater than after. Between the first
-// block and the last it looks at blocks alone: what is in them is far away in memory.
-func (s *objects) stretches(namespace, after string, yield func(stretch) bool) {
+// runs yields the objects with paths greater than after, of one namespace or of all, in their order. Between the first block and
+// the last it reads blocks but no objects, because objects cost a cache miss each.
+func (s *objects) runs(namespace, after string, yield func(blockRun) bool) {
 	prefix, last := pathPrefix(namespace), (*block)(nil)
 	first := s.block(max(prefix, after))
 	if first == nil {
@@ -114,11 +113,11 @@ func (s *objects) stretches(namespace, after string, yield func(stretch) bool) {
 		if b == last {
 			to = from + sort.Search(to-from, func(i int) bool { return !strings.HasPrefix(all[from+i].path, prefix) })
 		}
-		return (from == to || yield(stretch{b, from, to})) && b != last
+		return (from == to || yield(blockRun{b, from, to})) && b != last
 	})
 }
 
-// afterSlash follows the slash in the order of paths: no path of a namespace reaches the namespace with it.
+// afterSlash follows the slash in the order of bytes: it bounds the paths of a namespace.
 const afterSlash = "0"
 
 // ascend yields the objects within a scope whose paths are greater than after, in their order.
@@ -132,7 +131,7 @@ func (s *objects) ascend(in scope, after string, yield func(*Object) bool) {
 			return
 		}
 	}
-	s.stretches(in.namespace, after, func(part stretch) bool {
+	s.runs(in.namespace, after, func(part blockRun) bool {
 		for _, o := range part.objects() {
 			if in.contains(o) && !yield(o) {
 				return false
@@ -140,4 +139,63 @@ func (s *objects) ascend(in scope, after string, yield func(*Object) bool) {
 		}
 		return true
 	})
+}
+
+// rangeView is a range of the paths of a state.
+type rangeView struct {
+	state     *objects
+	namespace string // empty: all
+	after     string // only greater paths
+	limit     int    // of objects; zero: all
+}
+
+func (e rangeView) runs(yield func(blockRun) bool) {
+	left := e.limit
+	e.state.runs(e.namespace, e.after, func(s blockRun) bool {
+		if e.limit > 0 {
+			s.to = min(s.to, s.from+left)
+			left -= s.to - s.from
+		}
+		return yield(s) && (e.limit <= 0 || left > 0)
+	})
+}
+
+func (e rangeView) objects(yield func(*Object) bool) {
+	e.runs(func(s blockRun) bool {
+		for _, o := range s.objects() {
+			if !yield(o) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// text yields the documents, each with a comma after it, in as few byte slices as memory allows.
+func (e rangeView) text(yield func([]byte) bool) {
+	e.runs(func(s blockRun) bool { return s.pieces(yield) })
+}
+
+// measure reads blocks, not objects: size is the bytes of the range in a list, more the number of objects after the limit, and
+// last the path of the last object in the range if more follow.
+func (e rangeView) measure() (size, more int, last string) {
+	if e.limit <= 0 && e.namespace == "" && e.after == "" {
+		return e.state.size, 0, ""
+	}
+	var end blockRun
+	e.runs(func(s blockRun) bool {
+		size, end = size+s.size(), s
+		return true
+	})
+	if e.limit > 0 && end.block != nil {
+		last = end.block.objects[end.to-1].path
+		e.state.runs(e.namespace, last, func(s blockRun) bool {
+			more += s.to - s.from
+			return true
+		})
+	}
+	if more == 0 {
+		last = ""
+	}
+	return size, more, last
 }

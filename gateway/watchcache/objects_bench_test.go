@@ -16,7 +16,7 @@ func manyObjects() (*objects, []*Object) {
 	return s, ordered
 }
 
-// BenchmarkSet puts an object into a state that a reader holds a copy of, as every change does.
+// BenchmarkSet sets an object of a state that a snapshot shares, as every change does.
 func BenchmarkSet(b *testing.B) {
 	s, ordered := manyObjects()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -38,7 +38,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkText goes through the text of a list: of objects as they were stored, and after each has changed.
+// BenchmarkText reads the text of a list: of objects as they were stored, and after each of them has changed.
 func BenchmarkText(b *testing.B) {
 	for _, changed := range []bool{false, true} {
 		b.Run(fmt.Sprintf("changed=%t", changed), func(b *testing.B) {
@@ -50,7 +50,7 @@ func BenchmarkText(b *testing.B) {
 			pieces := 0
 			b.ReportAllocs()
 			for b.Loop() {
-				e, total := extent{state: s, namespace: "default"}, 0
+				e, total := rangeView{state: s, namespace: "default"}, 0
 				size, _, _ := e.measure()
 				pieces = 0
 				for piece := range e.text {
@@ -71,7 +71,7 @@ func BenchmarkPage(b *testing.B) {
 	s, _ := manyObjects()
 	b.ReportAllocs()
 	for b.Loop() {
-		e, total := extent{state: s, namespace: "default", after: "default/object-020000", limit: 500}, 0
+		e, total := rangeView{state: s, namespace: "default", after: "default/object-020000", limit: 500}, 0
 		_, more, _ := e.measure()
 		for piece := range e.text {
 			total += len(piece)

@@ -14,7 +14,7 @@ import (
 	"revtail/encoding"
 )
 
-// document makes an object with a document of about a size.
+// document makes an object with a document of about the size.
 func document(path string, revision, size int) *Object {
 	o := newObject(path, 1)
 	id := encoding.Identity{APIVersion: "v1", Kind: "Thing", Namespace: o.Namespace(), Name: o.Name()}
@@ -27,7 +27,7 @@ func document(path string, revision, size int) *Object {
 	return o
 }
 
-// model is what a set of objects should be.
+// model is the expected content of objects.
 type model map[string]string // documents by path
 
 func (m model) paths(namespace, after string) []string {
@@ -44,7 +44,7 @@ func (m model) text(paths []string) string {
 	return text.String()
 }
 
-// check compares everything that can be read of a set with the model.
+// check compares everything that can be read with the model.
 func (m model) check(t *testing.T, s *objects) {
 	t.Helper()
 	if s.count != len(m) || s.size != len(m.text(m.paths("", ""))) {
@@ -53,7 +53,7 @@ func (m model) check(t *testing.T, s *objects) {
 	for _, namespace := range []string{"", "b", "none"} {
 		for _, after := range []string{"", "b/0100", "b/0100x", "zz"} {
 			for _, limit := range []int{0, 1, 70} {
-				m.checkExtent(t, extent{s, namespace, after, limit})
+				m.checkRangeView(t, rangeView{s, namespace, after, limit})
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (m model) check(t *testing.T, s *objects) {
 	}
 }
 
-func (m model) checkExtent(t *testing.T, e extent) {
+func (m model) checkRangeView(t *testing.T, e rangeView) {
 	t.Helper()
 	want, more := m.paths(e.namespace, e.after), 0
 	if e.limit > 0 && len(want) > e.limit {
@@ -79,7 +79,7 @@ func (m model) checkExtent(t *testing.T, e extent) {
 		}
 	}
 	if diff := cmp.Diff(want, got, cmp.Transformer("len", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
-		t.Fatalf("the extent %q after %q, at most %d (- want, + got):\n%s", e.namespace, e.after, e.limit, diff)
+		t.Fatalf("the range %q after %q, at most %d (- want, + got):\n%s", e.namespace, e.after, e.limit, diff)
 	}
 	var text bytes.Buffer
 	for piece := range e.text {
@@ -94,7 +94,7 @@ func (m model) checkExtent(t *testing.T, e extent) {
 	}
 }
 
-// checkBlocks holds what makes the set cheap: blocks in order, of the right size, and not more of them in pieces than allowed.
+// checkBlocks checks the costs: blocks are in order, of the right size, and few documents lie outside their texts.
 func checkBlocks(t *testing.T, s *objects) (blocks int) {
 	t.Helper()
 	before := ""
@@ -180,7 +180,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestEventsKeepNoNeighbours: what an event holds for long is not a part of what many objects share.
+// TestEventsKeepNoNeighbours: an event, which lives long, shares no memory with other objects.
 func TestEventsKeepNoNeighbours(t *testing.T) {
 	s := newObjects()
 	var ordered []*Object
@@ -204,7 +204,7 @@ func TestEventsKeepNoNeighbours(t *testing.T) {
 	}
 }
 
-// TestListTakesNoMemoryPerObject: what a list allocates does not depend on how many objects it has.
+// TestListTakesNoMemoryPerObject: the allocations of a list do not depend on the number of its objects.
 func TestListTakesNoMemoryPerObject(t *testing.T) {
 	allocations := func(n int, loose bool) float64 {
 		s := newObjects()
@@ -217,7 +217,7 @@ func TestListTakesNoMemoryPerObject(t *testing.T) {
 			s.set(document(ordered[i].path, 2, 1000))
 		}
 		return testing.AllocsPerRun(10, func() {
-			e := extent{state: s, namespace: "a", after: "a/000001", limit: n - 10}
+			e := rangeView{state: s, namespace: "a", after: "a/000001", limit: n - 10}
 			total, size := 0, 0
 			size, _, _ = e.measure()
 			for piece := range e.text {
@@ -235,7 +235,7 @@ func TestListTakesNoMemoryPerObject(t *testing.T) {
 	}
 }
 
-// TestBlocksThatLookTheSame: an object that is replaced by one of the same size, and a first block that has become empty.
+// TestBlocksThatLookTheSame: an object is replaced by one of the same size, and the first block becomes empty.
 func TestBlocksThatLookTheSame(t *testing.T) {
 	s, m := newObjects(), model{}
 	var ordered []*Object

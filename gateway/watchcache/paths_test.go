@@ -15,7 +15,7 @@ import (
 
 var errUndecoded = errors.New("not decoded")
 
-// countdown is a cache in which a key n has the path a/9999-n, and an odd value is shown though it cannot be decoded.
+// countdown is a cache in which key n has the path a/9999-n, and odd values cannot be decoded but have a document.
 func countdown(t *testing.T, prepare func(*memory.Store)) *world {
 	t.Helper()
 	w := &world{t: t, store: memory.New()}
@@ -37,13 +37,13 @@ func countdown(t *testing.T, prepare func(*memory.Store)) *world {
 	return w
 }
 
-// Paths need not have the order of keys, in what is filled page by page, what changes, and what is read of the past.
+// Paths may have another order than keys: in pages of a fill, changes, and past states.
 func TestPathsInAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first etcdstore.Revision
 		w := countdown(t, func(s *memory.Store) {
 			puts := map[string][]byte{}
-			for n := range fillPage + 10 {
+			for n := range pageSize + 10 {
 				puts[fmt.Sprintf("%s%04d", root, n)] = []byte("xx")
 			}
 			first = s.Txn(puts, nil)
@@ -61,13 +61,13 @@ func TestPathsInAnotherOrder(t *testing.T) {
 				t.Errorf("%s: %d objects, want %d", what, found, count)
 			}
 		}
-		expect("filled", ListQuery{}, fillPage+10)
+		expect("filled", ListQuery{}, pageSize+10)
 		w.write("9998", []byte("new"))
 		w.remove("0000")
-		expect("changed", ListQuery{}, fillPage+10)
-		expect("of the past", ListQuery{At: first}, fillPage+10)
+		expect("changed", ListQuery{}, pageSize+10)
+		expect("of the past", ListQuery{At: first}, pageSize+10)
 		w.expectList(ListQuery{Namespace: "a", Name: "0001"}, "a/0001=new")
-		if difference, err := w.cache.difference(t.Context()); difference != "" || err != nil {
+		if difference, err := w.cache.checker.Compare(t.Context()); difference != "" || err != nil {
 			t.Errorf("the cache and the store differ: %s, %v", difference, err)
 		}
 		past := w.watch(WatchQuery{Namespace: "a", Name: "0001", After: first})
@@ -100,7 +100,7 @@ func TestUndecodedValuesAreShownAndCounted(t *testing.T) {
 	})
 }
 
-// Whose resource has become another one must list again, also after the cache has been stopped.
+// After Expire clients must list again, also when the cache has stopped.
 func TestExpire(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		watcher := w.watch(WatchQuery{After: w.put("a/x", "1", "")})

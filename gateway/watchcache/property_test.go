@@ -18,22 +18,22 @@ import (
 	"revtail/gateway/watchcache/selector"
 )
 
-// state is what an observer of etcd knows of the objects: by path, the label and the revision.
+// state is what a client knows of the objects: by path, the label and the revision.
 type state map[string]struct {
 	label    string
 	revision etcdstore.Revision
 	broken   bool
 }
 
-// history is the truth: the state as of each revision, from 1 on.
-type history []state
+// oracle is the expected state as of each revision, from 1 on.
+type oracle []state
 
-func (h history) at(revision etcdstore.Revision) state { return h[revision-1] }
+func (h oracle) at(revision etcdstore.Revision) state { return h[revision-1] }
 
-func (h history) newest() etcdstore.Revision { return etcdstore.Revision(len(h)) }
+func (h oracle) newest() etcdstore.Revision { return etcdstore.Revision(len(h)) }
 
-// write appends a revision in which the paths change; an empty label deletes, "?" is a value that cannot be decoded.
-func (h *history) write(labels map[string]string) {
+// write appends a revision in which the paths change; an empty label deletes, "?" is an undecodable value.
+func (h *oracle) write(labels map[string]string) {
 	next := state{}
 	if len(*h) > 0 {
 		next = maps.Clone(h.at(h.newest()))
@@ -51,14 +51,14 @@ func (h *history) write(labels map[string]string) {
 	*h = append(*h, next)
 }
 
-// slice is what a watcher of the property test looks at.
+// slice is what a watcher selects.
 type slice struct {
 	namespace, name string
 	label           string // empty: any
 	by              means
 }
 
-// means is by what a watcher demands the label.
+// means is how a watcher selects the label.
 type means string
 
 const (
@@ -74,12 +74,12 @@ func (f slice) matches(s state, path string) bool {
 		(f.label == "" || f.by == byEvents || f.label == entry.label)
 }
 
-// passes tells whether an event is shown that is to be seen, as the naive filter of events has it.
+// passes tells whether the naive filter of events shows an event.
 func (f slice) passes(eventType, label string) bool {
 	return f.by != byEvents || eventType != "MODIFIED" && (f.label == "" || f.label == label)
 }
 
-// things are the filters of the tests of this package, and equal ones the same, as in a gateway.
+// things are the filters of the tests, where equal texts are one filter, as in a gateway.
 var things = struct {
 	*filter.Dialect
 	known map[string]*filter.Filter
@@ -97,7 +97,7 @@ func compile(t *testing.T, text string) *filter.Filter {
 	return things.known[text]
 }
 
-// query is how a watcher asks for the slice.
+// query makes the selector and the filter of a slice.
 func (f slice) query(t *testing.T) (*selector.Selector, *filter.Filter) {
 	t.Helper()
 	switch {
@@ -111,7 +111,7 @@ func (f slice) query(t *testing.T) (*selector.Selector, *filter.Filter) {
 	return parse(t, "l="+f.label, ""), nil
 }
 
-// list is what a list, or the beginning of a watch, must show of a state.
+// list is the expected list of a state.
 func (f slice) list(s state) []string {
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(s)) {
@@ -122,8 +122,8 @@ func (f slice) list(s state) []string {
 	return out
 }
 
-// events is what a watch must show of the revisions in (after, through].
-func (h history) events(f slice, after, through etcdstore.Revision) []string {
+// events are the expected events of the revisions in (after, through].
+func (h oracle) events(f slice, after, through etcdstore.Revision) []string {
 	var out []string
 	for revision := after + 1; revision <= through; revision++ {
 		before, now := h.at(revision-1), h.at(revision)
@@ -153,7 +153,7 @@ func union(a, b state) state {
 	return out
 }
 
-// plan is one drawn run: writes in order, and watchers that begin after some of them.
+// plan is a generated run: writes in order, and watchers that begin after some of them.
 type plan struct {
 	before   int // how many writes there are when the cache starts
 	writes   []map[string]string
@@ -200,8 +200,8 @@ var (
 	})
 )
 
-// TestEveryWatcherSeesTheSlice compares what watchers of all kinds see with the history that was written: exactly the
-// events of their slice, in order, whatever the log holds and however rarely they read.
+// TestEveryWatcherSeesTheSlice compares the events of watchers of all kinds with the oracle: exactly the events of their slice, in
+// order, whatever the log holds and however rarely they read.
 func TestEveryWatcherSeesTheSlice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan.Draw(rt, "plan")
@@ -213,7 +213,7 @@ func TestEveryWatcherSeesTheSlice(t *testing.T) {
 	})
 }
 
-// follower is a watcher of a run, and what it has got.
+// follower is a watcher of a run, with the events that it got.
 type follower struct {
 	planned plannedWatcher
 	watcher *Watcher
@@ -224,7 +224,7 @@ type follower struct {
 
 func (p plan) run(t *testing.T) (problems []string) {
 	t.Helper()
-	h := history{{}} // revision 1: nothing
+	h := oracle{{}} // revision 1: nothing
 	write := func(s *memory.Store, labels map[string]string) {
 		puts, deletes := map[string][]byte{}, []string{}
 		for path, label := range labels {
@@ -296,7 +296,7 @@ func (f *follower) read(w *world) {
 	}
 }
 
-func (f *follower) check(h history) (problems []string) {
+func (f *follower) check(h oracle) (problems []string) {
 	if f.through != h.newest() {
 		problems = append(problems, fmt.Sprintf("%+v: complete up to %d of %d", f.planned, f.through, h.newest()))
 	}
@@ -317,7 +317,7 @@ func (f *follower) check(h history) (problems []string) {
 	return problems
 }
 
-// sortRevisions orders the events of one revision, which have no order among themselves; the order of revisions stays.
+// sortRevisions sorts the events within each revision, which have no order.
 func sortRevisions(events []string) []string {
 	out := append([]string{}, events...)
 	revision := func(e string) string { return e[strings.LastIndex(e, "=")+1:] }

@@ -15,9 +15,13 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/watchcache/history"
 )
 
-// distant is a store that is far away: its newest revision is on its way for a while, both ways, and what a watch delivers is late.
+// readPeriod is the least time between two reads of the newest revision.
+const readPeriod = 200 * time.Millisecond
+
+// distant is a store with latency: for requests, answers and events.
 type distant struct {
 	*memory.Store
 	asking, answering, delivering func() time.Duration
@@ -43,7 +47,7 @@ func (d *distant) Revision(ctx context.Context) (etcdstore.Revision, error) {
 	return newest, errors.Join(err, await(ctx, d.answering()))
 }
 
-// breaks has reads fail, or hang, from now on.
+// breaks makes reads fail, or hang, from now on.
 func (d *distant) breaks(fail error, hang bool) {
 	d.mu.Lock()
 	d.fail, d.hang = fail, hang
@@ -85,13 +89,13 @@ func (w *distantWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 }
 
 func await(ctx context.Context, d time.Duration) error {
-	sleep(ctx, d)
+	history.Sleep(ctx, d)
 	return ctx.Err()
 }
 
 func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
-// distantBubble runs a test with a cache of a store that is as far away as that.
+// distantBubble runs a test with a cache of a distant store.
 func distantBubble(t *testing.T, d *distant, test func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +109,7 @@ func distantBubble(t *testing.T, d *distant, test func(*world)) {
 	})
 }
 
-// errand is a run of writes and of callers of Refresh, each some milliseconds after the one before.
+// errand is a sequence of writes and calls of Refresh, some milliseconds apart.
 type errand struct {
 	steps                         []step
 	asking, answering, delivering []int // milliseconds, in turn
@@ -126,7 +130,7 @@ var drawErrand = rapid.Custom(func(t *rapid.T) errand {
 	}
 })
 
-// inTurn gives out the delays.
+// inTurn returns the delays in turn.
 func inTurn(delays []int) func() time.Duration {
 	var mu sync.Mutex
 	turn := -1
@@ -138,7 +142,8 @@ func inTurn(delays []int) func() time.Duration {
 	}
 }
 
-// Whatever is written while it asks, and however long that is on its way: what was acknowledged before the call is in the cache after it.
+// Whatever is written meanwhile, and whatever the latency: after Refresh the cache holds every write that was acknowledged before
+// the call.
 func TestRefreshIsExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		e := drawErrand.Draw(rt, "errand")
@@ -172,7 +177,7 @@ func (e errand) run(w *world) (problems []string) {
 				switch {
 				case err == nil && (through < want || holds < through):
 					problems = append(problems, fmt.Sprintf("step %d: %d is acknowledged, Refresh says %d, and the cache is at %d", i, want, through, holds))
-				case err != nil && (!errors.Is(err, context.DeadlineExceeded) || took != freshness || holds < through):
+				case err != nil && (!errors.Is(err, context.DeadlineExceeded) || took != refreshTimeout || holds < through):
 					problems = append(problems, fmt.Sprintf("step %d: %v after %v; Refresh says %d, and the cache is at %d", i, err, took, through, holds))
 				}
 			})
@@ -182,7 +187,7 @@ func (e errand) run(w *world) (problems []string) {
 	return problems
 }
 
-// refreshes starts callers of Refresh, and returns what they get.
+// refreshes starts calls of Refresh, and returns their errors.
 func refreshes(w *world, n int) <-chan error {
 	errs := make(chan error, n)
 	for range n {
@@ -221,7 +226,7 @@ func TestRefreshesShareReads(t *testing.T) {
 			t.Errorf("%d callers beside the first read %d times, want once", callers, reads-1)
 		}
 
-		// Those that come one by one, as bookmarks do, share too.
+		// Calls that come one by one, as those of bookmarks, share reads too.
 		before = d.asked()
 		var each []<-chan error
 		for range 1000 {
@@ -231,13 +236,13 @@ func TestRefreshesShareReads(t *testing.T) {
 		for _, one := range each {
 			wantErrors(t, one, 1, nil)
 		}
-		if reads := d.asked() - before; reads > int(time.Second/readGap)+1 {
-			t.Errorf("in a second there are %d reads, want one in %v", reads, readGap)
+		if reads := d.asked() - before; reads > int(time.Second/readPeriod)+1 {
+			t.Errorf("in a second there are %d reads, want one in %v", reads, readPeriod)
 		}
 	})
 }
 
-// What is known of a quiet store needs no progress of the watch, which has none to tell.
+// In a quiet store one read is enough, without progress of the watch.
 func TestRefreshOfAQuietStoreTakesARead(t *testing.T) {
 	distantBubble(t, &distant{asking: always(0), answering: always(time.Millisecond), delivering: always(0)}, func(w *world) {
 		began := time.Now()
@@ -247,13 +252,13 @@ func TestRefreshOfAQuietStoreTakesARead(t *testing.T) {
 	})
 }
 
-// wantLate has Refresh give up in its time, and say what is known all the same.
+// wantLate expects Refresh to time out, with the revision that the cache has.
 func wantLate(w *world, known etcdstore.Revision) {
 	w.t.Helper()
 	began := time.Now()
 	through, err := w.cache.Refresh(w.t.Context())
-	if through != known || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != freshness {
-		w.t.Errorf("Refresh returns %d, %v after %v; want %d after %v", through, err, time.Since(began), known, freshness)
+	if through != known || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != refreshTimeout {
+		w.t.Errorf("Refresh returns %d, %v after %v; want %d after %v", through, err, time.Since(began), known, refreshTimeout)
 	}
 }
 
@@ -263,7 +268,7 @@ func TestRefreshWithoutEtcd(t *testing.T) {
 		known := w.put("a/x", "1", "")
 		d.breaks(etcdstore.ErrUnavailable, false)
 		wantErrors(t, refreshes(w, 2), 2, etcdstore.ErrUnavailable)
-		<-time.After(readGap)
+		<-time.After(readPeriod)
 		d.breaks(nil, true)
 		wantLate(w, known)
 		d.breaks(nil, false)
@@ -279,7 +284,7 @@ func TestRefreshWithAWatchThatHangs(t *testing.T) {
 	})
 }
 
-// What is written elsewhere is no event of the watch: it is asked how far it is.
+// Writes to other prefixes are no events of the watch: Refresh requests its progress.
 func TestRefreshPassesWritesElsewhere(t *testing.T) {
 	distantBubble(t, &distant{asking: always(0), answering: always(0), delivering: always(0)}, func(w *world) {
 		for range 20 {
@@ -291,7 +296,7 @@ func TestRefreshPassesWritesElsewhere(t *testing.T) {
 	})
 }
 
-// Who waits no longer keeps nobody else from waiting.
+// A cancelled call does not end the others.
 func TestRefreshEndsWithItsContext(t *testing.T) {
 	distantBubble(t, &distant{asking: always(50 * time.Millisecond), answering: always(0), delivering: always(0)}, func(w *world) {
 		ctx, cancel := context.WithCancel(w.t.Context())
@@ -321,7 +326,7 @@ func TestRefreshOfACacheThatStops(t *testing.T) {
 		wantErrors(t, waiting, 3, ErrStopped)
 		wantErrors(t, refreshes(w, 1), 1, ErrStopped)
 		if time.Now() != began {
-			t.Errorf("they were told after %v", time.Since(began))
+			t.Errorf("they ended after %v", time.Since(began))
 		}
 	})
 }

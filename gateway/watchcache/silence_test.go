@@ -11,7 +11,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// mute is a store whose watches say nothing.
+// mute is a store whose watches deliver nothing.
 type mute struct {
 	*memory.Store
 	watches int // how many were opened; read when nobody runs
@@ -42,13 +42,13 @@ func TestSilenceInAQuietStore(t *testing.T) {
 		w := &world{t: t, store: store.Store}
 		w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
 		w.start()
-		<-time.After(10 * silence)
+		<-time.After(10 * silenceTimeout)
 		synctest.Wait()
 		if store.watches != 1 {
 			t.Errorf("a store where nothing happens was watched %d times", store.watches)
 		}
 		w.put("a/x", "", "")
-		<-time.After(silence + askEvery + time.Second)
+		<-time.After(silenceTimeout + idleProgressPeriod + time.Second)
 		synctest.Wait()
 		if store.watches < 2 {
 			t.Error("a watch that missed a write was not opened again")

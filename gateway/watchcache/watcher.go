@@ -5,138 +5,127 @@ import (
 	"errors"
 	"time"
 
-	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache/filter"
 	"revtail/gateway/watchcache/selector"
 )
 
-// WatchQuery says what to watch, and from where.
+// WatchQuery says what to watch, and from which revision.
 type WatchQuery struct {
 	Namespace string // empty: all
 	Name      string // empty: all
 	Selector  *selector.Selector
 	Filter    *filter.Filter // nil: everything
 
-	// AtLeast: the state must be as new as this revision; zero: whatever is cached.
+	// AtLeast: the initial state must be as new as this revision; zero: any.
 	AtLeast etcdstore.Revision
 	// After: the changes later than this revision; zero: later than the cache's newest.
 	After etcdstore.Revision
-	// State: begin with the objects that match now, as ADDED. Otherwise begin after After.
+	// State: begin with the objects that match now, as ADDED, instead of After.
 	State bool
-	// Latest: what waits for a client that is late, more than a batch, is told as the newest state of each object.
+	// Latest: a client that is more than a batch behind gets the newest state of each object, without the states between.
 	Latest bool
-	// Own: the watch is this process's, and not counted among those of clients.
+	// Own: the watch is internal, and not counted among those of clients.
 	Own bool
 }
 
-// Batch is a step of a watch: complete revisions only.
+// Batch is one step of a watch: complete revisions only.
 type Batch struct {
 	Changes []Change
-	// Through is the revision up to which the watcher has now delivered everything that matches: a client may resume there.
-	// Zero while the initial state is not complete.
+	// Through is the revision up to which the watcher has delivered everything that matches: a client may resume there. Zero until
+	// the initial events are complete.
 	Through etcdstore.Revision
-	// Received is when the first of Changes came from the store. The zero time: they are of the state, or of the past.
+	// Received is the time at which the first of Changes came from the store. Zero for initial events and events of the past.
 	Received time.Time
-	// Synced: with this batch the initial state is complete. True once, and only if State was asked for.
+	// Synced: this batch completes the initial events. True once, and only with State.
 	Synced bool
 }
 
 const (
-	// batchEvents and batchBytes are about how much of the log one step looks at, so that a late watcher's batch stays small. With
-	// its framing a batch is a little less than 64 KiB: what the system sends as one packet, and not as that and a small one.
+	// batchEvents and batchBytes bound one batch, approximately. With its framing a batch is a little less than 64 KiB: the system
+	// sends it as one packet, not as a large and a small one.
 	batchEvents = 256
 	batchBytes  = 56 << 10
-	// batchState is how many objects of the initial state one step delivers.
-	batchState = 256
-	// batchLook is how many it looks at for them.
-	batchLook = 4096
+	// initialEvents is how many objects of the initial state one step delivers, initialScan how many it looks at.
+	initialEvents = 256
+	initialScan   = 4096
 )
 
-// Watcher is one client's cursor. It holds no buffer: a client that is slow falls behind in the log and, when the log has
-// moved on, reads etcd's history instead. One goroutine uses it.
+// Watcher is the position of one client in the events. It holds no buffer: a slow client falls behind in the log and reads etcd's
+// history when the log has dropped its events. One goroutine uses it.
 type Watcher struct {
-	cache *Cache
-	era   int // of the cache when the watch was opened
-	query WatchQuery
-	topic topic
-	err   error
+	cache      *Cache
+	generation int // of the cache at the start of the watch
+	query      WatchQuery
+	wakeKey    wakeKey
+	err        error
 
-	broken error // the end of the watch, after the batch that was given out last
+	filterErr error // ends the watch after the last batch
 
 	begun bool
-	// resuming: whether the client has all of the revision it resumes at is not decided yet.
+	// resuming: it is not decided yet whether the client has all of the revision at which it resumes.
 	resuming bool
 
-	state *initialState
-	past  *past
+	initial *initialState
+	history *historyReader
 
-	gathering *gathering // what Latest makes wait; nil: nothing
+	coalescer *coalescer // of Latest; nil: empty
 
-	through  etcdstore.Revision // everything up to it has been delivered, or gathered
-	position uint64             // every event of the topic before it has been delivered; valid while the log holds it
-	sleeper  *sleeper           // where the watcher waits, or waited last
+	through  etcdstore.Revision // everything up to here is delivered or coalesced
+	position uint64             // every earlier event of the key is delivered; valid while the log holds it
+	list     *waitList          // where the watcher waits, or waited last
 
-	reader *Reader // has the batch that was given out last; nil: none
+	reader *Reader // holds the last batch; nil: none
 
-	bell  chan struct{} // see Bell; nil: nobody has asked for it
-	ready *Ready        // where the watcher is put when it wakes; nil: the bell is rung
-	owner any
-	seat  int // among the watchers that are parked with it
+	wakeChan  chan struct{} // see WakeChan; nil: not made yet
+	readyList *ReadyList    // gets the watcher when it wakes; nil: wakeChan is notified
+	owner     any
+	index     int // in its wait group
 }
 
-// initialState is what of the state has not been delivered yet.
-type initialState struct {
-	snapshot snapshot
-	after    string
-}
-
-// Watch opens a cursor. *NotReadyError or ErrStopped when the cache cannot serve; what takes waiting is left to Next.
-// The caller closes the Watcher.
+// Watch opens a watcher; the caller closes it. *NotReadyError or ErrStopped when the cache cannot serve. Next does all waiting.
 func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ready || c.contact.lost && !q.Own {
-		return nil, c.unreadyLocked()
+	if !c.ready || c.liveness.expired && !q.Own {
+		return nil, c.notReadyLocked()
 	}
 	if !q.Own {
 		c.watchers++
 	}
-	w := &Watcher{cache: c, era: c.era, query: q, through: q.After, resuming: q.After > 0 && !q.State}
-	w.topic = c.indexes.open(scope{q.Namespace, q.Name}, q.Selector)
+	w := &Watcher{cache: c, generation: c.generation, query: q, through: q.After, resuming: q.After > 0 && !q.State}
+	w.wakeKey = c.indexes.acquire(scope{q.Namespace, q.Name}, q.Selector)
 	if !q.State && q.After == 0 {
 		w.through = c.through
 	}
 	return w, nil
 }
 
-// Close frees what the watcher holds. It must be called once, by the goroutine that uses the watcher.
+// Close frees the watcher's resources. The goroutine that uses the watcher calls it once.
 func (w *Watcher) Close() {
 	w.release()
-	if w.past != nil {
-		w.past.close()
+	if w.history != nil {
+		w.history.Close()
 	}
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
-	w.wakeUpLocked()
-	w.cache.indexes.close(w.topic)
+	w.leaveWaitListLocked()
+	w.cache.indexes.release(w.wakeKey)
 	if !w.query.Own {
 		w.cache.watchers--
 	}
 }
 
-// Begin fixes the state that the watch begins with: what changes later comes as events. It returns when that is done, has
-// failed, or ctx ends; the rest, and the error, is left to Next.
+// Begin takes the snapshot of the initial events: later changes come as events. Next returns its error.
 func (w *Watcher) Begin(ctx context.Context) {
 	if err := w.begin(ctx); err != nil {
 		_ = w.fail(ctx, err) // Next returns it
 	}
 }
 
-// Next waits for the next step, which is never empty unless Synced; its Changes are valid until the next call of Next, Try or
-// Poll. After an error it returns the same error for ever:
-// *TooLargeError (the state asked for did not arrive), *ExpiredError and *RevertedError (the client must list again),
-// ErrStopped, or one of the store. An ended ctx ends only this call.
+// Next waits for the next batch, which is never empty unless Synced; its Changes are valid until the next call of Next, Try or
+// Poll. After an error it returns the same error for ever: *TooLargeError (the cache did not reach the revision), *ExpiredError
+// and *RevertedError (the client must list again), ErrStopped, or one of the store. An ended ctx ends only this call.
 func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 	for {
 		batch, wake, err := w.Try(ctx)
@@ -151,8 +140,8 @@ func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 	}
 }
 
-// Try is Next for who waits elsewhere: without an event it returns a channel that has something when it is worth to try again, or
-// somebody has rung the Bell. What has to be asked of etcd is waited for all the same.
+// Try is Next for a caller that waits elsewhere: without an event it returns WakeChan, which gets a value when Try is worth a
+// call. It waits for answers of etcd all the same.
 func (w *Watcher) Try(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
 	w.release()
 	for w.err == nil {
@@ -167,15 +156,14 @@ func (w *Watcher) Try(ctx context.Context) (batch Batch, wake <-chan struct{}, e
 	return Batch{}, nil, w.err
 }
 
-// Poll is Next without waiting: its Batch may be empty, and its Through then says how far nothing matched. It is what a
-// bookmark is made of.
+// Poll is Next without waiting: its Batch may be empty, and its Through is then the revision of a bookmark.
 func (w *Watcher) Poll() (Batch, error) {
 	w.release()
 	switch {
 	case w.err != nil:
 		return Batch{}, w.err
-	case !w.begun || w.past != nil:
-		return Batch{Through: w.known()}, nil
+	case !w.begun || w.history != nil:
+		return Batch{Through: w.delivered()}, nil
 	}
 	batch, _, err := w.step(context.Background()) //nolint:forbidigo // cannot block: the log alone is read
 	if err != nil {
@@ -185,34 +173,36 @@ func (w *Watcher) Poll() (Batch, error) {
 	return batch, nil
 }
 
-// Follows tells whether the watcher is past its initial state and past etcd's history: Poll then tells all there is.
-func (w *Watcher) Follows() bool { return w.begun && w.state == nil && w.past == nil && w.err == nil }
-
-// Beginning tells whether a part of the initial state is still to come.
-func (w *Watcher) Beginning() bool {
-	return w.err == nil && w.query.State && (!w.begun || w.state != nil)
+// CaughtUp tells whether the watcher reads the log: initial events and etcd's history are behind it, and Poll returns all there
+// is.
+func (w *Watcher) CaughtUp() bool {
+	return w.begun && w.initial == nil && w.history == nil && w.err == nil
 }
 
-// Resuming tells whether it is not known yet what the client has of the revision at which it resumes: all of it, or a part, and
-// then the whole of it comes again.
+// Beginning tells whether initial events are still to come.
+func (w *Watcher) Beginning() bool {
+	return w.err == nil && w.query.State && (!w.begun || w.initial != nil)
+}
+
+// Resuming tells whether it is not decided yet what the client has of the revision at which it resumes: all of it, or a part; the
+// client then gets all of this revision again.
 func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
 
-// Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero while the initial
-// state is not complete.
-func (w *Watcher) Through() etcdstore.Revision { return w.known() }
+// Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero until the initial
+// events are complete.
+func (w *Watcher) Through() etcdstore.Revision { return w.delivered() }
 
-// known is through, as far as a client may resume there.
-func (w *Watcher) known() etcdstore.Revision {
+func (w *Watcher) delivered() etcdstore.Revision {
 	switch {
-	case w.state != nil || !w.begun && w.query.State:
+	case w.initial != nil || !w.begun && w.query.State:
 		return 0
-	case w.gathering != nil:
-		return w.gathering.told
+	case w.coalescer != nil:
+		return w.coalescer.delivered
 	}
 	return w.through
 }
 
-// fail remembers an error, unless it is only the end of this call's ctx.
+// fail keeps an error, unless ctx has ended.
 func (w *Watcher) fail(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
@@ -221,138 +211,35 @@ func (w *Watcher) fail(ctx context.Context, err error) error {
 	return err
 }
 
-// step delivers what can be delivered now. If that is nothing, wake has something when it is worth to try again; nil: at once.
+// step delivers the next batch. Without one, wake gets a value when another step is worth a call; nil: at once.
 func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
 	if err := w.begin(ctx); err != nil {
 		return Batch{}, nil, err
 	}
-	if w.state != nil || w.past != nil {
-		if err := w.cache.present(w.era, w.through); err != nil {
+	if w.initial != nil || w.history != nil {
+		if err := w.cache.checkGeneration(w.generation, w.through); err != nil {
 			return Batch{}, nil, err
 		}
 	}
-	if w.state != nil {
-		batch, err = w.nextState(ctx)
+	if w.initial != nil {
+		batch, err = w.nextInitial(ctx)
 		return batch, nil, err
 	}
-	if w.past != nil && w.broken == nil && !w.gathering.isReady() {
-		batch, err = w.nextPast(ctx)
+	if w.history != nil && w.filterErr == nil && !w.coalescer.hasPending() {
+		batch, err = w.nextHistory(ctx)
 		return batch, nil, err
 	}
-	w.reader = readers.Get().(*Reader)
+	w.reader = readerPool.Get().(*Reader)
 	batch, wake, err = w.nextLog(w.reader)
 	if len(batch.Changes) == 0 {
-		w.release() // a watcher that sleeps holds none
+		w.release() // a waiting watcher holds no Reader
 	}
 	return batch, wake, err
 }
 
-// release gives back what the last batch stands in.
 func (w *Watcher) release() {
 	if w.reader != nil {
-		readers.Put(w.reader)
+		readerPool.Put(w.reader)
 		w.reader = nil
 	}
-}
-
-// begin waits until the cache has reached the revision that the client speaks of.
-func (w *Watcher) begin(ctx context.Context) error {
-	if w.begun {
-		return nil
-	}
-	wait := w.awaitFuture
-	if w.query.State {
-		wait = w.takeState
-	}
-	if err := wait(ctx); err != nil {
-		return err
-	}
-	if err := w.checkBeginning(ctx); err != nil {
-		return err
-	}
-	w.begun = true
-	return nil
-}
-
-// checkBeginning lets etcd say whether it still has everything, if that is what a client asks for with revision 1. The log may
-// have it all the same, but not on every replica.
-func (w *Watcher) checkBeginning(ctx context.Context) error {
-	if !w.resuming || w.through != 1 || w.query.Own {
-		return nil
-	}
-	err := w.cache.probe(ctx, 1)
-	var compacted *etcdstore.CompactedError
-	switch {
-	case errors.As(err, &compacted):
-		return &ExpiredError{Requested: 1, Oldest: compacted.Compacted}
-	case ctx.Err() != nil:
-		return ctx.Err()
-	}
-	return nil // etcd is away: what the log has is true
-}
-
-// takeState fixes the state that the watch begins with.
-func (w *Watcher) takeState(ctx context.Context) error {
-	c := w.cache
-	if err := c.WaitUntil(ctx, w.query.AtLeast); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped {
-		return ErrStopped
-	}
-	if err := c.presentLocked(w.era, c.through); err != nil {
-		return err
-	}
-	w.state = &initialState{snapshot: c.current}
-	w.through, w.position = c.through, c.log.next
-	return nil
-}
-
-// awaitFuture waits for a revision that the cache has not reached. Another replica may be ahead by some events; a revision
-// that etcd itself has not reached is of another history.
-func (w *Watcher) awaitFuture(ctx context.Context) error {
-	for {
-		err := w.cache.WaitUntil(ctx, w.through)
-		var late *TooLargeError
-		if !errors.As(err, &late) {
-			return err
-		}
-		bounded, cancel := context.WithTimeout(ctx, patience)
-		current, err := w.cache.config.Store.Revision(bounded)
-		cancel()
-		if err == nil && current < w.through {
-			return &RevertedError{Requested: w.through, Current: current}
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
-
-func (w *Watcher) nextState(ctx context.Context) (batch Batch, err error) {
-	if ctx.Err() != nil { // many steps of a filter can be empty
-		return Batch{}, ctx.Err()
-	}
-	look, ok := batchLook, false
-	w.state.snapshot.objects.ascend(w.topic.scope, w.state.after, func(o *Object) bool {
-		if ok, err = selects(ctx, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
-			return false
-		}
-		w.state.after = o.path
-		if ok {
-			batch.Changes = append(batch.Changes, Change{Type: encoding.Added, Revision: o.Revision, Object: o})
-		}
-		look--
-		return len(batch.Changes) < batchState && look > 0
-	})
-	if err != nil && len(batch.Changes) == 0 {
-		return Batch{}, err
-	}
-	if err == nil && len(batch.Changes) < batchState && look > 0 {
-		batch.Synced, batch.Through = true, w.through
-		w.state = nil
-	}
-	return batch, nil
 }

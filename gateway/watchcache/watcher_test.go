@@ -12,7 +12,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// bubble runs a test on a world with fake time; when it ends, no goroutine may be left.
+// bubble runs a test with a world in fake time; no goroutine may be left at its end.
 func bubble(t *testing.T, prepare func(*memory.Store), test func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(newWorld(t, prepare)) })
@@ -32,7 +32,7 @@ func TestWatchStateFirst(t *testing.T) {
 
 func TestWatchSyncedComesOnceAndAfterTheState(t *testing.T) {
 	bubble(t, nil, func(w *world) {
-		for i := range 2*batchState + 1 {
+		for i := range 2*initialEvents + 1 {
 			w.store.Txn(map[string][]byte{fmt.Sprintf("%sa/%04d", root, i): thing(fmt.Sprintf("a/%04d", i), "", "")}, nil)
 		}
 		synctest.Wait()
@@ -48,7 +48,7 @@ func TestWatchSyncedComesOnceAndAfterTheState(t *testing.T) {
 			}
 			synced = batch.Synced
 		}
-		if objects != 2*batchState+1 || steps != 3 {
+		if objects != 2*initialEvents+1 || steps != 3 {
 			t.Errorf("%d objects in %d steps", objects, steps)
 		}
 		w.put("a/x", "", "")
@@ -111,7 +111,7 @@ func TestWatchScopes(t *testing.T) {
 	})
 }
 
-// A watcher is woken by its own scope, and by nothing else.
+// Only events of its scope wake a watcher.
 func TestWatchWakesByScope(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
@@ -126,13 +126,13 @@ func TestWatchWakesByScope(t *testing.T) {
 		}()
 		synctest.Wait()
 		w.cache.mu.Lock()
-		asleep := w.cache.sleepers[topic{scope: scope{namespace: "quiet"}}]
+		waiting := w.cache.waitLists[wakeKey{scope: scope{namespace: "quiet"}}]
 		w.cache.mu.Unlock()
 		for i := range 100 {
 			w.put("a/x", fmt.Sprint(i), "")
 		}
 		w.cache.mu.Lock()
-		if asleep == nil || w.cache.sleepers[topic{scope: scope{namespace: "quiet"}}] != asleep {
+		if waiting == nil || w.cache.waitLists[wakeKey{scope: scope{namespace: "quiet"}}] != waiting {
 			t.Error("a change elsewhere woke the watcher")
 		}
 		w.cache.mu.Unlock()
@@ -155,7 +155,7 @@ func TestWatchPollTellsHowFar(t *testing.T) {
 	})
 }
 
-// What is older than the log comes from etcd's history, and joins the log without a seam.
+// Events that the log has dropped come from etcd's history, which then meets the log.
 func TestWatchOlderThanTheLog(t *testing.T) {
 	prepare := func(s *memory.Store) {
 		for i := range 10 {
@@ -165,7 +165,7 @@ func TestWatchOlderThanTheLog(t *testing.T) {
 	bubble(t, prepare, func(w *world) {
 		watcher := w.watch(WatchQuery{After: 8, Namespace: "a"})
 		w.expect(watcher, "MODIFIED a/x l=7 rv=9", "MODIFIED a/x l=8 rv=10", "MODIFIED a/x l=9 rv=11")
-		if watcher.past != nil {
+		if watcher.history != nil {
 			t.Error("the watcher still reads history")
 		}
 		w.put("a/x", "10", "")
@@ -173,7 +173,7 @@ func TestWatchOlderThanTheLog(t *testing.T) {
 	})
 }
 
-// A reader that is slower than the log is long loses nothing.
+// A reader that falls behind the log loses nothing.
 func TestWatchSlowerThanTheLog(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.cache.mu.Lock()
@@ -192,13 +192,13 @@ func TestWatchSlowerThanTheLog(t *testing.T) {
 			want = append(want, fmt.Sprintf("%s a/x l=%d rv=%d", kind, i, revision))
 		}
 		w.expect(watcher, want...)
-		if n := w.cache.Stats().Pasts; n == 0 {
-			t.Error("history has served nobody, say the figures")
+		if n := w.cache.Stats().HistoryReads; n == 0 {
+			t.Error("the stats count no reads of history")
 		}
 	})
 }
 
-// A delivery is timed from when its first event came in; what is of the state, or of the past, has no such time.
+// Received is the time at which the first event of a batch came; initial events and events of the past have none.
 func TestWatchTellsWhenEventsCame(t *testing.T) {
 	prepare := func(s *memory.Store) {
 		for i := range 10 {
@@ -251,7 +251,7 @@ func TestWatchCompacted(t *testing.T) {
 	})
 }
 
-// A delete at the compacted revision has lost the object that it deleted: no hollow event, but 410.
+// The previous value of a delete at the compacted revision is lost: the watch ends with 410 instead of an event without an object.
 func TestWatchDeleteAtTheCompactionEdge(t *testing.T) {
 	prepare := func(s *memory.Store) {
 		s.Txn(map[string][]byte{root + "a/x": thing("a/x", "", "")}, nil)
@@ -389,7 +389,7 @@ func TestRefillAfterCompactionLosesNothingSilently(t *testing.T) {
 		watcher := w.watch(WatchQuery{After: start})
 		w.expect(watcher)
 		w.stop()
-		// What a cache is when it has lost events: filled anew at a later revision, beneath watchers that wait.
+		// The cache has lost events: it is filled anew at a later revision, while watchers wait.
 		w.store.Txn(map[string][]byte{root + "a/x": thing("a/x", "1", "")}, nil)
 		revision := w.store.Txn(map[string][]byte{root + "a/x": thing("a/x", "2", "")}, nil)
 		w.compact(revision)
@@ -400,13 +400,13 @@ func TestRefillAfterCompactionLosesNothingSilently(t *testing.T) {
 		_, _, err := w.drain(watcher)
 		var gone *ExpiredError
 		if !errors.As(err, &gone) || gone.Requested != start {
-			t.Errorf("the watcher got %v instead of being told that it lost events", err)
+			t.Errorf("the watcher got %v instead of ExpiredError", err)
 		}
 	})
 }
 
-// A client may have been cut in the middle of a revision that changed several keys. It resumes at that revision, and gets the
-// whole of it again; of a revision with a single change that it watches, it has all.
+// A client may have been cut off in the middle of a revision that changed several keys. It resumes at that revision and gets all
+// of it again; of a revision with a single change that it watches, it has all.
 func TestWatchResumesInsideARevision(t *testing.T) {
 	several := func(s *memory.Store, label string) etcdstore.Revision {
 		return s.Txn(map[string][]byte{root + "a/x": thing("a/x", label, ""), root + "a/y": thing("a/y", label, ""), root + "b/x": thing("b/x", label, "")}, nil)

@@ -31,7 +31,7 @@ type world struct {
 	lookBack etcdstore.Revision // of the cache; zero: its log begins with the newest revision
 }
 
-// newWorld starts a cache; prepare writes what is there before it.
+// newWorld starts a cache; prepare writes the state before it.
 func newWorld(t *testing.T, prepare func(*memory.Store)) *world {
 	t.Helper()
 	w := &world{t: t, store: memory.New()}
@@ -68,7 +68,7 @@ func decodeThing(kv etcdstore.KV) (encoding.Object, error) {
 	return encoding.Normalize(kv.Value, id, int64(kv.Modified))
 }
 
-// thing is the document of an object as it is stored.
+// thing is the stored document of an object.
 func thing(path, label, value string) []byte {
 	namespace, name, _ := strings.Cut(path, "/")
 	return fmt.Appendf(nil, `{"kind":"Thing","apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"labels":{"l":%q}},"spec":{"value":%q}}`,
@@ -114,7 +114,7 @@ func (w *world) watch(q WatchQuery) *Watcher {
 	return watcher
 }
 
-// seen is a change as a client would see it.
+// seen is a change as a client sees it.
 type seen struct {
 	Type     string
 	Path     string
@@ -139,7 +139,7 @@ func see(c Change) seen {
 	return seen{string(c.Type), doc.Metadata.Namespace + "/" + doc.Metadata.Name, doc.Metadata.Labels["l"], doc.Metadata.ResourceVersion}
 }
 
-// drain reads all that a watcher has, and how far it is complete then.
+// drain reads all events of a watcher, and returns the last Through.
 func (w *world) drain(watcher *Watcher) (changes []seen, through etcdstore.Revision, err error) {
 	w.t.Helper()
 	last := etcdstore.Revision(0)

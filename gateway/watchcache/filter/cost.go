@@ -12,34 +12,34 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// CEL counts what a call costs when it is over, which bounds loops. A single call of some functions can take as long as a loop:
-// what it would cost is known, and refused, before it begins.
+// CEL adds the cost of a call when the call has returned, which bounds loops. A single call of some functions can take as long as
+// a loop: its cost is known before the call, and too expensive calls are refused.
 
 const (
-	textUnit    = 100 // bytes of text that one unit of cost reads
-	patternUnit = 60  // of them, times the instructions of a pattern
-	zoneCost    = 200 // of finding a time zone by its name: a file is read
-	memberUnit  = 4   // values that one unit compares
+	textUnit    = 100 // bytes of text for one unit of cost
+	patternUnit = 60  // bytes times instructions of a pattern for one unit
+	zoneCost    = 200 // of finding a time zone by its name, which reads a file
+	memberUnit  = 4   // compared values for one unit
 )
 
-// prices are what the calls of one filter cost, in the place of CEL's own rules, which price the search in a text ten times as
-// high as a loop, and a pattern by its length.
-type prices struct {
+// costEstimator computes the costs of the calls of one filter. It replaces CEL's own rules, which make the search in a text ten
+// times as expensive as a loop, and a pattern as expensive as its length.
+type costEstimator struct {
 	limit    uint64              // of an evaluation
-	patterns map[string]*pattern // those that stand in the filter; complete when it is compiled
+	patterns map[string]*pattern // constants of the filter; complete after compilation
 }
 
 // CallCost implements interpreter.ActualCostEstimator.
-func (p *prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
+func (p *costEstimator) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
 	cost := 1 + lengthOf(result)/textUnit
-	if guards[function] {
-		cost += p.priceOf(function, args)
+	if limitedFunctions[function] {
+		cost += p.callCost(function, args)
 	} else {
 		for _, arg := range args {
 			cost += lengthOf(arg) / textUnit
 		}
 	}
-	if strings.HasPrefix(function, "get") && len(args) == 2 { // a part of a time, in a zone
+	if strings.HasPrefix(function, "get") && len(args) == 2 { // a part of a time, in a time zone
 		cost += zoneCost
 	}
 	if function == operators.Add || function == overloads.Size {
@@ -48,7 +48,7 @@ func (p *prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *u
 	return &cost
 }
 
-// lengthOf is how many bytes of text a value has.
+// lengthOf is the bytes of a text value.
 func lengthOf(value ref.Val) uint64 {
 	switch v := value.(type) {
 	case types.String:
@@ -68,86 +68,86 @@ func elementsOf(value ref.Val) uint64 {
 	return 0
 }
 
-// guards are the functions whose calls are guarded.
-var guards = map[string]bool{operators.Equals: true, operators.NotEquals: true, operators.In: true, overloads.Matches: true}
+// limitedFunctions are the functions whose cost is checked before a call.
+var limitedFunctions = map[string]bool{operators.Equals: true, operators.NotEquals: true, operators.In: true, overloads.Matches: true}
 
-// priceOf is what a call of one of them costs.
-func (p *prices) priceOf(function string, args []ref.Val) uint64 {
+// callCost is the cost of a limited function.
+func (p *costEstimator) callCost(function string, args []ref.Val) uint64 {
 	switch function {
 	case overloads.Matches:
-		return p.matching(args)
+		return p.matchCost(args)
 	case operators.In:
 		if _, ok := args[1].(traits.Mapper); ok {
 			return 1
 		}
 	}
-	return p.comparing(args)
+	return p.comparisonCost(args)
 }
 
-func (p *prices) comparing(args []ref.Val) uint64 {
+func (p *costEstimator) comparisonCost(args []ref.Val) uint64 {
 	left := p.limit * memberUnit
 	for _, arg := range args {
-		left = weigh(arg, left)
+		left = subtractCost(arg, left)
 	}
 	return p.limit - left/memberUnit
 }
 
-// matching is by the size of what a pattern is compiled to: a{1000} is short, and long work.
-func (p *prices) matching(args []ref.Val) uint64 {
-	pattern, err := p.pattern(args[1])
+// matchCost depends on the instructions of the pattern: a{1000} is a short text but long work.
+func (p *costEstimator) matchCost(args []ref.Val) uint64 {
+	pattern, err := p.patternOf(args[1])
 	switch {
 	case errors.Is(err, errLongPattern):
 		return p.limit
 	case err != nil:
 		return 1
 	}
-	return pattern.compiling + lengthOf(args[0])*pattern.size/patternUnit
+	return pattern.compileCost + lengthOf(args[0])*pattern.instructions/patternUnit
 }
 
-// weigh takes a value and all that is in it from what is left, and stops at nothing.
-func weigh(value ref.Val, left uint64) uint64 {
+// subtractCost subtracts the cost of a value and its members from what is left, and stops at zero.
+func subtractCost(value ref.Val, left uint64) uint64 {
 	left -= min(left, 1+lengthOf(value)/textUnit)
 	switch v := value.(type) {
-	case *object:
-		if size := uint64(len(v.text)) / textUnit; size >= left { // not worth to be decoded
+	case *jsonObject:
+		if size := uint64(len(v.text)) / textUnit; size >= left { // decoding would cost more
 			return 0
 		}
-		return weigh(v.whole(), left)
+		return subtractCost(v.decoded(), left)
 	case traits.Lister:
 		for it := v.Iterator(); left > 0 && it.HasNext() == types.True; {
-			left = weigh(it.Next(), left)
+			left = subtractCost(it.Next(), left)
 		}
 	case traits.Mapper:
 		for it := v.Iterator(); left > 0 && it.HasNext() == types.True; {
 			key := it.Next()
-			left = weigh(key, left)
+			left = subtractCost(key, left)
 			if member, found := v.Find(key); found {
-				left = weigh(member, left)
+				left = subtractCost(member, left)
 			}
 		}
 	}
 	return left
 }
 
-// guard puts a guarded call in the place of one that can take long.
-func (p *prices) guard(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+// limitCall replaces a call of a limited function.
+func (p *costEstimator) limitCall(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	call, ok := planned.(interpreter.InterpretableCall)
-	if !ok || !guards[call.Function()] || len(call.Args()) != 2 {
+	if !ok || !limitedFunctions[call.Function()] || len(call.Args()) != 2 {
 		return planned, nil
 	}
-	g := &guarded{InterpretableCall: call, prices: p}
+	g := &limitedCall{InterpretableCall: call, costs: p}
 	switch call.Function() {
 	case operators.Equals:
-		g.run = types.Equal
+		g.call = types.Equal
 	case operators.NotEquals:
-		g.run = func(a, b ref.Val) ref.Val { return types.Bool(types.Equal(a, b) != types.True) }
+		g.call = func(a, b ref.Val) ref.Val { return types.Bool(types.Equal(a, b) != types.True) }
 	case operators.In:
-		g.run = contains
+		g.call = contains
 	case overloads.Matches:
 		if constant, ok := call.Args()[1].(interpreter.InterpretableConst); ok {
-			p.keep(constant.Value())
+			p.compileConstant(constant.Value())
 		}
-		g.run = p.matches
+		g.call = p.matches
 	}
 	return g, nil
 }
@@ -160,28 +160,28 @@ func contains(element, in ref.Val) ref.Val {
 	return container.Contains(element)
 }
 
-// guarded is a call that is made only if it costs less than a whole evaluation may.
-type guarded struct {
+// limitedCall calls a function only if that costs less than the limit of an evaluation.
+type limitedCall struct {
 	interpreter.InterpretableCall
-	prices *prices
-	run    func(a, b ref.Val) ref.Val
+	costs *costEstimator
+	call  func(a, b ref.Val) ref.Val
 }
 
 // Exec implements interpreter.InterpretableV2.
-func (g *guarded) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+func (g *limitedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := []ref.Val{g.Args()[0].Exec(frame), g.Args()[1].Exec(frame)}
 	for _, arg := range args {
 		if types.IsUnknownOrError(arg) {
 			return arg
 		}
 	}
-	if g.prices.priceOf(g.Function(), args) >= g.prices.limit {
+	if g.costs.callCost(g.Function(), args) >= g.costs.limit {
 		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: "too much for one call"})
 	}
-	return g.run(args[0], args[1])
+	return g.call(args[0], args[1])
 }
 
 // Eval implements interpreter.Interpretable.
-func (g *guarded) Eval(vars interpreter.Activation) ref.Val {
+func (g *limitedCall) Eval(vars interpreter.Activation) ref.Val {
 	return g.Exec(interpreter.AsFrame(vars))
 }

@@ -21,18 +21,18 @@ import (
 const (
 	// maxLength bounds the text of a filter, in bytes.
 	maxLength = 4 << 10
-	// costLimit bounds one evaluation, in units of CEL's: about 50 ms. One takes 0.3 µs at most, but in a loop, where the time that
-	// CEL's own accounting takes grows with the square of the steps: 100,000 would be 600 ms.
+	// costLimit bounds one evaluation, in units of CEL: about 50 ms. A unit takes 0.3 µs at most, except in a loop, where the time
+	// of CEL's own accounting grows with the square of the steps: 100,000 units would take 600 ms.
 	costLimit = 30_000
-	// checkEvery is after how many steps of a loop an evaluation looks whether it is still wanted.
+	// checkEvery is the number of loop steps after which an evaluation checks its context.
 	checkEvery = 1_000
-	// maxFaults is how many faults of a text are told.
-	maxFaults = 3
+	// maxErrors bounds the errors that the client gets.
+	maxErrors = 3
 )
 
-// Dialect is what filters speak of: objects, or keys and their values. It is safe for concurrent use.
+// Dialect declares the variables of filters: of objects, or of keys and their values. It is safe for concurrent use.
 type Dialect struct {
-	subject string // the name of the variable that is the state
+	subject string // the name of the variable for the state
 	limit   uint64 // costLimit; less in tests
 	env     func() *cel.Env
 	value   func(document []byte) ref.Val
@@ -46,8 +46,8 @@ func Objects() *Dialect {
 	return &Dialect{subject: "object", limit: costLimit, env: objectEnv, value: valueOf, typeOf: func(t encoding.EventType) string { return string(t) }}
 }
 
-// Keys is the dialect of keys, whose documents encoding.AppendKeyValue has made: value and old are the decoded JSON, a string or
-// bytes; type is PUT or DELETE.
+// Keys is the dialect of keys with documents of encoding.AppendKeyValue: value and old are the decoded JSON, a string or bytes;
+// type is PUT or DELETE.
 func Keys() *Dialect {
 	return &Dialect{subject: "value", limit: costLimit, env: keyEnv, value: keyValue, typeOf: func(t encoding.EventType) string {
 		if t == encoding.Deleted {
@@ -57,14 +57,14 @@ func Keys() *Dialect {
 	}}
 }
 
-// What declares the functions of the language takes some milliseconds, and is the same for all dialects of a kind.
+// All dialects of a kind share an environment, because its functions take some milliseconds to declare.
 var (
 	objectEnv = sync.OnceValue(func() *cel.Env { return newEnv("object") })
 	keyEnv    = sync.OnceValue(func() *cel.Env { return newEnv("value") })
 )
 
-// newEnv has only functions whose work is bounded by what they are given: without replace, join, format and range, which make
-// much of little before anybody counts it.
+// newEnv declares only functions whose work is bounded by their arguments. It leaves out replace, join, format and range, because
+// they make large results before the cost is counted.
 func newEnv(subject string) *cel.Env {
 	env, err := cel.NewEnv(
 		cel.CrossTypeNumericComparisons(true),
@@ -78,18 +78,18 @@ func newEnv(subject string) *cel.Env {
 		cel.Variable("type", cel.StringType),
 	)
 	if err != nil {
-		panic("filter: " + err.Error()) // cannot be: nothing here comes from outside
+		panic("filter: " + err.Error()) // cannot happen: all declarations are constants
 	}
 	return env
 }
 
-// Compiled is how many texts were compiled.
+// Compiled counts the compiled texts.
 func (d *Dialect) Compiled() uint64 { return d.compiled.Load() }
 
-// Evaluated is how often a filter was asked.
+// Evaluated counts the evaluations.
 func (d *Dialect) Evaluated() uint64 { return d.evaluated.Load() }
 
-// Compile makes a filter of a text. The error says what is wrong with it, and where, in words for the client.
+// Compile makes a filter from a text. The error is for the client: what is wrong, and where.
 func (d *Dialect) Compile(text string) (*Filter, error) {
 	switch {
 	case len(text) > maxLength:
@@ -100,13 +100,13 @@ func (d *Dialect) Compile(text string) (*Filter, error) {
 	env := d.env()
 	ast, issues := env.Compile(text)
 	if issues.Err() != nil {
-		return nil, d.refuse(text, issues)
+		return nil, d.compileError(text, issues)
 	}
 	if out := ast.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("filter: line 1, column 1: the whole is of type %s: want true or false, such as %s.a > 3", out, d.subject)
 	}
-	costs := &prices{limit: d.limit, patterns: make(map[string]*pattern)}
-	program, err := env.Program(ast, cel.CostLimit(d.limit), cel.CostTracking(costs), cel.CustomDecoratorV2(costs.guard), cel.InterruptCheckFrequency(checkEvery))
+	costs := &costEstimator{limit: d.limit, patterns: make(map[string]*pattern)}
+	program, err := env.Program(ast, cel.CostLimit(d.limit), cel.CostTracking(costs), cel.CustomDecoratorV2(costs.limitCall), cel.InterruptCheckFrequency(checkEvery))
 	if err != nil {
 		return nil, fmt.Errorf("filter: %w", err)
 	}
@@ -117,18 +117,18 @@ func (d *Dialect) Compile(text string) (*Filter, error) {
 	return f, nil
 }
 
-// refuse says what is wrong with a text.
-func (d *Dialect) refuse(text string, issues *cel.Issues) error {
+// compileError makes the error for the client.
+func (d *Dialect) compileError(text string, issues *cel.Issues) error {
 	source := common.NewTextSource(text)
 	var out strings.Builder
 	faults := issues.Errors()
-	for i, fault := range faults[:min(len(faults), maxFaults)] {
+	for i, fault := range faults[:min(len(faults), maxErrors)] {
 		if i > 0 {
 			out.WriteByte('\n')
 		}
 		message := strings.TrimSuffix(fault.Message, " (in container '')")
 		out.WriteString("filter: ")
-		if line := fault.Location.Line(); line > 0 { // else it is about the whole
+		if line := fault.Location.Line(); line > 0 { // otherwise the error is about the whole text
 			fmt.Fprintf(&out, "line %d, column %d: ", line, max(fault.Location.Column()+1, 1))
 		}
 		out.WriteString(message)
@@ -142,7 +142,7 @@ func (d *Dialect) refuse(text string, issues *cel.Issues) error {
 	return errors.New(out.String())
 }
 
-// keyValue is the value in a document of a key.
+// keyValue is the value of a key's document.
 func keyValue(document []byte) ref.Val {
 	value := valueOf(encoding.Member(document, "value"))
 	if string(encoding.Member(document, "encoding")) != `"base64"` {

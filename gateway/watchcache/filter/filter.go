@@ -1,5 +1,5 @@
-// Package filter decides by an expression which objects or keys a client gets to see, and which of their changes. The language
-// is CEL, as in Kubernetes' validation rules: it always ends, and changes nothing.
+// Package filter selects objects or keys, and their changes, by a CEL expression, as in Kubernetes' validation rules: an
+// expression always ends and has no side effects.
 package filter
 
 import (
@@ -18,38 +18,33 @@ import (
 
 // Filter is a compiled expression. It is immutable and safe for concurrent use.
 //
-// A filter of states mentions neither old nor type: it is true or false for each state of an object, so an object that starts to
-// match enters what the client sees, and one that stops to match leaves it, as with a selector. A filter of events mentions one of
-// the two: it is true or false for each event, and says nothing about what lies between two of them.
+// A filter of states uses neither old nor type: it is true or false for each state of an object, so an object that starts to match
+// is added to what the client sees, and one that stops to match is removed, as with a selector. A filter of events uses one of the
+// two: it is true or false for each event, without any transition between events.
 type Filter struct {
-	// Evaluating is held by whoever evaluates the filter for all who have the same one, so that the others wait for the answer.
-	Evaluating sync.Mutex
-
-	id       uint64
-	dialect  *Dialect
-	program  cel.Program
-	ofEvents bool
+	id         uint64 // unique in its dialect
+	dialect    *Dialect
+	program    cel.Program
+	ofEvents   bool
+	evaluating sync.Mutex // held by Results during an evaluation that callers share
 }
 
-// Input is what a filter is asked about.
+// Input is what a filter evaluates.
 type Input struct {
-	Type     encoding.EventType // read by a filter of events only
-	Key      string             // of etcd
-	Document []byte             // the state, in JSON; of a deletion, the last one
-	Old      []byte             // the state before; nil: there was none. Read by a filter of events only.
+	Type     encoding.EventType // for a filter of events only
+	Key      string             // in etcd
+	Document []byte             // the state as JSON; of a deletion, the last one
+	Old      []byte             // the state before; nil: none. For a filter of events only.
 }
-
-// ID is another one for each filter of a dialect, and never used again.
-func (f *Filter) ID() uint64 { return f.id }
 
 // OfEvents tells whether it is a filter of events.
 func (f *Filter) OfEvents() bool { return f.ofEvents }
 
-// Matches evaluates the expression. What it cannot be evaluated for, such as a field that is not there, does not match. The error
-// is a *CostError, or that of ctx, which is looked at now and then.
+// Matches evaluates the expression. An expression with an error, such as a missing field, does not match. The error is a
+// *CostError, or that of ctx.
 func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	f.dialect.evaluated.Add(1)
-	result, _, err := f.program.ContextEval(ctx, &variables{dialect: f.dialect, in: in})
+	result, _, err := f.program.ContextEval(ctx, &activation{dialect: f.dialect, in: in})
 	var cancelled interpreter.EvalCancelledError
 	switch {
 	case ctx.Err() != nil:
@@ -60,7 +55,7 @@ func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	return err == nil && result == types.True, nil
 }
 
-// CostError says that a filter asks for more work than one evaluation may take. Whether it matches is not known.
+// CostError says that an evaluation would exceed the cost limit. Whether the filter matches is not known.
 type CostError struct{ Key string }
 
 func (e *CostError) Error() string {
@@ -68,15 +63,15 @@ func (e *CostError) Error() string {
 		"or choose by labelSelector, fieldSelector or a narrower path first", e.Key, costLimit)
 }
 
-// variables are what an expression can speak of. A value is made when it is asked for.
-type variables struct {
+// activation binds the variables of one evaluation, each at its first use.
+type activation struct {
 	dialect        *Dialect
 	in             Input
-	document, prev ref.Val // nil: nobody has asked yet
+	document, prev ref.Val // nil: not used yet
 }
 
 // ResolveName implements cel.Activation.
-func (v *variables) ResolveName(name string) (any, bool) {
+func (v *activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case v.dialect.subject:
 		if v.document == nil {
@@ -100,4 +95,4 @@ func (v *variables) ResolveName(name string) (any, bool) {
 }
 
 // Parent implements cel.Activation.
-func (v *variables) Parent() cel.Activation { return nil }
+func (v *activation) Parent() cel.Activation { return nil }

@@ -122,7 +122,7 @@ func TestCompileSaysWhere(t *testing.T) {
 	}
 }
 
-// TestCost: what takes too long is refused before it has taken long, be it a loop, or one call that CEL would count afterwards.
+// TestCost: loops and single calls that take too long fail early; CEL would count a single call afterwards.
 func TestCost(t *testing.T) {
 	objects := Objects()
 	objects.limit = 5_000 // a twentieth of the work, and of the documents
@@ -131,7 +131,7 @@ func TestCost(t *testing.T) {
 		numbers[i] = fmt.Sprint(i)
 	}
 	document := fmt.Appendf(nil, `{"text":%q,"list":[%s]}`, strings.Repeat("a", 1<<15), strings.Join(numbers, ","))
-	// growing binds names to what is made of the one before, twelve times.
+	// growing binds twelve names, each to a value made of the one before.
 	growing := func(first, step, then string) string {
 		text := strings.ReplaceAll(then, "Y", "x12")
 		for i := 12; i > 0; i-- {
@@ -170,7 +170,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestCostOfLoops: a loop may be as long as a value of some thousand elements, and not much longer: the work grows with its square.
+// TestCostOfLoops: a loop over some thousand elements is allowed, and not many more, because its work grows with the square.
 func TestCostOfLoops(t *testing.T) {
 	for elements, want := range map[int]bool{3_000: true, 10_000: false} {
 		document := []byte(`{"list":[1` + strings.Repeat(",1", elements-1) + `]}`)
@@ -190,8 +190,8 @@ func TestMatchesEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestLoopsReadOnce: what a loop asks for again and again is read once, however large it is: allocations do not grow with the
-// product of both.
+// TestLoopsReadOnce: a value that a loop uses repeatedly is decoded once: allocations do not grow with the product of loop and
+// value.
 func TestLoopsReadOnce(t *testing.T) {
 	var members strings.Builder
 	for i := range 2_000 {
@@ -213,14 +213,14 @@ func TestLoopsReadOnce(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, ok, err)
 		}
 		runtime.ReadMemStats(&after)
-		// A look at the whole of big takes some 2 MB, and a list 100 KB; a thousand of them are what is not to be.
+		// Decoding all of big takes some 2 MB, and a list 100 KB: a thousand of them would exceed the bound.
 		if taken := after.TotalAlloc - before.TotalAlloc; taken > 20<<20 {
 			t.Errorf("%s takes %d MB", text, taken>>20)
 		}
 	}
 }
 
-// FuzzCompile: no text makes the compiler or an evaluation fail otherwise than with an error, and none takes long.
+// FuzzCompile: a text makes the compiler and an evaluation fail only with an error, and never slow.
 func FuzzCompile(f *testing.F) {
 	for _, text := range []string{`object.a > 3`, `type(old.x) == int && key != type`, `object.?a.b.orValue(1) == 1`, `[1, 2].map(x, x + 1)`, `"`, `quantity("1e9")`,
 		`object.list.exists(i, v, i == v)`, `object == old`, `timestamp(object.t).getHours("Asia/Tokyo") == 1`} {

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// maxPattern bounds a pattern that is not in the filter but in what it looks at, in bytes; compiling is what it costs.
-	maxPattern = 1 << 10
-	compiling  = 3_000
+	// maxPattern bounds a pattern that is no constant of the filter, in bytes; patternCompileCost is the cost of compiling it.
+	maxPattern         = 1 << 10
+	patternCompileCost = 3_000
 )
 
 var errLongPattern = errors.New("the pattern is too long")
 
 // pattern is a compiled regular expression.
 type pattern struct {
-	expression *regexp.Regexp
-	size       uint64 // in instructions: matching takes as many steps for a byte at most
-	compiling  uint64 // what it costs at each use; zero: it is compiled once
+	expression   *regexp.Regexp
+	instructions uint64 // an upper bound of the steps for one byte
+	compileCost  uint64 // at each use; zero: compiled once
 }
 
 func newPattern(text string) (*pattern, error) {
@@ -37,11 +37,11 @@ func newPattern(text string) (*pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pattern{expression: expression, size: uint64(len(program.Inst))}, nil
+	return &pattern{expression: expression, instructions: uint64(len(program.Inst))}, nil
 }
 
-// keep compiles a pattern that stands in the filter.
-func (p *prices) keep(constant ref.Val) {
+// compileConstant compiles a pattern that is a constant of the filter.
+func (p *costEstimator) compileConstant(constant ref.Val) {
 	text, ok := constant.(types.String)
 	if !ok {
 		return
@@ -51,8 +51,8 @@ func (p *prices) keep(constant ref.Val) {
 	}
 }
 
-// pattern is what a text is compiled to.
-func (p *prices) pattern(value ref.Val) (*pattern, error) {
+// patternOf returns the compiled pattern of a text.
+func (p *costEstimator) patternOf(value ref.Val) (*pattern, error) {
 	text, ok := value.(types.String)
 	if !ok {
 		return nil, errors.New("the pattern is no text")
@@ -65,17 +65,17 @@ func (p *prices) pattern(value ref.Val) (*pattern, error) {
 	}
 	compiled, err := newPattern(string(text))
 	if err == nil {
-		compiled.compiling = compiling
+		compiled.compileCost = patternCompileCost
 	}
 	return compiled, err
 }
 
-func (p *prices) matches(text, by ref.Val) ref.Val {
+func (p *costEstimator) matches(text, by ref.Val) ref.Val {
 	s, ok := text.(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(text)
 	}
-	pattern, err := p.pattern(by)
+	pattern, err := p.patternOf(by)
 	if err != nil {
 		return types.WrapErr(err)
 	}

@@ -1,5 +1,5 @@
-// Package selector decides which objects a client asked for: label selectors and field selectors, as Kubernetes spells
-// them, with one step beyond: a field selector may name any scalar field of any resource, not only declared ones.
+// Package selector implements Kubernetes' label selectors and field selectors. A field selector may name any scalar field of any
+// resource, not only declared ones.
 package selector
 
 import (
@@ -14,18 +14,18 @@ import (
 	"revtail/encoding"
 )
 
-// maxLength bounds the text of one selector, in bytes: parsing is linear, matching is done for every event.
+// maxLength bounds the text of one selector, in bytes, because every event is matched.
 const maxLength = 16 << 10
 
-// maxRequirements bounds how many conditions one selector may join.
+// maxRequirements bounds the requirements of one selector.
 const maxRequirements = 32
 
-// Object is what a selector looks at.
+// Object is the input of a selector.
 type Object interface {
 	SelectNamespace() string
 	SelectName() string
 	SelectLabels() labels.Labels
-	// SelectDocument is the object's JSON, read only when a field other than name and namespace is asked for.
+	// SelectDocument is the object's JSON, for fields other than name and namespace.
 	SelectDocument() []byte
 }
 
@@ -42,8 +42,7 @@ type field struct {
 	negate bool
 }
 
-// Parse reads the two query parameters of a request; an empty one demands nothing. The error says what could not be
-// understood, in words for the client.
+// Parse reads the two query parameters of a request; an empty one requires nothing. The error is for the client.
 func Parse(labelSelector, fieldSelector string) (*Selector, error) {
 	if len(labelSelector) > maxLength || len(fieldSelector) > maxLength {
 		return nil, fmt.Errorf("a selector may have at most %d bytes", maxLength)
@@ -128,13 +127,13 @@ func (f *field) matches(o Object) bool {
 	return (f.lookup(o) == f.value) != f.negate
 }
 
-// isIdentity tells whether the field is the object's name or namespace.
-func (f *field) isIdentity() bool {
+// isNameOrNamespace tells whether the field is metadata.name or metadata.namespace.
+func (f *field) isNameOrNamespace() bool {
 	return len(f.path) == 2 && f.path[0] == "metadata" && (f.path[1] == "name" || f.path[1] == "namespace")
 }
 
 func (f *field) lookup(o Object) string {
-	if f.isIdentity() {
+	if f.isNameOrNamespace() {
 		if f.path[1] == "name" {
 			return o.SelectName()
 		}
@@ -144,7 +143,7 @@ func (f *field) lookup(o Object) string {
 	return value
 }
 
-// Fields are the paths of the fields that the selector looks at.
+// Fields are the paths of the selector's fields.
 func (s *Selector) Fields() [][]string {
 	if s == nil {
 		return nil
@@ -156,13 +155,13 @@ func (s *Selector) Fields() [][]string {
 	return paths
 }
 
-// Name is the one name that can match, if the selector demands metadata.name=x: the scope of such a watch is one object.
-func (s *Selector) Name() (string, bool) { return s.demands("name") }
+// Name is the only name that can match, if the selector requires metadata.name=x.
+func (s *Selector) Name() (string, bool) { return s.requiredMetadata("name") }
 
-// Namespace is the one namespace that can match, if the selector demands metadata.namespace=x.
-func (s *Selector) Namespace() (string, bool) { return s.demands("namespace") }
+// Namespace is the only namespace that can match, if the selector requires metadata.namespace=x.
+func (s *Selector) Namespace() (string, bool) { return s.requiredMetadata("namespace") }
 
-func (s *Selector) demands(member string) (string, bool) {
+func (s *Selector) requiredMetadata(member string) (string, bool) {
 	if s == nil {
 		return "", false
 	}
@@ -174,7 +173,7 @@ func (s *Selector) demands(member string) (string, bool) {
 	return "", false
 }
 
-// WithName is the selector and metadata.name=name.
+// WithName adds metadata.name=name.
 func (s *Selector) WithName(name string) *Selector {
 	out := &Selector{}
 	if s != nil {
@@ -184,25 +183,24 @@ func (s *Selector) WithName(name string) *Selector {
 	return out
 }
 
-// Equality is a demand that one label or field has one value.
+// Equality is a requirement that a label or field has one value.
 type Equality struct {
-	Key   string // names the label or the field
-	Value string
-	of    func(Object) string
+	Key     string // of the label or field
+	Value   string
+	valueOf func(Object) string
 }
 
-// Of is the value that an object has there; "" where it has none.
-func (e Equality) Of(o Object) string { return e.of(o) }
+// Of is the object's value of the label or field; "": it has none.
+func (e Equality) Of(o Object) string { return e.valueOf(o) }
 
-// Equality is one of the demands of this kind that the selector makes, besides a name and a namespace, if it makes any: what
-// matches the selector has this value there.
+// Equality returns one such requirement of the selector, other than name and namespace, if there is one.
 func (s *Selector) Equality() (Equality, bool) {
 	if s == nil {
 		return Equality{}, false
 	}
 	for i := range s.fields {
-		if f := &s.fields[i]; !f.negate && !f.isIdentity() {
-			return Equality{Key: "field " + strings.Join(f.path, "."), Value: f.value, of: f.lookup}, true
+		if f := &s.fields[i]; !f.negate && !f.isNameOrNamespace() {
+			return Equality{Key: "field " + strings.Join(f.path, "."), Value: f.value, valueOf: f.lookup}, true
 		}
 	}
 	if s.labels == nil {
@@ -213,7 +211,7 @@ func (s *Selector) Equality() (Equality, bool) {
 		if values := r.Values(); len(values) == 1 && (r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals || r.Operator() == selection.In) {
 			label := r.Key()
 			of := func(o Object) string { return o.SelectLabels().Get(label) }
-			return Equality{Key: "label " + label, Value: values.UnsortedList()[0], of: of}, true
+			return Equality{Key: "label " + label, Value: values.UnsortedList()[0], valueOf: of}, true
 		}
 	}
 	return Equality{}, false

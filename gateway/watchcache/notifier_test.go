@@ -18,10 +18,10 @@ func (w *world) setGap(gap time.Duration) {
 	w.cache.config.Gap = gap
 }
 
-// gap is that of the bubbles of bursts.
+// gap is Config.Gap of these tests.
 const gap = 2 * time.Millisecond
 
-// bubbleOfBursts is a bubble with a gap, in which it is quiet since the write that made the revision start.
+// bubbleOfBursts is a bubble with a gap, in which nothing happens after the write of the revision start.
 func bubbleOfBursts(t *testing.T, do func(w *world, start etcdstore.Revision)) {
 	t.Helper()
 	bubble(t, nil, func(w *world) {
@@ -32,8 +32,8 @@ func bubbleOfBursts(t *testing.T, do func(w *world, start etcdstore.Revision)) {
 	})
 }
 
-// A burst comes together; what comes after a quiet time, at once; and nobody is woken by what is for others, or by what he has
-// seen already.
+// The events of a burst are published together, the first event after a quiet time at once; no event of another scope, or that was
+// read before, wakes a watcher.
 func TestGapCollectsBursts(t *testing.T) {
 	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		began := time.Now()
@@ -73,7 +73,7 @@ func TestGapCollectsBursts(t *testing.T) {
 	})
 }
 
-// However long the gap: what the log is about to forget is told before.
+// However long the gap is, events are published before the log drops them.
 func TestGapEndsBeforeTheLogForgets(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.put("a/x", "", "")
@@ -96,7 +96,8 @@ func TestGapEndsBeforeTheLogForgets(t *testing.T) {
 	})
 }
 
-// Watchers that take long to deliver are told of more when most of them have, and half that time has passed again; but soon enough.
+// The gap grows with the time that watchers need to deliver: until most of them wait again, and half as long after that, up to a
+// limit.
 func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		began := time.Now()
@@ -104,35 +105,36 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 		for i := range 16 {
 			c.attach(fmt.Sprint(i), start, WatchQuery{})
 		}
-		told := func(after time.Duration, want bool) {
+		published := func(after time.Duration, want bool) {
 			t.Helper()
 			<-time.After(time.Until(began.Add(after)))
 			synctest.Wait()
 			w.cache.mu.Lock()
 			defer w.cache.mu.Unlock()
-			if got := w.cache.news.from == w.cache.log.next; got != want {
-				t.Errorf("after %v all is told: %v, want %v", after, got, want)
+			if got := w.cache.notifier.first == w.cache.log.next; got != want {
+				t.Errorf("after %v all is published: %v, want %v", after, got, want)
 			}
 		}
 		w.put("a/x", "", "")
-		told(0, true) // after a quiet time
+		published(0, true) // after a quiet time
 		w.put("a/x", "", "")
-		told(10*time.Millisecond, false) // they are busy
+		published(10*time.Millisecond, false) // they are busy
 		c.serve()
 		w.put("a/x", "", "")
-		told(15*time.Millisecond-1, false)
-		told(15*time.Millisecond, true)
+		published(15*time.Millisecond-1, false)
+		published(15*time.Millisecond, true)
 		w.put("a/x", "", "")
-		told(15*time.Millisecond+longestGap-1, false) // and now they are for long
-		told(15*time.Millisecond+longestGap, true)
+		published(15*time.Millisecond+maxGap-1, false) // and now they are for long
+		published(15*time.Millisecond+maxGap, true)
 		c.serve()
-		told(time.Second, true)
+		published(time.Second, true)
 		w.put("a/x", "", "")
-		told(time.Second, true) // a quiet time later
+		published(time.Second, true) // a quiet time later
 	})
 }
 
-// Lately after a burst, an event waits for others; the less the more often none came. After a quiet time it does not.
+// For a while after a burst an event waits for others, more briefly after each time that none came. After a quiet time it does not
+// wait.
 func TestGapKeepsBurstsTogether(t *testing.T) {
 	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		c := newCrew(w)
@@ -157,29 +159,29 @@ func TestGapKeepsBurstsTogether(t *testing.T) {
 			t.Helper()
 			put(1)
 			waiting(0, 0) // after a quiet time
-			put(4 * many)
+			put(4 * burstEvents)
 			waiting(gap, 0)
 		}
 		burst()
 		for range 3 {
-			<-time.After(lately / 2)
+			<-time.After(burstWindow / 2)
 			put(1)
 			waiting(gap-1, 1)
 			waiting(1, 0)
 		}
-		<-time.After(lately / 2)
+		<-time.After(burstWindow / 2)
 		put(1)
 		waiting(0, 0)
-		<-time.After(lately)
+		<-time.After(burstWindow)
 		burst()
-		<-time.After(lately)
+		<-time.After(burstWindow)
 		put(1)
 		waiting(0, 0)
 	})
 }
 
-// Watchers that have what they were told of sleep, wherever they stand, and are told of what comes after that.
-func TestGapTellsWhoeverSleeps(t *testing.T) {
+// Watchers that have read all published events wait, at whatever position, and later events wake them.
+func TestGapEndsForWaitingWatchers(t *testing.T) {
 	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		one, other := newCrew(w), newCrew(w)
 		first, last, further := one.attach("first", start, WatchQuery{}), one.attach("last", start, WatchQuery{}), other.attach("further", start, WatchQuery{})
@@ -187,13 +189,13 @@ func TestGapTellsWhoeverSleeps(t *testing.T) {
 		read := func(c *crew, watcher *Watcher, events int) {
 			t.Helper()
 			batch, _, err := c.reader.Poll(watcher)
-			if err != nil || len(batch.Changes) != events || !watcher.Asleep() {
-				t.Fatalf("%d changes (%v), asleep: %v; want %d, and then sleep", len(batch.Changes), err, watcher.Asleep(), events)
+			if err != nil || len(batch.Changes) != events || !watcher.Waiting() {
+				t.Fatalf("%d changes (%v), waiting: %v; want %d, and then waiting", len(batch.Changes), err, watcher.Waiting(), events)
 			}
 		}
 		read(one, first, 1)
-		first.Detach()          // now nobody sleeps
-		w.put("a/x", "", "")    // is news
+		first.Detach()          // no watcher waits now
+		w.put("a/x", "", "")    // is not published
 		read(other, further, 2) // reads them all the same
 		read(one, last, 1)      // gets what the first one got
 		one.ready.Take()
@@ -205,8 +207,8 @@ func TestGapTellsWhoeverSleeps(t *testing.T) {
 	})
 }
 
-// Who is attached is told of the end too, after what came before it.
-func TestStopTellsWhoIsAttached(t *testing.T) {
+// Attached watchers get ErrStopped too, after all earlier events.
+func TestStopEndsAttachedWatchers(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
 		c := newCrew(w)
@@ -214,8 +216,8 @@ func TestStopTellsWhoIsAttached(t *testing.T) {
 		w.put("a/x", "", "")
 		w.stop()
 		batch, _, err := c.reader.Poll(all)
-		if err != nil || len(batch.Changes) != 1 || all.Asleep() {
-			t.Fatalf("%d changes (%v), asleep: %v; want one, and no sleep", len(batch.Changes), err, all.Asleep())
+		if err != nil || len(batch.Changes) != 1 || all.Waiting() {
+			t.Fatalf("%d changes (%v), waiting: %v; want one, and no waiting", len(batch.Changes), err, all.Waiting())
 		}
 		if _, _, err := c.reader.Poll(all); !errors.Is(err, ErrStopped) {
 			t.Errorf("then %v", err)
@@ -223,8 +225,8 @@ func TestStopTellsWhoIsAttached(t *testing.T) {
 	})
 }
 
-// What waits for the gap when the cache stops is delivered before the end.
-func TestStopLosesNoNews(t *testing.T) {
+// Unpublished events are delivered before the end when the cache stops.
+func TestStopLosesNoUnpublishedEvents(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
 		w.setGap(time.Hour)

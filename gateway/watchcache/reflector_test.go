@@ -12,7 +12,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// catchingUp is a store whose watches do not tell their progress when they are asked for the first time, as those of etcd.
+// catchingUp is a store whose watches do not answer the first progress request, as etcd's.
 type catchingUp struct{ *memory.Store }
 
 func (c catchingUp) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
@@ -31,7 +31,7 @@ func (w *deafWatcher) RequestProgress(ctx context.Context) error {
 	return w.Watcher.RequestProgress(ctx)
 }
 
-// noting is a store that notes how it is watched.
+// noting is a store that records the options of its watches.
 type noting struct {
 	*memory.Store
 	watches chan etcdstore.WatchOptions
@@ -42,8 +42,8 @@ func (n *noting) Watch(ctx context.Context, prefix string, o etcdstore.WatchOpti
 	return n.Store.Watch(ctx, prefix, o)
 }
 
-// The store looks up the states before the changes of the past alone: those before what happens now, the cache has.
-func TestFollowAsksForNoStateBefore(t *testing.T) {
+// Only the watch for events before the fill requests previous values, because the mirror has the others.
+func TestWatchRequestsNoPreviousValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noting{storeAt(20), make(chan etcdstore.WatchOptions, 2)}
 		w := &world{t: t, store: store.Store, lookBack: lookBack}
@@ -66,7 +66,7 @@ func TestFollowAsksForNoStateBefore(t *testing.T) {
 	})
 }
 
-// A cache of a quiet resource is served once etcd has told that nothing is missing: it is asked again until it does.
+// The cache of a quiet resource requests progress again until etcd answers.
 func TestFillAsksForProgressAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, store: memory.New()}

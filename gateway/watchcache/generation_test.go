@@ -12,9 +12,10 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/watchcache/history"
 )
 
-// replaceable is a store that can be replaced by another one, and be away.
+// replaceable is a store that can be replaced by another one, and be unavailable.
 type replaceable struct {
 	*memory.Store
 	history atomic.Uint64
@@ -100,12 +101,12 @@ func (w *world) expectReverted(watcher *Watcher) {
 	}
 }
 
-// A store that was put back to an earlier state, and written to until it was further than before: its revisions say nothing, but
-// what it has does, soon after the watch is opened again.
+// A store is restored to an earlier state, and written to beyond its former revision: its revision betrays nothing, but the
+// consistency check after the reopened watch finds the difference.
 func TestOlderStoreThatWentOn(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
-		<-time.After(inspectGap)
-		synctest.Wait() // the store is asked why it is silent
+		<-time.After(time.Minute)
+		synctest.Wait() // the silence is checked
 		watcher, other := w.watch(WatchQuery{After: 21}), storeAt(5)
 		for i := range 30 {
 			other.Txn(map[string][]byte{root + "b/y": thing("b/y", fmt.Sprint(i), "")}, nil)
@@ -117,15 +118,16 @@ func TestOlderStoreThatWentOn(t *testing.T) {
 			_, err = watcher.Next(w.t.Context())
 		}
 		var reverted *RevertedError
-		if took := time.Since(began); !errors.As(err, &reverted) || took > inspectSoon+maxPause {
+		if took := time.Since(began); !errors.As(err, &reverted) || took > 10*time.Second+history.MaxPause {
 			w.t.Errorf("after %v the watcher got %v", took, err)
 		}
-		<-time.After(2 * maxPause)
+		<-time.After(2 * history.MaxPause)
 		w.expectList(ListQuery{}, "a/x=4", "b/y=29")
 	})
 }
 
-// A store that was put back to an earlier state: whoever watched is told at once, also who waits, reads the state or history.
+// A store is restored to an earlier state: all watchers end at once, those that wait as well as those that read initial events or
+// history.
 func TestOlderStore(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		waiting, stateful, past := w.watch(WatchQuery{After: 21}), w.watch(WatchQuery{State: true}), w.watch(WatchQuery{After: 3})
@@ -133,13 +135,13 @@ func TestOlderStore(t *testing.T) {
 		if _, err := past.Next(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
-		told := make(chan struct{})
+		published := make(chan struct{})
 		go func() {
-			defer close(told)
+			defer close(published)
 			w.expectReverted(waiting)
 		}()
 		store.replace(storeAt(5))
-		<-told
+		<-published
 		w.expectReverted(stateful)
 		w.expectReverted(past)
 		<-time.After(time.Second)
@@ -153,7 +155,7 @@ func TestOlderStore(t *testing.T) {
 	})
 }
 
-// Another store in which more has happened.
+// A store is replaced by another one with more revisions.
 func TestSwappedStore(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		waiting := w.watch(WatchQuery{After: 21})
@@ -165,7 +167,7 @@ func TestSwappedStore(t *testing.T) {
 	})
 }
 
-// Nobody gets a fresh list of a store that has gone back before that is known: the watch may stay silent for long.
+// No list is fresh while the store is older than the cache, although its watch is silent.
 func TestNewestOfAnOlderStore(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		store.Store = storeAt(5) // its watch does not break
@@ -181,40 +183,40 @@ func TestNewestOfAnOlderStore(t *testing.T) {
 	})
 }
 
-// Watches end, cleanly, when nothing has been heard of the store for 30 s. Lists go on, and tell their age.
+// Watches end cleanly when nothing was heard from the store for 30 s. Lists go on, with their age.
 func TestStoreAway(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		watcher := w.watch(WatchQuery{After: 21})
-		own := w.watch(WatchQuery{After: 21, Own: true})
+		internal := w.watch(WatchQuery{After: 21, Own: true})
 		store.away.Store(true)
 		store.replace(store.Store)
 		began := time.Now()
 		_, err := watcher.Next(w.t.Context())
-		if took := time.Since(began); !errors.Is(err, ErrStopped) || took < patienceWithEtcd-askEvery || took > patienceWithEtcd+askEvery {
+		if took := time.Since(began); !errors.Is(err, ErrStopped) || took < livenessTimeout-idleProgressPeriod || took > livenessTimeout+idleProgressPeriod {
 			w.t.Errorf("a watch ended after %v with %v", took, err)
 		}
 		if _, err := w.cache.Watch(WatchQuery{After: 21}); err == nil {
 			w.t.Error("and then a new one was opened")
 		}
 		w.expectList(ListQuery{}, "a/x=19")
-		if age := w.cache.Age(); age < patienceWithEtcd-askEvery {
+		if age := w.cache.Age(); age < livenessTimeout-idleProgressPeriod {
 			w.t.Errorf("the state says that it is %v old", age)
 		}
 		store.away.Store(false)
-		<-time.After(2 * maxPause)
-		if age := w.cache.Age(); age > 2*maxPause {
+		<-time.After(2 * history.MaxPause)
+		if age := w.cache.Age(); age > 2*history.MaxPause {
 			w.t.Errorf("with the store back, the state says that it is %v old", age)
 		}
-		if s := w.cache.Stats(); s.Losses == 0 || s.Fills != 1 {
-			w.t.Errorf("the figures: %d watches of the store lost, filled %d times", s.Losses, s.Fills)
+		if s := w.cache.Stats(); s.WatchLosses == 0 || s.Fills != 1 {
+			w.t.Errorf("the figures: %d watches of the store lost, filled %d times", s.WatchLosses, s.Fills)
 		}
 		w.put("a/x", "back", "")
 		w.expect(w.watch(WatchQuery{After: 21}), "MODIFIED a/x l=back rv=22")
-		w.expect(own, "MODIFIED a/x l=back rv=22")
+		w.expect(internal, "MODIFIED a/x l=back rv=22")
 	})
 }
 
-// A cache that is filled anew knows what happened shortly before: clients of a gateway that was restarted resume in memory.
+// A filled cache holds the events before its state: clients of a restarted gateway resume in memory.
 func TestLookBack(t *testing.T) {
 	for name, test := range map[string]struct{ compacted, after etcdstore.Revision }{
 		"everything": {0, 1}, "what was not compacted": {15, 16},
@@ -259,8 +261,8 @@ func (c *counted) Watch(ctx context.Context, prefix string, o etcdstore.WatchOpt
 	return c.Store.Watch(ctx, prefix, o)
 }
 
-// A cache that is not what etcd has, whoever is to blame, is found out, tells its watchers, and starts anew.
-func TestInspection(t *testing.T) {
+// A cache that differs from etcd, for whatever reason, ends its watchers and starts anew.
+func TestConsistencyCheck(t *testing.T) {
 	for name, lie := range map[string]func(*etcdstore.Page){
 		"another revision": func(p *etcdstore.Page) { p.KVs[0].Modified-- },
 		"one too many": func(p *etcdstore.Page) {
@@ -277,9 +279,9 @@ func TestInspection(t *testing.T) {
 				w.start()
 				<-w.cache.Filled()
 				watcher := w.watch(WatchQuery{After: 21})
-				<-time.After(2 * inspectEvery)
+				<-time.After(2 * history.CheckPeriod)
 				synctest.Wait()
-				found := w.cache.Stats().Untrue
+				found := w.cache.Stats().Inconsistencies
 				switch {
 				case name == "no lie" && found == 0:
 					w.expect(watcher)
@@ -294,7 +296,7 @@ func TestInspection(t *testing.T) {
 	}
 }
 
-// lying is a store that does not tell the truth the first time that it is read.
+// lying is a store whose first page is wrong.
 type lying struct {
 	*memory.Store
 	lie func(*etcdstore.Page)

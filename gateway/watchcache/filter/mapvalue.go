@@ -11,15 +11,14 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// record is a decoded JSON object. CEL's own maps collect their keys for every loop over them, at no cost that is counted; this
-// one has them.
-type record struct {
+// mapValue is a decoded JSON object. CEL's own maps collect their keys for every loop, without a cost; this type has the keys.
+type mapValue struct {
 	members map[string]ref.Val
 	names   []string // in order
 }
 
-func newRecord(decoded map[string]any) *record {
-	r := &record{members: make(map[string]ref.Val, len(decoded)), names: slices.Sorted(maps.Keys(decoded))}
+func newMapValue(decoded map[string]any) *mapValue {
+	r := &mapValue{members: make(map[string]ref.Val, len(decoded)), names: slices.Sorted(maps.Keys(decoded))}
 	for name, value := range decoded {
 		r.members[name] = newValue(value)
 	}
@@ -27,7 +26,7 @@ func newRecord(decoded map[string]any) *record {
 }
 
 // Find implements traits.Mapper.
-func (r *record) Find(key ref.Val) (ref.Val, bool) {
+func (r *mapValue) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
 		return nil, false
@@ -37,10 +36,10 @@ func (r *record) Find(key ref.Val) (ref.Val, bool) {
 }
 
 // Get implements traits.Indexer.
-func (r *record) Get(key ref.Val) ref.Val { return get(r, key) }
+func (r *mapValue) Get(key ref.Val) ref.Val { return get(r, key) }
 
 // Contains implements traits.Container.
-func (r *record) Contains(key ref.Val) ref.Val { return containsKey(r, key) }
+func (r *mapValue) Contains(key ref.Val) ref.Val { return containsKey(r, key) }
 
 func get(m traits.Mapper, key ref.Val) ref.Val {
 	if value, found := m.Find(key); found {
@@ -55,10 +54,10 @@ func containsKey(m traits.Mapper, key ref.Val) ref.Val {
 }
 
 // Size implements traits.Sizer.
-func (r *record) Size() ref.Val { return types.Int(len(r.names)) }
+func (r *mapValue) Size() ref.Val { return types.Int(len(r.names)) }
 
 // Equal implements ref.Val.
-func (r *record) Equal(other ref.Val) ref.Val {
+func (r *mapValue) Equal(other ref.Val) ref.Val {
 	m, ok := other.(traits.Mapper)
 	if !ok || m.Size() != r.Size() {
 		return types.False
@@ -73,18 +72,18 @@ func (r *record) Equal(other ref.Val) ref.Val {
 }
 
 // Type implements ref.Val.
-func (r *record) Type() ref.Type { return types.MapType }
+func (r *mapValue) Type() ref.Type { return types.MapType }
 
 // Value implements ref.Val.
-func (r *record) Value() any { return r.members }
+func (r *mapValue) Value() any { return r.members }
 
 // ConvertToNative implements ref.Val.
-func (r *record) ConvertToNative(to reflect.Type) (any, error) {
+func (r *mapValue) ConvertToNative(to reflect.Type) (any, error) {
 	return nil, fmt.Errorf("an object is no %v", to)
 }
 
 // ConvertToType implements ref.Val.
-func (r *record) ConvertToType(to ref.Type) ref.Val {
+func (r *mapValue) ConvertToType(to ref.Type) ref.Val {
 	switch to {
 	case types.MapType:
 		return r
@@ -95,21 +94,23 @@ func (r *record) ConvertToType(to ref.Type) ref.Val {
 }
 
 // Iterator implements traits.Iterable.
-func (r *record) Iterator() traits.Iterator { return &names{Iterator: nothing, left: r.names} }
+func (r *mapValue) Iterator() traits.Iterator {
+	return &nameIterator{Iterator: emptyIterator, left: r.names}
+}
 
-var nothing = types.NewStringList(types.DefaultTypeAdapter, nil).Iterator()
+var emptyIterator = types.NewStringList(types.DefaultTypeAdapter, nil).Iterator()
 
-// names is a walk over the names of a record.
-type names struct {
-	traits.Iterator // of nothing: what makes it a value
+// nameIterator iterates over the names of a mapValue.
+type nameIterator struct {
+	traits.Iterator // emptyIterator, for the methods of ref.Val
 	left            []string
 }
 
 // HasNext implements traits.Iterator.
-func (n *names) HasNext() ref.Val { return types.Bool(len(n.left) > 0) }
+func (n *nameIterator) HasNext() ref.Val { return types.Bool(len(n.left) > 0) }
 
 // Next implements traits.Iterator.
-func (n *names) Next() ref.Val {
+func (n *nameIterator) Next() ref.Val {
 	if len(n.left) == 0 {
 		return nil
 	}
@@ -118,4 +119,4 @@ func (n *names) Next() ref.Val {
 	return types.String(next)
 }
 
-var _ traits.Mapper = (*record)(nil)
+var _ traits.Mapper = (*mapValue)(nil)

@@ -11,7 +11,7 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// TestFilterIsEvaluatedOnce: however many watchers have the same filter, it is asked once about each state of an event.
+// TestFilterIsEvaluatedOnce: all watchers with the same filter share one evaluation for each state of an event.
 func TestFilterIsEvaluatedOnce(t *testing.T) {
 	for _, test := range []struct {
 		text    string
@@ -32,7 +32,7 @@ func TestFilterIsEvaluatedOnce(t *testing.T) {
 			for i := range watchers {
 				q := WatchQuery{Filter: same}
 				if i%2 == 1 {
-					q.Namespace = "a" // another scope: nothing is shared but the verdict
+					q.Namespace = "a" // another scope: nothing is shared but the results
 				}
 				watchers[i] = w.watch(q)
 				w.expect(watchers[i])
@@ -56,7 +56,7 @@ func TestFilterIsEvaluatedOnce(t *testing.T) {
 	}
 }
 
-// TestFilterTransitions: what leaves a filter is DELETED in its last state, and what enters is ADDED.
+// TestFilterTransitions: an object that stops to match is DELETED in its last state, and one that starts to match is ADDED.
 func TestFilterTransitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -76,7 +76,7 @@ func TestFilterTransitions(t *testing.T) {
 		w.expect(both, "ADDED a/x l=in rv=3", "DELETED a/x l=in rv=4", "ADDED a/x l=in rv=7", "DELETED a/x l=in rv=8")
 		w.expect(changed, "MODIFIED a/x l=in rv=3", "MODIFIED a/x l=in rv=5", "MODIFIED a/x l=in rv=7")
 		w.expect(keys, "ADDED a/y l=in rv=9")
-		// From here on all stand at the same place, where one could get what another has read.
+		// From here on all watchers have the same position, where one could get the batch of another.
 		all := w.watch(WatchQuery{})
 		w.expect(all)
 		w.put("a/y", "in", "1") // 10
@@ -91,10 +91,10 @@ func TestFilterTransitions(t *testing.T) {
 	})
 }
 
-// expensive is a filter that is too much work for an object whose value is long.
+// expensive is a filter that exceeds the cost limit for an object with a long value.
 const expensive = `object.spec.value.matches("^(a?){900}b*$") || true`
 
-// TestFilterThatCostsTooMuch: the watch ends with an error that names the key, after all that came before, and leaves nothing out.
+// TestFilterThatCostsTooMuch: the watch ends with an error that names the key, after all earlier events.
 func TestFilterThatCostsTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -127,12 +127,12 @@ func TestFilterThatCostsTooMuch(t *testing.T) {
 	})
 }
 
-// TestFilterWithManyOthers: verdicts that an event does not remember are right all the same.
+// TestFilterWithManyOthers: an event computes the results that it does not remember, and they are right.
 func TestFilterWithManyOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		dialect := filter.Objects()
-		watchers := make([]*Watcher, maxVerdicts+50)
+		watchers := make([]*Watcher, 350)
 		for i := range watchers {
 			f, err := dialect.Compile(fmt.Sprintf(`int(object.spec.value) == %d`, i))
 			if err != nil {
@@ -150,7 +150,7 @@ func TestFilterWithManyOthers(t *testing.T) {
 	})
 }
 
-// TestListFilter: pages of a filtered list are full, and the last one says that it is.
+// TestListFilter: pages of a filtered list are full, and only the last one has no continue token.
 func TestListFilter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -188,8 +188,7 @@ func TestListFilter(t *testing.T) {
 	})
 }
 
-// BenchmarkFilteredDelivery is an event that 1,000 watchers look at through one filter: an evaluation, and a look at its verdict
-// for each.
+// BenchmarkFilteredDelivery delivers one event to 1,000 watchers with one filter: an evaluation, and a lookup for each.
 func BenchmarkFilteredDelivery(b *testing.B) {
 	dialect := filter.Objects()
 	f, err := dialect.Compile(`object.spec.value == "1"`)
@@ -203,7 +202,7 @@ func BenchmarkFilteredDelivery(b *testing.B) {
 	for b.Loop() {
 		e := newEvent(7, o, nil)
 		for range 1000 {
-			if _, ok, err := e.seen(q, New(Config{Prefix: root})); !ok || err != nil {
+			if _, ok, err := e.changeFor(q, New(Config{Prefix: root})); !ok || err != nil {
 				b.Fatal(ok, err)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// lateness is a drawn run of a watcher that reads rarely and wants the newest of each object only.
+// lateness is a generated run of a slow watcher with Latest.
 type lateness struct {
 	logLimit int
 	padding  int // of each object, in bytes
@@ -31,8 +31,8 @@ var drawLateness = rapid.Custom(func(t *rapid.T) lateness {
 	return l
 })
 
-// TestLatest: whoever wants the newest of each object only has it after each batch, in the order of revisions, and is told of or
-// has counted for it every change there was.
+// TestLatest: after each batch the client has the newest state of each object, in the order of revisions, and every change is
+// delivered or counted in Skipped.
 func TestLatest(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := drawLateness.Draw(rt, "plan")
@@ -55,7 +55,7 @@ func (l lateness) run(t *testing.T) string {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	truth, known := map[string]string{"a/x": "0"}, map[string]string{"a/x": "0"}
-	changes, told, through, n := 0, 0, etcdstore.Revision(2), 0
+	changes, published, through, n := 0, 0, etcdstore.Revision(2), 0
 	for _, writes := range l.reads {
 		before := changes
 		for range writes {
@@ -86,7 +86,7 @@ func (l lateness) run(t *testing.T) string {
 				} else {
 					known[s.Path] = s.Label
 				}
-				told += 1 + c.Skipped
+				published += 1 + c.Skipped
 				if before > 0 && changes-before <= batchEvents && l.padding == 0 && l.logLimit == maxEvents && c.Skipped > 0 {
 					return fmt.Sprintf("%d changes are skipped of %d", c.Skipped, changes-before)
 				}
@@ -96,14 +96,14 @@ func (l lateness) run(t *testing.T) string {
 		if diff := cmp.Diff(truth, known); diff != "" {
 			return "after " + fmt.Sprint(newest) + ": " + diff
 		}
-		if told != changes {
-			return fmt.Sprintf("%d changes are told or counted, there were %d", told, changes)
+		if published != changes {
+			return fmt.Sprintf("%d changes are delivered or counted, there were %d", published, changes)
 		}
 	}
 	return ""
 }
 
-// write makes the n-th revision, and tells how many changes that is.
+// write writes the n-th revision, and returns the number of its changes.
 func (l lateness) write(s *memory.Store, truth map[string]string, n int) (changes int) {
 	puts, deletes := map[string][]byte{}, []string{}
 	for path, label := range l.writes[n%len(l.writes)] {
@@ -123,8 +123,8 @@ func (l lateness) write(s *memory.Store, truth map[string]string, n int) (change
 	return changes
 }
 
-// TestLatestMerges: of a burst that is larger than a batch only the newest states are left, with the state before as the client
-// knows it, from the log and from history.
+// TestLatestMerges: of a burst larger than a batch only the newest states are delivered, with the previous state that the client
+// has, from the log and from history.
 func TestLatestMerges(t *testing.T) {
 	for _, limit := range []int{64, maxEvents} {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// shelved is a store whose watches, but for the cache's own, deliver nothing before the gate is open, and then one revision at a
+// shelved is a store whose watches, except for the cache's own, deliver nothing before the gate opens, and then one revision at a
 // time.
 type shelved struct {
 	*memory.Store
@@ -44,7 +44,7 @@ func (w *shelvedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	}
 }
 
-// shelvedBubble has a store with revisions 2 to 21, the last of which alone is in the log.
+// shelvedBubble has a store with revisions 2 to 21. Only the last one is in the log.
 func shelvedBubble(t *testing.T, test func(*world, *shelved)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func shelvedBubble(t *testing.T, test func(*world, *shelved)) {
 	})
 }
 
-// count reads to the end of what there is, and returns how many changes it was.
+// count drains a watcher and counts the changes.
 func (w *world) count(watcher *Watcher) int {
 	changes, _, err := w.drain(watcher)
 	if err != nil {
@@ -66,14 +66,7 @@ func (w *world) count(watcher *Watcher) int {
 	return len(changes)
 }
 
-// held is how many bytes of history readers hold.
-func (w *world) held() int {
-	w.cache.archive.mu.Lock()
-	defer w.cache.archive.mu.Unlock()
-	return w.cache.archive.held
-}
-
-// However many clients come with old revisions, etcd is asked for its history once.
+// However many clients come with old revisions, etcd's history is read once.
 func TestHistoryIsReadOnceForAll(t *testing.T) {
 	shelvedBubble(t, func(w *world, store *shelved) {
 		var reading sync.WaitGroup
@@ -87,7 +80,7 @@ func TestHistoryIsReadOnceForAll(t *testing.T) {
 			})
 			synctest.Wait() // the first one begins at 2
 		}
-		if n := w.cache.Stats().Historic; n != 100 {
+		if n := w.cache.Stats().HistoryReaders; n != 100 {
 			w.t.Errorf("%d watchers are said to read history", n)
 		}
 		close(store.gate)
@@ -95,13 +88,13 @@ func TestHistoryIsReadOnceForAll(t *testing.T) {
 		if n := store.watches.Load() - ownWatches; n != 1 {
 			w.t.Errorf("100 watchers cost %d watches of history", n)
 		}
-		if readers, bytes := w.cache.archive.size(), w.held(); readers > 0 || bytes > 0 {
+		if readers, bytes := w.cache.fanout.Stats(); readers > 0 || bytes > 0 {
 			w.t.Errorf("%d readers are left, with %d bytes", readers, bytes)
 		}
 	})
 }
 
-// A reader that does not take what it gets is left behind after a moment, and gets the rest when it comes back.
+// A reader that does not read becomes a laggard after a moment, and gets the rest later.
 func TestSlowReaderOfHistory(t *testing.T) {
 	shelvedBubble(t, func(w *world, store *shelved) {
 		slow, fast := w.watch(WatchQuery{After: 2}), w.watch(WatchQuery{After: 3})
@@ -117,7 +110,7 @@ func TestSlowReaderOfHistory(t *testing.T) {
 			}
 			n += len(batch.Changes)
 		}
-		if took := time.Since(began); took > 2*abreast {
+		if took := time.Since(began); took > 2*time.Second {
 			w.t.Errorf("beside a slow reader history took %v", took)
 		}
 		if n := w.count(slow); n != 18 {
@@ -126,7 +119,7 @@ func TestSlowReaderOfHistory(t *testing.T) {
 	})
 }
 
-// What readers hold is bounded: more is read when it has been written.
+// The bytes that readers hold are bounded: more is read when they have been written.
 func TestHistoryIsReadNoFasterThanItIsWritten(t *testing.T) {
 	shelvedBubble(t, func(w *world, store *shelved) {
 		close(store.gate)
@@ -134,8 +127,9 @@ func TestHistoryIsReadNoFasterThanItIsWritten(t *testing.T) {
 		if _, err := watcher.Next(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
-		<-time.After(time.Minute) // a part is being written, another one is in mail
-		if held, most := w.held(), 3*eventMemory+3*len(thing("a/x", "19", "")); held > 2*most {
+		<-time.After(time.Minute) // the reader holds a chunk, another one is in the inbox
+		_, held := w.cache.fanout.Stats()
+		if most := 3*eventMemory + 3*len(thing("a/x", "19", "")); held > 2*most {
 			w.t.Errorf("%d bytes are held for a reader that reads nothing", held)
 		}
 		if n := w.count(watcher); n != 18 {
@@ -144,7 +138,7 @@ func TestHistoryIsReadNoFasterThanItIsWritten(t *testing.T) {
 	})
 }
 
-// While history does not come, nobody may be told that he has all of the revision at which he resumes.
+// Before history has delivered the revision at which a client resumes, the watcher does not decide what the client has of it.
 func TestResumingInHistory(t *testing.T) {
 	shelvedBubble(t, func(w *world, store *shelved) {
 		watcher := w.watch(WatchQuery{After: 2})
@@ -159,11 +153,11 @@ func TestResumingInHistory(t *testing.T) {
 	})
 }
 
-// Who waits for history is told when the cache ends, and when etcd is away for too long.
+// A watcher that waits for history ends when the cache stops, and when etcd is away for too long.
 func TestHistoryThatDoesNotCome(t *testing.T) {
 	for name, end := range map[string]func(*world){
 		"stopped":        func(w *world) { w.stop() },
-		"etcd went away": func(w *world) { w.cache.lose() },
+		"etcd went away": func(w *world) { w.cache.expireLiveness() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			shelvedBubble(t, func(w *world, _ *shelved) {

@@ -9,18 +9,18 @@ import (
 	"revtail/etcdstore"
 )
 
-// crew serves attached watchers as a writer does: whoever is ready polls until it sleeps.
+// crew serves attached watchers as an event loop does: each woken watcher polls until it waits.
 type crew struct {
-	w      *world
-	ready  *Ready
-	rings  int
-	reader Reader
-	got    map[string][]string // by the watcher's name
+	w        *world
+	ready    *ReadyList
+	notified int
+	reader   Reader
+	got      map[string][]string // by the watcher's name
 }
 
 func newCrew(w *world) *crew {
 	c := &crew{w: w, got: map[string][]string{}}
-	c.ready = NewReady(func() { c.rings++ })
+	c.ready = NewReadyList(func() { c.notified++ })
 	return c
 }
 
@@ -40,7 +40,7 @@ func (c *crew) poll(watcher *Watcher) {
 	}
 }
 
-// step polls once; false: nothing came.
+// step polls once; false: no event.
 func (c *crew) step(watcher *Watcher) bool {
 	c.w.t.Helper()
 	batch, _, err := c.reader.Poll(watcher)
@@ -65,7 +65,7 @@ func (c *crew) serve() (woken int) {
 	return woken
 }
 
-// Attached watchers get their slices, also where most of what they pass by is for others.
+// Attached watchers get their slices, also among many events of others.
 func TestReadyWatchersSeeTheirSlices(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "one", "")
@@ -96,14 +96,14 @@ func TestReadyWatchersSeeTheirSlices(t *testing.T) {
 		if diff := cmp.Diff(want, c.got); diff != "" {
 			t.Errorf("(- want, + got):\n%s", diff)
 		}
-		if c.rings == 0 {
-			t.Error("nobody was told that watchers are ready")
+		if c.notified == 0 {
+			t.Error("the ready list has notified nobody")
 		}
 	})
 }
 
-// A watcher that is closed while it waits leaves nothing behind, and one that is detached is waited for with Next again.
-func TestReadyForgetsClosedWatchers(t *testing.T) {
+// A closed watcher leaves nothing in the wait lists, and a detached one works with Next again.
+func TestReadyListForgetsClosedWatchers(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
 		c := newCrew(w)
@@ -123,8 +123,8 @@ func TestReadyForgetsClosedWatchers(t *testing.T) {
 			open[i].Close()
 		}
 		w.cache.mu.Lock()
-		if len(w.cache.sleepers) != 1 || len(w.cache.indexes) != 0 {
-			t.Errorf("%d topics are waited for and %d labels known, want that of the one watcher that is left", len(w.cache.sleepers), len(w.cache.indexes))
+		if len(w.cache.waitLists) != 1 || len(w.cache.indexes) != 0 {
+			t.Errorf("%d wait lists and %d indexes, want that of the one watcher that is left", len(w.cache.waitLists), len(w.cache.indexes))
 		}
 		w.cache.mu.Unlock()
 		kept.Detach()

@@ -12,7 +12,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// shift is a crew that serves as a writer does: a batch for whoever is ready, and then for those that do not sleep yet.
+// shift is a crew that serves as an event loop does: one batch for each woken watcher, and then for those that do not wait yet.
 type shift struct {
 	*crew
 	queue    []*Watcher
@@ -29,20 +29,20 @@ func newShift(w *world, start etcdstore.Revision) *shift {
 	return s
 }
 
-// round is one of a writer's; false: there was nothing to do.
+// round is one round of an event loop; false: nothing to do.
 func (s *shift) round() bool {
 	queue := slices.Concat(append(s.ready.Take(), s.queue)...)
 	s.queue = nil
 	for _, watcher := range queue {
-		if s.step(watcher) && !watcher.Asleep() {
+		if s.step(watcher) && !watcher.Waiting() {
 			s.queue = append(s.queue, watcher)
 		}
 	}
 	return len(queue) > 0
 }
 
-// Whatever is written while, and however slowly they are served: who polls until it sleeps, and then waits, is told of everything.
-func TestWhoSleepsIsTold(t *testing.T) {
+// Whatever is written meanwhile, and however slowly they are served: watchers that poll until they wait get every event.
+func TestWaitingWatchersGetEveryEvent(t *testing.T) {
 	const gap = 2 * time.Millisecond
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 60).Draw(rt, "steps")
@@ -58,7 +58,7 @@ func TestWhoSleepsIsTold(t *testing.T) {
 				func() { w.put("b/y", "1", "") },
 				func() { w.puts(batchEvents + 1) },
 				func() { <-time.After(gap / 2) },
-				func() { <-time.After(longestGap) },
+				func() { <-time.After(maxGap) },
 				func() { one.round() },
 				func() { other.round() },
 				func() { one.step(one.watchers[0]) },
@@ -68,7 +68,7 @@ func TestWhoSleepsIsTold(t *testing.T) {
 				acts[i]()
 				synctest.Wait()
 			}
-			<-time.After(longestGap)
+			<-time.After(maxGap)
 			synctest.Wait()
 			for one.round() || other.round() {
 			}

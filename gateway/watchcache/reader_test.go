@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// next is the next batch of a watcher, which must not have to wait for it.
+// next is the next batch of a watcher; it must not wait.
 func (w *world) next(watcher *Watcher) Batch {
 	w.t.Helper()
 	batch, err := watcher.Next(w.t.Context())
@@ -15,31 +15,32 @@ func (w *world) next(watcher *Watcher) Batch {
 	return batch
 }
 
-// puts writes n objects, each at a revision of its own, and lets the cache have them.
+// puts writes n objects, each at its own revision.
 func (w *world) puts(n int) {
 	for i := range n {
 		w.put(fmt.Sprintf("a/%04d", i), "1", "")
 	}
 }
 
-// pastResuming brings watchers past the revision that they resume at: only then do they share.
-func (w *world) pastResuming(watchers ...*Watcher) {
+// decideResuming moves watchers past the revision at which they resume, because only then they share batches.
+func (w *world) decideResuming(watchers ...*Watcher) {
 	w.put("a/x", "2", "")
 	for _, watcher := range watchers {
 		w.next(watcher)
 	}
 }
 
-// TestWhoIsAheadOfTheLogSharesNothing: what etcd's history has delivered to one watcher before the log had it, is new to others.
-func TestWhoIsAheadOfTheLogSharesNothing(t *testing.T) {
+// TestWatcherAheadOfTheLogSharesNothing: events that etcd's history has delivered to one watcher before the log had them are new
+// to others.
+func TestWatcherAheadOfTheLogSharesNothing(t *testing.T) {
 	for _, attached := range []bool{false, true} {
 		bubble(t, nil, func(w *world) {
 			start := w.put("a/x", "1", "")
 			ahead, other := w.watch(WatchQuery{After: start}), w.watch(WatchQuery{After: start})
-			w.pastResuming(ahead, other)
+			w.decideResuming(ahead, other)
 			next := w.next
 			if attached {
-				ready, reader := NewReady(func() {}), new(Reader)
+				ready, reader := NewReadyList(func() {}), new(Reader)
 				ahead.Attach(ready, nil)
 				other.Attach(ready, nil)
 				next = func(watcher *Watcher) Batch {

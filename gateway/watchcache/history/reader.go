@@ -1,0 +1,125 @@
+package history
+
+import (
+	"context"
+
+	"revtail/etcdstore"
+)
+
+// Query says what a Reader reads.
+type Query struct {
+	// Resume is the revision at which the client resumes. The client may have only a part of the changes of this revision.
+	Resume etcdstore.Revision
+	After  etcdstore.Revision // the reader gets the events later than this revision
+	Path   string             // the common prefix of the keys that the reader sees, below Config.Prefix
+	// Contains tells whether the reader sees a key. Check fails when the reader must end; it is called with the Fanout's lock held.
+	Contains func(key string) bool
+	Check    func() error
+}
+
+// Reader reads the history of one watcher. One goroutine uses it.
+type Reader[E any] struct {
+	fanout  *Fanout[E]
+	query   Query
+	through etcdstore.Revision
+	current *chunk[E] // what Next returned last
+
+	inbox  chan result[E]     // holds one
+	queued etcdstore.Revision // everything up to here was delivered or is in the inbox
+}
+
+// result is a chunk, or the error that ends the reader.
+type result[E any] struct {
+	chunk *chunk[E]
+	err   error
+}
+
+// Read opens a reader; the caller closes it.
+func (f *Fanout[E]) Read(q Query) *Reader[E] {
+	r := &Reader[E]{fanout: f, query: q, through: q.After, queued: q.After, inbox: make(chan result[E], 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readers[r] = struct{}{}
+	f.Wake()
+	return r
+}
+
+func (r *Reader[E]) full() bool { return len(r.inbox) > 0 }
+
+// Through is the revision up to which the reader has delivered everything.
+func (r *Reader[E]) Through() etcdstore.Revision { return r.through }
+
+// Next waits for the next events; other readers share them. Events up to the previous Through can be among them. The events of one
+// call are valid until the next one. *etcdstore.CompactedError says that etcd has no complete history for the reader.
+func (r *Reader[E]) Next(ctx context.Context) ([]E, error) {
+	r.release(r.current)
+	r.current = nil
+	if r.abandoned() {
+		return nil, r.fanout.config.Stopped
+	}
+	var next result[E]
+	select {
+	case next = <-r.inbox:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if next.err != nil {
+		return nil, next.err
+	}
+	r.current = next.chunk
+	r.fanout.Wake()
+	if err := r.query.Check(); err != nil {
+		return nil, err
+	}
+	if err := r.checkPrevious(next.chunk); err != nil {
+		return nil, err
+	}
+	r.through = next.chunk.through
+	return next.chunk.events, nil
+}
+
+// abandoned tells whether nothing more will come into the inbox.
+func (r *Reader[E]) abandoned() bool {
+	r.fanout.mu.Lock()
+	defer r.fanout.mu.Unlock()
+	return r.fanout.stopped && !r.full()
+}
+
+// checkPrevious fails for an event that the reader sees and whose previous value is compacted: a watch cannot show it.
+func (r *Reader[E]) checkPrevious(c *chunk[E]) error {
+	for _, e := range c.prevLost {
+		if e.Revision > r.query.Resume && r.query.Contains(e.Key) {
+			return &etcdstore.CompactedError{Requested: r.query.Resume, Compacted: e.Revision}
+		}
+	}
+	return nil
+}
+
+// release frees the memory of a chunk after its last holder.
+func (r *Reader[E]) release(c *chunk[E]) {
+	if c == nil {
+		return
+	}
+	f := r.fanout
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.holders--; c.holders == 0 {
+		f.buffered -= c.bytes
+		f.Wake()
+	}
+}
+
+// Close ends the reader and releases its chunks.
+func (r *Reader[E]) Close() {
+	f := r.fanout
+	f.mu.Lock()
+	delete(f.readers, r)
+	f.mu.Unlock()
+	r.release(r.current)
+	select {
+	case next := <-r.inbox:
+		r.release(next.chunk)
+	default:
+	}
+	f.Wake()
+}

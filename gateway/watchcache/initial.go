@@ -1,0 +1,110 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+
+	"revtail/encoding"
+)
+
+// initialState is the part of the state that was not delivered yet.
+type initialState struct {
+	snapshot snapshot
+	after    string
+}
+
+// begin waits until the cache has reached the revision of the query, and takes the snapshot of a watch with State.
+func (w *Watcher) begin(ctx context.Context) error {
+	if w.begun {
+		return nil
+	}
+	wait := w.waitForFuture
+	if w.query.State {
+		wait = w.takeSnapshot
+	}
+	if err := wait(ctx); err != nil {
+		return err
+	}
+	if err := w.checkFirstRevision(ctx); err != nil {
+		return err
+	}
+	w.begun = true
+	return nil
+}
+
+// checkFirstRevision asks etcd whether revision 1, which means everything, is compacted. Without the question the answer would
+// depend on the replica, because the log may hold the events all the same.
+func (w *Watcher) checkFirstRevision(ctx context.Context) error {
+	if !w.resuming || w.through != 1 || w.query.Own {
+		return nil
+	}
+	err := expired(w.cache.probeRevision(ctx, 1))
+	if _, compacted := errors.AsType[*ExpiredError](err); compacted {
+		return err
+	}
+	return ctx.Err() // the events of the log are correct while etcd is away
+}
+
+func (w *Watcher) takeSnapshot(ctx context.Context) error {
+	c := w.cache
+	if err := c.WaitUntil(ctx, w.query.AtLeast); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return ErrStopped
+	}
+	if err := c.checkGenerationLocked(w.generation, c.through); err != nil {
+		return err
+	}
+	w.initial = &initialState{snapshot: c.current}
+	w.through, w.position = c.through, c.log.next
+	return nil
+}
+
+// waitForFuture waits for a revision that the cache has not reached. Another replica may be ahead; a revision that etcd has not
+// reached either belongs to another history.
+func (w *Watcher) waitForFuture(ctx context.Context) error {
+	for {
+		err := w.cache.WaitUntil(ctx, w.through)
+		if _, late := errors.AsType[*TooLargeError](err); !late {
+			return err
+		}
+		bounded, cancel := context.WithTimeout(ctx, blockTimeout)
+		current, err := w.cache.config.Store.Revision(bounded)
+		cancel()
+		if err == nil && current < w.through {
+			return &RevertedError{Requested: w.through, Current: current}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
+	if ctx.Err() != nil { // many steps of a filter can be empty
+		return Batch{}, ctx.Err()
+	}
+	look, ok := initialScan, false
+	w.initial.snapshot.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
+		if ok, err = matchesState(ctx, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
+			return false
+		}
+		w.initial.after = o.path
+		if ok {
+			batch.Changes = append(batch.Changes, Change{Type: encoding.Added, Revision: o.Revision, Object: o})
+		}
+		look--
+		return len(batch.Changes) < initialEvents && look > 0
+	})
+	if err != nil && len(batch.Changes) == 0 {
+		return Batch{}, err
+	}
+	if err == nil && len(batch.Changes) < initialEvents && look > 0 {
+		batch.Synced, batch.Through = true, w.through
+		w.initial = nil
+	}
+	return batch, nil
+}

@@ -1,0 +1,275 @@
+package watchcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/gateway/watchcache/history"
+)
+
+const (
+	// pageSize is how many keys one request of a fill asks for: some megabytes of usual objects.
+	pageSize = 5000
+	// idleProgressPeriod is the time between progress requests for a quiet watch. After silenceTimeout, three unanswered requests,
+	// the watch counts as dead.
+	idleProgressPeriod = 5 * time.Second
+	silenceTimeout     = 15 * time.Second
+	// The log begins lookBack revisions before the state of a fill, so that clients resume in memory after a restart.
+	lookBack = maxEvents
+)
+
+var (
+	errOutOfOrder = errors.New("the watch broke the order of revisions")
+)
+
+// Run keeps the cache up to date until ctx ends, and returns nil when all its goroutines have ended. It logs the errors of etcd
+// and tries again. One Run at a time.
+func (c *Cache) Run(ctx context.Context) error {
+	defer c.stop()
+	defer c.startLiveness()()
+	var others sync.WaitGroup
+	others.Go(func() { c.checker.Run(ctx) })
+	others.Go(func() { c.fanout.Run(ctx) })
+	others.Go(func() { c.reads.Run(ctx) })
+	defer others.Wait()
+	r := &reflector{cache: c, mirror: newMirror()}
+	var backoff history.Backoff
+	for ctx.Err() == nil {
+		followed, err := r.listAndWatch(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if followed {
+			backoff.Reset()
+		}
+		c.mu.Lock()
+		c.counters.WatchLosses++
+		c.mu.Unlock()
+		pause := backoff.Next()
+		c.config.Logger.Warn("watch cache lost etcd, trying again", "prefix", c.config.Prefix, "error", err, "pause", pause)
+		history.Sleep(ctx, pause+rand.N(pause)) // jitter, because many caches lose etcd at the same moment
+	}
+	return nil
+}
+
+// reflector copies etcd's state into a cache, as its only writer.
+type reflector struct {
+	cache    *Cache
+	mirror   *mirror
+	identity uint64             // of the store's history at the fill
+	since    etcdstore.Revision // revision of the last change in the mirror
+	through  etcdstore.Revision // the mirror is complete up to here; zero: it must be filled
+
+	published bool // the cache serves the mirror
+}
+
+// listAndWatch fills the mirror if needed and watches etcd until an error. followed tells whether the watch delivered anything.
+func (r *reflector) listAndWatch(ctx context.Context) (followed bool, err error) {
+	if r.through != 0 {
+		if err := r.cache.checkHistory(ctx, r.identity); err != nil {
+			return false, r.checkMismatch(err)
+		}
+		r.cache.checker.Reopened()
+	}
+	if r.through == 0 {
+		if err = r.fill(ctx); err != nil {
+			return false, fmt.Errorf("fill: %w", err)
+		}
+		err = r.lookBack(ctx)
+	}
+	if err == nil {
+		followed, err = r.watch(ctx)
+	}
+	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errOutOfOrder) || !r.published {
+		r.through = 0 // events are lost, or the mirror is wrong or was never served
+	}
+	return followed, r.checkMismatch(err)
+}
+
+// checkMismatch starts anew after a history.ErrMismatch. It returns the error.
+func (r *reflector) checkMismatch(err error) error {
+	if errors.Is(err, history.ErrMismatch) {
+		r.through = 0
+		r.cache.invalidate()
+	}
+	return err
+}
+
+// fill reads the whole state as of one revision. lookBack publishes it.
+func (r *reflector) fill(ctx context.Context) error {
+	filled, unordered := newMirror(), []etcdstore.KV(nil)
+	identity := r.cache.config.Store.History()
+	options := etcdstore.ListOptions{Limit: pageSize}
+	for {
+		page, err := r.cache.config.Store.List(ctx, r.cache.config.Prefix, options)
+		if err != nil {
+			return err
+		}
+		if r.cache.config.Path == nil {
+			filled.fill(r.cache.decodeAll(page.KVs))
+		} else { // paths have another order than keys, so all of them must be known
+			unordered = append(unordered, page.KVs...)
+		}
+		if n := len(page.KVs); n > 0 {
+			options.After = page.KVs[n-1].Key
+		}
+		options.At = page.Revision
+		if page.Remaining == 0 {
+			break
+		}
+	}
+	if len(unordered) > 0 {
+		filled.fill(r.cache.decodeAll(unordered))
+	}
+	r.identity = r.cache.config.Store.History()
+	if identity != 0 && identity != r.identity {
+		return history.ErrMismatch
+	}
+	r.mirror, r.since, r.through, r.published = filled, options.At, options.At, false
+	return nil
+}
+
+// watch applies the batches of etcd's watch until it fails. The mirror has the previous objects.
+func (r *reflector) watch(ctx context.Context) (followed bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	watcher := r.cache.config.Store.Watch(ctx, r.cache.config.Prefix, etcdstore.WatchOptions{After: r.through})
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		if err := r.cache.requestProgress(ctx, watcher, r.identity); err != nil {
+			cancel(err)
+		}
+	})
+	defer func() {
+		if cause := context.Cause(ctx); errors.Is(cause, history.ErrMismatch) {
+			err = cause
+		}
+		cancel(nil)
+		_ = watcher.Close() // Next has returned its error
+		asking.Wait()
+	}()
+	quiet := silenceTimeout
+	for {
+		batch, err := history.NextWithin(ctx, watcher, quiet)
+		if errors.Is(err, history.ErrSilent) {
+			if quiet, err = r.checkSilence(ctx, watcher, quiet); err != nil {
+				return followed, err
+			}
+			continue
+		}
+		if err != nil {
+			return followed, err
+		}
+		if err := r.apply(batch); err != nil {
+			return followed, err
+		}
+		followed, quiet = true, silenceTimeout
+	}
+}
+
+// lookBack fills the log with the newest events up to the state of the mirror, as far as etcd has them, and publishes the mirror.
+func (r *reflector) lookBack(ctx context.Context) error {
+	if r.through == 1 {
+		r.publish(0, nil) // etcd has no write yet
+		return nil
+	}
+	after := max(r.through-r.cache.lookBack, 1)
+	err := r.lookBackTo(ctx, after)
+	if compacted, ok := errors.AsType[*etcdstore.CompactedError](err); ok && after < compacted.Compacted && compacted.Compacted <= r.through {
+		// The newest revision at least is read again, because a client may have only a part of it.
+		err = r.lookBackTo(ctx, min(compacted.Compacted, r.through-1))
+	}
+	return err
+}
+
+// lookBackTo is lookBack from a revision. When the events do not come in time the log begins after them, and when a previous value
+// is compacted it begins after that event. It uses its own watch, because previous values cost etcd a read each and watch needs
+// none.
+func (r *reflector) lookBackTo(ctx context.Context, after etcdstore.Revision) error {
+	var recent log // holds as many events as its limit allows
+	recent.resize(r.mirror.objects.size)
+	recent.reset(after)
+	if after == 1 {
+		recent.floor = 0 // the first write makes revision 2, so the log holds everything
+	}
+	config := r.cache.config
+	batch, err := history.Recent(ctx, config.Store, config.Prefix, after, r.through, func(e etcdstore.Event) {
+		if e.PrevLost() {
+			recent.reset(e.Revision)
+		} else if decoded := r.cache.decodeEvent(e); decoded != nil && e.Revision > recent.floor {
+			recent.append(decoded)
+		}
+	})
+	switch {
+	case errors.Is(err, history.ErrSilent):
+		r.publish(r.through, nil)
+		return nil
+	case err != nil:
+		return err
+	}
+	r.publish(recent.floor, recent.all())
+	return r.apply(batch)
+}
+
+// publish makes the cache serve the mirror; newest are the events later than floor.
+func (r *reflector) publish(floor etcdstore.Revision, newest []*event) {
+	r.published = true
+	r.cache.markLive()
+	r.cache.replace(r.mirror.snapshot(r.since, r.through), floor, newest)
+}
+
+// checkSilence decides whether a silent watch is dead, and how long to wait on. etcd answers no progress request before the first
+// write after the start of a watch, so silence is right while the store does not change. When the store has changed, one more
+// progress request follows, because the change may be new; a watch that stays silent is dead.
+func (r *reflector) checkSilence(ctx context.Context, watcher etcdstore.Watcher, quiet time.Duration) (time.Duration, error) {
+	newest, err := history.Verify(ctx, r.cache.config.Store, r.identity, r.through)
+	switch {
+	case err != nil:
+		return 0, err
+	case newest == r.through:
+		r.cache.markLive()
+		return silenceTimeout, nil
+	case quiet < silenceTimeout:
+		return 0, fmt.Errorf("%w at revision %d while the store went on to %d", history.ErrSilent, r.through, newest)
+	}
+	return idleProgressPeriod, watcher.RequestProgress(ctx)
+}
+
+// apply brings the mirror to a later revision and publishes the events.
+func (r *reflector) apply(batch etcdstore.Batch) error {
+	if batch.Through < r.through {
+		return fmt.Errorf("%w: it went back from %d to %d", errOutOfOrder, r.through, batch.Through)
+	}
+	var events []*event
+	for _, e := range batch.Events {
+		if e.Revision <= r.through {
+			return fmt.Errorf("%w: it delivered %d after %d", errOutOfOrder, e.Revision, r.through)
+		}
+		if change := r.applyEvent(e); change != nil {
+			change.received = batch.Received
+			events = append(events, change)
+		}
+		r.since = e.Revision
+	}
+	r.through = batch.Through
+	r.cache.markLive()
+	r.cache.appendBatch(r.mirror.snapshot(r.since, r.through), events)
+	return nil
+}
+
+// applyEvent takes the previous object from the mirror, because etcd may have compacted it.
+func (r *reflector) applyEvent(e etcdstore.Event) *event {
+	previous := r.mirror.get(r.cache.path(e.Key))
+	var current *Object
+	if e.KV != nil {
+		current = r.cache.Decode(*e.KV)
+		r.mirror.set(current, previous)
+	} else if previous != nil {
+		r.mirror.remove(previous)
+	}
+	return newEvent(e.Revision, current, previous)
+}

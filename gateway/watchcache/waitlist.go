@@ -1,0 +1,227 @@
+package watchcache
+
+import "sync"
+
+// waitList holds the watchers that wait for the next event of one wake key.
+type waitList struct {
+	from     uint64 // no event before this position concerns the watchers
+	position uint64 // of the event that woke them
+	woken    bool
+	groups   []waitGroup
+}
+
+// waitGroup holds the watchers of one ReadyList or, with nil, those with their own goroutines.
+type waitGroup struct {
+	ready    *ReadyList
+	watchers []*Watcher
+}
+
+// wake wakes all watchers and counts them. It is O(1) for each ReadyList and for each watcher with a goroutine.
+func (s *waitList) wake(position uint64) (woken int) {
+	s.position, s.woken = position, true
+	for _, p := range s.groups {
+		woken += len(p.watchers)
+		if p.ready != nil {
+			p.ready.add(p.watchers)
+			continue
+		}
+		for _, w := range p.watchers {
+			Notify(w.wakeChan)
+		}
+	}
+	s.groups = nil
+	return woken
+}
+
+func (s *waitList) add(w *Watcher) {
+	p := s.group(w.readyList)
+	if p == nil {
+		s.groups = append(s.groups, waitGroup{ready: w.readyList})
+		p = &s.groups[len(s.groups)-1]
+	}
+	w.index = len(p.watchers)
+	p.watchers = append(p.watchers, w)
+}
+
+func (s *waitList) remove(w *Watcher) {
+	p := s.group(w.readyList)
+	last := len(p.watchers) - 1
+	moved := p.watchers[last]
+	p.watchers[w.index], moved.index = moved, w.index
+	p.watchers[last] = nil
+	p.watchers = p.watchers[:last]
+}
+
+// group searches linearly, because there is one ReadyList for each processor.
+func (s *waitList) group(ready *ReadyList) *waitGroup {
+	for i := range s.groups {
+		if s.groups[i].ready == ready {
+			return &s.groups[i]
+		}
+	}
+	return nil
+}
+
+func (s *waitList) empty() bool {
+	for _, p := range s.groups {
+		if len(p.watchers) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// waitLocked adds the watcher to the wait list of its key. The channel gets a value at the next event; nil: attached.
+func (w *Watcher) waitLocked() <-chan struct{} {
+	s := w.cache.waitLists[w.wakeKey]
+	if s == nil {
+		s = &waitList{from: w.position}
+		w.cache.waitLists[w.wakeKey] = s
+	}
+	s.from = min(s.from, w.position)
+	w.list = s
+	s.add(w)
+	w.cache.countWaitingLocked()
+	if w.readyList != nil {
+		return nil
+	}
+	return w.WakeChan()
+}
+
+// waitIfPublishedLocked adds an attached watcher to its wait list when it has read all published events, because later ones wait.
+func (w *Watcher) waitIfPublishedLocked() {
+	if w.readyList != nil && w.position >= w.cache.notifier.first && !w.query.Latest {
+		w.waitLocked()
+	}
+}
+
+// Waiting tells whether the watcher waits since the last Poll, with or without a batch: the ReadyList gets it when there is more.
+func (w *Watcher) Waiting() bool { return w.list != nil && w.filterErr == nil }
+
+// WakeChan is the channel that Try returns: it holds one value, which makes the watcher's goroutine try again. It is the same
+// until Attach.
+func (w *Watcher) WakeChan() chan struct{} {
+	if w.wakeChan == nil {
+		w.wakeChan = make(chan struct{}, 1)
+	}
+	return w.wakeChan
+}
+
+// Notify puts a value into a channel for one, unless it holds a value already.
+func Notify(wakeChan chan<- struct{}) {
+	select {
+	case wakeChan <- struct{}{}:
+	default:
+	}
+}
+
+// leaveWaitListLocked moves the position of a watcher that waited: no event of its key comes before the one that woke it, or
+// before the first unpublished event.
+func (w *Watcher) leaveWaitListLocked() {
+	s := w.list
+	if s == nil {
+		return
+	}
+	w.list = nil
+	if s.woken {
+		w.position = max(w.position, s.position)
+		if s.position == 0 {
+			w.position = 0
+		}
+		return
+	}
+	w.position = max(w.position, w.cache.notifier.first)
+	s.remove(w)
+	if s.empty() {
+		delete(w.cache.waitLists, w.wakeKey)
+	}
+}
+
+func (c *Cache) wakeForLocked(e *event, position uint64) {
+	scopes := scopesOf(e.object())
+	for _, in := range scopes {
+		c.wakeKeyLocked(wakeKey{scope: in}, position)
+	}
+	for key, values := range c.indexes.valuesOf(e) {
+		for _, in := range scopes {
+			for _, value := range values {
+				c.wakeKeyLocked(wakeKey{in, key, value}, position)
+			}
+		}
+	}
+}
+
+func (c *Cache) wakeKeyLocked(key wakeKey, position uint64) {
+	if s := c.waitLists[key]; s != nil && s.from <= position {
+		c.notifier.woken += s.wake(position)
+		delete(c.waitLists, key)
+	}
+	c.fanout.Wake() // watchers that read history check for an end
+}
+
+// wakeAllLocked wakes with position zero: each watcher looks for its position again.
+func (c *Cache) wakeAllLocked() {
+	for key, s := range c.waitLists {
+		s.wake(0)
+		delete(c.waitLists, key)
+	}
+	c.fanout.Wake() // watchers that read history check for an end
+}
+
+// ReadyList collects the woken watchers for the one goroutine that serves them, so that a watcher needs no goroutine of its own.
+type ReadyList struct {
+	notify func()
+
+	mu    sync.Mutex   // guards the field below
+	woken [][]*Watcher // by wait group
+}
+
+// NewReadyList makes one. notify is called, with locks held, when the list was empty before: it must not block, and not call back.
+func NewReadyList(notify func()) *ReadyList { return &ReadyList{notify: notify} }
+
+func (r *ReadyList) add(watchers []*Watcher) {
+	if len(watchers) == 0 {
+		return
+	}
+	r.mu.Lock()
+	first := len(r.woken) == 0
+	r.woken = append(r.woken, watchers)
+	r.mu.Unlock()
+	if first {
+		r.notify()
+	}
+}
+
+// Take returns the watchers that have woken since the last call: the caller polls each until it is Waiting. A closed watcher can
+// be among them.
+func (r *ReadyList) Take() [][]*Watcher {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	woken := r.woken
+	r.woken = nil
+	return woken
+}
+
+// Attach makes the ReadyList get the watcher when it wakes, from its next Poll on; Next must not be called until Detach. The
+// watcher must have CaughtUp.
+func (w *Watcher) Attach(ready *ReadyList, owner any) {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	w.leaveWaitListLocked()
+	w.readyList, w.owner, w.wakeChan = ready, owner, nil
+}
+
+// Detach undoes Attach.
+func (w *Watcher) Detach() {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	w.leaveWaitListLocked()
+	w.readyList, w.owner = nil, nil
+}
+
+// Owner is the owner of Attach; nil: the watcher is not attached.
+func (w *Watcher) Owner() any {
+	w.cache.mu.Lock()
+	defer w.cache.mu.Unlock()
+	return w.owner
+}

@@ -1,0 +1,115 @@
+package watchcache
+
+import (
+	"iter"
+
+	"revtail/gateway/watchcache/selector"
+)
+
+// wakeKey selects the events that wake a watcher: the changes in a scope or, when its selector demands one value of a label or
+// field, those of objects with this value before or after the change. So an event wakes only the watchers of its own value,
+// whatever the number of watchers of other values.
+type wakeKey struct {
+	scope
+	key   string // of the selector's equality; empty: every change in the scope
+	value string
+}
+
+// maxIndexes bounds the labels and fields of wake keys, because each is read from every changed object.
+const maxIndexes = 8
+
+// indexes are the labels and fields of wake keys.
+type indexes map[string]*index
+
+type index struct {
+	equality selector.Equality
+	watchers int
+}
+
+// acquire returns the wake key of a new watcher; release undoes it.
+func (x indexes) acquire(in scope, s *selector.Selector) wakeKey {
+	equality, ok := s.Equality()
+	if !ok {
+		return wakeKey{scope: in}
+	}
+	known := x[equality.Key]
+	if known == nil {
+		if len(x) == maxIndexes {
+			return wakeKey{scope: in}
+		}
+		known = &index{equality: equality}
+		x[equality.Key] = known
+	}
+	known.watchers++
+	return wakeKey{in, equality.Key, equality.Value}
+}
+
+func (x indexes) release(key wakeKey) {
+	known := x[key.key]
+	if known == nil {
+		return
+	}
+	if known.watchers--; known.watchers == 0 {
+		delete(x, key.key)
+	}
+}
+
+// valuesOf yields, for each label or field, the values of the object before and after a change.
+func (x indexes) valuesOf(e *event) iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) {
+		for key, known := range x {
+			values := make([]string, 0, 2)
+			if e.previous != nil {
+				values = append(values, known.equality.Of(e.previous))
+			}
+			if e.current != nil {
+				if value := known.equality.Of(e.current); len(values) == 0 || value != values[0] {
+					values = append(values, value)
+				}
+			}
+			if !yield(key, values) {
+				return
+			}
+		}
+	}
+}
+
+// scope is a part of a resource: all of it, one namespace, or one object.
+type scope struct {
+	namespace string // empty: all
+	name      string // empty: all
+}
+
+// path is the common prefix of the paths in the scope. A name without a namespace can occur in any namespace.
+func (s scope) path() string {
+	if s.namespace == "" {
+		return ""
+	}
+	return s.objectPath()
+}
+
+// objectPath is the path of the object: in the namespace, or cluster-wide.
+func (s scope) objectPath() string { return pathPrefix(s.namespace) + s.name }
+
+// pathPrefix is the common prefix of the paths in a namespace.
+func pathPrefix(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return namespace + "/"
+}
+
+func (s scope) contains(o *Object) bool {
+	return (s.namespace == "" || s.namespace == o.Namespace()) && (s.name == "" || s.name == o.Name())
+}
+
+// scopesOf are the scopes that contain an object.
+func scopesOf(o *Object) [4]scope {
+	namespace, name := o.Namespace(), o.Name()
+	return [4]scope{
+		{},
+		{namespace: namespace},
+		{name: name},
+		{namespace: namespace, name: name},
+	}
+}
