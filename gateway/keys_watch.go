@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// heartbeatEvery is how often a client of the plain dialect, or of an event stream, is told how far its watch is complete.
-	heartbeatEvery = 15 * time.Second
 	// maxWait bounds a long poll.
 	maxWait = 5 * time.Minute
 	// maxPolled is about how many bytes a long poll answers with: the rest has an answer of its own.
@@ -28,10 +26,10 @@ func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q keyran
 		s.responder.fail(w, r, err)
 		return
 	}
-	start := watchStart{resource: "keys", frames: keyFrames{q.Prev, choice.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: s.responder.fail}
+	start := watchStart{resource: "keys", frames: keyFrames{q.Prev, choice.fields}, marks: true, every: heartbeatEvery, deadline: deadlineAfter(0), fail: s.responder.fail}
 	w.Header().Set("X-Accel-Buffering", "no") // what is held back by a proxy is late
 	if wantsEventStream(r) {
-		start.frames, start.fail = s.asEventStream(w, start.frames, true, s.responder.fail)
+		s.watches.asEventStream(w, &start)
 	}
 	cache, query, err := s.openKeys(r, q)
 	if err != nil {
@@ -40,7 +38,7 @@ func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q keyran
 	}
 	query.Filter = choice.filter
 	start.cache, start.query, start.done = cache.Cache, query, func() { s.keyCaches.release(cache) }
-	s.follow(w, r, start)
+	s.watches.follow(w, r, start)
 }
 
 // openKeys finds the cache for a watch, filled, and says where the watch begins. The caller releases the cache.
@@ -90,7 +88,7 @@ func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q keyrange.Qu
 		s.responder.fail(w, r, err)
 		return
 	}
-	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
+	entry, ctx, err := s.watches.streams.add(r.Context(), callerOf(r))
 	if err != nil {
 		s.responder.fail(w, r, err)
 		return
@@ -150,13 +148,4 @@ func poll(ctx context.Context, cache *watchcache.Cache, watcher *watchcache.Watc
 		return events, through, nil // the next poll is told
 	}
 	return nil, 0, err
-}
-
-// lastOfRevision tells whether nothing of the revision of a change follows. False within the state that a watch begins with: a
-// client cannot resume there.
-func lastOfRevision(batch watchcache.Batch, i int) bool {
-	if batch.Through == 0 || batch.Synced {
-		return false
-	}
-	return i == len(batch.Changes)-1 || batch.Changes[i].Revision != batch.Changes[i+1].Revision
 }

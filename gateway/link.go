@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 
-	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
 )
 
@@ -149,15 +148,6 @@ type streamLink struct {
 	ignore func() bool // the end of ctx
 }
 
-// loan is the time of a watch over HTTP/2 with a writer: its handler must not return before the watch has ended.
-type loan struct {
-	stream *http2.Stream
-	ctx    context.Context //nolint:containedctx // of the request: it ends when the client goes away
-	over   chan struct{}   // closed at the end, when the fields below are set
-	ended  bool            // the watch has, too; otherwise the handler goes on with it
-	err    error           // as link.close has it
-}
-
 func (l *streamLink) join(w *writer, c *client) bool {
 	room := func() { w.room(c) }
 	gone := func() { w.close(c, cmp.Or(streamError(l.stream.Ended()), socket.ErrPeerGone)) }
@@ -185,12 +175,11 @@ func (*streamLink) hear(*writer, *client) bool { return true }
 func (l *streamLink) close(err error) {
 	l.ignore()
 	l.stream.OnRoom(nil) // a connection that broke may be held for some time, with its streams
-	l.ended, l.err = true, err
-	close(l.over)
+	l.finish(err)
 }
 
 func (l *streamLink) giveBack(*writer, *watch) error {
 	l.ignore()
-	close(l.over)
+	l.loan.giveBack()
 	return nil
 }

@@ -262,7 +262,7 @@ func TestStalledAnswerIsCut(t *testing.T) {
 		for road, start := range roads {
 			t.Run(kind+" "+road, func(t *testing.T) {
 				t.Parallel()
-				s := &Server{transports: transports{stall: 100 * time.Millisecond}}
+				s := &Server{watches: &watchService{transports: &transports{stall: 100 * time.Millisecond}}}
 				ended := make(chan error, 1)
 				server := httptest.NewUnstartedServer(s.cutStalled(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ended <- answer(w, r) })))
 				t.Cleanup(server.Close)

@@ -13,7 +13,7 @@ const (
 )
 
 // recheck ends the streams of those who have lost the right to them, until ctx ends: a watch lasts longer than a policy.
-func (s *Server) recheck(ctx context.Context) {
+func (s *watchService) recheck(ctx context.Context) {
 	ticker := time.NewTicker(recheckEvery)
 	defer ticker.Stop()
 	seen, looked := s.access.generation(), time.Now()
@@ -33,16 +33,8 @@ func (s *Server) recheck(ctx context.Context) {
 	}
 }
 
-// generation is another number when rights may have changed.
-func (a *control) generation() (n uint64) {
-	if a.policy != nil {
-		n = a.policy.Generation()
-	}
-	return n + a.authenticator.Generation()
-}
-
 // recheckAll judges every stream or, with nothing changed, those whose credential expires.
-func (s *Server) recheckAll(now time.Time, changed bool) {
+func (s *watchService) recheckAll(now time.Time, changed bool) {
 	for _, o := range s.streams.called() {
 		expires := o.caller.identity.Expires
 		if !changed && (expires.IsZero() || now.Before(expires)) {

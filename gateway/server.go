@@ -23,6 +23,7 @@ import (
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/keys/timeline"
 	"revtail/gateway/metrics"
+	"revtail/gateway/netio/http2"
 	"revtail/gateway/watchcache"
 	"revtail/gateway/watchcache/filter"
 )
@@ -62,12 +63,10 @@ type Server struct {
 	options    Options
 	catalog    *catalog
 	handler    http.Handler
-	streams    streams
 	responder  *responder
 	access     *control
-	transports transports
-	writers    writers
-	watching   watching
+	watches    *watchService
+	writers    *writers
 	metrics    http.Handler
 	chain      *chain
 	opened     *keyrange.Access
@@ -111,17 +110,12 @@ func New(options Options) (*Server, error) {
 		requested: garbage.NewRequests(options.Store, requestsKey+options.Prefix+"/"),
 		timeline:  timeline.New(own, options.Logger),
 		options:   options,
-		writers:   writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
+		writers:   &writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
 		responder: &responder{logger: options.Logger, refused: newRefusals(), compressors: newCompressors()},
-		streams:   streams{held: make(map[string]int)},
 
 		filters: filter.NewCache(),
 	}
-	s.transports = newTransports(options.Origins, s.responder.compressors)
 	s.access = newControl(options, s.responder)
-	if options.Authenticator != nil || options.Policy != nil {
-		s.streams.most = options.MaxWatches
-	}
 	s.catalog, err = newCatalog(catalogConfig{
 		store: options.Store, own: own, prefix: options.Prefix, claim: options.Claim, logger: options.Logger, mounts: options.Mounts,
 		deleteObjects: s.deleteAll,
@@ -135,6 +129,13 @@ func New(options Options) (*Server, error) {
 	s.chain = &chain{
 		responder: s.responder, logger: options.Logger, requests: metrics.NewRequests(), tracing: options.Tracing, route: routePattern,
 		anonymous: s.access.authenticator.Anonymous, origins: options.Origins, hosts: options.Hosts,
+	}
+	s.watches = &watchService{
+		transports: newTransports(options.Origins, s.responder.compressors), adopter: s.writers, http2: http2.Of,
+		access: s.access, responder: s.responder, logger: options.Logger, opened: s.chain.opened,
+	}
+	if options.Authenticator != nil || options.Policy != nil {
+		s.watches.streams.most = options.MaxWatches
 	}
 	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.filters.Collectors(), s.claimCollectors(), []prometheus.Collector{s.chain.requests, s.responder.refused})...)
 	s.handler = s.routes()
@@ -158,7 +159,7 @@ func (s *Server) Run(ctx context.Context) error {
 		})
 	}
 	if !s.access.open() {
-		running.Go(func() { s.recheck(ctx) })
+		running.Go(func() { s.watches.recheck(ctx) })
 	}
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil && s.options.Claim.WaitOwned(ctx) == nil {
@@ -187,31 +188,3 @@ func (s *Server) Remount(ctx context.Context, wanted []mount.Mount) error {
 func (s *Server) figures() []metrics.Cache {
 	return append(s.catalog.figures(), s.keyCaches.figures()...)
 }
-
-// ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor < 2 {
-		s.handler.ServeHTTP(w, r)
-		return
-	}
-	tail := &tail{ResponseWriter: w, request: r.Context()}
-	if isLongRunning(r) { // a watch, which waits here later on
-		aside(func() { tail.serve(s.handler, r) })
-	} else {
-		tail.serve(s.handler, r)
-	}
-	if tail.watch == nil {
-		return
-	}
-	r.Header, r.URL = nil, nil // net/http holds the request for as long as the watch lasts
-	if tail.watch.wait(tail.turn, tail.wake, tail.err) != nil {
-		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
-	}
-}
-
-// StartDraining makes /readyz answer 503, so that load balancers turn away; everything else goes on.
-func (s *Server) StartDraining() { s.streams.announce() }
-
-// Drain ends every watch, each with what it still has to deliver and, where its client wants them, a last bookmark; new ones
-// are refused with 429. It returns when all have ended, or with ctx's error.
-func (s *Server) Drain(ctx context.Context) error { return s.streams.drain(ctx) }

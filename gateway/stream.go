@@ -11,6 +11,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/http2"
 )
 
 const (
@@ -45,8 +46,8 @@ type transports struct {
 	origins     []string // patterns of pages that may open a WebSocket, beside the server's own
 }
 
-func newTransports(origins []string, compressors *compressors) transports {
-	return transports{stall: stallLimit, compressors: compressors, origins: originPatterns(origins)}
+func newTransports(origins []string, compressors *compressors) *transports {
+	return &transports{stall: stallLimit, compressors: compressors, origins: originPatterns(origins)}
 }
 
 // stream writes the frames of a watch to a client. It picks the transport:
@@ -105,8 +106,8 @@ func (s *stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 	if take {
 		s.writer.Header().Set("Connection", "close")
 	}
-	if plain && canTakeStream(s.writer, s.request) {
-		taken, err := takeStream(s.writer, s.shared.stall)
+	if stream, request := http2StreamOf(s.writer, s.request); plain && stream != nil {
+		taken, err := takeStream(request, stream, s.writer, s.shared.stall)
 		if err == nil {
 			s.transport = taken
 		}
@@ -152,16 +153,27 @@ func (t *transports) resumeStream(ctx context.Context, conn net.Conn) (*stream, 
 	return &stream{shared: t, transport: taken}, ctx
 }
 
-// lender is a transport whose road a writer may go.
-type lender interface {
-	// hand gives the watch to a writer; false: it stays the caller's. All has been sent.
-	hand(wt *watch) bool
+// handle is what a stream is written to: a connection of HTTP/1.1 or, where that is nil, a stream of HTTP/2.
+type handle struct {
+	conn   net.Conn
+	stream *http2.Stream
+	ctx    context.Context //nolint:containedctx // of the request on the HTTP/2 stream
 }
 
-// hand gives the watch of which this is the stream to a writer, if it is one that writers serve.
-func (s *stream) hand(wt *watch) bool {
-	t, ok := s.transport.(lender)
-	return ok && s.flush() == nil && t.hand(wt)
+// detacher is a transport whose connection can be served without it.
+type detacher interface {
+	// detach returns what the transport writes to, and leaves it alone from now on. Everything added has been sent. The transport
+	// may be used again if the caller has no use for what it got.
+	detach() handle
+}
+
+// detach returns what the stream is written to. False: the stream is broken, or its transport does not part with its connection.
+func (s *stream) detach() (handle, bool) {
+	t, ok := s.transport.(detacher)
+	if !ok || s.flush() != nil {
+		return handle{}, false
+	}
+	return t.detach(), true
 }
 
 // road is what was taken from net/http; nil: nothing was.

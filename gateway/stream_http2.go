@@ -21,7 +21,6 @@ type http2Transport struct {
 	stall   time.Duration
 	room    chan struct{} // holds one: there may be room, or isCut
 	isCut   atomic.Bool
-	refused bool           // no writer wants the stream
 	pending *buffer.Buffer // nil: nothing waits for flush
 }
 
@@ -44,15 +43,29 @@ func (t *http2Transport) cut() {
 	t.wake()
 }
 
-// canTakeStream tells whether the request has a stream that can be taken.
-func canTakeStream(w http.ResponseWriter, r *http.Request) bool {
-	tail := tailOf(w)
-	return tail != nil && tail.stream != nil && !isHead(r)
+// streamHolder is a ResponseWriter, or one below, that knows the HTTP/2 stream of its request.
+type streamHolder interface {
+	// HTTP2Stream returns the stream, and the context of the request as net/http made it. nil: the stream cannot be taken.
+	HTTP2Stream() (*http2.Stream, context.Context)
+}
+
+// http2StreamOf is nil where net/http has to write the answer.
+func http2StreamOf(w http.ResponseWriter, r *http.Request) (*http2.Stream, context.Context) {
+	for !isHead(r) {
+		switch below := w.(type) {
+		case streamHolder:
+			return below.HTTP2Stream()
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = below.Unwrap()
+		default:
+			return nil, nil
+		}
+	}
+	return nil, nil
 }
 
 // takeStream sends the head of the answer and takes the stream.
-func takeStream(w http.ResponseWriter, stall time.Duration) (*http2Transport, error) {
-	stream := tailOf(w).stream
+func takeStream(ctx context.Context, stream *http2.Stream, w http.ResponseWriter, stall time.Duration) (*http2Transport, error) {
 	w.WriteHeader(http.StatusOK)
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return nil, err
@@ -60,7 +73,7 @@ func takeStream(w http.ResponseWriter, stall time.Duration) (*http2Transport, er
 	if err := stream.Take(); err != nil {
 		return nil, streamError(err)
 	}
-	return newHTTP2Transport(tailOf(w).request, stream, stall), nil
+	return newHTTP2Transport(ctx, stream, stall), nil
 }
 
 func (t *http2Transport) frame(line []byte) error {
@@ -125,19 +138,12 @@ func (t *http2Transport) await(patience *time.Timer) error {
 	}
 }
 
-// hand implements lender: the handler waits meanwhile.
-func (t *http2Transport) hand(wt *watch) bool {
-	wt.loan = &loan{stream: t.stream, ctx: t.ctx, over: make(chan struct{})}
-	t.refused = t.refused || !wt.server.writers.lend(wt, wt.loan)
-	if t.refused {
-		wt.loan = nil
-	}
-	return !t.refused
-}
+// detach implements detacher.
+func (t *http2Transport) detach() handle { return handle{stream: t.stream, ctx: t.ctx} }
 
-// resumeLoan goes on with the stream after a writer.
-func (t *transports) resumeLoan(l *loan) *stream {
-	return &stream{shared: t, transport: newHTTP2Transport(l.ctx, l.stream, t.stall)}
+// resumeHTTP2 goes on with a stream of HTTP/2 that was detached. ctx is the one of its request.
+func (t *transports) resumeHTTP2(ctx context.Context, s *http2.Stream) *stream {
+	return &stream{shared: t, transport: newHTTP2Transport(ctx, s, t.stall)}
 }
 
 // streamError says why nothing can be sent: when nobody has waited for long enough, it is the client that has gone.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -25,7 +24,6 @@ type takenTransport struct {
 	gone    context.CancelCauseFunc // ends the stream's context
 	reading sync.WaitGroup
 	attends bool
-	refused bool           // no writer wants the connection
 	pending *buffer.Buffer // chunks; nil: nothing waits for flush
 	ended   bool
 }
@@ -69,11 +67,8 @@ func (t *takenTransport) attend() {
 	})
 }
 
-// hand implements lender.
-func (t *takenTransport) hand(wt *watch) bool {
-	t.refused = t.refused || !wt.server.writers.adopt(wt, t.release())
-	return !t.refused
-}
+// detach implements detacher.
+func (t *takenTransport) detach() handle { return handle{conn: t.release()} }
 
 // cut implements road.
 func (t *takenTransport) cut() { socket.Abort(t.conn) }
@@ -109,15 +104,6 @@ func (t *takenTransport) frame(line []byte) error {
 	}
 	t.pending.Bytes = appendChunk(t.pending.Bytes, line)
 	return nil
-}
-
-// lastChunk ends a chunked body (RFC 9112, section 7.1).
-const lastChunk = "0\r\n\r\n"
-
-func appendChunk(dst, line []byte) []byte {
-	dst = append(strconv.AppendUint(dst, uint64(len(line)), 16), "\r\n"...)
-	dst = append(dst, line...)
-	return append(dst, "\r\n"...)
 }
 
 func (t *takenTransport) flush() error {

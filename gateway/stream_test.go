@@ -25,7 +25,7 @@ import (
 // streamServer answers every request with one stream, over connections whose writes are counted.
 type streamServer struct {
 	*httptest.Server
-	transports transports
+	transports *transports
 	writes     atomic.Int64
 }
 

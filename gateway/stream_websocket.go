@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"golang.org/x/net/http/httpguts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,31 +28,6 @@ const (
 	// bearerProtocol begins the subprotocol in which browsers send a token to Kubernetes; it must not be sent back.
 	bearerProtocol = "base64url.bearer.authorization.k8s.io."
 )
-
-// wantsWebSocket tells whether a request is the handshake of a WebSocket.
-func wantsWebSocket(r *http.Request) bool {
-	return r.ProtoMajor == 1 && !isHead(r) &&
-		httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade") &&
-		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
-}
-
-// onlyWatchesUpgrade refuses the handshake of a WebSocket where no watch is asked for.
-func onlyWatchesUpgrade(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if wantsWebSocket(r) && !wantsWatch(r) {
-			writeStatus(w, r, badRequest("a WebSocket serves watches only: add watch=true to the query"))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// wantsWatch tells whether a request is one for a watch, by its query or in the legacy form.
-func wantsWatch(r *http.Request) bool {
-	segments := strings.Split(r.URL.Path, "/")
-	legacy := len(segments) > 4 && (segments[1] == "api" && segments[3] == "watch" || segments[1] == "apis" && segments[4] == "watch")
-	return r.Method == http.MethodGet && (legacy || boolParam(queryOf(r), "watch"))
-}
 
 // socketTransport is a WebSocket: each frame is a text message, its newline included, as kube-apiserver sends it.
 type socketTransport struct {

@@ -2,26 +2,11 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/gateway/netio/socket"
 )
-
-// errTooManyWatches refuses a watch to who has as many as one may have.
-var errTooManyWatches = &apierrors.StatusError{ErrStatus: *retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
-	"too many watches of the same user are open", 5)}
-
-// errDraining is the cause by which a stream ends when the server shuts down.
-var errDraining = errors.New("the gateway is shutting down")
 
 // streams are the open watches, for the time when they must end.
 type streams struct {
@@ -40,7 +25,7 @@ type openStream struct {
 	streams *streams
 	caller  *caller // nil: anybody
 	cancel  context.CancelCauseFunc
-	client  *client               // nil: on a goroutine
+	loop    loop                  // nil: on a goroutine
 	road    road                  // of a goroutine's stream that was taken from net/http, which does not end it any more; nil: none
 	leaving bool                  // the server drains, and it is the stream's turn
 	revoked atomic.Pointer[error] // why its caller may not have it any more; nil: they may
@@ -70,6 +55,9 @@ func (s *streams) add(parent context.Context, c *caller) (o *openStream, ctx con
 	if c != nil && s.most > 0 {
 		if s.held[c.account()] >= s.most {
 			return nil, nil, errTooManyWatches
+		}
+		if s.held == nil {
+			s.held = make(map[string]int)
 		}
 		s.held[c.account()]++
 	}
@@ -105,11 +93,11 @@ func (o *openStream) revoke(why error) {
 }
 
 // adopt says that a writer serves the stream from now on.
-func (o *openStream) adopt(c *client) {
+func (o *openStream) adopt(l loop) {
 	o.streams.mu.Lock()
 	defer o.streams.mu.Unlock()
 	o.cancel(context.Canceled)
-	o.client, o.cancel, o.road = c, nil, nil
+	o.loop, o.cancel, o.road = l, nil, nil
 	if o.mustEndLocked() {
 		o.endLocked()
 	}
@@ -137,8 +125,8 @@ func (o *openStream) hold(r road) {
 // cutLocked breaks the stream, also under a write that waits for the client. What net/http has is not ours to break.
 func (o *openStream) cutLocked() {
 	switch {
-	case o.client != nil:
-		o.client.cut()
+	case o.loop != nil:
+		o.loop.cut()
 	case o.road != nil:
 		o.cancel(socket.ErrPeerGone)
 		o.road.cut()
@@ -150,7 +138,7 @@ func (o *openStream) goOn(parent context.Context) context.Context {
 	o.streams.mu.Lock()
 	defer o.streams.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
-	o.client, o.cancel = nil, cancel
+	o.loop, o.cancel = nil, cancel
 	if o.mustEndLocked() {
 		o.endLocked()
 	}
@@ -162,10 +150,10 @@ func (o *openStream) mustEndLocked() bool { return o.leaving || o.revoked.Load()
 func (o *openStream) endLocked() {
 	why := o.revoked.Load()
 	switch {
-	case o.client != nil && why != nil:
-		o.client.refuse(*why)
-	case o.client != nil:
-		o.client.end()
+	case o.loop != nil && why != nil:
+		o.loop.refuse(*why)
+	case o.loop != nil:
+		o.loop.end()
 	case o.cancel == nil: // it has ended
 	case why != nil:
 		o.cancel(*why)
@@ -190,86 +178,5 @@ func (o *openStream) done() {
 	if len(s.open) == 0 && s.ended != nil {
 		close(s.ended)
 		s.ended = nil
-	}
-}
-
-const (
-	// drainRate is how many watches a second end at least while the server drains, so that their clients do not all come to
-	// another one at the same moment.
-	drainRate = 200
-	drainTick = 50 * time.Millisecond
-)
-
-// drain ends the watches one after the other: in as much time as ctx has left, less a part for those that take their time to
-// end, but not slower than drainRate. When ctx ends, what is still open is cut.
-func (s *streams) drain(ctx context.Context) error {
-	ended, open := s.beginDraining()
-	if len(open) == 0 {
-		return nil
-	}
-	tick := time.NewTicker(drainTick)
-	defer tick.Stop()
-	for each := paceOf(ctx, len(open)); len(open) > 0; {
-		n := min(each, len(open))
-		s.end(open[:n])
-		if open = open[n:]; len(open) == 0 {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			s.end(open)
-			s.cut()
-			return ctx.Err()
-		}
-	}
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		s.cut()
-		return ctx.Err()
-	}
-}
-
-// beginDraining refuses new watches from here on. ended is closed when the open ones have ended.
-func (s *streams) beginDraining() (ended <-chan struct{}, open []*openStream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.draining = true
-	if len(s.open) > 0 && s.ended == nil {
-		s.ended = make(chan struct{})
-	}
-	return s.ended, slices.Collect(maps.Keys(s.open))
-}
-
-// paceOf is how many of n watches end in each tick.
-func paceOf(ctx context.Context, n int) int {
-	rate := drainRate
-	if deadline, ok := ctx.Deadline(); ok {
-		ticks := max(1, int(time.Until(deadline)*3/4/drainTick))
-		rate = max(rate, n/ticks*int(time.Second/drainTick))
-	}
-	return max(1, rate*int(drainTick/time.Millisecond)/1000)
-}
-
-func (s *streams) end(open []*openStream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range open {
-		if _, still := s.open[o]; still {
-			o.leaving = true
-			o.endLocked()
-		}
-	}
-}
-
-// cut breaks what is still open when the time to drain is over.
-func (s *streams) cut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cutting = true
-	for o := range s.open {
-		o.cutLocked()
 	}
 }

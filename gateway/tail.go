@@ -23,7 +23,6 @@ type tail struct {
 
 // serve answers the request. If that is a watch, it has begun to live.
 func (t *tail) serve(handler http.Handler, r *http.Request) {
-	t.stream = http2.Of(r)
 	handler.ServeHTTP(t, r)
 	if t.watch != nil {
 		t.wake, t.err = t.watch.advance(t.turn)
@@ -44,5 +43,32 @@ func tailOf(w http.ResponseWriter) *tail {
 		default:
 			return nil
 		}
+	}
+}
+
+// HTTP2Stream implements streamHolder.
+func (t *tail) HTTP2Stream() (*http2.Stream, context.Context) { return t.stream, t.request }
+
+// serveHTTP has a handler answer a request. A watch over HTTP/2 goes on here when the handler has returned.
+func (s *watchService) serveHTTP(handler http.Handler, w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor < 2 {
+		handler.ServeHTTP(w, r)
+		return
+	}
+	tail := &tail{ResponseWriter: w, request: r.Context()}
+	if s.http2 != nil {
+		tail.stream = s.http2(r)
+	}
+	if isLongRunning(r) { // a watch, which waits here later on
+		aside(func() { tail.serve(handler, r) })
+	} else {
+		tail.serve(handler, r)
+	}
+	if tail.watch == nil {
+		return
+	}
+	r.Header, r.URL = nil, nil // net/http holds the request for as long as the watch lasts
+	if tail.watch.wait(tail.turn, tail.wake, tail.err) != nil {
+		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
 }

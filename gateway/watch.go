@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"time"
@@ -13,13 +12,12 @@ import (
 )
 
 const (
-	// minWatch: a watch without timeoutSeconds lasts once to twice as long, at random, so that clients that came together do
-	// not come back together.
-	minWatch = 30 * time.Minute
 	// bookmarkEvery is how often a client is told how far its watch is complete, and bookmarkBefore how long before the end. Proxies
 	// cut what is silent for a minute (nginx, many clouds), or for 50 s (HAProxy as Debian has it), if nobody tells them otherwise.
 	bookmarkEvery  = 45 * time.Second
 	bookmarkBefore = 2 * time.Second
+	// heartbeatEvery is how often a client of the plain dialect, or of an event stream, is told how far its watch is complete.
+	heartbeatEvery = 15 * time.Second
 	// headPatience is how long the head of the answer waits for the state to be fixed. A client that writes as soon as it sees
 	// the head then sees its write as an event, and not merged into the state.
 	headPatience = 200 * time.Millisecond
@@ -27,80 +25,10 @@ const (
 	statePatience = 2 * time.Second
 )
 
-// serveWatch is the life of a watch: the query is checked, a cursor is opened, and until the deadline whatever the cursor
-// has ready is written. What goes wrong before the first byte is a Status with its HTTP code; afterwards it is an ERROR frame.
-func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
-	params, err := s.listParams(r, true)
-	var f form
-	if err == nil {
-		f, err = s.negotiateForm(r, aWatch)
-	}
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	query, err := s.watchQuery(r.Context(), t, params)
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	start := watchStart{
-		resource: t.Resource.QualifiedName(), cache: t.cache, query: query, frames: kubernetesFrames{f.view(t.Resource)}, marks: params.bookmarks, every: bookmarkEvery,
-		deadline: deadline(params), fail: s.responder.fail, done: func() {},
-	}
-	if f.events {
-		start.frames, start.fail = s.asEventStream(w, start.frames, params.bookmarks, s.responder.fail)
-		start.marks, start.every = true, heartbeatEvery
-	}
-	s.follow(w, r, start)
-}
-
-// watchStart is what there is to know of a watch before it begins.
-type watchStart struct {
-	resource string // for operators
-	cache    *watchcache.Cache
-	query    watchcache.WatchQuery
-	frames   framing
-	marks    bool          // the client is told how far it is
-	every    time.Duration // how often
-	deadline time.Time
-	fail     refusal
-	done     func() // called when the watch has ended, or has not begun
-}
-
-// follow opens the watch and serves it.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, start watchStart) {
-	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
-	if err != nil {
-		start.done()
-		start.fail(w, r, err)
-		return
-	}
-	if err := s.access.judgeAgain(callerOf(r)); err != nil {
-		start.done()
-		entry.done()
-		start.fail(w, r, err)
-		return
-	}
-	watcher, err := start.cache.Watch(start.query)
-	if err != nil {
-		start.done()
-		entry.done()
-		start.fail(w, r, err)
-		return
-	}
-	wt := &watch{
-		server: s, cache: start.cache, watcher: watcher, frames: start.frames, bookmarks: start.marks, every: start.every,
-		deadline: start.deadline, entry: entry, done: start.done,
-		traffic: s.watching.begin(r, start.cache, start.resource),
-	}
-	wt.serve(ctx, w, r)
-}
-
 // serve is the watch's time on the goroutine of its request.
 func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	begin(ctx, wt.watcher, headPatience)
-	wt.stream = wt.server.transports.newStream(w, r)
+	wt.stream = wt.service.transports.newStream(w, r)
 	wt.stream.contentType = wt.frames.contentType()
 	ctx, err := wt.stream.open(ctx)
 	if err != nil || isHead(r) {
@@ -110,7 +38,7 @@ func (wt *watch) serve(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	wt.entry.hold(wt.stream.road())
 	wt.access = requestLogOf(r)
 	wt.access.keep()
-	wt.server.chain.opened(r)
+	wt.service.opened(r)
 	_ = wt.stream.write(wt.frames.opening()) // kept in the stream
 	if tail := tailOf(w); tail != nil {
 		tail.watch, tail.turn = wt, &term{of: ctx}
@@ -127,46 +55,15 @@ func begin(ctx context.Context, watcher *watchcache.Watcher, patience time.Durat
 	watcher.Begin(ctx)
 }
 
-// watchQuery says where the watch begins. A state without a resourceVersion must hold every write that was acknowledged
-// before the request: etcd is asked how far that is.
-func (s *Server) watchQuery(ctx context.Context, t target, p listParams) (watchcache.WatchQuery, error) {
-	q := watchcache.WatchQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.selector, Filter: p.filter, State: p.state}
-	if err := t.checkFields(p.selector); err != nil {
-		return q, err
-	}
-	narrow(&q.Namespace, &q.Name, p)
-	newest := p.revision
-	if p.unset {
-		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
-		var err error
-		if newest, err = t.cache.Newest(bounded); err != nil {
-			return q, err
-		}
-	}
-	if p.state {
-		q.AtLeast = newest
-	} else {
-		q.After = newest
-	}
-	return q, nil
-}
-
-func deadline(p listParams) time.Time {
-	if p.hasTimeout {
-		return time.Now().Add(p.timeout)
-	}
-	return time.Now().Add(minWatch + rand.N(minWatch))
-}
-
 // watch is one open watch.
 type watch struct {
-	server    *Server
+	service   *watchService
 	cache     *watchcache.Cache
 	watcher   *watchcache.Watcher
 	frames    framing
-	stream    *stream // nil: a writer serves the watch
+	stream    *stream // nil: a loop serves the watch
 	loan      *loan   // of HTTP/2: the handler waits for its end; nil: there is none
+	refused   bool    // by the adopter
 	bookmarks bool
 	every     time.Duration // between two of them
 	deadline  time.Time
@@ -202,7 +99,7 @@ func (wt *watch) wait(turn *term, wake <-chan struct{}, err error) error {
 func (wt *watch) advance(turn *term) (wake <-chan struct{}, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			logPanic(wt.server.options.Logger, reason, "path", wt.traffic.path)
+			logPanic(wt.service.logger, reason, "path", wt.traffic.path)
 			wake, err = nil, errInternal
 			turn.end()
 			wt.close(err)
@@ -239,14 +136,14 @@ func (wt *watch) lent(turn *term) <-chan struct{} {
 // takeBack goes on with a watch that a writer has given back to its handler.
 func (wt *watch) takeBack(turn *term) {
 	turn.of = wt.entry.goOn(wt.loan.ctx)
-	wt.stream = wt.server.transports.resumeLoan(wt.loan)
+	wt.stream = wt.service.transports.resumeHTTP2(wt.loan.ctx, wt.loan.stream)
 	wt.entry.hold(wt.stream.road())
 	wt.loan = nil
 }
 
 // goOn is live for a watch that a writer has given back with its connection.
 func (wt *watch) goOn(ctx context.Context, conn net.Conn) {
-	wt.stream, ctx = wt.server.transports.resumeStream(wt.entry.goOn(ctx), conn)
+	wt.stream, ctx = wt.service.transports.resumeStream(wt.entry.goOn(ctx), conn)
 	wt.entry.hold(wt.stream.road())
 	_ = wt.live(ctx) // the connection tells the client
 }
@@ -254,13 +151,13 @@ func (wt *watch) goOn(ctx context.Context, conn net.Conn) {
 // close frees what the watch holds. err says why it broke; nil: it ended well.
 func (wt *watch) close(err error) {
 	if err != nil {
-		wt.server.options.Logger.Debug("watch broken", "path", wt.traffic.path, "error", err)
+		wt.service.logger.Debug("watch broken", "path", wt.traffic.path, "error", err)
 	}
 	if wt.stream != nil {
 		wt.stream.close()
 	}
 	wt.watcher.Close()
-	wt.server.watching.end(wt.traffic, wt.reason(err))
+	wt.service.watching.end(wt.traffic, wt.reason(err))
 	if why := wt.entry.revoked.Load(); why != nil {
 		wt.access.cutOff(*why)
 	}
@@ -275,7 +172,7 @@ func (wt *watch) run(turn *term) (wake <-chan struct{}, err error) {
 	ctx := turn.of
 	for {
 		if turn.ctx == nil {
-			if wt.handOver() { // without a term: few watches need more than the time until here
+			if wt.tryAdopt() { // without a term: few watches need more than the time until here
 				return nil, errAdopted
 			}
 			turn.begin(ctx, wt.nextBookmark(), wt.watcher.Bell())
@@ -300,8 +197,24 @@ func (wt *watch) run(turn *term) (wake <-chan struct{}, err error) {
 	}
 }
 
-// handOver gives the watch to a writer, if the log is all that it follows and a writer takes it.
-func (wt *watch) handOver() bool { return wt.watcher.Follows() && wt.stream.hand(wt) }
+// tryAdopt gives the watch to the adopter, if the log is all that it follows.
+func (wt *watch) tryAdopt() bool {
+	if wt.service.adopter == nil || wt.refused || !wt.watcher.Follows() {
+		return false
+	}
+	h, ok := wt.stream.detach()
+	if !ok {
+		return false
+	}
+	if h.stream != nil {
+		wt.loan = &loan{stream: h.stream, ctx: h.ctx, over: make(chan struct{})}
+	}
+	if wt.service.adopter.adopt(wt, h) {
+		return true // and the watch is no longer ours
+	}
+	wt.refused, wt.loan = true, nil
+	return false
+}
 
 // over tells whether the watch's time is over.
 func (wt *watch) over(now time.Time) bool { return !now.Before(wt.deadline) }
@@ -314,7 +227,7 @@ func (wt *watch) deliver(ctx context.Context) (wake <-chan struct{}, ended bool,
 			wt.stream.attend()
 			wt.watcher.Begin(ctx)
 		}
-		if wt.handOver() {
+		if wt.tryAdopt() {
 			return nil, true, errAdopted
 		}
 		wt.stream.attend()
@@ -352,7 +265,7 @@ func (wt *watch) write(batch watchcache.Batch) error {
 	wt.traffic.late(time.Time{})
 	wt.traffic.delivered(batch, wt.stream.takeSent())
 	if err == nil && wt.traffic.timed() {
-		wt.traffic.taken(&wt.server.watching.delays, time.Now())
+		wt.traffic.taken(&wt.service.watching.delays, time.Now())
 	}
 	return err
 }
@@ -433,4 +346,13 @@ func (wt *watch) complete(through etcdstore.Revision) error {
 		}
 	}
 	return nil
+}
+
+// lastOfRevision tells whether nothing of the revision of a change follows. False within the state that a watch begins with: a
+// client cannot resume there.
+func lastOfRevision(batch watchcache.Batch, i int) bool {
+	if batch.Through == 0 || batch.Synced {
+		return false
+	}
+	return i == len(batch.Changes)-1 || batch.Changes[i].Revision != batch.Changes[i+1].Revision
 }

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -12,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"revtail/etcdstore"
 	"revtail/gateway/metrics"
 	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
@@ -97,11 +94,11 @@ func (w *watching) end(t *traffic, reason string) {
 	w.ended[reason]++
 }
 
-// Departed is how many watches have ended.
-func (s *Server) Departed() (n uint64) {
-	s.watching.mu.Lock()
-	defer s.watching.mu.Unlock()
-	for _, ended := range s.watching.ended {
+// departed is how many watches have ended.
+func (w *watching) departed() (n uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, ended := range w.ended {
 		n += ended
 	}
 	return n
@@ -162,7 +159,7 @@ func (wt *watch) reason(err error) string {
 		return endedStalled
 	case errors.Is(err, socket.ErrPeerGone):
 		return endedClient
-	case errors.Is(err, errDraining), err == nil && wt.server.streams.leaving():
+	case errors.Is(err, errDraining), err == nil && wt.service.streams.leaving():
 		return endedShutdown
 	case wt.entry.revoked.Load() != nil:
 		return endedRevoked
@@ -209,50 +206,4 @@ func (w *watching) figures() metrics.Watches {
 		}
 	}
 	return out
-}
-
-// watchFigures are those of watching, and what the writers know.
-func (s *Server) watchFigures() metrics.Watches {
-	out := s.watching.figures()
-	out.Delays = append(out.Delays, s.writers.delays()...)
-	return out
-}
-
-// watcherView is a line of /debug/watchers.
-type watcherView struct {
-	Resource string             `json:"resource"`
-	Path     string             `json:"path"`
-	Query    string             `json:"query"`
-	User     string             `json:"user,omitempty"`
-	Client   string             `json:"client"`
-	Agent    string             `json:"agent"`
-	Since    time.Time          `json:"since"`
-	Revision etcdstore.Revision `json:"revision"` // of the last event that was sent; zero: none was
-	Cache    etcdstore.Revision `json:"cacheRevision"`
-	Events   uint64             `json:"events"`
-	Bytes    uint64             `json:"bytes"`
-	Lag      float64            `json:"lagSeconds"` // how long the client has not taken what was written to it
-}
-
-// serveWatchers shows who watches what, those that lag first.
-func (s *Server) serveWatchers(w http.ResponseWriter, r *http.Request) {
-	now := time.Now()
-	views := []watcherView{}
-	for _, t := range s.watching.list() {
-		sent := t.sum()
-		views = append(views, watcherView{
-			Resource: t.resource, Path: t.path, Query: t.query, User: t.user, Client: t.client, Agent: t.agent, Since: t.since.UTC(),
-			Revision: etcdstore.Revision(t.through.Load()), Cache: t.cache.Stats().Revision,
-			Events: sent.Events, Bytes: sent.Bytes, Lag: t.lag(now).Seconds(),
-		})
-	}
-	slices.SortStableFunc(views, func(a, b watcherView) int { return cmp.Compare(b.Lag, a.Lag) })
-	text, err := json.Marshal(struct {
-		Watchers []watcherView `json:"watchers"`
-	}{views})
-	if err != nil {
-		s.responder.fail(w, r, err)
-		return
-	}
-	respond(w, r, http.StatusOK, text)
 }

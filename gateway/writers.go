@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"log/slog"
-	"net"
 	"runtime"
 	"sync"
 	"time"
@@ -63,38 +62,27 @@ func (ws *writers) startLocked() error {
 	return nil
 }
 
-// adopt takes a watch that follows the log, and the connection it writes to. False: it stays the caller's.
-func (ws *writers) adopt(wt *watch, conn net.Conn) bool {
+// adopt implements adopter.
+func (ws *writers) adopt(wt *watch, h handle) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if !ws.runningLocked() {
+	if ws.ctx == nil || ws.startLocked() != nil {
 		return false
 	}
-	w := ws.each[ws.adopted%len(ws.each)]
-	link, err := newConnLink(w, conn)
-	if err != nil {
-		return false
+	if h.stream != nil { // all streams of a connection have one writer
+		w := ws.each[h.stream.Conn().Number()%uint64(len(ws.each))]
+		w.take(wt, &streamLink{loan: wt.loan})
+	} else {
+		w := ws.each[ws.adopted%len(ws.each)]
+		link, err := newConnLink(w, h.conn)
+		if err != nil {
+			return false
+		}
+		w.take(wt, link)
 	}
 	ws.adopted++
-	w.take(wt, link)
 	return true
 }
-
-// lend takes a watch over HTTP/2 that follows the log, until the loan is over. All streams of a connection have one writer. False: it
-// stays the caller's.
-func (ws *writers) lend(wt *watch, l *loan) bool {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	if !ws.runningLocked() {
-		return false
-	}
-	w := ws.each[l.stream.Conn().Number()%uint64(len(ws.each))]
-	ws.adopted++
-	w.take(wt, &streamLink{loan: l})
-	return true
-}
-
-func (ws *writers) runningLocked() bool { return ws.ctx != nil && ws.startLocked() == nil }
 
 // take begins to serve a watch.
 func (w *writer) take(wt *watch, l link) {

@@ -62,7 +62,7 @@ func writeThrough(t *testing.T, store *memory.Store, through etcdstore.Store, pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.writers.stall, server.transports.stall = stall, stall
+	server.writers.stall, server.watches.transports.stall = stall, stall
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -186,9 +186,9 @@ func (s *writerServer) parked() (n int) {
 }
 
 func (s *writerServer) open() int {
-	s.server.streams.mu.Lock()
-	defer s.server.streams.mu.Unlock()
-	return len(s.server.streams.open)
+	s.server.watches.streams.mu.Lock()
+	defer s.server.watches.streams.mu.Unlock()
+	return len(s.server.watches.streams.open)
 }
 
 // large writes an object of about 1 MiB; its value begins with a number.
@@ -356,14 +356,14 @@ func TestPanicBreaksTheStream(t *testing.T) {
 				}
 			}
 			front := httptest.NewUnstartedServer(s.server.chain.recoverPanic(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				entry, ctx, _ := s.server.streams.add(r.Context(), nil)
+				entry, ctx, _ := s.server.watches.streams.add(r.Context(), nil)
 				watcher, err := cache.Watch(watchcache.WatchQuery{})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				wt := &watch{server: s.server, watcher: watcher, frames: kubernetesFrames{brokenView{}}, deadline: time.Now().Add(time.Hour), every: bookmarkEvery,
-					entry: entry, cache: cache.Cache, done: func() {}, traffic: s.server.watching.begin(r, cache.Cache, "configmaps")}
+				wt := &watch{service: s.server.watches, watcher: watcher, frames: kubernetesFrames{brokenView{}}, deadline: time.Now().Add(time.Hour), every: bookmarkEvery,
+					entry: entry, cache: cache.Cache, done: func() {}, traffic: s.server.watches.watching.begin(r, cache.Cache, "configmaps")}
 				wt.serve(ctx, w, r)
 			})))
 			front.Listener = Listen(front.Listener)
@@ -380,9 +380,9 @@ func TestPanicBreaksTheStream(t *testing.T) {
 				t.Errorf("the client took %q for complete", body)
 			}
 			await(t, "the watch to be gone", func() bool {
-				s.server.streams.mu.Lock()
-				defer s.server.streams.mu.Unlock()
-				return len(s.server.streams.open) == 0 && cache.Stats().Watchers == 0
+				s.server.watches.streams.mu.Lock()
+				defer s.server.watches.streams.mu.Unlock()
+				return len(s.server.watches.streams.open) == 0 && cache.Stats().Watchers == 0
 			})
 		})
 	}

@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/watchcache"
+)
+
+// keyFrames are the JSON lines of the plain dialect.
+type keyFrames struct {
+	prev   bool                 // with the value before
+	fields *encoding.Projection // what of the values is shown; nil: the whole
+}
+
+func (keyFrames) contentType() string { return "application/x-ndjson" }
+
+func (keyFrames) opening() []byte { return nil }
+
+func (f keyFrames) event(dst []byte, c watchcache.Change, last bool) []byte {
+	e := encoding.KeyEvent{Type: "PUT", Revision: int64(c.Revision), Last: last, Skipped: c.Skipped}
+	if c.Type == encoding.Deleted {
+		e.Type, e.Key = "DELETE", c.Object.Path()
+	} else {
+		e.Current = f.shown(c.Object.JSON)
+	}
+	if f.prev && c.Previous != nil {
+		e.Previous = f.shown(c.Previous.JSON)
+	}
+	return encoding.AppendKeyEvent(dst, e)
+}
+
+func (f keyFrames) shown(document []byte) []byte { return keyChoice{fields: f.fields}.shown(document) }
+
+func (keyFrames) mark(dst []byte, through etcdstore.Revision, end bool) []byte {
+	e := encoding.KeyEvent{Type: "PROGRESS", Revision: int64(through)}
+	if end {
+		e.Type = "SYNC"
+	}
+	return encoding.AppendKeyEvent(dst, e)
+}
+
+func (keyFrames) failure(dst []byte, err error) []byte {
+	status := plainStatus(err)
+	return encoding.AppendKeyError(dst, int(status.Code), string(status.Reason), status.Message)
+}
+
+func (keyFrames) shared() bool { return true }
