@@ -11,7 +11,7 @@ import (
 func (s *Server) Alive() {
 	s.figures()
 	s.watchFigures()
-	s.watches.streams.leaving()
+	s.watches.registry.shuttingDown()
 }
 
 // Admin answers what is for who runs the gateway alone: who watches what, profiles, and the metrics too. Nobody is asked who they

@@ -25,7 +25,7 @@ func (s *Server) serveWatch(w http.ResponseWriter, r *http.Request, t target) {
 		return
 	}
 	start := watchStart{
-		resource: t.Resource.QualifiedName(), cache: t.cache, query: query, frames: kubernetesFrames{f.view(t.Resource)}, marks: params.bookmarks, every: bookmarkEvery,
+		resource: t.Resource.QualifiedName(), cache: t.cache, query: query, encoder: kubernetesEncoder{f.view(t.Resource)}, bookmarks: params.bookmarks, bookmarkEvery: bookmarkPeriod,
 		deadline: deadlineAfter(params.timeout), fail: s.responder.fail, done: func() {},
 	}
 	if f.events {

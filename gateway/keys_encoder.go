@@ -6,17 +6,17 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// keyFrames are the JSON lines of the plain dialect.
-type keyFrames struct {
+// keyEncoder are the JSON lines of the plain dialect.
+type keyEncoder struct {
 	prev   bool                 // with the value before
 	fields *encoding.Projection // what of the values is shown; nil: the whole
 }
 
-func (keyFrames) contentType() string { return "application/x-ndjson" }
+func (keyEncoder) contentType() string { return "application/x-ndjson" }
 
-func (keyFrames) opening() []byte { return nil }
+func (keyEncoder) preamble() []byte { return nil }
 
-func (f keyFrames) event(dst []byte, c watchcache.Change, last bool) []byte {
+func (f keyEncoder) event(dst []byte, c watchcache.Change, last bool) []byte {
 	e := encoding.KeyEvent{Type: "PUT", Revision: int64(c.Revision), Last: last, Skipped: c.Skipped}
 	if c.Type == encoding.Deleted {
 		e.Type, e.Key = "DELETE", c.Object.Path()
@@ -29,9 +29,9 @@ func (f keyFrames) event(dst []byte, c watchcache.Change, last bool) []byte {
 	return encoding.AppendKeyEvent(dst, e)
 }
 
-func (f keyFrames) shown(document []byte) []byte { return keyChoice{fields: f.fields}.shown(document) }
+func (f keyEncoder) shown(document []byte) []byte { return keyChoice{fields: f.fields}.shown(document) }
 
-func (keyFrames) mark(dst []byte, through etcdstore.Revision, end bool) []byte {
+func (keyEncoder) bookmark(dst []byte, through etcdstore.Revision, end bool) []byte {
 	e := encoding.KeyEvent{Type: "PROGRESS", Revision: int64(through)}
 	if end {
 		e.Type = "SYNC"
@@ -39,9 +39,9 @@ func (keyFrames) mark(dst []byte, through etcdstore.Revision, end bool) []byte {
 	return encoding.AppendKeyEvent(dst, e)
 }
 
-func (keyFrames) failure(dst []byte, err error) []byte {
+func (keyEncoder) errorEvent(dst []byte, err error) []byte {
 	status := plainStatus(err)
 	return encoding.AppendKeyError(dst, int(status.Code), string(status.Reason), status.Message)
 }
 
-func (keyFrames) shared() bool { return true }
+func (keyEncoder) shared() bool { return true }

@@ -26,7 +26,7 @@ func (s *Server) serveKeysWatch(w http.ResponseWriter, r *http.Request, q keyran
 		s.responder.fail(w, r, err)
 		return
 	}
-	start := watchStart{resource: "keys", frames: keyFrames{q.Prev, choice.fields}, marks: true, every: heartbeatEvery, deadline: deadlineAfter(0), fail: s.responder.fail}
+	start := watchStart{resource: "keys", encoder: keyEncoder{q.Prev, choice.fields}, bookmarks: true, bookmarkEvery: heartbeatInterval, deadline: deadlineAfter(0), fail: s.responder.fail}
 	w.Header().Set("X-Accel-Buffering", "no") // what is held back by a proxy is late
 	if wantsEventStream(r) {
 		s.watches.asEventStream(w, &start)
@@ -88,7 +88,7 @@ func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q keyrange.Qu
 		s.responder.fail(w, r, err)
 		return
 	}
-	entry, ctx, err := s.watches.streams.add(r.Context(), callerOf(r))
+	entry, ctx, err := s.watches.registry.add(r.Context(), callerOf(r))
 	if err != nil {
 		s.responder.fail(w, r, err)
 		return
@@ -110,7 +110,7 @@ func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q keyrange.Qu
 	begin(ctx, watcher, requestTimeout) // a revision that etcd has not reached is refused, however short the wait
 	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
 	defer cancel()
-	events, through, err := poll(ctx, cache.Cache, watcher, keyFrames{q.Prev, choice.fields})
+	events, through, err := poll(ctx, cache.Cache, watcher, keyEncoder{q.Prev, choice.fields})
 	if err != nil {
 		s.responder.fail(w, r, err)
 		return
@@ -121,7 +121,7 @@ func (s *Server) servePoll(w http.ResponseWriter, r *http.Request, q keyrange.Qu
 }
 
 // poll waits for changes, and then takes what there is: complete revisions, up to through.
-func poll(ctx context.Context, cache *watchcache.Cache, watcher *watchcache.Watcher, frames keyFrames) (events []byte, through etcdstore.Revision, err error) {
+func poll(ctx context.Context, cache *watchcache.Cache, watcher *watchcache.Watcher, frames keyEncoder) (events []byte, through etcdstore.Revision, err error) {
 	batch, err := watcher.Next(ctx)
 	if err != nil && ctx.Err() == nil {
 		return nil, 0, err

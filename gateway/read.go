@@ -199,7 +199,7 @@ func (s *Server) writeList(w http.ResponseWriter, r *http.Request, t target, lis
 	p := newPayload(w, r, http.StatusOK, s.responder.compressors)
 	defer p.finish()
 	if list.Text != nil && verbatim(shown, written) {
-		p.take(newListing(shown.listHead(meta), list, s.watches.transports.stall), r)
+		p.take(newListing(shown.listHead(meta), list, s.watches.opener.writeTimeout), r)
 		return
 	}
 	p.Bytes = written.appendHead(p.Bytes, shown.listHead(meta))

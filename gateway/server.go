@@ -66,7 +66,7 @@ type Server struct {
 	responder  *responder
 	access     *control
 	watches    *watchService
-	writers    *writers
+	loops      *loopPool
 	metrics    http.Handler
 	chain      *chain
 	opened     *keyrange.Access
@@ -110,7 +110,7 @@ func New(options Options) (*Server, error) {
 		requested: garbage.NewRequests(options.Store, requestsKey+options.Prefix+"/"),
 		timeline:  timeline.New(own, options.Logger),
 		options:   options,
-		writers:   &writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
+		loops:     &loopPool{logger: options.Logger, writeTimeout: writeTimeout, endTimeout: initialEventsTimeout},
 		responder: &responder{logger: options.Logger, refused: newRefusals(), compressors: newCompressors()},
 
 		filters: filter.NewCache(),
@@ -131,11 +131,11 @@ func New(options Options) (*Server, error) {
 		anonymous: s.access.authenticator.Anonymous, origins: options.Origins, hosts: options.Hosts,
 	}
 	s.watches = &watchService{
-		transports: newTransports(options.Origins, s.responder.compressors), adopter: s.writers, http2: http2.Of,
+		opener: newStreamOpener(options.Origins, s.responder.compressors), adopter: s.loops, http2: http2.Of,
 		access: s.access, responder: s.responder, logger: options.Logger, opened: s.chain.opened,
 	}
 	if options.Authenticator != nil || options.Policy != nil {
-		s.watches.streams.most = options.MaxWatches
+		s.watches.registry.limit = options.MaxWatches
 	}
 	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.filters.Collectors(), s.claimCollectors(), []prometheus.Collector{s.chain.requests, s.responder.refused})...)
 	s.handler = s.routes()
@@ -146,10 +146,10 @@ func New(options Options) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	s.writers.open(ctx) // before anything is ready
+	s.loops.open(ctx) // before anything is ready
 	s.keyCaches.begin(ctx)
 	running.Go(func() { s.catalog.run(ctx) })
-	running.Go(func() { s.writers.run(ctx) })
+	running.Go(func() { s.loops.run(ctx) })
 	running.Go(func() { s.keyCaches.run(ctx) })
 	if len(s.options.Keys)+len(s.options.KeysWritable) > 0 { // else nobody can ask for it
 		running.Go(func() {
@@ -159,7 +159,7 @@ func (s *Server) Run(ctx context.Context) error {
 		})
 	}
 	if !s.access.open() {
-		running.Go(func() { s.watches.recheck(ctx) })
+		running.Go(func() { s.watches.revalidate(ctx) })
 	}
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil && s.options.Claim.WaitOwned(ctx) == nil {

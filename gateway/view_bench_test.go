@@ -49,7 +49,7 @@ func BenchmarkList(b *testing.B) {
 		objects[i] = &watchcache.Object{Object: encoding.Object{JSON: fmt.Appendf(nil,
 			`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"%d","name":"c","namespace":"default"},"data":{"k":%q}}`, i, strings.Repeat("x", 900))}}
 	}
-	server := &Server{watches: &watchService{transports: newTransports(nil, newCompressors())}}
+	server := &Server{watches: &watchService{opener: newStreamOpener(nil, newCompressors())}}
 	configMap := target{Ref: resource.Ref{Resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}}
 	for _, bench := range []struct{ name, accept, encoding string }{
 		{"plain", "application/json", "identity"},

@@ -30,12 +30,12 @@ type watcherView struct {
 func (s *watchService) serveWatchers(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	views := []watcherView{}
-	for _, t := range s.watching.list() {
+	for _, t := range s.stats.list() {
 		sent := t.sum()
 		views = append(views, watcherView{
 			Resource: t.resource, Path: t.path, Query: t.query, User: t.user, Client: t.client, Agent: t.agent, Since: t.since.UTC(),
 			Revision: etcdstore.Revision(t.through.Load()), Cache: t.cache.Stats().Revision,
-			Events: sent.Events, Bytes: sent.Bytes, Lag: t.lag(now).Seconds(),
+			Events: sent.Events, Bytes: sent.Bytes, Lag: t.blockedFor(now).Seconds(),
 		})
 	}
 	slices.SortStableFunc(views, func(a, b watcherView) int { return cmp.Compare(b.Lag, a.Lag) })

@@ -16,24 +16,24 @@ const (
 
 // drain ends the watches one after the other: in as much time as ctx has left, less a part for those that take their time to
 // end, but not slower than drainRate. When ctx ends, what is still open is cut.
-func (s *streams) drain(ctx context.Context) error {
+func (s *registry) drain(ctx context.Context) error {
 	ended, open := s.beginDraining()
 	if len(open) == 0 {
 		return nil
 	}
 	tick := time.NewTicker(drainTick)
 	defer tick.Stop()
-	for each := paceOf(ctx, len(open)); len(open) > 0; {
+	for each := watchesPerTick(ctx, len(open)); len(open) > 0; {
 		n := min(each, len(open))
-		s.end(open[:n])
+		s.endEach(open[:n])
 		if open = open[n:]; len(open) == 0 {
 			break
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.end(open)
-			s.cut()
+			s.endEach(open)
+			s.abort()
 			return ctx.Err()
 		}
 	}
@@ -41,13 +41,13 @@ func (s *streams) drain(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		s.cut()
+		s.abort()
 		return ctx.Err()
 	}
 }
 
 // beginDraining refuses new watches from here on. ended is closed when the open ones have ended.
-func (s *streams) beginDraining() (ended <-chan struct{}, open []*openStream) {
+func (s *registry) beginDraining() (ended <-chan struct{}, open []*registration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.draining = true
@@ -57,8 +57,8 @@ func (s *streams) beginDraining() (ended <-chan struct{}, open []*openStream) {
 	return s.ended, slices.Collect(maps.Keys(s.open))
 }
 
-// paceOf is how many of n watches end in each tick.
-func paceOf(ctx context.Context, n int) int {
+// watchesPerTick is how many of n watches end in each tick.
+func watchesPerTick(ctx context.Context, n int) int {
 	rate := drainRate
 	if deadline, ok := ctx.Deadline(); ok {
 		ticks := max(1, int(time.Until(deadline)*3/4/drainTick))
@@ -67,23 +67,23 @@ func paceOf(ctx context.Context, n int) int {
 	return max(1, rate*int(drainTick/time.Millisecond)/1000)
 }
 
-func (s *streams) end(open []*openStream) {
+func (s *registry) endEach(open []*registration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range open {
 		if _, still := s.open[o]; still {
-			o.leaving = true
+			o.draining = true
 			o.endLocked()
 		}
 	}
 }
 
-// cut breaks what is still open when the time to drain is over.
-func (s *streams) cut() {
+// abort breaks what is still open when the time to drain is over.
+func (s *registry) abort() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cutting = true
+	s.aborting = true
 	for o := range s.open {
-		o.cutLocked()
+		o.abortLocked()
 	}
 }

@@ -12,21 +12,21 @@ import (
 
 // watchService opens watches and serves them.
 type watchService struct {
-	transports *transports
-	adopter    adopter                           // nil: every watch is served on its goroutine
-	http2      func(*http.Request) *http2.Stream // of a request, to be taken; nil: net/http writes HTTP/2
-	streams    streams
-	watching   watching
-	access     *control
-	responder  *responder
-	logger     *slog.Logger
-	opened     func(*http.Request) // called when the head of the answer has been sent
+	opener    *streamOpener
+	adopter   adopter                           // nil: every watch is served on its goroutine
+	http2     func(*http.Request) *http2.Stream // of a request, to be taken; nil: net/http writes HTTP/2
+	registry  registry
+	stats     stats
+	access    *control
+	responder *responder
+	logger    *slog.Logger
+	opened    func(*http.Request) // called when the head of the answer has been sent
 }
 
 // adopter serves watches without a goroutine of their own.
 type adopter interface {
 	// adopt serves a session from now on, over a handle that nobody else uses. False: both stay the caller's.
-	adopt(wt *watch, h handle) bool
+	adopt(wt *session, h handle) bool
 }
 
 // loop is where an adopted session is served. Its methods may be called by any goroutine.
@@ -35,26 +35,26 @@ type loop interface {
 	end()
 	// refuse ends it with an ERROR frame.
 	refuse(why error)
-	// cut ends it at once.
-	cut()
+	// abort ends it at once.
+	abort()
 }
 
 // watchStart is what there is to know of a watch before it begins.
 type watchStart struct {
-	resource string // for operators
-	cache    *watchcache.Cache
-	query    watchcache.WatchQuery
-	frames   framing
-	marks    bool          // the client is told how far it is
-	every    time.Duration // how often
-	deadline time.Time
-	fail     refusal
-	done     func() // called when the watch has ended, or has not begun
+	resource      string // for operators
+	cache         *watchcache.Cache
+	query         watchcache.WatchQuery
+	encoder       encoder
+	bookmarks     bool          // the client is told how far it is
+	bookmarkEvery time.Duration // how often
+	deadline      time.Time
+	fail          errorHandler
+	done          func() // called when the watch has ended, or has not begun
 }
 
 // follow opens the watch and serves it.
 func (s *watchService) follow(w http.ResponseWriter, r *http.Request, start watchStart) {
-	entry, ctx, err := s.streams.add(r.Context(), callerOf(r))
+	entry, ctx, err := s.registry.add(r.Context(), callerOf(r))
 	if err != nil {
 		start.done()
 		start.fail(w, r, err)
@@ -73,10 +73,10 @@ func (s *watchService) follow(w http.ResponseWriter, r *http.Request, start watc
 		start.fail(w, r, err)
 		return
 	}
-	wt := &watch{
-		service: s, cache: start.cache, watcher: watcher, frames: start.frames, bookmarks: start.marks, every: start.every,
-		deadline: start.deadline, entry: entry, done: start.done,
-		traffic: s.watching.begin(r, start.cache, start.resource),
+	wt := &session{
+		service: s, cache: start.cache, watcher: watcher, encoder: start.encoder, bookmarks: start.bookmarks, bookmarkEvery: start.bookmarkEvery,
+		deadline: start.deadline, registration: entry, done: start.done,
+		counters: s.stats.add(r, start.cache, start.resource),
 	}
 	wt.serve(ctx, w, r)
 }

@@ -11,54 +11,54 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// eventStream is what browsers read with EventSource. A frame has an id where the client may resume: it comes back with that.
-type eventStream struct {
-	frames framing
-	marks  bool // the client wants to see marks; otherwise they have an id and no data, which its program does not notice
+// sseEncoder is what browsers read with EventSource. A frame has an id where the client may resume: it comes back with that.
+type sseEncoder struct {
+	encoder   encoder
+	bookmarks bool // the client wants to see marks; otherwise they have an id and no data, which its program does not notice
 }
 
-func (eventStream) contentType() string { return eventStreamType }
+func (sseEncoder) contentType() string { return eventStreamType }
 
-// opening says when to come back after a break: not all at the same moment.
-func (eventStream) opening() []byte {
+// preamble says when to come back after a break: not all at the same moment.
+func (sseEncoder) preamble() []byte {
 	return append(strconv.AppendInt([]byte("retry: "), 1000+rand.Int64N(2000), 10), "\n\n"...)
 }
 
-func (f eventStream) event(dst []byte, c watchcache.Change, last bool) []byte {
+func (f sseEncoder) event(dst []byte, c watchcache.Change, last bool) []byte {
 	id := int64(0)
 	if last {
 		id = int64(c.Revision)
 	}
-	return f.wrap(dst, id, func(line []byte) []byte { return f.frames.event(line, c, last) })
+	return f.wrap(dst, id, func(line []byte) []byte { return f.encoder.event(line, c, last) })
 }
 
-func (f eventStream) mark(dst []byte, through etcdstore.Revision, end bool) []byte {
-	if !f.marks {
+func (f sseEncoder) bookmark(dst []byte, through etcdstore.Revision, end bool) []byte {
+	if !f.bookmarks {
 		return append(strconv.AppendInt(append(dst, "id: "...), int64(through), 10), "\n\n"...)
 	}
-	return f.wrap(dst, int64(through), func(line []byte) []byte { return f.frames.mark(line, through, end) })
+	return f.wrap(dst, int64(through), func(line []byte) []byte { return f.encoder.bookmark(line, through, end) })
 }
 
-func (f eventStream) failure(dst []byte, err error) []byte {
-	return f.wrap(dst, 0, func(line []byte) []byte { return f.frames.failure(line, err) })
+func (f sseEncoder) errorEvent(dst []byte, err error) []byte {
+	return f.wrap(dst, 0, func(line []byte) []byte { return f.encoder.errorEvent(line, err) })
 }
 
-func (f eventStream) wrap(dst []byte, id int64, make func(line []byte) []byte) []byte {
+func (f sseEncoder) wrap(dst []byte, id int64, make func(line []byte) []byte) []byte {
 	line := buffer.Get()
 	defer line.Put()
 	line.Bytes = make(line.Bytes)
 	return encoding.AppendServerSentEvent(dst, line.Bytes, id)
 }
 
-func (f eventStream) shared() bool { return f.frames.shared() }
+func (f sseEncoder) shared() bool { return f.encoder.shared() }
 
 // asEventStream has a watch begin as an event stream, and tells proxies not to hold it back. A browser takes any code but 200 for a
 // reason never to come back: what will pass, it is told in a stream that ends at once.
 func (s *watchService) asEventStream(w http.ResponseWriter, start *watchStart) {
-	stream, fail := eventStream{start.frames, start.marks}, start.fail
+	stream, fail := sseEncoder{start.encoder, start.bookmarks}, start.fail
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
 	w.Header().Set("X-Accel-Buffering", "no")
-	start.frames, start.marks, start.every = stream, true, heartbeatEvery
+	start.encoder, start.bookmarks, start.bookmarkEvery = stream, true, heartbeatInterval
 	start.fail = func(w http.ResponseWriter, r *http.Request, err error) {
 		if status := toStatus(err); status.Details == nil || status.Details.RetryAfterSeconds == 0 {
 			fail(w, r, err)
@@ -66,6 +66,6 @@ func (s *watchService) asEventStream(w http.ResponseWriter, start *watchStart) {
 		}
 		s.responder.refuse(err)
 		w.Header().Set("Content-Type", eventStreamType)
-		_, _ = w.Write(stream.failure(stream.opening(), err)) // a client that has gone needs no answer
+		_, _ = w.Write(stream.errorEvent(stream.preamble(), err)) // a client that has gone needs no answer
 	}
 }

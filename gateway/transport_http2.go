@@ -16,16 +16,16 @@ import (
 // http2Transport writes to a stream of HTTP/2 that was taken from net/http after the head of the answer. The end is for net/http to
 // write, when the handler returns.
 type http2Transport struct {
-	stream  *http2.Stream
-	ctx     context.Context //nolint:containedctx // of the request: it ends when the client goes away
-	stall   time.Duration
-	room    chan struct{} // holds one: there may be room, or isCut
-	isCut   atomic.Bool
-	pending *buffer.Buffer // nil: nothing waits for flush
+	stream       *http2.Stream
+	request      context.Context //nolint:containedctx // of the request: it ends when the client goes away
+	writeTimeout time.Duration
+	room         chan struct{} // holds one: there may be room, or aborted
+	aborted      atomic.Bool
+	pending      *buffer.Buffer // nil: nothing waits for flush
 }
 
 func newHTTP2Transport(ctx context.Context, stream *http2.Stream, stall time.Duration) *http2Transport {
-	t := &http2Transport{stream: stream, ctx: ctx, stall: stall, room: make(chan struct{}, 1)}
+	t := &http2Transport{stream: stream, request: ctx, writeTimeout: stall, room: make(chan struct{}, 1)}
 	stream.OnRoom(t.wake)
 	return t
 }
@@ -37,9 +37,9 @@ func (t *http2Transport) wake() {
 	}
 }
 
-// cut implements road.
-func (t *http2Transport) cut() {
-	t.isCut.Store(true)
+// abort implements road.
+func (t *http2Transport) abort() {
+	t.aborted.Store(true)
 	t.wake()
 }
 
@@ -64,8 +64,8 @@ func http2StreamOf(w http.ResponseWriter, r *http.Request) (*http2.Stream, conte
 	return nil, nil
 }
 
-// takeStream sends the head of the answer and takes the stream.
-func takeStream(ctx context.Context, stream *http2.Stream, w http.ResponseWriter, stall time.Duration) (*http2Transport, error) {
+// takeHTTP2Stream sends the head of the answer and takes the stream.
+func takeHTTP2Stream(ctx context.Context, stream *http2.Stream, w http.ResponseWriter, stall time.Duration) (*http2Transport, error) {
 	w.WriteHeader(http.StatusOK)
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return nil, err
@@ -107,43 +107,43 @@ func (t *http2Transport) send(data []byte) error {
 			return err
 		}
 		if patience == nil {
-			patience = time.NewTimer(t.stall)
+			patience = time.NewTimer(t.writeTimeout)
 			defer patience.Stop()
 		} else if n > 0 {
-			patience.Reset(t.stall)
+			patience.Reset(t.writeTimeout)
 		}
-		if err := t.await(patience); err != nil {
+		if err := t.waitForRoom(patience); err != nil {
 			return err
 		}
 	}
 }
 
-// await waits until there may be room.
-func (t *http2Transport) await(patience *time.Timer) error {
+// waitForRoom waits until there may be room.
+func (t *http2Transport) waitForRoom(patience *time.Timer) error {
 	for {
 		select {
 		case <-t.room:
-			if t.isCut.Load() {
+			if t.aborted.Load() {
 				return socket.ErrPeerGone
 			}
 			return nil
-		case <-t.ctx.Done():
+		case <-t.request.Done():
 			return cmp.Or(t.stream.Ended(), socket.ErrPeerGone)
 		case <-patience.C:
 			if !t.stream.Conn().Draining() {
 				return socket.ErrStalled
 			}
-			patience.Reset(t.stall) // the connection has a limit of its own
+			patience.Reset(t.writeTimeout) // the connection has a limit of its own
 		}
 	}
 }
 
 // detach implements detacher.
-func (t *http2Transport) detach() handle { return handle{stream: t.stream, ctx: t.ctx} }
+func (t *http2Transport) detach() handle { return handle{stream: t.stream, ctx: t.request} }
 
 // resumeHTTP2 goes on with a stream of HTTP/2 that was detached. ctx is the one of its request.
-func (t *transports) resumeHTTP2(ctx context.Context, s *http2.Stream) *stream {
-	return &stream{shared: t, transport: newHTTP2Transport(ctx, s, t.stall)}
+func (t *streamOpener) resumeHTTP2(ctx context.Context, s *http2.Stream) *stream {
+	return &stream{shared: t, transport: newHTTP2Transport(ctx, s, t.writeTimeout)}
 }
 
 // streamError says why nothing can be sent: when nobody has waited for long enough, it is the client that has gone.

@@ -7,36 +7,36 @@ import (
 	"revtail/gateway/netio/http2"
 )
 
-// tail takes a watch that lives on when the handlers of its request have returned. One of HTTP/2 has a goroutine for as long as it
+// deferredWatch takes a watch that lives on when the handlers of its request have returned. One of HTTP/2 has a goroutine for as long as it
 // lasts: below all handlers, it would hold the stack of them all. A stack that has ever been more than the first 2 KiB stays at 4 at
 // least. So the goroutine does nothing but wait: the handlers run aside.
-type tail struct {
+type deferredWatch struct {
 	http.ResponseWriter
 	request context.Context //nolint:containedctx // as net/http made it: it holds nothing of what handlers have added
 	stream  *http2.Stream   // of the request; nil: it cannot be taken
-	watch   *watch          // nil: there is none
+	session *session        // nil: there is none
 
-	turn *term // of the watch, which goes on as wait has it
-	wake <-chan struct{}
-	err  error
+	interval *bookmarkInterval // of the watch, which goes on as wait has it
+	wake     <-chan struct{}
+	err      error
 }
 
 // serve answers the request. If that is a watch, it has begun to live.
-func (t *tail) serve(handler http.Handler, r *http.Request) {
+func (t *deferredWatch) serve(handler http.Handler, r *http.Request) {
 	handler.ServeHTTP(t, r)
-	if t.watch != nil {
-		t.wake, t.err = t.watch.advance(t.turn)
+	if t.session != nil {
+		t.wake, t.err = t.session.advance(t.interval)
 	}
 }
 
 // Unwrap lets http.ResponseController reach what is below.
-func (t *tail) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+func (t *deferredWatch) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// tailOf is nil where the handler has to do everything itself.
-func tailOf(w http.ResponseWriter) *tail {
+// deferredOf is nil where the handler has to do everything itself.
+func deferredOf(w http.ResponseWriter) *deferredWatch {
 	for {
 		switch below := w.(type) {
-		case *tail:
+		case *deferredWatch:
 			return below
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = below.Unwrap()
@@ -47,7 +47,7 @@ func tailOf(w http.ResponseWriter) *tail {
 }
 
 // HTTP2Stream implements streamHolder.
-func (t *tail) HTTP2Stream() (*http2.Stream, context.Context) { return t.stream, t.request }
+func (t *deferredWatch) HTTP2Stream() (*http2.Stream, context.Context) { return t.stream, t.request }
 
 // serveHTTP has a handler answer a request. A watch over HTTP/2 goes on here when the handler has returned.
 func (s *watchService) serveHTTP(handler http.Handler, w http.ResponseWriter, r *http.Request) {
@@ -55,20 +55,20 @@ func (s *watchService) serveHTTP(handler http.Handler, w http.ResponseWriter, r 
 		handler.ServeHTTP(w, r)
 		return
 	}
-	tail := &tail{ResponseWriter: w, request: r.Context()}
+	tail := &deferredWatch{ResponseWriter: w, request: r.Context()}
 	if s.http2 != nil {
 		tail.stream = s.http2(r)
 	}
 	if isLongRunning(r) { // a watch, which waits here later on
-		aside(func() { tail.serve(handler, r) })
+		onNewGoroutine(func() { tail.serve(handler, r) })
 	} else {
 		tail.serve(handler, r)
 	}
-	if tail.watch == nil {
+	if tail.session == nil {
 		return
 	}
 	r.Header, r.URL = nil, nil // net/http holds the request for as long as the watch lasts
-	if tail.watch.wait(tail.turn, tail.wake, tail.err) != nil {
+	if tail.session.wait(tail.interval, tail.wake, tail.err) != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
 }

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// stallLimit is how long a client may take nothing of what is being written to it, before it is cut; until then it is only
+	// writeTimeout is how long a client may take nothing of what is being written to it, before it is cut; until then it is only
 	// late, at nobody else's cost.
-	stallLimit = 30 * time.Second
-	// collectSize is how many bytes of frames are collected before they are written between two revisions, and collectMost
+	writeTimeout = 30 * time.Second
+	// flushSize is how many bytes of frames are collected before they are written between two revisions, and maxCollected
 	// how many at any place: a revision of any usual size leaves in one write. More than 16 KiB would make writes hardly
 	// cheaper, and is what each client that takes nothing costs.
-	collectSize = 16 << 10
-	collectMost = 1 << 20
+	flushSize    = 16 << 10
+	maxCollected = 1 << 20
 )
 
 // transport is the road of a stream to its client. Its methods are called by one goroutine: frame and flush any number of
@@ -39,15 +39,15 @@ type transport interface {
 	close()
 }
 
-// transports make streams, and hold what these share.
-type transports struct {
-	stall       time.Duration // stallLimit; shorter in tests
-	compressors *compressors
-	origins     []string // patterns of pages that may open a WebSocket, beside the server's own
+// streamOpener make streams, and hold what these share.
+type streamOpener struct {
+	writeTimeout time.Duration // writeTimeout; shorter in tests
+	compressors  *compressors
+	origins      []string // patterns of pages that may open a WebSocket, beside the server's own
 }
 
-func newTransports(origins []string, compressors *compressors) *transports {
-	return &transports{stall: stallLimit, compressors: compressors, origins: originPatterns(origins)}
+func newStreamOpener(origins []string, compressors *compressors) *streamOpener {
+	return &streamOpener{writeTimeout: writeTimeout, compressors: compressors, origins: originPatterns(origins)}
 }
 
 // stream writes the frames of a watch to a client. It picks the transport:
@@ -61,7 +61,7 @@ func newTransports(origins []string, compressors *compressors) *transports {
 type stream struct {
 	writer  http.ResponseWriter
 	request *http.Request // nil when open, but for a WebSocket
-	shared  *transports
+	shared  *streamOpener
 
 	contentType string    // empty: JSON
 	transport   transport // nil until open
@@ -72,7 +72,7 @@ type stream struct {
 }
 
 // newStream does nothing yet: the caller opens the stream, and closes it in any case.
-func (t *transports) newStream(w http.ResponseWriter, r *http.Request) *stream {
+func (t *streamOpener) newStream(w http.ResponseWriter, r *http.Request) *stream {
 	return &stream{writer: w, request: r, shared: t}
 }
 
@@ -91,7 +91,7 @@ func (s *stream) open(ctx context.Context) (context.Context, error) {
 		header.Set("Content-Encoding", coding.name)
 	}
 	var err error
-	aside(func() { ctx, err = s.openHTTP(ctx, coding == nil) })
+	onNewGoroutine(func() { ctx, err = s.openHTTP(ctx, coding == nil) })
 	s.request = nil // a watch that waits holds neither what it was asked with
 	clear(header)   // nor the head, which has been sent
 	if coding != nil {
@@ -102,23 +102,23 @@ func (s *stream) open(ctx context.Context) (context.Context, error) {
 
 // openHTTP sends the head and takes the connection, or the stream, over where that is possible.
 func (s *stream) openHTTP(ctx context.Context, plain bool) (context.Context, error) {
-	take := canTakeOver(s.request)
+	take := canHijack(s.request)
 	if take {
 		s.writer.Header().Set("Connection", "close")
 	}
 	if stream, request := http2StreamOf(s.writer, s.request); plain && stream != nil {
-		taken, err := takeStream(request, stream, s.writer, s.shared.stall)
+		taken, err := takeHTTP2Stream(request, stream, s.writer, s.shared.writeTimeout)
 		if err == nil {
 			s.transport = taken
 		}
 		return ctx, err
 	}
-	response := newResponseTransport(s.writer, s.request, s.shared.stall)
+	response := newResponseWriterTransport(s.writer, s.request, s.shared.writeTimeout)
 	s.transport = response
 	if err := response.open(); err != nil || !take {
 		return ctx, err
 	}
-	taken, takenCtx, err := takeOver(ctx, s.writer, s.shared.stall)
+	taken, takenCtx, err := hijack(ctx, s.writer, s.shared.writeTimeout)
 	if errors.Is(err, http.ErrNotSupported) {
 		return ctx, nil
 	}
@@ -129,9 +129,9 @@ func (s *stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 	return takenCtx, nil
 }
 
-// aside runs f on a goroutine of its own and waits for it. The stack of a goroutine that waits does not shrink below four
+// onNewGoroutine runs f on a goroutine of its own and waits for it. The stack of a goroutine that waits does not shrink below four
 // times what is on it: a watch that has run f itself may hold 8 KiB more for as long as it lasts.
-func aside(f func()) {
+func onNewGoroutine(f func()) {
 	var (
 		running  sync.WaitGroup
 		panicked any
@@ -146,10 +146,10 @@ func aside(f func()) {
 	}
 }
 
-// resumeStream goes on with the stream on a connection that was taken before. The context it returns ends also when the client
+// resumeConn goes on with the stream on a connection that was taken before. The context it returns ends also when the client
 // goes away.
-func (t *transports) resumeStream(ctx context.Context, conn net.Conn) (*stream, context.Context) {
-	taken, ctx := newTakenTransport(ctx, conn, t.stall)
+func (t *streamOpener) resumeConn(ctx context.Context, conn net.Conn) (*stream, context.Context) {
+	taken, ctx := newHijackedTransport(ctx, conn, t.writeTimeout)
 	return &stream{shared: t, transport: taken}, ctx
 }
 
@@ -176,24 +176,24 @@ func (s *stream) detach() (handle, bool) {
 	return t.detach(), true
 }
 
-// road is what was taken from net/http; nil: nothing was.
-func (s *stream) road() road {
-	taken, _ := s.below().(road)
+// aborter is what was taken from net/http; nil: nothing was.
+func (s *stream) aborter() aborter {
+	taken, _ := s.uncompressed().(aborter)
 	return taken
 }
 
-// below is the transport that has the connection.
-func (s *stream) below() transport {
+// uncompressed is the transport that has the connection.
+func (s *stream) uncompressed() transport {
 	if compressed, ok := s.transport.(*compressedTransport); ok {
 		return compressed.transport
 	}
 	return s.transport
 }
 
-// attend makes the stream's context end when the client goes away, where nothing else does.
-func (s *stream) attend() {
-	if taken, ok := s.below().(*takenTransport); ok {
-		taken.attend()
+// detectClose makes the stream's context end when the client goes away, where nothing else does.
+func (s *stream) detectClose() {
+	if taken, ok := s.uncompressed().(*hijackedTransport); ok {
+		taken.detectClose()
 	}
 }
 
@@ -218,14 +218,14 @@ func (s *stream) frame(frame []byte) {
 	s.err = s.transport.frame(frame)
 	s.collected += len(frame)
 	s.sent += len(frame)
-	if s.collected >= collectMost {
+	if s.collected >= maxCollected {
 		_ = s.flush() // kept in err
 	}
 }
 
-// settle is called between two revisions: when much has been added since the last flush, it is sent.
-func (s *stream) settle() {
-	if s.collected >= collectSize {
+// flushIfLarge is called between two revisions: when much has been added since the last flush, it is sent.
+func (s *stream) flushIfLarge() {
+	if s.collected >= flushSize {
 		_ = s.flush() // kept in err
 	}
 }
