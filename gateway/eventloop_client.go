@@ -8,23 +8,23 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// client is a watch that a writer serves. All of it is the writer's. There are many, so the order of the fields is one without gaps.
+// client is a session that an event loop serves. The loop owns it. The fields are in an order without gaps, because there are many.
 type client struct {
 	session *session
 	conn    conn
 	loop    *eventLoop
 
-	unsent       []byte        // accepted from the log, sealed, and not taken by the system yet
+	unsent       []byte        // encrypted, and not taken by the system yet
 	stalledSince time.Time     // when the client took something last; zero: it takes what comes
 	next         time.Time     // of a bookmark, or the deadline
 	endWhen      *endCondition // nil: the watch goes on
 
 	heapIndex        int32 // in the schedule
-	tag              int32 // tells it from the writer's others
-	bookmarkRequests uint8 // how often it is being asked how far etcd is, for a bookmark and the end
-	paused           bool  // for room; rest may be empty
+	tag              int32 // tells it from the loop's others
+	bookmarkRequests uint8 // requests under way: for a bookmark, and for the end
+	paused           bool  // until onWritable; unsent may be empty
 	endRequested     bool  // with the next bookmark the watch ends
-	ending           bool  // nothing comes after rest
+	ending           bool  // nothing comes after unsent
 	closed           bool
 }
 

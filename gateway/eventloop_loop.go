@@ -23,7 +23,7 @@ type eventLoop struct {
 	mu     sync.Mutex // guards the field below
 	posted []func()   // for the goroutine to call
 
-	// all below: the goroutine's
+	// the goroutine owns all below
 	clients        map[int32]*client // by tag
 	tag            int32             // of the newest client
 	schedule       schedule
@@ -34,9 +34,9 @@ type eventLoop struct {
 	reader         watchcache.Reader
 	encoded        []byte  // assembled last
 	encodedBy      encoder // for whom
-	encodedChunked bool    // in chunks
+	encodedChunked bool    // as chunks
 	line           []byte  // one of them
-	encrypted      []byte  // what TLS made of them
+	encrypted      []byte  // by TLS, for one write
 	unflushed      []*http2.Conn
 	discard        [512]byte                       // what clients say
 	refreshing     map[*watchcache.Cache][]*client // that are due, in this round of work
@@ -47,143 +47,143 @@ func newEventLoop(ctx context.Context, pool *loopPool) (*eventLoop, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &eventLoop{
+	l := &eventLoop{
 		pool: pool, ctx: ctx, poller: poller, wakeup: make(chan struct{}, 1),
 		clients: make(map[int32]*client), refreshing: make(map[*watchcache.Cache][]*client),
 	}
-	w.ready = watchcache.NewReady(w.wake)
-	return w, nil
+	l.ready = watchcache.NewReady(l.wake)
+	return l, nil
 }
 
-func (w *eventLoop) wake() {
+func (l *eventLoop) wake() {
 	select {
-	case w.wakeup <- struct{}{}:
+	case l.wakeup <- struct{}{}:
 	default:
 	}
 }
 
-// post has f called by the writer's goroutine.
-func (w *eventLoop) post(f func()) {
-	w.mu.Lock()
-	w.posted = append(w.posted, f)
-	w.mu.Unlock()
-	w.wake()
+// post has f called by the loop's goroutine.
+func (l *eventLoop) post(f func()) {
+	l.mu.Lock()
+	l.posted = append(l.posted, f)
+	l.mu.Unlock()
+	l.wake()
 }
 
-func (w *eventLoop) takePosted() []func() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	posted := w.posted
-	w.posted = nil
+func (l *eventLoop) takePosted() []func() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	posted := l.posted
+	l.posted = nil
 	return posted
 }
 
-// poll hands what happens to sockets to the writer's goroutine.
-func (w *eventLoop) poll() {
+// poll hands what happens to sockets to the loop's goroutine.
+func (l *eventLoop) poll() {
 	signals := make([]socket.Event, 0, 256)
 	for {
 		var err error
-		if signals, err = w.poller.Wait(signals); err != nil {
+		if signals, err = l.poller.Wait(signals); err != nil {
 			return // closed
 		}
 		batch := slices.Clone(signals)
-		w.post(func() {
+		l.post(func() {
 			for _, s := range batch {
-				w.onEvent(s)
+				l.onEvent(s)
 			}
 		})
 	}
 }
 
-// idle is how long a writer without clients sleeps at most.
+// idle is how long a loop without clients sleeps at most.
 const idle = time.Hour
 
-func (w *eventLoop) run(quit <-chan struct{}) {
+func (l *eventLoop) run(quit <-chan struct{}) {
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
 	for {
-		w.now = time.Now()
-		w.work()
-		if len(w.queue) > 0 {
+		l.now = time.Now()
+		l.work()
+		if len(l.queue) > 0 {
 			continue
 		}
 		wait := idle
-		if len(w.schedule) > 0 {
-			wait = time.Until(w.schedule[0].due())
+		if len(l.schedule) > 0 {
+			wait = time.Until(l.schedule[0].due())
 		}
 		timer.Reset(wait)
 		select {
-		case <-w.wakeup:
+		case <-l.wakeup:
 		case <-timer.C:
 		case <-quit:
-			w.quit()
+			l.quit()
 			return
 		}
 	}
 }
 
 // work does what there is to do now, and gives each client that has something to deliver one write.
-func (w *eventLoop) work() {
-	w.timer.start()
-	for _, f := range w.takePosted() {
+func (l *eventLoop) work() {
+	l.timer.start()
+	for _, f := range l.takePosted() {
 		f()
 	}
-	for _, woken := range w.ready.Take() {
+	for _, woken := range l.ready.Take() {
 		for _, watcher := range woken {
-			if c, ok := watcher.Owner().(*client); ok && c.loop == w { // it may have gone elsewhere meanwhile
-				w.serve(c)
+			if c, ok := watcher.Owner().(*client); ok && c.loop == l { // it may have gone elsewhere meanwhile
+				l.serve(c)
 			}
 		}
 	}
-	queue := w.queue
-	w.queue = w.lastQueue[:0]
+	queue := l.queue
+	l.queue = l.lastQueue[:0]
 	for _, c := range queue {
-		w.serve(c)
+		l.serve(c)
 	}
 	clear(queue)
-	w.lastQueue = queue
-	for c := w.schedule.first(w.now); c != nil; c = w.schedule.first(w.now) {
-		w.onDue(c)
+	l.lastQueue = queue
+	for c := l.schedule.first(l.now); c != nil; c = l.schedule.first(l.now) {
+		l.onDue(c)
 	}
-	w.refreshCaches()
-	w.flush()
+	l.refreshCaches()
+	l.flush()
 }
 
 // flushLater has what was written to streams of a connection leave together.
-func (w *eventLoop) flushLater(conn *http2.Conn) {
-	if n := len(w.unflushed); n == 0 || w.unflushed[n-1] != conn {
-		w.unflushed = append(w.unflushed, conn)
+func (l *eventLoop) flushLater(conn *http2.Conn) {
+	if n := len(l.unflushed); n == 0 || l.unflushed[n-1] != conn {
+		l.unflushed = append(l.unflushed, conn)
 	}
 }
 
-func (w *eventLoop) flush() {
-	for _, conn := range w.unflushed {
+func (l *eventLoop) flush() {
+	for _, conn := range l.unflushed {
 		conn.Flush()
 	}
-	clear(w.unflushed)
-	w.unflushed = w.unflushed[:0]
+	clear(l.unflushed)
+	l.unflushed = l.unflushed[:0]
 }
 
-func (w *eventLoop) quit() {
-	for _, f := range w.takePosted() {
+func (l *eventLoop) quit() {
+	for _, f := range l.takePosted() {
 		f()
 	}
-	for _, c := range w.clients {
-		w.close(c, errDraining)
+	for _, c := range l.clients {
+		l.close(c, errDraining)
 	}
-	w.poller.Close()
+	l.poller.Close()
 }
 
 // onEvent acts on what happened to a socket.
-func (w *eventLoop) onEvent(s socket.Event) {
-	c := w.clients[s.Tag]
+func (l *eventLoop) onEvent(s socket.Event) {
+	c := l.clients[s.Tag]
 	if c == nil {
 		return // it has gone meanwhile
 	}
-	if s.Readable && !c.conn.drainRead(w, c) {
+	if s.Readable && !c.conn.drainRead(l, c) {
 		return
 	}
 	if s.Writable && len(c.unsent) > 0 {
-		w.sendRest(c)
+		l.sendRest(c)
 	}
 }

@@ -10,87 +10,87 @@ import (
 	"revtail/gateway/metrics"
 )
 
-// loopPool serve the watches that have caught up, over connections of HTTP/1.1 and streams of HTTP/2: as many goroutines as there are
-// processors, where otherwise each watch has one, or two. A delivery costs little more than its write then.
+// loopPool serves the sessions that have caught up, over HTTP/1.1 connections and HTTP/2 streams, with one event loop for each processor.
+// Without it each watch has a goroutine, or two. A delivery costs little more than its write.
 //
-// A watch begins on a goroutine, which sends the head, the initial state and what etcd's history has, waits for nobody and may
-// block. When nothing but the log is left to follow it is adopted. One that falls behind the log is given back to a goroutine
-// until it has caught up again.
+// A watch begins on a goroutine, which sends the header, the initial events and what is read from etcd's history, and may block. The pool
+// adopts the session when nothing but the log is left to follow. A session that falls behind the log is released to a goroutine until it
+// has caught up.
 type loopPool struct {
 	logger       *slog.Logger
 	writeTimeout time.Duration
-	endTimeout   time.Duration // with who has not taken yet what was there before the end
+	endTimeout   time.Duration // of a client that has not taken yet what was there before the end
 
 	mu         sync.Mutex      // guards the four fields below
-	ctx        context.Context // of open: what goes on on a goroutine again ends with it; nil: not running
-	loops      []*eventLoop    // empty: no watch has been adopted yet
+	ctx        context.Context // of open: a released session ends with it; nil: not running
+	loops      []*eventLoop    // empty: no session has been adopted yet
 	adopted    int             // so far
 	quit       chan struct{}
-	serving    sync.WaitGroup // the goroutines of the writers
-	background sync.WaitGroup // what the writers have started besides
+	serving    sync.WaitGroup // the goroutines of the loops
+	background sync.WaitGroup // the goroutines that loops have started
 }
 
-// open lets watches be adopted from now on. One that came before stays on its goroutine.
-func (ws *loopPool) open(ctx context.Context) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	ws.ctx, ws.quit = ctx, make(chan struct{})
+// open lets sessions be adopted from now on. Earlier ones stay on their goroutines.
+func (p *loopPool) open(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ctx, p.quit = ctx, make(chan struct{})
 }
 
-// run waits until ctx ends, the one of open; the watches that are left are broken then.
-func (ws *loopPool) run(ctx context.Context) {
+// run waits until ctx, the one of open, ends. It breaks the sessions that are left.
+func (p *loopPool) run(ctx context.Context) {
 	<-ctx.Done()
-	ws.mu.Lock()
-	ws.ctx = nil // from here on nobody joins
-	close(ws.quit)
-	ws.mu.Unlock()
-	ws.serving.Wait()
-	ws.background.Wait()
+	p.mu.Lock()
+	p.ctx = nil // from here on nothing is adopted
+	close(p.quit)
+	p.mu.Unlock()
+	p.serving.Wait()
+	p.background.Wait()
 }
 
-// startLocked starts the writers, when the first watch is adopted.
-func (ws *loopPool) startLocked() error {
-	for len(ws.loops) < runtime.GOMAXPROCS(0) {
-		w, err := newEventLoop(ws.ctx, ws)
+// startLocked starts the loops, when the first session is adopted.
+func (p *loopPool) startLocked() error {
+	for len(p.loops) < runtime.GOMAXPROCS(0) {
+		l, err := newEventLoop(p.ctx, p)
 		if err != nil {
 			return err
 		}
-		ws.loops = append(ws.loops, w)
-		ws.serving.Go(func() { w.run(ws.quit) })
-		ws.serving.Go(w.poll)
+		p.loops = append(p.loops, l)
+		p.serving.Go(func() { l.run(p.quit) })
+		p.serving.Go(l.poll)
 	}
 	return nil
 }
 
 // adopt implements adopter.
-func (ws *loopPool) adopt(wt *session, h handle) bool {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	if ws.ctx == nil || ws.startLocked() != nil {
+func (p *loopPool) adopt(s *session, h handle) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx == nil || p.startLocked() != nil {
 		return false
 	}
-	if h.stream != nil { // all streams of a connection have one writer
-		w := ws.loops[h.stream.Conn().Number()%uint64(len(ws.loops))]
-		w.add(wt, &http2Conn{handover: wt.handover})
+	if h.stream != nil { // all streams of a connection have one loop
+		l := p.loops[h.stream.Conn().Number()%uint64(len(p.loops))]
+		l.add(s, &http2Conn{handover: s.handover})
 	} else {
-		w := ws.loops[ws.adopted%len(ws.loops)]
-		link, err := newHTTP1Conn(w, h.conn)
+		l := p.loops[p.adopted%len(p.loops)]
+		conn, err := newHTTP1Conn(l, h.conn)
 		if err != nil {
 			return false
 		}
-		w.add(wt, link)
+		l.add(s, conn)
 	}
-	ws.adopted++
+	p.adopted++
 	return true
 }
 
-// delays are those of the deliveries of each.
-func (ws *loopPool) delays() []*metrics.Delays {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	out := make([]*metrics.Delays, 0, len(ws.loops))
-	for _, w := range ws.loops {
-		out = append(out, &w.timer.delays)
+// delays are the delivery times of each loop.
+func (p *loopPool) delays() []*metrics.Delays {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]*metrics.Delays, 0, len(p.loops))
+	for _, l := range p.loops {
+		out = append(out, &l.timer.delays)
 	}
 	return out
 }

@@ -6,54 +6,54 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// pause is called when a client takes nothing now.
-func (w *eventLoop) pause(c *client) {
+// pause stops the delivery to a client that takes nothing now.
+func (l *eventLoop) pause(c *client) {
 	c.paused = true
-	c.session.counters.setBlockedSince(w.now)
+	c.session.counters.setBlockedSince(l.now)
 	if !c.conn.flushing() {
-		c.stalledSince = w.now
-		w.schedule.put(c)
+		c.stalledSince = l.now
+		l.schedule.put(c)
 	}
 }
 
 // onWritable is called when a client may take something again.
-func (w *eventLoop) onWritable(c *client) {
+func (l *eventLoop) onWritable(c *client) {
 	if c.closed {
 		return
 	}
 	c.paused = false
 	if len(c.unsent) > 0 {
-		w.sendRest(c)
+		l.sendRest(c)
 		return
 	}
 	c.session.counters.setBlockedSince(time.Time{})
 	if !c.stalledSince.IsZero() {
 		c.stalledSince = time.Time{}
-		w.schedule.put(c)
+		l.schedule.put(c)
 	}
-	w.serve(c)
+	l.serve(c)
 }
 
 // onDue is called when a client is due: it is cut when it takes nothing, and otherwise gets a bookmark or the end.
-func (w *eventLoop) onDue(c *client) {
+func (l *eventLoop) onDue(c *client) {
 	switch {
-	case !c.stalledSince.IsZero() && !w.now.Before(c.stalledSince.Add(w.pool.writeTimeout)):
-		w.onStalled(c)
+	case !c.stalledSince.IsZero() && !l.now.Before(c.stalledSince.Add(l.pool.writeTimeout)):
+		l.onStalled(c)
 	case c.endsSoon():
-		w.tryEnd(c)
-	case c.session.expired(w.now):
-		w.requestBookmark(c, true)
+		l.tryEnd(c)
+	case c.session.expired(l.now):
+		l.requestBookmark(c, true)
 	default:
-		w.requestBookmark(c, false)
+		l.requestBookmark(c, false)
 	}
 }
 
 // onStalled cuts a client that has taken nothing for too long, unless it has got everything that its connection let through.
-func (w *eventLoop) onStalled(c *client) {
+func (l *eventLoop) onStalled(c *client) {
 	if !c.conn.flushing() {
-		w.close(c, socket.ErrStalled)
+		l.close(c, socket.ErrStalled)
 		return
 	}
-	c.stalledSince = w.now
-	w.schedule.put(c)
+	c.stalledSince = l.now
+	l.schedule.put(c)
 }

@@ -36,7 +36,7 @@ func canHijack(r *http.Request) bool {
 
 // hijack takes the connection after the head has been sent. The context it returns ends also when the client goes away.
 // An error that is http.ErrNotSupported leaves everything as it was.
-func hijack(ctx context.Context, w http.ResponseWriter, stall time.Duration) (*hijackedTransport, context.Context, error) {
+func hijack(ctx context.Context, w http.ResponseWriter, limit time.Duration) (*hijackedTransport, context.Context, error) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil, ctx, err
@@ -44,17 +44,17 @@ func hijack(ctx context.Context, w http.ResponseWriter, stall time.Duration) (*h
 	// net/http keeps these two until its handler returns: without their 8 KiB an idle watch costs a third less.
 	*buffered.Reader, *buffered.Writer = bufio.Reader{}, bufio.Writer{}
 	socket.LimitUnsent(socket.Base(conn))
-	t, ctx := newHijackedTransport(ctx, conn, stall)
+	t, ctx := newHijackedTransport(ctx, conn, limit)
 	return t, ctx, nil
 }
 
 // newHijackedTransport writes to a connection. The context it returns ends also when the client goes away.
-func newHijackedTransport(ctx context.Context, conn net.Conn, stall time.Duration) (*hijackedTransport, context.Context) {
+func newHijackedTransport(ctx context.Context, conn net.Conn, limit time.Duration) (*hijackedTransport, context.Context) {
 	ctx, gone := context.WithCancelCause(ctx)
-	return &hijackedTransport{conn: socket.DeadlineConn{Conn: conn, Limit: stall}, gone: gone}, ctx
+	return &hijackedTransport{conn: socket.DeadlineConn{Conn: conn, Limit: limit}, gone: gone}, ctx
 }
 
-// detectClose begins to notice when the client goes away.
+// detectClose ends the stream's context when the client goes away.
 func (t *hijackedTransport) detectClose() {
 	if t.detectsClose {
 		return
@@ -70,10 +70,10 @@ func (t *hijackedTransport) detectClose() {
 // detach implements detacher.
 func (t *hijackedTransport) detach() handle { return handle{conn: t.release()} }
 
-// abort implements road.
+// abort implements aborter.
 func (t *hijackedTransport) abort() { socket.Abort(t.conn) }
 
-// release stops what attend has begun, and lets go of the connection.
+// release stops what detectClose has begun, and returns the connection.
 func (t *hijackedTransport) release() net.Conn {
 	if t.detectsClose {
 		_ = t.conn.SetReadDeadline(time.Unix(1, 0)) // a connection that is gone shows that to whoever uses it next

@@ -24,8 +24,8 @@ type http2Transport struct {
 	pending      *buffer.Buffer // nil: nothing waits for flush
 }
 
-func newHTTP2Transport(ctx context.Context, stream *http2.Stream, stall time.Duration) *http2Transport {
-	t := &http2Transport{stream: stream, request: ctx, writeTimeout: stall, room: make(chan struct{}, 1)}
+func newHTTP2Transport(ctx context.Context, stream *http2.Stream, limit time.Duration) *http2Transport {
+	t := &http2Transport{stream: stream, request: ctx, writeTimeout: limit, room: make(chan struct{}, 1)}
 	stream.OnRoom(t.wake)
 	return t
 }
@@ -37,7 +37,7 @@ func (t *http2Transport) wake() {
 	}
 }
 
-// abort implements road.
+// abort implements aborter.
 func (t *http2Transport) abort() {
 	t.aborted.Store(true)
 	t.wake()
@@ -65,7 +65,7 @@ func http2StreamOf(w http.ResponseWriter, r *http.Request) (*http2.Stream, conte
 }
 
 // takeHTTP2Stream sends the head of the answer and takes the stream.
-func takeHTTP2Stream(ctx context.Context, stream *http2.Stream, w http.ResponseWriter, stall time.Duration) (*http2Transport, error) {
+func takeHTTP2Stream(ctx context.Context, stream *http2.Stream, w http.ResponseWriter, limit time.Duration) (*http2Transport, error) {
 	w.WriteHeader(http.StatusOK)
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func takeHTTP2Stream(ctx context.Context, stream *http2.Stream, w http.ResponseW
 	if err := stream.Take(); err != nil {
 		return nil, streamError(err)
 	}
-	return newHTTP2Transport(ctx, stream, stall), nil
+	return newHTTP2Transport(ctx, stream, limit), nil
 }
 
 func (t *http2Transport) frame(line []byte) error {
@@ -100,26 +100,26 @@ func (t *http2Transport) close() {}
 
 // send waits until the client has taken the data.
 func (t *http2Transport) send(data []byte) error {
-	for patience := (*time.Timer)(nil); ; {
+	for timer := (*time.Timer)(nil); ; {
 		n, err := t.stream.Send(data)
 		t.stream.Conn().Flush()
 		if data = data[n:]; err != nil || len(data) == 0 {
 			return err
 		}
-		if patience == nil {
-			patience = time.NewTimer(t.writeTimeout)
-			defer patience.Stop()
+		if timer == nil {
+			timer = time.NewTimer(t.writeTimeout)
+			defer timer.Stop()
 		} else if n > 0 {
-			patience.Reset(t.writeTimeout)
+			timer.Reset(t.writeTimeout)
 		}
-		if err := t.waitForRoom(patience); err != nil {
+		if err := t.waitForRoom(timer); err != nil {
 			return err
 		}
 	}
 }
 
 // waitForRoom waits until there may be room.
-func (t *http2Transport) waitForRoom(patience *time.Timer) error {
+func (t *http2Transport) waitForRoom(timer *time.Timer) error {
 	for {
 		select {
 		case <-t.room:
@@ -129,11 +129,11 @@ func (t *http2Transport) waitForRoom(patience *time.Timer) error {
 			return nil
 		case <-t.request.Done():
 			return cmp.Or(t.stream.Ended(), socket.ErrPeerGone)
-		case <-patience.C:
+		case <-timer.C:
 			if !t.stream.Conn().Draining() {
 				return socket.ErrStalled
 			}
-			patience.Reset(t.writeTimeout) // the connection has a limit of its own
+			timer.Reset(t.writeTimeout) // the connection has a limit of its own
 		}
 	}
 }

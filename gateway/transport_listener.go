@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// Listen makes the connections of a listener such that a writer can own them below TLS: it is for tls.NewListener, or for
-// http.Server.ServeTLS. With HTTP/2 as http2.Configure has it, a connection is cut when its client has taken nothing for 30 s.
+// Listen returns a listener for tls.NewListener or http.Server.ServeTLS, with connections that an event loop can own below TLS. With HTTP/2
+// as http2.Configure has it, a connection is cut when its client has taken nothing for 30 s.
 func Listen(l net.Listener) net.Listener { return interceptListener{l, writeTimeout} }
 
 type interceptListener struct {
@@ -28,12 +28,12 @@ func (l interceptListener) Accept() (net.Conn, error) {
 	return &interceptConn{Conn: conn, writeTimeout: l.writeTimeout}, nil
 }
 
-// interceptConn is a connection below one of TLS. When a writer takes it, nothing blocks any more: what TLS writes is put into a buffer of
-// the writer's, and what it reads is what is there. With HTTP/2 it is not taken, but what TLS writes goes elsewhere too.
+// interceptConn is a connection below TLS. Once an event loop owns it, writes go to the loop's buffer and reads return immediately. Over
+// HTTP/2 no loop owns it, but writes go to the sink.
 type interceptConn struct {
-	net.Conn                   // nil while a writer has it
-	socket       socket.Socket // the writer's
-	encrypted    *[]byte       // where the writer wants what TLS writes; nil: no writer has it
+	net.Conn                   // nil while a loop owns it
+	socket       socket.Socket // the loop's
+	encrypted    *[]byte       // the loop's buffer; nil: no loop owns it
 	sink         http2.Sink    // where HTTP/2 wants it; nil: it is no connection of HTTP/2
 	writeTimeout time.Duration
 }
@@ -50,8 +50,8 @@ func unwrapTLS(conn net.Conn) (below net.Conn, w *interceptConn, secure *tls.Con
 	return w.Conn, w, secure
 }
 
-func (w *interceptConn) intercept(s socket.Socket, sealed *[]byte) {
-	w.Conn, w.socket, w.encrypted = nil, s, sealed
+func (w *interceptConn) intercept(s socket.Socket, encrypted *[]byte) {
+	w.Conn, w.socket, w.encrypted = nil, s, encrypted
 }
 
 func (w *interceptConn) restore(conn net.Conn) { w.Conn, w.encrypted = conn, nil }
@@ -112,7 +112,7 @@ func (w *interceptConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// noDataError is an error after which TLS reads on where it was.
+// noDataError is an error after which TLS can read on.
 type noDataError struct{}
 
 func (noDataError) Error() string   { return "nothing to read yet" }

@@ -24,13 +24,13 @@ type responseWriterTransport struct {
 	pending      *buffer.Buffer   // nil: nothing waits for flush
 }
 
-func newResponseWriterTransport(w http.ResponseWriter, r *http.Request, stall time.Duration) *responseWriterTransport {
+func newResponseWriterTransport(w http.ResponseWriter, r *http.Request, limit time.Duration) *responseWriterTransport {
 	t := &responseWriterTransport{
-		writer: w, control: http.NewResponseController(w), writeTimeout: stall,
+		writer: w, control: http.NewResponseController(w), writeTimeout: limit,
 		chunked: r.ProtoMajor == 1 && r.ProtoMinor == 1,
 	}
 	if r.ProtoMajor == 2 {
-		t.watchdog = socket.NewWatchdog(stall, func() { _ = t.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
+		t.watchdog = socket.NewWatchdog(limit, func() { _ = t.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
 	}
 	return t
 }

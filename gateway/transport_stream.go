@@ -25,7 +25,7 @@ const (
 	maxCollected = 1 << 20
 )
 
-// transport is the road of a stream to its client. Its methods are called by one goroutine: frame and flush any number of
+// transport writes a stream to its client. Its methods are called by one goroutine: frame and flush any number of
 // times, then end unless something failed, close in any case. After an error nothing but close is called.
 type transport interface {
 	// frame adds one line, with its newline; it may be sent at once, or wait for flush. The line is the caller's.
@@ -77,7 +77,7 @@ func (t *streamOpener) newStream(w http.ResponseWriter, r *http.Request) *stream
 }
 
 // open sends the head of the answer at once: a client knows that its watch stands before the first event. The context it
-// returns ends also when the client goes away, if attend is called. After an error there is nothing more to tell the client.
+// returns ends also when the client goes away, if detectClose is called. After an error there is nothing more to tell the client.
 func (s *stream) open(ctx context.Context) (context.Context, error) {
 	if wantsWebSocket(s.request) {
 		return s.openWebSocket(ctx)
@@ -107,9 +107,9 @@ func (s *stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 		s.writer.Header().Set("Connection", "close")
 	}
 	if stream, request := http2StreamOf(s.writer, s.request); plain && stream != nil {
-		taken, err := takeHTTP2Stream(request, stream, s.writer, s.shared.writeTimeout)
+		hijacked, err := takeHTTP2Stream(request, stream, s.writer, s.shared.writeTimeout)
 		if err == nil {
-			s.transport = taken
+			s.transport = hijacked
 		}
 		return ctx, err
 	}
@@ -118,19 +118,19 @@ func (s *stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 	if err := response.open(); err != nil || !take {
 		return ctx, err
 	}
-	taken, takenCtx, err := hijack(ctx, s.writer, s.shared.writeTimeout)
+	hijacked, hijackedCtx, err := hijack(ctx, s.writer, s.shared.writeTimeout)
 	if errors.Is(err, http.ErrNotSupported) {
 		return ctx, nil
 	}
 	if err != nil {
 		return ctx, err
 	}
-	s.transport = taken
-	return takenCtx, nil
+	s.transport = hijacked
+	return hijackedCtx, nil
 }
 
-// onNewGoroutine runs f on a goroutine of its own and waits for it. The stack of a goroutine that waits does not shrink below four
-// times what is on it: a watch that has run f itself may hold 8 KiB more for as long as it lasts.
+// onNewGoroutine runs f on a goroutine of its own and waits for it. This keeps the stack of the waiting goroutine small: Go never shrinks a
+// stack below four times its use, which would cost each idle watch 8 KiB.
 func onNewGoroutine(f func()) {
 	var (
 		running  sync.WaitGroup
@@ -149,8 +149,8 @@ func onNewGoroutine(f func()) {
 // resumeConn goes on with the stream on a connection that was taken before. The context it returns ends also when the client
 // goes away.
 func (t *streamOpener) resumeConn(ctx context.Context, conn net.Conn) (*stream, context.Context) {
-	taken, ctx := newHijackedTransport(ctx, conn, t.writeTimeout)
-	return &stream{shared: t, transport: taken}, ctx
+	hijacked, ctx := newHijackedTransport(ctx, conn, t.writeTimeout)
+	return &stream{shared: t, transport: hijacked}, ctx
 }
 
 // handle is what a stream is written to: a connection of HTTP/1.1 or, where that is nil, a stream of HTTP/2.
@@ -176,10 +176,10 @@ func (s *stream) detach() (handle, bool) {
 	return t.detach(), true
 }
 
-// aborter is what was taken from net/http; nil: nothing was.
+// aborter is the connection that was taken from net/http; nil: none was.
 func (s *stream) aborter() aborter {
-	taken, _ := s.uncompressed().(aborter)
-	return taken
+	hijacked, _ := s.uncompressed().(aborter)
+	return hijacked
 }
 
 // uncompressed is the transport that has the connection.
@@ -192,8 +192,8 @@ func (s *stream) uncompressed() transport {
 
 // detectClose makes the stream's context end when the client goes away, where nothing else does.
 func (s *stream) detectClose() {
-	if taken, ok := s.uncompressed().(*hijackedTransport); ok {
-		taken.detectClose()
+	if hijacked, ok := s.uncompressed().(*hijackedTransport); ok {
+		hijacked.detectClose()
 	}
 }
 

@@ -41,7 +41,7 @@ type webSocketTransport struct {
 	ended   bool
 }
 
-// abort implements road.
+// abort implements aborter.
 func (t *webSocketTransport) abort() { socket.Abort(t.conn) }
 
 // openWebSocket answers the handshake. When it is refused, by an origin that is not the server's own or a mistake in it, the

@@ -7,9 +7,9 @@ import (
 	"revtail/gateway/netio/http2"
 )
 
-// deferredWatch takes a watch that lives on when the handlers of its request have returned. One of HTTP/2 has a goroutine for as long as it
-// lasts: below all handlers, it would hold the stack of them all. A stack that has ever been more than the first 2 KiB stays at 4 at
-// least. So the goroutine does nothing but wait: the handlers run aside.
+// deferredWatch lets an HTTP/2 watch outlive its handlers. net/http keeps a goroutine for each HTTP/2 request: below all handlers it would
+// hold the stack of them all, and a stack that has ever been more than the first 2 KiB stays at 4 KiB at least. So the handlers run on
+// another goroutine, and this one does nothing but wait.
 type deferredWatch struct {
 	http.ResponseWriter
 	request context.Context //nolint:containedctx // as net/http made it: it holds nothing of what handlers have added
@@ -22,15 +22,15 @@ type deferredWatch struct {
 }
 
 // serve answers the request. If that is a watch, it has begun to live.
-func (t *deferredWatch) serve(handler http.Handler, r *http.Request) {
-	handler.ServeHTTP(t, r)
-	if t.session != nil {
-		t.wake, t.err = t.session.advance(t.interval)
+func (d *deferredWatch) serve(handler http.Handler, r *http.Request) {
+	handler.ServeHTTP(d, r)
+	if d.session != nil {
+		d.wake, d.err = d.session.advance(d.interval)
 	}
 }
 
 // Unwrap lets http.ResponseController reach what is below.
-func (t *deferredWatch) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+func (d *deferredWatch) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // deferredOf is nil where the handler has to do everything itself.
 func deferredOf(w http.ResponseWriter) *deferredWatch {
@@ -47,7 +47,7 @@ func deferredOf(w http.ResponseWriter) *deferredWatch {
 }
 
 // HTTP2Stream implements streamHolder.
-func (t *deferredWatch) HTTP2Stream() (*http2.Stream, context.Context) { return t.stream, t.request }
+func (d *deferredWatch) HTTP2Stream() (*http2.Stream, context.Context) { return d.stream, d.request }
 
 // serveHTTP has a handler answer a request. A watch over HTTP/2 goes on here when the handler has returned.
 func (s *watchService) serveHTTP(handler http.Handler, w http.ResponseWriter, r *http.Request) {
@@ -55,20 +55,20 @@ func (s *watchService) serveHTTP(handler http.Handler, w http.ResponseWriter, r 
 		handler.ServeHTTP(w, r)
 		return
 	}
-	tail := &deferredWatch{ResponseWriter: w, request: r.Context()}
+	deferred := &deferredWatch{ResponseWriter: w, request: r.Context()}
 	if s.http2 != nil {
-		tail.stream = s.http2(r)
+		deferred.stream = s.http2(r)
 	}
 	if isLongRunning(r) { // a watch, which waits here later on
-		onNewGoroutine(func() { tail.serve(handler, r) })
+		onNewGoroutine(func() { deferred.serve(handler, r) })
 	} else {
-		tail.serve(handler, r)
+		deferred.serve(handler, r)
 	}
-	if tail.session == nil {
+	if deferred.session == nil {
 		return
 	}
 	r.Header, r.URL = nil, nil // net/http holds the request for as long as the watch lasts
-	if tail.session.wait(tail.interval, tail.wake, tail.err) != nil {
+	if deferred.session.wait(deferred.interval, deferred.wake, deferred.err) != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
 	}
 }

@@ -16,8 +16,8 @@ const (
 
 // drain ends the watches one after the other: in as much time as ctx has left, less a part for those that take their time to
 // end, but not slower than drainRate. When ctx ends, what is still open is cut.
-func (s *registry) drain(ctx context.Context) error {
-	ended, open := s.beginDraining()
+func (r *registry) drain(ctx context.Context) error {
+	ended, open := r.beginDraining()
 	if len(open) == 0 {
 		return nil
 	}
@@ -25,15 +25,15 @@ func (s *registry) drain(ctx context.Context) error {
 	defer tick.Stop()
 	for each := watchesPerTick(ctx, len(open)); len(open) > 0; {
 		n := min(each, len(open))
-		s.endEach(open[:n])
+		r.endEach(open[:n])
 		if open = open[n:]; len(open) == 0 {
 			break
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.endEach(open)
-			s.abort()
+			r.endEach(open)
+			r.abort()
 			return ctx.Err()
 		}
 	}
@@ -41,20 +41,20 @@ func (s *registry) drain(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		s.abort()
+		r.abort()
 		return ctx.Err()
 	}
 }
 
 // beginDraining refuses new watches from here on. ended is closed when the open ones have ended.
-func (s *registry) beginDraining() (ended <-chan struct{}, open []*registration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.draining = true
-	if len(s.open) > 0 && s.ended == nil {
-		s.ended = make(chan struct{})
+func (r *registry) beginDraining() (ended <-chan struct{}, open []*registration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.draining = true
+	if len(r.open) > 0 && r.ended == nil {
+		r.ended = make(chan struct{})
 	}
-	return s.ended, slices.Collect(maps.Keys(s.open))
+	return r.ended, slices.Collect(maps.Keys(r.open))
 }
 
 // watchesPerTick is how many of n watches end in each tick.
@@ -67,23 +67,23 @@ func watchesPerTick(ctx context.Context, n int) int {
 	return max(1, rate*int(drainTick/time.Millisecond)/1000)
 }
 
-func (s *registry) endEach(open []*registration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, o := range open {
-		if _, still := s.open[o]; still {
-			o.draining = true
-			o.endLocked()
+func (r *registry) endEach(open []*registration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range open {
+		if _, still := r.open[e]; still {
+			e.draining = true
+			e.endLocked()
 		}
 	}
 }
 
 // abort breaks what is still open when the time to drain is over.
-func (s *registry) abort() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.aborting = true
-	for o := range s.open {
-		o.abortLocked()
+func (r *registry) abort() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.aborting = true
+	for e := range r.open {
+		e.abortLocked()
 	}
 }

@@ -19,7 +19,7 @@ type encoder interface {
 	bookmark(dst []byte, through etcdstore.Revision, end bool) []byte
 	// errorEvent appends the frame that ends the watch.
 	errorEvent(dst []byte, err error) []byte
-	// shared tells whether clients with the same framing get the same bytes; only then is it compared.
+	// shared tells whether clients with the same encoder get the same bytes; only then is it compared.
 	shared() bool
 }
 

@@ -6,20 +6,20 @@ import (
 	"revtail/gateway/netio/http2"
 )
 
-// handover is the time of a watch over HTTP/2 with a writer: its handler must not return before the watch has ended.
+// handover is an HTTP/2 session's time with the loop: its handler waits, because it must not return before the session has ended.
 type handover struct {
 	stream *http2.Stream
 	ctx    context.Context //nolint:containedctx // of the request: it ends when the client goes away
 	done   chan struct{}   // closed at the end, when the fields below are set
-	ended  bool            // the watch has, too; otherwise the handler goes on with it
-	err    error           // as link.close has it
+	ended  bool            // the session has, too; otherwise the handler resumes it
+	err    error           // why the stream is broken; nil: it is complete
 }
 
-// finish says that the watch has ended.
-func (l *handover) finish(err error) {
-	l.ended, l.err = true, err
-	close(l.done)
+// finish lets the handler return, because the session has ended.
+func (h *handover) finish(err error) {
+	h.ended, h.err = true, err
+	close(h.done)
 }
 
-// giveBack lets the handler go on with the watch.
-func (l *handover) giveBack() { close(l.done) }
+// giveBack lets the handler resume the session.
+func (h *handover) giveBack() { close(h.done) }

@@ -8,7 +8,7 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// registry are the open watches, for the time when they must end.
+// registry holds the open streams, to end them.
 type registry struct {
 	mu        sync.Mutex // guards the fields below, and those of the open streams
 	announced bool
@@ -20,163 +20,163 @@ type registry struct {
 	ended     chan struct{}  // closed when draining and none is open; nil: nobody waits
 }
 
-// registration is an open watch, wherever it is served: on a goroutine, which its context ends, or by a writer.
+// registration is an open stream, which is served on a goroutine, until its context ends, or by a loop.
 type registration struct {
 	registry *registry
 	caller   *caller // nil: anybody
 	cancel   context.CancelCauseFunc
 	loop     loop                  // nil: on a goroutine
-	conn     aborter               // of a goroutine's stream that was taken from net/http, which does not end it any more; nil: none
+	conn     aborter               // of a stream on a goroutine, taken from net/http, which does not end it any more; nil: none
 	draining bool                  // the server drains, and it is the stream's turn
 	revoked  atomic.Pointer[error] // why its caller may not have it any more; nil: they may
 }
 
-func (s *registry) announceDrain() {
-	s.mu.Lock()
-	s.announced = true
-	s.mu.Unlock()
+func (r *registry) announceDrain() {
+	r.mu.Lock()
+	r.announced = true
+	r.mu.Unlock()
 }
 
 // shuttingDown tells whether the server is about to shut down.
-func (s *registry) shuttingDown() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.announced || s.draining
+func (r *registry) shuttingDown() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.announced || r.draining
 }
 
 // add registers a stream: its context ends with errDraining as the cause when the server drains. done must be called when the
 // stream has ended. It is refused when the server drains already, or the caller has too many.
-func (s *registry) add(parent context.Context, c *caller) (o *registration, ctx context.Context, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.draining {
+func (r *registry) add(parent context.Context, c *caller) (e *registration, ctx context.Context, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
 		return nil, nil, errDraining
 	}
-	if c != nil && s.limit > 0 {
-		if s.perUser[c.account()] >= s.limit {
+	if c != nil && r.limit > 0 {
+		if r.perUser[c.account()] >= r.limit {
 			return nil, nil, errTooManyWatches
 		}
-		if s.perUser == nil {
-			s.perUser = make(map[string]int)
+		if r.perUser == nil {
+			r.perUser = make(map[string]int)
 		}
-		s.perUser[c.account()]++
+		r.perUser[c.account()]++
 	}
-	o = &registration{registry: s, caller: c}
-	ctx, o.cancel = context.WithCancelCause(parent)
-	if s.open == nil {
-		s.open = make(map[*registration]struct{})
+	e = &registration{registry: r, caller: c}
+	ctx, e.cancel = context.WithCancelCause(parent)
+	if r.open == nil {
+		r.open = make(map[*registration]struct{})
 	}
-	s.open[o] = struct{}{}
-	return o, ctx, nil
+	r.open[e] = struct{}{}
+	return e, ctx, nil
 }
 
 // authenticated are the open streams of callers who are known.
-func (s *registry) authenticated() []*registration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (r *registry) authenticated() []*registration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var called []*registration
-	for o := range s.open {
-		if o.caller != nil {
-			called = append(called, o)
+	for e := range r.open {
+		if e.caller != nil {
+			called = append(called, e)
 		}
 	}
 	return called
 }
 
 // revoke ends the stream with an ERROR frame that says why.
-func (o *registration) revoke(why error) {
-	o.registry.mu.Lock()
-	defer o.registry.mu.Unlock()
-	if o.revoked.CompareAndSwap(nil, &why) {
-		o.endLocked()
+func (e *registration) revoke(why error) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	if e.revoked.CompareAndSwap(nil, &why) {
+		e.endLocked()
 	}
 }
 
-// setLoop says that a writer serves the stream from now on.
-func (o *registration) setLoop(l loop) {
-	o.registry.mu.Lock()
-	defer o.registry.mu.Unlock()
-	o.cancel(context.Canceled)
-	o.loop, o.cancel, o.conn = l, nil, nil
-	if o.mustEndLocked() {
-		o.endLocked()
+// setLoop says that a loop serves the stream from now on.
+func (e *registration) setLoop(l loop) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.cancel(context.Canceled)
+	e.loop, e.cancel, e.conn = l, nil, nil
+	if e.mustEndLocked() {
+		e.endLocked()
 	}
-	if o.registry.aborting {
-		o.abortLocked()
+	if e.registry.aborting {
+		e.abortLocked()
 	}
 }
 
-// aborter is what a stream that was taken from net/http goes over.
+// aborter is a connection that was taken from net/http.
 type aborter interface {
-	// abort has all that waits for the client fail.
+	// abort makes all that waits for the client fail.
 	abort()
 }
 
-// setConn says that the stream's goroutine has taken its road from net/http; nil: it has not.
-func (o *registration) setConn(r aborter) {
-	o.registry.mu.Lock()
-	defer o.registry.mu.Unlock()
-	o.conn = r
-	if o.registry.aborting {
-		o.abortLocked()
+// setConn says that the stream's goroutine has taken its connection from net/http; nil: it has not.
+func (e *registration) setConn(r aborter) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.conn = r
+	if e.registry.aborting {
+		e.abortLocked()
 	}
 }
 
 // abortLocked breaks the stream, also under a write that waits for the client. What net/http has is not ours to break.
-func (o *registration) abortLocked() {
+func (e *registration) abortLocked() {
 	switch {
-	case o.loop != nil:
-		o.loop.abort()
-	case o.conn != nil:
-		o.cancel(socket.ErrPeerGone)
-		o.conn.abort()
+	case e.loop != nil:
+		e.loop.abort()
+	case e.conn != nil:
+		e.cancel(socket.ErrPeerGone)
+		e.conn.abort()
 	}
 }
 
 // resume says that the stream is on a goroutine again, and returns its context.
-func (o *registration) resume(parent context.Context) context.Context {
-	o.registry.mu.Lock()
-	defer o.registry.mu.Unlock()
+func (e *registration) resume(parent context.Context) context.Context {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
-	o.loop, o.cancel = nil, cancel
-	if o.mustEndLocked() {
-		o.endLocked()
+	e.loop, e.cancel = nil, cancel
+	if e.mustEndLocked() {
+		e.endLocked()
 	}
 	return ctx
 }
 
-func (o *registration) mustEndLocked() bool { return o.draining || o.revoked.Load() != nil }
+func (e *registration) mustEndLocked() bool { return e.draining || e.revoked.Load() != nil }
 
-func (o *registration) endLocked() {
-	why := o.revoked.Load()
+func (e *registration) endLocked() {
+	why := e.revoked.Load()
 	switch {
-	case o.loop != nil && why != nil:
-		o.loop.refuse(*why)
-	case o.loop != nil:
-		o.loop.end()
-	case o.cancel == nil: // it has ended
+	case e.loop != nil && why != nil:
+		e.loop.refuse(*why)
+	case e.loop != nil:
+		e.loop.end()
+	case e.cancel == nil: // it has ended
 	case why != nil:
-		o.cancel(*why)
+		e.cancel(*why)
 	default:
-		o.cancel(errDraining)
+		e.cancel(errDraining)
 	}
 }
 
-func (o *registration) done() {
-	s := o.registry
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o.cancel != nil {
-		o.cancel(context.Canceled)
+func (e *registration) done() {
+	r := e.registry
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.cancel != nil {
+		e.cancel(context.Canceled)
 	}
-	delete(s.open, o)
-	if o.caller != nil && s.limit > 0 {
-		if s.perUser[o.caller.account()]--; s.perUser[o.caller.account()] == 0 {
-			delete(s.perUser, o.caller.account())
+	delete(r.open, e)
+	if e.caller != nil && r.limit > 0 {
+		if r.perUser[e.caller.account()]--; r.perUser[e.caller.account()] == 0 {
+			delete(r.perUser, e.caller.account())
 		}
 	}
-	if len(s.open) == 0 && s.ended != nil {
-		close(s.ended)
-		s.ended = nil
+	if len(r.open) == 0 && r.ended != nil {
+		close(r.ended)
+		r.ended = nil
 	}
 }

@@ -35,13 +35,13 @@ func (s *watchService) revalidate(ctx context.Context) {
 
 // revalidateStreams judges every stream or, with nothing changed, those whose credential expires.
 func (s *watchService) revalidateStreams(now time.Time, changed bool) {
-	for _, o := range s.registry.authenticated() {
-		expires := o.caller.identity.Expires
+	for _, e := range s.registry.authenticated() {
+		expires := e.caller.identity.Expires
 		if !changed && (expires.IsZero() || now.Before(expires)) {
 			continue
 		}
-		if err := s.access.judge(o.caller, now); err != nil {
-			o.revoke(err)
+		if err := s.access.judge(e.caller, now); err != nil {
+			e.revoke(err)
 		}
 	}
 }

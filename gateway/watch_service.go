@@ -26,7 +26,7 @@ type watchService struct {
 // adopter serves watches without a goroutine of their own.
 type adopter interface {
 	// adopt serves a session from now on, over a handle that nobody else uses. False: both stay the caller's.
-	adopt(wt *session, h handle) bool
+	adopt(s *session, h handle) bool
 }
 
 // loop is where an adopted session is served. Its methods may be called by any goroutine.
@@ -73,12 +73,12 @@ func (s *watchService) follow(w http.ResponseWriter, r *http.Request, start watc
 		start.fail(w, r, err)
 		return
 	}
-	wt := &session{
+	opened := &session{
 		service: s, cache: start.cache, watcher: watcher, encoder: start.encoder, bookmarks: start.bookmarks, bookmarkEvery: start.bookmarkEvery,
 		deadline: start.deadline, registration: entry, done: start.done,
 		counters: s.stats.add(r, start.cache, start.resource),
 	}
-	wt.serve(ctx, w, r)
+	opened.serve(ctx, w, r)
 }
 
 // minWatch: a watch without timeoutSeconds lasts once to twice as long, at random, so that clients that came together do not come back

@@ -21,7 +21,7 @@ type stats struct {
 	sent  map[string]metrics.Sent // by resource, of the watches that have ended
 	ended map[string]uint64       // by reason
 
-	delays metrics.Delays // of watches on goroutines; writers have their own
+	delays metrics.Delays // of sessions on goroutines; event loops have their own
 }
 
 // endings are the reasons for which watches end, as labels of a metric.
@@ -66,7 +66,7 @@ func shownQuery(query url.Values) string {
 }
 
 // add enters a watch of what a cache has: a resource, or keys.
-func (w *stats) add(r *http.Request, cache *watchcache.Cache, resource string) *counters {
+func (s *stats) add(r *http.Request, cache *watchcache.Cache, resource string) *counters {
 	out := &counters{
 		cache: cache, resource: resource, since: time.Now(),
 		path: r.URL.Path, query: shownQuery(queryOf(r)), client: r.RemoteAddr, agent: r.UserAgent(),
@@ -74,97 +74,97 @@ func (w *stats) add(r *http.Request, cache *watchcache.Cache, resource string) *
 	if c := callerOf(r); c != nil {
 		out.user = c.identity.Name
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.open == nil {
-		w.open, w.sent, w.ended = make(map[*counters]struct{}), make(map[string]metrics.Sent), make(map[string]uint64)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open, s.sent, s.ended = make(map[*counters]struct{}), make(map[string]metrics.Sent), make(map[string]uint64)
 	}
-	w.open[out] = struct{}{}
+	s.open[out] = struct{}{}
 	return out
 }
 
 // remove takes a watch out.
-func (w *stats) remove(t *counters, reason string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.open, t)
-	w.sent[t.resource] = w.sent[t.resource].Plus(t.sum())
-	w.ended[reason]++
+func (s *stats) remove(c *counters, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, c)
+	s.sent[c.resource] = s.sent[c.resource].Plus(c.sum())
+	s.ended[reason]++
 }
 
 // departed is how many watches have ended.
-func (w *stats) departed() (n uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, ended := range w.ended {
+func (s *stats) departed() (n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ended := range s.ended {
 		n += ended
 	}
 	return n
 }
 
-func (t *counters) sum() metrics.Sent {
-	return metrics.Sent{Events: t.events.Load(), Bytes: t.bytes.Load()}
+func (c *counters) sum() metrics.Sent {
+	return metrics.Sent{Events: c.events.Load(), Bytes: c.bytes.Load()}
 }
 
 // countSent counts what a client is sent.
-func (t *counters) countSent(batch watchcache.Batch, bytes int) {
-	t.bytes.Add(uint64(bytes))
-	if batch.Received.After(t.since) { // else the client has come back for it
-		t.received = batch.Received
+func (c *counters) countSent(batch watchcache.Batch, bytes int) {
+	c.bytes.Add(uint64(bytes))
+	if batch.Received.After(c.since) { // else the client has come back for it
+		c.received = batch.Received
 	}
 	if n := len(batch.Changes); n > 0 {
-		t.events.Add(uint64(n))
-		t.through.Store(int64(batch.Changes[n-1].Revision))
+		c.events.Add(uint64(n))
+		c.through.Store(int64(batch.Changes[n-1].Revision))
 	}
 }
 
 // timed tells whether what is being sent is to be timed.
-func (t *counters) timed() bool { return !t.received.IsZero() }
+func (c *counters) timed() bool { return !c.received.IsZero() }
 
 // recordDelivered says when the system has taken what was delivered, which is timed.
-func (t *counters) recordDelivered(delays *metrics.Delays, now time.Time) {
-	delays.Observe(max(0, now.Sub(t.received)))
-	t.received = time.Time{}
+func (c *counters) recordDelivered(delays *metrics.Delays, now time.Time) {
+	delays.Observe(max(0, now.Sub(c.received)))
+	c.received = time.Time{}
 }
 
 // setBlockedSince says since when the client has not taken what was written; the zero time: it has taken all.
-func (t *counters) setBlockedSince(since time.Time) {
+func (c *counters) setBlockedSince(since time.Time) {
 	var ns int64
 	if !since.IsZero() {
 		ns = since.UnixNano()
 	}
-	t.blockedSince.Store(ns)
+	c.blockedSince.Store(ns)
 }
 
 // blockedFor is how long the client has not taken what was written to it.
-func (t *counters) blockedFor(now time.Time) time.Duration {
-	if since := t.blockedSince.Load(); since != 0 {
+func (c *counters) blockedFor(now time.Time) time.Duration {
+	if since := c.blockedSince.Load(); since != 0 {
 		return max(0, now.Sub(time.Unix(0, since)))
 	}
 	return 0
 }
 
 // recordError notes that the client gets an ERROR frame.
-func (t *counters) recordError(err error) error {
-	t.errorCode.Store(uint32(toStatus(err).Code))
+func (c *counters) recordError(err error) error {
+	c.errorCode.Store(uint32(toStatus(err).Code))
 	return err
 }
 
 // list is the open watches, the oldest first.
-func (w *stats) list() []*counters {
-	w.mu.Lock()
-	open := slices.Collect(maps.Keys(w.open))
-	w.mu.Unlock()
+func (s *stats) list() []*counters {
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.open))
+	s.mu.Unlock()
 	slices.SortFunc(open, func(a, b *counters) int { return a.since.Compare(b.since) })
 	return open
 }
 
 // figures sum up what all watches have sent.
-func (w *stats) figures() metrics.Watches {
-	w.mu.Lock()
-	open := slices.Collect(maps.Keys(w.open))
-	out := metrics.Watches{Sent: maps.Clone(w.sent), Ended: maps.Clone(w.ended), Delays: []*metrics.Delays{&w.delays}}
-	w.mu.Unlock()
+func (s *stats) figures() metrics.Watches {
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.open))
+	out := metrics.Watches{Sent: maps.Clone(s.sent), Ended: maps.Clone(s.ended), Delays: []*metrics.Delays{&s.delays}}
+	s.mu.Unlock()
 	now := time.Now()
 	if out.Sent == nil {
 		out.Sent, out.Ended = make(map[string]metrics.Sent), make(map[string]uint64)
@@ -172,9 +172,9 @@ func (w *stats) figures() metrics.Watches {
 	for _, reason := range endings {
 		out.Ended[reason] += 0 // a rate knows nothing of a first one
 	}
-	for _, t := range open {
-		out.Sent[t.resource] = out.Sent[t.resource].Plus(t.sum())
-		lag := t.blockedFor(now)
+	for _, c := range open {
+		out.Sent[c.resource] = out.Sent[c.resource].Plus(c.sum())
+		lag := c.blockedFor(now)
 		out.Slowest = max(out.Slowest, lag)
 		if lag > 0 {
 			out.Late++
