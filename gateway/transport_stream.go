@@ -39,9 +39,9 @@ type transport interface {
 	close()
 }
 
-// streamOpener make streams, and hold what these share.
+// streamOpener makes streams, and holds what they share.
 type streamOpener struct {
-	writeTimeout time.Duration // writeTimeout; shorter in tests
+	writeTimeout time.Duration // shorter in tests
 	compressors  *compressors
 	origins      []string // patterns of pages that may open a WebSocket, beside the server's own
 }
