@@ -121,6 +121,14 @@ func (a *control) judge(c *caller, now time.Time) error {
 	return a.permit(c.identity, c.asks)
 }
 
+// generation is another number when rights may have changed.
+func (a *control) generation() (n uint64) {
+	if a.policy != nil {
+		n = a.policy.Generation()
+	}
+	return n + a.authenticator.Generation()
+}
+
 var errUnauthorized = apierrors.NewUnauthorized(authentication.ErrRefused.Error())
 
 // unauthorized answers who is not known. A connection on which many such requests could come is ended.

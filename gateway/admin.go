@@ -11,7 +11,7 @@ import (
 func (s *Server) Alive() {
 	s.figures()
 	s.watchFigures()
-	s.streams.leaving()
+	s.watches.registry.shuttingDown()
 }
 
 // Admin answers what is for who runs the gateway alone: who watches what, profiles, and the metrics too. Nobody is asked who they
@@ -22,7 +22,7 @@ func (s *Server) Admin() http.Handler {
 	r.Get("/livez", s.serveLive)
 	r.Get("/readyz", s.serveReady)
 	r.Method(http.MethodGet, "/metrics", s.metrics)
-	r.Get("/debug/watchers", s.serveWatchers)
+	r.Get("/debug/watchers", s.watches.serveWatchers)
 	r.Get("/debug/pprof/*", pprof.Index)
 	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
 	r.Get("/debug/pprof/profile", pprof.Profile)

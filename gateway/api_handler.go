@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"net/http"
-	"time"
 
 	"revtail/gateway/claim"
 	"revtail/gateway/watchcache/filter"
@@ -15,11 +14,9 @@ type apiHandler struct {
 	responder *responder
 	access    *control
 	filters   *filter.Cache
-	claim     *claim.Claim  // nil: the data is revtail's own
-	version   string        // of the program; empty: unknown
-	stall     time.Duration // how long a client may take nothing of a list
-	follow    func(w http.ResponseWriter, r *http.Request, start watchStart)
-	events    func(w http.ResponseWriter, frames framing, marks bool, fail refusal) (framing, refusal)
+	claim     *claim.Claim // nil: the data is revtail's own
+	version   string       // of the program; empty: unknown
+	watches   *watchService
 }
 
 func (h *apiHandler) serveCollection(w http.ResponseWriter, r *http.Request, p requestPath) {

@@ -78,7 +78,7 @@ func (h *apiHandler) writeList(w http.ResponseWriter, r *http.Request, t target,
 	p := newPayload(w, r, http.StatusOK, h.responder.compressors)
 	defer p.finish()
 	if list.Text != nil && verbatim(shown, written) {
-		p.take(newListing(shown.listHead(meta), list, h.stall), r)
+		p.take(newListing(shown.listHead(meta), list, writeTimeout), r)
 		return
 	}
 	p.Bytes = written.appendHead(p.Bytes, shown.listHead(meta))

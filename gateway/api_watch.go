@@ -16,12 +16,11 @@ func (h *apiHandler) serveWatch(w http.ResponseWriter, r *http.Request, t target
 		return
 	}
 	start := watchStart{
-		resource: t.Resource.QualifiedName(), cache: t.cache, query: query, frames: kubernetesFrames{f.view(t.Resource)}, marks: params.bookmarks, every: bookmarkEvery,
-		deadline: deadline(params), fail: h.responder.fail, done: func() {},
+		resource: t.Resource.QualifiedName(), cache: t.cache, query: query, encoder: kubernetesEncoder{f.view(t.Resource)}, bookmarks: params.bookmarks, bookmarkEvery: bookmarkPeriod,
+		deadline: deadlineAfter(params.timeout), fail: h.responder.fail, done: func() {},
 	}
 	if f.events {
-		start.frames, start.fail = h.events(w, start.frames, params.bookmarks, h.responder.fail)
-		start.marks, start.every = true, heartbeatEvery
+		h.watches.asEventStream(w, &start)
 	}
-	h.follow(w, r, start)
+	h.watches.follow(w, r, start)
 }

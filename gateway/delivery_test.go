@@ -31,9 +31,9 @@ func (sink) SetWriteDeadline(_ time.Time) error { return nil }
 
 // TestDeliveryAllocatesNothing: what a transport adds to a delivery on a goroutine.
 func TestDeliveryAllocatesNothing(t *testing.T) {
-	taken, _ := newTakenTransport(context.Background(), sink{}, stallLimit)
-	request := func(major, minor int) *responseTransport {
-		return newResponseTransport(sink{}, &http.Request{ProtoMajor: major, ProtoMinor: minor}, stallLimit)
+	taken, _ := newHijackedTransport(context.Background(), sink{}, writeTimeout)
+	request := func(major, minor int) *responseWriterTransport {
+		return newResponseWriterTransport(sink{}, &http.Request{ProtoMajor: major, ProtoMinor: minor}, writeTimeout)
 	}
 	for name, transport := range map[string]transport{"HTTP/1.1": taken, "HTTP/2": request(2, 0), "HTTP/1.0": request(1, 0)} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestDeliveryAllocatesNothing(t *testing.T) {
 
 // TestWriterAllocatesNothingForADelivery: more watchers cost no more allocations.
 func TestWriterAllocatesNothingForADelivery(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
+	overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
 		const few, many, events = 2, 130, 100
 		s.window = 1 << 30 // of which nothing is given back
 		revision := s.create("first")
@@ -100,7 +100,7 @@ func (s *writerServer) awaitDelivered(revision int) {
 	s.t.Helper()
 	await(s.t, "all clients to have it", func() bool {
 		all := true
-		s.clients(func(c *client) { all = all && int(c.watch.watcher.Through()) >= revision && len(c.rest) == 0 })
+		s.clients(func(c *client) { all = all && int(c.session.watcher.Through()) >= revision && len(c.unsent) == 0 })
 		return all
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 // A watch that is parked when the server drains gets all it is due, and a clean end of HTTP and TLS.
 func TestWriterDrains(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
+	overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
 		conn, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
 		s.large(0)
 		await(t, "the watch to be parked", func() bool { return s.parked() == 1 })
@@ -38,7 +38,7 @@ func TestWriterDrains(t *testing.T) {
 // When the time to drain is over, what does not end is cut: connections of writers, and of goroutines, that net/http knows
 // nothing of any more.
 func TestDrainCutsInTheEnd(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
+	overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
 		revision := s.create("first")
 		_, owned := s.watchFrom(revision, "")
 		_, behind := s.watchFrom(revision, "")

@@ -115,17 +115,17 @@ func TestWriterEndsWithWhatWasAcknowledged(t *testing.T) {
 	for _, protocol := range []string{"plain", "TLS", "HTTP/2"} {
 		t.Run(protocol, func(t *testing.T) {
 			store := newTardy()
-			s := writeThrough(t, store.Store, store, protocol, stallLimit)
+			s := writeThrough(t, store.Store, store, protocol, writeTimeout)
 			revision := s.create("first")
 			_, marked := s.watchFrom(revision, "&allowWatchBookmarks=1")
 			_, unmarked := s.watchFrom(revision, "")
 			store.hold()
-			s.clients(func(c *client) { c.writer.mark(c, false) })
+			s.clients(func(c *client) { c.loop.requestBookmark(c, false) })
 			<-store.read
 			s.sized(1, 1)
 			drained := make(chan error, 1)
 			go func() { drained <- s.server.Drain(context.WithoutCancel(t.Context())) }()
-			await(t, "the watches to end", func() bool { return s.count(func(c *client) bool { return !c.last }) == 0 })
+			await(t, "the watches to end", func() bool { return s.count(func(c *client) bool { return !c.endRequested }) == 0 })
 			close(store.answer)
 			for _, body := range []io.Reader{marked, unmarked} {
 				if got, err := io.ReadAll(body); err != nil || !strings.Contains(string(got), `"value":"1x`) {
@@ -156,8 +156,8 @@ func TestWriterEndsWithWhatWaits(t *testing.T) {
 		want     int // events
 	}{"soon": {time.Hour, 3}, "too late": {0, 1}} {
 		t.Run(name, func(t *testing.T) {
-			overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
-				s.server.writers.patience = test.patience
+			overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
+				s.server.loops.endTimeout = test.patience
 				_, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
 				s.large(0)
 				await(t, "the watch to be parked", func() bool { return s.parked() == 1 })
@@ -165,7 +165,7 @@ func TestWriterEndsWithWhatWaits(t *testing.T) {
 				s.large(2)
 				drained := make(chan error, 1)
 				go func() { drained <- s.server.Drain(context.WithoutCancel(t.Context())) }()
-				await(t, "the watch to leave", func() bool { return s.count(func(c *client) bool { return c.leaving() || c.ending }) == 1 })
+				await(t, "the watch to leave", func() bool { return s.count(func(c *client) bool { return c.endsSoon() || c.ending }) == 1 })
 				s.expectLarge(body, 0, test.want-1)
 				rest, err := io.ReadAll(body)
 				if err != nil || !strings.HasPrefix(string(rest), `{"type":"`+string(encoding.Bookmark)) {

@@ -104,7 +104,7 @@ func (s *Server) readiness(ctx context.Context) []check {
 	if filling > 0 {
 		caches = fmt.Errorf("%d of %d are being filled", filling, len(caching))
 	}
-	if s.streams.leaving() {
+	if s.watches.registry.shuttingDown() {
 		shutdown = errDraining
 	}
 	return append(checks, check{"caches", caches}, check{"definitions", definitions}, check{"shutdown", shutdown})

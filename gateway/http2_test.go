@@ -110,7 +110,7 @@ func (b *http2Body) answer(frame h2.Frame) error {
 func TestStreamsOfOneConnection(t *testing.T) {
 	const watchers, lazy, events = 12, 4, 80
 	needWriters(t)
-	s := newWriterServer(t, "HTTP/2", stallLimit)
+	s := newWriterServer(t, "HTTP/2", writeTimeout)
 	revision := s.create("first")
 	var bodies []*bufio.Reader
 	for range watchers {
@@ -144,7 +144,7 @@ func TestStreamsOfOneConnection(t *testing.T) {
 
 // TestStreamsAddNoHeader: what names a stream is none of the headers that are counted.
 func TestStreamsAddNoHeader(t *testing.T) {
-	s := newWriterServer(t, "HTTP/2", stallLimit)
+	s := newWriterServer(t, "HTTP/2", writeTimeout)
 	for more, want := range map[int]int{0: http.StatusOK, 1: http.StatusRequestHeaderFieldsTooLarge} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.front.URL+"/livez", nil)
 		if err != nil {

@@ -14,7 +14,7 @@ type keyEncoder struct {
 
 func (keyEncoder) contentType() string { return "application/x-ndjson" }
 
-func (keyEncoder) opening() []byte { return nil }
+func (keyEncoder) preamble() []byte { return nil }
 
 func (f keyEncoder) event(dst []byte, c watchcache.Change, last bool) []byte {
 	e := encoding.KeyEvent{Type: "PUT", Revision: int64(c.Revision), Last: last, Skipped: c.Skipped}
@@ -33,7 +33,7 @@ func (f keyEncoder) project(document []byte) []byte {
 	return selection{fields: f.fields}.project(document)
 }
 
-func (keyEncoder) mark(dst []byte, through etcdstore.Revision, end bool) []byte {
+func (keyEncoder) bookmark(dst []byte, through etcdstore.Revision, end bool) []byte {
 	e := encoding.KeyEvent{Type: "PROGRESS", Revision: int64(through)}
 	if end {
 		e.Type = "SYNC"
@@ -41,7 +41,7 @@ func (keyEncoder) mark(dst []byte, through etcdstore.Revision, end bool) []byte 
 	return encoding.AppendKeyEvent(dst, e)
 }
 
-func (keyEncoder) failure(dst []byte, err error) []byte {
+func (keyEncoder) errorEvent(dst []byte, err error) []byte {
 	status := keysStatus(err)
 	return encoding.AppendKeyError(dst, int(status.Code), string(status.Reason), status.Message)
 }

@@ -23,7 +23,7 @@ type keysHandler struct {
 	keys      *authorizedKeys
 	timeline  *timeline.Timeline
 	filters   *filter.Cache
-	watches   keysWatches
+	watches   *watchService
 	responder *responder
 	budget    memoryBudget
 }
@@ -36,7 +36,7 @@ type keysConfig struct {
 	access    *control
 	claim     *claim.Claim
 	filters   *filter.Cache
-	watches   keysWatches
+	watches   *watchService
 	responder *responder
 	logger    *slog.Logger
 }

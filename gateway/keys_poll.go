@@ -25,7 +25,7 @@ func (h *keysHandler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Qu
 	if err != nil {
 		return err
 	}
-	entry, ctx, err := h.watches.register(r.Context(), callerOf(r))
+	entry, ctx, err := h.watches.registry.add(r.Context(), callerOf(r))
 	if err != nil {
 		return err
 	}

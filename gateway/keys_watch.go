@@ -4,22 +4,11 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"revtail/etcdstore"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/watchcache"
 )
-
-// heartbeatEvery is how often a client of the keys API, or of an event stream, is told how far its watch is complete.
-const heartbeatEvery = 15 * time.Second
-
-// keysWatches is what the keys API needs of the service that serves watches.
-type keysWatches struct {
-	follow        func(http.ResponseWriter, *http.Request, watchStart)
-	register      func(context.Context, *caller) (*openStream, context.Context, error)
-	asEventStream func(w http.ResponseWriter, frames framing, marks bool, fail refusal) (framing, refusal)
-}
 
 // watch streams the state of keys, unless the request says from which revision it resumes, and then their changes.
 func (h *keysHandler) watch(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
@@ -27,10 +16,10 @@ func (h *keysHandler) watch(w http.ResponseWriter, r *http.Request, q keyrange.Q
 	if err != nil {
 		return err
 	}
-	start := watchStart{resource: "keys", frames: keyEncoder{q.Prev, selection.fields}, marks: true, every: heartbeatEvery, deadline: deadline(listParams{}), fail: h.responder.fail}
+	start := watchStart{resource: "keys", encoder: keyEncoder{q.Prev, selection.fields}, bookmarks: true, bookmarkEvery: heartbeatInterval, deadline: deadlineAfter(0), fail: h.responder.fail}
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would delay events
 	if wantsEventStream(r) {
-		start.frames, start.fail = h.watches.asEventStream(w, start.frames, true, h.responder.fail)
+		h.watches.asEventStream(w, &start)
 	}
 	cache, query, err := h.openCache(r, q)
 	if err != nil {
@@ -63,13 +52,4 @@ func (h *keysHandler) openCache(r *http.Request, q keyrange.Query) (cache *range
 		return nil, query, err
 	}
 	return cache, query, nil
-}
-
-// lastOfRevision tells whether nothing of the revision of a change follows. False within the state that a watch begins with: a
-// client cannot resume there.
-func lastOfRevision(batch watchcache.Batch, i int) bool {
-	if batch.Through == 0 || batch.Synced {
-		return false
-	}
-	return i == len(batch.Changes)-1 || batch.Changes[i].Revision != batch.Changes[i+1].Revision
 }

@@ -174,7 +174,7 @@ func TestListingWrites(t *testing.T) {
 	want := "head" + string(all[:size-1]) + "]}\n"
 
 	var collected writes
-	if n, err := newListing(head, list, stallLimit).WriteTo(&collected); err != nil || int(n) != len(want) || collected.text.String() != want {
+	if n, err := newListing(head, list, writeTimeout).WriteTo(&collected); err != nil || int(n) != len(want) || collected.text.String() != want {
 		t.Errorf("%d bytes, %v: not the list", n, err)
 	}
 	if most := 2 * len(want) / wholeSize; collected.count > most {
@@ -190,7 +190,7 @@ func TestListingWrites(t *testing.T) {
 	go func() {
 		conn, failed := listener.Accept()
 		if failed == nil {
-			_, failed = newListing(head, list, stallLimit).WriteTo(conn)
+			_, failed = newListing(head, list, writeTimeout).WriteTo(conn)
 			_ = conn.Close()
 		}
 		sent <- failed
@@ -225,7 +225,7 @@ func TestBrokenConnectionEndsAListing(t *testing.T) {
 			read++
 		}
 	}}
-	n, err := newListing(nil, endless, stallLimit).WriteTo(&discard{err: io.ErrClosedPipe})
+	n, err := newListing(nil, endless, writeTimeout).WriteTo(&discard{err: io.ErrClosedPipe})
 	if err == nil || read > 1 {
 		t.Errorf("%v after %d bytes and %d pieces", err, n, read)
 	}
@@ -262,7 +262,7 @@ func TestStalledAnswerIsCut(t *testing.T) {
 		for road, start := range roads {
 			t.Run(kind+" "+road, func(t *testing.T) {
 				t.Parallel()
-				s := &Server{transports: transports{stall: 100 * time.Millisecond}}
+				s := &Server{watches: &watchService{opener: &streamOpener{writeTimeout: 100 * time.Millisecond}}}
 				ended := make(chan error, 1)
 				server := httptest.NewUnstartedServer(s.cutStalled(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ended <- answer(w, r) })))
 				t.Cleanup(server.Close)
@@ -285,7 +285,7 @@ func TestListingOverTLSIsTimedByPieces(t *testing.T) {
 	timed := make(chan int, 1)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		outer := &timedWriter{ResponseWriter: w}
-		_ = newListing(nil, list, stallLimit).write(outer, r)
+		_ = newListing(nil, list, writeTimeout).write(outer, r)
 		timed <- outer.bytes
 	}))
 	defer server.Close()
@@ -313,7 +313,7 @@ func (w *timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // TestVectorHoldsNothing: a vector that waits for the next answer keeps no block of a cache alive.
 func TestVectorHoldsNothing(t *testing.T) {
 	var sent writes
-	v := newVector(&sent, stallLimit)
+	v := newVector(&sent, writeTimeout)
 	for range vectorMost + 1 {
 		v.add([]byte("piece"))
 	}

@@ -11,7 +11,7 @@ import (
 // the answer is made of, are held for nobody.
 func (s *Server) cutStalled(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := &patience{ResponseWriter: w, control: http.NewResponseController(w), limit: s.transports.stall}
+		p := &patience{ResponseWriter: w, control: http.NewResponseController(w), limit: s.watches.opener.writeTimeout}
 		if r.ProtoMajor > 1 {
 			p.watchdog = socket.NewWatchdog(p.limit, func() { _ = p.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
 			defer p.watchdog.Close()

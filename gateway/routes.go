@@ -26,7 +26,7 @@ func (s *Server) routes() http.Handler {
 	r.Get("/readyz", s.serveReady)
 	r.Method(http.MethodGet, "/metrics", s.metrics)
 	if s.options.Watchers {
-		r.Get("/debug/watchers", s.serveWatchers)
+		r.Get("/debug/watchers", s.watches.serveWatchers)
 	}
 
 	r.Get("/version", s.api.serveVersion)

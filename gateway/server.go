@@ -21,6 +21,7 @@ import (
 	"revtail/gateway/config/reload"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/metrics"
+	"revtail/gateway/netio/http2"
 	"revtail/gateway/watchcache/filter"
 )
 
@@ -56,20 +57,18 @@ type Options struct {
 
 // Server answers HTTP requests. It serves resources while Run runs.
 type Server struct {
-	options    Options
-	catalog    *catalog
-	handler    http.Handler
-	streams    streams
-	responder  *responder
-	access     *control
-	transports transports
-	writers    writers
-	watching   watching
-	metrics    http.Handler
-	chain      *chain
-	keys       *keysHandler
-	store      *store
-	api        *apiHandler
+	options   Options
+	catalog   *catalog
+	handler   http.Handler
+	responder *responder
+	access    *control
+	watches   *watchService
+	loops     *loopPool
+	metrics   http.Handler
+	chain     *chain
+	keys      *keysHandler
+	store     *store
+	api       *apiHandler
 
 	filters *filter.Cache
 }
@@ -100,20 +99,26 @@ func New(options Options) (*Server, error) {
 	}
 	s := &Server{
 		options:   options,
-		writers:   writers{logger: options.Logger, stall: stallLimit, patience: statePatience},
+		loops:     &loopPool{logger: options.Logger, writeTimeout: writeTimeout, endTimeout: initialEventsTimeout},
 		responder: &responder{logger: options.Logger, refused: newRefusals(), compressors: newCompressors()},
-		streams:   streams{held: make(map[string]int)},
 
 		filters: filter.NewCache(),
 	}
-	s.transports = newTransports(options.Origins, s.responder.compressors)
 	s.access = newControl(options, s.responder)
+	s.chain = &chain{
+		responder: s.responder, logger: options.Logger, requests: metrics.NewRequests(), tracing: options.Tracing, route: routePattern,
+		anonymous: s.access.authenticator.Anonymous, origins: options.Origins, hosts: options.Hosts,
+	}
+	s.watches = &watchService{
+		opener: newStreamOpener(options.Origins, s.responder.compressors), adopter: s.loops, http2: http2.Of,
+		access: s.access, responder: s.responder, logger: options.Logger, opened: s.chain.opened,
+	}
 	if options.Authenticator != nil || options.Policy != nil {
-		s.streams.most = options.MaxWatches
+		s.watches.registry.limit = options.MaxWatches
 	}
 	s.keys = newKeysHandler(keysConfig{
 		store: options.Store, own: own, policy: policy, access: s.access, claim: options.Claim, filters: s.filters, responder: s.responder, logger: options.Logger,
-		watches: keysWatches{follow: s.follow, register: s.streams.add, asEventStream: s.asEventStream},
+		watches: s.watches,
 	})
 	s.catalog, err = newCatalog(catalogConfig{
 		store: options.Store, own: own, prefix: options.Prefix, claim: options.Claim, logger: options.Logger, mounts: options.Mounts,
@@ -124,14 +129,10 @@ func New(options Options) (*Server, error) {
 	s.store = s.newStore()
 	s.catalog.changed, s.catalog.deleteObjects = s.store.serve, s.store.deleteAll
 	s.store.serve(s.catalog.current())
-	s.chain = &chain{
-		responder: s.responder, logger: options.Logger, requests: metrics.NewRequests(), tracing: options.Tracing, route: routePattern,
-		anonymous: s.access.authenticator.Anonymous, origins: options.Origins, hosts: options.Hosts,
-	}
 	s.metrics = metrics.Handler(buildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures}, slices.Concat(options.Metrics, s.filters.Collectors(), s.claimCollectors(), []prometheus.Collector{s.chain.requests, s.responder.refused})...)
 	s.api = &apiHandler{
 		catalog: s.catalog, store: s.store, responder: s.responder, access: s.access, filters: s.filters, claim: options.Claim,
-		version: options.Version, stall: s.transports.stall, follow: s.follow, events: s.asEventStream,
+		version: options.Version, watches: s.watches,
 	}
 	s.handler = s.routes()
 	return s, nil
@@ -141,12 +142,12 @@ func New(options Options) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	s.writers.open(ctx) // before anything is ready
+	s.loops.open(ctx) // before anything is ready
 	s.keys.start(ctx, &running)
 	running.Go(func() { s.catalog.run(ctx) })
-	running.Go(func() { s.writers.run(ctx) })
+	running.Go(func() { s.loops.run(ctx) })
 	if !s.access.open() {
-		running.Go(func() { s.recheck(ctx) })
+		running.Go(func() { s.watches.revalidate(ctx) })
 	}
 	running.Go(func() {
 		if s.WaitReady(ctx) == nil && s.options.Claim.WaitOwned(ctx) == nil {
@@ -175,31 +176,3 @@ func (s *Server) Remount(ctx context.Context, wanted []mount.Mount) error {
 func (s *Server) figures() []metrics.Cache {
 	return append(s.catalog.figures(), s.keys.figures()...)
 }
-
-// ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor < 2 {
-		s.handler.ServeHTTP(w, r)
-		return
-	}
-	tail := &tail{ResponseWriter: w, request: r.Context()}
-	if isLongRunning(r) { // a watch, which waits here later on
-		aside(func() { tail.serve(s.handler, r) })
-	} else {
-		tail.serve(s.handler, r)
-	}
-	if tail.watch == nil {
-		return
-	}
-	r.Header, r.URL = nil, nil // net/http holds the request for as long as the watch lasts
-	if tail.watch.wait(tail.turn, tail.wake, tail.err) != nil {
-		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
-	}
-}
-
-// StartDraining makes /readyz answer 503, so that load balancers turn away; everything else goes on.
-func (s *Server) StartDraining() { s.streams.announce() }
-
-// Drain ends every watch, each with what it still has to deliver and, where its client wants them, a last bookmark; new ones
-// are refused with 429. It returns when all have ended, or with ctx's error.
-func (s *Server) Drain(ctx context.Context) error { return s.streams.drain(ctx) }

@@ -32,7 +32,7 @@ func BenchmarkStream(b *testing.B) {
 func benchmarkStream(b *testing.B, request string, batch int) {
 	b.Helper()
 	objects := benchmarkObjects()
-	server := newStreamServer(b, stallLimit, func(_ context.Context, s *stream) error {
+	server := newStreamServer(b, writeTimeout, func(_ context.Context, s *stream) error {
 		b.ReportAllocs()
 		b.ResetTimer()
 		for i := range b.N {

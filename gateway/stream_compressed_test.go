@@ -60,7 +60,7 @@ func TestCompressedStreamIsReadableInTurn(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := make(chan string)
-			server := newStreamServer(t, stallLimit, inTurn(lines))
+			server := newStreamServer(t, writeTimeout, inTurn(lines))
 			test.start(server)
 			response := open(t, server.Client(), server.URL, "Accept-Encoding", test.coding)
 			if h := response.Header; h.Get("Content-Encoding") != test.coding || h.Get("Vary") != "Accept-Encoding" || h.Get("Content-Type") != "application/json" {
@@ -74,7 +74,7 @@ func TestCompressedStreamIsReadableInTurn(t *testing.T) {
 // TestCompressedStreamIsReadByGo: the client that asks for gzip by itself, and decodes by itself.
 func TestCompressedStreamIsReadByGo(t *testing.T) {
 	lines := make(chan string)
-	server := newStreamServer(t, stallLimit, inTurn(lines))
+	server := newStreamServer(t, writeTimeout, inTurn(lines))
 	server.Start()
 	response := open(t, server.Client(), server.URL)
 	if !response.Uncompressed {
@@ -89,7 +89,7 @@ func TestCompressedStreamIsReadByCurl(t *testing.T) {
 		t.Skip("there is no curl on this machine")
 	}
 	lines := make(chan string)
-	server := newStreamServer(t, stallLimit, inTurn(lines))
+	server := newStreamServer(t, writeTimeout, inTurn(lines))
 	server.Start()
 	command := exec.CommandContext(t.Context(), curl, "--no-buffer", "--silent", "--show-error", "--fail", "--compressed", server.URL)
 	var complaints bytes.Buffer
@@ -153,7 +153,7 @@ func (d *decoded) begin() error {
 
 func TestCompressedStreamOfNothingIsComplete(t *testing.T) {
 	for _, coding := range []string{"gzip", "zstd"} {
-		server := newStreamServer(t, stallLimit, func(context.Context, *stream) error { return nil })
+		server := newStreamServer(t, writeTimeout, func(context.Context, *stream) error { return nil })
 		server.Start()
 		response := open(t, server.Client(), server.URL, "Accept-Encoding", coding)
 		var raw bytes.Buffer
@@ -164,7 +164,7 @@ func TestCompressedStreamOfNothingIsComplete(t *testing.T) {
 }
 
 func TestCompressedStreamThatIsBrokenHasNoEnd(t *testing.T) {
-	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
 		if err := s.write([]byte("one\n")); err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func TestCompressedStreamThatIsBrokenHasNoEnd(t *testing.T) {
 
 // TestCompressedBatchIsOneChunk: what is between two flushes is one chunk.
 func TestCompressedBatchIsOneChunk(t *testing.T) {
-	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
 		for range 100 {
 			s.frame([]byte("a line\n"))
 		}
@@ -200,7 +200,7 @@ func TestCompressedBatchIsOneChunk(t *testing.T) {
 
 // TestCompressedStreamsAreLimited: those beyond the limit are sent as they are, until one ends.
 func TestCompressedStreamsAreLimited(t *testing.T) {
-	server := newStreamServer(t, stallLimit, func(ctx context.Context, _ *stream) error {
+	server := newStreamServer(t, writeTimeout, func(ctx context.Context, _ *stream) error {
 		<-ctx.Done()
 		return nil
 	})

@@ -72,7 +72,7 @@ func TestWatchIsOneChunkPerEvent(t *testing.T) {
 func TestTakenConnectionWritesABatchAtOnce(t *testing.T) {
 	var server *streamServer
 	writes := make(chan int64, 1)
-	server = newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error {
+	server = newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
 		before := server.writes.Load()
 		for range 100 {
 			s.frame([]byte("a line\n"))
@@ -99,9 +99,9 @@ func TestTakenConnectionWritesABatchAtOnce(t *testing.T) {
 
 // TestTakenConnectionNoticesItsClientLeave: the context ends, whether the client said something before or not.
 func TestTakenConnectionNoticesItsClientLeave(t *testing.T) {
-	for _, more := range []string{"", plainRequest, strings.Repeat("x", maxUnasked/2)} {
+	for _, more := range []string{"", plainRequest, strings.Repeat("x", maxClientBytes/2)} {
 		cause := make(chan error, 1)
-		server := newStreamServer(t, stallLimit, func(ctx context.Context, _ *stream) error {
+		server := newStreamServer(t, writeTimeout, func(ctx context.Context, _ *stream) error {
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			return nil
@@ -125,7 +125,7 @@ func TestTakenConnectionNoticesItsClientLeave(t *testing.T) {
 
 func TestTakenConnectionOfTalkativeClientEnds(t *testing.T) {
 	cause := make(chan error, 1)
-	server := newStreamServer(t, stallLimit, func(ctx context.Context, _ *stream) error {
+	server := newStreamServer(t, writeTimeout, func(ctx context.Context, _ *stream) error {
 		<-ctx.Done()
 		cause <- context.Cause(ctx)
 		return nil
@@ -133,14 +133,14 @@ func TestTakenConnectionOfTalkativeClientEnds(t *testing.T) {
 	server.Start()
 	conn, r := connect(t, server.Listener.Addr().String(), plainRequest)
 	readHead(t, r)
-	go func() { _, _ = conn.Write(make([]byte, 2*maxUnasked)) }()
+	go func() { _, _ = conn.Write(make([]byte, 2*maxClientBytes)) }()
 	if err := <-cause; !errors.Is(err, socket.ErrPeerGone) {
 		t.Errorf("the context ended with %v", err)
 	}
 }
 
 func TestBrokenStreamHasNoEnd(t *testing.T) {
-	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
 		if err := s.write([]byte("one\n")); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ import (
 // streamServer answers every request with one stream, over connections whose writes are counted.
 type streamServer struct {
 	*httptest.Server
-	transports transports
+	transports *streamOpener
 	writes     atomic.Int64
 }
 
@@ -33,8 +33,8 @@ type streamServer struct {
 // well or is broken.
 func newStreamServer(tb testing.TB, stall time.Duration, serve func(context.Context, *stream) error) *streamServer {
 	tb.Helper()
-	s := &streamServer{transports: newTransports(nil, newCompressors())}
-	s.transports.stall = stall
+	s := &streamServer{transports: newStreamOpener(nil, newCompressors())}
+	s.transports.writeTimeout = stall
 	var running sync.WaitGroup
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		running.Add(1)
@@ -56,7 +56,7 @@ func serveStream(stream *stream, r *http.Request, serve func(context.Context, *s
 	if err != nil {
 		return
 	}
-	stream.attend()
+	stream.detectClose()
 	if err = serve(ctx, stream); err == nil {
 		err = stream.end()
 	}
@@ -186,7 +186,7 @@ func TestStreamOverTLS(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := make(chan string)
-			server := newStreamServer(t, stallLimit, inTurn(lines))
+			server := newStreamServer(t, writeTimeout, inTurn(lines))
 			server.EnableHTTP2 = test.http2
 			server.StartTLS()
 			response := open(t, server.Client(), server.URL, "Accept-Encoding", "identity")
@@ -199,7 +199,7 @@ func TestStreamOverTLS(t *testing.T) {
 }
 
 func TestStreamOverTLSHasOneChunkPerFrame(t *testing.T) {
-	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
 		s.frame([]byte("one\n"))
 		s.event(encoding.Added, []byte("{}"))
 		return s.flush()
@@ -223,7 +223,7 @@ func TestStreamOverTLSHasOneChunkPerFrame(t *testing.T) {
 }
 
 func TestStreamOverHTTP10EndsWithTheConnection(t *testing.T) {
-	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
+	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
 	server.Start()
 	_, r := connect(t, server.Listener.Addr().String(), "GET / HTTP/1.0\r\n\r\n")
 	if head := readHead(t, r); strings.Contains(head, "chunked") {
@@ -236,10 +236,10 @@ func TestStreamOverHTTP10EndsWithTheConnection(t *testing.T) {
 
 // TestStreamLeavesRevisionsWhole: what is collected may leave between two revisions, and at last when it is very much.
 func TestStreamLeavesRevisionsWhole(t *testing.T) {
-	frame := []byte(strings.Repeat("x", collectSize/4-1) + "\n")
+	frame := []byte(strings.Repeat("x", flushSize/4-1) + "\n")
 	written := make(chan int64, 3)
 	var server *streamServer
-	server = newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error {
+	server = newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
 		count := func(frames int) {
 			before := server.writes.Load()
 			for range frames {
@@ -249,9 +249,9 @@ func TestStreamLeavesRevisionsWhole(t *testing.T) {
 		}
 		count(5)
 		before := server.writes.Load()
-		s.settle()
+		s.flushIfLarge()
 		written <- server.writes.Load() - before
-		count(collectMost / len(frame))
+		count(maxCollected / len(frame))
 		return s.flush()
 	})
 	server.Start()
@@ -266,7 +266,7 @@ func TestStreamLeavesRevisionsWhole(t *testing.T) {
 		t.Errorf("%d writes between two revisions, want 1", n)
 	}
 	if n := <-written; n != 1 {
-		t.Errorf("%d writes while a revision of %d bytes was collected, want 1", n, collectMost)
+		t.Errorf("%d writes while a revision of %d bytes was collected, want 1", n, maxCollected)
 	}
 }
 
@@ -343,7 +343,7 @@ func (l *pipeListener) dial() net.Conn {
 // serveInBubble serves one stream over a pipe; ended gets serve's error and the time that has passed when it ended.
 func serveInBubble(t *testing.T, request string, serve func(context.Context, *stream) error) (client net.Conn, r *bufio.Reader, ended <-chan time.Duration) {
 	t.Helper()
-	shared := newTransports(nil, newCompressors())
+	shared := newStreamOpener(nil, newCompressors())
 	began, result := time.Now(), make(chan time.Duration, 1)
 	listener := newPipeListener()
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -369,8 +369,8 @@ func serveInBubble(t *testing.T, request string, serve func(context.Context, *st
 func TestStreamIsCutAfterStallLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, ended := serveInBubble(t, plainRequest, func(_ context.Context, s *stream) error { return s.write([]byte("nobody reads this\n")) })
-		if after := <-ended; after != stallLimit {
-			t.Errorf("cut after %v, want %v", after, stallLimit)
+		if after := <-ended; after != writeTimeout {
+			t.Errorf("cut after %v, want %v", after, writeTimeout)
 		}
 	})
 }
@@ -382,7 +382,7 @@ func TestStreamOfSlowClientIsNotCut(t *testing.T) {
 		})
 		var body strings.Builder
 		for !strings.HasSuffix(body.String(), "0\r\n\r\n") {
-			<-time.After(stallLimit - time.Second)
+			<-time.After(writeTimeout - time.Second)
 			b, err := r.ReadByte()
 			if err != nil {
 				t.Fatalf("after %q: %v", body.String(), err)

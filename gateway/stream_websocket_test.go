@@ -86,7 +86,7 @@ func TestWebSocketWatch(t *testing.T) {
 }
 
 func TestWebSocketOverTLS(t *testing.T) {
-	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
+	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
 	server.StartTLS()
 	socket := dialWebSocket(t, server.URL, &websocket.DialOptions{HTTPClient: server.Client()})
 	if got := readMessage(t, socket); got != "one\n" {
@@ -99,7 +99,7 @@ func TestWebSocketOverTLS(t *testing.T) {
 
 func TestWebSocketFramesOnTheWire(t *testing.T) {
 	long := strings.Repeat("x", 70000) + "\n"
-	server := newStreamServer(t, stallLimit, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
 		s.frame([]byte("one\n"))
 		s.frame([]byte(long))
 		return s.flush()
@@ -148,7 +148,7 @@ func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cause := make(chan error, 1)
-			server := newStreamServer(t, stallLimit, func(ctx context.Context, _ *stream) error {
+			server := newStreamServer(t, writeTimeout, func(ctx context.Context, _ *stream) error {
 				<-ctx.Done()
 				cause <- context.Cause(ctx)
 				return nil
@@ -168,7 +168,7 @@ func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 // TestWebSocketIgnoresMessages: a watch has nothing to be told, as long as it is not much.
 func TestWebSocketIgnoresMessages(t *testing.T) {
 	lines := make(chan string)
-	server := newStreamServer(t, stallLimit, inTurn(lines))
+	server := newStreamServer(t, writeTimeout, inTurn(lines))
 	server.Start()
 	socket := dialWebSocket(t, server.URL, nil)
 	if err := socket.Write(t.Context(), websocket.MessageText, []byte("are you there?")); err != nil {
@@ -245,7 +245,7 @@ func TestWebSocketHandshake(t *testing.T) {
 }
 
 func TestWebSocketSubprotocols(t *testing.T) {
-	server := newStreamServer(t, stallLimit, func(context.Context, *stream) error { return nil })
+	server := newStreamServer(t, writeTimeout, func(context.Context, *stream) error { return nil })
 	server.Start()
 	for _, test := range []struct {
 		offered []string

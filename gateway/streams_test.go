@@ -9,7 +9,7 @@ import (
 )
 
 // open opens n watches that end as soon as they are told to; what they are told, and when, comes out of the channel.
-func (s *streams) openForTest(t *testing.T, n int) <-chan time.Time {
+func (s *registry) openForTest(t *testing.T, n int) <-chan time.Time {
 	t.Helper()
 	ended := make(chan time.Time, n)
 	for range n {
@@ -41,7 +41,7 @@ func TestDrainIsPaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var s streams
+				var s registry
 				ended := s.openForTest(t, test.watches)
 				began := time.Now()
 				grace, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -72,7 +72,7 @@ func TestDrainIsPaced(t *testing.T) {
 // TestDrainWithoutTime: what cannot wait ends at once.
 func TestDrainWithoutTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s streams
+		var s registry
 		ended := s.openForTest(t, 500)
 		grace, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()

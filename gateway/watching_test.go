@@ -29,7 +29,7 @@ const deliveries = "revtail_watch_delivery_duration_seconds_count"
 
 // TestDeliveryIsTimedWhenItIsTaken: a client that takes nothing has not got what was written to it.
 func TestDeliveryIsTimedWhenItIsTaken(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
+	overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
 		_, late := s.watchFrom(s.create("first"), "")
 		s.large(0)
 		await(t, "the client to be late", func() bool { return s.parked() == 1 })

@@ -62,7 +62,7 @@ func writeThrough(t *testing.T, store *memory.Store, through etcdstore.Store, pr
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.writers.stall, server.transports.stall = stall, stall
+	server.loops.writeTimeout, server.watches.opener.writeTimeout = stall, stall
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -82,7 +82,7 @@ func writeThrough(t *testing.T, store *memory.Store, through etcdstore.Store, pr
 	if protocol == "plain" {
 		front.Start()
 	} else {
-		front.Listener = wireListener{front.Listener, stall}
+		front.Listener = interceptListener{front.Listener, stall}
 		front.StartTLS()
 	}
 	api := httptest.NewServer(server)
@@ -153,16 +153,16 @@ func (s *writerServer) watchFrom(revision any, query string) (net.Conn, *bufio.R
 
 // adopted is how many watches writers have taken over so far.
 func (s *writerServer) adopted() int {
-	s.server.writers.mu.Lock()
-	defer s.server.writers.mu.Unlock()
-	return s.server.writers.adopted
+	s.server.loops.mu.Lock()
+	defer s.server.loops.mu.Unlock()
+	return s.server.loops.adopted
 }
 
 // clients calls f on the writers' goroutines for each client.
 func (s *writerServer) clients(f func(*client)) {
-	s.server.writers.mu.Lock()
-	each := s.server.writers.each
-	s.server.writers.mu.Unlock()
+	s.server.loops.mu.Lock()
+	each := s.server.loops.loops
+	s.server.loops.mu.Unlock()
 	for _, w := range each {
 		done := make(chan struct{})
 		w.post(func() {
@@ -178,7 +178,7 @@ func (s *writerServer) clients(f func(*client)) {
 // parked is how many clients do not take what there is for them.
 func (s *writerServer) parked() (n int) {
 	s.clients(func(c *client) {
-		if len(c.rest) > 0 {
+		if len(c.unsent) > 0 {
 			n++
 		}
 	})
@@ -186,9 +186,9 @@ func (s *writerServer) parked() (n int) {
 }
 
 func (s *writerServer) open() int {
-	s.server.streams.mu.Lock()
-	defer s.server.streams.mu.Unlock()
-	return len(s.server.streams.open)
+	s.server.watches.registry.mu.Lock()
+	defer s.server.watches.registry.mu.Unlock()
+	return len(s.server.watches.registry.open)
 }
 
 // large writes an object of about 1 MiB; its value begins with a number.
@@ -215,7 +215,7 @@ func (s *writerServer) expectLarge(body *bufio.Reader, from, to int) {
 }
 
 func TestWriterKeepsTheRestOfAShortWrite(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
+	overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
 		revision := s.create("first")
 		_, late := s.watchFrom(revision, "")
 		_, prompt := s.watchFrom(revision, "")
@@ -231,7 +231,7 @@ func TestWriterKeepsTheRestOfAShortWrite(t *testing.T) {
 
 // The log holds 8 MiB: a client that sleeps longer is given back to a goroutine, reads etcd's history, and comes again.
 func TestWriterGivesBackWhoFallsBehind(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
+	overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
 		conn, body := s.watchFrom(s.create("first"), "")
 		adopted := s.adopted()
 		const events = 40 // each counts twice in the log: as it is, and as it was
@@ -249,7 +249,7 @@ func TestWriterGivesBackWhoFallsBehind(t *testing.T) {
 
 // A watch may be given back in the moment in which it is adopted: it goes on all the same, here to its ERROR.
 func TestWriterGivesBackAtOnce(t *testing.T) {
-	overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
+	overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
 		s.create("first")
 		s.create("second")
 		if err := s.store.Compact(3); err != nil {
@@ -304,12 +304,12 @@ func TestWriterNoticesWhoLeaves(t *testing.T) {
 			return conn.(*net.TCPConn).CloseWrite()
 		},
 		"talks too much": func(conn net.Conn) error {
-			_, _ = conn.Write(make([]byte, 2*maxUnasked)) // it may break on the way
+			_, _ = conn.Write(make([]byte, 2*maxClientBytes)) // it may break on the way
 			return nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			overAll(t, stallLimit, func(t *testing.T, s *writerServer) {
+			overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
 				if s.protocol == "HTTP/2" && name == "talks too much" {
 					t.Skip("what is no frame is refused by net/http")
 				}
@@ -356,14 +356,14 @@ func TestPanicBreaksTheStream(t *testing.T) {
 				}
 			}
 			front := httptest.NewUnstartedServer(s.server.chain.recoverPanic(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				entry, ctx, _ := s.server.streams.add(r.Context(), nil)
+				entry, ctx, _ := s.server.watches.registry.add(r.Context(), nil)
 				watcher, err := cache.Watch(watchcache.WatchQuery{})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				wt := &watch{server: s.server, watcher: watcher, frames: kubernetesFrames{brokenView{}}, deadline: time.Now().Add(time.Hour), every: bookmarkEvery,
-					entry: entry, cache: cache.Cache, done: func() {}, traffic: s.server.watching.begin(r, cache.Cache, "configmaps")}
+				wt := &session{service: s.server.watches, watcher: watcher, encoder: kubernetesEncoder{brokenView{}}, deadline: time.Now().Add(time.Hour), bookmarkEvery: bookmarkPeriod,
+					registration: entry, cache: cache.Cache, done: func() {}, counters: s.server.watches.stats.add(r, cache.Cache, "configmaps")}
 				wt.serve(ctx, w, r)
 			})))
 			front.Listener = Listen(front.Listener)
@@ -380,9 +380,9 @@ func TestPanicBreaksTheStream(t *testing.T) {
 				t.Errorf("the client took %q for complete", body)
 			}
 			await(t, "the watch to be gone", func() bool {
-				s.server.streams.mu.Lock()
-				defer s.server.streams.mu.Unlock()
-				return len(s.server.streams.open) == 0 && cache.Stats().Watchers == 0
+				s.server.watches.registry.mu.Lock()
+				defer s.server.watches.registry.mu.Unlock()
+				return len(s.server.watches.registry.open) == 0 && cache.Stats().Watchers == 0
 			})
 		})
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"golang.org/x/net/http/httpguts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,33 +29,8 @@ const (
 	bearerProtocol = "base64url.bearer.authorization.k8s.io."
 )
 
-// wantsWebSocket tells whether a request is the handshake of a WebSocket.
-func wantsWebSocket(r *http.Request) bool {
-	return r.ProtoMajor == 1 && !isHead(r) &&
-		httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade") &&
-		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
-}
-
-// onlyWatchesUpgrade refuses the handshake of a WebSocket where no watch is asked for.
-func onlyWatchesUpgrade(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if wantsWebSocket(r) && !wantsWatch(r) {
-			writeStatus(w, r, badRequest("a WebSocket serves watches only: add watch=true to the query"))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// wantsWatch tells whether a request is one for a watch, by its query or in the legacy form.
-func wantsWatch(r *http.Request) bool {
-	segments := strings.Split(r.URL.Path, "/")
-	legacy := len(segments) > 4 && (segments[1] == "api" && segments[3] == "watch" || segments[1] == "apis" && segments[4] == "watch")
-	return r.Method == http.MethodGet && (legacy || boolParam(queryOf(r), "watch"))
-}
-
-// socketTransport is a WebSocket: each frame is a text message, its newline included, as kube-apiserver sends it.
-type socketTransport struct {
+// webSocketTransport is a WebSocket: each frame is a text message, its newline included, as kube-apiserver sends it.
+type webSocketTransport struct {
 	socket  *websocket.Conn
 	conn    net.Conn        // below socket
 	forever context.Context // for writes: the connection itself has the time limit
@@ -67,14 +41,14 @@ type socketTransport struct {
 	ended   bool
 }
 
-// cut implements road.
-func (t *socketTransport) cut() { socket.Abort(t.conn) }
+// abort implements aborter.
+func (t *webSocketTransport) abort() { socket.Abort(t.conn) }
 
 // openWebSocket answers the handshake. When it is refused, by an origin that is not the server's own or a mistake in it, the
 // client has got a Status.
 func (s *stream) openWebSocket(ctx context.Context) (context.Context, error) {
-	answer := &handshake{ResponseWriter: s.writer, stall: s.shared.stall}
-	t := &socketTransport{forever: context.WithoutCancel(ctx)}
+	answer := &handshake{ResponseWriter: s.writer, writeTimeout: s.shared.writeTimeout}
+	t := &webSocketTransport{forever: context.WithoutCancel(ctx)}
 	socket, err := websocket.Accept(answer, s.request, &websocket.AcceptOptions{
 		Subprotocols:   subprotocols(s.request),
 		OriginPatterns: s.shared.origins,
@@ -97,7 +71,7 @@ func (s *stream) openWebSocket(ctx context.Context) (context.Context, error) {
 }
 
 // read answers pings and notices when the client closes.
-func (t *socketTransport) read() {
+func (t *webSocketTransport) read() {
 	defer t.cancel(socket.ErrPeerGone)
 	for {
 		_, message, err := t.socket.Reader(t.forever)
@@ -110,8 +84,8 @@ func (t *socketTransport) read() {
 	}
 }
 
-// ping ends the stream of a client that does not answer. One that is being written to has stallLimit for itself.
-func (t *socketTransport) ping() {
+// ping ends the stream of a client that does not answer. One that is being written to has writeTimeout for itself.
+func (t *webSocketTransport) ping() {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	for {
@@ -130,16 +104,16 @@ func (t *socketTransport) ping() {
 	}
 }
 
-func (t *socketTransport) frame(line []byte) error {
+func (t *webSocketTransport) frame(line []byte) error {
 	t.writing.Store(true)
 	defer t.writing.Store(false)
 	return t.socket.Write(t.forever, websocket.MessageText, line)
 }
 
-func (t *socketTransport) flush() error { return nil } // a message is sent when it is complete
+func (t *webSocketTransport) flush() error { return nil } // a message is sent when it is complete
 
 // end closes the WebSocket in good order: the client may come back for more, elsewhere when this server shuts down.
-func (t *socketTransport) end() error {
+func (t *webSocketTransport) end() error {
 	t.ended = true
 	code, reason := websocket.StatusNormalClosure, ""
 	if errors.Is(context.Cause(t.client), errDraining) {
@@ -149,7 +123,7 @@ func (t *socketTransport) end() error {
 	return nil
 }
 
-func (t *socketTransport) close() {
+func (t *webSocketTransport) close() {
 	if !t.ended {
 		socket.ResetOnClose(t.conn)
 	}
@@ -175,10 +149,10 @@ func subprotocols(r *http.Request) []string {
 // limit of writes.
 type handshake struct {
 	http.ResponseWriter
-	stall   time.Duration
-	conn    net.Conn // once taken
-	refused int      // the HTTP code; 0: not refused
-	message bytes.Buffer
+	writeTimeout time.Duration
+	conn         net.Conn // once taken
+	refused      int      // the HTTP code; 0: not refused
+	message      bytes.Buffer
 }
 
 func (h *handshake) WriteHeader(code int) {
@@ -197,7 +171,7 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.conn = socket.DeadlineConn{Conn: conn, Limit: h.stall}
+	h.conn = socket.DeadlineConn{Conn: conn, Limit: h.writeTimeout}
 	buffered.Writer.Reset(h.conn)
 	return h.conn, buffered, nil
 }

@@ -10,18 +10,18 @@ import (
 // take some microseconds each.
 const clockEvery = 8
 
-// stopwatch times the deliveries of one goroutine to many clients.
-type stopwatch struct {
+// deliveryTimer times the deliveries of one goroutine to many clients.
+type deliveryTimer struct {
 	delays metrics.Delays // anybody may read it
 	now    time.Time      // about
 	timed  int            // since it was looked at
 }
 
 // start has the next delivery look at the clock.
-func (s *stopwatch) start() { s.timed = 0 }
+func (s *deliveryTimer) start() { s.timed = 0 }
 
-// taken says that the system has taken what was delivered.
-func (s *stopwatch) taken(t *traffic) {
+// recordDelivered says that the system has taken what was delivered.
+func (s *deliveryTimer) recordDelivered(t *counters) {
 	if !t.timed() {
 		return
 	}
@@ -29,5 +29,5 @@ func (s *stopwatch) taken(t *traffic) {
 		s.now = time.Now()
 	}
 	s.timed++
-	t.taken(&s.delays, s.now)
+	t.recordDelivered(&s.delays, s.now)
 }

@@ -11,20 +11,21 @@ import (
 
 	"revtail/encoding"
 	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/http2"
 )
 
 const (
-	// stallLimit is how long a client may take nothing of what is being written to it, before it is cut; until then it is only
+	// writeTimeout is how long a client may take nothing of what is being written to it, before it is cut; until then it is only
 	// late, at nobody else's cost.
-	stallLimit = 30 * time.Second
-	// collectSize is how many bytes of frames are collected before they are written between two revisions, and collectMost
+	writeTimeout = 30 * time.Second
+	// flushSize is how many bytes of frames are collected before they are written between two revisions, and maxCollected
 	// how many at any place: a revision of any usual size leaves in one write. More than 16 KiB would make writes hardly
 	// cheaper, and is what each client that takes nothing costs.
-	collectSize = 16 << 10
-	collectMost = 1 << 20
+	flushSize    = 16 << 10
+	maxCollected = 1 << 20
 )
 
-// transport is the road of a stream to its client. Its methods are called by one goroutine: frame and flush any number of
+// transport writes a stream to its client. Its methods are called by one goroutine: frame and flush any number of
 // times, then end unless something failed, close in any case. After an error nothing but close is called.
 type transport interface {
 	// frame adds one line, with its newline; it may be sent at once, or wait for flush. The line is the caller's.
@@ -38,15 +39,15 @@ type transport interface {
 	close()
 }
 
-// transports make streams, and hold what these share.
-type transports struct {
-	stall       time.Duration // stallLimit; shorter in tests
-	compressors *compressors
-	origins     []string // patterns of pages that may open a WebSocket, beside the server's own
+// streamOpener makes streams, and holds what they share.
+type streamOpener struct {
+	writeTimeout time.Duration // shorter in tests
+	compressors  *compressors
+	origins      []string // patterns of pages that may open a WebSocket, beside the server's own
 }
 
-func newTransports(origins []string, compressors *compressors) transports {
-	return transports{stall: stallLimit, compressors: compressors, origins: originPatterns(origins)}
+func newStreamOpener(origins []string, compressors *compressors) *streamOpener {
+	return &streamOpener{writeTimeout: writeTimeout, compressors: compressors, origins: originPatterns(origins)}
 }
 
 // stream writes the frames of a watch to a client. It picks the transport:
@@ -60,7 +61,7 @@ func newTransports(origins []string, compressors *compressors) transports {
 type stream struct {
 	writer  http.ResponseWriter
 	request *http.Request // nil when open, but for a WebSocket
-	shared  *transports
+	shared  *streamOpener
 
 	contentType string    // empty: JSON
 	transport   transport // nil until open
@@ -71,12 +72,12 @@ type stream struct {
 }
 
 // newStream does nothing yet: the caller opens the stream, and closes it in any case.
-func (t *transports) newStream(w http.ResponseWriter, r *http.Request) *stream {
+func (t *streamOpener) newStream(w http.ResponseWriter, r *http.Request) *stream {
 	return &stream{writer: w, request: r, shared: t}
 }
 
 // open sends the head of the answer at once: a client knows that its watch stands before the first event. The context it
-// returns ends also when the client goes away, if attend is called. After an error there is nothing more to tell the client.
+// returns ends also when the client goes away, if detectClose is called. After an error there is nothing more to tell the client.
 func (s *stream) open(ctx context.Context) (context.Context, error) {
 	if wantsWebSocket(s.request) {
 		return s.openWebSocket(ctx)
@@ -90,7 +91,7 @@ func (s *stream) open(ctx context.Context) (context.Context, error) {
 		header.Set("Content-Encoding", coding.name)
 	}
 	var err error
-	aside(func() { ctx, err = s.openHTTP(ctx, coding == nil) })
+	onNewGoroutine(func() { ctx, err = s.openHTTP(ctx, coding == nil) })
 	s.request = nil // a watch that waits holds neither what it was asked with
 	clear(header)   // nor the head, which has been sent
 	if coding != nil {
@@ -101,36 +102,36 @@ func (s *stream) open(ctx context.Context) (context.Context, error) {
 
 // openHTTP sends the head and takes the connection, or the stream, over where that is possible.
 func (s *stream) openHTTP(ctx context.Context, plain bool) (context.Context, error) {
-	take := canTakeOver(s.request)
+	take := canHijack(s.request)
 	if take {
 		s.writer.Header().Set("Connection", "close")
 	}
-	if plain && canTakeStream(s.writer, s.request) {
-		taken, err := takeStream(s.writer, s.shared.stall)
+	if stream, request := http2StreamOf(s.writer, s.request); plain && stream != nil {
+		hijacked, err := takeHTTP2Stream(request, stream, s.writer, s.shared.writeTimeout)
 		if err == nil {
-			s.transport = taken
+			s.transport = hijacked
 		}
 		return ctx, err
 	}
-	response := newResponseTransport(s.writer, s.request, s.shared.stall)
+	response := newResponseWriterTransport(s.writer, s.request, s.shared.writeTimeout)
 	s.transport = response
 	if err := response.open(); err != nil || !take {
 		return ctx, err
 	}
-	taken, takenCtx, err := takeOver(ctx, s.writer, s.shared.stall)
+	hijacked, hijackedCtx, err := hijack(ctx, s.writer, s.shared.writeTimeout)
 	if errors.Is(err, http.ErrNotSupported) {
 		return ctx, nil
 	}
 	if err != nil {
 		return ctx, err
 	}
-	s.transport = taken
-	return takenCtx, nil
+	s.transport = hijacked
+	return hijackedCtx, nil
 }
 
-// aside runs f on a goroutine of its own and waits for it. The stack of a goroutine that waits does not shrink below four
-// times what is on it: a watch that has run f itself may hold 8 KiB more for as long as it lasts.
-func aside(f func()) {
+// onNewGoroutine runs f on a goroutine of its own and waits for it. This keeps the stack of the waiting goroutine small: Go never shrinks a
+// stack below four times its use, which would cost each idle watch 8 KiB.
+func onNewGoroutine(f func()) {
 	var (
 		running  sync.WaitGroup
 		panicked any
@@ -145,43 +146,54 @@ func aside(f func()) {
 	}
 }
 
-// resumeStream goes on with the stream on a connection that was taken before. The context it returns ends also when the client
+// resumeConn goes on with the stream on a connection that was taken before. The context it returns ends also when the client
 // goes away.
-func (t *transports) resumeStream(ctx context.Context, conn net.Conn) (*stream, context.Context) {
-	taken, ctx := newTakenTransport(ctx, conn, t.stall)
-	return &stream{shared: t, transport: taken}, ctx
+func (t *streamOpener) resumeConn(ctx context.Context, conn net.Conn) (*stream, context.Context) {
+	hijacked, ctx := newHijackedTransport(ctx, conn, t.writeTimeout)
+	return &stream{shared: t, transport: hijacked}, ctx
 }
 
-// lender is a transport whose road a writer may go.
-type lender interface {
-	// hand gives the watch to a writer; false: it stays the caller's. All has been sent.
-	hand(wt *watch) bool
+// handle is what a stream is written to: a connection of HTTP/1.1 or, where that is nil, a stream of HTTP/2.
+type handle struct {
+	conn   net.Conn
+	stream *http2.Stream
+	ctx    context.Context //nolint:containedctx // of the request on the HTTP/2 stream
 }
 
-// hand gives the watch of which this is the stream to a writer, if it is one that writers serve.
-func (s *stream) hand(wt *watch) bool {
-	t, ok := s.transport.(lender)
-	return ok && s.flush() == nil && t.hand(wt)
+// detacher is a transport whose connection can be served without it.
+type detacher interface {
+	// detach returns what the transport writes to, and leaves it alone from now on. Everything added has been sent. The transport
+	// may be used again if the caller has no use for what it got.
+	detach() handle
 }
 
-// road is what was taken from net/http; nil: nothing was.
-func (s *stream) road() road {
-	taken, _ := s.below().(road)
-	return taken
+// detach returns what the stream is written to. False: the stream is broken, or its transport does not part with its connection.
+func (s *stream) detach() (handle, bool) {
+	t, ok := s.transport.(detacher)
+	if !ok || s.flush() != nil {
+		return handle{}, false
+	}
+	return t.detach(), true
 }
 
-// below is the transport that has the connection.
-func (s *stream) below() transport {
+// aborter is the connection that was taken from net/http; nil: none was.
+func (s *stream) aborter() aborter {
+	hijacked, _ := s.uncompressed().(aborter)
+	return hijacked
+}
+
+// uncompressed is the transport that has the connection.
+func (s *stream) uncompressed() transport {
 	if compressed, ok := s.transport.(*compressedTransport); ok {
 		return compressed.transport
 	}
 	return s.transport
 }
 
-// attend makes the stream's context end when the client goes away, where nothing else does.
-func (s *stream) attend() {
-	if taken, ok := s.below().(*takenTransport); ok {
-		taken.attend()
+// detectClose makes the stream's context end when the client goes away, where nothing else does.
+func (s *stream) detectClose() {
+	if hijacked, ok := s.uncompressed().(*hijackedTransport); ok {
+		hijacked.detectClose()
 	}
 }
 
@@ -206,14 +218,14 @@ func (s *stream) frame(frame []byte) {
 	s.err = s.transport.frame(frame)
 	s.collected += len(frame)
 	s.sent += len(frame)
-	if s.collected >= collectMost {
+	if s.collected >= maxCollected {
 		_ = s.flush() // kept in err
 	}
 }
 
-// settle is called between two revisions: when much has been added since the last flush, it is sent.
-func (s *stream) settle() {
-	if s.collected >= collectSize {
+// flushIfLarge is called between two revisions: when much has been added since the last flush, it is sent.
+func (s *stream) flushIfLarge() {
+	if s.collected >= flushSize {
 		_ = s.flush() // kept in err
 	}
 }
