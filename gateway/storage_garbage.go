@@ -69,7 +69,7 @@ func (c *gcObjects) Cached(ctx context.Context, namespace, name string) (*garbag
 
 func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.Object, error) {
 	t := c.at(namespace, name)
-	kv, _, err := c.store.etcd.Get(ctx, c.store.key(t.Ref))
+	kv, _, err := c.store.etcd.Get(ctx, t.Key(c.store.prefix))
 	if errors.Is(err, etcdstore.ErrNotFound) {
 		return nil, nil
 	}
@@ -82,7 +82,7 @@ func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.
 // List leaves out keys that no object can have: they are no part of the namespace.
 func (c *gcObjects) List(ctx context.Context, namespace, after string, limit int) (garbage.Page, error) {
 	t := c.at(namespace, "")
-	prefix := c.store.key(t.Ref)
+	prefix := t.Key(c.store.prefix)
 	options := etcdstore.ListOptions{Limit: limit}
 	if after != "" {
 		options.After = prefix + after

@@ -19,6 +19,9 @@ import (
 
 // patch changes an object by the patch in the body of a request.
 func (s *store) patch(ctx context.Context, wr *writeRequest) (writeResult, error) {
+	if wr.patchType == types.ApplyYAMLPatchType {
+		return s.apply(ctx, wr)
+	}
 	return s.updateObject(ctx, wr, wr.applyPatch)
 }
 

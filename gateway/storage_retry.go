@@ -96,13 +96,13 @@ func (a *updateAttempt) shown() bool { return a.object.Shown() }
 // putKey overwrites the object.
 func (s *store) putKey(ctx context.Context, a *updateAttempt, ref resource.Ref, value []byte) (etcdstore.Revision, error) {
 	a.committed = true
-	return s.etcd.Update(ctx, s.key(ref), value, a.object.Revision)
+	return s.etcd.Update(ctx, ref.Key(s.prefix), value, a.object.Revision)
 }
 
 // deleteKey deletes the object. If it owns others, the same transaction records the request for the garbage collector.
 func (s *store) deleteKey(ctx context.Context, a *updateAttempt, ref resource.Ref) (etcdstore.Revision, error) {
 	a.committed = true
-	key, name := s.key(ref), ref.Resource.QualifiedName()
+	key, name := ref.Key(s.prefix), ref.Resource.QualifiedName()
 	if ref.Resource.Mount != nil || s.claim.State().IsForeign() || !s.collector.Owns(name, ref.Scope.Namespace, ref.Scope.Name) {
 		return s.etcd.Delete(ctx, key, a.object.Revision)
 	}

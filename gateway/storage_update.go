@@ -67,8 +67,10 @@ func (s *store) updateOrCreate(ctx context.Context, wr *writeRequest, change fun
 		if !apierrors.IsNotFound(err) {
 			return done, err
 		}
-		if err = wr.permitted("create"); err != nil {
-			return writeResult{}, err
+		if wr.permit != nil {
+			if err = wr.permit("create"); err != nil {
+				return writeResult{}, err
+			}
 		}
 		d, err := first()
 		if err != nil {
