@@ -12,7 +12,7 @@ import (
 
 func (h *apiHandler) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
 	d := h.catalog.current().documents.discovery
-	// A client is told to come back the way it came.
+	// the address by which the client reached the server
 	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
 	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.coreVersions,
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{address}}

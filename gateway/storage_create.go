@@ -17,7 +17,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// create makes the object in the body of a request.
+// create creates the object in the body of a request.
 func (s *store) create(ctx context.Context, wr *writeRequest) (writeResult, error) {
 	d, err := wr.decode()
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *store) createObject(ctx context.Context, wr *writeRequest, d document) 
 	if err := wr.prepareCreate(ctx, d); err != nil {
 		return writeResult{}, err
 	}
-	if wr.Resource.Mount == nil { // its namespaces are parts of keys, which no Namespace deletes
+	if wr.Resource.Mount == nil { // its namespaces are parts of keys, not Namespaces
 		if err := s.checkNamespace(ctx, wr.Ref, d.GetName()); err != nil {
 			return writeResult{}, err
 		}

@@ -53,7 +53,7 @@ func (*store) list(ctx context.Context, t target, p listParams) (*watchcache.Lis
 	default:
 		q.AtLeast = p.revision
 		if p.revision == 0 {
-			q.Limit = 0 // any state will do: a client that asks so wants all of it at once
+			q.Limit = 0 // resourceVersion=0 is answered at once and whole, as kube-apiserver does
 		}
 	}
 	if err != nil {

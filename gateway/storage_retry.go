@@ -12,7 +12,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// maxAttempts is how often a write that names no resourceVersion is tried against a key that others keep changing.
+// maxAttempts bounds the attempts of a write without a resourceVersion, while other clients keep changing the key.
 const maxAttempts = 64
 
 // attempts yields a context for each attempt of a write. The requests of an attempt to etcd and to caches have limits of their own,
@@ -32,7 +32,7 @@ func attempts(ctx context.Context) iter.Seq[context.Context] {
 	}
 }
 
-// updateAttempt is one try to change an object.
+// updateAttempt is one attempt to change an object.
 type updateAttempt struct {
 	object    *watchcache.Object // as etcd or the cache has it
 	old       document           // the same, decoded; empty if the object cannot be shown
