@@ -10,16 +10,16 @@ import (
 	"revtail/gateway/access/authorization"
 )
 
-// noPolicy is why everybody may do everything in a gateway without a policy.
+// noPolicy is the reason that a review gives in a gateway without a policy.
 const noPolicy = "revtail runs without --policy-file: whoever it lets in may do everything"
 
-// userOf is who makes a request, as Kubernetes says it.
+// userOf is the caller of a request, as Kubernetes describes a user.
 func userOf(r *http.Request) authenticationv1.UserInfo {
 	identity := identityOf(r)
 	return authenticationv1.UserInfo{Username: identity.Name, UID: identity.UID, Groups: identity.Groups}
 }
 
-// access answers whether a user may do one thing.
+// access reports whether the caller may do what a review asks about.
 func (a *control) access(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
 	if a.policy == nil {
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: noPolicy}
@@ -32,7 +32,7 @@ func (a *control) access(r *http.Request, spec authorizationv1.SelfSubjectAccess
 	return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "RBAC: allowed by " + binding}
 }
 
-// asked is the request that somebody thinks of making. A path below /v1/keys is one of keys, as it would be.
+// asked is the request that a review asks about. A path below /v1/keys is a request for keys.
 func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Request {
 	if a := spec.ResourceAttributes; a != nil {
 		return authorization.Request{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name}
@@ -44,7 +44,7 @@ func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Reque
 	return authorization.Request{Verb: verb, Path: path}
 }
 
-// rules are all that a user may do in a namespace, and outside of namespaces. Those about keys have no place in the answer.
+// rules are the rules of the caller in a namespace, and outside of namespaces. Kubernetes has no form for rules about keys.
 func (a *control) rules(r *http.Request, namespace string) authorizationv1.SubjectRulesReviewStatus {
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}

@@ -54,7 +54,7 @@ func (h *apiHandler) serveDeleteCollection(w http.ResponseWriter, r *http.Reques
 	list, deleted, err := h.store.deleteCollection(ctx, t, params, options)
 	if err != nil {
 		if deleted > 0 {
-			warn(w, fmt.Sprintf("%d objects were deleted before the request failed", deleted))
+			warn(w, fmt.Sprintf("objects deleted before the request failed: %d", deleted))
 		}
 		h.responder.fail(w, r, err)
 		return

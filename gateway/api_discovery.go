@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"encoding/json"
 	"net/http"
+	"runtime/debug"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,7 +12,7 @@ import (
 
 func (h *apiHandler) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
 	d := h.catalog.current().documents.discovery
-	// A client is told to come back the way it came.
+	// the address by which the client reached the server
 	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
 	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.coreVersions,
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{address}}
@@ -54,4 +56,14 @@ func (h *apiHandler) serveDiscovery(w http.ResponseWriter, r *http.Request, form
 	}
 	w.Header().Add("Vary", "Accept")
 	h.responder.fail(w, r, notAcceptable("only the following media types are accepted: "+jsonType+", "+yamlType))
+}
+
+func (h *apiHandler) serveVersion(w http.ResponseWriter, r *http.Request) {
+	build, _ := debug.ReadBuildInfo() // nil in a program built without modules
+	document, err := json.Marshal(versionInfo(h.version, build))
+	if err != nil {
+		h.responder.fail(w, r, err)
+		return
+	}
+	respond(w, r, http.StatusOK, document)
 }

@@ -19,64 +19,49 @@ type apiHandler struct {
 	watches   *watchService
 }
 
-func (h *apiHandler) serveCollection(w http.ResponseWriter, r *http.Request, p requestPath) {
+// serveResource serves a URL of a resource.
+func (h *apiHandler) serveResource(w http.ResponseWriter, r *http.Request, p requestPath) {
 	t, ok := h.locate(w, r, p)
-	if !ok {
-		return
+	switch {
+	case !ok:
+	case t.Scope.Name == "":
+		h.serveCollection(w, r, t)
+	case t.Subresource != "" && !t.HasSubresource():
+		h.responder.fail(w, r, noSubresource(t.Ref))
+	default:
+		h.serveObject(w, r, t)
 	}
-	if t.Subresource != "" {
-		h.serveTarget(w, r, t)
-		return
-	}
-	switch r.Method {
-	case http.MethodGet:
-		h.serveListOrWatch(w, r, t)
-	case http.MethodPost:
-		if t.Resource.Namespaced && t.Scope.Namespace == "" {
-			notFound(w, r) // an object is created in a namespace
-			return
-		}
-		h.serveCreate(w, r, t)
-	case http.MethodDelete:
-		if t.Resource.Namespaced && t.Scope.Namespace == "" {
-			refuseMethod(w, r, t.Methods()) // one request does not empty all namespaces
-			return
-		}
+}
+
+func (h *apiHandler) serveCollection(w http.ResponseWriter, r *http.Request, t target) {
+	everywhere := t.Resource.Namespaced && t.Scope.Namespace == ""
+	switch {
+	case r.Method == http.MethodGet && boolParam(queryOf(r), "watch"):
+		h.serveWatch(w, r, t)
+	case r.Method == http.MethodGet:
+		h.serveList(w, r, t)
+	case r.Method == http.MethodPost && everywhere:
+		notFound(w, r) // an object is created in a namespace
+	case r.Method == http.MethodPost:
+		h.serveWrite(w, r, t, h.store.create)
+	case r.Method == http.MethodDelete && !everywhere: // one request does not empty all namespaces
 		h.serveDeleteCollection(w, r, t)
-	case http.MethodPut, http.MethodPatch:
+	case r.Method == http.MethodPut, r.Method == http.MethodPatch:
 		h.responder.fail(w, r, badRequest("name must be provided: this URL is a collection"))
 	default:
 		refuseMethod(w, r, t.Methods())
 	}
 }
 
-func (h *apiHandler) serveObject(w http.ResponseWriter, r *http.Request, p requestPath) {
-	if t, ok := h.locate(w, r, p); ok {
-		h.serveTarget(w, r, t)
-	}
-}
-
-func (h *apiHandler) serveSubresource(w http.ResponseWriter, r *http.Request, p requestPath) {
-	t, ok := h.locate(w, r, p)
-	if !ok {
-		return
-	}
-	if !t.HasSubresource() {
-		h.responder.fail(w, r, noSubresource(t.Ref))
-		return
-	}
-	h.serveTarget(w, r, t)
-}
-
-// serveTarget answers requests for one object, or for a subresource of one.
-func (h *apiHandler) serveTarget(w http.ResponseWriter, r *http.Request, t target) {
+// serveObject serves the URL of an object or of a subresource.
+func (h *apiHandler) serveObject(w http.ResponseWriter, r *http.Request, t target) {
 	switch {
 	case r.Method == http.MethodGet:
 		h.serveGet(w, r, t)
 	case r.Method == http.MethodPut:
-		h.serveUpdate(w, r, t)
+		h.serveWrite(w, r, t, h.store.update)
 	case r.Method == http.MethodPatch:
-		h.servePatch(w, r, t)
+		h.serveWrite(w, r, t, h.store.patch)
 	case r.Method == http.MethodDelete && t.Subresource == "":
 		h.serveDelete(w, r, t)
 	default:
@@ -84,10 +69,9 @@ func (h *apiHandler) serveTarget(w http.ResponseWriter, r *http.Request, t targe
 	}
 }
 
+// serveLegacyWatch watches what a URL below /watch names.
 func (h *apiHandler) serveLegacyWatch(w http.ResponseWriter, r *http.Request, p requestPath) {
-	t, ok := h.locate(w, r, p)
-	if !ok {
-		return
+	if t, ok := h.locate(w, r, p); ok {
+		h.serveWatch(w, r, t)
 	}
-	h.serveWatch(w, r, t)
 }

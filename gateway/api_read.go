@@ -38,14 +38,6 @@ func (h *apiHandler) serveGet(w http.ResponseWriter, r *http.Request, t target) 
 	h.respondObject(w, r, t, f, http.StatusOK, object.JSON)
 }
 
-func (h *apiHandler) serveListOrWatch(w http.ResponseWriter, r *http.Request, t target) {
-	if boolParam(queryOf(r), "watch") {
-		h.serveWatch(w, r, t)
-		return
-	}
-	h.serveList(w, r, t)
-}
-
 func (h *apiHandler) serveList(w http.ResponseWriter, r *http.Request, t target) {
 	params, f, err := h.listOptions(r, aList)
 	if err != nil {

@@ -16,35 +16,44 @@ import (
 // reviews are the handlers of the virtual resources, by their URL.
 func (h *apiHandler) reviews() map[string]http.HandlerFunc {
 	answers := map[string]review{
-		"SelfSubjectAccessReview": h.reviewAccess, "SelfSubjectRulesReview": h.reviewRules, "SelfSubjectReview": h.reviewSelf}
+		"SelfSubjectAccessReview": reviewOf(h.reviewAccess), "SelfSubjectRulesReview": reviewOf(h.reviewRules), "SelfSubjectReview": reviewOf(h.reviewSelf)}
 	out := make(map[string]http.HandlerFunc, len(answers))
 	for _, res := range resource.Virtual() {
 		out["/apis/"+res.APIVersion()+"/"+res.Plural] = func(w http.ResponseWriter, r *http.Request) {
-			h.serveReview(w, r, target{Ref: resource.Ref{Resource: res}}, answers[res.Kind])
+			h.serveReview(w, r, res, answers[res.Kind])
 		}
 	}
 	return out
 }
 
-// review answers the question in a document: with the same object, and its status.
-type review func(r *http.Request, t target, d document) (any, error)
+// review answers the question in an object by the same object with a status.
+type review func(r *http.Request, question document) (any, error)
 
-func (h *apiHandler) serveReview(w http.ResponseWriter, r *http.Request, t target, answer review) {
+// reviewOf makes a review of a function that sets the status of a typed question.
+func reviewOf[T any](answer func(r *http.Request, question *T) error) review {
+	return func(r *http.Request, d document) (any, error) {
+		question := new(T)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
+			return nil, badRequest("%v", err)
+		}
+		return question, answer(r, question)
+	}
+}
+
+func (h *apiHandler) serveReview(w http.ResponseWriter, r *http.Request, res *resource.Resource, answer review) {
 	if r.Method != http.MethodPost {
 		refuseMethod(w, r, http.MethodPost)
 		return
 	}
-	d, err := h.readReview(w, r, t)
-	if err != nil {
-		h.responder.fail(w, r, err)
-		return
+	question, err := h.readReview(w, r, res)
+	var answered any
+	if err == nil {
+		answered, err = answer(r, question)
 	}
-	answered, err := answer(r, t, d)
-	if err != nil {
-		h.responder.fail(w, r, err)
-		return
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(answered)
 	}
-	text, err := json.Marshal(answered)
 	if err != nil {
 		h.responder.fail(w, r, err)
 		return
@@ -52,9 +61,9 @@ func (h *apiHandler) serveReview(w http.ResponseWriter, r *http.Request, t targe
 	respond(w, r, http.StatusCreated, text)
 }
 
-// readReview reads a question as if it was to be created.
-func (h *apiHandler) readReview(w http.ResponseWriter, r *http.Request, t target) (document, error) {
-	wr, _, err := h.readWrite(w, r, t)
+// readReview reads a question like an object to be created.
+func (h *apiHandler) readReview(w http.ResponseWriter, r *http.Request, res *resource.Resource) (document, error) {
+	wr, _, err := h.readWrite(w, r, target{Ref: resource.Ref{Resource: res}})
 	if err != nil {
 		return document{}, err
 	}
@@ -63,39 +72,27 @@ func (h *apiHandler) readReview(w http.ResponseWriter, r *http.Request, t target
 	return d, err
 }
 
-// reviewAccess answers whether a client may do something.
-func (h *apiHandler) reviewAccess(r *http.Request, t target, d document) (any, error) {
-	question := &authorizationv1.SelfSubjectAccessReview{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
-		return nil, badRequest("%v", err)
-	}
+// reviewAccess says whether the caller may do something.
+func (h *apiHandler) reviewAccess(r *http.Request, question *authorizationv1.SelfSubjectAccessReview) error {
 	if spec := question.Spec; (spec.ResourceAttributes == nil) == (spec.NonResourceAttributes == nil) {
-		return nil, apierrors.NewInvalid(t.GroupKind(), "", field.ErrorList{
+		return apierrors.NewInvalid(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview").GroupKind(), "", field.ErrorList{
 			field.Required(field.NewPath("spec", "resourceAttributes"), "exactly one of nonResourceAttributes or resourceAttributes must be specified")})
 	}
 	question.Status = h.access.access(r, question.Spec)
-	return question, nil
+	return nil
 }
 
-// reviewRules answers what a client may do.
-func (h *apiHandler) reviewRules(r *http.Request, _ target, d document) (any, error) {
-	question := &authorizationv1.SelfSubjectRulesReview{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
-		return nil, badRequest("%v", err)
-	}
+// reviewRules says what the caller may do.
+func (h *apiHandler) reviewRules(r *http.Request, question *authorizationv1.SelfSubjectRulesReview) error {
 	if question.Spec.Namespace == "" {
-		return nil, badRequest("no namespace on request")
+		return badRequest("no namespace on request")
 	}
 	question.Status = h.access.rules(r, question.Spec.Namespace)
-	return question, nil
+	return nil
 }
 
-// reviewSelf answers who a client is.
-func (h *apiHandler) reviewSelf(r *http.Request, _ target, d document) (any, error) {
-	question := &authenticationv1.SelfSubjectReview{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
-		return nil, badRequest("%v", err)
-	}
+// reviewSelf says who the caller is.
+func (*apiHandler) reviewSelf(r *http.Request, question *authenticationv1.SelfSubjectReview) error {
 	question.Status.UserInfo = userOf(r)
-	return question, nil
+	return nil
 }

@@ -3,26 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
-
-	"k8s.io/apimachinery/pkg/types"
 )
-
-func (h *apiHandler) serveCreate(w http.ResponseWriter, r *http.Request, t target) {
-	h.serveWrite(w, r, t, h.store.create)
-}
-
-func (h *apiHandler) serveUpdate(w http.ResponseWriter, r *http.Request, t target) {
-	h.serveWrite(w, r, t, h.store.update)
-}
-
-func (h *apiHandler) servePatch(w http.ResponseWriter, r *http.Request, t target) {
-	h.serveWrite(w, r, t, func(ctx context.Context, wr *writeRequest) (writeResult, error) {
-		if wr.patchType == types.ApplyYAMLPatchType {
-			return h.store.apply(ctx, wr)
-		}
-		return h.store.patch(ctx, wr)
-	})
-}
 
 // serveWrite reads the request, changes the object with do, and answers.
 func (h *apiHandler) serveWrite(w http.ResponseWriter, r *http.Request, t target, do func(context.Context, *writeRequest) (writeResult, error)) {

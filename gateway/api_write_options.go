@@ -43,7 +43,7 @@ func parseWriteOptions(r *http.Request, ref resource.Ref) (p writeOptions, err e
 	if p.validation == "" {
 		p.validation = metav1.FieldValidationWarn
 	}
-	// What holds for every write is checked the same for all of them; for patches there is more.
+	// The rules for patches include those for every write.
 	return p, invalidOptions(optionsKinds[r.Method], metavalidation.ValidatePatchOptions(&options, p.patchType))
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"revtail/etcdstore"
 )
 
 const jsonBody = "application/json"
@@ -98,4 +100,22 @@ func TestDeleteCollectionDeletesWhatAListShows(t *testing.T) {
 			t.Errorf("%q: %d deleted, %v left", step.query, got, left["items"])
 		}
 	}
+}
+
+// TestDeleteCollectionThatFails says how many objects are gone.
+func TestDeleteCollectionThatFails(t *testing.T) {
+	s, store := newRecordedServer(t, "/registry/configmaps/")
+	s.create("a")
+	s.must(http.StatusCreated, "POST", configMaps, configMap("b", `"finalizers":["example.com/x"]`, ""))
+	s.create("c")
+	s.catchUp(configMaps)
+	store.mu.Lock()
+	store.failing = etcdstore.ErrUnavailable
+	store.mu.Unlock()
+	failed := s.do("DELETE", configMaps, "")
+	if failed.code != http.StatusServiceUnavailable || failed.header.Get("Warning") != `299 - "objects deleted before the request failed: 1"` {
+		t.Errorf("%d %v %s", failed.code, failed.header, failed.body)
+	}
+	s.must(http.StatusNotFound, "GET", configMaps+"/a", "")
+	s.must(http.StatusOK, "GET", configMaps+"/c", "")
 }

@@ -60,20 +60,20 @@ func (s *Server) routes() http.Handler {
 func (s *Server) resourceRoutes(r chi.Router) {
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, "GET, HEAD") })
 	r.With(s.api.whenComplete).Get("/", withPath(s.api.serveResources))
-	timed := r.With(s.chain.limitTime)
-	timed.HandleFunc("/{resource}", withPath(s.api.serveCollection))
-	timed.HandleFunc("/{resource}/{name}", withPath(s.api.serveObject))
-	timed.HandleFunc("/{resource}/{name}/{subresource}", withPath(s.api.serveSubresource))
+	timed, serve, watch := r.With(s.chain.limitTime), withPath(s.api.serveResource), withPath(s.api.serveLegacyWatch)
+	timed.HandleFunc("/{resource}", serve)
+	timed.HandleFunc("/{resource}/{name}", serve)
+	timed.HandleFunc("/{resource}/{name}/{subresource}", serve)
 
-	timed.HandleFunc("/namespaces/{namespace}/{resource}", withPath(s.api.serveCollection))
-	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}", withPath(s.api.serveObject))
-	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}/{subresource}", withPath(s.api.serveSubresource))
+	timed.HandleFunc("/namespaces/{namespace}/{resource}", serve)
+	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}", serve)
+	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}/{subresource}", serve)
 
 	// The legacy form: what stands below /watch is watched.
-	r.Get("/watch/{resource}", withPath(s.api.serveLegacyWatch))
-	r.Get("/watch/{resource}/{name}", withPath(s.api.serveLegacyWatch))
-	r.Get("/watch/namespaces/{namespace}/{resource}", withPath(s.api.serveLegacyWatch))
-	r.Get("/watch/namespaces/{namespace}/{resource}/{name}", withPath(s.api.serveLegacyWatch))
+	r.Get("/watch/{resource}", watch)
+	r.Get("/watch/{resource}/{name}", watch)
+	r.Get("/watch/namespaces/{namespace}/{resource}", watch)
+	r.Get("/watch/namespaces/{namespace}/{resource}/{name}", watch)
 }
 
 // withPath gives a handler what the path of the request names.

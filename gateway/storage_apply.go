@@ -15,8 +15,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// apply makes an object agree with what the body says of it, for whoever manages these fields (server-side apply). An object
-// that does not exist is created.
+// apply merges the configuration in the body into an object, whose field manager then manages these fields (server-side apply).
+// An object that does not exist is created.
 func (s *store) apply(ctx context.Context, wr *writeRequest) (writeResult, error) {
 	applied, err := wr.decodeApplied()
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *store) apply(ctx context.Context, wr *writeRequest) (writeResult, error
 	})
 }
 
-// decodeApplied reads the body: a part of an object, in YAML or JSON.
+// decodeApplied decodes the configuration in the body, a part of an object in YAML or JSON.
 func (wr *writeRequest) decodeApplied() (document, error) {
 	contentType := codec.YAML
 	if json.Valid(wr.body) {
@@ -64,7 +64,7 @@ func (wr *writeRequest) decodeApplied() (document, error) {
 	return d, nil
 }
 
-// merge applies a configuration to an object, or to the blank of one.
+// merge applies a configuration to an object, which may be empty.
 func (wr *writeRequest) merge(applied, old document) (document, error) {
 	merge := wr.mergeFields
 	if wr.Resource.Mount != nil {
@@ -81,13 +81,13 @@ func (wr *writeRequest) merge(applied, old document) (document, error) {
 	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
 		return document{}, err
 	}
-	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // whose configuration has nothing but the replicas
+	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // which mergeFields has merged into the object itself
 		return d, err
 	}
 	return wr.embed(old, d)
 }
 
-// mergeFields merges field by field, as far as they are the applier's.
+// mergeFields merges a configuration field by field. A field of another manager is a conflict, unless the request forces it.
 func (wr *writeRequest) mergeFields(applied, old document) (document, error) {
 	configuration, err := wr.unshow(applied)
 	if err != nil {

@@ -11,11 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
 )
 
-// create makes the object in the body of a request.
+// create creates the object in the body of a request.
 func (s *store) create(ctx context.Context, wr *writeRequest) (writeResult, error) {
 	d, err := wr.decode()
 	if err != nil {
@@ -30,7 +32,7 @@ func (s *store) createObject(ctx context.Context, wr *writeRequest, d document) 
 	if err := wr.prepareCreate(ctx, d); err != nil {
 		return writeResult{}, err
 	}
-	if wr.Resource.Mount == nil { // its namespaces are parts of keys, which no Namespace deletes
+	if wr.Resource.Mount == nil { // its namespaces are parts of keys, not Namespaces
 		if err := s.checkNamespace(ctx, wr.Ref, d.GetName()); err != nil {
 			return writeResult{}, err
 		}
@@ -54,7 +56,7 @@ func (s *store) createObject(ctx context.Context, wr *writeRequest, d document) 
 	}
 }
 
-// prepareCreate sets what the server sets, drops what it owns, and checks the rest.
+// prepareCreate sets the fields that the server owns, and checks the others.
 func (wr *writeRequest) prepareCreate(ctx context.Context, d document) error {
 	switch d.GetResourceVersion() {
 	case "", "0": // zero is none
@@ -112,7 +114,7 @@ func setNamespace(d document, ref resource.Ref) error {
 }
 
 const (
-	// generated names get letters that spell nothing and are not mistaken for one another
+	// nameLetters spell no words and are not mistaken for one another
 	nameLetters   = "bcdfghjklmnpqrstvwxz2456789"
 	nameSuffix    = 5
 	maxNamePrefix = 63 - nameSuffix
@@ -129,7 +131,7 @@ func generateName(d document) {
 	d.SetName(string(name))
 }
 
-// put creates a key, or in a dry run only finds out whether it could.
+// put creates a key, or in a dry run checks that it does not exist.
 func (s *store) put(ctx context.Context, wr *writeRequest, key string, value []byte) (etcdstore.Revision, error) {
 	switch {
 	case wr.dryRun:
@@ -149,29 +151,30 @@ func (s *store) put(ctx context.Context, wr *writeRequest, key string, value []b
 	return 0, objectModified(wr.Ref)
 }
 
-// free tells whether a key does not exist.
+// free returns ErrExists if a key exists.
 func (s *store) free(ctx context.Context, key string) error {
 	_, _, err := s.etcd.Get(ctx, key)
-	switch {
-	case err == nil:
+	if err == nil {
 		return etcdstore.ErrExists
-	case errors.Is(err, etcdstore.ErrNotFound):
+	}
+	if errors.Is(err, etcdstore.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// exists is the refusal of a create whose name is taken, maybe only for as long as its owner takes to go away.
+// exists is the refusal of a create whose name is taken, maybe by an object that is being deleted.
 func (s *store) exists(ctx context.Context, t target, scope resource.Scope) error {
 	err := apierrors.NewAlreadyExists(t.GroupResource(), scope.Name)
 	t.Scope = scope
-	existing := &updateAttempt{}
-	var failed error
-	if existing.object, failed = s.read(ctx, t); failed == nil {
-		failed = existing.decode(t)
-	}
-	if failed == nil && existing.old.GetDeletionTimestamp() != nil {
+	if object, failed := s.read(ctx, t); failed == nil && object != nil && isTerminating(object) {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return err
+}
+
+// isTerminating reports whether an object is being deleted.
+func isTerminating(object *watchcache.Object) bool {
+	_, terminating := encoding.Lookup(object.JSON, []string{"metadata", "deletionTimestamp"})
+	return terminating
 }

@@ -35,7 +35,7 @@ func (s *store) gcResource(res *resource.Resource, cache *runningCache) *garbage
 	}
 }
 
-// gcObjects is the objects of a resource as the garbage collector sees them.
+// gcObjects lets the garbage collector read and change the objects of a resource.
 type gcObjects struct {
 	store  *store
 	target target // without a scope
@@ -69,7 +69,7 @@ func (c *gcObjects) Cached(ctx context.Context, namespace, name string) (*garbag
 
 func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.Object, error) {
 	t := c.at(namespace, name)
-	kv, _, err := c.store.etcd.Get(ctx, c.store.key(t.Ref))
+	kv, _, err := c.store.etcd.Get(ctx, t.Key(c.store.prefix))
 	if errors.Is(err, etcdstore.ErrNotFound) {
 		return nil, nil
 	}
@@ -79,10 +79,10 @@ func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.
 	return c.object(t.cache.Decode(kv), kv.Created), nil
 }
 
-// List leaves out keys that no object can have: they are no part of the namespace.
+// List leaves out keys that no object can have, because they do not belong to the namespace.
 func (c *gcObjects) List(ctx context.Context, namespace, after string, limit int) (garbage.Page, error) {
 	t := c.at(namespace, "")
-	prefix := c.store.key(t.Ref)
+	prefix := t.Key(c.store.prefix)
 	options := etcdstore.ListOptions{Limit: limit}
 	if after != "" {
 		options.After = prefix + after
@@ -129,7 +129,7 @@ func (c *gcObjects) Elsewhere(ctx context.Context, namespace, name string) (bool
 
 func (c *gcObjects) Count() int { return c.target.cache.Stats().Objects }
 
-// Delete has the revision for a precondition, which is stronger than the uid.
+// Delete uses the revision as its precondition, which is stronger than the uid.
 func (c *gcObjects) Delete(ctx context.Context, o *garbage.Object, policy metav1.DeletionPropagation, because string) (gone bool, err error) {
 	if err := c.store.claim.Verify(ctx); err != nil {
 		return false, err
@@ -180,7 +180,7 @@ func (c *gcObjects) Watch() (garbage.Watch, error) {
 	return &gcWatch{objects: c, watcher: w}, nil
 }
 
-// gcWatch is a watch of the garbage collector.
+// gcWatch is a watch of the garbage collector on the objects of a resource.
 type gcWatch struct {
 	objects *gcObjects
 	watcher *watchcache.Watcher

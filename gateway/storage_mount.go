@@ -9,7 +9,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// replaceMounted writes the value of a successor. One that has the same value is not written, however it is spelt there.
+// replaceMounted stores the value of a new state. It writes nothing if the value is the same in another spelling.
 func (s *store) replaceMounted(ctx context.Context, wr *writeRequest, next document, a *updateAttempt) (done writeResult, err error) {
 	mount := wr.Resource.Mount
 	if mount.SameValue(next.Object, a.old.Object) {
@@ -28,11 +28,11 @@ func (s *store) replaceMounted(ctx context.Context, wr *writeRequest, next docum
 	return done, err
 }
 
-// mountMembers are what an object of a mount has of its key.
+// mountMembers are the members of a mount's object that show the value of the key.
 var mountMembers = []string{"value", "undecodable", "bytes"}
 
-// mergeMounted takes the value of a configuration as a whole: there is no place to keep account of who manages what of it. So a
-// value that differs from what stands may be anybody's, and is a conflict that only force overrules.
+// mergeMounted applies a configuration to a mount's object. The value is replaced as a whole, because a key has no managedFields;
+// a value that differs from the stored one is therefore a conflict, unless the request forces it.
 func (wr *writeRequest) mergeMounted(applied, old document) (document, error) {
 	next := applied.copy()
 	exists := old.GetUID() != ""
@@ -54,7 +54,7 @@ func (wr *writeRequest) mergeMounted(applied, old document) (document, error) {
 	return next, nil
 }
 
-// mounted is what a client gets to see of a write to a mount; an empty uid is that of a key that was just made.
+// mounted is the object of a mount as clients see it; an empty uid means that the key was just created.
 func (d writeResult) mounted(t target, uid string) ([]byte, error) {
 	key, _ := t.Resource.Mount.Key(d.scope)
 	object, err := t.Resource.Mount.Decode(resource.Entry{Key: key, Value: d.value, Created: int64(d.revision), Modified: int64(d.revision), UID: uid})

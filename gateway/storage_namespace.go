@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/encoding"
 	"revtail/gateway/api/garbage"
 	"revtail/gateway/resource"
 )
@@ -23,7 +22,7 @@ func (s *store) deleteNamespace(ctx context.Context, t target, a *updateAttempt,
 		return object.JSON, nil
 	}
 	if !dryRun && len(old.GetFinalizers()) == 0 {
-		removed, err := s.collector.RemoveEmpty(ctx, &garbage.Object{Key: s.key(t.Ref), Name: t.Scope.Name, Revision: object.Revision})
+		removed, err := s.collector.RemoveEmpty(ctx, &garbage.Object{Key: t.Key(s.prefix), Name: t.Scope.Name, Revision: object.Revision})
 		if removed || err != nil {
 			return nil, err
 		}
@@ -55,11 +54,8 @@ func (s *store) checkNamespace(ctx context.Context, ref resource.Ref, name strin
 		return nil
 	}
 	namespace, err := s.namespaces.Get(ctx, ref.Scope.Namespace, 0)
-	if err != nil || namespace == nil {
+	if err != nil || namespace == nil || !isTerminating(namespace) {
 		return err
-	}
-	if _, terminating := encoding.Lookup(namespace.JSON, []string{"metadata", "deletionTimestamp"}); !terminating {
-		return nil
 	}
 	refusal := apierrors.NewForbidden(ref.GroupResource(), name, fmt.Errorf(
 		"unable to create new content in namespace %s because it is being terminated", ref.Scope.Namespace))

@@ -19,10 +19,13 @@ import (
 
 // patch changes an object by the patch in the body of a request.
 func (s *store) patch(ctx context.Context, wr *writeRequest) (writeResult, error) {
+	if wr.patchType == types.ApplyYAMLPatchType {
+		return s.apply(ctx, wr)
+	}
 	return s.updateObject(ctx, wr, wr.applyPatch)
 }
 
-// applyPatch makes the document that a patch leads to.
+// applyPatch makes the new state of an object from the patch.
 func (wr *writeRequest) applyPatch(old document) (document, error) {
 	before, err := old.MarshalJSON()
 	if err == nil {
@@ -47,7 +50,7 @@ func (wr *writeRequest) applyPatch(old document) (document, error) {
 	if err != nil {
 		return document{}, err
 	}
-	if d.GetResourceVersion() == "" { // the patch removed it: it is based on what stands
+	if d.GetResourceVersion() == "" { // the patch removed it: the new state is based on old
 		d.SetResourceVersion(old.GetResourceVersion())
 	}
 	if err = wr.prepareUpdate(d); err != nil {
@@ -56,8 +59,7 @@ func (wr *writeRequest) applyPatch(old document) (document, error) {
 	return wr.embed(old, d)
 }
 
-// decodePatched reads the result of a patch. What it finds of unknown fields is the patch's doing: those that were there
-// before are not held against it.
+// decodePatched decodes the result of a patch. Unknown fields that the object had before are not refused.
 func (wr *writeRequest) decodePatched(before, after []byte) (document, error) {
 	decoded, err := codec.Decode("", after) // with the limits of a body: a small patch can make a large document
 	if err != nil {
@@ -84,14 +86,14 @@ func (wr *writeRequest) decodePatched(before, after []byte) (document, error) {
 	return d, wr.validateFields(findings, wr.invalidPatch)
 }
 
-// invalidPatch refuses a patch for what it leads to.
+// invalidPatch refuses a patch because its result is invalid.
 func (wr *writeRequest) invalidPatch(err error) error {
 	const maxExcerpt = 1024
 	text := strings.ToValidUTF8(string(wr.body[:min(len(wr.body), maxExcerpt)]), "�")
 	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), text, err.Error())})
 }
 
-// patchError says what is wrong with a patch.
+// patchError is the refusal of a patch that cannot be applied.
 func patchError(err error) error {
 	switch {
 	case errors.Is(err, patch.ErrTooLarge):

@@ -40,14 +40,6 @@ type writeResult struct {
 	response []byte // the object for the client, if value does not say it
 }
 
-// permitted refuses a verb that the caller may not use besides the one of the request.
-func (wr *writeRequest) permitted(verb string) error {
-	if wr.permit == nil {
-		return nil
-	}
-	return wr.permit(verb)
-}
-
 // warn keeps a warning for the client, once: a change that is tried again gives the same ones.
 func (wr *writeRequest) warn(text string) {
 	if !slices.Contains(wr.warnings, text) {

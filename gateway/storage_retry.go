@@ -12,7 +12,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// maxAttempts is how often a write that names no resourceVersion is tried against a key that others keep changing.
+// maxAttempts bounds the attempts of a write without a resourceVersion, while other clients keep changing the key.
 const maxAttempts = 64
 
 // attempts yields a context for each attempt of a write. The requests of an attempt to etcd and to caches have limits of their own,
@@ -32,7 +32,7 @@ func attempts(ctx context.Context) iter.Seq[context.Context] {
 	}
 }
 
-// updateAttempt is one try to change an object.
+// updateAttempt is one attempt to change an object.
 type updateAttempt struct {
 	object    *watchcache.Object // as etcd or the cache has it
 	old       document           // the same, decoded; empty if the object cannot be shown
@@ -96,13 +96,13 @@ func (a *updateAttempt) shown() bool { return a.object.Shown() }
 // putKey overwrites the object.
 func (s *store) putKey(ctx context.Context, a *updateAttempt, ref resource.Ref, value []byte) (etcdstore.Revision, error) {
 	a.committed = true
-	return s.etcd.Update(ctx, s.key(ref), value, a.object.Revision)
+	return s.etcd.Update(ctx, ref.Key(s.prefix), value, a.object.Revision)
 }
 
 // deleteKey deletes the object. If it owns others, the same transaction records the request for the garbage collector.
 func (s *store) deleteKey(ctx context.Context, a *updateAttempt, ref resource.Ref) (etcdstore.Revision, error) {
 	a.committed = true
-	key, name := s.key(ref), ref.Resource.QualifiedName()
+	key, name := ref.Key(s.prefix), ref.Resource.QualifiedName()
 	if ref.Resource.Mount != nil || s.claim.State().IsForeign() || !s.collector.Owns(name, ref.Scope.Namespace, ref.Scope.Name) {
 		return s.etcd.Delete(ctx, key, a.object.Revision)
 	}

@@ -20,6 +20,3 @@ type store struct {
 	collecting bool                                                               // objects whose owners are gone are deleted
 	audit      func(res *resource.Resource, scope resource.Scope, because string) // records a deletion without a client's request
 }
-
-// key is the etcd key of an object.
-func (s *store) key(ref resource.Ref) string { return ref.Key(s.prefix) }

@@ -30,7 +30,7 @@ func (s *store) update(ctx context.Context, wr *writeRequest) (writeResult, erro
 	return s.updateOrCreate(ctx, wr, replace, func() (document, error) { return d.shallowCopy(), nil })
 }
 
-// prepareUpdate checks that a new state is about the object of the URL, and names what it is based on as a revision.
+// prepareUpdate checks that a new state has the name of the URL and a well-formed resourceVersion.
 func (wr *writeRequest) prepareUpdate(d document) error {
 	err := wr.checkName(d)
 	if err == nil {
@@ -60,15 +60,17 @@ func noResourceVersion(ref resource.Ref) error {
 		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 }
 
-// updateOrCreate updates an object or, where there is none, creates it.
+// updateOrCreate updates an object or, if it does not exist, creates it from what first returns.
 func (s *store) updateOrCreate(ctx context.Context, wr *writeRequest, change func(document) (document, error), first func() (document, error)) (writeResult, error) {
 	for ctx := range attempts(ctx) {
 		done, err := s.updateObject(ctx, wr, change)
 		if !apierrors.IsNotFound(err) {
 			return done, err
 		}
-		if err = wr.permitted("create"); err != nil {
-			return writeResult{}, err
+		if wr.permit != nil {
+			if err = wr.permit("create"); err != nil {
+				return writeResult{}, err
+			}
 		}
 		d, err := first()
 		if err != nil {
@@ -82,9 +84,8 @@ func (s *store) updateOrCreate(ctx context.Context, wr *writeRequest, change fun
 	return writeResult{}, objectModified(wr.Ref)
 }
 
-// updateObject changes an object: change makes the new document of the one that stands, which it leaves as it is. It is called
-// again when that one turns out to be another. A new document that names the resourceVersion that it is based on succeeds
-// only that one.
+// updateObject changes an object. change makes the new state from the stored one, which it does not modify; it is called again if
+// the stored one turns out to be newer. A new state with a resourceVersion replaces only that one.
 func (s *store) updateObject(ctx context.Context, wr *writeRequest, change func(document) (document, error)) (done writeResult, err error) {
 	warnings := len(wr.warnings)
 	err = s.guaranteedUpdate(ctx, wr.target, !wr.dryRun, func(a *updateAttempt) error {
@@ -126,7 +127,7 @@ func (wr *writeRequest) prepareForUpdate(ctx context.Context, next, old document
 		next.metadata()["generation"] = old.GetGeneration() + 1
 	}
 	wr.track(old, next)
-	return wr.checkSuccessor(ctx, next, old)
+	return wr.checkUpdate(ctx, next, old)
 }
 
 // checkUID refuses a change of another object than the stored one. A patch has been made from the stored one, so its uid is no
@@ -144,7 +145,7 @@ func (wr *writeRequest) checkUID(next, old document) error {
 		"the UID in the object (%s) is not that of the stored one (%s): it has been deleted and created again", uid, old.GetUID()))
 }
 
-func (wr *writeRequest) checkSuccessor(ctx context.Context, next, old document) error {
+func (wr *writeRequest) checkUpdate(ctx context.Context, next, old document) error {
 	var errs field.ErrorList
 	if !next.keepsMetadata(old) {
 		var err error
@@ -161,7 +162,7 @@ func (wr *writeRequest) checkSuccessor(ctx context.Context, next, old document) 
 	return nil
 }
 
-// checkMetadata checks the metadata of a successor, and warns of its new finalizers. The error says which field has the wrong type.
+// checkMetadata checks the metadata of a new state, and warns of new finalizers. The error names a field of a wrong type.
 func (wr *writeRequest) checkMetadata(next, old document) (field.ErrorList, error) {
 	meta, err := next.meta()
 	if err != nil {
@@ -169,7 +170,7 @@ func (wr *writeRequest) checkMetadata(next, old document) (field.ErrorList, erro
 	}
 	oldMeta, err := old.meta()
 	if err != nil {
-		// What stands was written by a program that does not care about types; replacing it must be possible.
+		// Another program stored metadata of wrong types; replacing it must be possible.
 		oldMeta = &metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 			CreationTimestamp: meta.CreationTimestamp}
 	}
@@ -181,8 +182,8 @@ func (wr *writeRequest) checkMetadata(next, old document) (field.ErrorList, erro
 	return errs, nil
 }
 
-// replace stores a successor. One that changes nothing is not written, and one that was waiting to be deleted and has lost
-// its last finalizer is deleted; a namespace is when it is empty.
+// replace stores a new state. It writes nothing if nothing changes, and deletes a terminating object that has lost its last
+// finalizer, unless that is a namespace: the garbage collector deletes it when it is empty.
 func (s *store) replace(ctx context.Context, wr *writeRequest, next document, a *updateAttempt) (writeResult, error) {
 	put := func(value []byte) (etcdstore.Revision, error) { return s.putKey(ctx, a, wr.Ref, value) }
 	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.IsNamespace()

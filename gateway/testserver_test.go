@@ -125,3 +125,29 @@ func (s *testServer) create(name string) string {
 	}
 	return a.json(s.t)["metadata"].(map[string]any)["resourceVersion"].(string)
 }
+
+// benchServer serves a store until the benchmark ends.
+func benchServer(b *testing.B, store *memory.Store) string {
+	b.Helper()
+	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Run(ctx)
+	}()
+	if err := server.WaitReady(ctx); err != nil {
+		b.Fatal(err)
+	}
+	front := httptest.NewServer(server)
+	b.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+		cancel()
+		<-ended
+	})
+	return front.URL
+}

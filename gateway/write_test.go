@@ -102,6 +102,8 @@ func TestRefusedWrites(t *testing.T) {
 			"application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml", ""},
 		{"patch what is absent", "PATCH", configMaps + "/x", mergeType, `{}`, 404, "NotFound", `configmaps "x" not found`, `x configmaps`},
 		{"patch the name", "PATCH", a, mergeType, `{"metadata":{"name":"b"}}`, 400, "BadRequest", "does not match the name on the URL", ""},
+		{"patch the uid of an old state", "PATCH", a, mergeType, `{"metadata":{"uid":"b","resourceVersion":"1"}}`, 409, "Conflict",
+			"the object has been modified", `a configmaps`},
 		{"patch the uid", "PATCH", a, mergeType, `{"metadata":{"uid":"b"}}`, 422, "Invalid", "field is immutable", `a ConfigMap metadata.uid=FieldValueInvalid`},
 		{"patch a resourceVersion", "PATCH", a, mergeType, `{"metadata":{"resourceVersion":"1"}}`, 409, "Conflict", "the object has been modified", `a configmaps`},
 		{"patch to another type", "PATCH", a, mergeType, `{"data":1}`, 422, "Invalid", "patch: Invalid value", ` patch=FieldValueInvalid`},

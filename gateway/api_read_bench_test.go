@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,37 +9,10 @@ import (
 	"testing"
 
 	"revtail/encoding"
-	"revtail/etcdstore/memory"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 	"revtail/gateway/watchcache/filter"
 )
-
-// benchServer serves a store until the benchmark ends.
-func benchServer(b *testing.B, store *memory.Store) string {
-	b.Helper()
-	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(b.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = server.Run(ctx)
-	}()
-	if err := server.WaitReady(ctx); err != nil {
-		b.Fatal(err)
-	}
-	front := httptest.NewServer(server)
-	b.Cleanup(func() {
-		front.CloseClientConnections()
-		front.Close()
-		cancel()
-		<-ended
-	})
-	return front.URL
-}
 
 // BenchmarkList writes a list of 5,000 objects of 1 KiB in each form.
 func BenchmarkList(b *testing.B) {
