@@ -37,12 +37,12 @@ type Sources struct {
 type Authenticator struct {
 	Sources
 	Tickets      Tickets
-	certificates cache
+	certificates outcomes
 }
 
 // New makes an Authenticator. Without a source, every request is anonymous.
 func New(sources Sources) *Authenticator {
-	return &Authenticator{Sources: sources}
+	return &Authenticator{Sources: sources, certificates: newOutcomes()}
 }
 
 // Generation is another number when identities may have lost their hold.

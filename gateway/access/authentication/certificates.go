@@ -13,14 +13,13 @@ const certificateTrust = time.Minute
 // byCertificate reads a certificate as Kubernetes does: the common name is the user, organizations are the groups. The
 // handshake has shown that the client has the key; the authorities may have changed since.
 func (a *Authenticator) byCertificate(chain []*x509.Certificate) (*Identity, error) {
-	now := time.Now()
 	generation := a.Authorities.Generation()
 	key := sha256.Sum256(binary.BigEndian.AppendUint64(chain[0].Raw, generation))
-	if identity, err, ok := a.certificates.get(key, now); ok && (err != nil || !identity.expired(now)) {
-		return identity, err
+	if known, ok := a.certificates.get(key); ok {
+		return known.identity, known.err
 	}
 	identity, err := a.checkCertificate(chain)
-	a.certificates.put(key, identity, err, now, now.Add(certificateTrust))
+	a.certificates.Add(key, outcome{identity, err}, certificateTrust)
 	return identity, err
 }
 

@@ -37,7 +37,7 @@ type Issuer struct {
 	config   IssuerConfig
 	keys     *keys
 	verifier *oidc.IDTokenVerifier
-	seen     cache
+	tokens   outcomes
 }
 
 // NewIssuer makes an Issuer. It asks nobody yet.
@@ -46,7 +46,7 @@ func NewIssuer(config IssuerConfig, logger *slog.Logger) *Issuer {
 		config.UserClaim = "sub"
 	}
 	keys := newKeys(config.URL, config.Client, logger)
-	return &Issuer{config: config, keys: keys, verifier: oidc.NewVerifier(config.URL, keys, &oidc.Config{
+	return &Issuer{config: config, keys: keys, tokens: newOutcomes(), verifier: oidc.NewVerifier(config.URL, keys, &oidc.Config{
 		ClientID: config.Audience, SupportedSigningAlgs: algorithmNames(),
 	})}
 }
@@ -55,17 +55,17 @@ func NewIssuer(config IssuerConfig, logger *slog.Logger) *Issuer {
 func (i *Issuer) Run(ctx context.Context) error { return i.keys.run(ctx) }
 
 func (i *Issuer) authenticate(ctx context.Context, token string) (*Identity, error) {
-	now, digest := time.Now(), sha256.Sum256([]byte(token))
-	if identity, err, ok := i.seen.get(digest, now); ok && (err != nil || !identity.expired(now)) {
-		return identity, err
+	digest := sha256.Sum256([]byte(token))
+	if known, ok := i.tokens.get(digest); ok {
+		return known.identity, known.err
 	}
 	identity, err := i.check(ctx, token)
-	until := now.Add(tokenTrust)
+	trust := tokenTrust
 	if err != nil {
-		until = now.Add(tokenDistrust)
+		trust = tokenDistrust
 	}
 	if ctx.Err() == nil {
-		i.seen.put(digest, identity, err, now, until)
+		i.tokens.Add(digest, outcome{identity, err}, trust)
 	}
 	return identity, err
 }
