@@ -23,7 +23,7 @@ func (s *store) update(ctx context.Context, wr *writeRequest) (writeResult, erro
 	if err != nil {
 		return writeResult{}, err
 	}
-	replace := func(old document) (document, error) { return wr.embed(old, d.shallowCopy()) }
+	replace := func(old document) (document, error) { return applyView(wr.Ref, old, d.shallowCopy()) }
 	if !wr.Resource.CreateOnUpdate || wr.Subresource != "" || d.GetResourceVersion() != "" {
 		return s.updateObject(ctx, wr, replace)
 	}
@@ -119,13 +119,13 @@ func (wr *writeRequest) prepareForUpdate(ctx context.Context, next, old document
 	if err := wr.checkUID(next, old); err != nil {
 		return err
 	}
-	next.take(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
-	next.drop("selfLink")
-	next.keepStringData(wr.Resource)
+	next.copyMetadata(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
+	next.deleteMetadata("selfLink")
+	next.encodeStringData(wr.Resource)
 	if !wr.Resource.Ungenerated && !next.sameSpec(old, !wr.Resource.Status) {
 		next.metadata()["generation"] = old.GetGeneration() + 1
 	}
-	wr.track(old, next)
+	wr.updateManagedFields(old, next)
 	return wr.checkSuccessor(ctx, next, old)
 }
 
@@ -163,11 +163,11 @@ func (wr *writeRequest) checkSuccessor(ctx context.Context, next, old document) 
 
 // checkMetadata checks the metadata of a successor, and warns of its new finalizers. The error says which field has the wrong type.
 func (wr *writeRequest) checkMetadata(next, old document) (field.ErrorList, error) {
-	meta, err := next.meta()
+	meta, err := next.typedMetadata()
 	if err != nil {
 		return nil, err
 	}
-	oldMeta, err := old.meta()
+	oldMeta, err := old.typedMetadata()
 	if err != nil {
 		// What stands was written by a program that does not care about types; replacing it must be possible.
 		oldMeta = &metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
