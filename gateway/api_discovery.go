@@ -6,8 +6,11 @@ import (
 	"runtime/debug"
 	"strings"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/encoding"
 )
 
 func (h *apiHandler) serveCoreVersions(w http.ResponseWriter, r *http.Request) {
@@ -47,9 +50,9 @@ func (h *apiHandler) serveResources(w http.ResponseWriter, r *http.Request, p re
 func (h *apiHandler) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...representation) {
 	for _, c := range parseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
 		for _, form := range forms {
-			if taken, ok := form.in(c); ok {
+			if accepted, ok := acceptDiscovery(c, form); ok {
 				w.Header().Set("Cache-Control", "public")
-				taken.serve(w, r)
+				accepted.serve(w, r)
 				return
 			}
 		}
@@ -66,4 +69,21 @@ func (h *apiHandler) serveVersion(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	respond(w, r, http.StatusOK, document)
+}
+
+// acceptDiscovery is a document in JSON or YAML, as a clause of an Accept header accepts it; false: the clause does not.
+func acceptDiscovery(c clause, document representation) (representation, bool) {
+	switch {
+	case document.contentType == aggregatedType:
+		return document, acceptsAggregated(c)
+	case c.mediaType() == yamlType && !c.transforms():
+		text, err := encoding.YAML(document.body)
+		return newRepresentation(yamlType, text), err == nil
+	}
+	return document, c.acceptsJSON()
+}
+
+func acceptsAggregated(c clause) bool {
+	return c.media == "application/json" && c.parameters["g"] == apidiscovery.GroupName && c.parameters["v"] == "v2" &&
+		c.parameters["as"] == "APIGroupDiscoveryList"
 }

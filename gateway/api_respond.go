@@ -11,7 +11,7 @@ import (
 
 // respondObject writes an object in the form that the client asks for.
 func (h *apiHandler) respondObject(w http.ResponseWriter, r *http.Request, t target, f form, code int, document []byte) {
-	document, err := t.show(document)
+	document, err := toView(t.Ref, document)
 	if err != nil {
 		h.responder.fail(w, r, err)
 		return

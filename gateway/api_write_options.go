@@ -76,7 +76,7 @@ func parseDeleteOptions(w http.ResponseWriter, r *http.Request, res *resource.Re
 }
 
 func decodeDeleteOptions(contentType string, body []byte, res *resource.Resource, options *metav1.DeleteOptions) error {
-	decoded, err := decode(res, contentType, body)
+	decoded, err := decodeBody(res, contentType, body)
 	if err != nil {
 		if toStatus(err).Code == http.StatusUnsupportedMediaType {
 			return err

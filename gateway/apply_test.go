@@ -19,8 +19,8 @@ func (s *testServer) apply(code int, path, manager, configuration string) map[st
 	return s.must(code, "PATCH", path+"?fieldManager="+manager, configuration, "Content-Type", applyType)
 }
 
-// managers are the field managers of an object, as "manager operation[ subresource]: fields".
-func managers(t *testing.T, object map[string]any) []string {
+// managerEntries are the field managers of an object, as "manager operation[ subresource]: fields".
+func managerEntries(t *testing.T, object map[string]any) []string {
 	t.Helper()
 	entries, _ := object["metadata"].(map[string]any)["managedFields"].([]any)
 	out := make([]string, len(entries))
@@ -56,7 +56,7 @@ func TestApply(t *testing.T) {
 		if err != nil || string(got) != data {
 			t.Errorf("data: %s, want %s", got, data)
 		}
-		if diff := cmp.Diff(want, managers(t, object)); diff != "" {
+		if diff := cmp.Diff(want, managerEntries(t, object)); diff != "" {
 			t.Errorf("managers (-want +got):\n%s", diff)
 		}
 	}
@@ -143,7 +143,7 @@ func TestApplyToStatus(t *testing.T) {
 	s.apply(http.StatusCreated, pods+"/p", "m", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Failed"}}`)
 	pod := s.apply(http.StatusOK, pods+"/p/status", "kubelet", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a":"b"}},"spec":{"nodeName":"n"},"status":{"phase":"Running"}}`)
 	want := []string{"kubelet Apply status: {f:metadata:{f:labels:{f:a}},f:status:{f:phase}}", "m Apply: {f:spec:{f:containers:{k:{\\name\\:\\c\\}:{.,f:image,f:name}}}}"}
-	if diff := cmp.Diff(want, managers(t, pod)); diff != "" {
+	if diff := cmp.Diff(want, managerEntries(t, pod)); diff != "" {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
 	if pod["status"].(map[string]any)["phase"] != "Running" || pod["spec"].(map[string]any)["nodeName"] != nil || pod["metadata"].(map[string]any)["labels"] == nil {
@@ -159,7 +159,7 @@ func TestApplyToCustomResource(t *testing.T) {
 	s.apply(http.StatusCreated, path, "m1", `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"color":"red"}}`)
 	both := s.apply(http.StatusOK, path, "m2", `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"size":5},"nope":1}`)
 	want := []string{"m1 Apply: {f:spec:{f:color}}", "m2 Apply: {f:nope,f:spec:{f:size}}"}
-	if diff := cmp.Diff(want, managers(t, both)); diff != "" || both["nope"] != nil {
+	if diff := cmp.Diff(want, managerEntries(t, both)); diff != "" || both["nope"] != nil {
 		t.Errorf("nope: %v, managers (-want +got):\n%s", both["nope"], diff)
 	}
 	s.apply(http.StatusConflict, path, "m2", `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"color":"blue"}}`)
@@ -175,7 +175,7 @@ func FuzzApply(f *testing.F) {
 			deployment = res
 		}
 	}
-	t := target{Ref: resource.Ref{Resource: deployment, Scope: resource.Scope{Namespace: "default", Name: "d"}}, fields: newFieldManagers(deployment)}
+	t := target{Ref: resource.Ref{Resource: deployment, Scope: resource.Scope{Namespace: "default", Name: "d"}}, fields: newManagers(deployment)}
 	made := func(kind string) document {
 		wr := &writeRequest{target: t, writeOptions: writeOptions{manager: "maker", validation: "Warn"}, body: []byte(writeKinds[kind].object("d", "1"))}
 		d, err := wr.decode()

@@ -16,7 +16,7 @@ import (
 // runningCache is the cache of a resource, with the means to stop it and what writes need.
 type runningCache struct {
 	*watchcache.Cache
-	fields fieldManagers
+	fields *managers
 	stop   context.CancelFunc // nil: not started
 }
 
@@ -40,7 +40,7 @@ func (c *catalog) newCache(res *resource.Resource) *runningCache {
 			return key
 		}
 	}
-	return &runningCache{fields: newFieldManagers(res), Cache: watchcache.New(config)}
+	return &runningCache{fields: newManagers(res), Cache: watchcache.New(config)}
 }
 
 // start runs a cache until ctx ends or its stop is called.

@@ -21,5 +21,5 @@ func newDocuments(registry *resource.Registry, before *documents) *documents {
 	if before != nil {
 		held = before.openAPI.documents
 	}
-	return &documents{discovery: newDiscovery(groups), openAPI: newOpenAPI(groups, held)}
+	return &documents{discovery: newDiscovery(groups), openAPI: newOpenAPI(groups, protocolVersion, held)}
 }

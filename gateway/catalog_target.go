@@ -9,5 +9,5 @@ import (
 type target struct {
 	resource.Ref
 	cache  *watchcache.Cache
-	fields fieldManagers
+	fields *managers
 }

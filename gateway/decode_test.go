@@ -114,7 +114,7 @@ func TestAcceptedMediaTypes(t *testing.T) {
 		{custom, "text/plain", "application/json, application/yaml"},
 		{builtin, "text/plain", "application/json, application/yaml, application/vnd.kubernetes.protobuf"},
 	} {
-		_, err := decode(tt.resource, tt.contentType, []byte(`{}`))
+		_, err := decodeBody(tt.resource, tt.contentType, []byte(`{}`))
 		status := toStatus(err)
 		want := "the body of the request was in an unknown format - accepted media types include: " + tt.want
 		if status.Code != http.StatusUnsupportedMediaType || status.Message != want {

@@ -111,7 +111,7 @@ func TestDefaultsAndApply(t *testing.T) {
 	const head = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":`
 	s.apply(201, path, "one", head+`{"paused":true}}`)
 	want := []string{"one Apply: {f:spec:{f:paused}}", "two Apply: {f:spec:{f:replicas}}"}
-	if diff := cmp.Diff(want, managers(t, s.apply(200, path, "two", head+`{"replicas":3}}`))); diff != "" {
+	if diff := cmp.Diff(want, managerEntries(t, s.apply(200, path, "two", head+`{"replicas":3}}`))); diff != "" {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
 }

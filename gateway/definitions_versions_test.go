@@ -53,7 +53,7 @@ func TestDeprecatedVersionWarns(t *testing.T) {
 
 func TestDeprecatedOperations(t *testing.T) {
 	groups := resource.Groups(resourcesOf(t, asJSON(t, deprecatedDefinition)))
-	for path, item := range swaggerOf(groups).Paths.Paths {
+	for path, item := range swaggerOf(groups, protocolVersion).Paths.Paths {
 		if deprecated := strings.Contains(path, "/v1/"); item.Get.Deprecated != deprecated {
 			t.Errorf("%s is deprecated: %v", path, item.Get.Deprecated)
 		}
@@ -64,7 +64,7 @@ func TestDeprecatedOperations(t *testing.T) {
 func TestSelectableFieldsAreDescribed(t *testing.T) {
 	groups := resource.Groups(widgetResources(t))
 	want := []any{map[string]any{"fieldPath": "spec.color"}}
-	v3, v2 := openAPIDocument(groups[0].Versions[0]).Components.Schemas, swaggerOf(groups).Definitions
+	v3, v2 := openAPIDocument(groups[0].Versions[0], protocolVersion).Components.Schemas, swaggerOf(groups, protocolVersion).Definitions
 	for _, name := range []string{"com.example.v1.Widget", "com.example.v1.WidgetList"} {
 		if diff := cmp.Diff(want, v3[name].Extensions["x-kubernetes-selectable-fields"]); diff != "" {
 			t.Errorf("%s in v3 (-want +got):\n%s", name, diff)

@@ -7,14 +7,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// aggregatedType is what a client asks for, and reads in the answer, when it wants all groups in one document.
+// aggregatedType is the media type of the document of all groups.
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-
-// acceptsAggregated tells whether a client takes the aggregated form of discovery.
-func (c clause) acceptsAggregated() bool {
-	return c.media == "application/json" && c.parameters["g"] == apidiscovery.GroupName && c.parameters["v"] == "v2" &&
-		c.parameters["as"] == "APIGroupDiscoveryList"
-}
 
 func aggregate(groups []*resource.Group) apidiscovery.APIGroupDiscoveryList {
 	list := apidiscovery.APIGroupDiscoveryList{

@@ -48,7 +48,7 @@ func TestEveryWriteEntersItsManager(t *testing.T) {
 		if step.contentType == "" {
 			header = nil
 		}
-		got := managers(t, s.as(step.agent, step.code, step.method, step.path, step.body, header...))
+		got := managerEntries(t, s.as(step.agent, step.code, step.method, step.path, step.body, header...))
 		if diff := cmp.Diff(step.want, slices.Sorted(slices.Values(got))); diff != "" {
 			t.Errorf("%s %s by %s (-want +got):\n%s", step.method, step.path, step.agent, diff)
 		}
@@ -95,8 +95,8 @@ func TestManagedFieldsCanBeReset(t *testing.T) {
 		s := newTestServer(t)
 		s.as("one", http.StatusCreated, "POST", configMaps, configMap("a", "", `"data":{"k":"v"}`))
 		got := s.as("two", http.StatusOK, "PATCH", configMaps+"/a", `{"metadata":{"managedFields":`+reset+`}}`, "Content-Type", mergeType)
-		if len(managers(t, got)) != 0 {
-			t.Errorf("%s leaves %v", reset, managers(t, got))
+		if len(managerEntries(t, got)) != 0 {
+			t.Errorf("%s leaves %v", reset, managerEntries(t, got))
 		}
 		// Who applies next finds what was there before him as somebody's.
 		s.apply(http.StatusConflict, configMaps+"/a", "m", configMap("a", "", `"data":{"k":"w"}`))
@@ -161,7 +161,7 @@ func TestManagersOfAnotherVersion(t *testing.T) {
 		"Content-Type", applyType)
 	both := s.must(http.StatusOK, "PATCH", "/apis/example.com/v2"+path+"m2", `{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"name":"w"},"spec":{"max":9}}`, "Content-Type", applyType)
 	want := []string{"m1 Apply: {f:spec:{f:color,f:size}}", "m2 Apply: {f:spec:{.,f:max}}"}
-	if diff := cmp.Diff(want, managers(t, both)); diff != "" {
+	if diff := cmp.Diff(want, managerEntries(t, both)); diff != "" {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
 	s.must(http.StatusConflict, "PATCH", "/apis/example.com/v2"+path+"m2", `{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"name":"w"},"spec":{"color":"blue"}}`, "Content-Type", applyType)

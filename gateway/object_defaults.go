@@ -5,8 +5,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// withDefaults is a stored object as clients see it: with what the kind, or a schema that may be younger, says of fields that
-// it does not have. Status is one of them, as it is not stored with the object at first.
+// withDefaults is a stored object with the defaults of its kind or schema, which may be newer than the object. A new object is stored
+// without its status, whose defaults are set here.
 func withDefaults(res *resource.Resource, value []byte) []byte {
 	setDefaults := res.Defaults
 	if res.Schema != nil && res.Schema.HasDefaults() {
@@ -17,7 +17,7 @@ func withDefaults(res *resource.Resource, value []byte) []byte {
 	}
 	object, err := encoding.Unmarshal(value)
 	if err != nil {
-		return value // Normalize says what is wrong with it
+		return value // encoding.Normalize says what is wrong with it
 	}
 	setDefaults(object)
 	completed, err := encoding.Marshal(object)

@@ -6,14 +6,14 @@ import (
 	"revtail/gateway/api/schema"
 )
 
-// The query parameters of operations, as params.go, options.go and delete.go read them.
+// The query parameters of operations.
 var (
 	fieldsParameter = []*spec3.Parameter{
 		queryParameter("fields", "string", "What of objects the answer has: paths such as spec.replicas,spec.containers[*].image. "+
 			"What says which object it is stays: apiVersion, kind, metadata.name, metadata.namespace and metadata.resourceVersion."),
 	}
 	prettyParameter = []*spec3.Parameter{
-		queryParameter("pretty", "boolean", "Whether the answer is indented for people to read.."),
+		queryParameter("pretty", "boolean", "Whether the answer is indented for people to read."),
 	}
 	selectParameters = []*spec3.Parameter{
 		queryParameter("labelSelector", "string", "Only objects with these labels, such as app=web,tier!=cache."),

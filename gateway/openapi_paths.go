@@ -13,8 +13,8 @@ import (
 )
 
 // addPaths adds the paths of a resource.
-func addPaths(paths map[string]*spec3.Path, version *resource.GroupVersion, res *resource.Resource) {
-	collection := "/" + version.Path() + "/" + res.Plural
+func addPaths(paths map[string]*spec3.Path, gv *resource.GroupVersion, res *resource.Resource) {
+	collection := "/" + gv.Path() + "/" + res.Plural
 	scope := ""
 	if res.Virtual {
 		question := operations{res, scope, ""}
@@ -23,7 +23,7 @@ func addPaths(paths map[string]*spec3.Path, version *resource.GroupVersion, res 
 	}
 	if res.Namespaced {
 		addPath(paths, collection, spec3.PathProps{Get: operations{res, "", "ForAllNamespaces"}.list()})
-		collection, scope = "/"+version.Path()+"/namespaces/{namespace}/"+res.Plural, "Namespaced"
+		collection, scope = "/"+gv.Path()+"/namespaces/{namespace}/"+res.Plural, "Namespaced"
 	}
 	all := operations{res, scope, ""}
 	if res.ReadOnly {
@@ -51,7 +51,7 @@ func addPath(paths map[string]*spec3.Path, path string, props spec3.PathProps) {
 	paths[path] = &spec3.Path{PathProps: props}
 }
 
-// operations makes the operations of a resource, or of a part of it.
+// operations are the operations of a resource or of a subresource.
 type operations struct {
 	resource *resource.Resource
 	scope    string // "Namespaced" in the paths that have a namespace
@@ -111,7 +111,7 @@ func (o operations) patch() *spec3.Operation {
 	return op
 }
 
-// refusedPatch is where kubectl looks, before a create too, whether a kind takes fieldValidation.
+// refusedPatch is an operation that is not allowed: kubectl reads in it, even before a create, whether a kind has fieldValidation.
 func (o operations) refusedPatch() *spec3.Operation {
 	op := o.operation("patch", "not allowed: objects of kind "+o.resource.Kind+" are answered and not stored")
 	op.Parameters = writeParameters
@@ -132,7 +132,7 @@ func (o operations) viewKind() *resource.Resource {
 	return resource.Ref{Resource: o.resource, Subresource: strings.ToLower(o.part)}.ViewKind()
 }
 
-// object says what an operation is about.
+// object names the object of an operation.
 func (o operations) object() string {
 	if o.part != "" {
 		return "the " + strings.ToLower(o.part) + " of one " + o.resource.Kind
@@ -140,13 +140,13 @@ func (o operations) object() string {
 	return "one " + o.resource.Kind
 }
 
-// operationVerbs are the words with which the identifiers of operations begin.
+// operationVerbs are the first words of the identifiers of operations, by action.
 var operationVerbs = map[string]string{
 	"list": "list", "post": "create", "deletecollection": "deleteCollection", "get": "read", "put": "replace", "patch": "patch", "delete": "delete",
 }
 
-// operation makes an operation with what all have: the action and the kind, by which clients find it, and an identifier such
-// as listCoreV1NamespacedPod.
+// operation is an operation with an identifier such as listCoreV1NamespacedPod, and with its action and kind, by which clients find
+// it.
 func (o operations) operation(action, description string) *spec3.Operation {
 	group := "core"
 	if o.resource.Group != "" {

@@ -125,7 +125,7 @@ func patchOperation(t *testing.T, document *spec3.OpenAPI, res *resource.Resourc
 
 // kubectl explain reads the schema, and kubectl edit what patches a kind takes.
 func TestOpenAPIOfCustomResources(t *testing.T) {
-	document := openAPIDocument(resource.Groups(widgetResources(t))[0].Versions[0])
+	document := openAPIDocument(resource.Groups(widgetResources(t))[0].Versions[0], "v1")
 
 	schema := document.Components.Schemas["com.example.v1.Widget"]
 	if schema == nil || schema.Description != "Widget is a thing of some color." {

@@ -12,24 +12,25 @@ import (
 	"revtail/gateway/resource"
 )
 
-// openAPIV2 is the OpenAPI v2 description of all resources, for clients that do not know v3, such as kubectl before 1.27: one
-// document in two forms, each made when it is first asked for, and gone with the resources that it describes.
+// openAPIV2 is the OpenAPI v2 document of all resources in two encodings, for clients without v3, such as kubectl before 1.27. The first
+// request renders it.
 type openAPIV2 struct {
 	json, protobuf func() representation
 }
 
-// protobufV2Type is the media type of the protobuf form. Clients may ask for it by an older name, with an "@" where no media
-// type may have one.
+// protobufV2Type is the media type of the protobuf encoding. Old clients name it with an "@", which no media type may have.
 const protobufV2Type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
-func newOpenAPIV2(groups []*resource.Group) openAPIV2 {
+func newOpenAPIV2(groups []*resource.Group, version string) openAPIV2 {
 	return openAPIV2{
-		json:     sync.OnceValue(func() representation { return represent(jsonType, swaggerOf(groups)) }),
-		protobuf: sync.OnceValue(func() representation { return newRepresentation(protobufV2Type, inProtobufV2(swaggerOf(groups))) }),
+		json: sync.OnceValue(func() representation { return represent(jsonType, swaggerOf(groups, version)) }),
+		protobuf: sync.OnceValue(func() representation {
+			return newRepresentation(protobufV2Type, inProtobufV2(swaggerOf(groups, version)))
+		}),
 	}
 }
 
-// inProtobufV2 is a document in the protobuf form, to which there is no other way than through its JSON.
+// inProtobufV2 is a document in protobuf. The libraries convert its JSON only.
 func inProtobufV2(swagger *spec.Swagger) []byte {
 	text, err := json.Marshal(swagger)
 	var document *openapiv2.Document
@@ -40,7 +41,7 @@ func inProtobufV2(swagger *spec.Swagger) []byte {
 	if err == nil {
 		out, err = proto.MarshalOptions{Deterministic: true}.Marshal(document)
 	}
-	if err != nil { // schemaV2 leaves nothing in that OpenAPI v2 does not know
+	if err != nil { // schemaV2 leaves only what OpenAPI v2 has
 		panic(fmt.Sprintf("gateway: the OpenAPI v2 document cannot be rendered: %v", err))
 	}
 	return out

@@ -56,7 +56,7 @@ func TestOpenAPIV2IsMadeOnDemand(t *testing.T) {
 			t.Fatalf("made for somebody who asked for %s", path)
 		}
 	}
-	forms := newOpenAPIV2(resource.Groups(widgetResources(t)))
+	forms := newOpenAPIV2(resource.Groups(widgetResources(t)), "v1")
 	for name, form := range map[string]func() representation{"JSON": forms.json, "protobuf": forms.protobuf} {
 		if first, second := form(), form(); &first.body[0] != &second.body[0] {
 			t.Errorf("%s is made for each question", name)
@@ -199,7 +199,7 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 		t.Skipf("no definitions of other projects at %s: `make tools` gets them", realworld)
 	}
 	document := &openapiv2.Document{}
-	if err := googleproto.Unmarshal(inProtobufV2(swaggerOf(resource.Groups(resources))), document); err != nil {
+	if err := googleproto.Unmarshal(inProtobufV2(swaggerOf(resource.Groups(resources), "v1")), document); err != nil {
 		t.Fatal(err)
 	}
 	models, err := proto.NewOpenAPIData(document)

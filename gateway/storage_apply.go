@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/encoding/codec"
@@ -49,7 +48,7 @@ func (wr *writeRequest) decodeApplied() (document, error) {
 		return document{}, badRequest("error decoding YAML: %v", err)
 	}
 	d := newDocument(decoded.Object)
-	d.findings = duplicateFields(decoded.Duplicates)
+	d.fieldWarnings = duplicateFields(decoded.Duplicates)
 	group, version := wr.ViewKind().Group, wr.ViewKind().Version
 	want := schema.GroupVersionKind{Group: group, Version: version, Kind: wr.ViewKind().Kind}
 	if found := d.GroupVersionKind(); found != want {
@@ -77,32 +76,25 @@ func (wr *writeRequest) merge(applied, old document) (document, error) {
 	if err = d.checkTypes(wr.Resource); err != nil {
 		return document{}, wr.invalidPatch(err)
 	}
-	findings := slices.Concat(applied.findings, d.findingsSince(old, wr.Resource))
+	findings := slices.Concat(applied.fieldWarnings, d.fieldWarningsSince(old, wr.Resource))
 	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
 		return document{}, err
 	}
 	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // which mergeFields has merged into the object itself
 		return d, err
 	}
-	return wr.embed(old, d)
+	return applyView(wr.Ref, old, d)
 }
 
 // mergeFields merges a configuration field by field. A field of another manager is a conflict, unless the request forces it.
 func (wr *writeRequest) mergeFields(applied, old document) (document, error) {
-	configuration, err := wr.unshow(applied)
+	configuration, err := fromView(wr.Ref, applied)
 	if err != nil {
 		return document{}, err
 	}
-	merged, err := wr.fields().of[wr.Subresource].Apply(old.copy().Unstructured, configuration.Unstructured, wr.manager, wr.force)
-	if err != nil {
-		if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-			return document{}, err
-		}
+	merged, err := wr.fields.apply(wr.change(), old, configuration, wr.force)
+	if status := apierrors.APIStatus(nil); err != nil && !errors.As(err, &status) {
 		return document{}, badRequest("%v", err)
 	}
-	object, ok := merged.(*unstructured.Unstructured)
-	if !ok {
-		return document{}, fmt.Errorf("%w: apply made a %T", errInternal, merged)
-	}
-	return newDocument(object.Object), nil
+	return merged, err
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,17 +59,17 @@ func (s *store) createObject(ctx context.Context, wr *writeRequest, d document) 
 func (wr *writeRequest) prepareCreate(ctx context.Context, d document) error {
 	switch d.GetResourceVersion() {
 	case "", "0": // zero is none
-		d.drop("resourceVersion")
+		d.deleteMetadata("resourceVersion")
 	default:
 		return badRequest("resourceVersion should not be set on objects to be created")
 	}
 	if err := setNamespace(d, wr.Ref); err != nil {
 		return err
 	}
-	d.drop("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
+	d.deleteMetadata("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
 	d.metadata()["uid"] = uuid.NewString()
 	d.metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-	d.drop("generation")
+	d.deleteMetadata("generation")
 	if !wr.Resource.Ungenerated {
 		d.metadata()["generation"] = int64(1)
 	}
@@ -80,9 +79,9 @@ func (wr *writeRequest) prepareCreate(ctx context.Context, d document) error {
 	if d.GetName() == "" && d.GetGenerateName() != "" {
 		generateName(d)
 	}
-	d.keepStringData(wr.Resource)
-	wr.track(emptyObject(wr.Resource), d)
-	meta, err := d.meta()
+	d.encodeStringData(wr.Resource)
+	wr.updateManagedFields(emptyObject(wr.Resource), d)
+	meta, err := d.typedMetadata()
 	if err != nil {
 		return cannotHandle(wr.Resource, err)
 	}
@@ -97,39 +96,8 @@ func (wr *writeRequest) prepareCreate(ctx context.Context, d document) error {
 	return nil
 }
 
-// setNamespace gives an object the namespace of the URL, and refuses another one. If the resource has none, the object loses
-// the one that it names.
-func setNamespace(d document, ref resource.Ref) error {
-	switch {
-	case !ref.Resource.Namespaced:
-		d.drop("namespace")
-		return nil
-	case d.GetNamespace() == ref.Scope.Namespace:
-		return nil
-	case d.GetNamespace() == "":
-		d.SetNamespace(ref.Scope.Namespace)
-		return nil
-	}
-	return badRequest("the namespace of the provided object does not match the namespace sent on the request")
-}
-
-const (
-	// nameLetters spell no words and are not mistaken for one another
-	nameLetters   = "bcdfghjklmnpqrstvwxz2456789"
-	nameSuffix    = 5
-	maxNamePrefix = 63 - nameSuffix
-	// nameAttempts is how many generated names are tried before the client is told to try again.
-	nameAttempts = 8
-)
-
-func generateName(d document) {
-	base := d.GetGenerateName()
-	name := []byte(base[:min(len(base), maxNamePrefix)])
-	for range nameSuffix {
-		name = append(name, nameLetters[rand.IntN(len(nameLetters))])
-	}
-	d.SetName(string(name))
-}
+// nameAttempts is how many generated names are tried before the client is told to try again.
+const nameAttempts = 8
 
 // put creates a key, or in a dry run checks that it does not exist.
 func (s *store) put(ctx context.Context, wr *writeRequest, key string, value []byte) (etcdstore.Revision, error) {

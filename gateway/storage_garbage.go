@@ -162,7 +162,7 @@ func (c *gcObjects) Edit(ctx context.Context, namespace, name string, change fun
 		if !change(next.metadata()) {
 			return nil
 		}
-		wr.track(a.old, next)
+		wr.updateManagedFields(a.old, next)
 		_, err := c.store.replace(ctx, wr, next, a)
 		return err
 	})

@@ -29,7 +29,7 @@ func (s *store) patch(ctx context.Context, wr *writeRequest) (writeResult, error
 func (wr *writeRequest) applyPatch(old document) (document, error) {
 	before, err := old.MarshalJSON()
 	if err == nil {
-		before, err = wr.show(before)
+		before, err = toView(wr.Ref, before)
 	}
 	if err != nil {
 		return document{}, err
@@ -56,7 +56,7 @@ func (wr *writeRequest) applyPatch(old document) (document, error) {
 	if err = wr.prepareUpdate(d); err != nil {
 		return document{}, err
 	}
-	return wr.embed(old, d)
+	return applyView(wr.Ref, old, d)
 }
 
 // decodePatched decodes the result of a patch. Unknown fields that the object had before are not refused.
@@ -72,13 +72,13 @@ func (wr *writeRequest) decodePatched(before, after []byte) (document, error) {
 	if err = d.checkTypes(wr.ViewKind()); err != nil {
 		return document{}, wr.invalidPatch(err)
 	}
-	findings := d.findings
+	findings := d.fieldWarnings
 	if len(findings) > 0 {
 		old, err := encoding.Unmarshal(before)
 		if err != nil {
 			return document{}, err
 		}
-		findings = d.findingsSince(newDocument(old), wr.ViewKind())
+		findings = d.fieldWarningsSince(newDocument(old), wr.ViewKind())
 	}
 	if sent, err := codec.Decode("", wr.body); err == nil { // an object, thus not a JSON patch
 		findings = append(duplicateFields(sent.Duplicates), findings...)

@@ -80,7 +80,7 @@ func putObject(res *resource.Resource, d document, put func(value []byte) (etcds
 	}
 	revision, err := put(value)
 	if errors.Is(err, etcdstore.ErrTooLarge) && d.metadata()["managedFields"] != nil {
-		d.drop("managedFields")
+		d.deleteMetadata("managedFields")
 		if value, err = encode(res, d); err != nil {
 			return nil, 0, err
 		}

@@ -23,7 +23,7 @@ func (s *store) update(ctx context.Context, wr *writeRequest) (writeResult, erro
 	if err != nil {
 		return writeResult{}, err
 	}
-	replace := func(old document) (document, error) { return wr.embed(old, d.shallowCopy()) }
+	replace := func(old document) (document, error) { return applyView(wr.Ref, old, d.shallowCopy()) }
 	if !wr.Resource.CreateOnUpdate || wr.Subresource != "" || d.GetResourceVersion() != "" {
 		return s.updateObject(ctx, wr, replace)
 	}
@@ -120,13 +120,13 @@ func (wr *writeRequest) prepareForUpdate(ctx context.Context, next, old document
 	if err := wr.checkUID(next, old); err != nil {
 		return err
 	}
-	next.take(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
-	next.drop("selfLink")
-	next.keepStringData(wr.Resource)
+	next.copyMetadata(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
+	next.deleteMetadata("selfLink")
+	next.encodeStringData(wr.Resource)
 	if !wr.Resource.Ungenerated && !next.sameSpec(old, !wr.Resource.Status) {
 		next.metadata()["generation"] = old.GetGeneration() + 1
 	}
-	wr.track(old, next)
+	wr.updateManagedFields(old, next)
 	return wr.checkUpdate(ctx, next, old)
 }
 
@@ -164,11 +164,11 @@ func (wr *writeRequest) checkUpdate(ctx context.Context, next, old document) err
 
 // checkMetadata checks the metadata of a new state, and warns of new finalizers. The error names a field of a wrong type.
 func (wr *writeRequest) checkMetadata(next, old document) (field.ErrorList, error) {
-	meta, err := next.meta()
+	meta, err := next.typedMetadata()
 	if err != nil {
 		return nil, err
 	}
-	oldMeta, err := old.meta()
+	oldMeta, err := old.typedMetadata()
 	if err != nil {
 		// Another program stored metadata of wrong types; replacing it must be possible.
 		oldMeta = &metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,

@@ -61,7 +61,7 @@ func TestApplyToScale(t *testing.T) {
 	checkStatus(t, s.do("PATCH", deployments+"/d/scale?fieldManager=hpa", nine, "Content-Type", applyType), 409, "Conflict", `conflict with "maker" using apps/v1: .spec.replicas`,
 		" .spec.replicas=FieldManagerConflict")
 	s.apply(http.StatusOK, deployments+"/d/scale", "hpa&force=1", nine)
-	got := managers(t, s.must(http.StatusOK, "GET", deployments+"/d", ""))
+	got := managerEntries(t, s.must(http.StatusOK, "GET", deployments+"/d", ""))
 	if len(got) != 2 || got[0] != "hpa Apply scale: {f:spec:{f:replicas}}" || strings.Contains(got[1], "replicas") {
 		t.Errorf("managers: %v", got)
 	}

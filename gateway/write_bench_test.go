@@ -9,10 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/resource"
 )
 
 // writeKinds are a small object and one with some structure.
@@ -58,51 +56,6 @@ func BenchmarkUpdate(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				name := fmt.Sprintf("b%d", i%objects)
 				server.send(b, http.StatusOK, http.MethodPut, kind.collection+"/"+name, kind.object(name, fmt.Sprintf("v%d", i)))
-			}
-		})
-	}
-}
-
-// BenchmarkChecks are the steps of a write that see all of the object: whether it fits its Go type, its metadata, typed, and
-// who manages what after a change of one field.
-func BenchmarkChecks(b *testing.B) {
-	builtin := resource.NewRegistry(resource.Builtin())
-	for name, res := range map[string]*resource.Resource{
-		"ConfigMap": builtin.Lookup("", "v1", "configmaps"), "Deployment": builtin.Lookup("apps", "v1", "deployments"),
-	} {
-		object, err := encoding.Unmarshal([]byte(accounted[name].object))
-		if err != nil {
-			b.Fatal(err)
-		}
-		d := newDocument(object)
-		d.SetUID("u")
-		wr := &writeRequest{target: target{Ref: resource.Ref{Resource: res}, fields: newFieldManagers(res)}, writeOptions: writeOptions{manager: "m"}}
-		wr.track(emptyObject(wr.Resource), d)
-		b.Run(name+"/type", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if !d.fits(res) {
-					b.Fatal("does not fit")
-				}
-			}
-		})
-		b.Run(name+"/metadata", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := d.meta(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(name+"/managers", func(b *testing.B) {
-			next := d.shallowCopy()
-			next.SetLabels(map[string]string{"a": "changed", "c": "d"})
-			b.ReportAllocs()
-			for b.Loop() {
-				next.drop("managedFields")
-				if !wr.account(d, next) {
-					b.Fatal("left to the library")
-				}
 			}
 		})
 	}

@@ -10,18 +10,18 @@ import (
 	"revtail/gateway/resource"
 )
 
-// maxManagers is how many managers that update an object managedFields tell apart.
-const maxManagers = 10
+// maxUpdaters is how many entries of updates managedFields have at most.
+const maxUpdaters = 10
 
-// entry is one of managedFields.
+// entry is an element of managedFields.
 type entry struct {
 	manager, operation, apiVersion, subresource string
 	time                                        time.Time
 	fields                                      map[string]any
-	document                                    map[string]any // as it stands in the object; nil: it is to be written
+	document                                    map[string]any // the entry in the object; nil: it has changed
 }
 
-// parseEntries reads managedFields. False: they are not as this server writes them for the resource.
+// parseEntries reads managedFields. False: they are not as revtail writes them for the resource.
 func parseEntries(res *resource.Resource, managedFields any) ([]entry, bool) {
 	list, ok := managedFields.([]any)
 	if managedFields != nil && !ok {
@@ -56,27 +56,27 @@ func parseEntry(item any) (e entry, ok bool) {
 			return e, false
 		}
 	}
-	ok = text("fieldsType") == "FieldsV1" && len(e.fields) > 0 && (e.operation == updating || e.operation == applying)
+	ok = text("fieldsType") == "FieldsV1" && len(e.fields) > 0 && (e.operation == updateOperation || e.operation == applyOperation)
 	return e, ok && read == len(e.document)
 }
 
 const (
-	updating = string(metav1.ManagedFieldsOperationUpdate)
-	applying = string(metav1.ManagedFieldsOperationApply)
+	updateOperation = string(metav1.ManagedFieldsOperationUpdate)
+	applyOperation  = string(metav1.ManagedFieldsOperationApply)
 )
 
 func (e *entry) sameAs(other entry) bool {
 	return e.manager == other.manager && e.operation == other.operation && e.subresource == other.subresource
 }
 
-// updateEntries enters what a manager has changed, and takes it from the others.
+// updateEntries adds the changed fields to the entry of their manager, and removes them from the others.
 func updateEntries(entries []entry, c *comparison, by entry) []entry {
 	mine := slices.IndexFunc(entries, by.sameAs)
 	for i := range entries {
 		e := &entries[i]
 		for _, gone := range []*fieldSet{&c.changed, &c.removed} {
 			if i == mine && gone == &c.changed {
-				continue // they stay mine
+				continue // the manager keeps them
 			}
 			if e.fields != nil && overlaps(e.fields, gone) {
 				e.fields, e.document = difference(e.fields, gone), nil
@@ -99,7 +99,7 @@ func updateEntries(entries []entry, c *comparison, by entry) []entry {
 	return slices.DeleteFunc(entries, func(e entry) bool { return len(e.fields) == 0 })
 }
 
-// managedFields are the entries as an object has them, in the order of apimachinery.
+// managedFields are the entries as an object has them, in the order of the library.
 func managedFields(entries []entry) []any {
 	slices.SortFunc(entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.seconds(), b.seconds()), cmp.Compare(a.manager, b.manager),
@@ -129,61 +129,62 @@ func (e *entry) seconds() int64 {
 	return e.time.Unix()
 }
 
-// account does what the field managers do, for objects and managedFields in which there is nothing unusual. False: there
-// is, and next is as it was.
-func (wr *writeRequest) account(old, next document) bool {
-	accounts := wr.fields()
-	if accounts.schema == nil || wr.Subresource == resource.ScaleSubresource || old.GetAPIVersion() != next.GetAPIVersion() {
+// fastUpdate does what the library's Update does, for common objects and managedFields. False: they are not, and next has not
+// changed.
+func (m *managers) fastUpdate(by change, old, next document) bool {
+	types := m.load()
+	if types.schema == nil || by.subresource == resource.ScaleSubresource || old.GetAPIVersion() != next.GetAPIVersion() {
 		return false
 	}
-	stands, sent := old.metadata()["managedFields"], next.metadata()["managedFields"]
-	if wr.Subresource == "" && sent != nil && !equalJSON(sent, stands) {
-		return false // somebody sets them
+	stored, sent := old.metadata()["managedFields"], next.metadata()["managedFields"]
+	if by.subresource == "" && sent != nil && !equalJSON(sent, stored) {
+		return false // the client sets them
 	}
-	entries, ok := parseEntries(wr.Resource, stands)
+	entries, ok := parseEntries(m.resource, stored)
 	switch {
 	case !ok:
 		return false
 	case len(entries) == 0 && old.GetUID() != "":
-		next.drop("managedFields") // nobody has been asked who manages what, from the beginning
+		next.deleteMetadata("managedFields") // the object has had no managers from the beginning
 		return true
 	}
-	c := &comparison{schema: accounts.schema}
+	c := &comparison{schema: types.schema}
 	for _, e := range entries {
-		if !c.granular(accounts.root, e.fields) {
+		if !c.isAtomicFree(types.root, e.fields) {
 			return false
 		}
 	}
-	if !c.object(accounts.root, old.Object, next.Object, wr.accountsFor) {
+	tracked := func(member string) bool { return m.tracksMember(by, member) }
+	if !c.object(types.root, old.Object, next.Object, tracked) {
 		return false
 	}
-	entries = updateEntries(entries, c, entry{manager: cmp.Or(wr.manager, "unknown"), operation: updating,
-		apiVersion: wr.Resource.APIVersion(), subresource: wr.Subresource, time: time.Now()})
-	if isCrowded(entries) {
+	entries = updateEntries(entries, c, entry{manager: cmp.Or(by.manager, "unknown"), operation: updateOperation,
+		apiVersion: m.resource.APIVersion(), subresource: by.subresource, time: time.Now()})
+	if tooManyUpdaters(entries) {
 		return false
 	}
-	next.drop("managedFields")
+	next.deleteMetadata("managedFields")
 	if len(entries) > 0 {
 		next.metadata()["managedFields"] = managedFields(entries)
 	}
 	return true
 }
 
-// accountsFor tells whether a write can change what stands in a member of the object.
-func (wr *writeRequest) accountsFor(member string) bool {
-	if wr.Subresource != "" {
-		return member == wr.Subresource
+// tracksMember tells whether a change at its URL can change a member of the object.
+func (m *managers) tracksMember(by change, member string) bool {
+	if by.subresource != "" {
+		return member == by.subresource
 	}
-	return member != resource.StatusSubresource || !wr.Resource.Status
+	return member != resource.StatusSubresource || !m.resource.Status
 }
 
-// isCrowded tells whether there are more updating managers than are told apart.
-func isCrowded(entries []entry) bool {
+// tooManyUpdaters tells whether the library would merge entries of old updates into one.
+func tooManyUpdaters(entries []entry) bool {
 	n := 0
 	for _, e := range entries {
-		if e.operation == updating {
+		if e.operation == updateOperation {
 			n++
 		}
 	}
-	return n > maxManagers
+	return n > maxUpdaters
 }

@@ -8,12 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"revtail/encoding"
 	"revtail/gateway/resource"
 )
 
-// discovery is what tells clients which resources there are, in the two forms that clients ask for: a document for each
-// group and version, and the aggregated one (discovery_aggregated.go).
+// discovery is the discovery documents: one for each group and version, and the aggregated ones.
 type discovery struct {
 	coreVersions     []string
 	groups           representation
@@ -25,7 +23,7 @@ type discovery struct {
 
 func newDiscovery(groups []*resource.Group) discovery {
 	d := discovery{
-		coreVersions: []string{}, // clients read null as a list that is missing
+		coreVersions: []string{}, // clients read null as a missing list
 		group:        make(map[string]representation),
 		resources:    make(map[schema.GroupVersion]representation),
 	}
@@ -95,24 +93,12 @@ func resourceList(version *resource.GroupVersion) metav1.APIResourceList {
 	return list
 }
 
-// storageVersionHash stands for the version in which the objects are stored: it changes when they have to be written again. What
-// is not stored, or by other programs, has none.
+// storageVersionHash identifies the storage version of a resource: it changes when objects have to be written again. Virtual resources
+// and mounts have none.
 func storageVersionHash(res *resource.Resource) string {
 	if res.Virtual || res.Mount != nil {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(res.Group + "/" + cmp.Or(res.Storage, res.Version) + "/" + res.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
-}
-
-// in is this form in the language of a clause of an Accept header; false: the clause does not take it.
-func (p representation) in(c clause) (representation, bool) {
-	switch {
-	case p.contentType == aggregatedType:
-		return p, c.acceptsAggregated()
-	case c.mediaType() == yamlType && !c.transforms():
-		text, err := encoding.YAML(p.body)
-		return newRepresentation(yamlType, text), err == nil
-	}
-	return p, c.acceptsJSON()
 }

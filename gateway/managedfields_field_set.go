@@ -2,9 +2,8 @@ package gateway
 
 import "maps"
 
-// fieldSet is a set of fields of an object, as a tree: that of its path elements, as managedFields write them (f:name,
-// k:{"name":"a"}, v:1). Managed fields themselves stay what they are in a document, maps in which a field of the set is empty
-// or has a member ".".
+// fieldSet is a set of fields of an object, as a tree of path elements, written as in managedFields (f:name, k:{"name":"a"}, v:1).
+// The managed fields of an entry are not converted to it: they stay maps, where a field of the set is empty or has a member ".".
 type fieldSet struct {
 	member bool // the field itself is in the set
 	below  map[string]*fieldSet
@@ -12,7 +11,7 @@ type fieldSet struct {
 
 func (s *fieldSet) empty() bool { return len(s.below) == 0 && !s.member }
 
-// fieldStep is a path element in two parts, which are put together only for those fields that have changed.
+// fieldStep is a path element in two parts, which are joined only for changed fields.
 type fieldStep struct{ kind, name string }
 
 // insert adds the field at a path.
@@ -32,7 +31,7 @@ func (s *fieldSet) insert(path []fieldStep) {
 	s.member = true
 }
 
-// managed is the set as managedFields have it; it is not empty.
+// managed is the set, which is not empty, as managedFields have it.
 func (s *fieldSet) managed() map[string]any {
 	out := make(map[string]any, len(s.below)+1)
 	for element, below := range s.below {
@@ -44,16 +43,16 @@ func (s *fieldSet) managed() map[string]any {
 	return out
 }
 
-// self is the element by which a field that has others below it says that it is managed itself.
+// self is the member of a field with managed fields below it that says that the field itself is managed.
 const self = "."
 
-// manages tells whether a field is in a set of managed fields.
+// manages tells whether a field itself is managed.
 func manages(managed map[string]any) bool {
 	_, ok := managed[self]
 	return ok || len(managed) == 0
 }
 
-// below is what is managed below a path element; nil: nothing is.
+// below are the managed fields below a path element; nil: there are none.
 func below(managed map[string]any, element string) map[string]any {
 	child, _ := managed[element].(map[string]any)
 	return child
@@ -88,7 +87,7 @@ func overlaps(managed map[string]any, s *fieldSet) bool {
 	return false
 }
 
-// union is what is managed, and a set with it.
+// union are the managed fields with those of a set.
 func union(managed map[string]any, s *fieldSet) map[string]any {
 	if managed == nil {
 		return s.managed()
@@ -103,7 +102,7 @@ func union(managed map[string]any, s *fieldSet) map[string]any {
 	return out
 }
 
-// difference is what is managed, without a set; nil: nothing is left.
+// difference are the managed fields without those of a set; nil: none is left.
 func difference(managed map[string]any, s *fieldSet) map[string]any {
 	out := maps.Clone(managed)
 	for element, child := range s.below {

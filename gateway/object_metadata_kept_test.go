@@ -60,7 +60,7 @@ func TestKeptMetadataIsValid(t *testing.T) {
 		}
 		d := documentOf(t, keptMetadata)
 		d.metadata()["labels"] = map[string]any{key: value}
-		meta, err := d.meta()
+		meta, err := d.typedMetadata()
 		if err != nil {
 			rt.Fatal(err)
 		}

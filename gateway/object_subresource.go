@@ -14,28 +14,28 @@ import (
 	"revtail/gateway/resource"
 )
 
-// show is an object as a request sees it.
-func (t target) show(object []byte) ([]byte, error) {
-	if t.Subresource != resource.ScaleSubresource {
+// toView is an object as clients see it at a URL.
+func toView(ref resource.Ref, object []byte) ([]byte, error) {
+	if ref.Subresource != resource.ScaleSubresource {
 		return object, nil
 	}
 	decoded, err := encoding.Unmarshal(object)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(scaleOf(newDocument(decoded), t.Resource))
+	return json.Marshal(scaleOf(newDocument(decoded), ref.Resource))
 }
 
-// scaleOf is the Scale of an object. Replicas that the object does not name are the one that Kubernetes takes for its own
-// kinds, and none for a custom resource.
+// scaleOf is the Scale of an object. An object that does not say how many replicas it has, has one as in Kubernetes, or none if it
+// is a custom resource.
 func scaleOf(d document, res *resource.Resource) autoscalingv1.Scale {
-	replicas := func(path []string, otherwise int64) int32 {
+	replicas := func(path []string, unset int32) int32 {
 		if n, ok, err := unstructured.NestedInt64(d.Object, path...); ok && err == nil {
 			return int32(n)
 		}
-		return int32(otherwise)
+		return unset
 	}
-	unset := int64(0)
+	unset := int32(0)
 	if res.GoType != nil {
 		unset = 1
 	}
@@ -48,7 +48,7 @@ func scaleOf(d document, res *resource.Resource) autoscalingv1.Scale {
 	}
 }
 
-// scaleSelector is the label selector at a path, in the form of a query; the object has it so, or as a LabelSelector.
+// scaleSelector is the label selector at a path, written as a query parameter. The object has it as a string or a LabelSelector.
 func scaleSelector(d document, path []string) string {
 	if len(path) == 0 {
 		return ""
@@ -69,30 +69,30 @@ func scaleSelector(d document, path []string) string {
 	return ""
 }
 
-// embed is an object with what a request has made of what it saw of it.
-func (t target) embed(old, shown document) (document, error) {
+// applyView is an object with the changes that a client has made to its view of it.
+func applyView(ref resource.Ref, old, view document) (document, error) {
 	switch {
-	case t.Subresource == resource.ScaleSubresource:
+	case ref.Subresource == resource.ScaleSubresource:
 		next := old.copy()
-		if version := shown.GetResourceVersion(); version != "" {
+		if version := view.GetResourceVersion(); version != "" {
 			next.SetResourceVersion(version)
 		}
-		next.take(shown, "uid")
-		return next, t.setReplicas(next, shown)
-	case t.Subresource == resource.StatusSubresource:
+		next.copyMetadata(view, "uid")
+		return next, setReplicas(ref, next, view)
+	case ref.Subresource == resource.StatusSubresource:
 		next := old.shallowCopy()
-		keep(next.Object, shown.Object, "status")
-		next.take(shown, "uid", "resourceVersion", "managedFields")
-		next.take(shown, statusMetadata(t.Resource)...)
+		copyOrDelete(next.Object, view.Object, "status")
+		next.copyMetadata(view, "uid", "resourceVersion", "managedFields")
+		next.copyMetadata(view, statusMetadata(ref.Resource)...)
 		return next, nil
-	case t.Resource.Status:
-		keep(shown.Object, old.Object, "status")
+	case ref.Resource.Status:
+		copyOrDelete(view.Object, old.Object, "status")
 	}
-	return shown, nil
+	return view, nil
 }
 
-// statusMetadata are the members of the metadata that are written along with the status. Of kinds that have a schema there are
-// none; the controllers of the others write, for example, the revision of a Deployment so.
+// statusMetadata are the members of the metadata that a write to the status changes too: none for custom resources. Controllers of
+// built-in kinds write, for example, the revision of a Deployment that way.
 func statusMetadata(res *resource.Resource) []string {
 	switch {
 	case res.Schema != nil:
@@ -105,31 +105,31 @@ func statusMetadata(res *resource.Resource) []string {
 	return []string{"annotations", "finalizers", "labels", "ownerReferences"}
 }
 
-// unshow is what a configuration that is applied to what a request sees says of the object itself.
-func (t target) unshow(applied document) (document, error) {
-	if t.Subresource != resource.ScaleSubresource {
+// fromView is the configuration of the object for one that a client applies to its view of the object.
+func fromView(ref resource.Ref, applied document) (document, error) {
+	if ref.Subresource != resource.ScaleSubresource {
 		return applied.copy(), nil
 	}
-	out := emptyObject(t.Resource)
-	out.take(applied, "name", "namespace", "uid", "resourceVersion")
+	out := emptyObject(ref.Resource)
+	out.copyMetadata(applied, "name", "namespace", "uid", "resourceVersion")
 	if _, ok, _ := unstructured.NestedFieldNoCopy(applied.Object, "spec", "replicas"); !ok {
 		return out, nil
 	}
-	return out, t.setReplicas(out, applied)
+	return out, setReplicas(ref, out, applied)
 }
 
-// setReplicas sets the replicas of an object to those of a Scale; its type has been checked.
-func (t target) setReplicas(d, scale document) error {
+// setReplicas sets the replicas of an object to those of a Scale, whose type has been checked.
+func setReplicas(ref resource.Ref, d, scale document) error {
 	replicas, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
 	switch {
 	case err != nil:
 		return cannotHandle(resource.ScaleKind, err)
 	case replicas < 0:
-		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(resource.ScaleKind.Kind).GroupKind(), t.Scope.Name, field.ErrorList{
+		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(resource.ScaleKind.Kind).GroupKind(), ref.Scope.Name, field.ErrorList{
 			field.Invalid(field.NewPath("spec", "replicas"), replicas, "must be greater than or equal to 0")})
 	}
-	if err := unstructured.SetNestedField(d.Object, replicas, t.Resource.Scale.SpecReplicas...); err != nil {
-		return badRequest("%s has no place for replicas: %v", t.Scope.Name, err)
+	if err := unstructured.SetNestedField(d.Object, replicas, ref.Resource.Scale.SpecReplicas...); err != nil {
+		return badRequest("%s has no place for replicas: %v", ref.Scope.Name, err)
 	}
 	return nil
 }

@@ -11,9 +11,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// openAPI is the OpenAPI v3 description of the resources: a document for each group and version, and an index that leads to
-// them by their hashes; beside it the one of v2. Each is rendered when it is first asked for: that of the core group has
-// hundreds of types.
+// openAPI is the OpenAPI documents of the resources: in v3 one for each group and version, and an index with their hashes, in v2 one
+// for all. The first request for a document renders it: that of the core group has hundreds of types.
 type openAPI struct {
 	index     func() representation
 	documents map[string]openAPIPart // by the path of the group and version: "api/v1", "apis/apps/v1"
@@ -22,26 +21,26 @@ type openAPI struct {
 
 // openAPIPart is the document of a group and version.
 type openAPIPart struct {
-	resources []*resource.Resource // that it describes
+	resources []*resource.Resource // the described ones
 	render    func() representation
 }
 
-// newOpenAPI describes groups. A document that is held for the same resources is taken over.
-func newOpenAPI(groups []*resource.Group, held map[string]openAPIPart) openAPI {
+// newOpenAPI describes groups; version is that of Kubernetes. It keeps the documents of held that describe the same resources.
+func newOpenAPI(groups []*resource.Group, version string, held map[string]openAPIPart) openAPI {
 	documents := make(map[string]openAPIPart)
 	for _, group := range groups {
-		for _, version := range group.Versions {
-			part := held[version.Path()]
-			if part.render == nil || !slices.Equal(part.resources, version.Resources) {
-				part = openAPIPart{resources: version.Resources, render: sync.OnceValue(func() representation {
-					return represent("application/json", openAPIDocument(version))
+		for _, gv := range group.Versions {
+			part := held[gv.Path()]
+			if part.render == nil || !slices.Equal(part.resources, gv.Resources) {
+				part = openAPIPart{resources: gv.Resources, render: sync.OnceValue(func() representation {
+					return represent("application/json", openAPIDocument(gv, version))
 				})}
 			}
-			documents[version.Path()] = part
+			documents[gv.Path()] = part
 		}
 	}
 	index := sync.OnceValue(func() representation { return openAPIIndex(documents) })
-	return openAPI{documents: documents, index: index, v2: newOpenAPIV2(groups)}
+	return openAPI{documents: documents, index: index, v2: newOpenAPIV2(groups, version)}
 }
 
 func openAPIIndex(documents map[string]openAPIPart) representation {
@@ -60,17 +59,17 @@ func openAPIURL(path string, document representation) string {
 	return "/openapi/v3/" + path + "?hash=" + document.hash()
 }
 
-func openAPIDocument(version *resource.GroupVersion) *spec3.OpenAPI {
+func openAPIDocument(gv *resource.GroupVersion, version string) *spec3.OpenAPI {
 	schemas := make(schema.Set)
 	schemas.AddCommon()
 	paths := make(map[string]*spec3.Path)
-	for _, res := range version.Resources {
+	for _, res := range gv.Resources {
 		schemas.AddResource(res)
-		addPaths(paths, version, res)
+		addPaths(paths, gv, res)
 	}
 	return &spec3.OpenAPI{
 		Version:    "3.0.0",
-		Info:       &spec.Info{InfoProps: spec.InfoProps{Title: "revtail", Version: "v" + protocolMajor + "." + protocolMinor + ".0"}},
+		Info:       &spec.Info{InfoProps: spec.InfoProps{Title: "revtail", Version: version}},
 		Paths:      &spec3.Paths{Paths: paths},
 		Components: &spec3.Components{Schemas: schemas},
 	}

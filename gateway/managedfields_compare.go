@@ -6,24 +6,24 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// comparison finds the fields in which two states of an object differ, as structured-merge-diff does, on decoded JSON as it
-// is. What is not usual it leaves to that library: nulls, values that are not of their type, elements that occur twice. It
-// then reports false, and is of no use.
+// comparison finds the fields in which two states of an object differ, as structured-merge-diff does, but on decoded JSON. It
+// supports common objects only. Its methods report false for the others, which have nulls, values of the wrong type or elements that
+// occur twice.
 type comparison struct {
 	schema           *schema.Schema
-	changed, removed fieldSet // changed: added too
+	changed, removed fieldSet // changed: including the added ones
 	path             []fieldStep
 }
 
-// object compares whole objects, but only those of their members that count.
-func (c *comparison) object(root schema.TypeRef, old, next map[string]any, counts func(member string) bool) bool {
+// object compares the tracked members of two objects.
+func (c *comparison) object(root schema.TypeRef, old, next map[string]any, tracked func(member string) bool) bool {
 	atom, ok := c.schema.Resolve(root)
 	if !ok || atom.Map == nil {
 		return false
 	}
 	return c.members(atom.Map, old, next, func(name string, ref schema.TypeRef, old, next side) bool {
 		switch {
-		case name == "apiVersion", name == "kind", !counts(name):
+		case name == "apiVersion", name == "kind", !tracked(name):
 			return true
 		case name == "metadata":
 			return c.metadata(ref, old, next)
@@ -32,7 +32,7 @@ func (c *comparison) object(root schema.TypeRef, old, next map[string]any, count
 	})
 }
 
-// metadata compares the fields of the metadata that clients write. The object itself is no field.
+// metadata compares the fields of the metadata that clients write. The metadata itself is no field.
 func (c *comparison) metadata(ref schema.TypeRef, old, next side) bool {
 	atom, ok := c.schema.Resolve(ref)
 	before, isMap := old.value.(map[string]any)
@@ -51,8 +51,8 @@ func (c *comparison) metadata(ref schema.TypeRef, old, next side) bool {
 
 // side is a value on one side of a comparison.
 type side struct {
-	value any
-	there bool
+	value  any
+	exists bool
 }
 
 func sideOf(object map[string]any, name string) side {
@@ -60,8 +60,10 @@ func sideOf(object map[string]any, name string) side {
 	return side{value, ok}
 }
 
-// same tells whether there is the same value on both sides.
-func (s side) same(other side) bool { return s.there && other.there && equalJSON(s.value, other.value) }
+// same tells whether both sides have the same value.
+func (s side) same(other side) bool {
+	return s.exists && other.exists && equalJSON(s.value, other.value)
+}
 
 // members calls compare, with its path, for each member of two objects that is not the same in both.
 func (c *comparison) members(t *schema.Map, old, next map[string]any, compare func(name string, ref schema.TypeRef, old, next side) bool) bool {
@@ -92,14 +94,14 @@ func (c *comparison) members(t *schema.Map, old, next map[string]any, compare fu
 	return true
 }
 
-// field compares the values at the present path, which differ.
+// field compares two different values at the current path.
 func (c *comparison) field(ref schema.TypeRef, old, next side) bool {
 	atom, ok := c.schema.Resolve(ref)
 	if !ok {
 		return false
 	}
 	sample := next
-	if !next.there {
+	if !next.exists {
 		sample = old
 	}
 	leaf := false
@@ -107,7 +109,7 @@ func (c *comparison) field(ref schema.TypeRef, old, next side) bool {
 	case map[string]any:
 		before, _ := old.value.(map[string]any)
 		after, _ := next.value.(map[string]any)
-		if atom.Map == nil || old.there && before == nil || next.there && after == nil {
+		if atom.Map == nil || old.exists && before == nil || next.exists && after == nil {
 			return false
 		}
 		leaf = atom.Map.ElementRelationship == schema.Atomic
@@ -115,21 +117,21 @@ func (c *comparison) field(ref schema.TypeRef, old, next side) bool {
 	case []any:
 		before, _ := old.value.([]any)
 		after, _ := next.value.([]any)
-		if atom.List == nil || old.there && before == nil || next.there && after == nil {
+		if atom.List == nil || old.exists && before == nil || next.exists && after == nil {
 			return false
 		}
 		leaf = atom.List.ElementRelationship == schema.Atomic
 		ok = leaf || c.elements(atom.List, before, after)
 	default:
 		leaf = true
-		ok = (!old.there || isScalar(atom.Scalar, old.value)) && (!next.there || isScalar(atom.Scalar, kind))
+		ok = (!old.exists || isScalar(atom.Scalar, old.value)) && (!next.exists || isScalar(atom.Scalar, kind))
 	}
 	switch {
 	case !ok:
 		return false
-	case !old.there, leaf && next.there:
+	case !old.exists, leaf && next.exists:
 		c.changed.insert(c.path)
-	case !next.there:
+	case !next.exists:
 		c.removed.insert(c.path)
 	}
 	return true
@@ -183,7 +185,7 @@ func (c *comparison) elements(t *schema.List, old, next []any) bool {
 	return true
 }
 
-// index is the elements of a list by their path elements.
+// index maps the path elements of a list's elements to the elements.
 func (c *comparison) index(t *schema.List, list []any) (map[string]any, bool) {
 	index := make(map[string]any, len(list))
 	for _, element := range list {
@@ -228,9 +230,8 @@ func (c *comparison) identity(t *schema.List, element any) (fieldpath.PathElemen
 	return fieldpath.PathElement{Key: &keys}, len(keys) > 0
 }
 
-// granular tells whether all that is managed is a field of its own, and not a part of one that is changed as a whole: so it
-// may have been under an older schema.
-func (c *comparison) granular(ref schema.TypeRef, managed map[string]any) bool {
+// isAtomicFree tells whether no managed field is a part of an atomic one, which is possible after a change of the schema.
+func (c *comparison) isAtomicFree(ref schema.TypeRef, managed map[string]any) bool {
 	atom, ok := c.schema.Resolve(ref)
 	if !ok {
 		return false
@@ -255,7 +256,7 @@ func (c *comparison) granular(ref schema.TypeRef, managed map[string]any) bool {
 		default:
 			return false
 		}
-		if len(members) > 0 && !c.granular(below, members) {
+		if len(members) > 0 && !c.isAtomicFree(below, members) {
 			return false
 		}
 	}

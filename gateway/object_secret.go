@@ -7,15 +7,14 @@ import (
 	"revtail/gateway/resource"
 )
 
-// keepStringData makes data of a Secret's stringData, which is a way to write data and is never read: whoever reads the
-// Secret looks into data only.
-func (d document) keepStringData(res *resource.Resource) {
+// encodeStringData moves the stringData of a Secret into its data: clients write stringData and never read it.
+func (d document) encodeStringData(res *resource.Resource) {
 	if res.Group != "" || res.Kind != "Secret" {
 		return
 	}
-	texts, _ := d.Object["stringData"].(map[string]any)
+	plain, _ := d.Object["stringData"].(map[string]any)
 	delete(d.Object, "stringData")
-	if len(texts) == 0 {
+	if len(plain) == 0 {
 		return
 	}
 	data, _ := d.Object["data"].(map[string]any)
@@ -23,7 +22,7 @@ func (d document) keepStringData(res *resource.Resource) {
 	if data == nil {
 		data = map[string]any{}
 	}
-	for name, text := range texts {
+	for name, text := range plain {
 		if text, ok := text.(string); ok {
 			data[name] = base64.StdEncoding.EncodeToString([]byte(text))
 		}

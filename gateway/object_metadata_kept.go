@@ -2,14 +2,13 @@ package gateway
 
 import "time"
 
-// keepsMetadata tells whether a successor is sure to be allowed the metadata that it has: it is that of the document before, but for
-// what the server itself writes, and has nothing that could be wrong. Most updates are such; what is unusual is left to the
-// library, which says what is wrong with it.
+// keepsMetadata tells whether the metadata of an update is sure to be valid: it equals that of the document before, except for the
+// members that the server writes, and has common members only. Most updates are like that; the others are validated.
 func (d document) keepsMetadata(old document) bool {
 	was, kept := old.metadata(), 0
 	for name, value := range d.metadata() {
 		switch name {
-		case "managedFields", "generation": // the server's
+		case "managedFields", "generation": // written by the server
 			if _, number := value.(int64); name == "generation" && !number {
 				return false
 			}
@@ -40,7 +39,7 @@ func (d document) keepsMetadata(old document) bool {
 	return kept == len(was)
 }
 
-// areLabels tells whether labels are sure to be valid: those whose keys have a prefix are not.
+// areLabels tells whether labels are sure to be valid. Labels whose keys have a prefix are not.
 func areLabels(value any) bool {
 	labels, ok := value.(map[string]any)
 	for key, value := range labels {
@@ -52,7 +51,7 @@ func areLabels(value any) bool {
 	return ok
 }
 
-// isLabelText tells whether a text has 63 letters at most, of those that labels may have, and begins and ends with a letter or digit.
+// isLabelText tells whether a text has at most 63 characters, all of them allowed in labels, and begins and ends with a letter or digit.
 func isLabelText(text string) bool {
 	const most = 63
 	for i := range len(text) {

@@ -12,19 +12,19 @@ import (
 	"revtail/gateway/resource"
 )
 
-// swaggerOf is the OpenAPI v2 document of groups: what their documents of v3 say, as far as v2 and its clients can take it.
-func swaggerOf(groups []*resource.Group) *spec.Swagger {
+// swaggerOf converts the OpenAPI v3 documents of groups to one of v2, without what v2 or its clients cannot read.
+func swaggerOf(groups []*resource.Group, version string) *spec.Swagger {
 	out := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Swagger: "2.0", Definitions: make(spec.Definitions), Paths: &spec.Paths{Paths: make(map[string]spec.PathItem)}}}
 	for _, group := range groups {
-		for _, version := range group.Versions {
-			document := openAPIDocument(version)
+		for _, gv := range group.Versions {
+			document := openAPIDocument(gv, version)
 			out.Info = document.Info
 			for path, item := range document.Paths.Paths {
 				out.Paths.Paths[path] = pathV2(item)
 			}
 			for name, s := range document.Components.Schemas {
-				if _, ok := out.Definitions[name]; !ok { // most documents have those of metadata
+				if _, ok := out.Definitions[name]; !ok { // most documents have the schemas of metadata
 					out.Definitions[name] = definitionV2(s)
 				}
 			}
@@ -33,7 +33,7 @@ func swaggerOf(groups []*resource.Group) *spec.Swagger {
 	return out
 }
 
-// definitionV2 is a schema that has a name. That of a kind is an object for clients, whatever they cannot know of it.
+// definitionV2 converts a schema that has a name. Clients need an object for a kind, even if its fields are unknown.
 func definitionV2(s *spec.Schema) spec.Schema {
 	out := schemaV2(s)
 	if _, kind := s.Extensions[schema.KindExtension]; kind && len(out.Type) == 0 {
@@ -42,8 +42,8 @@ func definitionV2(s *spec.Schema) spec.Schema {
 	return out
 }
 
-// schemaV2 is a schema without what OpenAPI v2 does not know, and without what kubectl cannot read in it: a value that may be
-// null, or has fields that are not known, has no type.
+// schemaV2 is a schema without what OpenAPI v2 does not have and kubectl cannot read in it: a value that may be null, or have unknown
+// fields, has no type.
 func schemaV2(s *spec.Schema) spec.Schema {
 	if len(s.AllOf) == 1 && s.AllOf[0].Ref.String() != "" { // only v3 forbids a description beside a reference
 		out := schemaV2(&s.AllOf[0])
@@ -55,7 +55,7 @@ func schemaV2(s *spec.Schema) spec.Schema {
 		p.Ref = spec.MustCreateRef("#/definitions/" + name)
 	}
 	if len(p.OneOf) > 0 && len(p.Type) == 0 {
-		p.Type = []string{"string"} // a number or a string, of which v2 can say only one
+		p.Type = []string{"string"} // a number or a string: v2 has no oneOf
 	}
 	unknown, _ := s.Extensions.GetBool("x-kubernetes-preserve-unknown-fields")
 	if p.Nullable || unknown || p.Type.Contains("array") && p.Items == nil {
@@ -67,7 +67,7 @@ func schemaV2(s *spec.Schema) spec.Schema {
 	return spec.Schema{VendorExtensible: s.VendorExtensible, SchemaProps: p}
 }
 
-// convertInner puts others in the place of the schemas inside a schema, which stay as they are.
+// convertInner replaces the schemas inside a schema by converted copies.
 func convertInner(p *spec.SchemaProps) {
 	if p.Items != nil && p.Items.Schema != nil {
 		items := schemaV2(p.Items.Schema)
@@ -93,7 +93,7 @@ func pathV2(path *spec3.Path) spec.PathItem {
 	}}
 }
 
-// operationV2 has a body for a parameter, and media types apart from what they are for.
+// operationV2 converts an operation: in v2 the body is a parameter, and media types are listed apart from bodies.
 func operationV2(o *spec3.Operation) *spec.Operation {
 	if o == nil {
 		return nil
@@ -115,7 +115,7 @@ func operationV2(o *spec3.Operation) *spec.Operation {
 	return out
 }
 
-// contentV2 is the media types of a body, and the schema that all of them share.
+// contentV2 are the media types of a body, and the schema that they share.
 func contentV2(content map[string]*spec3.MediaType) (mediaTypes []string, schema *spec.Schema) {
 	mediaTypes = slices.Sorted(maps.Keys(content))
 	if len(mediaTypes) > 0 {

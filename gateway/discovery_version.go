@@ -10,27 +10,28 @@ import (
 	"revtail/gateway/metrics"
 )
 
-// The level of the protocol is that of this minor version of Kubernetes, and it is what clients compare with their own:
-// kubectl warns when it is more than one away.
+// The protocol is that of this minor version of Kubernetes. Clients compare it with their own: kubectl warns if they differ by more
+// than one.
 const (
-	protocolMajor = "1"
-	protocolMinor = "37"
-	previousMinor = "36" // the oldest that the protocol is compatible with
+	protocolMajor   = "1"
+	protocolMinor   = "37"
+	previousMinor   = "36" // the oldest compatible one
+	protocolVersion = "v" + protocolMajor + "." + protocolMinor + ".0"
 )
 
-// buildOf says the same to operators.
+// buildOf is the version and the commit, for metrics.
 func buildOf(product string) metrics.Build {
 	build, _ := debug.ReadBuildInfo()
 	return metrics.Build{Version: product, Revision: versionInfo(product, build).GitCommit}
 }
 
-// GitVersion is what /version calls a gateway of a version. The product's own version is build metadata (Semantic Versioning,
-// section 10) behind the protocol's, as distributions of Kubernetes name theirs.
+// GitVersion is the gitVersion that /version answers. The product's own version is build metadata (Semantic Versioning, section 10)
+// of the protocol's, as in distributions of Kubernetes.
 func GitVersion(product string) string {
-	return "v" + protocolMajor + "." + protocolMinor + ".0+revtail" + buildMetadata(product)
+	return protocolVersion + "+revtail" + buildMetadata(product)
 }
 
-// versionInfo says what runs here. The date is that of the commit, so that builds are reproducible.
+// versionInfo is the document of /version. The date is that of the commit, so that builds are reproducible.
 func versionInfo(product string, build *debug.BuildInfo) version.Info {
 	info := version.Info{
 		Major: protocolMajor, Minor: protocolMinor,
@@ -58,7 +59,7 @@ func versionInfo(product string, build *debug.BuildInfo) version.Info {
 	return info
 }
 
-// buildMetadata makes of a version what may stand behind the plus sign of another: ".0.3.1-rc.1".
+// buildMetadata converts a version to build metadata of another one: ".0.3.1-rc.1".
 func buildMetadata(product string) string {
 	identifiers := strings.FieldsFunc(strings.TrimPrefix(product, "v"), func(c rune) bool {
 		return c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
