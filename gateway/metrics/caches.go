@@ -39,18 +39,18 @@ var (
 
 	ready    = prometheus.NewDesc("revtail_cache_ready", "1 when the watch cache of the resource is filled.", byResource, nil)
 	revision = prometheus.NewDesc("revtail_cache_revision", "The etcd revision up to which the watch cache is complete.", byResource, nil)
-	objects  = prometheus.NewDesc("revtail_cache_objects", "Objects in the watch cache: keys of etcd that can be shown.", byResource, nil)
-	invalid  = prometheus.NewDesc("revtail_undecodable_values", "Values in etcd that cannot be shown as objects of the resource.", byResource, nil)
+	objects  = prometheus.NewDesc("revtail_cache_objects", "Objects in the watch cache: keys of etcd with a decodable value.", byResource, nil)
+	invalid  = prometheus.NewDesc("revtail_undecodable_values", "Values in etcd that cannot be decoded as objects of the resource.", byResource, nil)
 	bytes    = prometheus.NewDesc("revtail_cache_bytes", "Bytes of the documents in the watch cache.", byResource, nil)
-	events   = prometheus.NewDesc("revtail_cache_log_events", "Events held in memory for watches that resume.", byResource, nil)
+	events   = prometheus.NewDesc("revtail_cache_log_events", "Events in the log of the watch cache, for watches that resume.", byResource, nil)
 	watchers = prometheus.NewDesc("revtail_watchers", "Open watches.", byResource, nil)
-	historic = prometheus.NewDesc("revtail_history_watchers", "Open watches that are served from etcd's history.", byResource, nil)
+	historic = prometheus.NewDesc("revtail_history_watchers", "Open watches that read etcd's history.", byResource, nil)
 
-	resyncs = prometheus.NewDesc("revtail_cache_resyncs_total", "How often the watch cache was filled anew from etcd, after the first time.", byResource, nil)
-	untrue  = prometheus.NewDesc("revtail_cache_untrue_total", "How often the watch cache was found not to be what etcd has, and was filled anew.", byResource, nil)
-	losses  = prometheus.NewDesc("revtail_cache_watch_losses_total", "How often the watch of etcd that feeds the watch cache was lost, and opened again.", byResource, nil)
-	pasts   = prometheus.NewDesc("revtail_history_watches_total", "Watches that etcd's history had to serve, for at least a part: their revision was older than the events in memory.", byResource, nil)
-	loads   = prometheus.NewDesc("revtail_history_lists_total", "Lists of an older revision that were read from etcd's history.", byResource, nil)
+	resyncs = prometheus.NewDesc("revtail_cache_resyncs_total", "Refills of the watch cache from etcd, without the first fill.", byResource, nil)
+	untrue  = prometheus.NewDesc("revtail_cache_untrue_total", "Consistency checks that found a difference between the watch cache and etcd. Each refills the cache.", byResource, nil)
+	losses  = prometheus.NewDesc("revtail_cache_watch_losses_total", "Lost watches of etcd for the watch cache. Each is opened again.", byResource, nil)
+	pasts   = prometheus.NewDesc("revtail_history_watches_total", "Watches that read etcd's history, because their revision was older than the events in memory.", byResource, nil)
+	loads   = prometheus.NewDesc("revtail_history_lists_total", "Lists of an older revision that were read from etcd.", byResource, nil)
 )
 
 func describeCaches(descriptions chan<- *prometheus.Desc) {

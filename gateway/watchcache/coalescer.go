@@ -35,19 +35,19 @@ func (g *coalescer) hasPending() bool { return g != nil && g.pending != nil }
 
 func (g *coalescer) add(e *event) {
 	path := e.object().path
-	was := g.objects[path]
-	if was == nil {
-		was = &coalescedEvent{event: event{previous: e.previous}, skipped: -1}
-		g.objects[path] = was
+	merged := g.objects[path]
+	if merged == nil {
+		merged = &coalescedEvent{event: event{previous: e.previous}, skipped: -1}
+		g.objects[path] = merged
 	}
-	g.bytes -= was.size()
+	g.bytes -= merged.size()
 	g.events++
-	was.revision, was.current, was.order = e.revision, e.current, g.events
-	if was.current == nil && was.previous == nil {
-		was.previous = e.previous // the client is told that the object is gone, although it never saw it
+	merged.revision, merged.current, merged.order = e.revision, e.current, g.events
+	if merged.current == nil && merged.previous == nil {
+		merged.previous = e.previous // created and deleted: the client gets DELETED all the same
 	}
-	was.skipped++
-	g.bytes += was.size()
+	merged.skipped++
+	g.bytes += merged.size()
 }
 
 func (g *coalescedEvent) size() (n int) {

@@ -80,13 +80,13 @@ func (e *event) selectorChange(s *selector.Selector) (Change, bool) {
 }
 
 // transition is the event for a client that sees the new state, the state before, both, or neither.
-func (e *event) transition(is, was bool) (Change, bool) {
+func (e *event) transition(curMatches, prevMatches bool) (Change, bool) {
 	switch {
-	case is && was:
+	case curMatches && prevMatches:
 		return Change{Type: encoding.Modified, Revision: e.revision, Object: e.current, Previous: e.previous}, true
-	case is:
+	case curMatches:
 		return Change{Type: encoding.Added, Revision: e.revision, Object: e.current, Previous: e.previous}, true
-	case was:
+	case prevMatches:
 		return Change{Type: encoding.Deleted, Revision: e.revision, Object: e.deletedObject(), Previous: e.previous}, true
 	}
 	return Change{}, false
@@ -103,15 +103,15 @@ func (e *event) changeFor(by *WatchQuery, in *Cache) (Change, bool, error) {
 		ok, err := e.evaluate(f, partOf(change.Type), change, in)
 		return change, ok, err
 	}
-	is, err := e.matchesState(by, filter.Current, e.current, in)
+	curMatches, err := e.matchesState(by, filter.Current, e.current, in)
 	if err != nil {
 		return Change{}, false, err
 	}
-	was, err := e.matchesState(by, filter.Previous, e.previous, in)
+	prevMatches, err := e.matchesState(by, filter.Previous, e.previous, in)
 	if err != nil {
 		return Change{}, false, err
 	}
-	change, ok := e.transition(is, was)
+	change, ok := e.transition(curMatches, prevMatches)
 	return change, ok, nil
 }
 

@@ -89,7 +89,7 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 	}
 	look, ok := initialScan, false
 	w.initial.snapshot.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
-		if ok, err = matchesState(ctx, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
+		if ok, err = matches(ctx, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
 			return false
 		}
 		w.initial.after = o.path

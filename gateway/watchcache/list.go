@@ -146,7 +146,7 @@ func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cach
 	var page []*Object
 	in.ascend(q.scope(), q.After, func(o *Object) bool {
 		var ok bool
-		if ok, err = matchesState(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {
+		if ok, err = matches(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {
 			return err == nil
 		}
 		if q.Limit > 0 && len(page) == q.Limit {
@@ -160,8 +160,8 @@ func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cach
 	return err
 }
 
-// matchesState tells whether a list or the initial events show an object.
-func matchesState(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
+// matches tells whether a list or the initial events show an object.
+func matches(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
 	if ok := s.Matches(o); !ok || f == nil {
 		return ok, nil
 	}

@@ -132,13 +132,13 @@ func (h oracle) events(f slice, after, through etcdstore.Revision) []string {
 			if before[path] == now[path] {
 				continue
 			}
-			was, is := f.matches(before, path), f.matches(now, path)
+			prevMatches, curMatches := f.matches(before, path), f.matches(now, path)
 			switch {
-			case was && is && f.passes("MODIFIED", now[path].label):
+			case prevMatches && curMatches && f.passes("MODIFIED", now[path].label):
 				step = append(step, seen{"MODIFIED", path, now[path].label, fmt.Sprint(revision)}.String())
-			case !was && is && f.passes("ADDED", now[path].label):
+			case !prevMatches && curMatches && f.passes("ADDED", now[path].label):
 				step = append(step, seen{"ADDED", path, now[path].label, fmt.Sprint(revision)}.String())
-			case was && !is && f.passes("DELETED", before[path].label):
+			case prevMatches && !curMatches && f.passes("DELETED", before[path].label):
 				step = append(step, seen{"DELETED", path, before[path].label, fmt.Sprint(revision)}.String())
 			}
 		}

@@ -104,22 +104,22 @@ const maxSnapshots = 8
 // snapshot costs what has changed since. Its methods need the cache's lock.
 type snapshots []snapshot
 
-func (p *snapshots) add(s snapshot) {
-	for _, known := range *p {
-		if known.objects == s.objects {
+func (s *snapshots) add(next snapshot) {
+	for _, known := range *s {
+		if known.objects == next.objects {
 			return
 		}
 	}
-	if len(*p) == maxSnapshots {
-		*p = append((*p)[:0:0], (*p)[1:]...)
+	if len(*s) == maxSnapshots {
+		*s = append((*s)[:0:0], (*s)[1:]...)
 	}
-	*p = append(*p, s)
+	*s = append(*s, next)
 }
 
-func (p *snapshots) find(at etcdstore.Revision) (snapshot, bool) {
-	for i := len(*p) - 1; i >= 0; i-- {
-		if (*p)[i].covers(at) {
-			return (*p)[i], true
+func (s *snapshots) find(at etcdstore.Revision) (snapshot, bool) {
+	for i := len(*s) - 1; i >= 0; i-- {
+		if (*s)[i].covers(at) {
+			return (*s)[i], true
 		}
 	}
 	return snapshot{}, false
