@@ -14,7 +14,6 @@ import (
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
 	"revtail/encoding/protobuf"
-	"revtail/gateway/resource"
 )
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -100,25 +99,5 @@ func TestProtobufBodiesRefused(t *testing.T) {
 	a := s.do(http.MethodPost, leases+"?fieldValidation=Strict", whole, asTypedClient...)
 	if a.code != http.StatusCreated {
 		t.Errorf("strict: %d %s", a.code, a.body)
-	}
-}
-
-// TestAcceptedMediaTypes: protobuf is for the kinds that have it, and the refusal says which types are.
-func TestAcceptedMediaTypes(t *testing.T) {
-	builtin, custom := resource.Builtin()[0], &resource.Resource{Group: "example.com", Version: "v1", Plural: "widgets", Kind: "Widget"}
-	for _, tt := range []struct {
-		resource          *resource.Resource
-		contentType, want string
-	}{
-		{custom, protobuf.MediaType, "application/json, application/yaml"},
-		{custom, "text/plain", "application/json, application/yaml"},
-		{builtin, "text/plain", "application/json, application/yaml, application/vnd.kubernetes.protobuf"},
-	} {
-		_, err := decodeBody(tt.resource, tt.contentType, []byte(`{}`))
-		status := toStatus(err)
-		want := "the body of the request was in an unknown format - accepted media types include: " + tt.want
-		if status.Code != http.StatusUnsupportedMediaType || status.Message != want {
-			t.Errorf("%s, %s: %v", tt.resource.Kind, tt.contentType, status)
-		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"revtail/gateway/resource"
 )
 
 // deprecatedDefinition is withSecondVersion with a version v1 that clients should leave.
@@ -52,9 +50,10 @@ func TestDeprecatedVersionWarns(t *testing.T) {
 }
 
 func TestDeprecatedOperations(t *testing.T) {
-	groups := resource.Groups(resourcesOf(t, asJSON(t, deprecatedDefinition)))
-	for path, item := range swaggerOf(groups, protocolVersion).Paths.Paths {
-		if deprecated := strings.Contains(path, "/v1/"); item.Get.Deprecated != deprecated {
+	s := newTestServer(t)
+	s.define(deprecatedDefinition)
+	for path, item := range readSwagger(t, s.server).Paths.Paths {
+		if deprecated := strings.HasPrefix(path, "/apis/example.com/v1/"); item.Get != nil && item.Get.Deprecated != deprecated {
 			t.Errorf("%s is deprecated: %v", path, item.Get.Deprecated)
 		}
 	}
@@ -62,9 +61,10 @@ func TestDeprecatedOperations(t *testing.T) {
 
 // TestSelectableFieldsAreDescribed: clients learn which fields a definition calls selectable, in both versions of OpenAPI.
 func TestSelectableFieldsAreDescribed(t *testing.T) {
-	groups := resource.Groups(widgetResources(t))
+	s := newTestServer(t)
+	s.define(widgetsDefinition)
 	want := []any{map[string]any{"fieldPath": "spec.color"}}
-	v3, v2 := openAPIDocument(groups[0].Versions[0], protocolVersion).Components.Schemas, swaggerOf(groups, protocolVersion).Definitions
+	v3, v2 := readOpenAPI(t, s.server, "apis/example.com/v1").Components.Schemas, readSwagger(t, s.server).Definitions
 	for _, name := range []string{"com.example.v1.Widget", "com.example.v1.WidgetList"} {
 		if diff := cmp.Diff(want, v3[name].Extensions["x-kubernetes-selectable-fields"]); diff != "" {
 			t.Errorf("%s in v3 (-want +got):\n%s", name, diff)

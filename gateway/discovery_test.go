@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"revtail/etcdstore/memory"
-	"revtail/gateway/resource"
 )
 
 // describedServer is a server of which only what it says about itself is asked: it does not run.
@@ -117,33 +116,6 @@ func TestDiscoveryIndented(t *testing.T) {
 	}
 }
 
-// kubectl keeps discovery for hours and asks only whether the ETag is still the same.
-func TestDiscoveryETagFollowsResources(t *testing.T) {
-	widget := widgetResources(t)[0]
-	describe := func(more ...*resource.Resource) *documents {
-		builtin := resource.Builtin()
-		some := []*resource.Resource{builtin[0], builtin[len(builtin)-1]} // of the core group and of another one
-		return newDocuments(resource.NewRegistry(append(some, more...)), nil)
-	}
-	before, same, after := describe(), describe(), describe(widget)
-
-	for name, of := range map[string]func(*documents) representation{
-		"groups":     func(d *documents) representation { return d.discovery.groups },
-		"aggregated": func(d *documents) representation { return d.discovery.aggregatedGroups },
-		"OpenAPI":    func(d *documents) representation { return d.openAPI.index() },
-	} {
-		if of(before).etag != of(same).etag {
-			t.Errorf("%s: the same resources have two ETags: replicas would differ", name)
-		}
-		if of(before).etag == of(after).etag {
-			t.Errorf("%s: a resource was added and the ETag stays", name)
-		}
-	}
-	if before.discovery.aggregatedCore.etag != after.discovery.aggregatedCore.etag {
-		t.Error("the ETag of the core group changes with another group")
-	}
-}
-
 func TestDiscoveryLegacy(t *testing.T) {
 	s := describedServer(t, "")
 	var versions metav1.APIVersions
@@ -208,21 +180,5 @@ func TestDiscoveryUnknown(t *testing.T) {
 		if w.Code != http.StatusNotFound || w.Body.String() != "404 page not found\n" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("GET %s: %d %s %q", path, w.Code, w.Header().Get("Content-Type"), w.Body)
 		}
-	}
-}
-
-// Clients take null for a list that is missing.
-func TestDiscoveryOfNothing(t *testing.T) {
-	d := newDocuments(resource.NewRegistry(nil), nil)
-	for name, got := range map[string]representation{
-		"groups": d.discovery.groups, "aggregated core": d.discovery.aggregatedCore, "aggregated groups": d.discovery.aggregatedGroups,
-		"OpenAPI": d.openAPI.index(),
-	} {
-		if strings.Contains(string(got.body), "null") {
-			t.Errorf("%s: %s", name, got.body)
-		}
-	}
-	if d.discovery.coreVersions == nil {
-		t.Error("the versions of the core group would be null")
 	}
 }

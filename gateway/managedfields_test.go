@@ -9,13 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/api/schema"
-	"revtail/gateway/resource"
 )
 
 // as makes a write as a program, by its User-Agent.
@@ -72,20 +68,6 @@ func TestUnchangedObjectKeepsItsManagers(t *testing.T) {
 		if diff := cmp.Diff(made, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.body, diff)
 		}
-	}
-}
-
-// TestTimeAloneIsNoChange: a configuration that sets what the server owns makes a new entry, but not a new object.
-func TestTimeAloneIsNoChange(t *testing.T) {
-	old := newDocument(map[string]any{"metadata": map[string]any{"name": "a", "managedFields": []any{map[string]any{"manager": "m", "time": "1"}}}})
-	next := old.copy()
-	next.metadata()["managedFields"].([]any)[0].(map[string]any)["time"] = "2"
-	if !next.sameAs(old) {
-		t.Error("another time makes another object")
-	}
-	next.metadata()["managedFields"].([]any)[0].(map[string]any)["manager"] = "n"
-	if next.sameAs(old) {
-		t.Error("another manager makes no other object")
 	}
 }
 
@@ -165,35 +147,4 @@ func TestManagersOfAnotherVersion(t *testing.T) {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
 	s.must(http.StatusConflict, "PATCH", "/apis/example.com/v2"+path+"m2", `{"kind":"Widget","apiVersion":"example.com/v2","metadata":{"name":"w"},"spec":{"color":"blue"}}`, "Content-Type", applyType)
-}
-
-// TestBuiltinKindsHaveTypes: how the fields of each are merged is known, and not guessed from values.
-func TestBuiltinKindsHaveTypes(t *testing.T) {
-	for _, res := range resource.Builtin() {
-		schemas := make(schema.Set)
-		schemas.AddResource(res)
-		converter, err := managedfields.NewTypeConverter(schemas, true)
-		if err != nil {
-			t.Errorf("%s: %v", res.QualifiedName(), err)
-			continue
-		}
-		object := emptyObject(res)
-		if _, err := converter.ObjectToTyped(object.Unstructured); err != nil {
-			t.Errorf("%s: %v", res.QualifiedName(), err)
-		}
-		if want := (runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}); object.GroupVersionKind() != want {
-			t.Errorf("%s: blank is %v", res.QualifiedName(), object.GroupVersionKind())
-		}
-	}
-}
-
-// TestProgramOfUserAgent is fit to be a field manager's name.
-func TestProgramOfUserAgent(t *testing.T) {
-	for agent, want := range map[string]string{
-		"": "", "kubectl/v1.37 (linux/amd64)": "kubectl", "/x": "", "a\x00b\u200bc/1": "abc", strings.Repeat("é", 100): strings.Repeat("é", 64),
-	} {
-		if got := programOf(agent); got != want {
-			t.Errorf("programOf(%q) = %q, want %q", agent, got, want)
-		}
-	}
 }

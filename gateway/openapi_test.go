@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/kube-openapi/pkg/spec3"
 
@@ -125,8 +124,9 @@ func patchOperation(t *testing.T, document *spec3.OpenAPI, res *resource.Resourc
 
 // kubectl explain reads the schema, and kubectl edit what patches a kind takes.
 func TestOpenAPIOfCustomResources(t *testing.T) {
-	document := openAPIDocument(resource.Groups(widgetResources(t))[0].Versions[0], "v1")
-
+	s := newTestServer(t)
+	s.define(widgetsDefinition)
+	document := readOpenAPI(t, s.server, "apis/example.com/v1")
 	schema := document.Components.Schemas["com.example.v1.Widget"]
 	if schema == nil || schema.Description != "Widget is a thing of some color." {
 		t.Fatalf("schema: %+v", schema)
@@ -168,27 +168,6 @@ func TestOpenAPIOfCustomResources(t *testing.T) {
 	}
 	if document.Components.Schemas["io.k8s.api.autoscaling.v1.Scale"] == nil {
 		t.Error("a Scale is not described")
-	}
-}
-
-// A cluster may have hundreds of definitions: a change of one of them must not render the documents of the others.
-func TestOpenAPIDocumentsAreTakenOver(t *testing.T) {
-	other := &resource.Resource{Group: "other.example.com", Version: "v1", Plural: "others", Kind: "Other", GoType: metav1.Status{}}
-	describe := func(before *documents, resources ...*resource.Resource) *documents {
-		return newDocuments(resource.NewRegistry(resources), before)
-	}
-	document := func(d *documents, path string) *byte { return &d.openAPI.documents[path].render().body[0] }
-	first := describe(nil, other, widgetResources(t)[0])
-	second := describe(first, other, widgetResources(t)[0])
-
-	if document(first, "apis/other.example.com/v1") != document(second, "apis/other.example.com/v1") {
-		t.Error("the document of resources that are the same was rendered again")
-	}
-	if document(first, "apis/example.com/v1") == document(second, "apis/example.com/v1") {
-		t.Error("the document of a resource that was defined anew is the old one")
-	}
-	if got := describe(second, other).openAPI.documents["apis/example.com/v1"]; got.render != nil {
-		t.Error("the document of a resource that is gone is still there")
 	}
 }
 
