@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"gateway/gatewaytest":             {},
 	"gateway/gatewaytest/bench":       {},
 	"gateway/gatewaytest/conformance": {},
+	"gateway/gatewaytest/rawhttp":     {},
 	"gateway/gatewaytest/robustness":  {"gateway/gatewaytest"},
 	"gateway/http/table":              {"encoding", "gateway/resource"},
 	"gateway/keys/keyrange":           {"etcdstore", "gateway/config/spelling"},

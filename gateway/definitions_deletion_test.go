@@ -16,6 +16,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
 func TestDeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
@@ -24,7 +25,7 @@ func TestDeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
 	s.must(http.StatusCreated, http.MethodPost, widgets, widget("one", `{}`))
 	held := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"held","finalizers":["example.com/hold"]}}`
 	s.must(http.StatusCreated, http.MethodPost, widgets, held)
-	watch := open(t, &http.Client{Timeout: 30 * time.Second}, s.url+widgets+"?watch=1&resourceVersion=0")
+	watch := rawhttp.Get(t, &http.Client{Timeout: 30 * time.Second}, s.url+widgets+"?watch=1&resourceVersion=0")
 	defer watch.Body.Close()
 	var events []string
 	lines := bufio.NewScanner(watch.Body)

@@ -1,159 +1,32 @@
 package gateway
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"strings"
-	"sync"
+	"net/http/httptest"
 	"testing"
 
-	h2 "golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
+	"revtail/gateway/netio/http2"
 )
-
-// http2Body is the body of the answer to the only request on a connection. Its client grants what it has read, and no more.
-type http2Body struct {
-	framer *h2.Framer
-	rest   []byte
-	ended  bool
-}
-
-// askHTTP2 asks for a path, and returns the body of the answer. Zero is the window that HTTP/2 gives.
-func askHTTP2(t *testing.T, conn net.Conn, path string, window uint32) *http2Body {
-	t.Helper()
-	b := &http2Body{framer: h2.NewFramer(conn, bufio.NewReaderSize(conn, 16))}
-	var fields bytes.Buffer
-	encoder := hpack.NewEncoder(&fields)
-	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", path}} {
-		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}) // into memory
-	}
-	_, err := io.WriteString(conn, h2.ClientPreface)
-	if err == nil {
-		err = b.framer.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: cmp.Or(window, 1<<16-1)})
-	}
-	if err == nil {
-		err = b.framer.WriteWindowUpdate(0, 1<<20+window)
-	}
-	if err == nil {
-		err = b.framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 1, BlockFragment: fields.Bytes(), EndStream: true, EndHeaders: true})
-	}
-	for err == nil {
-		var frame h2.Frame
-		if frame, err = b.framer.ReadFrame(); err != nil {
-			break
-		}
-		if head, ok := frame.(*h2.HeadersFrame); ok {
-			if head.StreamEnded() {
-				t.Fatal("the answer has no body")
-			}
-			return b
-		}
-		err = b.answer(frame)
-	}
-	t.Fatal(err)
-	return nil
-}
-
-func (b *http2Body) Read(p []byte) (int, error) {
-	for len(b.rest) == 0 {
-		if b.ended {
-			return 0, io.EOF
-		}
-		frame, err := b.framer.ReadFrame()
-		if err != nil {
-			return 0, fmt.Errorf("the stream is not at its end: %w", err)
-		}
-		if err := b.answer(frame); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
-	return n, b.grant(n)
-}
-
-func (b *http2Body) grant(n int) error {
-	if err := b.framer.WriteWindowUpdate(0, uint32(n)); err != nil || b.ended {
-		return err
-	}
-	return b.framer.WriteWindowUpdate(1, uint32(n))
-}
-
-// answer does what a frame asks for.
-func (b *http2Body) answer(frame h2.Frame) error {
-	switch frame := frame.(type) {
-	case *h2.DataFrame:
-		b.rest, b.ended = bytes.Clone(frame.Data()), frame.StreamEnded()
-	case *h2.RSTStreamFrame:
-		return fmt.Errorf("the stream was reset: %v", frame.ErrCode)
-	case *h2.GoAwayFrame:
-		return fmt.Errorf("the server goes away: %v", frame.ErrCode)
-	case *h2.SettingsFrame:
-		if !frame.IsAck() {
-			return b.framer.WriteSettingsAck()
-		}
-	case *h2.PingFrame:
-		if !frame.IsAck() {
-			return b.framer.WritePing(true, frame.Data)
-		}
-	}
-	return nil
-}
-
-// TestStreamsOfOneConnection: those that read get everything while others on the same connection take nothing; these get everything
-// later, by way of etcd's history.
-func TestStreamsOfOneConnection(t *testing.T) {
-	const watchers, lazy, events = 12, 4, 80
-	needWriters(t)
-	s := newWriterServer(t, "HTTP/2", writeTimeout)
-	revision := s.create("first")
-	var bodies []*bufio.Reader
-	for range watchers {
-		before := s.adopted()
-		answer := open(t, s.front.Client(), fmt.Sprintf("%s%s?watch=1&resourceVersion=%v", s.front.URL, configMaps, revision), "Accept-Encoding", "identity")
-		defer func() { _ = answer.Body.Close() }()
-		bodies = append(bodies, bufio.NewReader(answer.Body))
-		await(t, "a writer to have the watch", func() bool { return s.adopted() > before })
-	}
-	expect := func(body *bufio.Reader) {
-		for number := range events {
-			line, err := body.ReadString('\n')
-			if err != nil || !strings.Contains(line, fmt.Sprintf(`"value":"%dx`, number)) {
-				t.Errorf("event %d: %d bytes, %.200s, %v", number, len(line), line, err)
-				return
-			}
-		}
-	}
-	var reading sync.WaitGroup
-	for _, body := range bodies[lazy:] {
-		reading.Go(func() { expect(body) })
-	}
-	for number := range events {
-		s.sized(number, 100<<10)
-	}
-	reading.Wait()
-	for _, body := range bodies[:lazy] {
-		expect(body)
-	}
-}
 
 // TestStreamsAddNoHeader: what names a stream is none of the headers that are counted.
 func TestStreamsAddNoHeader(t *testing.T) {
-	s := newWriterServer(t, "HTTP/2", writeTimeout)
+	front := httptest.NewUnstartedServer(newTestServer(t).server)
+	front.Listener, front.EnableHTTP2 = Listen(front.Listener), true
+	if err := http2.Configure(front.Config); err != nil {
+		t.Fatal(err)
+	}
+	front.StartTLS()
+	defer front.Close()
 	for more, want := range map[int]int{0: http.StatusOK, 1: http.StatusRequestHeaderFieldsTooLarge} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.front.URL+"/livez", nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL+"/livez", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range maxHeaders - 2 + more { // the client adds Accept-Encoding and User-Agent
 			r.Header.Set(fmt.Sprint("X-", i), "1")
 		}
-		answer, err := s.front.Client().Do(r)
+		answer, err := front.Client().Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"revtail/gateway/gatewaytest/rawhttp"
 	"revtail/gateway/watchcache"
 )
 
@@ -267,7 +268,7 @@ func TestStalledAnswerIsCut(t *testing.T) {
 				server := httptest.NewUnstartedServer(s.cutStalled(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ended <- answer(w, r) })))
 				t.Cleanup(server.Close)
 				start(server)
-				response := open(t, server.Client(), server.URL)
+				response := rawhttp.Get(t, server.Client(), server.URL)
 				if err := <-ended; err == nil {
 					t.Error("32 MiB went to a client that reads nothing")
 				}
@@ -289,7 +290,7 @@ func TestListingOverTLSIsTimedByPieces(t *testing.T) {
 		timed <- outer.bytes
 	}))
 	defer server.Close()
-	response := open(t, server.Client(), server.URL)
+	response := rawhttp.Get(t, server.Client(), server.URL)
 	body, err := io.ReadAll(response.Body)
 	if got := <-timed; err != nil || got != len(body) {
 		t.Errorf("%d of %d bytes went past what gives each piece its time: %v", len(body)-got, len(body), err)

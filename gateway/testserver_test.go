@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/api/mount"
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,6 +53,9 @@ func serveMounts(t *testing.T, store *memory.Store, through etcdstore.Store, mou
 		Keys: []string{"/read/"}, KeysWritable: []string{"/app/", "flat"}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if os.Getenv(leaveOutLoop) != "" {
+		server.watches.adopter = nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -150,4 +155,10 @@ func benchServer(b *testing.B, store *memory.Store) string {
 		<-ended
 	})
 	return front.URL
+}
+
+// await polls until a condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	rawhttp.Await(t, what, holds)
 }

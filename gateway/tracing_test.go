@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"revtail/etcdstore/memory"
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
 // newTracedServer is a gateway with spans; nil: without.
@@ -50,14 +51,14 @@ func TestSpanOfAWatchEndsWithItsOpening(t *testing.T) {
 	old.ForceAttemptHTTP2, old.TLSClientConfig.NextProtos = false, []string{"http/1.1"}
 	defer old.CloseIdleConnections()
 	for i, client := range []*http.Client{front.Client(), {Transport: old}} {
-		response := open(t, client, front.URL+configMaps+"?watch=1")
+		response := rawhttp.Get(t, client, front.URL+configMaps+"?watch=1")
 		await(t, "the span to end", func() bool { return len(spans.Ended()) == i+1 })
 		if response.ProtoMajor != 2-i {
 			t.Errorf("the watch is over %s", response.Proto)
 		}
 	}
-	open(t, front.Client(), front.URL+"/nowhere/at/all")
-	open(t, front.Client(), front.URL+"/livez")
+	rawhttp.Get(t, front.Client(), front.URL+"/nowhere/at/all")
+	rawhttp.Get(t, front.Client(), front.URL+"/livez")
 	await(t, "the span to end", func() bool { return len(spans.Ended()) == 3 })
 	if name := spans.Ended()[2].Name(); name != "GET" {
 		t.Errorf("the span of a path that leads nowhere is %q", name)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"revtail/encoding"
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
 // BenchmarkStream writes events of 1 KiB to a client that reads them at once. One event a flush is what a watch of a quiet
@@ -18,9 +19,9 @@ import (
 //	go test ./gateway -run '^$' -bench Stream -count 6 | benchstat -
 func BenchmarkStream(b *testing.B) {
 	for _, transport := range []struct{ name, request string }{
-		{"identity", plainRequest},
-		{"gzip", strings.Replace(plainRequest, "\r\n\r\n", "\r\nAccept-Encoding: gzip\r\n\r\n", 1)},
-		{"zstd", strings.Replace(plainRequest, "\r\n\r\n", "\r\nAccept-Encoding: zstd\r\n\r\n", 1)},
+		{"identity", rawhttp.Request},
+		{"gzip", strings.Replace(rawhttp.Request, "\r\n\r\n", "\r\nAccept-Encoding: gzip\r\n\r\n", 1)},
+		{"zstd", strings.Replace(rawhttp.Request, "\r\n\r\n", "\r\nAccept-Encoding: zstd\r\n\r\n", 1)},
 		{"websocket", handshakeRequest},
 	} {
 		for _, batch := range []int{1, 64} {
@@ -48,7 +49,7 @@ func benchmarkStream(b *testing.B, request string, batch int) {
 		return err
 	})
 	server.Start()
-	_, r := connect(b, server.Listener.Addr().String(), request)
+	_, r := rawhttp.Connect(b, server.Listener.Addr().String(), request)
 	read, _ := io.Copy(io.Discard, bufio.NewReader(r)) // the end of a WebSocket is no end of the connection
 	b.ReportMetric(float64(read)/float64(b.N), "bytes/event")
 }

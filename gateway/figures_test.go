@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"revtail/etcdstore/memory"
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
 // figure is the value of a metric, as it stands on the page; -1: it is not there.
@@ -27,29 +28,13 @@ func (s *testServer) figure(metric string) float64 {
 
 const deliveries = "revtail_watch_delivery_duration_seconds_count"
 
-// TestDeliveryIsTimedWhenItIsTaken: a client that takes nothing has not got what was written to it.
-func TestDeliveryIsTimedWhenItIsTaken(t *testing.T) {
-	overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
-		_, late := s.watchFrom(s.create("first"), "")
-		s.large(0)
-		await(t, "the client to be late", func() bool { return s.parked() == 1 })
-		if n := s.figure(deliveries); n != 0 {
-			t.Errorf("%v deliveries are counted before any was taken", n)
-		}
-		s.expectLarge(late, 0, 0)
-		await(t, "the delivery to be counted", func() bool { return s.figure(deliveries) == 1 })
-		if sum := s.figure("revtail_watch_delivery_duration_seconds_sum"); sum <= 0 {
-			t.Errorf("it has taken %v s", sum)
-		}
-	})
-}
-
 // TestDeliveryOnAGoroutineIsTimed: compressed streams are no writer's. What a client comes back for is no delay of ours.
 func TestDeliveryOnAGoroutineIsTimed(t *testing.T) {
 	s := newTestServer(t)
 	first := s.create("first")
 	s.create("second")
-	response := open(t, &http.Client{}, s.url+configMaps+"?watch=1&resourceVersion="+first)
+	s.catchUp(configMaps)
+	response := rawhttp.Get(t, &http.Client{}, s.url+configMaps+"?watch=1&resourceVersion="+first)
 	read := bufio.NewReader(response.Body)
 	if line, err := read.ReadString('\n'); !response.Uncompressed || err != nil {
 		t.Fatalf("%v: %q, %v", response.Header, line, err)

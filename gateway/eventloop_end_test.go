@@ -1,19 +1,20 @@
 package gateway
 
 import (
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
+
 	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
 // tardy is a store that, once it holds up, answers the first read of its newest revision when it is told to, with what was the newest
@@ -110,12 +111,14 @@ func (w *tardyWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 
 // A watch that ends while its bookmark is being asked for does not end with that answer, which may be older than the end: it has
 // everything that was acknowledged before the server began to drain.
-func TestWriterEndsWithWhatWasAcknowledged(t *testing.T) {
-	needWriters(t)
-	for _, protocol := range []string{"plain", "TLS", "HTTP/2"} {
-		t.Run(protocol, func(t *testing.T) {
+func TestWatchEndsWithWhatWasAcknowledged(t *testing.T) {
+	for _, v := range variants {
+		if !v.adopts() {
+			continue
+		}
+		t.Run(v.String(), func(t *testing.T) {
 			store := newTardy()
-			s := writeThrough(t, store.Store, store, protocol, writeTimeout)
+			s := newLoopServerThrough(t, store.Store, store, v, writeTimeout)
 			revision := s.create("first")
 			_, marked := s.watchFrom(revision, "&allowWatchBookmarks=1")
 			_, unmarked := s.watchFrom(revision, "")
@@ -124,8 +127,8 @@ func TestWriterEndsWithWhatWasAcknowledged(t *testing.T) {
 			<-store.read
 			s.sized(1, 1)
 			drained := make(chan error, 1)
-			go func() { drained <- s.server.Drain(context.WithoutCancel(t.Context())) }()
-			await(t, "the watches to end", func() bool { return s.count(func(c *client) bool { return !c.endRequested }) == 0 })
+			go func() { drained <- s.watches.registry.drain(context.WithoutCancel(t.Context())) }()
+			rawhttp.Await(t, "the watches to end", func() bool { return s.count(func(c *client) bool { return !c.endRequested }) == 0 })
 			close(store.answer)
 			for _, body := range []io.Reader{marked, unmarked} {
 				if got, err := io.ReadAll(body); err != nil || !strings.Contains(string(got), `"value":"1x`) {
@@ -139,33 +142,23 @@ func TestWriterEndsWithWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// count is how many clients are so.
-func (s *writerServer) count(so func(*client) bool) (n int) {
-	s.clients(func(c *client) {
-		if so(c) {
-			n++
-		}
-	})
-	return n
-}
-
 // A client that is late when its watch ends gets what was acknowledged before the end all the same, if it takes it soon.
-func TestWriterEndsWithWhatWaits(t *testing.T) {
+func TestWatchEndsWithWhatWaits(t *testing.T) {
 	for name, test := range map[string]struct {
 		patience time.Duration
 		want     int // events
 	}{"soon": {time.Hour, 3}, "too late": {0, 1}} {
 		t.Run(name, func(t *testing.T) {
-			overAll(t, writeTimeout, func(t *testing.T, s *writerServer) {
-				s.server.loops.endTimeout = test.patience
+			overLoops(t, writeTimeout, func(t *testing.T, s *loopServer) {
+				s.pool.endTimeout = test.patience
 				_, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
 				s.large(0)
-				await(t, "the watch to be parked", func() bool { return s.parked() == 1 })
+				rawhttp.Await(t, "the watch to be blocked", func() bool { return s.blocked() == 1 })
 				s.large(1)
 				s.large(2)
 				drained := make(chan error, 1)
-				go func() { drained <- s.server.Drain(context.WithoutCancel(t.Context())) }()
-				await(t, "the watch to leave", func() bool { return s.count(func(c *client) bool { return c.endsSoon() || c.ending }) == 1 })
+				go func() { drained <- s.watches.registry.drain(context.WithoutCancel(t.Context())) }()
+				rawhttp.Await(t, "the watch to leave", func() bool { return s.count(func(c *client) bool { return c.endsSoon() || c.ending }) == 1 })
 				s.expectLarge(body, 0, test.want-1)
 				rest, err := io.ReadAll(body)
 				if err != nil || !strings.HasPrefix(string(rest), `{"type":"`+string(encoding.Bookmark)) {
@@ -180,11 +173,11 @@ func TestWriterEndsWithWhatWaits(t *testing.T) {
 }
 
 // A watch that has a goroutine of its own ends with all of it too, however much that is.
-func TestWatchEndsWithWhatWasAcknowledged(t *testing.T) {
+func TestWatchOnAGoroutineEndsWithWhatWasAcknowledged(t *testing.T) {
 	const events = 600 // more than two batches
 	store := newTardy()
-	s := serveThrough(t, store.Store, store)
-	response := open(t, &http.Client{Transport: http.DefaultTransport}, s.url+configMaps+"?watch=1&resourceVersion="+s.create("first"), "Accept-Encoding", "gzip")
+	s := newLoopServerThrough(t, store.Store, store, variant{protocol: "plain"}, writeTimeout)
+	response := rawhttp.Get(t, s.front.Client(), fmt.Sprintf("%s/?resourceVersion=%v", s.front.URL, s.create("first")), "Accept-Encoding", "gzip")
 	store.hold()
 	close(store.answer)
 	if _, err := store.Revision(t.Context()); err != nil { // from here on, the next one opens the watches
@@ -193,7 +186,7 @@ func TestWatchEndsWithWhatWasAcknowledged(t *testing.T) {
 	for i := range events {
 		store.Txn(map[string][]byte{"/registry/configmaps/default/many": fmt.Appendf(nil, `{"metadata":{"name":"many"},"data":{"value":"%d"}}`, i)}, nil)
 	}
-	if err := s.server.Drain(t.Context()); err != nil {
+	if err := s.watches.registry.drain(t.Context()); err != nil {
 		t.Error(err)
 	}
 	plain, err := gzip.NewReader(response.Body)

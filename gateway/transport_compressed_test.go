@@ -13,36 +13,9 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-)
 
-func TestPreferredCoding(t *testing.T) {
-	c := newCompressors()
-	for _, test := range []struct{ header, want string }{
-		{"", ""},
-		{"gzip", "gzip"},
-		{"GZIP", "gzip"},
-		{"zstd", "zstd"},
-		{"deflate, gzip, br, zstd", "gzip"},
-		{"gzip;q=0.5, zstd", "zstd"},
-		{"gzip, zstd;q=0.9", "gzip"},
-		{"gzip; q=0", ""},
-		{"gzip;q=0, zstd;q=0.1", "zstd"},
-		{"gzip;q=0.5, identity", ""},
-		{"gzip;q=0.5, identity;q=0.1", "gzip"},
-		{"gzip;q=many", ""},
-		{"identity", ""},
-		{"deflate, br", ""},
-		{"*", ""},
-	} {
-		got := ""
-		if coding := c.preferred(test.header); coding != nil {
-			got = coding.name
-		}
-		if got != test.want {
-			t.Errorf("Accept-Encoding %q: %q, want %q", test.header, got, test.want)
-		}
-	}
-}
+	"revtail/gateway/gatewaytest/rawhttp"
+)
 
 // TestCompressedStreamIsReadableInTurn: an event is readable before the next one exists, over each transport and with each
 // coding; after the last one comes the end of the one gzip member or zstd frame, and nothing else.
@@ -62,7 +35,7 @@ func TestCompressedStreamIsReadableInTurn(t *testing.T) {
 			lines := make(chan string)
 			server := newStreamServer(t, writeTimeout, inTurn(lines))
 			test.start(server)
-			response := open(t, server.Client(), server.URL, "Accept-Encoding", test.coding)
+			response := rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", test.coding)
 			if h := response.Header; h.Get("Content-Encoding") != test.coding || h.Get("Vary") != "Accept-Encoding" || h.Get("Content-Type") != "application/json" {
 				t.Errorf("header %v", h)
 			}
@@ -76,7 +49,7 @@ func TestCompressedStreamIsReadByGo(t *testing.T) {
 	lines := make(chan string)
 	server := newStreamServer(t, writeTimeout, inTurn(lines))
 	server.Start()
-	response := open(t, server.Client(), server.URL)
+	response := rawhttp.Get(t, server.Client(), server.URL)
 	if !response.Uncompressed {
 		t.Error("the answer was not compressed")
 	}
@@ -155,7 +128,7 @@ func TestCompressedStreamOfNothingIsComplete(t *testing.T) {
 	for _, coding := range []string{"gzip", "zstd"} {
 		server := newStreamServer(t, writeTimeout, func(context.Context, *stream) error { return nil })
 		server.Start()
-		response := open(t, server.Client(), server.URL, "Accept-Encoding", coding)
+		response := rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", coding)
 		var raw bytes.Buffer
 		if body, err := io.ReadAll(newDecoded(coding, io.TeeReader(response.Body, &raw))); err != nil || len(body) > 0 || raw.Len() == 0 {
 			t.Errorf("%s: %q, %v, of %d bytes", coding, body, err, raw.Len())
@@ -168,10 +141,10 @@ func TestCompressedStreamThatIsBrokenHasNoEnd(t *testing.T) {
 		if err := s.write([]byte("one\n")); err != nil {
 			return err
 		}
-		return errInternal
+		return errors.New("meant by a test")
 	})
 	server.Start()
-	response := open(t, server.Client(), server.URL)
+	response := rawhttp.Get(t, server.Client(), server.URL)
 	if body, err := io.ReadAll(response.Body); err == nil {
 		t.Errorf("the client took %q for complete", body)
 	}
@@ -186,9 +159,9 @@ func TestCompressedBatchIsOneChunk(t *testing.T) {
 		return s.flush()
 	})
 	server.Start()
-	_, r := connect(t, server.Listener.Addr().String(), "GET / HTTP/1.1\r\nHost: test\r\nAccept-Encoding: gzip\r\n\r\n")
-	readHead(t, r)
-	decoder, err := gzip.NewReader(strings.NewReader(readChunk(t, r)))
+	_, r := rawhttp.Connect(t, server.Listener.Addr().String(), "GET / HTTP/1.1\r\nHost: test\r\nAccept-Encoding: gzip\r\n\r\n")
+	rawhttp.ReadHead(t, r)
+	decoder, err := gzip.NewReader(strings.NewReader(rawhttp.ReadChunk(t, r)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,17 +179,17 @@ func TestCompressedStreamsAreLimited(t *testing.T) {
 	})
 	server.Start()
 	coding := func(response *http.Response) string { return response.Header.Get("Content-Encoding") }
-	first := open(t, server.Client(), server.URL, "Accept-Encoding", "gzip")
+	first := rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", "gzip")
 	if got := coding(first); got != "gzip" {
 		t.Fatalf("coding %q", got)
 	}
 	server.transports.compressors.busy.Add(maxCompressed - 1)
-	if got := coding(open(t, server.Client(), server.URL, "Accept-Encoding", "gzip")); got != "" {
+	if got := coding(rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", "gzip")); got != "" {
 		t.Errorf("coding %q beyond the limit", got)
 	}
 	_ = first.Body.Close()
 	await(t, "a place among the compressed streams", func() bool { return server.transports.compressors.busy.Load() < maxCompressed })
-	if got := coding(open(t, server.Client(), server.URL, "Accept-Encoding", "zstd")); got != "zstd" {
+	if got := coding(rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", "zstd")); got != "zstd" {
 		t.Errorf("coding %q after a stream has ended", got)
 	}
 }

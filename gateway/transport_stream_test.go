@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/gateway/gatewaytest/rawhttp"
 	"revtail/gateway/netio/socket"
 )
 
@@ -88,57 +89,6 @@ func (c *countingConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// connect opens a connection and sends a request as it stands.
-func connect(tb testing.TB, address, request string) (net.Conn, *bufio.Reader) {
-	tb.Helper()
-	conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", address)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, request); err != nil {
-		tb.Fatal(err)
-	}
-	return conn, bufio.NewReader(conn)
-}
-
-// readHead reads up to the empty line.
-func readHead(t *testing.T, r *bufio.Reader) string {
-	t.Helper()
-	var head strings.Builder
-	for !strings.HasSuffix(head.String(), "\r\n\r\n") {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatalf("after %q: %v", head.String(), err)
-		}
-		head.WriteString(line)
-	}
-	return head.String()
-}
-
-const plainRequest = "GET / HTTP/1.1\r\nHost: test\r\n\r\n"
-
-// open sends a request by HTTP/1.1 or HTTP/2 and returns the answer as it came, without decompression.
-func open(t *testing.T, client *http.Client, url string, header ...string) *http.Response {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = response.Body.Close() })
-	return response
-}
-
 // inTurn writes a line for each request for one that comes over a channel.
 func inTurn(lines <-chan string) func(context.Context, *stream) error {
 	return func(ctx context.Context, s *stream) error {
@@ -189,7 +139,7 @@ func TestStreamOverTLS(t *testing.T) {
 			server := newStreamServer(t, writeTimeout, inTurn(lines))
 			server.EnableHTTP2 = test.http2
 			server.StartTLS()
-			response := open(t, server.Client(), server.URL, "Accept-Encoding", "identity")
+			response := rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", "identity")
 			if response.Proto != test.protocol || response.Header.Get("Content-Encoding") != "" {
 				t.Errorf("%s, %v", response.Proto, response.Header)
 			}
@@ -215,7 +165,7 @@ func TestStreamOverTLSHasOneChunkPerFrame(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := bufio.NewReader(conn)
-	readHead(t, r)
+	rawhttp.ReadHead(t, r)
 	body, err := io.ReadAll(r)
 	if want := "4\r\none\n\r\n1d\r\n{\"type\":\"ADDED\",\"object\":{}}\n\r\n0\r\n\r\n"; err != nil || string(body) != want {
 		t.Errorf("body %q, %v; want %q", body, err, want)
@@ -225,8 +175,8 @@ func TestStreamOverTLSHasOneChunkPerFrame(t *testing.T) {
 func TestStreamOverHTTP10EndsWithTheConnection(t *testing.T) {
 	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
 	server.Start()
-	_, r := connect(t, server.Listener.Addr().String(), "GET / HTTP/1.0\r\n\r\n")
-	if head := readHead(t, r); strings.Contains(head, "chunked") {
+	_, r := rawhttp.Connect(t, server.Listener.Addr().String(), "GET / HTTP/1.0\r\n\r\n")
+	if head := rawhttp.ReadHead(t, r); strings.Contains(head, "chunked") {
 		t.Errorf("head %q", head)
 	}
 	if body, err := io.ReadAll(r); err != nil || string(body) != "one\n" {
@@ -255,7 +205,7 @@ func TestStreamLeavesRevisionsWhole(t *testing.T) {
 		return s.flush()
 	})
 	server.Start()
-	_, r := connect(t, server.Listener.Addr().String(), plainRequest)
+	_, r := rawhttp.Connect(t, server.Listener.Addr().String(), rawhttp.Request)
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +246,7 @@ func TestStreamOfStalledClientIsCut(t *testing.T) {
 				}
 			})
 			test.start(server)
-			response := open(t, server.Client(), server.URL, "Accept-Encoding", test.coding)
+			response := rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", test.coding)
 			if err := <-result; !errors.Is(err, socket.ErrStalled) {
 				t.Errorf("the stream ended with %v, want that it stalled", err)
 			}
@@ -362,13 +312,13 @@ func serveInBubble(t *testing.T, request string, serve func(context.Context, *st
 		t.Fatal(err)
 	}
 	r = bufio.NewReader(iotest.OneByteReader(client)) // takes no more than it is asked for
-	readHead(t, r)
+	rawhttp.ReadHead(t, r)
 	return client, r, result
 }
 
 func TestStreamIsCutAfterStallLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, _, ended := serveInBubble(t, plainRequest, func(_ context.Context, s *stream) error { return s.write([]byte("nobody reads this\n")) })
+		_, _, ended := serveInBubble(t, rawhttp.Request, func(_ context.Context, s *stream) error { return s.write([]byte("nobody reads this\n")) })
 		if after := <-ended; after != writeTimeout {
 			t.Errorf("cut after %v, want %v", after, writeTimeout)
 		}
@@ -377,7 +327,7 @@ func TestStreamIsCutAfterStallLimit(t *testing.T) {
 
 func TestStreamOfSlowClientIsNotCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, r, ended := serveInBubble(t, plainRequest, func(_ context.Context, s *stream) error {
+		_, r, ended := serveInBubble(t, rawhttp.Request, func(_ context.Context, s *stream) error {
 			return s.write([]byte(strings.Repeat("x", 100) + "\n"))
 		})
 		var body strings.Builder
@@ -391,19 +341,4 @@ func TestStreamOfSlowClientIsNotCut(t *testing.T) {
 		}
 		<-ended
 	})
-}
-
-// await polls until a condition holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(10 * time.Second)
-	for !holds() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }

@@ -1,0 +1,101 @@
+// Package rawhttp reads answers as they stand on a connection, for tests.
+package rawhttp
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Request is the least that a client of HTTP/1.1 sends.
+const Request = "GET / HTTP/1.1\r\nHost: test\r\n\r\n"
+
+// Connect opens a connection and sends a request as it stands.
+func Connect(tb testing.TB, address, request string) (net.Conn, *bufio.Reader) {
+	tb.Helper()
+	conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		tb.Fatal(err)
+	}
+	return conn, bufio.NewReader(conn)
+}
+
+// ReadHead reads up to the empty line.
+func ReadHead(tb testing.TB, r *bufio.Reader) string {
+	tb.Helper()
+	var head strings.Builder
+	for !strings.HasSuffix(head.String(), "\r\n\r\n") {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			tb.Fatalf("after %q: %v", head.String(), err)
+		}
+		head.WriteString(line)
+	}
+	return head.String()
+}
+
+// ReadChunk reads a chunk.
+func ReadChunk(tb testing.TB, r *bufio.Reader) string {
+	tb.Helper()
+	size, err := r.ReadString('\n')
+	if err != nil {
+		tb.Fatal(err)
+	}
+	n, err := strconv.ParseUint(strings.TrimSuffix(size, "\r\n"), 16, 32)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	chunk := make([]byte, n+2)
+	if _, err := io.ReadFull(r, chunk); err != nil {
+		tb.Fatal(err)
+	}
+	if string(chunk[n:]) != "\r\n" {
+		tb.Fatalf("the chunk %q does not end as one", chunk)
+	}
+	return string(chunk[:n])
+}
+
+// Get sends a request with a client and returns the answer, whose body is closed when the test ends.
+func Get(tb testing.TB, client *http.Client, url string, header ...string) *http.Response {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// Await polls until a condition holds.
+func Await(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(10 * time.Second)
+	for !holds() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			tb.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
