@@ -27,9 +27,10 @@ type control struct {
 	authenticating bool                                // an authenticator is configured
 }
 
-func newControl(options Options, responder *responder) *control {
-	c := &control{responder: responder, logger: options.Logger, authenticator: options.Authenticator, policy: options.Policy, audit: options.Audit,
-		authenticating: options.Authenticator != nil}
+// newControl returns a control. A nil authenticator lets everybody in as anonymous, a nil policy lets everybody who is let in do
+// everything, and a nil log writes nothing down.
+func newControl(responder *responder, logger *slog.Logger, authenticator *authentication.Authenticator, policy *reload.File[*authorization.Policy], log *audit.Log) *control {
+	c := &control{responder: responder, logger: logger, authenticator: authenticator, policy: policy, audit: log, authenticating: authenticator != nil}
 	if c.authenticator == nil {
 		c.authenticator = authentication.New(authentication.Sources{Anonymous: true})
 	}

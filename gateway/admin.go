@@ -7,22 +7,14 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// Alive returns when the locks can be taken that requests need: where it does not, the gateway is stuck.
-func (s *Server) Alive() {
-	s.figures()
-	s.watchFigures()
-	s.watches.registry.shuttingDown()
-}
-
-// Admin answers what is for who runs the gateway alone: who watches what, profiles, and the metrics too. Nobody is asked who they
-// are: it belongs on a listener of its own that only they reach.
-func (s *Server) Admin() http.Handler {
+// admin is what only operators may see: the open watches, profiles, and the metrics. It authenticates no request.
+func (h *handlers) admin() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.chain.identify, s.chain.recoverPanic)
-	r.Get("/livez", s.serveLive)
-	r.Get("/readyz", s.serveReady)
-	r.Method(http.MethodGet, "/metrics", s.metrics)
-	r.Get("/debug/watchers", s.watches.serveWatchers)
+	r.Use(h.chain.identify, h.chain.recoverPanic)
+	r.Get("/livez", h.health.serveLive)
+	r.Get("/readyz", h.health.serveReady)
+	r.Method(http.MethodGet, "/metrics", h.metrics)
+	r.Get("/debug/watchers", h.watches.serveWatchers)
 	r.Get("/debug/pprof/*", pprof.Index)
 	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
 	r.Get("/debug/pprof/profile", pprof.Profile)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"revtail/encoding"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
 
@@ -70,7 +71,7 @@ func (h *apiHandler) writeList(w http.ResponseWriter, r *http.Request, t target,
 	p := newPayload(w, r, http.StatusOK, h.responder.compressors)
 	defer p.finish()
 	if list.Text != nil && verbatim(shown, written) {
-		p.take(newListing(shown.listHead(meta), list, writeTimeout), r)
+		p.take(newListing(shown.listHead(meta), list, socket.WriteTimeout), r)
 		return
 	}
 	p.Bytes = written.appendHead(p.Bytes, shown.listHead(meta))

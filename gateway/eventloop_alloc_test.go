@@ -13,11 +13,12 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 )
 
 // TestLoopAllocatesNothingForADelivery: more watchers cost no more allocations.
 func TestLoopAllocatesNothingForADelivery(t *testing.T) {
-	overLoops(t, writeTimeout, func(t *testing.T, s *loopServer) {
+	overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		const few, many, events = 2, 130, 100
 		s.window = 1 << 30 // of which nothing is given back
 		revision := s.create("first")

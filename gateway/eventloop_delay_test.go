@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 )
 
 // TestDeliveryIsTimedWhenItIsTaken: a client that takes nothing has not got what was written to it.
 func TestDeliveryIsTimedWhenItIsTaken(t *testing.T) {
-	overAll(t, writeTimeout, func(t *testing.T, s *loopServer) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		_, late := s.watchFrom(s.create("first"), "")
 		s.large(0)
 		rawhttp.Await(t, "the client to be late", func() bool { return s.blocked() == 1 })

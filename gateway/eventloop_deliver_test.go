@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 )
 
 func TestWatchKeepsTheRestOfAShortWrite(t *testing.T) {
-	overAll(t, writeTimeout, func(t *testing.T, s *loopServer) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		revision := s.create("first")
 		_, late := s.watchFrom(revision, "")
 		_, prompt := s.watchFrom(revision, "")
@@ -30,7 +31,7 @@ func TestWatchKeepsTheRestOfAShortWrite(t *testing.T) {
 
 // The log holds 8 MiB: a client that sleeps longer is given back to a goroutine, reads etcd's history, and comes again.
 func TestWatchGivesBackWhoFallsBehind(t *testing.T) {
-	overAll(t, writeTimeout, func(t *testing.T, s *loopServer) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		conn, body := s.watchFrom(s.create("first"), "")
 		adopted := s.adoptions.Load()
 		const events = 40 // each counts twice in the log: as it is, and as it was
@@ -48,7 +49,7 @@ func TestWatchGivesBackWhoFallsBehind(t *testing.T) {
 
 // A watch may be given back in the moment in which it is adopted: it goes on all the same, here to its ERROR.
 func TestWatchGivesBackAtOnce(t *testing.T) {
-	overAll(t, writeTimeout, func(t *testing.T, s *loopServer) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		s.create("first")
 		s.create("second")
 		if err := s.store.Compact(3); err != nil {
@@ -108,7 +109,7 @@ func TestWatchNoticesWhoLeaves(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			overAll(t, writeTimeout, func(t *testing.T, s *loopServer) {
+			overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 				if s.variant.protocol == "HTTP/2" && name == "talks too much" {
 					t.Skip("what is no frame is refused by net/http")
 				}

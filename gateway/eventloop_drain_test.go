@@ -10,11 +10,12 @@ import (
 
 	"revtail/encoding"
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 )
 
 // A watch that is parked when the server drains gets all it is due, and a clean end of HTTP and TLS.
 func TestWatchDrains(t *testing.T) {
-	overAll(t, writeTimeout, func(t *testing.T, s *loopServer) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		conn, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
 		s.large(0)
 		rawhttp.Await(t, "the watch to be blocked", func() bool { return s.blocked() == 1 })
@@ -39,7 +40,7 @@ func TestWatchDrains(t *testing.T) {
 // When the time to drain is over, what does not end is cut: connections of writers, and of goroutines, that net/http knows
 // nothing of any more.
 func TestDrainCutsInTheEnd(t *testing.T) {
-	overAll(t, writeTimeout, func(t *testing.T, s *loopServer) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		if s.variant.protocol == "HTTP/2" && !s.variant.frames {
 			t.Skip("net/http has the connection: http.Server cuts it")
 		}

@@ -15,6 +15,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 )
 
 // tardy is a store that, once it holds up, answers the first read of its newest revision when it is told to, with what was the newest
@@ -118,7 +119,7 @@ func TestWatchEndsWithWhatWasAcknowledged(t *testing.T) {
 		}
 		t.Run(v.String(), func(t *testing.T) {
 			store := newTardy()
-			s := newLoopServerThrough(t, store.Store, store, v, writeTimeout)
+			s := newLoopServerThrough(t, store.Store, store, v, socket.WriteTimeout)
 			revision := s.create("first")
 			_, marked := s.watchFrom(revision, "&allowWatchBookmarks=1")
 			_, unmarked := s.watchFrom(revision, "")
@@ -149,7 +150,7 @@ func TestWatchEndsWithWhatWaits(t *testing.T) {
 		want     int // events
 	}{"soon": {time.Hour, 3}, "too late": {0, 1}} {
 		t.Run(name, func(t *testing.T) {
-			overLoops(t, writeTimeout, func(t *testing.T, s *loopServer) {
+			overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 				s.pool.endTimeout = test.patience
 				_, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
 				s.large(0)
@@ -176,7 +177,7 @@ func TestWatchEndsWithWhatWaits(t *testing.T) {
 func TestWatchOnAGoroutineEndsWithWhatWasAcknowledged(t *testing.T) {
 	const events = 600 // more than two batches
 	store := newTardy()
-	s := newLoopServerThrough(t, store.Store, store, variant{protocol: "plain"}, writeTimeout)
+	s := newLoopServerThrough(t, store.Store, store, variant{protocol: "plain"}, socket.WriteTimeout)
 	response := rawhttp.Get(t, s.front.Client(), fmt.Sprintf("%s/?resourceVersion=%v", s.front.URL, s.create("first")), "Accept-Encoding", "gzip")
 	store.hold()
 	close(store.answer)

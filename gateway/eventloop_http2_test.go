@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 )
 
 // http2Body is the body of the answer to the only request on a connection. Its client grants what it has read, and no more.
@@ -110,7 +111,7 @@ func (b *http2Body) answer(frame h2.Frame) error {
 // later, by way of etcd's history.
 func TestStreamsOfOneConnection(t *testing.T) {
 	const watchers, lazy, events = 12, 4, 80
-	s := newLoopServer(t, variant{"HTTP/2", true, true}, writeTimeout)
+	s := newLoopServer(t, variant{"HTTP/2", true, true}, socket.WriteTimeout)
 	revision := s.create("first")
 	var bodies []*bufio.Reader
 	for range watchers {

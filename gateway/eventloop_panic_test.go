@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
 
@@ -16,7 +17,7 @@ func (brokenEncoder) event([]byte, watchcache.Change, bool) []byte { panic("mean
 // TestPanicBreaksTheStream: what a watch got before a mistake of ours is not taken for all there was, and the watch leaves
 // nothing behind.
 func TestPanicBreaksTheStream(t *testing.T) {
-	overAll(t, writeTimeout, func(t *testing.T, s *loopServer) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		s.encoder = brokenEncoder{}
 		_, body := s.watchFrom(s.create("first"), "")
 		s.create("second")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"revtail/gateway/metrics"
+	"revtail/gateway/netio/socket"
 )
 
 // loopPool serves the sessions that have caught up, over HTTP/1.1 connections and HTTP/2 streams, with one event loop for each processor.
@@ -28,6 +29,10 @@ type loopPool struct {
 	quit       chan struct{}
 	serving    sync.WaitGroup // the goroutines of the loops
 	background sync.WaitGroup // the goroutines that loops have started
+}
+
+func newLoopPool(logger *slog.Logger) *loopPool {
+	return &loopPool{logger: logger, writeTimeout: socket.WriteTimeout, endTimeout: initialEventsTimeout}
 }
 
 // open lets sessions be adopted from now on. Earlier ones stay on their goroutines.

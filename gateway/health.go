@@ -8,13 +8,27 @@ import (
 	"strings"
 	"time"
 
-	"revtail/gateway/console"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"revtail/etcdstore"
+	"revtail/gateway/api/garbage"
+	"revtail/gateway/claim"
 )
 
 // healthTimeout bounds the read by which readiness is found out.
 const healthTimeout = 2 * time.Second
 
-func (s *Server) serveLive(w http.ResponseWriter, _ *http.Request) {
+// health answers whether the gateway can serve requests.
+type health struct {
+	etcd         etcdstore.Store
+	catalog      *catalog
+	claim        *claim.Claim
+	collector    *garbage.Collector
+	shuttingDown func() bool
+	problems     func() []string // of etcd; nil: nothing looks for them
+}
+
+func (h *health) serveLive(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "ok")
 }
 
@@ -26,8 +40,8 @@ type check struct {
 
 // serveReady answers 200 when requests can be served: etcd answers a linearizable read, the caches are filled and the server
 // is not about to stop. ?verbose shows each condition, and problems of etcd, such as a full disk, that take nothing from the readers.
-func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
-	checks := s.readiness(r.Context())
+func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
+	checks := h.readiness(r.Context())
 	code, lines := http.StatusOK, new(strings.Builder)
 	for _, c := range checks {
 		if c.err != nil {
@@ -37,7 +51,7 @@ func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(lines, "[+]%s ok\n", c.name)
 		}
 	}
-	s.warn(lines)
+	h.warn(lines)
 	switch {
 	case queryOf(r).Has("verbose"), code != http.StatusOK:
 		fmt.Fprintf(lines, "%s check %s\n", strings.TrimPrefix(r.URL.Path, "/"), map[bool]string{true: "passed", false: "failed"}[code == http.StatusOK])
@@ -48,12 +62,12 @@ func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
 }
 
 // warn adds a line for each problem that keeps nothing from being served.
-func (s *Server) warn(lines *strings.Builder) {
-	if s.options.Problems != nil {
-		warnOf(lines, "etcd-health", s.options.Problems())
+func (h *health) warn(lines *strings.Builder) {
+	if h.problems != nil {
+		warnOf(lines, "etcd-health", h.problems())
 	}
-	warnOf(lines, "claim", s.claimProblems())
-	warnOf(lines, "garbage-collector", s.collectorProblems())
+	warnOf(lines, "claim", h.claimProblems())
+	warnOf(lines, "garbage-collector", h.collectorProblems())
 }
 
 func warnOf(lines *strings.Builder, check string, problems []string) {
@@ -66,10 +80,10 @@ func warnOf(lines *strings.Builder, check string, problems []string) {
 }
 
 // claimProblems say that the data is not the server's own.
-func (s *Server) claimProblems() []string {
-	state := s.options.Claim.State()
+func (h *health) claimProblems() []string {
+	state := h.claim.State()
 	switch {
-	case !s.options.Claim.State().IsForeign():
+	case !state.IsForeign():
 		return nil
 	case state.Writable:
 		return []string{"the data is not revtail's own: " + state.Reason + "; clients' writes are carried out (--writable), and revtail does nothing else"}
@@ -78,33 +92,33 @@ func (s *Server) claimProblems() []string {
 }
 
 // collectorProblems say that objects are not collected.
-func (s *Server) collectorProblems() []string {
-	if stop := s.store.collector.Stopped(); stop != nil {
+func (h *health) collectorProblems() []string {
+	if stop := h.collector.Stopped(); stop != nil {
 		return []string{stop.String()}
 	}
 	return nil
 }
 
-func (s *Server) readiness(ctx context.Context) []check {
+func (h *health) readiness(ctx context.Context) []check {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	_, err := s.options.Store.Revision(ctx)
+	_, err := h.etcd.Revision(ctx)
 	checks := []check{{"etcd", err}}
 	filling := 0
-	caching := s.catalog.current().caches
+	caching := h.catalog.current().caches
 	for _, cache := range caching {
 		if !cache.Stats().Ready {
 			filling++
 		}
 	}
 	var caches, definitions, shutdown error
-	if !s.catalog.complete() {
+	if !h.catalog.complete() {
 		definitions = errors.New("custom resources are still being read")
 	}
 	if filling > 0 {
 		caches = fmt.Errorf("%d of %d are being filled", filling, len(caching))
 	}
-	if s.watches.registry.shuttingDown() {
+	if h.shuttingDown() {
 		shutdown = errDraining
 	}
 	return append(checks, check{"caches", caches}, check{"definitions", definitions}, check{"shutdown", shutdown})
@@ -116,20 +130,23 @@ func writeText(w http.ResponseWriter, code int, text string) {
 	_, _ = w.Write([]byte(text)) // a client that has gone away needs no answer
 }
 
-// serveRoot tells a person where things are, and leads a browser there.
-func (s *Server) serveRoot(w http.ResponseWriter, r *http.Request) {
-	w.Header().Add("Vary", "Accept")
-	if wantsPage(r) {
-		http.Redirect(w, r, console.Path, http.StatusSeeOther)
-		return
+// collectors show what the gateway does not do without a client's request.
+func (h *health) collectors() []prometheus.Collector {
+	gauge := func(name, help string, value func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 	}
-	writeText(w, http.StatusOK, `revtail: list and watch etcd over HTTP
-
-  /api/v1, /apis            which resources there are; try /api/v1/configmaps?watch=true
-  /v1/keys, /v1/txn         any key of etcd that is opened; /v1/openapi.json describes that
-  /ui/                      a page that shows all this, for a browser
-  /readyz?verbose, /livez   health
-  /metrics                  figures for Prometheus
-  /version                  what runs here
-`)
+	return []prometheus.Collector{
+		gauge("revtail_foreign_data", "1 while the data under --etcd-prefix is not revtail's own: revtail then writes nothing without a client's request.", func() int {
+			if h.claim.State().IsForeign() {
+				return 1
+			}
+			return 0
+		}),
+		gauge("revtail_garbage_collector_held_objects", "Objects for which the garbage collector has stopped: their owners are gone without a DELETE request, and they are too many to be deleted without a person's word.", func() int {
+			if stop := h.collector.Stopped(); stop != nil {
+				return stop.Objects
+			}
+			return 0
+		}),
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
 
@@ -175,7 +176,7 @@ func TestListingWrites(t *testing.T) {
 	want := "head" + string(all[:size-1]) + "]}\n"
 
 	var collected writes
-	if n, err := newListing(head, list, writeTimeout).WriteTo(&collected); err != nil || int(n) != len(want) || collected.text.String() != want {
+	if n, err := newListing(head, list, socket.WriteTimeout).WriteTo(&collected); err != nil || int(n) != len(want) || collected.text.String() != want {
 		t.Errorf("%d bytes, %v: not the list", n, err)
 	}
 	if most := 2 * len(want) / wholeSize; collected.count > most {
@@ -191,7 +192,7 @@ func TestListingWrites(t *testing.T) {
 	go func() {
 		conn, failed := listener.Accept()
 		if failed == nil {
-			_, failed = newListing(head, list, writeTimeout).WriteTo(conn)
+			_, failed = newListing(head, list, socket.WriteTimeout).WriteTo(conn)
 			_ = conn.Close()
 		}
 		sent <- failed
@@ -226,7 +227,7 @@ func TestBrokenConnectionEndsAListing(t *testing.T) {
 			read++
 		}
 	}}
-	n, err := newListing(nil, endless, writeTimeout).WriteTo(&discard{err: io.ErrClosedPipe})
+	n, err := newListing(nil, endless, socket.WriteTimeout).WriteTo(&discard{err: io.ErrClosedPipe})
 	if err == nil || read > 1 {
 		t.Errorf("%v after %d bytes and %d pieces", err, n, read)
 	}
@@ -263,9 +264,9 @@ func TestStalledAnswerIsCut(t *testing.T) {
 		for road, start := range roads {
 			t.Run(kind+" "+road, func(t *testing.T) {
 				t.Parallel()
-				s := &Server{watches: &watchService{opener: &streamOpener{writeTimeout: 100 * time.Millisecond}}}
+				c := &chain{writeTimeout: 100 * time.Millisecond}
 				ended := make(chan error, 1)
-				server := httptest.NewUnstartedServer(s.cutStalled(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ended <- answer(w, r) })))
+				server := httptest.NewUnstartedServer(c.cutStalled(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ended <- answer(w, r) })))
 				t.Cleanup(server.Close)
 				start(server)
 				response := rawhttp.Get(t, server.Client(), server.URL)
@@ -286,7 +287,7 @@ func TestListingOverTLSIsTimedByPieces(t *testing.T) {
 	timed := make(chan int, 1)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		outer := &timedWriter{ResponseWriter: w}
-		_ = newListing(nil, list, writeTimeout).write(outer, r)
+		_ = newListing(nil, list, socket.WriteTimeout).write(outer, r)
 		timed <- outer.bytes
 	}))
 	defer server.Close()
@@ -314,7 +315,7 @@ func (w *timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // TestVectorHoldsNothing: a vector that waits for the next answer keeps no block of a cache alive.
 func TestVectorHoldsNothing(t *testing.T) {
 	var sent writes
-	v := newVector(&sent, writeTimeout)
+	v := newVector(&sent, socket.WriteTimeout)
 	for range vectorMost + 1 {
 		v.add([]byte("piece"))
 	}

@@ -22,6 +22,10 @@ type responder struct {
 	compressors *compressors
 }
 
+func newResponder(logger *slog.Logger) *responder {
+	return &responder{logger: logger, refused: newRefusals(), compressors: newCompressors()}
+}
+
 // fail answers with an error. Errors before the first byte of an answer come here; later ones are frames of the stream.
 func (a *responder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	a.refuse(err)

@@ -10,57 +10,69 @@ import (
 	"revtail/gateway/console"
 )
 
-// routes is every URL of the product.
-func (s *Server) routes() http.Handler {
+// handlers answer the requests of all routes.
+type handlers struct {
+	chain    *chain
+	access   *control
+	api      *apiHandler
+	keys     *keysHandler
+	watches  *watchService
+	health   *health
+	metrics  http.Handler
+	watchers bool // /debug/watchers is a public route
+}
+
+// public is every URL of the product.
+func (h *handlers) public() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.chain.count, s.chain.trace, s.cutStalled, s.chain.identify, s.access.logAccess, s.chain.recoverPanic)
-	r.Use(limitHeaders, limitQuery, timeBody, s.chain.checkHost, cleanPath, s.chain.shareWithOrigins, s.chain.refuseForeignWrites, s.access.admit, refuseImpersonation, onlyWatchesUpgrade)
+	r.Use(h.chain.count, h.chain.trace, h.chain.cutStalled, h.chain.identify, h.access.logAccess, h.chain.recoverPanic)
+	r.Use(limitHeaders, limitQuery, timeBody, h.chain.checkHost, cleanPath, h.chain.shareWithOrigins, h.chain.refuseForeignWrites, h.access.admit, refuseImpersonation, onlyWatchesUpgrade)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
-	r.Get("/", s.serveRoot)
+	r.Get("/", serveRoot)
 	r.Method(http.MethodGet, strings.TrimSuffix(console.Path, "/"), http.RedirectHandler(console.Path, http.StatusMovedPermanently))
 	r.Method(http.MethodGet, console.Path+"*", console.Handler(http.HandlerFunc(notFound)))
-	r.Get("/livez", s.serveLive)
-	r.Get("/healthz", s.serveReady)
-	r.Get("/readyz", s.serveReady)
-	r.Method(http.MethodGet, "/metrics", s.metrics)
-	if s.options.Watchers {
-		r.Get("/debug/watchers", s.watches.serveWatchers)
+	r.Get("/livez", h.health.serveLive)
+	r.Get("/healthz", h.health.serveReady)
+	r.Get("/readyz", h.health.serveReady)
+	r.Method(http.MethodGet, "/metrics", h.metrics)
+	if h.watchers {
+		r.Get("/debug/watchers", h.watches.serveWatchers)
 	}
 
-	r.Get("/version", s.api.serveVersion)
-	r.Get("/api", s.api.serveCoreVersions)
-	complete := r.With(s.api.whenComplete)
-	complete.Get("/apis", s.api.serveGroups)
-	complete.Get("/apis/{group}", withPath(s.api.serveGroup))
-	complete.Get("/openapi/v2", s.api.serveOpenAPIV2)
-	complete.Get("/openapi/v3", s.api.serveOpenAPIIndex)
+	r.Get("/version", h.api.serveVersion)
+	r.Get("/api", h.api.serveCoreVersions)
+	complete := r.With(h.api.whenComplete)
+	complete.Get("/apis", h.api.serveGroups)
+	complete.Get("/apis/{group}", withPath(h.api.serveGroup))
+	complete.Get("/openapi/v2", h.api.serveOpenAPIV2)
+	complete.Get("/openapi/v3", h.api.serveOpenAPIIndex)
 	complete.Get("/openapi/v3/*", func(w http.ResponseWriter, r *http.Request) {
-		s.api.serveOpenAPI(w, r, chi.URLParam(r, "*"))
+		h.api.serveOpenAPI(w, r, chi.URLParam(r, "*"))
 	})
 
-	r.HandleFunc(keysPath, s.keys.serveKeys)
-	r.HandleFunc(keysPath+"/*", s.keys.serveKeys)
+	r.HandleFunc(keysPath, h.keys.serveKeys)
+	r.HandleFunc(keysPath+"/*", h.keys.serveKeys)
 
-	r.Post("/v1/txn", s.keys.serveTxn)
+	r.Post("/v1/txn", h.keys.serveTxn)
 	r.Get("/v1/openapi.json", serveKeysOpenAPI)
 
-	for path, serve := range s.api.reviews() {
+	for path, serve := range h.api.reviews() {
 		r.HandleFunc(path, serve)
 	}
-	r.Post("/v1/tickets", s.access.serveTickets)
-	r.Route("/api/{version}", s.resourceRoutes)
-	r.Route("/apis/{group}/{version}", s.resourceRoutes)
+	r.Post("/v1/tickets", h.access.serveTickets)
+	r.Route("/api/{version}", h.resourceRoutes)
+	r.Route("/apis/{group}/{version}", h.resourceRoutes)
 	return headIsGet(r)
 }
 
 // resourceRoutes are the URLs of one group and version. A name in the place of {resource} that is not one of a resource is
 // answered with 404 by locate.
-func (s *Server) resourceRoutes(r chi.Router) {
+func (h *handlers) resourceRoutes(r chi.Router) {
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, "GET, HEAD") })
-	r.With(s.api.whenComplete).Get("/", withPath(s.api.serveResources))
-	timed, serve, watch := r.With(s.chain.limitTime), withPath(s.api.serveResource), withPath(s.api.serveLegacyWatch)
+	r.With(h.api.whenComplete).Get("/", withPath(h.api.serveResources))
+	timed, serve, watch := r.With(h.chain.limitTime), withPath(h.api.serveResource), withPath(h.api.serveLegacyWatch)
 	timed.HandleFunc("/{resource}", serve)
 	timed.HandleFunc("/{resource}/{name}", serve)
 	timed.HandleFunc("/{resource}/{name}/{subresource}", serve)

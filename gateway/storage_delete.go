@@ -63,7 +63,7 @@ func checkPreconditions(ref resource.Ref, p *metav1.Preconditions, object *watch
 // keptForDependents is an object with a finalizer of the garbage collector, if its dependents are to be orphaned or deleted before
 // it, and without one if they are not. If the client asks for neither, the object stays as it is.
 func (s *store) keptForDependents(res *resource.Resource, old document, options *metav1.DeleteOptions) document {
-	if !s.collecting || s.claim.State().IsForeign() || res.IsNamespaces() || res.Mount != nil {
+	if !s.collect || s.claim.State().IsForeign() || res.IsNamespaces() || res.Mount != nil {
 		return old
 	}
 	before := old.GetFinalizers()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/gateway/netio/socket"
 )
 
 // sink is where a stream ends that nobody reads.
@@ -28,9 +29,9 @@ func (sink) SetWriteDeadline(_ time.Time) error { return nil }
 
 // TestDeliveryAllocatesNothing: what a transport adds to a delivery on a goroutine.
 func TestDeliveryAllocatesNothing(t *testing.T) {
-	taken, _ := newHijackedTransport(context.Background(), sink{}, writeTimeout)
+	taken, _ := newHijackedTransport(context.Background(), sink{}, socket.WriteTimeout)
 	request := func(major, minor int) *responseWriterTransport {
-		return newResponseWriterTransport(sink{}, &http.Request{ProtoMajor: major, ProtoMinor: minor}, writeTimeout)
+		return newResponseWriterTransport(sink{}, &http.Request{ProtoMajor: major, ProtoMinor: minor}, socket.WriteTimeout)
 	}
 	for name, transport := range map[string]transport{"HTTP/1.1": taken, "HTTP/2": request(2, 0), "HTTP/1.0": request(1, 0)} {
 		t.Run(name, func(t *testing.T) {

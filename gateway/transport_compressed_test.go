@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 )
 
 // TestCompressedStreamIsReadableInTurn: an event is readable before the next one exists, over each transport and with each
@@ -33,7 +34,7 @@ func TestCompressedStreamIsReadableInTurn(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := make(chan string)
-			server := newStreamServer(t, writeTimeout, inTurn(lines))
+			server := newStreamServer(t, socket.WriteTimeout, inTurn(lines))
 			test.start(server)
 			response := rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", test.coding)
 			if h := response.Header; h.Get("Content-Encoding") != test.coding || h.Get("Vary") != "Accept-Encoding" || h.Get("Content-Type") != "application/json" {
@@ -47,7 +48,7 @@ func TestCompressedStreamIsReadableInTurn(t *testing.T) {
 // TestCompressedStreamIsReadByGo: the client that asks for gzip by itself, and decodes by itself.
 func TestCompressedStreamIsReadByGo(t *testing.T) {
 	lines := make(chan string)
-	server := newStreamServer(t, writeTimeout, inTurn(lines))
+	server := newStreamServer(t, socket.WriteTimeout, inTurn(lines))
 	server.Start()
 	response := rawhttp.Get(t, server.Client(), server.URL)
 	if !response.Uncompressed {
@@ -62,7 +63,7 @@ func TestCompressedStreamIsReadByCurl(t *testing.T) {
 		t.Skip("there is no curl on this machine")
 	}
 	lines := make(chan string)
-	server := newStreamServer(t, writeTimeout, inTurn(lines))
+	server := newStreamServer(t, socket.WriteTimeout, inTurn(lines))
 	server.Start()
 	command := exec.CommandContext(t.Context(), curl, "--no-buffer", "--silent", "--show-error", "--fail", "--compressed", server.URL)
 	var complaints bytes.Buffer
@@ -126,7 +127,7 @@ func (d *decoded) begin() error {
 
 func TestCompressedStreamOfNothingIsComplete(t *testing.T) {
 	for _, coding := range []string{"gzip", "zstd"} {
-		server := newStreamServer(t, writeTimeout, func(context.Context, *stream) error { return nil })
+		server := newStreamServer(t, socket.WriteTimeout, func(context.Context, *stream) error { return nil })
 		server.Start()
 		response := rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", coding)
 		var raw bytes.Buffer
@@ -137,7 +138,7 @@ func TestCompressedStreamOfNothingIsComplete(t *testing.T) {
 }
 
 func TestCompressedStreamThatIsBrokenHasNoEnd(t *testing.T) {
-	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error {
 		if err := s.write([]byte("one\n")); err != nil {
 			return err
 		}
@@ -152,7 +153,7 @@ func TestCompressedStreamThatIsBrokenHasNoEnd(t *testing.T) {
 
 // TestCompressedBatchIsOneChunk: what is between two flushes is one chunk.
 func TestCompressedBatchIsOneChunk(t *testing.T) {
-	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error {
 		for range 100 {
 			s.frame([]byte("a line\n"))
 		}
@@ -173,7 +174,7 @@ func TestCompressedBatchIsOneChunk(t *testing.T) {
 
 // TestCompressedStreamsAreLimited: those beyond the limit are sent as they are, until one ends.
 func TestCompressedStreamsAreLimited(t *testing.T) {
-	server := newStreamServer(t, writeTimeout, func(ctx context.Context, _ *stream) error {
+	server := newStreamServer(t, socket.WriteTimeout, func(ctx context.Context, _ *stream) error {
 		<-ctx.Done()
 		return nil
 	})

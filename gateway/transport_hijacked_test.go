@@ -14,7 +14,7 @@ import (
 func TestHijackedConnectionWritesABatchAtOnce(t *testing.T) {
 	var server *streamServer
 	writes := make(chan int64, 1)
-	server = newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
+	server = newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error {
 		before := server.writes.Load()
 		for range 100 {
 			s.frame([]byte("a line\n"))
@@ -43,7 +43,7 @@ func TestHijackedConnectionWritesABatchAtOnce(t *testing.T) {
 func TestHijackedConnectionNoticesItsClientLeave(t *testing.T) {
 	for _, more := range []string{"", rawhttp.Request, strings.Repeat("x", maxClientBytes/2)} {
 		cause := make(chan error, 1)
-		server := newStreamServer(t, writeTimeout, func(ctx context.Context, _ *stream) error {
+		server := newStreamServer(t, socket.WriteTimeout, func(ctx context.Context, _ *stream) error {
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			return nil
@@ -67,7 +67,7 @@ func TestHijackedConnectionNoticesItsClientLeave(t *testing.T) {
 
 func TestHijackedConnectionOfTalkativeClientEnds(t *testing.T) {
 	cause := make(chan error, 1)
-	server := newStreamServer(t, writeTimeout, func(ctx context.Context, _ *stream) error {
+	server := newStreamServer(t, socket.WriteTimeout, func(ctx context.Context, _ *stream) error {
 		<-ctx.Done()
 		cause <- context.Cause(ctx)
 		return nil
@@ -82,7 +82,7 @@ func TestHijackedConnectionOfTalkativeClientEnds(t *testing.T) {
 }
 
 func TestBrokenStreamHasNoEnd(t *testing.T) {
-	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error {
 		if err := s.write([]byte("one\n")); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 
 // Listen returns a listener for tls.NewListener or http.Server.ServeTLS, with connections that an event loop can own below TLS. With HTTP/2
 // as http2.Configure has it, a connection is cut when its client has taken nothing for 30 s.
-func Listen(l net.Listener) net.Listener { return interceptListener{l, writeTimeout} }
+func Listen(l net.Listener) net.Listener { return interceptListener{l, socket.WriteTimeout} }
 
 type interceptListener struct {
 	net.Listener

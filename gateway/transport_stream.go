@@ -12,12 +12,10 @@ import (
 	"revtail/encoding"
 	"revtail/gateway/netio/buffer"
 	"revtail/gateway/netio/http2"
+	"revtail/gateway/netio/socket"
 )
 
 const (
-	// writeTimeout is how long a client may take nothing of what is being written to it, before it is cut; until then it is only
-	// late, at nobody else's cost.
-	writeTimeout = 30 * time.Second
 	// flushSize is how many bytes of frames are collected before they are written between two revisions, and maxCollected
 	// how many at any place: a revision of any usual size leaves in one write. More than 16 KiB would make writes hardly
 	// cheaper, and is what each client that takes nothing costs.
@@ -47,7 +45,7 @@ type streamOpener struct {
 }
 
 func newStreamOpener(origins []string, compressors *compressors) *streamOpener {
-	return &streamOpener{writeTimeout: writeTimeout, compressors: compressors, origins: originPatterns(origins)}
+	return &streamOpener{writeTimeout: socket.WriteTimeout, compressors: compressors, origins: originPatterns(origins)}
 }
 
 // stream writes the frames of a watch to a client. It picks the transport:

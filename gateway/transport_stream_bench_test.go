@@ -11,6 +11,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
 )
 
 // BenchmarkStream writes events of 1 KiB to a client that reads them at once. One event a flush is what a watch of a quiet
@@ -33,7 +34,7 @@ func BenchmarkStream(b *testing.B) {
 func benchmarkStream(b *testing.B, request string, batch int) {
 	b.Helper()
 	objects := benchmarkObjects()
-	server := newStreamServer(b, writeTimeout, func(_ context.Context, s *stream) error {
+	server := newStreamServer(b, socket.WriteTimeout, func(_ context.Context, s *stream) error {
 		b.ReportAllocs()
 		b.ResetTimer()
 		for i := range b.N {

@@ -136,7 +136,7 @@ func TestStreamOverTLS(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := make(chan string)
-			server := newStreamServer(t, writeTimeout, inTurn(lines))
+			server := newStreamServer(t, socket.WriteTimeout, inTurn(lines))
 			server.EnableHTTP2 = test.http2
 			server.StartTLS()
 			response := rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", "identity")
@@ -149,7 +149,7 @@ func TestStreamOverTLS(t *testing.T) {
 }
 
 func TestStreamOverTLSHasOneChunkPerFrame(t *testing.T) {
-	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error {
 		s.frame([]byte("one\n"))
 		s.event(encoding.Added, []byte("{}"))
 		return s.flush()
@@ -173,7 +173,7 @@ func TestStreamOverTLSHasOneChunkPerFrame(t *testing.T) {
 }
 
 func TestStreamOverHTTP10EndsWithTheConnection(t *testing.T) {
-	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
+	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
 	server.Start()
 	_, r := rawhttp.Connect(t, server.Listener.Addr().String(), "GET / HTTP/1.0\r\n\r\n")
 	if head := rawhttp.ReadHead(t, r); strings.Contains(head, "chunked") {
@@ -189,7 +189,7 @@ func TestStreamLeavesRevisionsWhole(t *testing.T) {
 	frame := []byte(strings.Repeat("x", flushSize/4-1) + "\n")
 	written := make(chan int64, 3)
 	var server *streamServer
-	server = newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
+	server = newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error {
 		count := func(frames int) {
 			before := server.writes.Load()
 			for range frames {
@@ -319,8 +319,8 @@ func serveInBubble(t *testing.T, request string, serve func(context.Context, *st
 func TestStreamIsCutAfterStallLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, ended := serveInBubble(t, rawhttp.Request, func(_ context.Context, s *stream) error { return s.write([]byte("nobody reads this\n")) })
-		if after := <-ended; after != writeTimeout {
-			t.Errorf("cut after %v, want %v", after, writeTimeout)
+		if after := <-ended; after != socket.WriteTimeout {
+			t.Errorf("cut after %v, want %v", after, socket.WriteTimeout)
 		}
 	})
 }
@@ -332,7 +332,7 @@ func TestStreamOfSlowClientIsNotCut(t *testing.T) {
 		})
 		var body strings.Builder
 		for !strings.HasSuffix(body.String(), "0\r\n\r\n") {
-			<-time.After(writeTimeout - time.Second)
+			<-time.After(socket.WriteTimeout - time.Second)
 			b, err := r.ReadByte()
 			if err != nil {
 				t.Fatalf("after %q: %v", body.String(), err)

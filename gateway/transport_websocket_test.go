@@ -67,7 +67,7 @@ func readFrame(r io.Reader) (first byte, content string, err error) {
 }
 
 func TestWebSocketOverTLS(t *testing.T) {
-	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
+	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
 	server.StartTLS()
 	socket := dialWebSocket(t, server.URL, &websocket.DialOptions{HTTPClient: server.Client()})
 	if got := readMessage(t, socket); got != "one\n" {
@@ -80,7 +80,7 @@ func TestWebSocketOverTLS(t *testing.T) {
 
 func TestWebSocketFramesOnTheWire(t *testing.T) {
 	long := strings.Repeat("x", 70000) + "\n"
-	server := newStreamServer(t, writeTimeout, func(_ context.Context, s *stream) error {
+	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error {
 		s.frame([]byte("one\n"))
 		s.frame([]byte(long))
 		return s.flush()
@@ -113,7 +113,7 @@ func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cause := make(chan error, 1)
-			server := newStreamServer(t, writeTimeout, func(ctx context.Context, _ *stream) error {
+			server := newStreamServer(t, socket.WriteTimeout, func(ctx context.Context, _ *stream) error {
 				<-ctx.Done()
 				cause <- context.Cause(ctx)
 				return nil
@@ -133,7 +133,7 @@ func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 // TestWebSocketIgnoresMessages: a watch has nothing to be told, as long as it is not much.
 func TestWebSocketIgnoresMessages(t *testing.T) {
 	lines := make(chan string)
-	server := newStreamServer(t, writeTimeout, inTurn(lines))
+	server := newStreamServer(t, socket.WriteTimeout, inTurn(lines))
 	server.Start()
 	socket := dialWebSocket(t, server.URL, nil)
 	if err := socket.Write(t.Context(), websocket.MessageText, []byte("are you there?")); err != nil {
@@ -152,7 +152,7 @@ func TestWebSocketIgnoresMessages(t *testing.T) {
 }
 
 func TestWebSocketSubprotocols(t *testing.T) {
-	server := newStreamServer(t, writeTimeout, func(context.Context, *stream) error { return nil })
+	server := newStreamServer(t, socket.WriteTimeout, func(context.Context, *stream) error { return nil })
 	server.Start()
 	for _, test := range []struct {
 		offered []string

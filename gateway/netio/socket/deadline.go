@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// WriteTimeout is how long a client may take nothing of what is written to it. Until then it is late, at the cost of no other client;
+// afterwards its connection or stream is cut.
+const WriteTimeout = 30 * time.Second
+
 // DeadlineConn is a connection whose writes fail with ErrStalled when the client takes nothing for as long as Limit.
 type DeadlineConn struct {
 	net.Conn

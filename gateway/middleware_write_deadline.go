@@ -9,21 +9,21 @@ import (
 
 // cutStalled breaks an answer of which its client takes nothing for as long as streams wait too: until then its handler, and what
 // the answer is made of, are held for nobody.
-func (s *Server) cutStalled(next http.Handler) http.Handler {
+func (c *chain) cutStalled(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := &patience{ResponseWriter: w, control: http.NewResponseController(w), limit: s.watches.opener.writeTimeout}
+		p := &deadlineWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: c.writeTimeout}
 		if r.ProtoMajor > 1 {
 			p.watchdog = socket.NewWatchdog(p.limit, func() { _ = p.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
 			defer p.watchdog.Close()
 		}
-		p.extend()
+		p.extendDeadline()
 		next.ServeHTTP(p, r)
 	})
 }
 
-// patience gives each write to a client its time. A deadline stays for whatever is written next on a connection of HTTP/1.1, and
+// deadlineWriter gives each write to a client its time. A deadline stays for whatever is written next on a connection of HTTP/1.1, and
 // each write sets it anew; on HTTP/2 it would end a stream that has nothing to write.
-type patience struct {
+type deadlineWriter struct {
 	http.ResponseWriter
 	control  *http.ResponseController
 	limit    time.Duration
@@ -31,24 +31,24 @@ type patience struct {
 }
 
 // Unwrap lets http.ResponseController reach what is below.
-func (p *patience) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+func (p *deadlineWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// extend is for what is written next. What net/http has collected is written soon after the last of it was handed over.
-func (p *patience) extend() {
+// extendDeadline is for what is written next. What net/http has collected is written soon after the last of it was handed over.
+func (p *deadlineWriter) extendDeadline() {
 	if p.watchdog == nil {
 		_ = p.control.SetWriteDeadline(time.Now().Add(p.limit)) // a transport without deadlines is a test's
 	}
 }
 
-func (p *patience) WriteHeader(status int) {
-	p.extend()
+func (p *deadlineWriter) WriteHeader(status int) {
+	p.extendDeadline()
 	p.ResponseWriter.WriteHeader(status)
 }
 
 // Write gives each piece the whole time: a client that is slow takes something of it.
-func (p *patience) Write(data []byte) (written int, err error) {
+func (p *deadlineWriter) Write(data []byte) (written int, err error) {
 	for err == nil {
-		piece := data[written:min(len(data), written+patientPiece)]
+		piece := data[written:min(len(data), written+maxPiece)]
 		var n int
 		n, err = p.write(piece)
 		if written += n; written == len(data) {
@@ -58,12 +58,12 @@ func (p *patience) Write(data []byte) (written int, err error) {
 	return written, err
 }
 
-// patientPiece is how much is written at once.
-const patientPiece = 64 << 10
+// maxPiece is how much is written at once.
+const maxPiece = 64 << 10
 
-func (p *patience) write(piece []byte) (int, error) {
+func (p *deadlineWriter) write(piece []byte) (int, error) {
 	if p.watchdog == nil {
-		p.extend()
+		p.extendDeadline()
 		return p.ResponseWriter.Write(piece)
 	}
 	p.watchdog.Begin()

@@ -1,0 +1,15 @@
+package gateway
+
+import "revtail/gateway/metrics"
+
+// figures are those of all caches, for /metrics.
+func (s *Server) figures() []metrics.Cache {
+	return append(s.catalog.figures(), s.keys.figures()...)
+}
+
+// watchFigures are those of all watches, for /metrics.
+func (s *Server) watchFigures() metrics.Watches {
+	out := s.watches.stats.figures()
+	out.Delays = append(out.Delays, s.loops.delays()...)
+	return out
+}
