@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -85,7 +85,7 @@ func TestAccountsAgree(t *testing.T) {
 	}
 	for name, kind := range accounted {
 		t.Run(name, func(t *testing.T) {
-			whole, err := encoding.Unmarshal([]byte(kind.object))
+			whole, err := jsontext.Unmarshal([]byte(kind.object))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -21,7 +21,7 @@ func TestShapesAreSure(t *testing.T) {
 		"Lease": builtin.Lookup("coordination.k8s.io", "v1", "leases"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			object, err := encoding.Unmarshal([]byte(accounted[name].object))
+			object, err := jsontext.Unmarshal([]byte(accounted[name].object))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/resource"
@@ -70,7 +70,7 @@ func BenchmarkChecks(b *testing.B) {
 	for name, res := range map[string]*resource.Resource{
 		"ConfigMap": builtin.Lookup("", "v1", "configmaps"), "Deployment": builtin.Lookup("apps", "v1", "deployments"),
 	} {
-		object, err := encoding.Unmarshal([]byte(accounted[name].object))
+		object, err := jsontext.Unmarshal([]byte(accounted[name].object))
 		if err != nil {
 			b.Fatal(err)
 		}

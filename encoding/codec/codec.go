@@ -5,7 +5,7 @@ import (
 	"mime"
 	"unicode/utf8"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 // The media types that Decode knows.
@@ -16,14 +16,14 @@ const (
 
 // Decoded is the body of a request.
 type Decoded struct {
-	// Object has int64, float64 and json.Number numbers, as encoding.Unmarshal gives them.
+	// Object has int64, float64 and json.Number numbers, as jsontext.Unmarshal gives them.
 	Object map[string]any
 	// Duplicates are the paths, such as spec.ports[0].name, of the members that occur more than once in their object, in
 	// the order of the body. The last value of such a member is the one in Object. Long lists and paths are cut short.
 	Duplicates []string
 }
 
-// Decode decodes a body, which must be one object and does not change from then on, as encoding.Unmarshal says. An empty
+// Decode decodes a body, which must be one object and does not change from then on, as jsontext.Unmarshal says. An empty
 // contentType means JSON; parameters such as charset=utf-8 are ignored.
 //
 // The error is a *UnsupportedMediaTypeError, a *SyntaxError, a *LimitError, ErrNotUTF8 or ErrNotObject.
@@ -60,7 +60,7 @@ func decodeJSON(body []byte) (Decoded, error) {
 	if err != nil {
 		return Decoded{}, err
 	}
-	object, err := encoding.Unmarshal(body)
+	object, err := jsontext.Unmarshal(body)
 	if err != nil {
 		if cause := errors.Unwrap(err); cause != nil {
 			return Decoded{}, &SyntaxError{Format: "json", Err: cause}

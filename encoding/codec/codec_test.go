@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 func TestDecodeMediaTypes(t *testing.T) {
@@ -206,7 +206,7 @@ func TestYAMLLikeKubectl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := encoding.Unmarshal(text)
+		want, err := jsontext.Unmarshal(text)
 		if err != nil {
 			t.Fatal(err)
 		}

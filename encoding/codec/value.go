@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 // Value says what the values of keys that other programs write are, and so how they are shown as JSON and written again.
@@ -34,7 +35,7 @@ func (v Value) Decode(stored []byte) ([]byte, error) {
 	}
 	switch v {
 	case ValueString:
-		return encoding.AppendString(make([]byte, 0, len(stored)+2), string(stored)), nil
+		return jsontext.AppendString(make([]byte, 0, len(stored)+2), string(stored)), nil
 	case ValueYAML:
 		out, err := yamlToJSON(stored)
 		if errors.Is(err, ErrNotObject) { // no document at all
@@ -43,12 +44,12 @@ func (v Value) Decode(stored []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return encoding.Compact(out)
+		return jsontext.Compact(out)
 	}
-	return encoding.Compact(stored)
+	return jsontext.Compact(stored)
 }
 
-// Encode is Decode's inverse, for values of the types that encoding.Unmarshal makes: JSON comes out on one line, YAML in blocks
+// Encode is Decode's inverse, for values of the types that jsontext.Unmarshal makes: JSON comes out on one line, YAML in blocks
 // with a newline at its end. The error says what the value should be.
 func (v Value) Encode(value any) ([]byte, error) {
 	if v == ValueString || v == ValueBytes {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"revtail/encoding"
 	"revtail/encoding/codec"
+	"revtail/encoding/jsontext"
 )
 
 // What can be wrong with a patch. Errors wrap one of these and the cause; test with errors.Is. A cause may quote the patch
@@ -36,11 +36,11 @@ func decode(doc, patch []byte) (original, changes map[string]any, err error) {
 	if err := check(patch); err != nil {
 		return nil, nil, err
 	}
-	changes, err = encoding.Unmarshal(patch)
+	changes, err = jsontext.Unmarshal(patch)
 	if err != nil {
 		return nil, nil, refuse(patch, err)
 	}
-	original, err = encoding.Unmarshal(doc)
+	original, err = jsontext.Unmarshal(doc)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}

@@ -55,7 +55,7 @@ var kinds = sync.OnceValue(func() *runtime.Scheme {
 type message interface{ Unmarshal(data []byte) error }
 
 // Decode decodes a body: the magic bytes, and a runtime.Unknown whose raw is the protobuf form of the kind that it names. The
-// object has apiVersion and kind, and numbers as encoding.Unmarshal gives them. The protobuf form does not tell null or an
+// object has apiVersion and kind, and numbers as jsontext.Unmarshal gives them. The protobuf form does not tell null or an
 // empty struct from nothing at all: such members are left out where the kind lets them be. Fields that the kind does not have
 // are skipped, as in protobuf they have no names.
 //

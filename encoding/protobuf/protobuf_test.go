@@ -24,8 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"revtail/encoding"
 	"revtail/encoding/codec"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -67,7 +67,7 @@ func asJSON(tb testing.TB, kind schema.GroupVersionKind, object runtime.Object) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	out, err := encoding.Unmarshal(text)
+	out, err := jsontext.Unmarshal(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestDecodeLeavesOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := encoding.Unmarshal([]byte(tt.want))
+			want, err := jsontext.Unmarshal([]byte(tt.want))
 			if err != nil {
 				t.Fatal(err)
 			}
