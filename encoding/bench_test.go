@@ -3,6 +3,8 @@ package encoding
 import (
 	"strings"
 	"testing"
+
+	"revtail/encoding/jsontext"
 )
 
 // benchmarkValue is a stored ConfigMap of about one KiB.
@@ -51,7 +53,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(value)))
 	for b.Loop() {
-		if _, err := Unmarshal(value); err != nil {
+		if _, err := jsontext.Unmarshal(value); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -78,7 +80,7 @@ func BenchmarkLookup(b *testing.B) {
 	path := []string{"metadata", "name"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, found := Lookup(object.JSON, path); !found {
+		if _, found := jsontext.Lookup(object.JSON, path); !found {
 			b.Fatal("not found")
 		}
 	}
@@ -97,7 +99,7 @@ func BenchmarkAppendEvent(b *testing.B) {
 }
 
 func BenchmarkMarshal(b *testing.B) {
-	object, err := Unmarshal(benchmarkValue(b, map[string]any{"app": "dns"}))
+	object, err := jsontext.Unmarshal(benchmarkValue(b, map[string]any{"app": "dns"}))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -4,16 +4,18 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/encoding/jsontext"
 )
 
-// EventType says what an event of a watch tells.
+// EventType is the type of an event of a watch.
 type EventType string
 
-// The types of event that the protocol has.
+// The types of events in the protocol.
 const (
-	Added    EventType = "ADDED"    // the object was made, or came to match
+	Added    EventType = "ADDED"    // the object was created, or begins to match
 	Modified EventType = "MODIFIED" // the object was changed
-	Deleted  EventType = "DELETED"  // the object was removed, or no longer matches; it comes in its last matching state
+	Deleted  EventType = "DELETED"  // the object was deleted, or no longer matches; the event has its last matching state
 	Bookmark EventType = "BOOKMARK" // all events up to this resourceVersion have been sent
 	Error    EventType = "ERROR"    // the watch ends; the object is a Status
 )
@@ -31,8 +33,8 @@ func appendEventHead(dst []byte, t EventType) []byte {
 	return append(dst, `","object":`...)
 }
 
-// AppendBookmarkObject appends what a BOOKMARK event carries: an object of the resource's own kind with nothing in it but a
-// resourceVersion and, when initialEventsEnd is set, the annotation that ends the initial events.
+// AppendBookmarkObject appends the object of a BOOKMARK event: it has the kind of the resource, a resourceVersion and, if
+// initialEventsEnd is set, the annotation that ends the initial events.
 func AppendBookmarkObject(dst []byte, apiVersion, kind string, resourceVersion int64, initialEventsEnd bool) []byte {
 	dst = appendTypeMeta(dst, apiVersion, kind)
 	dst = append(dst, `"metadata":{`...)
@@ -43,12 +45,12 @@ func AppendBookmarkObject(dst []byte, apiVersion, kind string, resourceVersion i
 	return append(dst, "}}"...)
 }
 
-// appendTypeMeta appends the beginning of an object, up to and with the comma after its apiVersion.
+// appendTypeMeta appends the start of an object up to the comma after its apiVersion.
 func appendTypeMeta(dst []byte, apiVersion, kind string) []byte {
 	dst = append(dst, `{"kind":`...)
-	dst = appendString(dst, kind)
+	dst = jsontext.AppendString(dst, kind)
 	dst = append(dst, `,"apiVersion":`...)
-	dst = appendString(dst, apiVersion)
+	dst = jsontext.AppendString(dst, apiVersion)
 	return append(dst, ',')
 }
 
@@ -58,7 +60,7 @@ func appendResourceVersion(dst []byte, resourceVersion int64) []byte {
 	return append(dst, '"')
 }
 
-// AppendError appends the line of an error, after which a server ends the watch.
+// AppendError appends the line of the error that ends a watch.
 func AppendError(dst []byte, status *metav1.Status) []byte {
 	dst = appendEventHead(dst, Error)
 	dst = appendStatus(dst, status)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/encoding/jsontext"
 )
 
 func expired() *metav1.Status {
@@ -68,12 +70,12 @@ func TestStatus(t *testing.T) {
 	if notFound.Kind != "Other" {
 		t.Error("AppendStatus modified its argument")
 	}
-	pretty, err := Indent(line)
+	pretty, err := jsontext.Indent(line)
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "statuses", append(append(statuses, line...), pretty...))
-	if _, err := Indent([]byte(`{`)); err == nil {
+	if _, err := jsontext.Indent([]byte(`{`)); err == nil {
 		t.Error("Indent took what is not JSON")
 	}
 }

@@ -3,23 +3,24 @@ package encoding
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"strconv"
 	"unicode/utf8"
+
+	"revtail/encoding/jsontext"
 )
 
-// KeyValue is a key of etcd and what stands under it, as the keys API shows it.
+// KeyValue is a key of etcd with its value.
 type KeyValue struct {
 	Key               string
 	Value             []byte
 	Created, Modified int64 // revisions
 	Version           int64
 	Lease             int64 // zero: none
-	NoValue           bool  // the value is not shown
+	NoValue           bool  // omits the value
 }
 
-// AppendKeyValue appends it as a JSON object on one line. A value that is JSON appears as it is, without white space between
-// its tokens; other text as a string; anything else in base64: the member encoding says which of these it is.
+// AppendKeyValue appends kv as a JSON object on one line. The member encoding tells how the value is encoded: json for compact JSON,
+// utf8 for other text as a string, base64 for all other bytes.
 func AppendKeyValue(dst []byte, kv KeyValue) []byte {
 	dst = AppendKey(append(dst, '{'), kv.Key)
 	if !kv.NoValue {
@@ -28,56 +29,42 @@ func AppendKeyValue(dst []byte, kv KeyValue) []byte {
 	dst = strconv.AppendInt(append(dst, `,"createRevision":`...), kv.Created, 10)
 	dst = strconv.AppendInt(append(dst, `,"modRevision":`...), kv.Modified, 10)
 	dst = strconv.AppendInt(append(dst, `,"version":`...), kv.Version, 10)
-	if kv.Lease != 0 { // more than a number of JavaScript holds
+	if kv.Lease != 0 { // a string, because JavaScript would round the number
 		dst = strconv.AppendInt(append(dst, `,"lease":"`...), kv.Lease, 16)
 		dst = append(dst, '"')
 	}
 	return append(dst, '}')
 }
 
-// AppendKey appends the member of an object that names a key: key or, of one that is not UTF-8, key64.
+// AppendKey appends the member of an object with a key: key or, if it is not UTF-8, key64.
 func AppendKey(dst []byte, key string) []byte {
 	if utf8.ValidString(key) {
-		return appendString(append(dst, `"key":`...), key)
+		return jsontext.AppendString(append(dst, `"key":`...), key)
 	}
 	dst = base64.StdEncoding.AppendEncode(append(dst, `"key64":"`...), []byte(key))
 	return append(dst, '"')
 }
 
 func appendValue(dst, value []byte) []byte {
-	s := scanner{doc: value}
-	switch {
-	case s.skip() && s.end():
-		if !s.loose {
-			dst = append(dst, value...)
-		} else {
-			dst = appendCompact(dst, value)
-		}
-		return append(dst, `,"encoding":"json"`...)
-	case utf8.Valid(value):
-		return append(appendString(dst, string(value)), `,"encoding":"utf8"`...)
+	if compact, ok := jsontext.TryCompact(value); ok {
+		return append(append(dst, compact...), `,"encoding":"json"`...)
+	}
+	if utf8.Valid(value) {
+		return append(jsontext.AppendString(dst, string(value)), `,"encoding":"utf8"`...)
 	}
 	dst = base64.StdEncoding.AppendEncode(append(dst, '"'), value)
 	return append(dst, `","encoding":"base64"`...)
-}
-
-func appendCompact(dst, value []byte) []byte {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil {
-		panic(err) // cannot be: the scanner found it valid
-	}
-	return append(dst, compact.Bytes()...)
 }
 
 // KeyEvent is a frame of a watch in the keys API.
 type KeyEvent struct {
 	Type     string // PUT, DELETE, SYNC or PROGRESS
 	Revision int64
-	Last     bool   // nothing of this revision follows: a client may resume here
-	Skipped  int    // how many changes of the key before this one are not told
+	Last     bool   // no event of this revision follows: a client may resume here
+	Skipped  int    // the number of earlier changes of the key that the watch skipped
 	Key      string // of DELETE
-	Current  []byte // of PUT: what AppendKeyValue made
-	Previous []byte // the same of the state before; nil: there was none, or it is not wanted
+	Current  []byte // of PUT: the output of AppendKeyValue
+	Previous []byte // the same for the state before; nil: none, or not requested
 }
 
 // AppendKeyEvent appends the line of an event.
@@ -102,8 +89,8 @@ func AppendKeyEvent(dst []byte, e KeyEvent) []byte {
 	return append(dst, "}\n"...)
 }
 
-// AppendServerSentEvent appends the line of an event as browsers read it from an event stream: with id, a client that
-// reconnects says it; zero: it says that of the event before.
+// AppendServerSentEvent appends the line of an event as a server-sent event. A browser sends the last id when it reconnects; zero: the
+// event has no id.
 func AppendServerSentEvent(dst, line []byte, id int64) []byte {
 	if id > 0 {
 		dst = append(strconv.AppendInt(append(dst, "id: "...), id, 10), '\n')

@@ -1,54 +1,46 @@
 package encoding
 
-// Labels is the text of metadata.labels in a document made by Normalize: an object whose values are strings, or nothing. They
-// are read where they stand: a map of them would take as much memory as a small document.
+import "revtail/encoding/jsontext"
+
+// Labels is the text of metadata.labels in a document of Normalize: an object whose values are strings, or nothing. Its methods scan
+// the text, because a map would need as much memory as a small document.
 type Labels []byte
 
-// Has tells whether there is a label.
+// Has reports whether a label exists.
 func (l Labels) Has(name string) bool {
 	_, found := l.Lookup(name)
 	return found
 }
 
-// Get returns the value of a label; empty: there is none.
+// Get returns the value of a label, or an empty string if it does not exist.
 func (l Labels) Get(name string) string {
 	value, _ := l.Lookup(name)
 	return value
 }
 
-// Lookup returns the value of a label, and whether there is one. The value shares the memory of the document.
+// Lookup returns the value of a label, and whether the label exists. The value shares the memory of the document.
 func (l Labels) Lookup(name string) (value string, found bool) {
 	var raw []byte
-	s := scanner{doc: l}
-	for more := s.accept('{'); more && s.peek() == '"'; more = s.accept(',') {
-		label, _ := s.str()
-		s.accept(':')
-		s.peek()
-		text, ok := s.str()
-		if ok && is(label, name) { // the last of duplicates counts
+	s := jsontext.NewScanner(l)
+	for more := s.Accept('{'); more && s.Peek() == '"'; more = s.Accept(',') {
+		label, _ := s.Quoted()
+		s.Accept(':')
+		s.Peek()
+		text, ok := s.Quoted()
+		if ok && jsontext.Equal(label, name) { // the last duplicate counts
 			raw, found = text, true
 		}
 	}
-	return shared(raw), found // a document never changes
+	return jsontext.UnquoteShared(raw), found // a document never changes
 }
 
-// findLabels returns where the value of metadata.labels begins and ends in a document whose members are all there once; twice
-// the same where there are no labels.
+// findLabels returns the start and the end of metadata.labels in a document without duplicate members; 0, 0: there are no labels.
 func findLabels(doc []byte) (start, end uint32) {
-	s := scanner{doc: doc}
-	s.object(func(name []byte) bool {
-		if !is(name, "metadata") {
-			return s.skip()
-		}
-		return s.object(func(name []byte) bool {
-			if !is(name, "labels") || s.peek() != '{' {
-				return s.skip()
-			}
-			start = uint32(s.pos)
-			ok := s.skip()
-			end = uint32(s.pos)
-			return ok
-		})
-	})
-	return start, end
+	s, found := jsontext.Seek(doc, "metadata", "labels")
+	if !found || s.Peek() != '{' {
+		return 0, 0
+	}
+	start = uint32(s.Pos())
+	s.Skip()
+	return start, uint32(s.Pos())
 }

@@ -1,29 +1,36 @@
 package encoding
 
-import "strconv"
+import (
+	"strconv"
 
-// ListMeta is what a list says about itself.
+	"revtail/encoding/jsontext"
+)
+
+// ListMeta is the metadata of a list.
 type ListMeta struct {
 	APIVersion         string
 	Kind               string // of the list, such as "PodList"
 	ResourceVersion    int64
-	Continue           string // the token of the next page; empty on the last one
-	RemainingItemCount *int64 // how many items follow this page; nil: not said
+	Continue           string // the token of the next page; empty on the last page
+	RemainingItemCount *int64 // the number of items after this page; nil: unknown
 }
 
-// AppendListHead appends a list up to its first item. The documents of the items follow, with a comma between two, then
-// AppendListTail.
+// AppendListHead appends a list up to its first item. The documents of the items follow, separated by commas, then AppendListTail.
 func AppendListHead(dst []byte, meta ListMeta) []byte {
 	dst = appendTypeMeta(dst, meta.APIVersion, meta.Kind)
 	dst = append(dst, `"metadata":{`...)
 	dst = appendResourceVersion(dst, meta.ResourceVersion)
 	dst = append(dst, `,"continue":`...)
-	dst = appendString(dst, meta.Continue)
-	if meta.RemainingItemCount != nil {
-		dst = append(dst, `,"remainingItemCount":`...)
-		dst = strconv.AppendInt(dst, *meta.RemainingItemCount, 10)
-	}
+	dst = jsontext.AppendString(dst, meta.Continue)
+	dst = appendRemaining(dst, meta.RemainingItemCount)
 	return append(dst, `},"items":[`...)
+}
+
+func appendRemaining(dst []byte, count *int64) []byte {
+	if count == nil {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, `,"remainingItemCount":`...), *count, 10)
 }
 
 // AppendListTail ends the list that AppendListHead began.

@@ -3,18 +3,19 @@ package encoding
 import (
 	"slices"
 	"strconv"
+
+	"revtail/encoding/jsontext"
 )
 
-// mend is the way for the values splice does not serve: decode, correct, encode.
+// mend is Normalize for the values that splice does not accept: it decodes, corrects and encodes them.
 func mend(value []byte, id Identity, resourceVersion int64) (Object, error) {
-	s := scanner{doc: value}
-	decoded, ok := s.value()
-	if !ok || !s.end() {
-		return Object{}, refuse(value)
+	decoded, err := jsontext.Parse(value)
+	if err != nil {
+		return Object{}, err
 	}
-	doc, ok := decoded.(*ordered)
+	doc, ok := decoded.(*jsontext.Object)
 	if !ok {
-		return Object{}, errNotObject()
+		return Object{}, jsontext.ErrNotObject
 	}
 	metadata, err := metadataOf(doc)
 	if err != nil {
@@ -23,89 +24,76 @@ func mend(value []byte, id Identity, resourceVersion int64) (Object, error) {
 	if err := mendLabels(metadata); err != nil {
 		return Object{}, err
 	}
-	if err := checkUID(metadata); err != nil {
-		return Object{}, err
+	if uid, found := metadata.Values["uid"]; found && !isNull(uid) && !isString(uid) {
+		return Object{}, &jsontext.DecodeError{Reason: "metadata.uid is not a string"}
 	}
 	identify(doc, metadata, id)
-	metadata.remove("resourceVersion")
-	metadata.setFirst("resourceVersion", quoted(strconv.FormatInt(resourceVersion, 10)))
-	object := Object{JSON: slices.Clip(appendOrdered(make([]byte, 0, len(value)+256), doc))}
+	metadata.Remove("resourceVersion")
+	metadata.SetFirst("resourceVersion", quoted(strconv.FormatInt(resourceVersion, 10)))
+	object := Object{JSON: slices.Clip(jsontext.AppendParsed(make([]byte, 0, len(value)+256), doc))}
 	object.labelsStart, object.labelsEnd = findLabels(object.JSON)
 	return object, nil
 }
 
-// identify sets what the key says. Members that are missing go to the front, in the order of Marshal.
-func identify(doc, metadata *ordered, id Identity) {
-	doc.setFirst("metadata", metadata)
-	doc.setFirst("apiVersion", quoted(id.APIVersion))
-	doc.setFirst("kind", quoted(id.Kind))
+// identify sets the members that the key determines. It puts missing members first, in the order of Marshal.
+func identify(doc, metadata *jsontext.Object, id Identity) {
+	doc.SetFirst("metadata", metadata)
+	doc.SetFirst("apiVersion", quoted(id.APIVersion))
+	doc.SetFirst("kind", quoted(id.Kind))
 	if id.Namespace == "" {
-		metadata.remove("namespace")
+		metadata.Remove("namespace")
 	} else {
-		metadata.setFirst("namespace", quoted(id.Namespace))
+		metadata.SetFirst("namespace", quoted(id.Namespace))
 	}
-	metadata.setFirst("name", quoted(id.Name))
+	metadata.SetFirst("name", quoted(id.Name))
 }
 
-func quoted(text string) []byte { return appendString(nil, text) }
+func quoted(text string) jsontext.Scalar { return jsontext.AppendString(nil, text) }
 
-// metadataOf returns the metadata of doc, a new and empty one if doc has none.
-func metadataOf(doc *ordered) (*ordered, error) {
-	value, found := doc.values["metadata"]
+// metadataOf returns the metadata of doc, or new metadata if doc has none.
+func metadataOf(doc *jsontext.Object) (*jsontext.Object, error) {
+	value, found := doc.Values["metadata"]
 	if !found || isNull(value) {
-		return &ordered{values: map[string]any{}}, nil
+		return jsontext.NewObject(), nil
 	}
-	metadata, ok := value.(*ordered)
+	metadata, ok := value.(*jsontext.Object)
 	if !ok {
-		return nil, &DecodeError{Reason: "metadata is not an object"}
+		return nil, &jsontext.DecodeError{Reason: "metadata is not an object"}
 	}
 	return metadata, nil
 }
 
-// mendLabels sees to it that labels are strings. Those that are null are empty ones, as Kubernetes' clients read them.
-func mendLabels(metadata *ordered) error {
-	value, found := metadata.values["labels"]
+// mendLabels replaces labels that are null by empty strings, because the clients of Kubernetes read them so, and refuses labels of
+// other types.
+func mendLabels(metadata *jsontext.Object) error {
+	value, found := metadata.Values["labels"]
 	if !found || isNull(value) {
 		return nil
 	}
-	labels, ok := value.(*ordered)
+	labels, ok := value.(*jsontext.Object)
 	if !ok {
-		return &DecodeError{Reason: "metadata.labels is not an object"}
+		return &jsontext.DecodeError{Reason: "metadata.labels is not an object"}
 	}
-	for name, value := range labels.values {
+	for name, value := range labels.Values {
 		switch {
 		case isNull(value):
-			labels.values[name] = quoted("")
+			labels.Values[name] = quoted("")
 		case !isString(value):
-			return &DecodeError{Reason: "metadata.labels has a value that is not a string"}
+			return &jsontext.DecodeError{Reason: "metadata.labels has a value that is not a string"}
 		}
 	}
 	return nil
 }
 
-func checkUID(metadata *ordered) error {
-	value, found := metadata.values["uid"]
-	if !found || isNull(value) || isString(value) {
-		return nil
-	}
-	return &DecodeError{Reason: "metadata.uid is not a string"}
-}
-
 func isString(value any) bool {
-	_, ok := textOf(value)
+	scalar, ok := value.(jsontext.Scalar)
+	if ok {
+		_, ok = scalar.Text()
+	}
 	return ok
 }
 
-// textOf returns the string that a decoded value is.
-func textOf(value any) (string, bool) {
-	text, ok := value.([]byte)
-	if !ok || text[0] != '"' {
-		return "", false
-	}
-	return unquote(text[1 : len(text)-1]), true
-}
-
 func isNull(value any) bool {
-	text, ok := value.([]byte)
-	return ok && string(text) == "null"
+	scalar, ok := value.(jsontext.Scalar)
+	return ok && scalar.IsNull()
 }

@@ -1,26 +1,15 @@
 package encoding
 
-// AppendMetadata appends a PartialObjectMetadata of the given apiVersion: doc, a document made by Normalize or Marshal, with
-// nothing left but its metadata, which is copied as it stands.
+import "revtail/encoding/jsontext"
+
+// AppendMetadata appends a PartialObjectMetadata of the given apiVersion with a copy of the metadata of doc, a document of Normalize
+// or Marshal.
 func AppendMetadata(dst []byte, apiVersion string, doc []byte) []byte {
 	dst = appendTypeMeta(dst, apiVersion, "PartialObjectMetadata")
 	dst = append(dst, `"metadata":`...)
-	dst = append(dst, findMetadata(doc)...)
-	return append(dst, '}')
-}
-
-// findMetadata returns the text of metadata. Normalize sees to it that there is one, and no second.
-func findMetadata(doc []byte) []byte {
-	metadata := []byte("{}")
-	s := scanner{doc: doc}
-	s.object(func(name []byte) bool {
-		if !is(name, "metadata") {
-			return s.skip()
-		}
-		if raw, ok := s.raw(); ok {
-			metadata = raw
-		}
-		return false // it is found: stop
-	})
-	return metadata
+	s, _ := jsontext.Seek(doc, "metadata")
+	if metadata, ok := s.Raw(); ok {
+		return append(append(dst, metadata...), '}')
+	}
+	return append(dst, "{}}"...)
 }

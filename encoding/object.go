@@ -1,9 +1,13 @@
 package encoding
 
-import "slices"
+import (
+	"slices"
 
-// Identity is what the key of a stored value says about the object in it.
-// Its strings are valid UTF-8; an empty Namespace means that the resource has none.
+	"revtail/encoding/jsontext"
+)
+
+// Identity is the part of an object that the key of its stored value determines. Its strings are valid UTF-8. Namespace is empty for
+// a resource without namespaces.
 type Identity struct {
 	APIVersion string // such as "apps/v1"
 	Kind       string
@@ -11,32 +15,30 @@ type Identity struct {
 	Name       string
 }
 
-// Object is a document as it is served, and where in it stands what lists and watches select by. Objects are shared: never
-// modify one.
+// Object is a document for clients, with the positions of its labels. Objects are shared: never modify one.
 type Object struct {
-	JSON []byte // the document, on one line, without a newline at its end
+	JSON []byte // on one line, without a newline at its end
 
-	labelsStart, labelsEnd uint32 // of the value of metadata.labels in JSON; equal if there are none
+	labelsStart, labelsEnd uint32 // of the value of metadata.labels in JSON; equal: no labels
 }
 
-// Labels are the object's labels.
+// Labels returns the labels of the object.
 func (o Object) Labels() Labels { return Labels(o.JSON[o.labelsStart:o.labelsEnd]) }
 
-// At returns the object with doc, a copy of its JSON, in the place of that.
+// At returns the object with doc, a copy of its JSON, instead of it.
 func (o Object) At(doc []byte) Object {
 	o.JSON = doc
 	return o
 }
 
-// Normalize turns a stored value into the document to be served for it.
+// Normalize returns the document for a stored value.
 //
-// The document is value with apiVersion, kind, metadata.name and metadata.namespace as id has them (the key is the truth,
-// whatever value says) and with metadata.resourceVersion. Everything else is kept, numbers to the last digit, and so is the
-// order of the members. Values written by Marshal are not decoded for this; white space, duplicate members and the like,
-// in values that other programs wrote, are mended.
+// The document is value with apiVersion, kind, metadata.name and metadata.namespace of id, because the key overrides the value, and
+// with metadata.resourceVersion. The order of all other members and the digits of numbers stay. Normalize does not decode values
+// that Marshal wrote. In values of other programs it removes white space and duplicate members.
 //
-// Normalize does not keep value and does not modify it. The error is a *DecodeError: value is not a JSON object, not valid
-// UTF-8, nested deeper than 10,000 levels, or its metadata, labels or uid are of the wrong type.
+// Normalize neither keeps nor modifies value. The error is a *jsontext.DecodeError: value is not a JSON object, not valid UTF-8, nested
+// deeper than 10,000 levels, or its metadata, labels or uid are of the wrong type.
 func Normalize(value []byte, id Identity, resourceVersion int64) (Object, error) {
 	if object, ok := splice(value, id, resourceVersion); ok {
 		return object, nil
@@ -44,12 +46,12 @@ func Normalize(value []byte, id Identity, resourceVersion int64) (Object, error)
 	return mend(value, id, resourceVersion)
 }
 
-// header is what one scan of a stored value finds of the members that matter.
+// header is a scan of a stored value for the members that Normalize checks.
 type header struct {
-	scanner
+	jsontext.Scanner
 	id       Identity
 	seen     members
-	metadata int // position after the brace of metadata
+	metadata int // position after the opening brace of metadata
 	labels   [2]int
 }
 
@@ -66,11 +68,11 @@ const (
 	hasLabels
 )
 
-// splice is the way for values that Marshal wrote and whose identity is right: one scan, and one copy with the
-// resourceVersion put in. It reports false if the value is anything else, with nothing said about what.
+// splice is Normalize for values that Marshal wrote with this identity: one scan, and one copy with the resourceVersion. It returns
+// false for all other values.
 func splice(value []byte, id Identity, resourceVersion int64) (Object, bool) {
-	h := header{scanner: scanner{doc: value}, id: id}
-	if !h.object(h.topMember) || h.loose || h.pos != len(value) {
+	h := header{Scanner: jsontext.NewScanner(value), id: id}
+	if !h.Object(h.topMember) || h.Loose() || h.Pos() != len(value) {
 		return Object{}, false
 	}
 	want := hasKind | hasAPIVersion | hasMetadata | hasName
@@ -80,20 +82,15 @@ func splice(value []byte, id Identity, resourceVersion int64) (Object, bool) {
 	if h.seen&want != want {
 		return Object{}, false
 	}
-	inserted := appendResourceVersion(make([]byte, 0, len(`"resourceVersion":"",`)+20), resourceVersion)
-	inserted = append(inserted, ',') // metadata has a name at least
-	doc := make([]byte, 0, len(value)+len(inserted))
-	doc = append(doc, value[:h.metadata]...)
-	doc = append(doc, inserted...)
-	doc = append(doc, value[h.metadata:]...)
-	object := Object{JSON: doc}
+	object := Object{JSON: insertResourceVersion(value, h.metadata, resourceVersion)}
 	if h.seen&hasLabels != 0 {
-		object.labelsStart, object.labelsEnd = uint32(h.labels[0]+len(inserted)), uint32(h.labels[1]+len(inserted))
+		shift := len(object.JSON) - len(value)
+		object.labelsStart, object.labelsEnd = uint32(h.labels[0]+shift), uint32(h.labels[1]+shift)
 	}
 	return object, true
 }
 
-// topMember steps over the value of a member of the document. It reports false for what splice cannot serve.
+// topMember steps over the value of a member of the document. It returns false if splice does not accept the member.
 func (h *header) topMember(name []byte) bool {
 	switch string(name) {
 	case "kind":
@@ -101,13 +98,13 @@ func (h *header) topMember(name []byte) bool {
 	case "apiVersion":
 		return h.once(hasAPIVersion) && h.equals(h.id.APIVersion)
 	case "metadata":
-		if !h.once(hasMetadata) || h.peek() != '{' {
+		if !h.once(hasMetadata) || h.Peek() != '{' {
 			return false
 		}
-		h.metadata = h.pos + 1
-		return h.object(h.metadataMember)
+		h.metadata = h.Pos() + 1
+		return h.Object(h.metadataMember)
 	default:
-		return !disguised(name, "kind", "apiVersion", "metadata") && h.skip()
+		return !disguised(name, "kind", "apiVersion", "metadata") && h.Skip()
 	}
 }
 
@@ -118,40 +115,40 @@ func (h *header) metadataMember(name []byte) bool {
 	case "namespace":
 		return h.once(hasNamespace) && h.id.Namespace != "" && h.equals(h.id.Namespace)
 	case "uid":
-		return h.once(hasUID) && h.peek() == '"' && h.skip()
+		return h.once(hasUID) && h.Peek() == '"' && h.Skip()
 	case "labels":
-		h.peek()
-		h.labels[0] = h.pos
-		ok := h.once(hasLabels) && h.object(h.label)
-		h.labels[1] = h.pos
+		h.Peek()
+		h.labels[0] = h.Pos()
+		ok := h.once(hasLabels) && h.Object(h.label)
+		h.labels[1] = h.Pos()
 		return ok
 	case "resourceVersion":
 		return false
 	default:
-		return !disguised(name, "name", "namespace", "uid", "labels", "resourceVersion") && h.skip()
+		return !disguised(name, "name", "namespace", "uid", "labels", "resourceVersion") && h.Skip()
 	}
 }
 
-// disguised tells whether a name means one of those given, written with escapes.
+// disguised reports whether a name is one of the given names, written with escapes.
 func disguised(name []byte, as ...string) bool {
-	return escaped(name) && slices.Contains(as, unquote(name))
+	return jsontext.Escaped(name) && slices.Contains(as, jsontext.Unquote(name))
 }
 
-// label steps over a value that has to be a string.
-func (h *header) label([]byte) bool { return h.peek() == '"' && h.skip() }
+// label steps over the value of a label, which must be a string.
+func (h *header) label([]byte) bool { return h.Peek() == '"' && h.Skip() }
 
-// once notes a member, and reports false if it was there before.
+// once records a member. It returns false for a duplicate.
 func (h *header) once(member members) bool {
 	first := h.seen&member == 0
 	h.seen |= member
 	return first
 }
 
-// equals steps over a string and reports whether it is want, as Marshal writes it.
+// equals steps over a string and reports whether it is want without escapes.
 func (h *header) equals(want string) bool {
-	if h.peek() != '"' {
+	if h.Peek() != '"' {
 		return false
 	}
-	text, ok := h.str()
-	return ok && string(text) == want && !escaped(text)
+	text, ok := h.Quoted()
+	return ok && string(text) == want && !jsontext.Escaped(text)
 }

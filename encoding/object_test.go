@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"revtail/encoding/jsontext"
 )
 
 var pod = Identity{APIVersion: "v1", Kind: "Pod", Namespace: "eu", Name: "web"}
@@ -128,7 +130,7 @@ func TestNormalizeRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := Normalize([]byte(tt.value), pod, 7)
-		if _, ok := errors.AsType[*DecodeError](err); !ok || err.Error() != tt.want {
+		if _, ok := errors.AsType[*jsontext.DecodeError](err); !ok || err.Error() != tt.want {
 			t.Errorf("%.40q: error %v, want %q", tt.value, err, tt.want)
 		}
 	}
@@ -152,6 +154,12 @@ var values = []string{
 	`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web"}}`,
 	`{"metadata":{"resourceVersion":"1","labels":{"a":null}}}`,
 	`{"metadata":{"labels":{"a":"1","a":"2"},"uid":"\u0075"},"spec":{"a":1},"spec":{"a":{"b":true}}}`,
+}
+
+// texts are JSON and almost JSON; they seed the fuzz tests.
+var texts = []string{
+	`{}`, `[]`, `""`, `-0`, `1.5e+3`, `null`, ``, `{`, `{"a":1,}`, `{"a":[}`, `{} {}`, "{}\x00", `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", "{\"a\":\"é\u2028\"}",
+	" {\n\t\"a\" : [ 1 , 2 ]\r\n} ", `{"a":{"b":{"c":[{"d":null}]}},"a":{"b":2}}`, `{"meta\u0064ata":{"name":"x"}}`, `{"a":1e400}`, `{"a":1e-400}`,
 }
 
 // FuzzNormalize: the document is the one that decoding, correcting and encoding would make, on one line.
@@ -183,7 +191,7 @@ func FuzzNormalize(f *testing.F) {
 				t.Errorf("the document has a line end %q: %s", lineEnd, got.JSON)
 			}
 		}
-		if text, found := Lookup(got.JSON, []string{"metadata", "resourceVersion"}); !found || text != strconv.FormatInt(resourceVersion, 10) {
+		if text, found := jsontext.Lookup(got.JSON, []string{"metadata", "resourceVersion"}); !found || text != strconv.FormatInt(resourceVersion, 10) {
 			t.Errorf("resourceVersion = %q, %t", text, found)
 		}
 		checkMetadata(t, got, document)

@@ -1,19 +1,23 @@
 package encoding
 
-import "strconv"
+import (
+	"strconv"
 
-// AppendProblem appends what is wrong as RFC 9457 has it, application/problem+json: reason is for programs, detail for people.
-// open, where there is any, is what is open instead of what was asked for: a member of our own (section 3.2).
+	"revtail/encoding/jsontext"
+)
+
+// AppendProblem appends an error as application/problem+json (RFC 9457): reason is for programs, detail for people. open is an
+// extension member (section 3.2) with the values that are allowed instead of the requested one.
 func AppendProblem(dst []byte, status int, reason, detail string, open ...string) []byte {
-	dst = appendString(append(dst, `{"type":"about:blank","title":`...), reason)
+	dst = jsontext.AppendString(append(dst, `{"type":"about:blank","title":`...), reason)
 	dst = strconv.AppendInt(append(dst, `,"status":`...), int64(status), 10)
-	dst = appendString(append(dst, `,"detail":`...), detail)
+	dst = jsontext.AppendString(append(dst, `,"detail":`...), detail)
 	for i, text := range open {
-		begin := `,`
+		separator := `,`
 		if i == 0 {
-			begin = `,"open":[`
+			separator = `,"open":[`
 		}
-		dst = appendString(append(dst, begin...), text)
+		dst = jsontext.AppendString(append(dst, separator...), text)
 	}
 	if len(open) > 0 {
 		dst = append(dst, ']')

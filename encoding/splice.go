@@ -1,58 +1,40 @@
 package encoding
 
-import "strconv"
+import (
+	"strconv"
 
-// SetResourceVersion returns a copy of doc, a document made by Normalize, with another metadata.resourceVersion. It decodes
-// nothing and reads no further than it must. The error is a *DecodeError: doc is not such a document.
+	"revtail/encoding/jsontext"
+)
+
+// SetResourceVersion returns a copy of doc, a document of Normalize, with another metadata.resourceVersion. It decodes nothing and
+// reads no further than necessary. The error is a *jsontext.DecodeError: doc is no such document.
 func SetResourceVersion(doc []byte, resourceVersion int64) ([]byte, error) {
-	start, end, ok := findResourceVersion(doc)
-	if !ok {
-		return nil, &DecodeError{Reason: "no metadata.resourceVersion to replace"}
+	s, found := jsontext.Seek(doc, "metadata", "resourceVersion")
+	start := s.Pos()
+	if !found || !s.Skip() {
+		return nil, &jsontext.DecodeError{Reason: "no metadata.resourceVersion to replace"}
 	}
 	changed := make([]byte, 0, len(doc)+20)
 	changed = append(changed, doc[:start]...)
 	changed = append(changed, '"')
 	changed = strconv.AppendInt(changed, resourceVersion, 10)
 	changed = append(changed, '"')
-	return append(changed, doc[end:]...), nil
+	return append(changed, doc[s.Pos():]...), nil
 }
 
-// AddResourceVersion returns a copy of value, which Marshal wrote of an object with a name, with the metadata.resourceVersion that
-// Normalize would give it. Nothing behind the beginning of its metadata is read.
+// AddResourceVersion returns a copy of value, which Marshal wrote for an object with a name, with the metadata.resourceVersion that
+// Normalize would add. It reads value only up to the start of the metadata.
 func AddResourceVersion(value []byte, resourceVersion int64) []byte {
-	s, at := scanner{doc: value}, 0
-	s.object(func(name []byte) bool {
-		if string(name) != "metadata" {
-			return s.skip()
-		}
-		s.accept('{')
-		at = s.pos
-		return false // it is found: stop
-	})
-	changed := make([]byte, 0, len(value)+len(`"resourceVersion":"",`)+20)
-	changed = appendResourceVersion(append(changed, value[:at]...), resourceVersion)
-	return append(append(changed, ','), value[at:]...)
+	s, _ := jsontext.Seek(value, "metadata")
+	return insertResourceVersion(value, s.Pos()+1, resourceVersion)
 }
 
-// findResourceVersion returns where the value of metadata.resourceVersion begins and ends.
-// Normalize sees to it that there is one, and no second.
-func findResourceVersion(doc []byte) (start, end int, found bool) {
-	s := scanner{doc: doc}
-	s.object(func(name []byte) bool {
-		if string(name) != "metadata" {
-			return s.skip()
-		}
-		s.object(func(name []byte) bool {
-			if string(name) != "resourceVersion" {
-				return s.skip()
-			}
-			s.peek()
-			start = s.pos
-			found = s.skip()
-			end = s.pos
-			return false // it is found: stop
-		})
-		return false
-	})
-	return start, end, found
+// insertResourceVersion returns a copy of value with metadata.resourceVersion at a position, before another member.
+func insertResourceVersion(value []byte, at int, resourceVersion int64) []byte {
+	member := appendResourceVersion(make([]byte, 0, len(`"resourceVersion":"",`)+20), resourceVersion)
+	member = append(member, ',')
+	changed := make([]byte, 0, len(value)+len(member))
+	changed = append(changed, value[:at]...)
+	changed = append(changed, member...)
+	return append(changed, value[at:]...)
 }

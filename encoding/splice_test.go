@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"revtail/encoding/jsontext"
 )
 
 func TestSetResourceVersion(t *testing.T) {
@@ -26,8 +28,8 @@ func TestSetResourceVersion(t *testing.T) {
 	}
 	for _, doc := range []string{``, `[]`, `{}`, `{"metadata":5}`, `{"metadata":{}}`, `{"metadata":{"resourceVersion":`} {
 		_, err := SetResourceVersion([]byte(doc), 12)
-		if _, ok := errors.AsType[*DecodeError](err); !ok {
-			t.Errorf("%q: error %v, want a *DecodeError", doc, err)
+		if _, ok := errors.AsType[*jsontext.DecodeError](err); !ok {
+			t.Errorf("%q: error %v, want a *jsontext.DecodeError", doc, err)
 		}
 	}
 }

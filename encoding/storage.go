@@ -8,13 +8,15 @@ import (
 	"strconv"
 	"sync"
 	"unicode/utf8"
+
+	"revtail/encoding/jsontext"
 )
 
-// layout is how the members of an object follow one another.
+// layout is the order of the members of an object.
 type layout struct {
-	first    []string // come first; the rest follows in byte order
-	without  []string // are left out
-	metadata *layout  // of the member of this name, where it is an object; nil: as of all others
+	first    []string // before the others, which follow in byte order
+	without  []string // omitted
+	metadata *layout  // of the object metadata; nil: byte order
 }
 
 var stored = &layout{
@@ -22,17 +24,24 @@ var stored = &layout{
 	metadata: &layout{first: []string{"name", "generateName", "namespace", "uid"}, without: []string{"resourceVersion"}},
 }
 
-// Marshal returns object as it is stored: compact, without a newline at the end, equal objects to equal bytes.
-// The members come in the order kind, apiVersion, metadata, then by name; inside metadata name, generateName, namespace,
-// uid, then by name. metadata.resourceVersion is left out: the key's revision is it. object is not modified.
+// Marshal returns the stored form of an object: compact, without a newline at the end, and the same bytes for equal objects. The order
+// is kind, apiVersion, metadata, then all other names; inside metadata name, generateName, namespace, uid, then all other names. It
+// omits metadata.resourceVersion, because that is the revision of the key. It does not modify object.
 //
-// It fails on what JSON cannot say: a string that is not UTF-8, NaN, an infinity, a type encoding/json has no rule for,
-// more than 10,000 levels.
+// It fails for a string that is not UTF-8, NaN, an infinity, a type that encoding/json cannot encode, and more than 10,000 levels.
 func Marshal(object map[string]any) ([]byte, error) {
+	return marshal(func(e *encoder) { e.object(object, stored) })
+}
+
+// MarshalValue returns a value of jsontext.Unmarshal as compact JSON with sorted names, so that equal values are equal bytes.
+func MarshalValue(value any) ([]byte, error) {
+	return marshal(func(e *encoder) { e.value(value) })
+}
+
+func marshal(encode func(*encoder)) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer e.free()
-	e.object(object, stored)
-	if e.err != nil {
+	if encode(e); e.err != nil {
 		return nil, fmt.Errorf("encoding: %w", e.err)
 	}
 	return bytes.Clone(e.dst), nil
@@ -41,28 +50,27 @@ func Marshal(object map[string]any) ([]byte, error) {
 // encoder appends values to dst until err is set.
 type encoder struct {
 	dst   []byte
-	names []string // of the objects that are being written, the innermost last
+	names []string // of the current objects, the innermost last
 	depth int
 	err   error
 }
 
-// encoders are kept for as long as there is much to encode: a value is as large as it must be, and what it grows in is not
-// garbage.
+// encoders keeps the buffers of encoders, because a value is cloned at its final size and the buffer would be garbage.
 var encoders = sync.Pool{New: func() any { return &encoder{dst: make([]byte, 0, 2048), names: make([]string, 0, 32)} }}
 
-// maxKept bounds what an encoder that waits holds.
+// maxKept bounds the buffer of an encoder in the pool.
 const maxKept = 64 << 10
 
 func (e *encoder) free() {
 	if cap(e.dst) > maxKept || cap(e.names) > maxKept/16 {
 		return
 	}
-	clear(e.names[:cap(e.names)]) // they may be parts of a document
+	clear(e.names[:cap(e.names)]) // they may share the memory of a document
 	*e = encoder{dst: e.dst[:0], names: e.names[:0]}
 	encoders.Put(e)
 }
 
-// object appends an object; without a layout in the order of the names.
+// object appends an object; nil: without a layout, in byte order.
 func (e *encoder) object(object map[string]any, l *layout) {
 	if !e.enter('{') {
 		return
@@ -89,7 +97,7 @@ func (e *encoder) object(object map[string]any, l *layout) {
 	e.leave('}')
 }
 
-// order appends the names of the members to be written.
+// order appends the names of the members in the order of the output.
 func (e *encoder) order(object map[string]any, l *layout) {
 	base := len(e.names)
 	for _, name := range l.first {
@@ -107,8 +115,8 @@ func (e *encoder) order(object map[string]any, l *layout) {
 }
 
 func (e *encoder) enter(bracket byte) bool {
-	if e.depth++; e.depth > maxDepth {
-		e.err = fmt.Errorf("nested deeper than %d levels", maxDepth)
+	if e.depth++; e.depth > jsontext.MaxDepth {
+		e.err = fmt.Errorf("nested deeper than %d levels", jsontext.MaxDepth)
 		return false
 	}
 	e.dst = append(e.dst, bracket)
@@ -140,7 +148,7 @@ func (e *encoder) string(text string) {
 		e.err = fmt.Errorf("%.40q is not valid UTF-8", text)
 		return
 	}
-	e.dst = appendString(e.dst, text)
+	e.dst = jsontext.AppendString(e.dst, text)
 }
 
 func (e *encoder) value(value any) {
@@ -170,7 +178,7 @@ func (e *encoder) value(value any) {
 	}
 }
 
-// other leaves floats, json.Number and the types that Unmarshal never makes to encoding/json.
+// other encodes floats, json.Number and types that jsontext.Unmarshal never returns.
 func (e *encoder) other(value any) {
 	text, err := marshalJSON(value)
 	if err != nil {
@@ -180,7 +188,7 @@ func (e *encoder) other(value any) {
 	e.dst = append(e.dst, text...)
 }
 
-// marshalJSON is json.Marshal without its escaping for HTML.
+// marshalJSON is json.Marshal without the escapes for HTML.
 func marshalJSON(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -1,34 +1,28 @@
 package encoding
 
-import "strconv"
+import "revtail/encoding/jsontext"
 
-// AppendTableHead appends a Table up to its first row; meta.Kind is not used. columns are the definitions of its columns, a
-// JSON array; nil: null, which says that an earlier Table of the same watch has them. The rows follow, with a comma between
-// two, then AppendListTail or, inside an event, "]}".
+// AppendTableHead appends a Table up to its first row; it does not use meta.Kind. columns is the JSON array of its column definitions;
+// nil: null, because an earlier Table of the same watch has them. The rows follow, separated by commas, then AppendListTail or,
+// inside an event, "]}".
 func AppendTableHead(dst []byte, meta ListMeta, columns []byte) []byte {
 	dst = appendTypeMeta(dst, meta.APIVersion, "Table")
 	dst = append(dst, `"metadata":{`...)
-	if meta.ResourceVersion > 0 { // what a dry run would have made has none
+	if meta.ResourceVersion > 0 { // zero: the result of a dry run
 		dst = appendResourceVersion(dst, meta.ResourceVersion)
 	}
 	if meta.Continue != "" {
 		dst = append(dst, `,"continue":`...)
-		dst = appendString(dst, meta.Continue)
+		dst = jsontext.AppendString(dst, meta.Continue)
 	}
-	if meta.RemainingItemCount != nil {
-		dst = append(dst, `,"remainingItemCount":`...)
-		dst = strconv.AppendInt(dst, *meta.RemainingItemCount, 10)
-	}
+	dst = appendRemaining(dst, meta.RemainingItemCount)
 	dst = append(dst, `},"columnDefinitions":`...)
-	if columns == nil {
-		columns = []byte("null")
-	}
-	dst = append(dst, columns...)
+	dst = appendOrNull(dst, columns)
 	return append(dst, `,"rows":[`...)
 }
 
-// AppendRow appends a row of a Table: its cells, which are of the types that Unmarshal makes, then the object it stands for,
-// a document; nil: null. A cell that JSON cannot say is null.
+// AppendRow appends a row of a Table: its cells, which are values of jsontext.Unmarshal, then the document of its object; nil: null. A
+// cell that JSON cannot encode is null.
 func AppendRow(dst []byte, cells []any, object []byte) []byte {
 	dst = append(dst, `{"cells":[`...)
 	for i, cell := range cells {
@@ -43,9 +37,12 @@ func AppendRow(dst []byte, cells []any, object []byte) []byte {
 		}
 	}
 	dst = append(dst, `],"object":`...)
-	if object == nil {
-		object = []byte("null")
+	return append(appendOrNull(dst, object), '}')
+}
+
+func appendOrNull(dst, text []byte) []byte {
+	if text == nil {
+		return append(dst, "null"...)
 	}
-	dst = append(dst, object...)
-	return append(dst, '}')
+	return append(dst, text...)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"revtail/encoding/jsontext"
 )
 
 // TestYAML: people can read it, and no digit is lost.
@@ -21,9 +23,9 @@ func TestYAML(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "yaml", text)
-	var decodeErr *DecodeError
+	var decodeErr *jsontext.DecodeError
 	if _, err := YAML([]byte(`{"a"}`)); !errors.As(err, &decodeErr) {
-		t.Errorf("what is not JSON: %v, want a *DecodeError", err)
+		t.Errorf("what is not JSON: %v, want a *jsontext.DecodeError", err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/api/customresource"
 	"revtail/gateway/resource"
@@ -52,7 +52,7 @@ func guardOf(key string, revision etcdstore.Revision, definition []byte, err err
 		return etcdstore.Guard{}, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusNotFound, metav1.StatusReasonNotFound,
 			"the server could not find the requested resource")}
 	}
-	if _, terminating := encoding.Lookup(definition, []string{"metadata", "deletionTimestamp"}); terminating {
+	if _, terminating := jsontext.Lookup(definition, []string{"metadata", "deletionTimestamp"}); terminating {
 		return etcdstore.Guard{}, &apierrors.StatusError{ErrStatus: *newStatus(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
 			"create not allowed while custom resource definition is terminating")}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/api/customresource"
 )
 
@@ -24,7 +25,7 @@ func (d *definitions) writeStatus(ctx context.Context, definition *customresourc
 		if stored.GetGeneration() != definition.V1.Generation {
 			return unchanged, nil // it has changed since: the change comes by the watch
 		}
-		stored.Object["status"], err = encoding.Unmarshal(want)
+		stored.Object["status"], err = jsontext.Unmarshal(want)
 		return changed, err
 	})
 }
@@ -46,7 +47,7 @@ func (d *definitions) rewrite(ctx context.Context, definition *customresource.De
 	if err != nil {
 		return err
 	}
-	object, err := encoding.Unmarshal(kv.Value)
+	object, err := jsontext.Unmarshal(kv.Value)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 
-	"revtail/encoding"
+	"revtail/encoding/projection"
 	"revtail/gateway/resource"
 )
 
@@ -33,8 +33,8 @@ type form struct {
 	include    metav1.IncludeObjectPolicy // what of the object goes into a row of a Table
 	yaml       bool
 	pretty     bool
-	events     bool                 // of a watch: as an event stream
-	fields     *encoding.Projection // nil: the whole object
+	events     bool                   // of a watch: as an event stream
+	fields     *projection.Projection // nil: the whole object
 }
 
 // negotiateForm takes the first clause of the Accept header that can be satisfied. The error is a Status: 406, or 400 for an

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 // format is how JSON documents are written to a client. A list comes in parts, so that it need not be held as a whole.
@@ -44,7 +45,7 @@ type indentedFormat struct{}
 func (indentedFormat) contentType() string { return jsonType }
 
 func (indentedFormat) appendDocument(dst, doc []byte) []byte {
-	indented, err := encoding.Indent(doc)
+	indented, err := jsontext.Indent(doc)
 	if err != nil { // not reached: documents are valid JSON
 		indented = doc
 	}

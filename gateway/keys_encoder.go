@@ -2,14 +2,15 @@ package gateway
 
 import (
 	"revtail/encoding"
+	"revtail/encoding/projection"
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache"
 )
 
 // keyEncoder writes the events of a watch of keys as JSON lines.
 type keyEncoder struct {
-	prev   bool                 // with the value before the change
-	fields *encoding.Projection // of the values; nil: the whole value
+	prev   bool                   // with the value before the change
+	fields *projection.Projection // of the values; nil: the whole value
 }
 
 func (keyEncoder) contentType() string { return "application/x-ndjson" }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"revtail/encoding"
+	"revtail/encoding/projection"
 	"revtail/etcdstore"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/watchcache/filter"
@@ -11,8 +12,8 @@ import (
 
 // selection is which keys of a range a request selects by filter=, and which fields of their values by fields=.
 type selection struct {
-	filter *filter.Filter       // nil: all keys
-	fields *encoding.Projection // nil: the whole value
+	filter *filter.Filter         // nil: all keys
+	fields *projection.Projection // nil: the whole value
 }
 
 // selection compiles the expressions of a query. The error is for responder.fail.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/api/customresource"
 	"revtail/gateway/resource"
 )
@@ -101,7 +101,7 @@ func managedKinds(tb testing.TB) map[string]*resource.Resource {
 
 func managedObject(tb testing.TB, kind string) document {
 	tb.Helper()
-	object, err := encoding.Unmarshal([]byte(managedObjects[kind]))
+	object, err := jsontext.Unmarshal([]byte(managedObjects[kind]))
 	if err != nil {
 		tb.Fatal(err)
 	}

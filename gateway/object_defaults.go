@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -15,7 +16,7 @@ func withDefaults(res *resource.Resource, value []byte) []byte {
 	if setDefaults == nil {
 		return value
 	}
-	object, err := encoding.Unmarshal(value)
+	object, err := jsontext.Unmarshal(value)
 	if err != nil {
 		return value // encoding.Normalize says what is wrong with it
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 const keptMetadata = `"name":"a","namespace":"n","uid":"u","resourceVersion":"7","creationTimestamp":"2026-11-21T00:00:00Z","labels":{"app":"web","tier":""}`
@@ -40,7 +40,7 @@ func TestKeepsMetadata(t *testing.T) {
 
 func documentOf(t *testing.T, metadata string) document {
 	t.Helper()
-	object, err := encoding.Unmarshal([]byte(`{"metadata":{` + metadata + `}}`))
+	object, err := jsontext.Unmarshal([]byte(`{"metadata":{` + metadata + `}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -19,7 +19,7 @@ func toView(ref resource.Ref, object []byte) ([]byte, error) {
 	if ref.Subresource != resource.ScaleSubresource {
 		return object, nil
 	}
-	decoded, err := encoding.Unmarshal(object)
+	decoded, err := jsontext.Unmarshal(object)
 	if err != nil {
 		return nil, err
 	}

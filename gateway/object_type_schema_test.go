@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -37,7 +37,7 @@ func TestTypeSchemas(t *testing.T) {
 		"Lease": builtin.Lookup("coordination.k8s.io", "v1", "leases"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			object, err := encoding.Unmarshal([]byte(sampleObjects[name]))
+			object, err := jsontext.Unmarshal([]byte(sampleObjects[name]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func BenchmarkTypes(b *testing.B) {
 	for name, res := range map[string]*resource.Resource{
 		"ConfigMap": builtin.Lookup("", "v1", "configmaps"), "Deployment": builtin.Lookup("apps", "v1", "deployments"),
 	} {
-		object, err := encoding.Unmarshal([]byte(sampleObjects[name]))
+		object, err := jsontext.Unmarshal([]byte(sampleObjects[name]))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 // representation is a document as it goes out, with what lets clients keep a copy of it (RFC 9110, sections 3.2 and 8.8.3).
@@ -38,7 +38,7 @@ func (p representation) hash() string { return strings.Trim(p.etag, `"`) }
 // serve answers 200 with the document, or 304 when the client has it already (If-None-Match).
 func (p representation) serve(w http.ResponseWriter, r *http.Request) {
 	if wantsPretty(r) {
-		if indented, err := encoding.Indent(p.body); err == nil {
+		if indented, err := jsontext.Indent(p.body); err == nil {
 			p = newRepresentation(p.contentType, indented)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
@@ -143,6 +143,6 @@ func (s *store) exists(ctx context.Context, t target, scope resource.Scope) erro
 
 // isTerminating reports whether an object is being deleted.
 func isTerminating(object *watchcache.Object) bool {
-	_, terminating := encoding.Lookup(object.JSON, []string{"metadata", "deletionTimestamp"})
+	_, terminating := jsontext.Lookup(object.JSON, []string{"metadata", "deletionTimestamp"})
 	return terminating
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"revtail/encoding"
 	"revtail/encoding/codec"
+	"revtail/encoding/jsontext"
 	"revtail/encoding/patch"
 )
 
@@ -74,7 +74,7 @@ func (wr *writeRequest) decodePatched(before, after []byte) (document, error) {
 	}
 	findings := d.fieldWarnings
 	if len(findings) > 0 {
-		old, err := encoding.Unmarshal(before)
+		old, err := jsontext.Unmarshal(before)
 		if err != nil {
 			return document{}, err
 		}

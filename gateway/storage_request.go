@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/resource"
 )
@@ -57,7 +58,7 @@ func (d writeResult) object(t target) ([]byte, error) {
 	}
 	value := withDefaults(t.Resource, d.value)
 	if d.revision == 0 {
-		object, err := encoding.Unmarshal(value)
+		object, err := jsontext.Unmarshal(value)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
@@ -85,7 +85,7 @@ func (a *updateAttempt) decode(t target) error {
 		a.old = newDocument(map[string]any{})
 		return nil
 	}
-	decoded, err := encoding.Unmarshal(a.object.JSON)
+	decoded, err := jsontext.Unmarshal(a.object.JSON)
 	a.old = newDocument(decoded)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/http/table"
 	"revtail/gateway/resource"
@@ -27,7 +28,7 @@ func newTableView(f form, res *resource.Resource) *tableView {
 }
 
 func (v *tableView) object(doc []byte) []byte {
-	revision, _ := encoding.Lookup(doc, []string{"metadata", "resourceVersion"})
+	revision, _ := jsontext.Lookup(doc, []string{"metadata", "resourceVersion"})
 	n, _ := strconv.ParseInt(revision, 10, 64) // zero: a dry run's
 	return append(append(v.listHead(encoding.ListMeta{ResourceVersion: n}), v.item(doc)...), "]}"...)
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"revtail/encoding"
+	"revtail/encoding/projection"
 	"revtail/etcdstore"
 	"revtail/gateway/resource"
 )
@@ -56,7 +57,7 @@ func (v metadataView) item(doc []byte) []byte { return v.object(doc) }
 // projectedView shows of objects what the client wants to see.
 type projectedView struct {
 	plainView
-	fields *encoding.Projection
+	fields *projection.Projection
 }
 
 func (v projectedView) object(doc []byte) []byte { return v.fields.Project(doc) }

@@ -5,10 +5,10 @@ import (
 	"mime"
 	"unicode/utf8"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
-// The media types that Decode knows.
+// The media types that Decode accepts.
 const (
 	JSON = "application/json"
 	YAML = "application/yaml"
@@ -16,15 +16,15 @@ const (
 
 // Decoded is the body of a request.
 type Decoded struct {
-	// Object has int64, float64 and json.Number numbers, as encoding.Unmarshal gives them.
+	// Object is a value of jsontext.Unmarshal.
 	Object map[string]any
-	// Duplicates are the paths, such as spec.ports[0].name, of the members that occur more than once in their object, in
-	// the order of the body. The last value of such a member is the one in Object. Long lists and paths are cut short.
+	// Duplicates are the paths, such as spec.ports[0].name, of the members that occur more than once in their object, in the order of
+	// the body. Object has their last value. Long lists and paths are truncated.
 	Duplicates []string
 }
 
-// Decode decodes a body, which must be one object and does not change from then on, as encoding.Unmarshal says. An empty
-// contentType means JSON; parameters such as charset=utf-8 are ignored.
+// Decode decodes a body, which must be one object and must not change from then on, as in jsontext.Unmarshal. An empty contentType
+// means JSON. Decode ignores parameters such as charset=utf-8.
 //
 // The error is a *UnsupportedMediaTypeError, a *SyntaxError, a *LimitError, ErrNotUTF8 or ErrNotObject.
 func Decode(contentType string, body []byte) (Decoded, error) {
@@ -60,7 +60,7 @@ func decodeJSON(body []byte) (Decoded, error) {
 	if err != nil {
 		return Decoded{}, err
 	}
-	object, err := encoding.Unmarshal(body)
+	object, err := jsontext.Unmarshal(body)
 	if err != nil {
 		if cause := errors.Unwrap(err); cause != nil {
 			return Decoded{}, &SyntaxError{Format: "json", Err: cause}
@@ -69,7 +69,7 @@ func decodeJSON(body []byte) (Decoded, error) {
 	}
 	decoded := Decoded{Object: object}
 	if count(object) < members {
-		// Some members are lost, so there are duplicates: only then is it worth reading the body again.
+		// Members without a place in the map are duplicates.
 		decoded.Duplicates = duplicates(body)
 	}
 	return decoded, nil

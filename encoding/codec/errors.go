@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// The bodies that are refused for what they are, whatever they say.
+// The errors of bodies in any format.
 var (
 	ErrNotUTF8   = errors.New("the body is not valid UTF-8")
 	ErrNotObject = errors.New("the body is not an object")
 )
 
-// UnsupportedMediaTypeError says that a body is in a format nobody here reads.
+// UnsupportedMediaTypeError is the error for a body in an unknown format.
 type UnsupportedMediaTypeError struct {
-	ContentType string   // as the client sent it
-	Accepted    []string // what to send instead
+	ContentType string   // of the request
+	Accepted    []string // media types
 }
 
 func (e *UnsupportedMediaTypeError) Error() string {
 	return fmt.Sprintf("the body is of type %.100q; accepted are %s", e.ContentType, strings.Join(e.Accepted, ", "))
 }
 
-// SyntaxError says that a body is not in the format its type says.
+// SyntaxError is the error for a body that is not valid in its format.
 type SyntaxError struct {
 	Format string // "json", "yaml" or "protobuf"
-	Err    error  // what the parser says
+	Err    error  // of the parser
 }
 
 func (e *SyntaxError) Error() string { return e.Format + " parse error: " + e.Err.Error() }
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// LimitError says that a body is too much to decode.
+// LimitError is the error for a body that exceeds a limit.
 type LimitError struct {
 	What  string // such as "levels of nesting"
-	Limit int    // how many are allowed
+	Limit int    // the maximum
 }
 
 func (e *LimitError) Error() string {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 // FuzzDecodeJSON: Decode accepts what encoding/json calls an object, unless it is over a limit, and finds the same in it.
@@ -22,7 +22,7 @@ func FuzzDecodeJSON(f *testing.F) {
 		if _, limited := errors.AsType[*LimitError](err); limited {
 			return
 		}
-		want, wantErr := encoding.Unmarshal(body)
+		want, wantErr := jsontext.Unmarshal(body)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("error %v, want %v", err, wantErr)
 		}

@@ -1,20 +1,21 @@
 package codec
 
 import (
-	"bytes"
 	"unicode/utf8"
+
+	"revtail/encoding/jsontext"
 )
 
 const (
-	// MaxDepth is how many objects and arrays may be inside one another.
+	// MaxDepth bounds the nesting of objects and arrays.
 	MaxDepth = 64
-	// MaxTokens is how many brackets, member names and scalars a body may have. The largest CustomResourceDefinitions in
-	// common use have about 20,000.
+	// MaxTokens bounds the number of brackets, member names and scalars of a body. The largest CustomResourceDefinitions in common
+	// use have about 20,000.
 	MaxTokens = 100_000
 )
 
-// Check holds a JSON body to the limits of this package without decoding it, and without a look at its syntax.
-// The error is a *LimitError or ErrNotUTF8.
+// Check holds a JSON body to the limits of this package without decoding it. It ignores syntax errors. The error is a *LimitError or
+// ErrNotUTF8.
 func Check(body []byte) error {
 	if !utf8.Valid(body) {
 		return ErrNotUTF8
@@ -23,65 +24,57 @@ func Check(body []byte) error {
 	return err
 }
 
-// measure counts the members of all objects in a JSON body, and stops where a limit is passed. It takes the body for
-// valid; if it is not, the count means nothing.
+// measure counts the members of all objects in a JSON body. It stops at a limit and at a syntax error.
 func measure(body []byte) (members int, err error) {
-	tokens, depth := 0, 0
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; c {
-		case '{', '[':
-			depth++
-			tokens++
-		case '}', ']':
-			depth--
-			tokens++
-		case '"':
-			i = closingQuote(body, i)
-			tokens++
-		case ':':
-			members++
-		case ',', ' ', '\t', '\r', '\n':
-		default:
-			for i+1 < len(body) && isBare(body[i+1]) {
-				i++
-			}
-			tokens++
-		}
-		if depth > MaxDepth {
-			return 0, &LimitError{What: "levels of nesting", Limit: MaxDepth}
-		}
-		if tokens > MaxTokens {
-			return 0, tooManyTokens()
-		}
-	}
-	return members, nil
+	m := meter{Scanner: jsontext.NewScanner(body)}
+	m.value()
+	return m.members, m.err
 }
+
+// meter is a scan that counts.
+type meter struct {
+	jsontext.Scanner
+	depth, tokens, members int
+	err                    error
+}
+
+// value steps over one value.
+func (m *meter) value() (ok bool) {
+	switch m.Peek() {
+	case '{':
+		ok = m.enter() && m.Object(func([]byte) bool {
+			m.members++
+			return m.count(1) && m.value()
+		})
+	case '[':
+		ok = m.enter() && m.Array(m.value)
+	default:
+		_, ok = m.Scalar()
+		return m.count(1) && ok
+	}
+	m.depth--
+	return ok
+}
+
+// enter counts the two brackets of an object or array.
+func (m *meter) enter() bool {
+	if m.depth++; m.depth > MaxDepth {
+		m.err = tooDeep()
+		return false
+	}
+	return m.count(2)
+}
+
+func (m *meter) count(tokens int) bool {
+	if m.tokens += tokens; m.tokens > MaxTokens {
+		m.err = tooManyTokens()
+	}
+	return m.err == nil
+}
+
+func tooDeep() error { return &LimitError{What: "levels of nesting", Limit: MaxDepth} }
 
 func tooManyTokens() error { return &LimitError{What: "tokens", Limit: MaxTokens} }
-
-// closingQuote returns where the string that opens at i ends.
-func closingQuote(body []byte, i int) int {
-	for start := i + 1; ; {
-		n := bytes.IndexByte(body[i+1:], '"')
-		if n < 0 {
-			return len(body)
-		}
-		i += 1 + n
-		before := i
-		for before > start && body[before-1] == '\\' {
-			before--
-		}
-		if (i-before)%2 == 0 { // else the quote is escaped
-			return i
-		}
-		start = i + 1
-	}
-}
-
-// isBare reports whether c can go on a number, true, false or null.
-func isBare(c byte) bool {
-	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '.' || c == '+' || c == '-' || c == 'E'
-}
 
 // count counts the members of all objects in a decoded value.
 func count(value any) int {

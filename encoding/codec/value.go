@@ -7,23 +7,24 @@ import (
 	"unicode/utf8"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
-// Value says what the values of keys that other programs write are, and so how they are shown as JSON and written again.
+// Value is the format of the values of keys that other programs write.
 type Value string
 
-// The codecs of values.
+// The formats of values.
 const (
 	ValueJSON   Value = "json"   // JSON of any type
-	ValueYAML   Value = "yaml"   // one YAML document, read as Decode does
-	ValueString Value = "string" // text in UTF-8, shown as a string
-	ValueBytes  Value = "bytes"  // anything, shown as a string in base64
+	ValueYAML   Value = "yaml"   // one YAML document, as in Decode
+	ValueString Value = "string" // UTF-8, as a JSON string
+	ValueBytes  Value = "bytes"  // any bytes, as a JSON string in base64
 )
 
-// Values are all codecs.
+// Values are all formats.
 var Values = []Value{ValueJSON, ValueYAML, ValueString, ValueBytes}
 
-// Decode returns a value as JSON without white space between its tokens. What is empty is null in YAML, and an error in JSON.
+// Decode returns a value as compact JSON. An empty value is null in YAML, and an error in JSON.
 func (v Value) Decode(stored []byte) ([]byte, error) {
 	if v == ValueBytes {
 		out := base64.StdEncoding.AppendEncode(append(make([]byte, 0, 2+base64.StdEncoding.EncodedLen(len(stored))), '"'), stored)
@@ -34,22 +35,22 @@ func (v Value) Decode(stored []byte) ([]byte, error) {
 	}
 	switch v {
 	case ValueString:
-		return encoding.AppendString(make([]byte, 0, len(stored)+2), string(stored)), nil
+		return jsontext.AppendString(make([]byte, 0, len(stored)+2), string(stored)), nil
 	case ValueYAML:
 		out, err := yamlToJSON(stored)
-		if errors.Is(err, ErrNotObject) { // no document at all
+		if errors.Is(err, ErrNotObject) { // an empty document
 			return []byte("null"), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return encoding.Compact(out)
+		return jsontext.Compact(out)
 	}
-	return encoding.Compact(stored)
+	return jsontext.Compact(stored)
 }
 
-// Encode is Decode's inverse, for values of the types that encoding.Unmarshal makes: JSON comes out on one line, YAML in blocks
-// with a newline at its end. The error says what the value should be.
+// Encode is the inverse of Decode, for values of jsontext.Unmarshal. JSON is on one line, YAML is indented and has a newline at its
+// end. The error says what the value must be.
 func (v Value) Encode(value any) ([]byte, error) {
 	if v == ValueString || v == ValueBytes {
 		text, ok := value.(string)

@@ -6,6 +6,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/encoding/codec"
+	"revtail/encoding/jsontext"
 )
 
 func TestValueDecode(t *testing.T) {
@@ -70,7 +71,7 @@ func FuzzValue(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			object, err := encoding.Unmarshal([]byte(`{"value":` + string(shown) + `}`))
+			object, err := jsontext.Unmarshal([]byte(`{"value":` + string(shown) + `}`))
 			if err != nil {
 				t.Fatalf("%s: %q is shown as %s, which is not JSON: %v", c, stored, shown, err)
 			}
@@ -82,7 +83,7 @@ func FuzzValue(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s: %q is written as %q: %v", c, stored, written, err)
 			}
-			reread, err := encoding.Unmarshal([]byte(`{"value":` + string(again) + `}`))
+			reread, err := jsontext.Unmarshal([]byte(`{"value":` + string(again) + `}`))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,11 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxIndicators is more than MaxTokens, since some indicators are text: in strings, in block scalars, in comments.
+// maxIndicators exceeds MaxTokens, because the indicators in strings, block scalars and comments are text.
 const maxIndicators = 2 * MaxTokens
 
-// yamlToJSON rewrites a YAML body, one document, as JSON. Scalars mean what they mean to kubectl: YAML 1.1, so that a plain
-// yes is true. Duplicate members stay duplicate.
+// yamlToJSON converts a YAML body of one document to JSON. Scalars have the types of YAML 1.1, as in kubectl, so that a plain yes is
+// true. Duplicate members stay.
 func yamlToJSON(body []byte) ([]byte, error) {
 	if indicators(body) > maxIndicators {
 		return nil, tooManyTokens()
@@ -30,15 +30,15 @@ func yamlToJSON(body []byte) ([]byte, error) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, &SyntaxError{Format: "yaml", Err: err}
 	}
-	w := writer{dst: make([]byte, 0, len(body))}
+	w := yamlWriter{dst: make([]byte, 0, len(body))}
 	if err := w.value(document.Content[0]); err != nil {
 		return nil, err
 	}
 	return w.dst, nil
 }
 
-// indicators counts what can begin a node of a YAML body. Each makes two nodes at most, and the parser builds them all before
-// anything can be refused, so this has to be looked at first.
+// indicators counts the bytes that can begin a node of a YAML body. Each begins two nodes at most. The count comes first, because the
+// parser allocates all nodes before it returns.
 func indicators(body []byte) int {
 	n := 0
 	for i, c := range body {

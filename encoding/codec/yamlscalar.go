@@ -7,16 +7,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// styled marks the scalars that are strings, or of the type their tag says, whatever their text looks like.
+// styled are the styles of scalars whose type does not depend on their text.
 const styled = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
 
-// booleans11 are the plain scalars that are booleans in YAML 1.1 and strings in YAML 1.2.
+// booleans11 are the plain scalars that are booleans in YAML 1.1, but strings in YAML 1.2.
 var booleans11 = map[string]bool{
 	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true, "on": true, "On": true, "ON": true,
 	"n": false, "N": false, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false,
 }
 
-// resolve returns the value of a scalar: nil, bool, string, json.Number, or a number of Go's types.
+// resolve returns the value of a scalar: nil, bool, string, json.Number, or a Go number.
 func resolve(node *yaml.Node) (any, error) {
 	boolean, is11 := booleans11[node.Value]
 	switch node.ShortTag() {
@@ -29,7 +29,7 @@ func resolve(node *yaml.Node) (any, error) {
 		return decode(node)
 	case "!!int", "!!float":
 		if json.Valid([]byte(node.Value)) {
-			return json.Number(node.Value), nil // all its digits
+			return json.Number(node.Value), nil // keeps all digits
 		}
 		return decode(node)
 	case "!!binary":
@@ -39,7 +39,7 @@ func resolve(node *yaml.Node) (any, error) {
 			return boolean, nil
 		}
 	}
-	return node.Value, nil // timestamps too, as they are written
+	return node.Value, nil // also of timestamps
 }
 
 func decode(node *yaml.Node) (value any, err error) {
@@ -47,7 +47,7 @@ func decode(node *yaml.Node) (value any, err error) {
 	return value, err
 }
 
-// nameOf returns the name of the member that key names.
+// nameOf returns the member name of a key.
 func nameOf(key *yaml.Node) (string, error) {
 	if key.Kind == yaml.AliasNode {
 		key = key.Alias

@@ -8,40 +8,40 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxAliased is how many bytes of JSON the aliases of a YAML body may expand to, give or take one scalar.
+// maxAliased bounds the bytes of JSON from the aliases of a YAML body, up to one scalar.
 const maxAliased = 1 << 20
 
 var (
-	errMerge  = errors.New("what << merges is not a mapping, nor a sequence of mappings")
+	errMerge  = errors.New("the value of << is neither a mapping nor a sequence of mappings")
 	errBinary = errors.New("!!binary is not supported; send base64 as a string")
 	errName   = errors.New("the name of a member is neither a string nor a number nor a boolean")
 )
 
-// writer writes the nodes of a YAML document as JSON.
-type writer struct {
+// yamlWriter writes the nodes of a YAML document as JSON.
+type yamlWriter struct {
 	dst     []byte
-	nodes   int // written or passed over so far
+	nodes   int // written or skipped so far
 	depth   int
 	inAlias bool
-	start   int // where in dst the outermost alias being written begins
-	aliased int // bytes written for the aliases before that
+	start   int // of the current outermost alias in dst
+	aliased int // bytes of the aliases before it
 }
 
-// enter is called at each node, before anything is written for it; leave follows it.
-func (w *writer) enter() error {
+// enter checks the limits at the start of a node; leave ends the node.
+func (w *yamlWriter) enter() error {
 	if w.depth++; w.depth > MaxDepth {
-		return &LimitError{What: "levels of nesting", Limit: MaxDepth}
+		return tooDeep()
 	}
 	if w.inAlias && w.aliased+len(w.dst)-w.start > maxAliased {
 		return tooMuchAliased()
 	}
-	return w.pass()
+	return w.count()
 }
 
-func (w *writer) leave() { w.depth-- }
+func (w *yamlWriter) leave() { w.depth-- }
 
-// pass counts a node.
-func (w *writer) pass() error {
+// count counts a node.
+func (w *yamlWriter) count() error {
 	if w.nodes++; w.nodes > MaxTokens {
 		return tooManyTokens()
 	}
@@ -52,7 +52,7 @@ func tooMuchAliased() error {
 	return &LimitError{What: "bytes from YAML aliases", Limit: maxAliased}
 }
 
-func (w *writer) value(node *yaml.Node) error {
+func (w *yamlWriter) value(node *yaml.Node) error {
 	if err := w.enter(); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (w *writer) value(node *yaml.Node) error {
 	}
 }
 
-func (w *writer) elements(node *yaml.Node) error {
+func (w *yamlWriter) elements(node *yaml.Node) error {
 	w.dst = append(w.dst, '[')
 	for i, element := range node.Content {
 		if i > 0 {
@@ -92,8 +92,8 @@ func (w *writer) elements(node *yaml.Node) error {
 	return nil
 }
 
-// alias calls write, which writes what an alias stands for, and counts the bytes.
-func (w *writer) alias(write func() error) error {
+// alias calls write, which writes the target of an alias, and counts its bytes.
+func (w *yamlWriter) alias(write func() error) error {
 	if w.inAlias {
 		return write()
 	}
@@ -106,9 +106,9 @@ func (w *writer) alias(write func() error) error {
 	return err
 }
 
-// members writes the members of a mapping, then those that its merge keys add. written has the names written so far, each with
-// the number of the mapping it is from: a mapping overrules those it merges, and what is merged first overrules the rest.
-func (w *writer) members(node *yaml.Node, written map[string]int) error {
+// members writes the members of a mapping, then those of its merge keys. written maps each name so far to the number of its mapping,
+// because a mapping overrides the mappings that it merges, and the first merged mapping overrides the others.
+func (w *yamlWriter) members(node *yaml.Node, written map[string]int) error {
 	mapping := w.nodes
 	var merges []*yaml.Node
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -122,7 +122,7 @@ func (w *writer) members(node *yaml.Node, written map[string]int) error {
 			return atLine(key, err)
 		}
 		if from, found := written[name]; found && from != mapping {
-			if err := w.pass(); err != nil {
+			if err := w.count(); err != nil {
 				return err
 			}
 			continue
@@ -143,7 +143,7 @@ func (w *writer) members(node *yaml.Node, written map[string]int) error {
 	return nil
 }
 
-func (w *writer) member(key *yaml.Node, name string, value *yaml.Node) error {
+func (w *yamlWriter) member(key *yaml.Node, name string, value *yaml.Node) error {
 	write := func() error { return w.scalar(key, name) }
 	err := error(nil)
 	if key.Kind == yaml.AliasNode {
@@ -158,8 +158,8 @@ func (w *writer) member(key *yaml.Node, name string, value *yaml.Node) error {
 	return w.value(value)
 }
 
-// merge writes those members of source that are not written yet.
-func (w *writer) merge(source *yaml.Node, written map[string]int) error {
+// merge writes the members of source that are not written yet.
+func (w *yamlWriter) merge(source *yaml.Node, written map[string]int) error {
 	if err := w.enter(); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (w *writer) merge(source *yaml.Node, written map[string]int) error {
 	}
 }
 
-func (w *writer) scalar(node *yaml.Node, value any) error {
+func (w *yamlWriter) scalar(node *yaml.Node, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return atLine(node, err)

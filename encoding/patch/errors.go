@@ -5,21 +5,20 @@ import (
 	"errors"
 	"fmt"
 
-	"revtail/encoding"
 	"revtail/encoding/codec"
+	"revtail/encoding/jsontext"
 )
 
-// What can be wrong with a patch. Errors wrap one of these and the cause; test with errors.Is. A cause may quote the patch
-// at length.
+// The errors of patches; use errors.Is. They wrap the cause too, which may quote a long part of the patch.
 var (
-	ErrMalformed = errors.New("the patch is malformed")                          // not JSON, or not the shape its type asks for
-	ErrNotObject = errors.New("the patch is not an object")                      // and has to be
-	ErrTooLarge  = errors.New("the patch is too large")                          // over a limit, or its copies are
+	ErrMalformed = errors.New("the patch is malformed")                          // not JSON, or of the wrong type
+	ErrNotObject = errors.New("the patch is not an object")                      // of the types that must be
+	ErrTooLarge  = errors.New("the patch is too large")                          // exceeds a limit
 	ErrFailed    = errors.New("the patch does not apply")                        // a failed test, an unknown operation, a missing path
-	ErrDocument  = errors.New("the document to be patched is not a JSON object") // and not the patch is at fault
+	ErrDocument  = errors.New("the document to be patched is not a JSON object") // not an error of the patch
 )
 
-// check holds a patch to the limits of what clients may send.
+// check checks the limits of codec.
 func check(patch []byte) error {
 	err := codec.Check(patch)
 	if _, limited := errors.AsType[*codec.LimitError](err); limited {
@@ -31,24 +30,24 @@ func check(patch []byte) error {
 	return nil
 }
 
-// decode decodes a document and a patch that are both to be objects.
+// decode decodes a document and a patch that must both be objects.
 func decode(doc, patch []byte) (original, changes map[string]any, err error) {
 	if err := check(patch); err != nil {
 		return nil, nil, err
 	}
-	changes, err = encoding.Unmarshal(patch)
+	changes, err = jsontext.Unmarshal(patch)
 	if err != nil {
-		return nil, nil, refuse(patch, err)
+		return nil, nil, explain(patch, err)
 	}
-	original, err = encoding.Unmarshal(doc)
+	original, err = jsontext.Unmarshal(doc)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
 	return original, changes, nil
 }
 
-// refuse says what is wrong with a patch that is not an object, in the words of encoding/json.
-func refuse(patch []byte, err error) error {
+// explain returns the error for a patch that is not an object, in the words of encoding/json.
+func explain(patch []byte, err error) error {
 	if !json.Valid(patch) {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 // known reports whether err is one of those the package promises.
@@ -29,7 +29,7 @@ func checkAnswer(t *testing.T, result []byte, err error) {
 		}
 		return
 	}
-	if _, err := encoding.Unmarshal(result); err != nil {
+	if _, err := jsontext.Unmarshal(result); err != nil {
 		t.Errorf("the result is no object: %v: %s", err, result)
 	}
 }
@@ -43,15 +43,15 @@ func FuzzMerge(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, _ := encoding.Unmarshal(result)
-		original, _ := encoding.Unmarshal(doc)
-		changes, _ := encoding.Unmarshal(patch)
+		got, _ := jsontext.Unmarshal(result)
+		original, _ := jsontext.Unmarshal(doc)
+		changes, _ := jsontext.Unmarshal(patch)
 		want := merged(original, changes)
 		text, err := marshal(want.(map[string]any))
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _ := encoding.Unmarshal(text)
+		again, _ := jsontext.Unmarshal(text)
 		if diff := cmp.Diff(again, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

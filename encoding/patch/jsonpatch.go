@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// MaxOperations is how many operations a JSON patch may have.
+	// MaxOperations bounds the operations of a JSON patch.
 	MaxOperations = 10_000
-	// maxCopied is how many bytes the copy operations of one patch may add: each copy of a copy doubles a document.
+	// maxCopied bounds the bytes that the copy operations of one patch add, because each copy of a copy doubles a document.
 	maxCopied = 3 << 20
-	// maxMoved is how many array elements the operations of one patch may move. The library makes a new array for each one that
-	// is added or removed, at some 40 ns an element; MaxOperations on a small document are just within.
+	// maxMoved bounds the array elements that the operations of one patch move. The library copies the array for each element that
+	// is added or removed, about 40 ns per element. MaxOperations on a small document stay below it.
 	maxMoved = 60_000_000
 )
 
-// moved is a bound on how many array elements the operations move. An array of the document, or of a value in the patch, has
-// no more elements than there are commas, but for the one that each operation can add.
+// moved returns an upper bound of the array elements that the operations move. An array of the document, or of a value in the patch,
+// has at most as many elements as there are commas, plus one per operation.
 func moved(doc []byte, operations []json.RawMessage) int {
 	longest := bytes.Count(doc, []byte{','})
 	for _, text := range operations {
@@ -31,8 +31,8 @@ func moved(doc []byte, operations []json.RawMessage) int {
 	return len(operations) * (longest + len(operations)/2)
 }
 
-// checkOperation refuses what the library gets wrong: it takes an empty member name, and a copy of the whole document, for
-// something else, reads pointers without their first slash, and has no answer to a test without a value.
+// checkOperation refuses the operations that the library handles wrongly: empty member names, copies of the whole document, pointers
+// without the first slash, and a test without a value.
 func checkOperation(members map[string]json.RawMessage) error {
 	op, path, from := stringOf(members["op"]), stringOf(members["path"]), stringOf(members["from"])
 	switch {
@@ -46,7 +46,7 @@ func checkOperation(members map[string]json.RawMessage) error {
 	return nil
 }
 
-// stringOf returns the string that text is. What is none is left to the library to refuse.
+// stringOf returns the string of a JSON text, or "" for other types, which the library refuses.
 func stringOf(text json.RawMessage) string {
 	var value string
 	if json.Unmarshal(text, &value) != nil {
@@ -55,13 +55,13 @@ func stringOf(text json.RawMessage) string {
 	return value
 }
 
-// isPointer reports whether path is a JSON pointer with no empty name in it.
+// isPointer reports whether path is a JSON pointer without empty names.
 func isPointer(path string) bool {
 	return path == "" || path[0] == '/' && !strings.Contains(path+"/", "//")
 }
 
 // JSON applies a JSON patch (RFC 6902) to doc and returns the result. A negative index counts from the end of an array.
-// The error wraps ErrMalformed, ErrTooLarge (more than MaxOperations, too), ErrFailed or ErrDocument.
+// The error wraps ErrMalformed, ErrTooLarge (also for more than MaxOperations), ErrFailed or ErrDocument.
 func JSON(doc, patch []byte) ([]byte, error) {
 	if err := check(patch); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func JSON(doc, patch []byte) ([]byte, error) {
 	return result, nil
 }
 
-// apply is the library's work. It panics on some patches, such as a test of an array with a null in it.
+// apply calls the library, which panics on some patches, such as a test of an array that contains null.
 func apply(doc, patch []byte) (result []byte, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -1,9 +1,9 @@
 package patch
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+
+	"revtail/encoding"
 )
 
 // Merge applies a JSON merge patch (RFC 7386), which must be an object, to doc and returns the result.
@@ -17,7 +17,7 @@ func Merge(doc, patch []byte) ([]byte, error) {
 	return marshal(original)
 }
 
-// merge is RFC 7386's MergePatch: null removes, an object changes what is there member by member, all else replaces.
+// merge is MergePatch of RFC 7386: null removes a member, an object is merged, any other value replaces the member.
 func merge(target, changes map[string]any) {
 	for name, change := range changes {
 		switch change := change.(type) {
@@ -37,11 +37,9 @@ func merge(target, changes map[string]any) {
 }
 
 func marshal(object map[string]any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(object); err != nil {
+	result, err := encoding.MarshalValue(object)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFailed, err)
 	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte{'\n'}), nil
+	return result, nil
 }

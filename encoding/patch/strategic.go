@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// maxCompared is how many pairs of list elements one patch may have compared, at about a microsecond each: the library looks for
-// each element of the patch in the whole list.
+// maxCompared bounds the pairs of list elements that one patch compares, about 1 µs each: the library searches each element of the
+// patch in the whole list.
 const maxCompared = 1_000_000
 
-// Strategic applies a strategic merge patch, which must be an object, to doc and returns the result. dataStruct is a value of
-// the Go type of the document's kind, such as corev1.ConfigMap{}: its field tags say how lists are merged.
+// Strategic applies a strategic merge patch, which must be an object, to doc and returns the result. dataStruct is a value of the Go
+// type of the document, such as corev1.ConfigMap{}: its field tags control how lists are merged.
 // The error wraps ErrMalformed, ErrNotObject, ErrTooLarge, ErrFailed or ErrDocument.
 func Strategic(doc, patch []byte, dataStruct any) ([]byte, error) {
 	original, changes, err := decode(doc, patch)
@@ -31,18 +31,18 @@ func Strategic(doc, patch []byte, dataStruct any) ([]byte, error) {
 	return marshal(result)
 }
 
-// mergeStrategic is the library's merge, which panics where a list has elements of other types than those of its kind: a merge key
-// that is no scalar, or null in the place of an object.
+// mergeStrategic calls the library, which panics if an element of a list has the wrong type: a merge key that is no scalar, or null
+// instead of an object.
 func mergeStrategic(original, changes map[string]any, dataStruct any) (result map[string]any, err error) {
 	defer func() {
 		if recover() != nil {
-			err = errors.New("lists of elements that are not as their kind should be cannot be merged")
+			err = errors.New("a list with elements of the wrong type cannot be merged")
 		}
 	}()
 	return strategicpatch.StrategicMergeMapPatch(original, changes, dataStruct)
 }
 
-// elements returns how many elements all arrays inside value have, and how many the longest one has.
+// elements returns the number of elements of all arrays in value, and the length of the longest array.
 func elements(value any) (total, longest int) {
 	add := func(value any) {
 		t, l := elements(value)

@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// maxMemory is how many bytes the structs, list elements and map entries of one object may take. Two bytes of a body can
-	// make a struct of a kilobyte; the largest CustomResourceDefinitions in common use take two MiB.
+	// maxMemory bounds the bytes of the structs, list elements and map entries of one object, because two bytes of a body can become
+	// a struct of 1 KiB. The largest CustomResourceDefinitions in common use need 2 MiB.
 	maxMemory = 16 << 20
-	// entryMemory is what a map entry takes beside its key and value, and packedMemory a number that is one byte in a body.
+	// entryMemory is the overhead of a map entry, packedMemory the size of a number that is one byte in a body.
 	entryMemory, packedMemory = 48, 8
 )
 
-// check reads a message of a Go type without decoding it: it must be well-formed, its strings valid UTF-8, and what it will
-// take in memory within the limit; so must be how deep it goes, as some types contain themselves.
+// check checks a message of a Go type before it is decoded: syntax, UTF-8, memory, and depth, because some types are recursive.
 func check(t reflect.Type, data []byte) error {
 	c := checker{left: maxMemory}
 	return c.message(t, data)
@@ -29,7 +28,7 @@ func check(t reflect.Type, data []byte) error {
 
 type checker struct {
 	left  int // bytes of memory
-	depth int // messages around the one that is read
+	depth int // of the current message
 }
 
 func (c *checker) spend(size int) error {
@@ -73,7 +72,7 @@ func (c *checker) message(t reflect.Type, data []byte) error {
 	return nil
 }
 
-// value checks one value of a field: for a list or a map, one element or entry.
+// value checks one value of a field; of a list or a map, one element or entry.
 func (c *checker) value(t reflect.Type, data []byte) error {
 	switch {
 	case isMessage(t):
@@ -87,16 +86,16 @@ func (c *checker) value(t reflect.Type, data []byte) error {
 		if !utf8.Valid(data) {
 			return codec.ErrNotUTF8
 		}
-	case t.Kind() != reflect.Slice: // numbers, one after the other
+	case t.Kind() != reflect.Slice: // packed numbers
 		return c.spend(packedMemory * len(data))
 	}
 	return nil
 }
 
-// fields are the types of a message's fields by their numbers. A list has the type of its elements; that of bytes is as it is.
+// fields maps the numbers of the fields of a message to their types. A list, except bytes, has the type of its elements.
 type fields map[protowire.Number]reflect.Type
 
-// known are the fields that have been looked up, by the reflect.Type of the message: there are as many as types.
+// known caches fields by the reflect.Type of their message. The number of types bounds it.
 var known sync.Map
 
 func fieldsOf(t reflect.Type) fields {
@@ -106,14 +105,14 @@ func fieldsOf(t reflect.Type) fields {
 	found := make(fields)
 	switch t.Kind() {
 	case reflect.Map: // an entry is a message of two fields
-		found[1], found[2] = t.Key(), one(t.Elem())
+		found[1], found[2] = t.Key(), elementType(t.Elem())
 	case reflect.Slice: // a list with a name of its own is a message of one field
-		found[1] = one(t.Elem())
+		found[1] = elementType(t.Elem())
 	case reflect.Struct:
 		for i := range t.NumField() {
 			tag := strings.Split(t.Field(i).Tag.Get("protobuf"), ",")
 			if number, err := strconv.Atoi(tag[min(1, len(tag)-1)]); err == nil { // "bytes,8,opt,name=labels"
-				found[protowire.Number(number)] = one(t.Field(i).Type)
+				found[protowire.Number(number)] = elementType(t.Field(i).Type)
 			}
 		}
 	}
@@ -122,12 +121,12 @@ func fieldsOf(t reflect.Type) fields {
 }
 
 // one is the type of one value of a field.
-func one(t reflect.Type) reflect.Type {
+func elementType(t reflect.Type) reflect.Type {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return one(t.Elem())
+		return elementType(t.Elem())
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 && !isMessage(t):
-		return one(t.Elem())
+		return elementType(t.Elem())
 	}
 	return t
 }

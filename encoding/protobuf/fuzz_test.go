@@ -1,4 +1,4 @@
-package protobuf
+package protobuf_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"revtail/encoding/codec"
+	"revtail/encoding/protobuf"
 )
 
 // FuzzDecode: whatever the body, the answer is one of the errors, or an object within the limits that JSON can say.
@@ -22,12 +23,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(f, apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), definition(2)))
 	f.Add(envelope(f, "example.com/v1", "Widget", nil))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := Decode(body)
+		got, err := protobuf.Decode(body)
 		if err != nil {
 			_, syntax := errors.AsType[*codec.SyntaxError](err)
 			_, limit := errors.AsType[*codec.LimitError](err)
-			_, kind := errors.AsType[*UnknownKindError](err)
-			if !syntax && !limit && !kind && !errors.Is(err, codec.ErrNotUTF8) && !errors.Is(err, ErrNotProtobuf) {
+			_, kind := errors.AsType[*protobuf.UnknownKindError](err)
+			if !syntax && !limit && !kind && !errors.Is(err, codec.ErrNotUTF8) && !errors.Is(err, protobuf.ErrNotProtobuf) {
 				t.Errorf("an error of no known kind: %v", err)
 			}
 			return

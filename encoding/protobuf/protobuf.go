@@ -1,5 +1,5 @@
-// Package protobuf decodes the protobuf form of objects, in which typed clients in Go write the kinds of Kubernetes itself, to
-// what their JSON form would have given.
+// Package protobuf decodes the protobuf form of the built-in kinds of Kubernetes, which typed clients in Go send, to the same maps as
+// their JSON form.
 package protobuf
 
 import (
@@ -26,23 +26,23 @@ import (
 	"revtail/encoding/codec"
 )
 
-// MediaType is how a client says that a body is in this form.
+// MediaType is the media type of the protobuf form.
 const MediaType = "application/vnd.kubernetes.protobuf"
 
-// magic is what every body begins with.
+// magic is the prefix of every body.
 var magic = []byte("k8s\x00")
 
-// ErrNotProtobuf says that a body does not begin as one in this form does.
+// ErrNotProtobuf is the error for a body without the prefix.
 var ErrNotProtobuf = errors.New("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
 
-// UnknownKindError says that a body is of a kind whose protobuf form is not known here.
+// UnknownKindError is the error for a kind without a known protobuf form.
 type UnknownKindError struct{ Kind schema.GroupVersionKind }
 
 func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("no kind %.100q is known in protobuf for version %.100q; send JSON", e.Kind.Kind, e.Kind.GroupVersion().String())
 }
 
-// kinds are the groups of Kubernetes that are served, with what all of them have: DeleteOptions and the like.
+// kinds are the kinds of the served groups, with DeleteOptions and the like in each group.
 var kinds = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme,
@@ -51,16 +51,15 @@ var kinds = sync.OnceValue(func() *runtime.Scheme {
 	return scheme
 })
 
-// message is what a type with a protobuf form can.
+// message is implemented by the types with a protobuf form.
 type message interface{ Unmarshal(data []byte) error }
 
-// Decode decodes a body: the magic bytes, and a runtime.Unknown whose raw is the protobuf form of the kind that it names. The
-// object has apiVersion and kind, and numbers as encoding.Unmarshal gives them. The protobuf form does not tell null or an
-// empty struct from nothing at all: such members are left out where the kind lets them be. Fields that the kind does not have
-// are skipped, as in protobuf they have no names.
+// Decode decodes a body: the magic bytes, and a runtime.Unknown with the protobuf form of its kind. The object has apiVersion and kind,
+// and numbers as in jsontext.Unmarshal. The protobuf form does not distinguish null and an empty struct from a missing member: Decode
+// omits such members if the kind allows it. It skips unknown fields, because they have no names in protobuf.
 //
-// The error is ErrNotProtobuf, an *UnknownKindError, a *codec.SyntaxError, a *codec.LimitError or codec.ErrNotUTF8. A body is
-// held to the limits of package codec, and to one on the memory that its messages take, before anything is built from it.
+// The error is ErrNotProtobuf, an *UnknownKindError, a *codec.SyntaxError, a *codec.LimitError or codec.ErrNotUTF8. Decode checks the
+// limits of package codec, and of the memory of the messages, before it allocates the object.
 func Decode(body []byte) (map[string]any, error) {
 	data, ok := bytes.CutPrefix(body, magic)
 	if !ok {
@@ -73,7 +72,7 @@ func Decode(body []byte) (map[string]any, error) {
 	kind := envelope.GroupVersionKind()
 	empty, err := kinds().New(kind)
 	typed, ok := empty.(message)
-	if err != nil || !ok { // not ok: a type that has a name for the sake of servers
+	if err != nil || !ok { // not ok: an internal type of servers
 		return nil, &UnknownKindError{Kind: kind}
 	}
 	object, err := decode(typed, envelope.Raw)
@@ -84,7 +83,7 @@ func Decode(body []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// decode decodes a message with the help of an empty value of its type.
+// decode decodes a message into typed, an empty value of its type.
 func decode(typed message, data []byte) (map[string]any, error) {
 	t := reflect.TypeOf(typed).Elem()
 	if err := check(t, data); err != nil {

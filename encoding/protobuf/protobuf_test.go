@@ -1,4 +1,4 @@
-package protobuf
+package protobuf_test
 
 import (
 	"bytes"
@@ -21,11 +21,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	serializer "k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"revtail/encoding"
 	"revtail/encoding/codec"
+	"revtail/encoding/jsontext"
+	"revtail/encoding/protobuf"
 	"revtail/gateway/resource"
 )
 
@@ -52,7 +53,7 @@ func encode(tb testing.TB, kind schema.GroupVersionKind, object runtime.Object) 
 	object = object.DeepCopyObject()
 	object.GetObjectKind().SetGroupVersionKind(kind)
 	var body bytes.Buffer
-	if err := protobuf.NewSerializer(nil, nil).Encode(object, &body); err != nil {
+	if err := serializer.NewSerializer(nil, nil).Encode(object, &body); err != nil {
 		tb.Fatal(err)
 	}
 	return body.Bytes()
@@ -67,7 +68,7 @@ func asJSON(tb testing.TB, kind schema.GroupVersionKind, object runtime.Object) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	out, err := encoding.Unmarshal(text)
+	out, err := jsontext.Unmarshal(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func fill(v reflect.Value) {
 func TestDecodeIsJSON(t *testing.T) {
 	for kind, object := range served() {
 		fill(reflect.ValueOf(object).Elem())
-		got, err := Decode(encode(t, kind, object))
+		got, err := protobuf.Decode(encode(t, kind, object))
 		if err != nil {
 			t.Errorf("%v: %v", kind, err)
 			continue
@@ -152,7 +153,7 @@ func TestDecodeLosesNothing(t *testing.T) {
 				hollowOut(reflect.ValueOf(object).Elem())
 			}
 			object.GetObjectKind().SetGroupVersionKind(kind)
-			got, err := Decode(encode(t, kind, object))
+			got, err := protobuf.Decode(encode(t, kind, object))
 			if err != nil {
 				t.Errorf("%v: %v", kind, err)
 				continue
@@ -209,18 +210,15 @@ func TestDecodeLeavesOut(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			kind := schema.GroupVersionKind{Version: "v1", Kind: tt.kind}
-			object, err := kinds().New(kind)
-			if err != nil {
-				t.Fatal(err)
-			}
+			object := served()[kind].DeepCopyObject()
 			if err := json.Unmarshal([]byte(tt.written), object); err != nil {
 				t.Fatal(err)
 			}
-			got, err := Decode(encode(t, kind, object))
+			got, err := protobuf.Decode(encode(t, kind, object))
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := encoding.Unmarshal([]byte(tt.want))
+			want, err := jsontext.Unmarshal([]byte(tt.want))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,7 +237,7 @@ func envelope(tb testing.TB, apiVersion, kind string, raw []byte) []byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return append(bytes.Clone(magic), data...)
+	return append([]byte("k8s\x00"), data...)
 }
 
 func TestDecodeRefuses(t *testing.T) {
@@ -247,8 +245,8 @@ func TestDecodeRefuses(t *testing.T) {
 	invalid := encode(t, lease, &metav1.DeleteOptions{})
 	syntaxError := func(err error) bool { _, ok := errors.AsType[*codec.SyntaxError](err); return ok }
 	limitError := func(err error) bool { _, ok := errors.AsType[*codec.LimitError](err); return ok }
-	unknownKind := func(err error) bool { _, ok := errors.AsType[*UnknownKindError](err); return ok }
-	notProtobuf := func(err error) bool { return errors.Is(err, ErrNotProtobuf) }
+	unknownKind := func(err error) bool { _, ok := errors.AsType[*protobuf.UnknownKindError](err); return ok }
+	notProtobuf := func(err error) bool { return errors.Is(err, protobuf.ErrNotProtobuf) }
 	notUTF8 := func(err error) bool { return errors.Is(err, codec.ErrNotUTF8) }
 	podSpec := func(spec string) []byte { // field 2 of a Pod
 		return envelope(t, "v1", "Pod", append(append([]byte{0x12}, varint(len(spec))...), spec...))
@@ -283,7 +281,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"many tokens", encode(t, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, &many), limitError, "the body has more than 100000 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Decode(tt.body)
+			_, err := protobuf.Decode(tt.body)
 			if err == nil || !tt.is(err) || tt.text != "" && err.Error() != tt.text {
 				t.Errorf("error %v, want %q", err, tt.text)
 			}
@@ -295,7 +293,7 @@ func TestDecodeRefuses(t *testing.T) {
 func TestDecodeIsBounded(t *testing.T) {
 	body := envelope(t, "v1", "Pod", append([]byte{0x12, 0x80, 0x80, 0x80, 1}, bytes.Repeat([]byte{0x12, 0}, 1<<20)...))
 	allocations := testing.AllocsPerRun(3, func() {
-		if _, err := Decode(body); err == nil {
+		if _, err := protobuf.Decode(body); err == nil {
 			t.Fatal("not refused")
 		}
 	})
@@ -319,7 +317,7 @@ func TestDecodeSkipsUnknownFields(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Decode(envelope(t, "v1", "ConfigMap", append(raw, 0xfa, 0x3e, 2, 0xff, 0xff)))
+	got, err := protobuf.Decode(envelope(t, "v1", "ConfigMap", append(raw, 0xfa, 0x3e, 2, 0xff, 0xff)))
 	if diff := cmp.Diff(asJSON(t, kind, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}), got); err != nil || diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
@@ -347,11 +345,11 @@ func TestDecodeDefinitions(t *testing.T) {
 	kind := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 	want := asJSON(t, kind, definition(3))
 	want["status"] = map[string]any{"acceptedNames": map[string]any{"plural": "", "kind": ""}} // its lists are null
-	got, err := Decode(encode(t, kind, definition(3)))
+	got, err := protobuf.Decode(encode(t, kind, definition(3)))
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("error %v (-JSON +protobuf):\n%s", err, diff)
 	}
-	_, err = Decode(encode(t, kind, definition(200)))
+	_, err = protobuf.Decode(encode(t, kind, definition(200)))
 	if limit, ok := errors.AsType[*codec.LimitError](err); !ok || limit.What != "levels of nesting" {
 		t.Errorf("200 levels: %v", err)
 	}

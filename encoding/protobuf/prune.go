@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// prune takes out of value, the JSON of a Go value of type t, what is there only because Go writes it always: members that are
-// null, and optional structs with nothing in them. Types that write their JSON themselves have no fields with names in it, and
-// are left as they are; a pointer to one that is null, such as the default of a schema, was not left out when it could be.
+// prune removes the members that Go always writes from value, the JSON of a Go value of type t: null, and empty optional structs. It
+// keeps types with their own MarshalJSON, because they have no fields with JSON names. It keeps a null of an optional pointer, such as
+// the default of a schema, because Go would have omitted a nil pointer.
 func prune(t reflect.Type, value any) {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 )
 
@@ -139,7 +139,7 @@ var (
 )
 
 func (o *Object) deleted() bool {
-	_, deleted := encoding.Lookup(o.JSON, pathDeletionTimestamp)
+	_, deleted := jsontext.Lookup(o.JSON, pathDeletionTimestamp)
 	return deleted
 }
 
@@ -149,6 +149,6 @@ func (o *Object) is(uid string) bool {
 	if o == nil {
 		return false
 	}
-	found, ok := encoding.Lookup(o.JSON, pathUID)
+	found, ok := jsontext.Lookup(o.JSON, pathUID)
 	return !ok || found == uid
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -50,7 +51,7 @@ func (m *mounted) Decode(e resource.Entry) (encoding.Object, error) {
 			return object, nil
 		}
 	}
-	why := encoding.AppendString(nil, fmt.Sprintf("not what the codec %s reads: %v", m.Codec, undecodable))
+	why := jsontext.AppendString(nil, fmt.Sprintf("not what the codec %s reads: %v", m.Codec, undecodable))
 	w.Members = [][2]string{{undecodableMember, string(why)}, {bytesMember, `"` + base64.StdEncoding.EncodeToString(e.Value) + `"`}}
 	object, err := w.Object(e.Modified)
 	if err != nil {

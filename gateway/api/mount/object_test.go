@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"revtail/encoding"
 	"revtail/encoding/codec"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -56,7 +56,7 @@ func TestValidate(t *testing.T) {
 		{`"metadata":{"name":"b","namespace":"a--b"},"value":"x"`, "", "metadata.namespace: Invalid value"},
 	} {
 		parse := func(text string) map[string]any {
-			object, err := encoding.Unmarshal([]byte("{" + text + "}"))
+			object, err := jsontext.Unmarshal([]byte("{" + text + "}"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -55,7 +55,7 @@ func (cs Columns) Definitions() []byte {
 
 // Cells are the cells of the row of an object.
 func (cs Columns) Cells(doc []byte, now time.Time) []any {
-	decoded, err := encoding.Unmarshal(doc)
+	decoded, err := jsontext.Unmarshal(doc)
 	if err != nil { // not reached: documents are valid JSON
 		decoded = nil
 	}

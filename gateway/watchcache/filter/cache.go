@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/lru"
 
-	"revtail/encoding"
+	"revtail/encoding/projection"
 )
 
 // Cache compiles the filters and projections that clients send. Clients that send equal texts share one value, so that an event is
@@ -15,7 +15,7 @@ type Cache struct {
 	objects, keys *Dialect
 
 	objectFilters, keyFilters texts[Filter]
-	objectFields, keyFields   texts[encoding.Projection]
+	objectFields, keyFields   texts[projection.Projection]
 }
 
 // alwaysShown are the fields of an object that every projection keeps, because a client needs them to identify the object and to resume.
@@ -26,9 +26,9 @@ func NewCache() *Cache {
 	c := &Cache{objects: Objects(), keys: Keys()}
 	c.objectFilters = newTexts(c.objects.Compile)
 	c.keyFilters = newTexts(c.keys.Compile)
-	c.objectFields = newTexts(func(text string) (*encoding.Projection, error) { return encoding.ParseProjection(text, alwaysShown...) })
-	c.keyFields = newTexts(func(text string) (*encoding.Projection, error) {
-		p, err := encoding.ParseProjection(text)
+	c.objectFields = newTexts(func(text string) (*projection.Projection, error) { return projection.Parse(text, alwaysShown...) })
+	c.keyFields = newTexts(func(text string) (*projection.Projection, error) {
+		p, err := projection.Parse(text)
 		if err != nil {
 			return nil, err
 		}
@@ -44,12 +44,12 @@ func (c *Cache) Objects(text string) (*Filter, error) { return c.objectFilters.g
 func (c *Cache) Keys(text string) (*Filter, error) { return c.keyFilters.get(text) }
 
 // ObjectFields returns the projection of objects that a text says, nil for an empty text. The error is a *SyntaxError.
-func (c *Cache) ObjectFields(text string) (*encoding.Projection, error) {
+func (c *Cache) ObjectFields(text string) (*projection.Projection, error) {
 	return c.objectFields.get(text)
 }
 
 // KeyFields returns the projection of a key's value that a text says, nil for an empty text. The error is a *SyntaxError.
-func (c *Cache) KeyFields(text string) (*encoding.Projection, error) { return c.keyFields.get(text) }
+func (c *Cache) KeyFields(text string) (*projection.Projection, error) { return c.keyFields.get(text) }
 
 // Collectors count how often filters were compiled and evaluated.
 func (c *Cache) Collectors() (out []prometheus.Collector) {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/cel-go/ext"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 const (
@@ -144,8 +145,8 @@ func (d *Dialect) compileError(text string, issues *cel.Issues) error {
 
 // keyValue is the value of a key's document.
 func keyValue(document []byte) ref.Val {
-	value := valueOf(encoding.Member(document, "value"))
-	if string(encoding.Member(document, "encoding")) != `"base64"` {
+	value := valueOf(jsontext.Member(document, "value"))
+	if string(jsontext.Member(document, "encoding")) != `"base64"` {
 		return value
 	}
 	text, err := base64.StdEncoding.DecodeString(string(value.(types.String)))

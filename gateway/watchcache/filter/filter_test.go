@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 const web = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"eu","labels":{"app":"web","tier":"1"}},` +
@@ -228,7 +229,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	objects, keys := Objects(), Keys()
 	f.Fuzz(func(t *testing.T, text, document string) {
-		if _, err := encoding.Unmarshal([]byte(document)); err != nil {
+		if _, err := jsontext.Unmarshal([]byte(document)); err != nil {
 			document = `{"a":5}`
 		}
 		begun := time.Now()

@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 const (
@@ -30,7 +30,7 @@ func valueAt(text []byte, depth int) ref.Val {
 }
 
 func decode(text []byte) ref.Val {
-	decoded, err := encoding.UnmarshalValue(text)
+	decoded, err := jsontext.UnmarshalValue(text)
 	if err != nil {
 		return types.WrapErr(err)
 	}
@@ -98,7 +98,7 @@ func (o *jsonObject) Find(key ref.Val) (ref.Val, bool) {
 
 // lookup searches the text for a member.
 func (o *jsonObject) lookup(name string) (value ref.Val) {
-	if text := encoding.Member(o.text, name); text != nil {
+	if text := jsontext.Member(o.text, name); text != nil {
 		value = valueAt(text, o.depth+1)
 	}
 	if o.cached == nil {

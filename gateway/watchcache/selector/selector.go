@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"revtail/encoding"
+	"revtail/encoding/jsontext"
 )
 
 // maxLength bounds the text of one selector, in bytes, because every event is matched.
@@ -139,7 +139,7 @@ func (f *field) lookup(o Object) string {
 		}
 		return o.SelectNamespace()
 	}
-	value, _ := encoding.Lookup(o.SelectDocument(), f.path)
+	value, _ := jsontext.Lookup(o.SelectDocument(), f.path)
 	return value
 }
 

@@ -1,4 +1,4 @@
-package encoding
+package jsontext
 
 import (
 	"encoding/json"
@@ -24,10 +24,10 @@ func TestScanner(t *testing.T) {
 
 // TestDepth: what is let through can be read by encoding/json with what is put around it; what is deeper is refused.
 func TestDepth(t *testing.T) {
-	for depth, want := range map[int]bool{maxDepth: true, maxDepth + 1: false} {
+	for depth, want := range map[int]bool{MaxDepth: true, MaxDepth + 1: false} {
 		for _, text := range []string{strings.Repeat("[", depth) + strings.Repeat("]", depth), strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)} {
-			s := scanner{doc: []byte(text)}
-			if got := s.skip() && s.end(); got != want {
+			s := NewScanner([]byte(text))
+			if got := s.Skip() && s.End(); got != want {
 				t.Errorf("%.20q, %d levels: valid = %t, want %t", text, depth, got, want)
 			}
 			if table := `{"rows":[{"object":` + text + `}]}`; want && !json.Valid([]byte(table)) {
@@ -47,12 +47,12 @@ func FuzzScanner(f *testing.F) {
 func checkScanner(t *testing.T, text string) {
 	t.Helper()
 	_, want := decode([]byte(text))
-	s := scanner{doc: []byte(text)}
-	if got := s.skip() && s.end(); got != want {
+	s := NewScanner([]byte(text))
+	if got := s.Skip() && s.End(); got != want {
 		t.Errorf("%.60q: valid = %t, encoding/json says %t", text, got, want)
 	}
-	s = scanner{doc: []byte(text)}
-	if _, got := s.value(); got && s.end() != want {
+	s = NewScanner([]byte(text))
+	if _, got := s.parse(); got && s.End() != want {
 		t.Errorf("%.60q: decoded = %t, encoding/json says %t", text, got, want)
 	}
 }

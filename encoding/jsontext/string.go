@@ -1,0 +1,178 @@
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// Quoted steps over a string, whose opening quote must come next, and returns the text between the quotes, with its escapes.
+func (s *Scanner) Quoted() ([]byte, bool) {
+	start := s.pos + 1
+	for i := start; i < len(s.doc); {
+		c := s.doc[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		s.pos = i
+		switch {
+		case c == '"':
+			s.pos++
+			return s.doc[start:i], true
+		case c == '\\' && s.escape(), c >= utf8.RuneSelf && s.rune():
+			i = s.pos
+		default:
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// plain marks the bytes that need no escape in a string: ASCII without control characters, quote and backslash.
+var plain = func() (set [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		set[c] = c != '"' && c != '\\'
+	}
+	return set
+}()
+
+// rune steps over a character that is not ASCII.
+func (s *Scanner) rune() bool {
+	r, size := utf8.DecodeRune(s.doc[s.pos:])
+	s.loose = s.loose || r == '\u2028' || r == '\u2029'
+	s.pos += size
+	return r != utf8.RuneError || size > 1
+}
+
+// escape steps over a backslash and the escape after it.
+func (s *Scanner) escape() bool {
+	if s.pos+1 >= len(s.doc) {
+		return false
+	}
+	switch s.doc[s.pos+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		s.pos += 2
+		return true
+	case 'u':
+		s.pos += 2
+		for end := s.pos + 4; s.pos < end; s.pos++ {
+			if s.pos >= len(s.doc) || !isHex(s.doc[s.pos]) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func isHex(c byte) bool {
+	return isDigit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// Equal reports whether raw, the text between the quotes of a string, is want.
+func Equal(raw []byte, want string) bool {
+	if string(raw) == want {
+		return true
+	}
+	return Escaped(raw) && Unquote(raw) == want
+}
+
+// Escaped reports whether the text between the quotes of a string contains an escape.
+func Escaped(raw []byte) bool { return bytes.IndexByte(raw, '\\') >= 0 }
+
+// UnquoteShared is Unquote for a text that does not change: without escapes, the string shares the memory of raw.
+func UnquoteShared(raw []byte) string {
+	if Escaped(raw) {
+		return Unquote(raw)
+	}
+	return unsafe.String(unsafe.SliceData(raw), len(raw))
+}
+
+// Unquote returns the string of raw, the text between its quotes, which a Scanner must have accepted.
+func Unquote(raw []byte) string {
+	i := bytes.IndexByte(raw, '\\')
+	if i < 0 {
+		return string(raw)
+	}
+	text := append(make([]byte, 0, len(raw)), raw[:i]...)
+	for raw = raw[i:]; len(raw) > 0; raw = raw[i:] {
+		c := escapes[raw[1]]
+		if c == 0 {
+			return unquoteUnicode(raw, text)
+		}
+		text = append(text, c)
+		if raw = raw[2:]; len(raw) == 0 {
+			break
+		}
+		if i = bytes.IndexByte(raw, '\\'); i < 0 {
+			i = len(raw)
+		}
+		text = append(text, raw[:i]...)
+	}
+	return string(text)
+}
+
+// escapes maps the letter after a backslash to the byte that it stands for; zero: the letter is u.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unquoteUnicode leaves the rest of a string, from its first \u, to encoding/json, because of surrogates.
+func unquoteUnicode(raw, before []byte) string {
+	quoted := make([]byte, 0, len(raw)+2)
+	quoted = append(append(append(quoted, '"'), raw...), '"')
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		text = string(raw) // unreachable: the scanner accepts what encoding/json accepts
+	}
+	return string(before) + text
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends text as a JSON string. It does not escape <, > and &, because the output is no HTML. It escapes U+2028 and
+// U+2029, because some readers of line-by-line streams take them for line ends. Invalid UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, text string) []byte {
+	dst = append(dst, '"')
+	done := 0
+	for i := 0; i < len(text); {
+		c := text[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+			if r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || size > 1) {
+				i += size
+				continue
+			}
+		}
+		dst = append(dst, text[done:i]...)
+		dst = appendEscaped(dst, r)
+		i += size
+		done = i
+	}
+	dst = append(dst, text[done:]...)
+	return append(dst, '"')
+}
+
+func appendEscaped(dst []byte, r rune) []byte {
+	switch r {
+	case '"', '\\':
+		return append(dst, '\\', byte(r))
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	default:
+		return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+	}
+}
