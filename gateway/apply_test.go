@@ -176,8 +176,8 @@ func FuzzApply(f *testing.F) {
 		}
 	}
 	t := target{Ref: resource.Ref{Resource: deployment, Scope: resource.Scope{Namespace: "default", Name: "d"}}, fields: newManagers(deployment)}
-	made := func(kind string) document {
-		wr := &writeRequest{target: t, writeOptions: writeOptions{manager: "maker", validation: "Warn"}, body: []byte(writeKinds[kind].object("d", "1"))}
+	made := func() document {
+		wr := &writeRequest{target: t, writeOptions: writeOptions{manager: "maker", validation: "Warn"}, body: []byte(deploymentOf("1"))}
 		d, err := wr.decode()
 		if err == nil {
 			err = wr.prepareCreate(f.Context(), d)
@@ -188,9 +188,9 @@ func FuzzApply(f *testing.F) {
 		d.SetResourceVersion("7")
 		return d
 	}
-	live := made("Deployment")
+	live := made()
 	for _, seed := range []string{
-		writeKinds["Deployment"].object("d", "2"),
+		deploymentOf("2"),
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, labels: {app: null}}\nspec:\n  template: {spec: {containers: [{name: web, ports: [{containerPort: 1e2}]}]}}\n",
 		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","finalizers":["a","a"]},"spec":{"replicas":12345678901234567890}}`,
 		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":null,"spec":[],"status":{}}`,
@@ -232,10 +232,19 @@ func FuzzApply(f *testing.F) {
 
 // TestKubernetesFormOfAppliedYAML: kubectl sends YAML, and JSON under the name of YAML.
 func TestKubernetesFormOfAppliedYAML(t *testing.T) {
-	for _, body := range []string{"kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}", configMap("a", "", ""), " {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}"} {
+	for _, body := range []string{"kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`, " {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}"} {
 		wr := &writeRequest{target: target{Ref: resource.Ref{Resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}}, body: []byte(body)}
 		if d, err := wr.decodeApplied(); err != nil || d.GetName() != "a" {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
+}
+
+// deploymentOf is a Deployment d with a version of its image.
+func deploymentOf(version string) string {
+	return `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"d","labels":{"app":"web","tier":"front"}},"spec":{"replicas":3,
+		"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[
+		{"name":"web","image":"nginx:` + version + `","ports":[{"containerPort":80},{"containerPort":443}],"env":[{"name":"A","value":"1"}],
+		"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"volumeMounts":[{"name":"data","mountPath":"/data"}]},
+		{"name":"side","image":"side:1"}],"volumes":[{"name":"data","emptyDir":{}}]}}}}`
 }

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	tableV1        = "application/json;as=Table;v=v1;g=meta.k8s.io"
-	tableV1beta1   = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
-	metadataV1     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-	metadataListV1 = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+	mediaTable        = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	mediaTableBeta    = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
+	mediaMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+	mediaMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 )
 
 // TestFirstAcceptableClauseWins: clauses are tried by quality, those of equal quality as they stand.
@@ -41,9 +41,9 @@ func TestFirstAcceptableClauseWins(t *testing.T) {
 		{"application/vnd.kubernetes.protobuf", anObject, "406"},
 		{"text/html", aList, "406"},
 		{"application/json;q=0", aList, "406"},
-		{tableV1, anObject, "json Table meta.k8s.io/v1"},
-		{tableV1 + ",application/json", aList, "json Table meta.k8s.io/v1"},
-		{tableV1beta1, aWatch, "json Table meta.k8s.io/v1beta1"},
+		{mediaTable, anObject, "json Table meta.k8s.io/v1"},
+		{mediaTable + ",application/json", aList, "json Table meta.k8s.io/v1"},
+		{mediaTableBeta, aWatch, "json Table meta.k8s.io/v1beta1"},
 		{"application/yaml;as=Table;v=v1;g=meta.k8s.io", aList, "yaml Table meta.k8s.io/v1"},
 		{"application/json;as=Table;v=v2;g=meta.k8s.io", aList, "406"},
 		{"application/json;as=Table;v=v2;g=meta.k8s.io,application/json", aList, "json"},
@@ -51,12 +51,12 @@ func TestFirstAcceptableClauseWins(t *testing.T) {
 		{"application/json;as=Table", aList, "406"},
 		{"application/json;v=v1;g=meta.k8s.io", aList, "406"},
 		{"application/json;as=Bogus;v=v1;g=meta.k8s.io", aList, "406"},
-		{metadataV1, anObject, "json PartialObjectMetadata meta.k8s.io/v1"},
-		{metadataV1, aWatch, "json PartialObjectMetadata meta.k8s.io/v1"},
-		{metadataV1, aList, "406"},
-		{metadataV1 + "," + metadataListV1, aList, "json PartialObjectMetadataList meta.k8s.io/v1"},
-		{metadataListV1, anObject, "406"},
-		{metadataListV1 + ",application/json", aWatch, "json"},
+		{mediaMetadata, anObject, "json PartialObjectMetadata meta.k8s.io/v1"},
+		{mediaMetadata, aWatch, "json PartialObjectMetadata meta.k8s.io/v1"},
+		{mediaMetadata, aList, "406"},
+		{mediaMetadata + "," + mediaMetadataList, aList, "json PartialObjectMetadataList meta.k8s.io/v1"},
+		{mediaMetadataList, anObject, "406"},
+		{mediaMetadataList + ",application/json", aWatch, "json"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", test.accept)
@@ -89,8 +89,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}{
 		{"text/html", anObject, "only the following media types are accepted: application/json, application/yaml"},
 		{"application/yaml", aWatch, "only the following media types are accepted: application/json"},
-		{metadataV1, aList, "you requested PartialObjectMetadata, but the requested object is a list"},
-		{metadataListV1, anObject, "you requested PartialObjectMetadataList, but the requested object is not a list"},
+		{mediaMetadata, aList, "you requested PartialObjectMetadata, but the requested object is a list"},
+		{mediaMetadataList, anObject, "you requested PartialObjectMetadataList, but the requested object is not a list"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", test.accept)

@@ -189,7 +189,7 @@ func TestCompressedStreamsAreLimited(t *testing.T) {
 		t.Errorf("coding %q beyond the limit", got)
 	}
 	_ = first.Body.Close()
-	await(t, "a place among the compressed streams", func() bool { return server.transports.compressors.busy.Load() < maxCompressed })
+	rawhttp.Await(t, "a place among the compressed streams", func() bool { return server.transports.compressors.busy.Load() < maxCompressed })
 	if got := coding(rawhttp.Get(t, server.Client(), server.URL, "Accept-Encoding", "zstd")); got != "zstd" {
 		t.Errorf("coding %q after a stream has ended", got)
 	}

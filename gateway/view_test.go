@@ -13,6 +13,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+const (
+	tableV1        = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	tableV1beta1   = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
+	metadataV1     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+	metadataListV1 = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+)
+
 // text is the text of what stands at a path of a decoded document; elements of arrays are named by "0", "1".
 func text(t *testing.T, document any, path ...string) string {
 	t.Helper()
