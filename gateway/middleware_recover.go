@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
-	"runtime/debug"
 )
 
 // recoverPanic keeps a mistake of ours from ending more than one request. An answer that has begun is broken: its client must not
@@ -28,8 +26,4 @@ func (c *chain) recoverPanic(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(w, r)
 	})
-}
-
-func logPanic(logger *slog.Logger, reason any, about ...any) {
-	logger.Error("panic while answering a request", append(about, "panic", reason, "stack", string(debug.Stack()))...)
 }

@@ -22,28 +22,6 @@ import (
 const handshakeRequest = "GET / HTTP/1.1\r\nHost: test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n" +
 	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
-func dialWebSocket(t *testing.T, url string, options *websocket.DialOptions) *websocket.Conn {
-	t.Helper()
-	socket, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(url, "http"), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = socket.CloseNow() })
-	return socket
-}
-
-func readMessage(t *testing.T, socket *websocket.Conn) string {
-	t.Helper()
-	kind, message, err := socket.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if kind != websocket.MessageText {
-		t.Errorf("a message of type %v", kind)
-	}
-	return string(message)
-}
-
 // readFrame reads a frame of a server as it stands on the wire: its first byte and its content.
 func readFrame(r io.Reader) (first byte, content string, err error) {
 	head := make([]byte, 2)
@@ -69,8 +47,8 @@ func readFrame(r io.Reader) (first byte, content string, err error) {
 func TestWebSocketOverTLS(t *testing.T) {
 	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *stream) error { return s.write([]byte("one\n")) })
 	server.StartTLS()
-	socket := dialWebSocket(t, server.URL, &websocket.DialOptions{HTTPClient: server.Client()})
-	if got := readMessage(t, socket); got != "one\n" {
+	socket := rawhttp.DialWebSocket(t, server.URL, &websocket.DialOptions{HTTPClient: server.Client()})
+	if got := rawhttp.ReadMessage(t, socket); got != "one\n" {
 		t.Errorf("message %q", got)
 	}
 	if _, _, err := socket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
@@ -119,7 +97,7 @@ func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 				return nil
 			})
 			server.Start()
-			if err := leave(dialWebSocket(t, server.URL, nil)); err != nil {
+			if err := leave(rawhttp.DialWebSocket(t, server.URL, nil)); err != nil {
 				t.Errorf("leave: %v", err)
 			}
 			// net/http may notice it first: a client can be gone before its connection is taken over.
@@ -135,12 +113,12 @@ func TestWebSocketIgnoresMessages(t *testing.T) {
 	lines := make(chan string)
 	server := newStreamServer(t, socket.WriteTimeout, inTurn(lines))
 	server.Start()
-	socket := dialWebSocket(t, server.URL, nil)
+	socket := rawhttp.DialWebSocket(t, server.URL, nil)
 	if err := socket.Write(t.Context(), websocket.MessageText, []byte("are you there?")); err != nil {
 		t.Fatal(err)
 	}
 	lines <- "one\n"
-	if got := readMessage(t, socket); got != "one\n" {
+	if got := rawhttp.ReadMessage(t, socket); got != "one\n" {
 		t.Errorf("message %q", got)
 	}
 	if err := socket.Write(t.Context(), websocket.MessageText, make([]byte, maxMessage+1)); err != nil {
@@ -163,7 +141,7 @@ func TestWebSocketSubprotocols(t *testing.T) {
 		{[]string{bearerProtocol + "c2VjcmV0", "json"}, "json"},
 		{[]string{bearerProtocol + "c2VjcmV0"}, ""},
 	} {
-		if got := dialWebSocket(t, server.URL, &websocket.DialOptions{Subprotocols: test.offered}).Subprotocol(); got != test.want {
+		if got := rawhttp.DialWebSocket(t, server.URL, &websocket.DialOptions{Subprotocols: test.offered}).Subprotocol(); got != test.want {
 			t.Errorf("of %q: %q, want %q", test.offered, got, test.want)
 		}
 	}

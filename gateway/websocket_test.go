@@ -21,8 +21,8 @@ func TestWebSocketWatch(t *testing.T) {
 	s.create("first")
 	want := s.get(configMaps + "?watch=1&resourceVersion=0&timeoutSeconds=1").body
 	for _, path := range []string{configMaps + "?watch=1&", strings.Replace(configMaps, "/v1/", "/v1/watch/", 1) + "?"} {
-		socket := dialWebSocket(t, s.url+path+"resourceVersion=0&timeoutSeconds=1", nil)
-		if got := readMessage(t, socket); got != want {
+		socket := rawhttp.DialWebSocket(t, s.url+path+"resourceVersion=0&timeoutSeconds=1", nil)
+		if got := rawhttp.ReadMessage(t, socket); got != want {
 			t.Errorf("message %q, want %q", got, want)
 		}
 		if _, _, err := socket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
@@ -33,10 +33,10 @@ func TestWebSocketWatch(t *testing.T) {
 
 func TestWebSocketTellsThatTheServerShutsDown(t *testing.T) {
 	s := newTestServer(t)
-	socket := dialWebSocket(t, s.url+configMaps+"?watch=1&allowWatchBookmarks=1&resourceVersion="+s.create("first"), nil)
+	socket := rawhttp.DialWebSocket(t, s.url+configMaps+"?watch=1&allowWatchBookmarks=1&resourceVersion="+s.create("first"), nil)
 	ended := make(chan error, 1)
 	go func() { ended <- s.server.Drain(context.WithoutCancel(t.Context())) }()
-	if got := readMessage(t, socket); !strings.HasPrefix(got, `{"type":"BOOKMARK",`) {
+	if got := rawhttp.ReadMessage(t, socket); !strings.HasPrefix(got, `{"type":"BOOKMARK",`) {
 		t.Errorf("the last message is %q, want a bookmark", got)
 	}
 	if _, _, err := socket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {

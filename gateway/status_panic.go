@@ -1,0 +1,11 @@
+package gateway
+
+import (
+	"log/slog"
+	"runtime/debug"
+)
+
+// logPanic logs the reason of a panic, with the stack.
+func logPanic(logger *slog.Logger, reason any, about ...any) {
+	logger.Error("panic while answering a request", append(about, "panic", reason, "stack", string(debug.Stack()))...)
+}
