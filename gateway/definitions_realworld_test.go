@@ -60,7 +60,7 @@ func (s *testServer) collection(m manifest) (string, bool) {
 	s.t.Helper()
 	object := decodeJSON(s.t, m.json)
 	apiVersion, kind := text(s.t, object, "apiVersion"), text(s.t, object, "kind")
-	for _, res := range s.server.catalog.current().registry.All() {
+	for _, res := range s.server.catalog.Current().Registry.All() {
 		if res.APIVersion() != apiVersion || res.Kind != kind {
 			continue
 		}

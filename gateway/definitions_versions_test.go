@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"revtail/gateway/api/discovery"
 )
 
 // deprecatedDefinition is withSecondVersion with a version v1 that clients should leave.
@@ -104,7 +106,7 @@ func TestScaleOfACustomResource(t *testing.T) {
 			t.Errorf("discovery of %s: %v", version, legacy)
 		}
 	}
-	aggregated := s.get("/apis", "Accept", aggregatedType).body
+	aggregated := s.get("/apis", "Accept", discovery.AggregatedType).body
 	const kind = `{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"}`
 	if n := strings.Count(aggregated[strings.Index(aggregated, `"example.com"`):], kind); n != 2 {
 		t.Errorf("%d of 2 in the aggregated discovery: %s", n, aggregated)

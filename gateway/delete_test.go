@@ -77,7 +77,7 @@ func TestFinalizersKeepAnObject(t *testing.T) {
 	s.must(http.StatusNotFound, "GET", f, "")
 }
 
-// TestDeleteCollectionDeletesWhatAListShows: with its selectors, its limit, and dryRun.
+// TestDeleteCollectionDeletesWhatAListShows: with its selectors, its limit, and DryRun.
 func TestDeleteCollectionDeletesWhatAListShows(t *testing.T) {
 	s := newTestServer(t)
 	for _, name := range []string{"a", "b", "c"} {

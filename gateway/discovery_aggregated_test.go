@@ -54,7 +54,7 @@ func checkAggregatedVersion(t *testing.T, s *Server, group string, version apidi
 	if version.Freshness != apidiscovery.DiscoveryFreshnessCurrent {
 		t.Errorf("%s/%s is %q: clients would report it as failed", group, version.Version, version.Freshness)
 	}
-	registry := resource.NewRegistry(slices.Concat(s.catalog.current().registry.All(), resource.Virtual()))
+	registry := resource.NewRegistry(slices.Concat(s.catalog.Current().Registry.All(), resource.Virtual()))
 	for _, got := range version.Resources {
 		res := registry.Lookup(group, version.Version, got.Resource)
 		if res == nil {

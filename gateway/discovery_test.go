@@ -22,7 +22,7 @@ func describedServer(t *testing.T, version string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(s.catalog.defined) // nothing is
+	close(s.catalog.Defined) // nothing is
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"revtail/etcdstore/memory"
 	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/http/request"
 )
 
 // figure is the value of a metric, as it stands on the page; -1: it is not there.
@@ -85,7 +86,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 		reason  string
 		refused func() int
 	}{
-		{"too_large", func() int { return s.do(http.MethodPost, configMaps, string(make([]byte, maxBody+1))).code }},
+		{"too_large", func() int { return s.do(http.MethodPost, configMaps, string(make([]byte, request.MaxBody+1))).code }},
 		{"shutdown", func() int {
 			s.server.StartDraining()
 			if err := s.server.Drain(t.Context()); err != nil {

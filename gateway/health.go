@@ -11,8 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/etcdstore"
+	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/garbage"
 	"revtail/gateway/claim"
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/status"
 )
 
 // healthTimeout bounds the read by which readiness is found out.
@@ -21,7 +24,7 @@ const healthTimeout = 2 * time.Second
 // health answers whether the gateway can serve requests.
 type health struct {
 	etcd         etcdstore.Store
-	catalog      *catalog
+	catalog      *catalog.Catalog
 	claim        *claim.Claim
 	collector    *garbage.Collector
 	shuttingDown func() bool
@@ -53,7 +56,7 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 	}
 	h.warn(lines)
 	switch {
-	case queryOf(r).Has("verbose"), code != http.StatusOK:
+	case request.Query(r).Has("verbose"), code != http.StatusOK:
 		fmt.Fprintf(lines, "%s check %s\n", strings.TrimPrefix(r.URL.Path, "/"), map[bool]string{true: "passed", false: "failed"}[code == http.StatusOK])
 		writeText(w, code, lines.String())
 	default:
@@ -105,21 +108,21 @@ func (h *health) readiness(ctx context.Context) []check {
 	_, err := h.etcd.Revision(ctx)
 	checks := []check{{"etcd", err}}
 	filling := 0
-	caching := h.catalog.current().caches
+	caching := h.catalog.Current().Caches
 	for _, cache := range caching {
 		if !cache.Stats().Ready {
 			filling++
 		}
 	}
 	var caches, definitions, shutdown error
-	if !h.catalog.complete() {
+	if !h.catalog.Complete() {
 		definitions = errors.New("custom resources are still being read")
 	}
 	if filling > 0 {
 		caches = fmt.Errorf("%d of %d are being filled", filling, len(caching))
 	}
 	if h.shuttingDown() {
-		shutdown = errDraining
+		shutdown = status.ErrDraining
 	}
 	return append(checks, check{"caches", caches}, check{"definitions", definitions}, check{"shutdown", shutdown})
 }

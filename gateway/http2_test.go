@@ -6,13 +6,15 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"revtail/gateway/middleware"
 	"revtail/gateway/netio/http2"
+	"revtail/gateway/watch/transport"
 )
 
 // TestStreamsAddNoHeader: what names a stream is none of the headers that are counted.
 func TestStreamsAddNoHeader(t *testing.T) {
 	front := httptest.NewUnstartedServer(newTestServer(t).server)
-	front.Listener, front.EnableHTTP2 = Listen(front.Listener), true
+	front.Listener, front.EnableHTTP2 = transport.Listen(front.Listener), true
 	if err := http2.Configure(front.Config); err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +25,7 @@ func TestStreamsAddNoHeader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range maxHeaders - 2 + more { // the client adds Accept-Encoding and User-Agent
+		for i := range middleware.MaxHeaders - 2 + more { // the client adds Accept-Encoding and User-Agent
 			r.Header.Set(fmt.Sprint("X-", i), "1")
 		}
 		answer, err := front.Client().Do(r)

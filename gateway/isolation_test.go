@@ -18,6 +18,7 @@ import (
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/config/reload"
+	"revtail/gateway/http/request"
 )
 
 // tenantPolicy lets everybody do everything with ConfigMaps in the namespace a, and nothing else.
@@ -164,7 +165,7 @@ func TestIsolation(t *testing.T) {
 		if method == "GET" || method == "HEAD" {
 			r.Body, r.ContentLength = http.NoBody, 0
 		}
-		if boolParam(r.URL.Query(), "watch") || strings.Contains(target, "/watch/") {
+		if request.Bool(r.URL.Query(), "watch") || strings.Contains(target, "/watch/") {
 			// A watch would wait for its time: that it is let in, or not, is what counts.
 			ctx, cancel := context.WithCancel(r.Context())
 			cancel()

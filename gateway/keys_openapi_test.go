@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"revtail/gateway/http/response"
 	"revtail/gateway/keys/keyrange"
 )
 
@@ -25,7 +26,7 @@ type keysDescription struct {
 func describeKeys(t *testing.T, s *testServer) keysDescription {
 	t.Helper()
 	a := s.get("/v1/openapi.json")
-	if a.code != http.StatusOK || a.header.Get("Content-Type") != jsonType {
+	if a.code != http.StatusOK || a.header.Get("Content-Type") != response.JSON {
 		t.Fatalf("%d %v", a.code, a.header)
 	}
 	d := keysDescription{t, a.json(t), jsonschema.NewCompiler()}
@@ -106,10 +107,10 @@ func TestKeysOpenAPI(t *testing.T) {
 		`{"compare":[{"key":"/app/a","is":"<","version":1}],"else":[{"delete":{"key":"/app/c/","prefix":true}}]}`,
 		`{"when":1}`,
 	} {
-		a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
+		a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", response.JSON)
 		d.checkAnswer("/v1/txn", "post", a)
 		if a.code == http.StatusOK {
-			d.check("the body of a transaction", body, "paths", "/v1/txn", "post", "requestBody", "content", jsonType, "schema")
+			d.check("the body of a transaction", body, "paths", "/v1/txn", "post", "requestBody", "content", response.JSON, "schema")
 		}
 	}
 	d.checkAnswer("/v1/tickets", "post", s.do(http.MethodPost, "/v1/tickets", `{"path":"/v1/keys/app/"}`))

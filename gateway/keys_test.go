@@ -9,6 +9,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/http/response"
 )
 
 func (s *testServer) wantKeys(path string, code int, body string, header ...string) answer {
@@ -32,7 +33,7 @@ func TestKeysRead(t *testing.T) {
 	answer := func(items string) string { return fmt.Sprintf(`{"revision":%d,"items":[%s]}`, last, items) }
 
 	one := s.wantKeys("/v1/keys/app/config", 200, answer(item(`"key":"/app/config"`, `"/w==","encoding":"base64"`)))
-	if want := fmt.Sprintf(`"%d"`, first); one.header.Get("ETag") != want || one.header.Get(revisionHeader) != fmt.Sprint(last) {
+	if want := fmt.Sprintf(`"%d"`, first); one.header.Get("ETag") != want || one.header.Get(response.RevisionHeader) != fmt.Sprint(last) {
 		t.Errorf("ETag %s, want %s; %v", one.header.Get("ETag"), want, one.header)
 	}
 	for _, same := range []string{"/v1/keys?key=/app/config", "/v1/keys/?key64=L2FwcC9jb25maWc"} {
@@ -47,7 +48,7 @@ func TestKeysRead(t *testing.T) {
 	s.wantKeys("/v1/keys/app/config/?count", 200, fmt.Sprintf(`{"revision":%d,"count":4}`, last))
 	s.wantKeys("/v1/keys/app/nothing/", 200, answer(""))
 	s.wantKeys("/v1/keys?key=flat", 200, "")
-	if a := s.do(http.MethodHead, "/v1/keys/app/", ""); a.code != 200 || a.header.Get(revisionHeader) != fmt.Sprint(last) || a.body != "" {
+	if a := s.do(http.MethodHead, "/v1/keys/app/", ""); a.code != 200 || a.header.Get(response.RevisionHeader) != fmt.Sprint(last) || a.body != "" {
 		t.Errorf("HEAD: %d %v %q", a.code, a.header, a.body)
 	}
 }
@@ -232,13 +233,13 @@ func TestKeysTxn(t *testing.T) {
 	body := fmt.Sprintf(`{"compare":[{"key":"/app/a","modRevision":%d},{"key":"/app/b","exists":false}],
 		"then":[{"put":{"key":"/app/b","value":{"n":1}}},{"put":{"key":"/app/c","value":"AP8=","encoding":"base64","ttl":"30s"}},{"delete":{"key":"/app/old"}},{"get":{"key":"/app/a"}}],
 		"else":[{"get":{"key":"/app/b"}},{"get":{"key":"/app/none"}}]}`, before)
-	first := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
+	first := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", response.JSON)
 	want := fmt.Sprintf(`{"revision":%d,"succeeded":true,"results":[{"put":{"revision":%d,"key":"/app/b"}},{"put":{"revision":%d,"key":"/app/c","lease":"1","ttl":"30s"}},{"deleted":1},`+
 		`{"get":{"key":"/app/a","value":1,"encoding":"json","createRevision":%d,"modRevision":%d,"version":1}}]}`, before+1, before+1, before+1, before, before)
 	if got := strings.TrimSpace(first.body); first.code != 200 || got != want {
 		t.Errorf("%d %s\nwant %s", first.code, got, want)
 	}
-	again := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType)
+	again := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", response.JSON)
 	if got := strings.TrimSpace(again.body); !strings.HasPrefix(got, fmt.Sprintf(`{"revision":%d,"succeeded":false,"results":[{"get":{"key":"/app/b","value":{"n":1}`, before+1)) || !strings.HasSuffix(got, `{"get":null}]}`) {
 		t.Errorf("again: %s", got)
 	}
@@ -251,7 +252,7 @@ func TestKeysTxn(t *testing.T) {
 	if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", "text/plain"); a.code != 415 {
 		t.Errorf("a body that any page can send: %d", a.code)
 	}
-	if a := s.do(http.MethodPost, "/v1/txn", `{"compare":[{"key":"/app/a","exist":true}]}`, "Content-Type", jsonType); !strings.Contains(a.body, "did you mean exists?") || !strings.Contains(a.body, "at byte ") {
+	if a := s.do(http.MethodPost, "/v1/txn", `{"compare":[{"key":"/app/a","exist":true}]}`, "Content-Type", response.JSON); !strings.Contains(a.body, "did you mean exists?") || !strings.Contains(a.body, "at byte ") {
 		t.Errorf("a member that is not known: %s", a.body)
 	}
 	for body, says := range map[string]string{
@@ -261,14 +262,14 @@ func TestKeysTxn(t *testing.T) {
 		`[]`:          "the body is of the wrong type, array, at byte 1",
 		`{"then":{}}`: "then is of the wrong type, object",
 	} {
-		if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType); a.code != 400 || !strings.Contains(a.body, says) {
+		if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", response.JSON); a.code != 400 || !strings.Contains(a.body, says) {
 			t.Errorf("%s: %d %s, want %q", body, a.code, a.body, says)
 		}
 	}
-	if a := s.do(http.MethodPost, "/v1/txn?fields=a", `{}`, "Content-Type", jsonType); a.code != 400 || !strings.Contains(a.body, "fields") {
+	if a := s.do(http.MethodPost, "/v1/txn?fields=a", `{}`, "Content-Type", response.JSON); a.code != 400 || !strings.Contains(a.body, "fields") {
 		t.Errorf("a parameter that there is not: %d %s", a.code, a.body)
 	}
-	s.do(http.MethodPost, "/v1/txn", `{"then":[{"put":{"key":"/app/null","value":null}}]}`, "Content-Type", jsonType)
+	s.do(http.MethodPost, "/v1/txn", `{"then":[{"put":{"key":"/app/null","value":null}}]}`, "Content-Type", response.JSON)
 	if kv, _, err := s.store.Get(t.Context(), "/app/null"); err != nil || string(kv.Value) != "null" {
 		t.Errorf("null is %q, %v", kv.Value, err)
 	}
@@ -285,7 +286,7 @@ func TestKeysTxn(t *testing.T) {
 		`{"compare":[{"key":"","version":1}]}`: 400,
 		`[`:                                    400,
 	} {
-		if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", jsonType); a.code != want {
+		if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", response.JSON); a.code != want {
 			t.Errorf("%s: %d %s, want %d", body, a.code, a.body, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // kubectl explain shows them.
 func TestSchemasOfKindsAreDescribed(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range resource.Groups(s.catalog.current().registry.All()) {
+	for _, group := range resource.Groups(s.catalog.Current().Registry.All()) {
 		for _, version := range group.Versions {
 			schemas := readOpenAPI(t, s, version.Path()).Components.Schemas
 			for _, res := range version.Resources {

@@ -80,7 +80,7 @@ func TestOpenAPICaching(t *testing.T) {
 // patches.
 func TestOpenAPIPatchOperations(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range resource.Groups(s.catalog.current().registry.All()) {
+	for _, group := range resource.Groups(s.catalog.Current().Registry.All()) {
 		for _, version := range group.Versions {
 			document := readOpenAPI(t, s, version.Path())
 			for _, res := range version.Resources {
@@ -207,7 +207,7 @@ func actions(path *spec3.Path) []string {
 // Generators of clients need documents that are complete in themselves.
 func TestOpenAPIIsComplete(t *testing.T) {
 	s := describedServer(t, "")
-	for _, group := range resource.Groups(s.catalog.current().registry.All()) {
+	for _, group := range resource.Groups(s.catalog.Current().Registry.All()) {
 		for _, version := range group.Versions {
 			var document map[string]any
 			askFor(t, s, openAPIPath(t, s, version.Path()), &document)

@@ -12,7 +12,9 @@ import (
 	"k8s.io/kube-openapi/pkg/util/proto"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"revtail/gateway/api/openapi"
 	"revtail/gateway/api/schema"
+	"revtail/gateway/http/response"
 	"revtail/gateway/resource"
 )
 
@@ -22,13 +24,13 @@ const olderProtobufV2Type = "application/com.github.proto-openapi.spec.v2@v1.0+p
 func TestOpenAPIV2Forms(t *testing.T) {
 	s := describedServer(t, "")
 	for _, test := range []struct{ accept, want string }{
-		{"", jsonType},
-		{"*/*", jsonType},
-		{jsonType, jsonType},
-		{olderProtobufV2Type, protobufV2Type},
-		{protobufV2Type, protobufV2Type},
-		{protobufV2Type + ", " + jsonType, protobufV2Type},
-		{jsonType + ";q=0.5, " + olderProtobufV2Type, protobufV2Type},
+		{"", response.JSON},
+		{"*/*", response.JSON},
+		{response.JSON, response.JSON},
+		{olderProtobufV2Type, openapi.ProtobufV2},
+		{openapi.ProtobufV2, openapi.ProtobufV2},
+		{openapi.ProtobufV2 + ", " + response.JSON, openapi.ProtobufV2},
+		{response.JSON + ";q=0.5, " + olderProtobufV2Type, openapi.ProtobufV2},
 	} {
 		w := ask(t, s, "/openapi/v2", "Accept", test.accept)
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != test.want || w.Header().Get("Vary") != "Accept" {
@@ -48,8 +50,8 @@ func TestOpenAPIV2Forms(t *testing.T) {
 func TestOpenAPIV2IsMadeOnDemand(t *testing.T) {
 	s := describedServer(t, "")
 	made := 0
-	count := func() representation { made++; return representation{} }
-	s.catalog.current().documents.openAPI.v2 = openAPIV2{json: count, protobuf: count}
+	count := func() response.Document { made++; return response.Document{} }
+	s.catalog.Current().Documents.OpenAPI.V2 = openapi.V2{JSON: count, Protobuf: count}
 	for _, path := range []string{"/openapi/v3", "/openapi/v3/api/v1", "/api", "/apis"} {
 		if ask(t, s, path); made != 0 {
 			t.Fatalf("made for somebody who asked for %s", path)
@@ -81,7 +83,7 @@ func modelsOf(t *testing.T, s *Server) (proto.Models, *openapiv2.Document) {
 func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
 	s := describedServer(t, "")
 	models, document := modelsOf(t, s)
-	for _, res := range append(s.catalog.current().registry.All(), resource.Virtual()...) {
+	for _, res := range append(s.catalog.Current().Registry.All(), resource.Virtual()...) {
 		model, ok := models.LookupModel(schema.KindName(res)).(*proto.Kind)
 		if !ok || model.GetDescription() == "" {
 			t.Errorf("%s: %T", res.QualifiedKind(), models.LookupModel(schema.KindName(res)))
@@ -98,7 +100,7 @@ func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
 	if !strings.HasPrefix(port.GetDescription(), "Number or name of the port") {
 		t.Errorf("a reference is described as %q", port.GetDescription())
 	}
-	// kubectl looks for dryRun where a kind is patched.
+	// kubectl looks for DryRun where a kind is patched.
 	for _, path := range document.GetPaths().GetPath() {
 		if path.GetName() == "/api/v1/namespaces/{namespace}/pods/{name}" {
 			if patch := path.GetValue().GetPatch().String(); !strings.Contains(patch, `"dryRun"`) || !strings.Contains(patch, "io.k8s.apimachinery.pkg.apis.meta.v1.Patch") {
@@ -163,7 +165,7 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 		t.Skipf("no definitions of other projects at %s: `make tools` gets them", realworld)
 	}
 	document := &openapiv2.Document{}
-	if err := googleproto.Unmarshal(newOpenAPIV2(resource.Groups(resources), "v1").protobuf().body, document); err != nil {
+	if err := googleproto.Unmarshal(openapi.NewV2(resource.Groups(resources), "v1").Protobuf().Body, document); err != nil {
 		t.Fatal(err)
 	}
 	models, err := proto.NewOpenAPIData(document)

@@ -1,16 +1,12 @@
 package gateway
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
-
-	"revtail/gateway/netio/buffer"
 )
 
 // fill makes n ConfigMaps of a KiB and more.
@@ -90,56 +86,4 @@ func TestSmallAnswersHaveALength(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestLargeListHoldsLittle: a list is sent while it is made; what is held of it is bounded.
-func TestLargeListHoldsLittle(t *testing.T) {
-	w := &discard{header: http.Header{}}
-	p := &payload{Buffer: new(buffer.Buffer), writer: w, code: http.StatusOK}
-	item := bytes.Repeat([]byte("x"), 1000)
-	held := 0
-	for range 10_000 {
-		p.Bytes = append(p.Bytes, item...)
-		if err := p.spill(); err != nil {
-			t.Fatal(err)
-		}
-		held = max(held, cap(p.Bytes))
-	}
-	p.finish()
-	if w.bytes != 10_000*len(item) || held > 2*compressAbove {
-		t.Errorf("%d bytes sent, %d held", w.bytes, held)
-	}
-}
-
-// TestBrokenConnectionEndsAList: nothing more is made for a client that has gone.
-func TestBrokenConnectionEndsAList(t *testing.T) {
-	for _, compressed := range []bool{false, true} {
-		p := &payload{Buffer: new(buffer.Buffer), writer: &discard{header: http.Header{}, err: io.ErrClosedPipe}, code: http.StatusOK}
-		if compressed {
-			p.coding = newCompressors().preferred("gzip")
-		}
-		spills := 0
-		for p.spill() == nil && spills < 100_000 {
-			p.Bytes = fmt.Appendf(p.Bytes, "%d", spills*spills)
-			spills++
-		}
-		p.finish()
-		if p.err == nil {
-			t.Errorf("compressed %t: no end after %d pieces", compressed, spills)
-		}
-	}
-}
-
-// discard is a client that takes everything, or nothing.
-type discard struct {
-	header http.Header
-	bytes  int
-	err    error
-}
-
-func (d *discard) Header() http.Header { return d.header }
-func (d *discard) WriteHeader(int)     {}
-func (d *discard) Write(p []byte) (int, error) {
-	d.bytes += len(p)
-	return len(p), d.err
 }

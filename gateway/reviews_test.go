@@ -10,6 +10,8 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	"revtail/gateway/access"
+	"revtail/gateway/api/discovery"
 	"revtail/gateway/resource"
 )
 
@@ -30,7 +32,7 @@ func TestAccessReview(t *testing.T) {
 		"protobuf": s.do(http.MethodPost, accessReviews, inProtobuf(t, authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"), question), asTypedClient...),
 	} {
 		got := a.json(t)
-		want := map[string]any{"allowed": true, "reason": noPolicy}
+		want := map[string]any{"allowed": true, "reason": access.NoPolicy}
 		if diff := cmp.Diff(want, got["status"]); a.code != http.StatusCreated || diff != "" || got["kind"] != "SelfSubjectAccessReview" {
 			t.Errorf("%s: %d %s (-want +got):\n%s", name, a.code, a.body, diff)
 		}
@@ -113,7 +115,7 @@ func TestReviewsAreDescribed(t *testing.T) {
 		if i < 0 || !cmp.Equal([]any{"create"}, list[i].(map[string]any)["verbs"]) {
 			t.Errorf("%s: %v", res.Plural, list)
 		}
-		aggregated := s.get("/apis", "Accept", aggregatedType).body
+		aggregated := s.get("/apis", "Accept", discovery.AggregatedType).body
 		if !strings.Contains(aggregated, `"resource":"`+res.Plural+`"`) {
 			t.Errorf("%s is not in the aggregated discovery", res.Plural)
 		}

@@ -4,12 +4,13 @@ import (
 	"net/http"
 
 	"revtail/gateway/console"
+	"revtail/gateway/http/response"
 )
 
 // serveRoot tells a person where things are, and leads a browser there.
 func serveRoot(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
-	if wantsPage(r) {
+	if response.WantsHTML(r) {
 		http.Redirect(w, r, console.Path, http.StatusSeeOther)
 		return
 	}

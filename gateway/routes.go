@@ -7,16 +7,23 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"revtail/gateway/access"
+	"revtail/gateway/api"
 	"revtail/gateway/console"
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/response"
+	"revtail/gateway/keys"
+	"revtail/gateway/middleware"
+	"revtail/gateway/watch"
 )
 
 // handlers answer the requests of all routes.
 type handlers struct {
-	chain    *chain
-	access   *control
-	api      *apiHandler
-	keys     *keysHandler
-	watches  *watchService
+	chain    *middleware.Chain
+	access   *access.Control
+	api      *api.Handler
+	keys     *keys.Handler
+	watches  *watch.Service
 	health   *health
 	metrics  http.Handler
 	watchers bool // /debug/watchers is a public route
@@ -25,54 +32,54 @@ type handlers struct {
 // public is every URL of the product.
 func (h *handlers) public() http.Handler {
 	r := chi.NewRouter()
-	r.Use(h.chain.count, h.chain.trace, h.chain.cutStalled, h.chain.identify, h.access.logAccess, h.chain.recoverPanic)
-	r.Use(limitHeaders, limitQuery, timeBody, h.chain.checkHost, cleanPath, h.chain.shareWithOrigins, h.chain.refuseForeignWrites, h.access.admit, refuseImpersonation, onlyWatchesUpgrade)
-	r.NotFound(notFound)
+	r.Use(h.chain.CountRequests, h.chain.Trace, h.chain.LimitWrites, h.chain.SetHeaders, h.access.Log, h.chain.RecoverPanic)
+	r.Use(middleware.LimitHeaders, middleware.LimitQuery, middleware.LimitBody, h.chain.CheckHost, middleware.CleanPath, h.chain.AllowOrigins, h.chain.RefuseCrossOriginWrites, h.access.Authenticate, middleware.RefuseImpersonation, middleware.RefuseUpgrades)
+	r.NotFound(response.NotFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
 	r.Get("/", serveRoot)
 	r.Method(http.MethodGet, strings.TrimSuffix(console.Path, "/"), http.RedirectHandler(console.Path, http.StatusMovedPermanently))
-	r.Method(http.MethodGet, console.Path+"*", console.Handler(http.HandlerFunc(notFound)))
+	r.Method(http.MethodGet, console.Path+"*", console.Handler(http.HandlerFunc(response.NotFound)))
 	r.Get("/livez", h.health.serveLive)
 	r.Get("/healthz", h.health.serveReady)
 	r.Get("/readyz", h.health.serveReady)
 	r.Method(http.MethodGet, "/metrics", h.metrics)
 	if h.watchers {
-		r.Get("/debug/watchers", h.watches.serveWatchers)
+		r.Get("/debug/watchers", h.watches.ServeWatchers)
 	}
 
-	r.Get("/version", h.api.serveVersion)
-	r.Get("/api", h.api.serveCoreVersions)
-	complete := r.With(h.api.whenComplete)
-	complete.Get("/apis", h.api.serveGroups)
-	complete.Get("/apis/{group}", withPath(h.api.serveGroup))
-	complete.Get("/openapi/v2", h.api.serveOpenAPIV2)
-	complete.Get("/openapi/v3", h.api.serveOpenAPIIndex)
+	r.Get("/version", h.api.ServeVersion)
+	r.Get("/api", h.api.ServeCoreVersions)
+	complete := r.With(h.api.WhenComplete)
+	complete.Get("/apis", h.api.ServeGroups)
+	complete.Get("/apis/{group}", withPath(h.api.ServeGroup))
+	complete.Get("/openapi/v2", h.api.ServeOpenAPIV2)
+	complete.Get("/openapi/v3", h.api.ServeOpenAPIIndex)
 	complete.Get("/openapi/v3/*", func(w http.ResponseWriter, r *http.Request) {
-		h.api.serveOpenAPI(w, r, chi.URLParam(r, "*"))
+		h.api.ServeOpenAPI(w, r, chi.URLParam(r, "*"))
 	})
 
-	r.HandleFunc(keysPath, h.keys.serveKeys)
-	r.HandleFunc(keysPath+"/*", h.keys.serveKeys)
+	r.HandleFunc(request.KeysPath, h.keys.ServeKeys)
+	r.HandleFunc(request.KeysPath+"/*", h.keys.ServeKeys)
 
-	r.Post("/v1/txn", h.keys.serveTxn)
-	r.Get("/v1/openapi.json", serveKeysOpenAPI)
+	r.Post("/v1/txn", h.keys.ServeTxn)
+	r.Get("/v1/openapi.json", keys.ServeOpenAPI)
 
-	for path, serve := range h.api.reviews() {
+	for path, serve := range h.api.Reviews() {
 		r.HandleFunc(path, serve)
 	}
-	r.Post("/v1/tickets", h.access.serveTickets)
+	r.Post("/v1/tickets", h.access.ServeTickets)
 	r.Route("/api/{version}", h.resourceRoutes)
 	r.Route("/apis/{group}/{version}", h.resourceRoutes)
-	return headIsGet(r)
+	return request.HeadIsGet(r)
 }
 
 // resourceRoutes are the URLs of one group and version. A name in the place of {resource} that is not one of a resource is
 // answered with 404 by locate.
 func (h *handlers) resourceRoutes(r chi.Router) {
-	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, "GET, HEAD") })
-	r.With(h.api.whenComplete).Get("/", withPath(h.api.serveResources))
-	timed, serve, watch := r.With(h.chain.limitTime), withPath(h.api.serveResource), withPath(h.api.serveLegacyWatch)
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { response.MethodNotAllowed(w, r, "GET, HEAD") })
+	r.With(h.api.WhenComplete).Get("/", withPath(h.api.ServeResources))
+	timed, serve, watch := r.With(h.chain.LimitTime), withPath(h.api.ServeResource), withPath(h.api.ServeLegacyWatch)
 	timed.HandleFunc("/{resource}", serve)
 	timed.HandleFunc("/{resource}/{name}", serve)
 	timed.HandleFunc("/{resource}/{name}/{subresource}", serve)
@@ -89,9 +96,9 @@ func (h *handlers) resourceRoutes(r chi.Router) {
 }
 
 // withPath gives a handler what the path of the request names.
-func withPath(serve func(w http.ResponseWriter, r *http.Request, p requestPath)) http.HandlerFunc {
+func withPath(serve func(w http.ResponseWriter, r *http.Request, p request.Path)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		serve(w, r, requestPath{
+		serve(w, r, request.Path{
 			Group: chi.URLParam(r, "group"), Version: chi.URLParam(r, "version"), Namespace: chi.URLParam(r, "namespace"),
 			Resource: chi.URLParam(r, "resource"), Name: chi.URLParam(r, "name"), Subresource: chi.URLParam(r, "subresource"),
 		})
@@ -110,7 +117,7 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	if len(allowed) > 0 && allowed[0] == http.MethodGet {
 		allowed = slices.Insert(allowed, 1, http.MethodHead)
 	}
-	refuseMethod(w, r, strings.Join(allowed, ", "))
+	response.MethodNotAllowed(w, r, strings.Join(allowed, ", "))
 }
 
 // routePattern is the pattern of the route that a request took; empty: none.

@@ -55,7 +55,7 @@ func serveMounts(t *testing.T, store *memory.Store, through etcdstore.Store, mou
 		t.Fatal(err)
 	}
 	if os.Getenv(leaveOutLoop) != "" {
-		server.watches.adopter = nil
+		server.watches.Adopter = nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"revtail/gateway/http/request"
 )
 
 const (
@@ -64,7 +66,7 @@ func TestRefusedWrites(t *testing.T) {
 			"the namespace of the provided object does not match the namespace sent on the request", ""},
 		{"create with resourceVersion", "POST", configMaps, "", configMap("x", `"resourceVersion":"1"`, ""), 400, "BadRequest", "should not be set on objects to be created", ""},
 		{"text", "POST", configMaps, "text/plain", configMap("x", "", ""), 415, "UnsupportedMediaType", "accepted media types include: application/json, application/yaml", ""},
-		{"too long for us", "POST", configMaps, "", strings.Repeat(" ", maxBody+1), 413, "RequestEntityTooLarge", "limit is 3145728", ""},
+		{"too long for us", "POST", configMaps, "", strings.Repeat(" ", request.MaxBody+1), 413, "RequestEntityTooLarge", "limit is 3145728", ""},
 		{"bad dryRun", "POST", configMaps + "?dryRun=Nope", "", ``, 422, "Invalid", `CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Nope"]: supported values: "All"`,
 			` meta.k8s.io CreateOptions dryRun=FieldValueNotSupported`},
 		{"bad timeout of a create", "POST", configMaps + "?timeout=abc", "", configMap("x", "", ""), 400, "BadRequest",
@@ -189,7 +191,7 @@ func TestCreateOwnsItsMetadata(t *testing.T) {
 	}
 }
 
-// TestGivenNameIsNotGenerated: generateName beside a name does nothing, so that a name that is taken is told.
+// TestGivenNameIsNotGenerated: object.GenerateName beside a name does nothing, so that a name that is taken is told.
 // TestNamespaceOfWhatHasNone: a namespace in an object of a kind without namespaces is not heard.
 func TestNamespaceOfWhatHasNone(t *testing.T) {
 	s := newTestServer(t)

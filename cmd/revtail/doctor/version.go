@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"revtail/gateway"
+	"revtail/gateway/api/discovery"
 )
 
 // gitVersion reads the document of /version.
@@ -19,7 +19,7 @@ func gitVersion(document string) string {
 
 // checkVersion compares the version of the gateway with that of this program.
 func (d *doctor) checkVersion(version string) {
-	switch own := gateway.GitVersion(d.version); {
+	switch own := discovery.GitVersion(d.version); {
 	case !strings.Contains(version, "+revtail"):
 		d.report(failed, "version", fmt.Sprintf("what answers is no revtail (its version is %q)", version), "is --server the URL of a gateway?")
 	case version != own:

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"revtail/gateway"
 	"revtail/gateway/netio/http2"
+	"revtail/gateway/watch/transport"
 )
 
 // Options configure a Server.
@@ -104,7 +104,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 func (s *Server) serveOn(l net.Listener) error {
 	if s.secure {
-		return s.http.ServeTLS(gateway.Listen(l), "", "")
+		return s.http.ServeTLS(transport.Listen(l), "", "")
 	}
 	return s.http.Serve(l)
 }

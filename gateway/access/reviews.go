@@ -1,0 +1,70 @@
+package access
+
+import (
+	"net/http"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"revtail/gateway/access/authorization"
+)
+
+// NoPolicy is the reason that a review gives in a gateway without a policy.
+const NoPolicy = "revtail runs without --policy-file: whoever it lets in may do everything"
+
+// UserOf is the caller of a request, as Kubernetes describes a user.
+func UserOf(r *http.Request) authenticationv1.UserInfo {
+	identity := identityOf(r)
+	return authenticationv1.UserInfo{Username: identity.Name, UID: identity.UID, Groups: identity.Groups}
+}
+
+// ReviewAccess reports whether the caller may do what a review asks about.
+func (a *Control) ReviewAccess(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	if a.policy == nil {
+		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: NoPolicy}
+	}
+	identity := identityOf(r)
+	binding, ok := a.policy.Get().Allows(identity.Name, identity.Groups, asked(spec))
+	if !ok {
+		return authorizationv1.SubjectAccessReviewStatus{}
+	}
+	return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "RBAC: allowed by " + binding}
+}
+
+// asked is the request that a review asks about. A path below /v1/keys is a request for keys.
+func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Request {
+	if a := spec.ResourceAttributes; a != nil {
+		return authorization.Request{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name}
+	}
+	path, verb := spec.NonResourceAttributes.Path, spec.NonResourceAttributes.Verb
+	if key, ok := strings.CutPrefix(path, "/v1/keys/"); ok {
+		return authorization.Request{Verb: verb, Key: "/" + key}
+	}
+	return authorization.Request{Verb: verb, Path: path}
+}
+
+// ReviewRules are the rules of the caller in a namespace, and outside of namespaces. Kubernetes has no form for rules about keys.
+func (a *Control) ReviewRules(r *http.Request, namespace string) authorizationv1.SubjectRulesReviewStatus {
+	status := authorizationv1.SubjectRulesReviewStatus{
+		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
+	var held []authorization.Rule
+	if a.policy == nil {
+		held = authorization.Anything
+	} else {
+		identity := identityOf(r)
+		held = a.policy.Get().Rules(identity.Name, identity.Groups, namespace)
+	}
+	for _, rule := range held {
+		switch {
+		case len(rule.Resources) > 0:
+			status.ResourceRules = append(status.ResourceRules, authorizationv1.ResourceRule{
+				Verbs: rule.Verbs, APIGroups: rule.APIGroups, Resources: rule.Resources, ResourceNames: rule.ResourceNames})
+		case len(rule.NonResourceURLs) > 0:
+			status.NonResourceRules = append(status.NonResourceRules, authorizationv1.NonResourceRule{Verbs: rule.Verbs, NonResourceURLs: rule.NonResourceURLs})
+		default:
+			status.Incomplete, status.EvaluationError = true, "rules about keys are left out"
+		}
+	}
+	return status
+}

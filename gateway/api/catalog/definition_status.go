@@ -1,0 +1,73 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"revtail/encoding"
+	"revtail/encoding/jsontext"
+	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/object"
+)
+
+// writeStatus stores the status that a definition should have, if it has another one. Replicas may try at the same time: the
+// first one is as good as any.
+func (d *definitions) writeStatus(ctx context.Context, definition *customresource.Definition, conflict customresource.Conflict) error {
+	want, err := json.Marshal(definition.Status(conflict, time.Now()))
+	if err != nil {
+		return err
+	}
+	if have, err := json.Marshal(definition.V1.Status); err == nil && bytes.Equal(have, want) {
+		return nil
+	}
+	return d.rewrite(ctx, definition, func(stored object.Object) (mutation, error) {
+		if stored.GetGeneration() != definition.V1.Generation {
+			return unchanged, nil // it has changed since: the change comes by the watch
+		}
+		stored.Object["status"], err = jsontext.Unmarshal(want)
+		return changed, err
+	})
+}
+
+// mutation is what is to become of a stored definition.
+type mutation int
+
+const (
+	unchanged mutation = iota
+	changed
+	removed
+)
+
+// rewrite makes of a definition that stands in etcd what change makes of it. Another definition of the same name stays as it
+// is. Where somebody else was faster the error is ErrConflict, and the watch brings what they wrote.
+func (d *definitions) rewrite(ctx context.Context, definition *customresource.Definition, change func(stored object.Object) (mutation, error)) error {
+	store, key := d.catalog.Own, d.catalog.definitionKey(definition.V1.Name)
+	kv, _, err := store.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	objectValue, err := jsontext.Unmarshal(kv.Value)
+	if err != nil {
+		return err
+	}
+	stored := object.New(objectValue)
+	if stored.GetUID() != definition.V1.UID {
+		return nil
+	}
+	become, err := change(stored)
+	if err != nil || become == unchanged {
+		return err
+	}
+	if become == removed {
+		_, err = store.Delete(ctx, key, kv.Modified)
+		return err
+	}
+	value, err := encoding.Marshal(stored.Object)
+	if err != nil || bytes.Equal(value, kv.Value) {
+		return err
+	}
+	_, err = store.Update(ctx, key, value, kv.Modified)
+	return err
+}

@@ -1,0 +1,278 @@
+package catalog
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"revtail/encoding"
+	"revtail/gateway/api/customresource"
+	"revtail/gateway/claim"
+	"revtail/gateway/watchcache"
+)
+
+// definitions makes the server serve what CustomResourceDefinitions define. Every replica follows them by itself; they agree
+// because they decide by what stands in etcd alone.
+type definitions struct {
+	catalog *Catalog
+	cache   *watchcache.Cache // of the CustomResourceDefinitions
+	running *sync.WaitGroup   // of the caches that are started
+	known   map[string]*customresource.Definition
+	served  map[string]*servedDefinition
+	pending map[string]*servedDefinition // built, but their caches are not filled yet
+	again   bool                         // something is left to do, though nothing may change
+	basis   context.Context              // ends when the mounts are others than those that verdicts were made beside
+}
+
+// servedDefinition is a definition as it is served now.
+type servedDefinition struct {
+	spec []byte // of the definition, to see whether it changed
+	source
+}
+
+// retryDefinitions is the pause before what failed is tried again: a cache that was refilled, a status that was not written.
+const retryDefinitions = time.Second
+
+// fillTimeout is how long new definitions hold up the others while their caches are filled.
+const fillTimeout = 3 * time.Second
+
+// run follows the definitions until ctx ends.
+func (d *definitions) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := d.follow(ctx); err != nil && ctx.Err() == nil {
+			d.catalog.Logger.Debug("reading the CustomResourceDefinitions anew", "error", err)
+		}
+		wait(ctx, retryDefinitions)
+	}
+}
+
+func wait(ctx context.Context, duration time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(duration):
+	}
+}
+
+// follow reads the definitions and their changes until that fails.
+func (d *definitions) follow(ctx context.Context) error {
+	select {
+	case <-d.cache.Filled():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	watcher, err := d.cache.Watch(watchcache.WatchQuery{State: true, Own: true})
+	if err != nil {
+		return err
+	}
+	defer watcher.Close()
+	d.basis = d.catalog.mounted.unchanged()
+	d.known = make(map[string]*customresource.Definition)
+	for {
+		batch, err := d.next(ctx, watcher)
+		if err != nil {
+			return err
+		}
+		for _, change := range batch.Changes {
+			d.observe(change)
+		}
+		if batch.Through > 0 {
+			d.sync(ctx)
+		}
+	}
+}
+
+// next waits for changes, of the mounts too; while something is left to do it does not wait for long.
+func (d *definitions) next(ctx context.Context, watcher *watchcache.Watcher) (watchcache.Batch, error) {
+	bounded, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.basis, cancel)()
+	if d.again {
+		bounded, cancel = context.WithTimeout(bounded, retryDefinitions)
+		defer cancel()
+	}
+	batch, err := watcher.Next(bounded)
+	if ctx.Err() == nil && bounded.Err() != nil && errors.Is(err, bounded.Err()) {
+		return watcher.Poll()
+	}
+	return batch, err
+}
+
+// observe records one change. A definition that cannot be understood, because another program wrote it, is not served.
+func (d *definitions) observe(change watchcache.Change) {
+	name := change.Object.Name()
+	if change.Type == encoding.Deleted {
+		delete(d.known, name)
+		return
+	}
+	definition, err := customresource.Parse(change.Object.JSON)
+	if err != nil {
+		d.catalog.Logger.Warn("a CustomResourceDefinition cannot be read", "name", name, "error", err)
+		delete(d.known, name)
+		return
+	}
+	d.known[name] = definition
+}
+
+// sync serves the known definitions, writes their status, and deletes the objects of those that are being deleted.
+func (d *definitions) sync(ctx context.Context) {
+	list := make([]*customresource.Definition, 0, len(d.known))
+	for _, definition := range d.known {
+		list = append(list, definition)
+	}
+	slices.SortFunc(list, func(a, b *customresource.Definition) int {
+		return cmp.Or(strings.Compare(a.V1.Spec.Group, b.V1.Spec.Group), strings.Compare(a.V1.Name, b.V1.Name))
+	})
+	d.basis = d.catalog.mounted.unchanged()
+	verdicts := customresource.Accept(list, d.catalog.reservedNames())
+	retired := d.apply(ctx, list, verdicts)
+	for _, cache := range retired {
+		cache.stop()
+	}
+	d.again = len(d.pending) > 0
+	if !d.again && !d.catalog.Complete() {
+		close(d.catalog.Defined)
+	}
+	if owner := d.catalog.Claim.State().Owner; owner != claim.Own {
+		d.again = d.again || owner == claim.Unclaimed // the rest is done when the data has become revtail's own
+		return
+	}
+	for _, definition := range list {
+		if d.pending[definition.V1.Name] != nil {
+			continue
+		}
+		if err := d.writeStatus(ctx, definition, verdicts[definition.V1.Name]); err != nil && ctx.Err() == nil {
+			d.catalog.Logger.Debug("the status of a CustomResourceDefinition was not written", "name", definition.V1.Name, "error", err)
+			d.again = true
+		}
+		if definition.V1.DeletionTimestamp != nil {
+			d.again = true // its objects may go at any time
+			d.deleteObjects(ctx, definition)
+		}
+	}
+}
+
+// apply puts what the definitions define into the place of what was served, and returns the caches that are not used any more. A
+// resource whose definition is the same keeps its cache, and its watches go on. A changed definition is served as it was before until
+// the caches of the new one are filled, and as long as the new one cannot be built.
+func (d *definitions) apply(ctx context.Context, list []*customresource.Definition, verdicts map[string]customresource.Conflict) []*Cache {
+	next := make(map[string]*servedDefinition, len(list))
+	pending := make(map[string]*servedDefinition)
+	for _, definition := range list {
+		name := definition.V1.Name
+		if verdicts[name] != (customresource.Conflict{}) {
+			continue
+		}
+		held := d.served[name]
+		if held != nil {
+			next[name] = held
+		}
+		spec, err := json.Marshal(definition.V1.Spec)
+		if held != nil && err == nil && bytes.Equal(held.spec, spec) {
+			continue
+		}
+		fresh := d.pending[name]
+		if fresh == nil || !bytes.Equal(fresh.spec, spec) {
+			if fresh, err = d.build(ctx, definition, spec); err != nil {
+				d.catalog.Logger.Warn("a CustomResourceDefinition is not served as it is now", "name", name, "error", err)
+				continue
+			}
+		}
+		pending[name] = fresh
+	}
+	d.stopPending(pending)
+	d.fill(ctx, pending, next)
+	d.pending = pending
+	return d.replace(list, next)
+}
+
+// stopPending stops the caches of definitions that are not pending any more.
+func (d *definitions) stopPending(pending map[string]*servedDefinition) {
+	for name, before := range d.pending {
+		if pending[name] != before {
+			for _, cache := range before.caches {
+				cache.stop()
+			}
+		}
+	}
+}
+
+// fill waits for the caches of pending definitions, and moves those that are filled to next. One that is not filled in time, because
+// etcd refuses to list it for example, does not hold up the others.
+func (d *definitions) fill(ctx context.Context, pending, next map[string]*servedDefinition) {
+	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
+	defer cancel()
+	for name, fresh := range pending {
+		waited := d.pending[name] == fresh // in the round before: not again
+		switch {
+		case fresh.filled(ctx, !waited):
+			next[name] = fresh
+			delete(pending, name)
+		case !waited && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			d.catalog.Logger.Warn("the objects of a CustomResourceDefinition were not read in time, trying again", "name", name)
+		}
+	}
+}
+
+// filled reports whether all caches are filled. With wait, it waits for them until ctx ends.
+func (s *servedDefinition) filled(ctx context.Context, wait bool) bool {
+	if !wait {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		cancel()
+	}
+	for _, cache := range s.caches {
+		if cache.Stats().Ready {
+			continue
+		}
+		select {
+		case <-cache.Filled():
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// build makes the resources of a definition and starts their caches.
+func (d *definitions) build(ctx context.Context, definition *customresource.Definition, spec []byte) (*servedDefinition, error) {
+	resources, err := definition.Resources()
+	if err != nil {
+		return nil, err
+	}
+	fresh := &servedDefinition{spec, source{resources: resources}}
+	for _, res := range resources {
+		cache := d.catalog.NewCache(res)
+		cache.start(ctx, d.running)
+		fresh.caches = append(fresh.caches, cache)
+	}
+	return fresh, nil
+}
+
+// replace puts the new set in the place of the old one, and returns the caches of the old that the new has not.
+func (d *definitions) replace(list []*customresource.Definition, next map[string]*servedDefinition) (retired []*Cache) {
+	changed := len(next) != len(d.served)
+	for name, held := range d.served {
+		if next[name] != held {
+			changed = true
+			retired = append(retired, held.caches...)
+		}
+	}
+	d.served = next
+	if !changed {
+		return nil
+	}
+	var all []source
+	for _, definition := range list {
+		if held := next[definition.V1.Name]; held != nil {
+			all = append(all, held.source)
+		}
+	}
+	d.catalog.replace(func(s *sources) { s.definitions = all })
+	return retired
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/encoding"
+	"revtail/gateway/api/discovery"
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/response"
+)
+
+func (h *Handler) ServeCoreVersions(w http.ResponseWriter, r *http.Request) {
+	d := h.Catalog.Current().Documents.Discovery
+	// the address by which the client reached the server
+	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
+	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.CoreVersions,
+		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{address}}
+	h.serveDiscovery(w, r, response.NewDocument("application/json", versions), d.AggregatedCore)
+}
+
+func (h *Handler) ServeGroups(w http.ResponseWriter, r *http.Request) {
+	d := h.Catalog.Current().Documents.Discovery
+	h.serveDiscovery(w, r, d.Groups, d.AggregatedGroups)
+}
+
+func (h *Handler) ServeGroup(w http.ResponseWriter, r *http.Request, p request.Path) {
+	document, ok := h.Catalog.Current().Documents.Discovery.Group[p.Group]
+	if !ok {
+		response.NotFound(w, r)
+		return
+	}
+	h.serveDiscovery(w, r, document)
+}
+
+func (h *Handler) ServeResources(w http.ResponseWriter, r *http.Request, p request.Path) {
+	version := schema.GroupVersion{Group: p.Group, Version: p.Version}
+	document, ok := h.Catalog.Current().Documents.Discovery.Resources[version]
+	if !ok {
+		response.NotFound(w, r)
+		return
+	}
+	h.serveDiscovery(w, r, document)
+}
+
+// serveDiscovery answers with the first of the forms, in the order of the client's preference, that it can read.
+func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...response.Document) {
+	for _, c := range response.ParseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
+		for _, form := range forms {
+			if accepted, ok := acceptDiscovery(c, form); ok {
+				w.Header().Set("Cache-Control", "public")
+				accepted.Serve(w, r)
+				return
+			}
+		}
+	}
+	w.Header().Add("Vary", "Accept")
+	h.Responder.Error(w, r, response.NotAcceptable("only the following media types are accepted: "+response.JSON+", "+response.YAML))
+}
+
+func (h *Handler) ServeVersion(w http.ResponseWriter, r *http.Request) {
+	build, _ := debug.ReadBuildInfo() // nil in a program built without modules
+	document, err := json.Marshal(discovery.VersionInfo(h.Version, build))
+	if err != nil {
+		h.Responder.Error(w, r, err)
+		return
+	}
+	response.WriteJSON(w, r, http.StatusOK, document)
+}
+
+// acceptDiscovery is a document in JSON or YAML, as a clause of an Accept header accepts it; false: the clause does not.
+func acceptDiscovery(c response.Clause, document response.Document) (response.Document, bool) {
+	switch {
+	case document.ContentType == discovery.AggregatedType:
+		return document, acceptsAggregated(c)
+	case c.MediaType() == response.YAML && !c.Transforms():
+		text, err := encoding.YAML(document.Body)
+		return response.DocumentOf(response.YAML, text), err == nil
+	}
+	return document, c.AcceptsJSON()
+}
+
+func acceptsAggregated(c response.Clause) bool {
+	return c.Media == "application/json" && c.Parameters["g"] == apidiscovery.GroupName && c.Parameters["v"] == "v2" &&
+		c.Parameters["as"] == "APIGroupDiscoveryList"
+}

@@ -1,0 +1,177 @@
+package managedfields
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	mergeschema "sigs.k8s.io/structured-merge-diff/v6/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"revtail/gateway/api/object"
+	"revtail/gateway/api/schema"
+	"revtail/gateway/resource"
+)
+
+// Managers record, in metadata.managedFields, who manages which fields of a resource's objects. The first use loads the types of
+// the resource.
+type Managers struct {
+	resource *resource.Resource
+	load     func() *fieldManagers
+}
+
+// fieldManagers are the merge rules of a resource's objects, and the library's field managers by subresource.
+type fieldManagers struct {
+	schema        *mergeschema.Schema // nil: the kind has no types
+	root          mergeschema.TypeRef
+	bySubresource map[string]*managedfields.FieldManager // empty: the object itself
+}
+
+// Change says who changes an object, and at which URL.
+type Change struct{ Manager, Subresource string }
+
+func New(res *resource.Resource) *Managers {
+	return &Managers{resource: res, load: sync.OnceValue(func() *fieldManagers { return newFieldManagers(res) })}
+}
+
+func newFieldManagers(res *resource.Resource) *fieldManagers {
+	kind := objectKind{runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}}
+	converter := typesOf(res, kind)
+	manager := func(subresource string, managed fieldpath.Filter) *managedfields.FieldManager {
+		filters := map[fieldpath.APIVersion]fieldpath.Filter{fieldpath.APIVersion(res.APIVersion()): managed}
+		m, err := managedfields.NewDefaultCRDFieldManager(converter, kind, kind, kind, kind.GroupVersionKind, kind.GroupVersion(), subresource, filters)
+		if err != nil {
+			panic("gateway: field manager of " + res.QualifiedName() + ": " + err.Error()) // not reached: the library returns none
+		}
+		return m
+	}
+	out := &fieldManagers{bySubresource: map[string]*managedfields.FieldManager{"": manager("", fieldpath.NewExcludeSetFilter(ignoredFields(res)))}}
+	if res.Status {
+		out.bySubresource[resource.StatusSubresource] = manager(resource.StatusSubresource, statusFields(res))
+	}
+	if res.Scale != nil {
+		out.bySubresource[resource.ScaleSubresource] = manager(resource.ScaleSubresource, includeOnly(res.Scale.SpecReplicas...))
+	}
+	empty, _ := kind.New(kind.GroupVersionKind)
+	if typed, err := converter.ObjectToTyped(empty); err == nil {
+		out.schema, out.root = typed.Schema(), typed.TypeRef()
+	}
+	return out
+}
+
+// Update records in next the fields that have changed since old. The objects of mounts have no place for that.
+func (m *Managers) Update(c Change, old, next object.Object) {
+	if m.resource.Mount != nil || m.fastUpdate(c, old, next) {
+		return
+	}
+	if _, err := m.load().bySubresource[c.Subresource].Update(old.Unstructured, next.Unstructured, c.Manager); err != nil {
+		next.CopyMetadata(old, "managedFields") // one of the two does not match its kind: its managers are unknown
+	}
+}
+
+// Apply merges a configuration into an object, and records the configuration's fields as the manager's. A conflict with other
+// managers is an APIStatus; force takes their fields over.
+func (m *Managers) Apply(c Change, old, configuration object.Object, force bool) (object.Object, error) {
+	merged, err := m.load().bySubresource[c.Subresource].Apply(old.Copy().Unstructured, configuration.Unstructured, c.Manager, force)
+	if err != nil {
+		return object.Object{}, err
+	}
+	objectValue, ok := merged.(*unstructured.Unstructured)
+	if !ok {
+		return object.Object{}, fmt.Errorf("apply has made a %T", merged)
+	}
+	return object.New(objectValue.Object), nil
+}
+
+// ignoredFields are the fields that a write to the object itself does not change.
+func ignoredFields(res *resource.Resource) *fieldpath.Set {
+	if res.Status {
+		return fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
+	}
+	return fieldpath.NewSet()
+}
+
+// statusFields includes the fields that a write to the status changes.
+func statusFields(res *resource.Resource) fieldpath.Filter {
+	written := []*fieldpath.SetMatcher{fieldpath.MakePrefixMatcherOrDie("status")}
+	for _, member := range object.StatusMetadata(res) {
+		written = append(written, fieldpath.MakePrefixMatcherOrDie("metadata", member))
+	}
+	return fieldpath.NewIncludeMatcherFilter(written...)
+}
+
+// includeOnly includes the fields below a path.
+func includeOnly(path ...string) fieldpath.Filter {
+	parts := make([]any, len(path))
+	for i, part := range path {
+		parts[i] = part
+	}
+	return fieldpath.NewIncludeMatcherFilter(fieldpath.MakePrefixMatcherOrDie(parts...))
+}
+
+// typesOf are the merge rules of a resource's fields: those of its schema or, where that is of no use, of the values.
+func typesOf(res *resource.Resource, kind objectKind) managedfields.TypeConverter {
+	schemas := make(schema.Set)
+	schemas.AddResource(res)
+	converter, err := managedfields.NewTypeConverter(schemas, true)
+	if err != nil {
+		converter = managedfields.NewDeducedTypeConverter()
+	}
+	if res.GoType != nil {
+		return converter
+	}
+	return customTypes{converter, kind}
+}
+
+// customTypes are the types of a custom resource, whose versions differ in their names only.
+type customTypes struct {
+	managedfields.TypeConverter
+	kind objectKind
+}
+
+func (c customTypes) ObjectToTyped(object runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
+	object, err := c.kind.ConvertToVersion(object, c.kind.GroupVersion())
+	if err != nil {
+		return nil, err
+	}
+	return c.TypeConverter.ObjectToTyped(object, options...)
+}
+
+// objectKind tells field managers about a kind: a conversion changes the apiVersion only, and there are no defaults.
+type objectKind struct{ runtimeschema.GroupVersionKind }
+
+func (k objectKind) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	objectValue, ok := in.(*unstructured.Unstructured)
+	if !ok {
+		return nil, errors.New("the object is not unstructured")
+	}
+	found := objectValue.GroupVersionKind()
+	wanted, ok := target.KindForGroupVersionKinds([]runtimeschema.GroupVersionKind{found})
+	switch {
+	case !ok:
+		return nil, runtime.NewNotRegisteredErrForTarget(k.Kind, nil, target)
+	case wanted == found:
+		return objectValue, nil
+	}
+	return &unstructured.Unstructured{Object: object.WithMember(objectValue.Object, "apiVersion", wanted.GroupVersion().String())}, nil
+}
+
+func (objectKind) New(kind runtimeschema.GroupVersionKind) (runtime.Object, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object, nil
+}
+
+func (objectKind) Default(runtime.Object) {}
+
+// Convert is a part of the interface that field managers do not call, as is ConvertFieldLabel.
+func (objectKind) Convert(_, _, _ any) error { return errors.ErrUnsupported }
+
+func (objectKind) ConvertFieldLabel(runtimeschema.GroupVersionKind, string, string) (label, value string, err error) {
+	return "", "", errors.ErrUnsupported
+}

@@ -1,0 +1,32 @@
+package managedfields
+
+import (
+	"testing"
+
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"revtail/gateway/api/object"
+	"revtail/gateway/api/schema"
+	"revtail/gateway/resource"
+)
+
+// TestBuiltinKindsHaveTypes: how the fields of each are merged is known, and not guessed from values.
+func TestBuiltinKindsHaveTypes(t *testing.T) {
+	for _, res := range resource.Builtin() {
+		schemas := make(schema.Set)
+		schemas.AddResource(res)
+		converter, err := managedfields.NewTypeConverter(schemas, true)
+		if err != nil {
+			t.Errorf("%s: %v", res.QualifiedName(), err)
+			continue
+		}
+		objectValue := object.EmptyObject(res)
+		if _, err := converter.ObjectToTyped(objectValue.Unstructured); err != nil {
+			t.Errorf("%s: %v", res.QualifiedName(), err)
+		}
+		if want := (runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}); objectValue.GroupVersionKind() != want {
+			t.Errorf("%s: empty is %v", res.QualifiedName(), objectValue.GroupVersionKind())
+		}
+	}
+}

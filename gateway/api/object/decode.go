@@ -1,0 +1,98 @@
+package object
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/encoding/codec"
+	"revtail/encoding/protobuf"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+)
+
+// Decode reads the body of a create or an update, which must be an object of the kind, and checks the types of its fields.
+func Decode(res *resource.Resource, contentType string, body []byte) (Object, error) {
+	decoded, err := DecodeBody(res, contentType, body)
+	if err != nil {
+		return Object{}, decodeError(res, body, err)
+	}
+	d := New(decoded.Object)
+	d.FieldWarnings = DuplicateFields(decoded.Duplicates)
+	if err = d.CheckKind(res, body); err != nil {
+		return Object{}, err
+	}
+	if err = d.CheckTypes(res); err != nil {
+		return Object{}, CannotHandle(res, err)
+	}
+	return d, nil
+}
+
+// DecodeBody reads the body of a request for a resource. Typed clients in Go send protobuf, and nothing else, for the kinds of
+// Kubernetes itself.
+func DecodeBody(res *resource.Resource, contentType string, body []byte) (codec.Decoded, error) {
+	if contentType != codec.JSON {
+		mediaType, _, _ := mime.ParseMediaType(contentType)
+		if mediaType == protobuf.MediaType && res.GoType != nil {
+			object, err := protobuf.Decode(body)
+			return codec.Decoded{Object: object}, err
+		}
+	}
+	decoded, err := codec.Decode(contentType, body)
+	if unsupported, ok := errors.AsType[*codec.UnsupportedMediaTypeError](err); ok {
+		unsupported.Accepted = res.BodyTypes()
+	}
+	return decoded, err
+}
+
+// decodeError says that a body is no object, in the words of kube-apiserver.
+func decodeError(res *resource.Resource, body []byte, err error) error {
+	if status.Of(err).Code == http.StatusUnsupportedMediaType {
+		return err
+	}
+	return unrecognized(res, "%v (%s)", err, excerpt(body))
+}
+
+func unrecognized(res *resource.Resource, format string, args ...any) error {
+	return status.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; %s", res.Kind, fmt.Sprintf(format, args...))
+}
+
+func (d Object) CheckKind(res *resource.Resource, body []byte) error {
+	apiVersion, _ := d.Object["apiVersion"].(string)
+	kind, _ := d.Object["kind"].(string)
+	switch {
+	case kind == "":
+		return unrecognized(res, "Object 'Kind' is missing in '%s'", excerpt(body))
+	case apiVersion == "":
+		return unrecognized(res, "Object 'apiVersion' is missing in '%s'", excerpt(body))
+	case apiVersion != res.APIVersion():
+		return status.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, res.APIVersion())
+	case kind != res.Kind:
+		return apierrors.NewInvalid(schema.GroupKind{Group: res.Group, Kind: kind}, d.GetName(),
+			field.ErrorList{field.Invalid(field.NewPath("kind"), kind, "must be "+res.Kind)})
+	}
+	return nil
+}
+
+// excerpt is the beginning of a body, for messages.
+func excerpt(body []byte) string {
+	const length = 40
+	switch {
+	case len(body) == 0:
+		return "<empty>"
+	case len(body) > length:
+		return strings.ToValidUTF8(string(body[:length]), "�") + " ..."
+	}
+	return strings.ToValidUTF8(string(body), "�")
+}
+
+// CannotHandle says that the fields of an object are not those of its kind.
+func CannotHandle(res *resource.Resource, err error) error {
+	return status.BadRequest("%s in version %q cannot be handled as a %s: %v", res.Kind, res.Version, res.Kind, err)
+}

@@ -1,0 +1,66 @@
+package object
+
+import "time"
+
+// KeepsMetadata tells whether the metadata of an update is sure to be valid: it equals that of the document before, except for the
+// members that the server writes, and has common members only. Most updates are like that; the others are validated.
+func (d Object) KeepsMetadata(old Object) bool {
+	was, kept := old.Metadata(), 0
+	for name, value := range d.Metadata() {
+		switch name {
+		case "managedFields", "generation": // written by the server
+			if _, number := value.(int64); name == "generation" && !number {
+				return false
+			}
+			continue
+		case "name", "namespace", "uid", "resourceVersion":
+		case "creationTimestamp":
+			text, _ := value.(string)
+			if _, err := time.Parse(time.RFC3339, text); err != nil {
+				return false
+			}
+		case "labels":
+			if !areLabels(value) {
+				return false
+			}
+		default:
+			return false
+		}
+		if !EqualJSON(value, was[name]) {
+			return false
+		}
+		kept++
+	}
+	for _, name := range []string{"managedFields", "generation"} {
+		if _, ok := was[name]; ok {
+			kept++
+		}
+	}
+	return kept == len(was)
+}
+
+// areLabels tells whether labels are sure to be valid. Labels whose keys have a prefix are not.
+func areLabels(value any) bool {
+	labels, ok := value.(map[string]any)
+	for key, value := range labels {
+		text, isText := value.(string)
+		if !isText || !isLabelText(key) || text != "" && !isLabelText(text) {
+			return false
+		}
+	}
+	return ok
+}
+
+// isLabelText tells whether a text has at most 63 characters, all of them allowed in labels, and begins and ends with a letter or digit.
+func isLabelText(text string) bool {
+	const most = 63
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case (c == '-' || c == '_' || c == '.') && i > 0 && i < len(text)-1:
+		default:
+			return false
+		}
+	}
+	return 0 < len(text) && len(text) <= most
+}

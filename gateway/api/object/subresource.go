@@ -1,0 +1,136 @@
+package object
+
+import (
+	"encoding/json"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/encoding/jsontext"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+)
+
+// ToView is an object as clients see it at a URL.
+func ToView(ref resource.Ref, object []byte) ([]byte, error) {
+	if ref.Subresource != resource.ScaleSubresource {
+		return object, nil
+	}
+	decoded, err := jsontext.Unmarshal(object)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(scaleOf(New(decoded), ref.Resource))
+}
+
+// scaleOf is the Scale of an object. An object that does not say how many replicas it has, has one as in Kubernetes, or none if it
+// is a custom resource.
+func scaleOf(d Object, res *resource.Resource) autoscalingv1.Scale {
+	replicas := func(path []string, unset int32) int32 {
+		if n, ok, err := unstructured.NestedInt64(d.Object, path...); ok && err == nil {
+			return int32(n)
+		}
+		return unset
+	}
+	unset := int32(0)
+	if res.GoType != nil {
+		unset = 1
+	}
+	return autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{Kind: resource.ScaleKind.Kind, APIVersion: resource.ScaleKind.APIVersion()},
+		ObjectMeta: metav1.ObjectMeta{Name: d.GetName(), Namespace: d.GetNamespace(), UID: d.GetUID(), ResourceVersion: d.GetResourceVersion(),
+			CreationTimestamp: d.GetCreationTimestamp()},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: replicas(res.Scale.SpecReplicas, unset)},
+		Status: autoscalingv1.ScaleStatus{Replicas: replicas(res.Scale.StatusReplicas, 0), Selector: scaleSelector(d, res.Scale.Selector)},
+	}
+}
+
+// scaleSelector is the label selector at a path, written as a query parameter. The object has it as a string or a LabelSelector.
+func scaleSelector(d Object, path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	value, _, _ := unstructured.NestedFieldNoCopy(d.Object, path...)
+	switch value := value.(type) {
+	case string:
+		return value
+	case map[string]any:
+		labels := &metav1.LabelSelector{}
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(value, labels) != nil {
+			return ""
+		}
+		if selector, err := metav1.LabelSelectorAsSelector(labels); err == nil {
+			return selector.String()
+		}
+	}
+	return ""
+}
+
+// ApplyView is an object with the changes that a client has made to its view of it.
+func ApplyView(ref resource.Ref, old, view Object) (Object, error) {
+	switch {
+	case ref.Subresource == resource.ScaleSubresource:
+		next := old.Copy()
+		if version := view.GetResourceVersion(); version != "" {
+			next.SetResourceVersion(version)
+		}
+		next.CopyMetadata(view, "uid")
+		return next, setReplicas(ref, next, view)
+	case ref.Subresource == resource.StatusSubresource:
+		next := old.ShallowCopy()
+		copyOrDelete(next.Object, view.Object, "status")
+		next.CopyMetadata(view, "uid", "resourceVersion", "managedFields")
+		next.CopyMetadata(view, StatusMetadata(ref.Resource)...)
+		return next, nil
+	case ref.Resource.Status:
+		copyOrDelete(view.Object, old.Object, "status")
+	}
+	return view, nil
+}
+
+// StatusMetadata are the members of the metadata that a write to the status changes too: none for custom resources. Controllers of
+// built-in kinds write, for example, the revision of a Deployment that way.
+func StatusMetadata(res *resource.Resource) []string {
+	switch {
+	case res.Schema != nil:
+		return nil
+	case res.Kind == "Deployment":
+		return []string{"annotations", "finalizers", "ownerReferences"}
+	case res.Kind == "Pod":
+		return []string{"annotations", "finalizers", "labels"}
+	}
+	return []string{"annotations", "finalizers", "labels", "ownerReferences"}
+}
+
+// FromView is the configuration of the object for one that a client applies to its view of the object.
+func FromView(ref resource.Ref, applied Object) (Object, error) {
+	if ref.Subresource != resource.ScaleSubresource {
+		return applied.Copy(), nil
+	}
+	out := EmptyObject(ref.Resource)
+	out.CopyMetadata(applied, "name", "namespace", "uid", "resourceVersion")
+	if _, ok, _ := unstructured.NestedFieldNoCopy(applied.Object, "spec", "replicas"); !ok {
+		return out, nil
+	}
+	return out, setReplicas(ref, out, applied)
+}
+
+// setReplicas sets the replicas of an object to those of a Scale, whose type has been checked.
+func setReplicas(ref resource.Ref, d, scale Object) error {
+	replicas, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	switch {
+	case err != nil:
+		return CannotHandle(resource.ScaleKind, err)
+	case replicas < 0:
+		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(resource.ScaleKind.Kind).GroupKind(), ref.Scope.Name, field.ErrorList{
+			field.Invalid(field.NewPath("spec", "replicas"), replicas, "must be greater than or equal to 0")})
+	}
+	if err := unstructured.SetNestedField(d.Object, replicas, ref.Resource.Scale.SpecReplicas...); err != nil {
+		return status.BadRequest("%s has no place for replicas: %v", ref.Scope.Name, err)
+	}
+	return nil
+}

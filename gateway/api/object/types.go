@@ -1,0 +1,125 @@
+package object
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
+
+	"revtail/gateway/resource"
+)
+
+// CheckTypes checks the types of the known fields, because a typed client cannot read an object in which one is wrong, sets
+// defaults, and prunes an object of a custom resource. It adds to the FieldWarnings.
+func (d *Object) CheckTypes(res *resource.Resource) error {
+	switch metadata := d.Object["metadata"].(type) {
+	case nil:
+		d.Object["metadata"] = map[string]any{}
+	case map[string]any:
+	default:
+		return fmt.Errorf("json: cannot unmarshal %T into Go struct field %s.metadata of type v1.ObjectMeta", metadata, res.Kind)
+	}
+	if !d.matchesType(res) {
+		if _, err := d.TypedMetadata(); err != nil {
+			return err
+		}
+		d.replaceNulls()
+		check := d.checkGoType
+		if res.GoType == nil {
+			check = d.pruneMetadata
+		}
+		if err := check(res); err != nil {
+			return err
+		}
+	}
+	if res.Defaults != nil {
+		res.Defaults(d.Object)
+	}
+	if res.Schema == nil {
+		return nil
+	}
+	unknown, err := res.Schema.Complete(d.Object)
+	for _, name := range unknown {
+		d.FieldWarnings = append(d.FieldWarnings, fmt.Sprintf("unknown field %q", name))
+	}
+	return err
+}
+
+// replaceNulls makes empty strings of the labels and annotations that are null, as typed clients read them: selectors read the
+// stored object without its type.
+func (d *Object) replaceNulls() {
+	for _, member := range []string{"labels", "annotations"} {
+		values, _ := d.Metadata()[member].(map[string]any)
+		for name, value := range values {
+			if value == nil {
+				values[name] = ""
+			}
+		}
+	}
+}
+
+// matchesType tells whether the object is sure to have known fields only, of the right types. False: it may have.
+func (d *Object) matchesType(res *resource.Resource) bool {
+	if res.GoType != nil {
+		return typeSchemaOf(reflect.TypeOf(res.GoType)).matches(d.Object)
+	}
+	return typeSchemaOf(reflect.TypeFor[metav1.ObjectMeta]()).matches(d.Object["metadata"])
+}
+
+// checkGoType checks an object of a kind that has a Go type.
+func (d *Object) checkGoType(res *resource.Resource) error {
+	_, err := d.readStrictly(d.Object, reflect.New(reflect.TypeOf(res.GoType)).Interface())
+	return err
+}
+
+// pruneMetadata removes unknown fields of the metadata. Kinds that have a Go type keep theirs, as newer clients may know them.
+func (d *Object) pruneMetadata(*resource.Resource) error {
+	typed := &struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}{}
+	strict, err := d.readStrictly(map[string]any{"metadata": d.Object["metadata"]}, typed)
+	if err != nil || !strict {
+		return err
+	}
+	known, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&typed.Metadata)
+	for member := range d.Metadata() {
+		copyOrDelete(d.Metadata(), known, member)
+	}
+	return err
+}
+
+// readStrictly reads JSON into a Go value and adds the fields that it does not have to the FieldWarnings; found: there are some.
+func (d *Object) readStrictly(object map[string]any, into any) (found bool, err error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return false, err
+	}
+	strict, err := kjson.UnmarshalStrict(text, into)
+	for _, unknown := range strict {
+		d.FieldWarnings = append(d.FieldWarnings, unknown.Error())
+	}
+	return len(strict) > 0, err
+}
+
+// FieldWarningsSince are the FieldWarnings that the document before does not have: those that a patch has caused.
+func (d Object) FieldWarningsSince(before Object, res *resource.Resource) []string {
+	if len(d.FieldWarnings) == 0 {
+		return nil
+	}
+	before = before.Copy()
+	_ = before.CheckTypes(res) // the stored object may be wrong in more than unknown fields
+	return slices.DeleteFunc(slices.Clone(d.FieldWarnings), func(warning string) bool { return slices.Contains(before.FieldWarnings, warning) })
+}
+
+// DuplicateFields are the FieldWarnings of fields that occur twice.
+func DuplicateFields(names []string) []string {
+	warnings := make([]string, len(names))
+	for i, name := range names {
+		warnings[i] = fmt.Sprintf("duplicate field %q", name)
+	}
+	return warnings
+}

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/object"
+	"revtail/gateway/http/response"
+	"revtail/gateway/watchcache"
+)
+
+// respondObject writes an object in the form that the client asks for.
+func (h *Handler) respondObject(w http.ResponseWriter, r *http.Request, t catalog.Target, f response.Representation, code int, document []byte) {
+	document, err := object.ToView(t.Ref, document)
+	if err != nil {
+		h.Responder.Error(w, r, err)
+		return
+	}
+	response.WriteDocument(response.NewBody(w, r, code, h.Responder.Compressors), f.Format(r), f.View(t.ViewKind()).Object(document))
+}
+
+// setAge says when etcd was last known to have the state that is answered from memory (RFC 9111, section 5.1). The age grows
+// while etcd cannot be reached.
+func setAge(w http.ResponseWriter, t catalog.Target) {
+	w.Header().Set("Age", strconv.Itoa(int(t.Cache.Age().Seconds())))
+}
+
+// warnInvalid names the values that the answer leaves out because they cannot be decoded.
+func (h *Handler) warnInvalid(w http.ResponseWriter, t catalog.Target, objects []*watchcache.Object, count int) {
+	for _, o := range objects {
+		key := t.Resource.Prefix(h.Store.Prefix) + strings.TrimPrefix(o.Path(), "\x00") // which may be longer than a header
+		response.Warn(w, fmt.Sprintf("the value of the key %.256q is not shown: %v", key, o.Invalid))
+	}
+	if more := count - len(objects); more > 0 {
+		response.Warn(w, strconv.Itoa(more)+" more values are not shown because they cannot be decoded")
+	}
+}

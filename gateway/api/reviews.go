@@ -1,0 +1,103 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/gateway/access"
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/object"
+	"revtail/gateway/http/response"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+)
+
+// Reviews are the handlers of the virtual resources, by their URL.
+func (h *Handler) Reviews() map[string]http.HandlerFunc {
+	answers := map[string]review{
+		"SelfSubjectAccessReview": reviewOf(h.reviewAccess), "SelfSubjectRulesReview": reviewOf(h.reviewRules), "SelfSubjectReview": reviewOf(h.reviewSelf)}
+	out := make(map[string]http.HandlerFunc, len(answers))
+	for _, res := range resource.Virtual() {
+		out["/apis/"+res.APIVersion()+"/"+res.Plural] = func(w http.ResponseWriter, r *http.Request) {
+			h.serveReview(w, r, res, answers[res.Kind])
+		}
+	}
+	return out
+}
+
+// review answers the question in an object by the same object with a status.
+type review func(r *http.Request, question object.Object) (any, error)
+
+// reviewOf makes a review of a function that sets the status of a typed question.
+func reviewOf[T any](answer func(r *http.Request, question *T) error) review {
+	return func(r *http.Request, d object.Object) (any, error) {
+		question := new(T)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, question); err != nil {
+			return nil, status.BadRequest("%v", err)
+		}
+		return question, answer(r, question)
+	}
+}
+
+func (h *Handler) serveReview(w http.ResponseWriter, r *http.Request, res *resource.Resource, answer review) {
+	if r.Method != http.MethodPost {
+		response.MethodNotAllowed(w, r, http.MethodPost)
+		return
+	}
+	question, err := h.readReview(w, r, res)
+	var answered any
+	if err == nil {
+		answered, err = answer(r, question)
+	}
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(answered)
+	}
+	if err != nil {
+		h.Responder.Error(w, r, err)
+		return
+	}
+	response.WriteJSON(w, r, http.StatusCreated, text)
+}
+
+// readReview reads a question like an object to be created.
+func (h *Handler) readReview(w http.ResponseWriter, r *http.Request, res *resource.Resource) (object.Object, error) {
+	wr, _, err := h.readWrite(w, r, catalog.Target{Ref: resource.Ref{Resource: res}})
+	if err != nil {
+		return object.Object{}, err
+	}
+	d, err := wr.Decode()
+	sendWarnings(w, wr.Warnings)
+	return d, err
+}
+
+// reviewAccess says whether the caller may do something.
+func (h *Handler) reviewAccess(r *http.Request, question *authorizationv1.SelfSubjectAccessReview) error {
+	if spec := question.Spec; (spec.ResourceAttributes == nil) == (spec.NonResourceAttributes == nil) {
+		return apierrors.NewInvalid(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview").GroupKind(), "", field.ErrorList{
+			field.Required(field.NewPath("spec", "resourceAttributes"), "exactly one of nonResourceAttributes or resourceAttributes must be specified")})
+	}
+	question.Status = h.Access.ReviewAccess(r, question.Spec)
+	return nil
+}
+
+// reviewRules says what the caller may do.
+func (h *Handler) reviewRules(r *http.Request, question *authorizationv1.SelfSubjectRulesReview) error {
+	if question.Spec.Namespace == "" {
+		return status.BadRequest("no namespace on request")
+	}
+	question.Status = h.Access.ReviewRules(r, question.Spec.Namespace)
+	return nil
+}
+
+// reviewSelf says who the caller is.
+func (*Handler) reviewSelf(r *http.Request, question *authenticationv1.SelfSubjectReview) error {
+	question.Status.UserInfo = access.UserOf(r)
+	return nil
+}

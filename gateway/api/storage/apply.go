@@ -1,0 +1,102 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/encoding/codec"
+	"revtail/gateway/api/object"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+)
+
+// apply merges the configuration in the body into an object, whose field manager then manages these fields (server-side apply).
+// An object that does not exist is created.
+func (s *Store) apply(ctx context.Context, wr *Request) (Result, error) {
+	applied, err := wr.decodeApplied()
+	if err != nil {
+		return Result{}, err
+	}
+	change := func(old object.Object) (object.Object, error) { return wr.merge(applied, old) }
+	if wr.Subresource != "" {
+		return s.updateObject(ctx, wr, change)
+	}
+	return s.updateOrCreate(ctx, wr, change, func() (object.Object, error) {
+		if applied.GetResourceVersion() != "" {
+			return object.Object{}, status.ObjectModified(wr.Ref)
+		}
+		if uid := applied.GetUID(); uid != "" {
+			return object.Object{}, apierrors.NewConflict(wr.GroupResource(), wr.Scope.Name, fmt.Errorf(
+				"uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
+		}
+		return wr.merge(applied, object.EmptyObject(wr.Resource))
+	})
+}
+
+// decodeApplied decodes the configuration in the body, a part of an object in YAML or JSON.
+func (wr *Request) decodeApplied() (object.Object, error) {
+	contentType := codec.YAML
+	if json.Valid(wr.Body) {
+		contentType = codec.JSON
+	}
+	decoded, err := codec.Decode(contentType, wr.Body)
+	if err != nil {
+		return object.Object{}, status.BadRequest("error decoding YAML: %v", err)
+	}
+	d := object.New(decoded.Object)
+	d.FieldWarnings = object.DuplicateFields(decoded.Duplicates)
+	group, version := wr.ViewKind().Group, wr.ViewKind().Version
+	want := schema.GroupVersionKind{Group: group, Version: version, Kind: wr.ViewKind().Kind}
+	if found := d.GroupVersionKind(); found != want {
+		return object.Object{}, status.BadRequest("invalid object type: %v", found)
+	}
+	if _, ok := d.Object["metadata"].(map[string]any); !ok && d.Object["metadata"] != nil {
+		return object.Object{}, status.BadRequest("metadata must be an object")
+	}
+	if d.Metadata()["managedFields"] != nil {
+		return object.Object{}, status.BadRequest("metadata.managedFields must be nil")
+	}
+	return d, nil
+}
+
+// merge applies a configuration to an object, which may be empty.
+func (wr *Request) merge(applied, old object.Object) (object.Object, error) {
+	merge := wr.mergeFields
+	if wr.Resource.Mount != nil {
+		merge = wr.mergeMounted
+	}
+	d, err := merge(applied, old)
+	if err != nil {
+		return object.Object{}, err
+	}
+	if err = d.CheckTypes(wr.Resource); err != nil {
+		return object.Object{}, wr.invalidPatch(err)
+	}
+	findings := slices.Concat(applied.FieldWarnings, d.FieldWarningsSince(old, wr.Resource))
+	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
+		return object.Object{}, err
+	}
+	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // which mergeFields has merged into the object itself
+		return d, err
+	}
+	return object.ApplyView(wr.Ref, old, d)
+}
+
+// mergeFields merges a configuration field by field. A field of another manager is a conflict, unless the request forces it.
+func (wr *Request) mergeFields(applied, old object.Object) (object.Object, error) {
+	configuration, err := object.FromView(wr.Ref, applied)
+	if err != nil {
+		return object.Object{}, err
+	}
+	merged, err := wr.Fields.Apply(wr.change(), old, configuration, wr.Force)
+	if st := apierrors.APIStatus(nil); err != nil && !errors.As(err, &st) {
+		return object.Object{}, status.BadRequest("%v", err)
+	}
+	return merged, err
+}

@@ -1,0 +1,151 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/encoding/jsontext"
+	"revtail/etcdstore"
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/object"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+// Create creates the object in the body of a request.
+func (s *Store) Create(ctx context.Context, wr *Request) (Result, error) {
+	d, err := wr.Decode()
+	if err != nil {
+		return Result{}, err
+	}
+	return s.createObject(ctx, wr, d)
+}
+
+// createObject stores an object under a key that must not exist.
+func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) (Result, error) {
+	generated := d.GetName() == "" && d.GetGenerateName() != ""
+	if err := wr.prepareCreate(ctx, d); err != nil {
+		return Result{}, err
+	}
+	if wr.Resource.Mount == nil { // its namespaces are parts of keys, not Namespaces
+		if err := s.checkNamespace(ctx, wr.Ref, d.GetName()); err != nil {
+			return Result{}, err
+		}
+	}
+	var err error
+	if wr.guard, err = s.Catalog.GuardCached(ctx, wr.Resource); err != nil {
+		return Result{}, err
+	}
+	for attempt := 1; ; attempt++ {
+		done := Result{scope: resource.Scope{Namespace: wr.Scope.Namespace, Name: d.GetName()}, Created: true}
+		done.value, done.revision, err = putObject(wr.Resource, d, func(value []byte) (etcdstore.Revision, error) {
+			return s.put(ctx, wr, wr.Resource.Key(s.Prefix, done.scope), value)
+		})
+		if !errors.Is(err, etcdstore.ErrExists) {
+			return done, err
+		}
+		if !generated || attempt == nameAttempts {
+			return done, s.exists(ctx, wr.Target, done.scope)
+		}
+		object.GenerateName(d)
+	}
+}
+
+// prepareCreate sets the fields that the server owns, and checks the others.
+func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
+	switch d.GetResourceVersion() {
+	case "", "0": // zero is none
+		d.DeleteMetadata("resourceVersion")
+	default:
+		return status.BadRequest("resourceVersion should not be set on objects to be created")
+	}
+	if err := object.SetNamespace(d, wr.Ref); err != nil {
+		return err
+	}
+	d.DeleteMetadata("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
+	d.Metadata()["uid"] = uuid.NewString()
+	d.Metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	d.DeleteMetadata("generation")
+	if !wr.Resource.Ungenerated {
+		d.Metadata()["generation"] = int64(1)
+	}
+	if wr.Resource.Status {
+		delete(d.Object, "status")
+	}
+	if d.GetName() == "" && d.GetGenerateName() != "" {
+		object.GenerateName(d)
+	}
+	d.EncodeStringData(wr.Resource)
+	wr.updateManagedFields(object.EmptyObject(wr.Resource), d)
+	meta, err := d.TypedMetadata()
+	if err != nil {
+		return object.CannotHandle(wr.Resource, err)
+	}
+	errs := validation.ValidateObjectMeta(meta, wr.Resource.Namespaced, wr.Resource.ValidateName, field.NewPath("metadata"))
+	if wr.Resource.Schema != nil {
+		errs = append(errs, wr.Resource.Schema.Validate(ctx, d.Object, nil)...)
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(wr.GroupKind(), d.GetName(), errs)
+	}
+	wr.warnFinalizers(nil, meta.Finalizers)
+	return nil
+}
+
+// nameAttempts is how many generated names are tried before the client is told to try again.
+const nameAttempts = 8
+
+// put creates a key, or in a dry run checks that it does not exist.
+func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) (etcdstore.Revision, error) {
+	switch {
+	case wr.DryRun:
+		return 0, s.free(ctx, key)
+	case wr.guard == (etcdstore.Guard{}):
+		return s.Etcd.Create(ctx, key, value)
+	}
+	for ctx := range attempts(ctx) {
+		revision, err := s.Etcd.CreateGuarded(ctx, key, value, wr.guard)
+		if !errors.Is(err, etcdstore.ErrConflict) {
+			return revision, err
+		}
+		if wr.guard, err = s.Catalog.GuardStored(ctx, wr.Resource); err != nil {
+			return 0, err
+		}
+	}
+	return 0, status.ObjectModified(wr.Ref)
+}
+
+// free returns ErrExists if a key exists.
+func (s *Store) free(ctx context.Context, key string) error {
+	_, _, err := s.Etcd.Get(ctx, key)
+	if err == nil {
+		return etcdstore.ErrExists
+	}
+	if errors.Is(err, etcdstore.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// exists is the refusal of a create whose name is taken, maybe by an object that is being deleted.
+func (s *Store) exists(ctx context.Context, t catalog.Target, scope resource.Scope) error {
+	err := apierrors.NewAlreadyExists(t.GroupResource(), scope.Name)
+	t.Scope = scope
+	if object, failed := s.read(ctx, t); failed == nil && object != nil && isTerminating(object) {
+		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+	}
+	return err
+}
+
+// isTerminating reports whether an object is being deleted.
+func isTerminating(object *watchcache.Object) bool {
+	_, terminating := jsontext.Lookup(object.JSON, []string{"metadata", "deletionTimestamp"})
+	return terminating
+}

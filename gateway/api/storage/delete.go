@@ -1,0 +1,191 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"revtail/etcdstore"
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/object"
+	"revtail/gateway/http/request"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+// Delete deletes an object. One that has finalizers is marked as deleted, and returned.
+func (s *Store) Delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions) (kept []byte, uid types.UID, err error) {
+	dryRun := len(options.DryRun) > 0
+	err = s.guaranteedUpdate(ctx, t, !dryRun && !t.IsNamespace(), func(a *updateAttempt) (err error) {
+		if err := checkPreconditions(t.Ref, options.Preconditions, a.object, a.old); err != nil {
+			return err
+		}
+		kept, uid = nil, a.old.GetUID()
+		marked := a.old
+		if a.shown() {
+			marked = s.keptForDependents(t.Resource, keptForCleanup(t.Resource, a.old), options)
+		}
+		switch {
+		case t.Resource == customresource.Kind() && a.shown() && s.Claim.State().IsForeign():
+			err = s.checkDeletable(t.Ref)
+		case t.IsNamespace() && a.shown():
+			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
+		case len(marked.GetFinalizers()) > 0:
+			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
+		case !dryRun:
+			_, err = s.deleteKey(ctx, a, t.Ref)
+		}
+		return err
+	})
+	return kept, uid, err
+}
+
+func checkPreconditions(ref resource.Ref, p *metav1.Preconditions, object *watchcache.Object, old object.Object) error {
+	if p == nil {
+		return nil
+	}
+	if p.UID != nil && *p.UID != old.GetUID() {
+		return apierrors.NewConflict(ref.KindAsResource(), ref.Scope.Name, fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
+	}
+	if found := strconv.FormatInt(int64(object.Revision), 10); p.ResourceVersion != nil && *p.ResourceVersion != found {
+		return apierrors.NewConflict(ref.KindAsResource(), ref.Scope.Name, fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, found))
+	}
+	return nil
+}
+
+// keptForDependents is an object with a finalizer of the garbage collector, if its dependents are to be orphaned or deleted before
+// it, and without one if they are not. If the client asks for neither, the object stays as it is.
+func (s *Store) keptForDependents(res *resource.Resource, old object.Object, options *metav1.DeleteOptions) object.Object {
+	if !s.Collect || s.Claim.State().IsForeign() || res.IsNamespaces() || res.Mount != nil {
+		return old
+	}
+	before := old.GetFinalizers()
+	after := slices.DeleteFunc(slices.Clone(before), func(f string) bool {
+		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
+	})
+	switch propagation(options) {
+	case metav1.DeletePropagationOrphan:
+		after = append(after, metav1.FinalizerOrphanDependents)
+	case metav1.DeletePropagationForeground:
+		after = append(after, metav1.FinalizerDeleteDependents)
+	case metav1.DeletePropagationBackground:
+	default:
+		return old
+	}
+	if slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))) {
+		return old
+	}
+	kept := old.Copy()
+	kept.SetFinalizers(after)
+	return kept
+}
+
+// propagation is what a client asks for about the object's dependents; empty: nothing.
+func propagation(options *metav1.DeleteOptions) metav1.DeletionPropagation {
+	switch orphan := options.OrphanDependents; { //nolint:staticcheck // old clients send it
+	case options.PropagationPolicy != nil:
+		return *options.PropagationPolicy
+	case orphan == nil:
+		return ""
+	case *orphan:
+		return metav1.DeletePropagationOrphan
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// markDeleted stores marked, an object with finalizers, with a deletionTimestamp. Nothing is written if the stored object has both.
+func (s *Store) markDeleted(ctx context.Context, t catalog.Target, marked object.Object, a *updateAttempt, dryRun bool) ([]byte, error) {
+	marked = marked.ShallowCopy()
+	if a.old.GetDeletionTimestamp() == nil {
+		marked.Metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+		marked.Metadata()["deletionGracePeriodSeconds"] = int64(0)
+		if generation := a.old.GetGeneration(); generation > 0 {
+			marked.Metadata()["generation"] = generation + 1
+		}
+	}
+	done, err := s.replace(ctx, &Request{Target: t, Options: Options{DryRun: dryRun}}, marked, a)
+	if err != nil {
+		return nil, err
+	}
+	return done.Object(t)
+}
+
+// keptForCleanup is a definition with the finalizer that keeps it until its objects have been deleted. A definition that cannot be
+// parsed gets none, because it is not served.
+func keptForCleanup(res *resource.Resource, old object.Object) object.Object {
+	if res != customresource.Kind() || slices.Contains(old.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer) {
+		return old
+	}
+	text, err := old.MarshalJSON()
+	if err == nil {
+		_, err = customresource.Parse(text)
+	}
+	if err != nil || old.GetDeletionTimestamp() != nil {
+		return old
+	}
+	kept := old.Copy()
+	kept.SetFinalizers(append(kept.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer))
+	return kept
+}
+
+// DeleteCollection deletes the objects of a list, one after the other, and returns them as they were. With an error it returns
+// those that were deleted before.
+func (s *Store) DeleteCollection(ctx context.Context, t catalog.Target, p request.ListOptions, options *metav1.DeleteOptions) (*watchcache.List, int, error) {
+	list, err := s.List(ctx, t, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	var deleted []*watchcache.Object
+	for object := range list.Objects {
+		one := t
+		one.Scope.Namespace, one.Scope.Name = object.Namespace(), object.Name()
+		if _, _, err = s.Delete(ctx, one, options); err != nil && !apierrors.IsNotFound(err) {
+			return nil, len(deleted), err
+		}
+		deleted = append(deleted, object)
+	}
+	list.Objects, list.Text = slices.Values(deleted), nil
+	return list, len(deleted), nil
+}
+
+// deletePage is how many objects deleteAll reads at a time.
+const deletePage = 500
+
+// deleteAll deletes every object of a resource, which need not be served, and returns how many it found. Objects with finalizers
+// stay for a while, so all are gone when a later call finds none. Keys that no object can have stay.
+func (s *Store) deleteAll(ctx context.Context, res *resource.Resource) (found int, err error) {
+	t := catalog.Target{Ref: resource.Ref{Resource: res}, Cache: s.Catalog.NewCache(res).Cache}
+	prefix := res.Prefix(s.Prefix)
+	options := etcdstore.ListOptions{Limit: deletePage}
+	for {
+		page, err := s.Etcd.List(ctx, prefix, options)
+		if err != nil {
+			return 0, err
+		}
+		for _, kv := range page.KVs {
+			var ok bool
+			if t.Scope, ok = res.Split(kv.Key[len(prefix):]); !ok {
+				continue
+			}
+			if _, _, err := s.Delete(ctx, t, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return 0, fmt.Errorf("deleting %s: %w", t.Scope.Path(), err)
+			}
+			s.Audit(res, t.Scope, "its CustomResourceDefinition is being deleted")
+			found++
+		}
+		if page.Remaining == 0 || len(page.KVs) == 0 {
+			return found, nil
+		}
+		options.After = page.KVs[len(page.KVs)-1].Key
+	}
+}

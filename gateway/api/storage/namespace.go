@@ -1,0 +1,81 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/garbage"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+)
+
+// deleteNamespace deletes a namespace that is empty. It marks another one for the garbage collector, which empties it, and returns
+// it. Nothing can be created in a namespace that is marked.
+func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *updateAttempt, dryRun bool) ([]byte, error) {
+	old, object := a.old, a.object
+	if old.GetDeletionTimestamp() != nil {
+		return object.JSON, nil
+	}
+	if !dryRun && len(old.GetFinalizers()) == 0 {
+		removed, err := s.Collector.RemoveEmpty(ctx, &garbage.Object{Key: t.Key(s.Prefix), Name: t.Scope.Name, Revision: object.Revision})
+		if removed || err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkDeletable(t.Ref); err != nil {
+		return nil, err
+	}
+	marked := old.Copy()
+	marked.Metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	status, ok := marked.Object["status"].(map[string]any)
+	if !ok {
+		status = map[string]any{}
+		marked.Object["status"] = status
+	}
+	status["phase"] = string(corev1.NamespaceTerminating)
+	done, err := s.replace(ctx, &Request{Target: t, Options: Options{DryRun: dryRun}}, marked, a)
+	if err != nil {
+		return nil, err
+	}
+	// The client's next create must find the namespace terminating. If the cache is late, the garbage collector deletes what was
+	// created meanwhile.
+	_ = t.Cache.WaitUntil(ctx, done.revision)
+	return done.Object(t)
+}
+
+// checkNamespace refuses to create an object in a namespace that is being deleted. A namespace need not exist as an object.
+func (s *Store) checkNamespace(ctx context.Context, ref resource.Ref, name string) error {
+	if ref.Scope.Namespace == "" {
+		return nil
+	}
+	namespace, err := s.namespaces.Get(ctx, ref.Scope.Namespace, 0)
+	if err != nil || namespace == nil || !isTerminating(namespace) {
+		return err
+	}
+	refusal := apierrors.NewForbidden(ref.GroupResource(), name, fmt.Errorf(
+		"unable to create new content in namespace %s because it is being terminated", ref.Scope.Namespace))
+	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type:    corev1.NamespaceTerminatingCause,
+		Message: fmt.Sprintf("namespace %s is being terminated", ref.Scope.Namespace),
+		Field:   "metadata.namespace",
+	})
+	return refusal
+}
+
+// checkDeletable refuses to delete an object that holds others where the data is not revtail's own, because revtail then deletes
+// nothing without a client's request.
+func (s *Store) checkDeletable(ref resource.Ref) error {
+	if !s.Claim.State().IsForeign() {
+		return nil
+	}
+	return &apierrors.StatusError{ErrStatus: *status.New(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
+		"%s %q holds other objects, and revtail deletes nothing without a client's request under %s, whose data is not its own: delete what it holds first, or start revtail with --adopt",
+		ref.Resource.QualifiedName(), ref.Scope.Name, s.Prefix))}
+}

@@ -1,0 +1,163 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"revtail/etcdstore"
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/selector"
+)
+
+// Get reads an object as it is now or, unless unset, from the cache in a state that is not older than a revision; nil: it does
+// not exist.
+func (s *Store) Get(ctx context.Context, t catalog.Target, revision etcdstore.Revision, unset bool) (*watchcache.Object, error) {
+	if unset {
+		return s.read(ctx, t)
+	}
+	return t.Cache.Get(ctx, t.Scope.Path(), revision)
+}
+
+// read reads an object from etcd; nil: it does not exist.
+func (s *Store) read(ctx context.Context, t catalog.Target) (*watchcache.Object, error) {
+	kv, _, err := s.Etcd.Get(ctx, t.Key(s.Prefix))
+	if errors.Is(err, etcdstore.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.Cache.Decode(kv), nil
+}
+
+// List answers the table of resourceVersion, resourceVersionMatch, limit and continue; gateway/DESIGN.md has it.
+func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions) (*watchcache.List, error) {
+	if err := checkFields(t.Resource, p.Selector); err != nil {
+		return nil, err
+	}
+	q := watchcache.ListQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, Limit: p.Limit}
+	applyNameSelector(&q.Namespace, &q.Name, p)
+	var err error
+	switch {
+	case p.Continue != nil:
+		return listPage(ctx, t, q, p.Continue)
+	case p.Unset:
+		q.AtLeast, err = t.Cache.Newest(ctx)
+	case p.Exact, p.Limit > 0 && p.Revision > 0 && !p.NotOlder:
+		q.At = p.Revision
+	default:
+		q.AtLeast = p.Revision
+		if p.Revision == 0 {
+			q.Limit = 0 // resourceVersion=0 is answered at once and whole, as kube-apiserver does
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.Cache.List(ctx, q)
+}
+
+// WatchQuery says where a watch begins. A state without a resourceVersion must hold every write that was acknowledged before
+// the request, so etcd is asked for its revision.
+func (*Store) WatchQuery(ctx context.Context, t catalog.Target, p request.ListOptions) (watchcache.WatchQuery, error) {
+	q := watchcache.WatchQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, State: p.InitialEvents}
+	if err := checkFields(t.Resource, p.Selector); err != nil {
+		return q, err
+	}
+	applyNameSelector(&q.Namespace, &q.Name, p)
+	newest := p.Revision
+	if p.Unset {
+		bounded, cancel := context.WithTimeout(ctx, request.RequestTimeout)
+		defer cancel()
+		var err error
+		if newest, err = t.Cache.Newest(bounded); err != nil {
+			return q, err
+		}
+	}
+	if p.InitialEvents {
+		q.AtLeast = newest
+	} else {
+		q.After = newest
+	}
+	return q, nil
+}
+
+// applyNameSelector narrows a scope by a field selector on the name or the namespace, where the URL leaves it open.
+func applyNameSelector(namespace, name *string, p request.ListOptions) {
+	if only, ok := p.Selector.Namespace(); ok && *namespace == "" {
+		*namespace = only
+	}
+	if only, ok := p.Selector.Name(); ok && *name == "" {
+		*name = only
+	}
+}
+
+// checkFields refuses a field selector on a field that no object of the resource can have.
+func checkFields(res *resource.Resource, s *selector.Selector) error {
+	if res.Schema == nil {
+		return nil
+	}
+	for _, path := range s.Fields() {
+		if path[0] != "metadata" && !res.Schema.Selectable(path) {
+			return status.BadRequest("field label not supported: %s", strings.Join(path, "."))
+		}
+	}
+	return nil
+}
+
+// listPage continues a list at its own revision. If etcd has compacted that, the error carries a token with which the client
+// can read the rest in its newest state.
+func listPage(ctx context.Context, t catalog.Target, q watchcache.ListQuery, token *request.ContinueToken) (*watchcache.List, error) {
+	if err := token.Check(listed(t.Ref)); err != nil {
+		return nil, err
+	}
+	q.After = scopePrefix(t.Scope) + token.After
+	if token.Revision < 0 {
+		revision, err := t.Cache.Newest(ctx)
+		if err != nil {
+			return nil, err
+		}
+		q.AtLeast = revision
+		return t.Cache.List(ctx, q)
+	}
+	q.At = token.Revision
+	list, err := t.Cache.List(ctx, q)
+	var compacted *etcdstore.CompactedError
+	if errors.As(err, &compacted) {
+		return nil, expiredToken(request.ContinueToken{Revision: -1, After: token.After}.Text(listed(t.Ref)))
+	}
+	return list, err
+}
+
+// NextPage is the token with which a client continues a list; empty: the list is complete.
+func NextPage(t catalog.Target, list *watchcache.List) string {
+	if list.Continue == "" {
+		return ""
+	}
+	after := list.Continue[len(scopePrefix(t.Scope)):]
+	return request.ContinueToken{Revision: list.Revision, After: after}.Text(listed(t.Ref))
+}
+
+func expiredToken(fresh string) error {
+	st := status.New(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. "+
+		"Start a new list without the continue parameter, or use the continue token in this response to get the rest of the results. "+
+		"What that returns is not consistent with the pages before: objects created, modified or deleted since the first page may show.")
+	st.Continue = fresh
+	return &apierrors.StatusError{ErrStatus: *st}
+}
+
+// listed names a collection in continue tokens, the same for every version of the resource.
+func listed(ref resource.Ref) string { return ref.Resource.QualifiedName() + "/" + ref.Scope.Namespace }
+
+// scopePrefix is what the paths of a collection begin with.
+func scopePrefix(scope resource.Scope) string {
+	return resource.Scope{Namespace: scope.Namespace}.Path()
+}

@@ -1,0 +1,131 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"revtail/encoding/jsontext"
+	"revtail/etcdstore"
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/object"
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+// maxAttempts bounds the attempts of a write without a resourceVersion, while other clients keep changing the key.
+const maxAttempts = 64
+
+// attempts yields a context for each attempt of a write. The requests of an attempt to etcd and to caches have limits of their own,
+// so the first attempt needs no other; all later ones together have request.RequestTimeout.
+func attempts(ctx context.Context) iter.Seq[context.Context] {
+	return func(yield func(context.Context) bool) {
+		if !yield(ctx) {
+			return
+		}
+		bounded, cancel := context.WithTimeout(ctx, request.RequestTimeout)
+		defer cancel()
+		for range maxAttempts - 1 {
+			if !yield(bounded) {
+				return
+			}
+		}
+	}
+}
+
+// updateAttempt is one attempt to change an object.
+type updateAttempt struct {
+	object    *watchcache.Object // as etcd or the cache has it
+	old       object.Object      // the same, decoded; empty if the object cannot be shown
+	committed bool               // the transaction was sent, so its result is final
+}
+
+// guaranteedUpdate has do change the object of a request, and calls it again when another client was faster.
+//
+// With guess the first attempt is made on the object in the cache, which is nearly always the stored one: the change then costs
+// one transaction, which compares the revision and returns the stored object if that is another one. If an attempt on a guess
+// ends without a transaction (a refusal, or a change of nothing), the object is read from etcd, and do is called again.
+func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bool, do func(*updateAttempt) error) error {
+	var object *watchcache.Object
+	if guess {
+		object = t.Cache.Peek(t.Scope.Path())
+		guess = object != nil
+	}
+	for ctx := range attempts(ctx) {
+		if object == nil {
+			var err error
+			if object, err = s.read(ctx, t); err != nil {
+				return err
+			}
+		}
+		a := &updateAttempt{object: object}
+		err := a.decode(t)
+		if err == nil {
+			err = do(a)
+		}
+		faster, conflicts := errors.AsType[*etcdstore.ConflictError](err)
+		switch {
+		case conflicts:
+			object = t.Cache.Decode(faster.KV)
+		case errors.Is(err, etcdstore.ErrConflict), errors.Is(err, etcdstore.ErrNotFound), guess && !a.committed:
+			object = nil
+		default:
+			return err
+		}
+		guess = false
+	}
+	return status.ObjectModified(t.Ref)
+}
+
+// decode decodes the object, and refuses one that does not exist.
+func (a *updateAttempt) decode(t catalog.Target) error {
+	if a.object == nil {
+		return status.ObjectNotFound(t.Ref)
+	}
+	if !a.shown() {
+		a.old = object.New(map[string]any{})
+		return nil
+	}
+	decoded, err := jsontext.Unmarshal(a.object.JSON)
+	a.old = object.New(decoded)
+	return err
+}
+
+// shown reports whether the object can be shown. Another one can be deleted, but not changed.
+func (a *updateAttempt) shown() bool { return a.object.Shown() }
+
+// putKey overwrites the object.
+func (s *Store) putKey(ctx context.Context, a *updateAttempt, ref resource.Ref, value []byte) (etcdstore.Revision, error) {
+	a.committed = true
+	return s.Etcd.Update(ctx, ref.Key(s.Prefix), value, a.object.Revision)
+}
+
+// deleteKey deletes the object. If it owns others, the same transaction records the request for the garbage collector.
+func (s *Store) deleteKey(ctx context.Context, a *updateAttempt, ref resource.Ref) (etcdstore.Revision, error) {
+	a.committed = true
+	key, name := ref.Key(s.Prefix), ref.Resource.QualifiedName()
+	if ref.Resource.Mount != nil || s.Claim.State().IsForeign() || !s.Collector.Owns(name, ref.Scope.Namespace, ref.Scope.Name) {
+		return s.Etcd.Delete(ctx, key, a.object.Revision)
+	}
+	record, err := s.requests.Record(name, ref.Scope.Namespace, ref.Scope.Name, string(a.old.GetUID()))
+	if err != nil {
+		return 0, err
+	}
+	done, err := s.Etcd.Transact(ctx, etcdstore.Txn{
+		If:   []etcdstore.Condition{{Key: key, Of: etcdstore.OfModified, Is: etcdstore.Equal, Number: int64(a.object.Revision)}},
+		Then: []etcdstore.Op{{Verb: etcdstore.Delete, Key: key}, record},
+		Else: []etcdstore.Op{{Verb: etcdstore.Get, Key: key}},
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case done.Succeeded:
+		return done.Revision, nil
+	case done.Results[0].KV == nil:
+		return 0, fmt.Errorf("delete %q: %w", key, etcdstore.ErrNotFound)
+	}
+	return 0, fmt.Errorf("delete %q: %w", key, &etcdstore.ConflictError{KV: *done.Results[0].KV})
+}

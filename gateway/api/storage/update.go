@@ -1,0 +1,207 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"revtail/etcdstore"
+	"revtail/gateway/api/object"
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+)
+
+// Update replaces an object, or a part of it, by the one in the body of a request.
+func (s *Store) Update(ctx context.Context, wr *Request) (Result, error) {
+	d, err := wr.Decode()
+	if err == nil {
+		err = wr.prepareUpdate(d)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	replace := func(old object.Object) (object.Object, error) { return object.ApplyView(wr.Ref, old, d.ShallowCopy()) }
+	if !wr.Resource.CreateOnUpdate || wr.Subresource != "" || d.GetResourceVersion() != "" {
+		return s.updateObject(ctx, wr, replace)
+	}
+	return s.updateOrCreate(ctx, wr, replace, func() (object.Object, error) { return d.ShallowCopy(), nil })
+}
+
+// prepareUpdate checks that a new state has the name of the URL and a well-formed resourceVersion.
+func (wr *Request) prepareUpdate(d object.Object) error {
+	err := wr.checkName(d)
+	if err == nil {
+		_, _, err = request.ParseRevision(d.GetResourceVersion())
+	}
+	return err
+}
+
+func (wr *Request) checkName(d object.Object) error {
+	switch d.GetName() {
+	case wr.Scope.Name:
+		return object.SetNamespace(d, wr.Ref)
+	case "":
+		return status.BadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", wr.Scope.Name)
+	}
+	return status.BadRequest("the name of the object (%s) does not match the name on the URL (%s)", d.GetName(), wr.Scope.Name)
+}
+
+// unconditional reports whether an update may leave out resourceVersion. A scale never needs one.
+func unconditional(ref resource.Ref) bool {
+	return ref.Resource.UnconditionalUpdate || ref.Subresource == resource.ScaleSubresource
+}
+
+// noResourceVersion names the resource where a Status names the kind, as kube-apiserver does.
+func noResourceVersion(ref resource.Ref) error {
+	return apierrors.NewInvalid(ref.PluralAsKind(), ref.Scope.Name, field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+}
+
+// updateOrCreate updates an object or, if it does not exist, creates it from what first returns.
+func (s *Store) updateOrCreate(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error), first func() (object.Object, error)) (Result, error) {
+	for ctx := range attempts(ctx) {
+		done, err := s.updateObject(ctx, wr, change)
+		if !apierrors.IsNotFound(err) {
+			return done, err
+		}
+		if wr.Permit != nil {
+			if err = wr.Permit("create"); err != nil {
+				return Result{}, err
+			}
+		}
+		d, err := first()
+		if err != nil {
+			return Result{}, err
+		}
+		done, err = s.createObject(ctx, wr, d)
+		if !apierrors.IsAlreadyExists(err) {
+			return done, err
+		}
+	}
+	return Result{}, status.ObjectModified(wr.Ref)
+}
+
+// updateObject changes an object. change makes the new state from the stored one, which it does not modify; it is called again if
+// the stored one turns out to be newer. A new state with a resourceVersion replaces only that one.
+func (s *Store) updateObject(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error)) (done Result, err error) {
+	warnings := len(wr.Warnings)
+	err = s.guaranteedUpdate(ctx, wr.Target, !wr.DryRun, func(a *updateAttempt) error {
+		if !a.shown() {
+			return status.ObjectNotFound(wr.Ref)
+		}
+		wr.Warnings = wr.Warnings[:warnings]
+		next, failed := change(a.old)
+		if failed == nil {
+			failed = wr.prepareForUpdate(ctx, next, a.old)
+		}
+		if failed != nil {
+			return failed
+		}
+		done, failed = s.replace(ctx, wr, next, a)
+		return failed
+	})
+	return done, err
+}
+
+// prepareForUpdate gives the new state of an object what the server owns of the old one, and checks the new one against it.
+func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object) error {
+	switch next.GetResourceVersion() {
+	case old.GetResourceVersion():
+	case "", "0":
+		if !unconditional(wr.Ref) {
+			return noResourceVersion(wr.Ref)
+		}
+	default:
+		return status.ObjectModified(wr.Ref)
+	}
+	if err := wr.checkUID(next, old); err != nil {
+		return err
+	}
+	next.CopyMetadata(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
+	next.DeleteMetadata("selfLink")
+	next.EncodeStringData(wr.Resource)
+	if !wr.Resource.Ungenerated && !next.SameSpec(old, !wr.Resource.Status) {
+		next.Metadata()["generation"] = old.GetGeneration() + 1
+	}
+	wr.updateManagedFields(old, next)
+	return wr.checkUpdate(ctx, next, old)
+}
+
+// checkUID refuses a change of another object than the stored one. A patch has been made from the stored one, so its uid is no
+// precondition but a change of an immutable field.
+func (wr *Request) checkUID(next, old object.Object) error {
+	uid := next.GetUID()
+	switch {
+	case uid == "" || uid == old.GetUID():
+		return nil
+	case wr.PatchType != "":
+		return apierrors.NewInvalid(wr.GroupKind(), wr.Scope.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")})
+	}
+	return apierrors.NewConflict(wr.GroupResource(), wr.Scope.Name, fmt.Errorf(
+		"the UID in the object (%s) is not that of the stored one (%s): it has been deleted and created again", uid, old.GetUID()))
+}
+
+func (wr *Request) checkUpdate(ctx context.Context, next, old object.Object) error {
+	var errs field.ErrorList
+	if !next.KeepsMetadata(old) {
+		var err error
+		if errs, err = wr.checkMetadata(next, old); err != nil {
+			return object.CannotHandle(wr.Resource, err)
+		}
+	}
+	if wr.Resource.Schema != nil {
+		errs = append(errs, wr.Resource.Schema.Validate(ctx, next.Object, old.Object)...)
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(wr.GroupKind(), wr.Scope.Name, errs)
+	}
+	return nil
+}
+
+// checkMetadata checks the metadata of a new state, and warns of new finalizers. The error names a field of a wrong type.
+func (wr *Request) checkMetadata(next, old object.Object) (field.ErrorList, error) {
+	meta, err := next.TypedMetadata()
+	if err != nil {
+		return nil, err
+	}
+	oldMeta, err := old.TypedMetadata()
+	if err != nil {
+		// Another program stored metadata of wrong types; replacing it must be possible.
+		oldMeta = &metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+			CreationTimestamp: meta.CreationTimestamp}
+	}
+	errs := validation.ValidateObjectMetaUpdate(meta, oldMeta, field.NewPath("metadata"))
+	if slices.ContainsFunc(meta.Finalizers, func(name string) bool { return !slices.Contains(oldMeta.Finalizers, name) }) {
+		errs = append(errs, validation.ValidateFinalizers(meta.Finalizers, field.NewPath("metadata", "finalizers"))...)
+	}
+	wr.warnFinalizers(oldMeta.Finalizers, meta.Finalizers)
+	return errs, nil
+}
+
+// replace stores a new state. It writes nothing if nothing changes, and deletes a terminating object that has lost its last
+// finalizer, unless that is a namespace: the garbage collector deletes it when it is empty.
+func (s *Store) replace(ctx context.Context, wr *Request, next object.Object, a *updateAttempt) (Result, error) {
+	put := func(value []byte) (etcdstore.Revision, error) { return s.putKey(ctx, a, wr.Ref, value) }
+	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.IsNamespace()
+	stays := func([]byte) (etcdstore.Revision, error) { return a.object.Revision, nil }
+	if wr.Resource.Mount != nil {
+		return s.replaceMounted(ctx, wr, next, a)
+	}
+	switch {
+	case !last && next.SameAs(a.old):
+		next, put = a.old, stays
+	case wr.DryRun:
+		put = stays
+	case last:
+		put = func([]byte) (etcdstore.Revision, error) { return s.deleteKey(ctx, a, wr.Ref) }
+	}
+	value, revision, err := putObject(wr.Resource, next, put)
+	return Result{scope: wr.Scope, value: value, revision: revision}, err
+}

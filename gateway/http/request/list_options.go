@@ -1,0 +1,118 @@
+package request
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/etcdstore"
+	"revtail/gateway/http/status"
+	"revtail/gateway/watchcache/filter"
+	"revtail/gateway/watchcache/selector"
+)
+
+// ListOptions are the query parameters of a list or a watch. Unknown parameters are ignored; of a repeated one, the first
+// counts.
+type ListOptions struct {
+	Selector  *selector.Selector
+	Filter    *filter.Filter // nil: everything
+	watch     bool
+	Bookmarks bool
+
+	Revision      etcdstore.Revision
+	Unset         bool // no resourceVersion was given: revision is zero, and so it is for resourceVersion=0
+	Exact         bool // resourceVersionMatch=Exact
+	NotOlder      bool // resourceVersionMatch=NotOlderThan
+	InitialEvents bool // a watch that begins with the state
+	Limit         int
+	Continue      *ContinueToken
+	Timeout       time.Duration // how long a watch or a list may last; zero: not given
+	HasTimeout    bool
+}
+
+// ParseListOptions reads and checks the query, as kube-apiserver does and in its words.
+func ParseListOptions(r *http.Request, watch bool) (ListOptions, error) {
+	query := Query(r)
+	p := ListOptions{watch: watch || Bool(query, "watch"), Bookmarks: Bool(query, "allowWatchBookmarks")}
+	options := internalversion.ListOptions{
+		Watch:                p.watch,
+		ResourceVersion:      query.Get("resourceVersion"),
+		ResourceVersionMatch: metav1.ResourceVersionMatch(query.Get("resourceVersionMatch")),
+		Continue:             query.Get("continue"),
+	}
+	if value, ok := query["sendInitialEvents"]; ok {
+		send := ParseBool(value[0])
+		options.SendInitialEvents = &send
+	}
+	var err error
+	if p.Limit, err = parseLimit(query); err != nil {
+		return p, err
+	}
+	if err = p.parseTimeout(query); err != nil {
+		return p, err
+	}
+	internalversion.SetListOptionsDefaults(&options, true)
+	if errs := validation.ValidateListOptions(&options, true); len(errs) > 0 {
+		return p, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	p.InitialEvents = options.SendInitialEvents != nil && *options.SendInitialEvents
+	p.Exact = options.ResourceVersionMatch == metav1.ResourceVersionMatchExact
+	p.NotOlder = options.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan
+	if p.Selector, err = selector.Parse(query.Get("labelSelector"), query.Get("fieldSelector")); err != nil {
+		return p, status.BadRequest("%v", err)
+	}
+	if p.Revision, p.Unset, err = ParseRevision(options.ResourceVersion); err != nil {
+		return p, err
+	}
+	if err := p.parseLastEventID(r); err != nil {
+		return p, err
+	}
+	return p, p.parseContinue(options.Continue)
+}
+
+// parseLastEventID lets a client of an event stream go on where it stood, whatever its URL said when it began.
+func (p *ListOptions) parseLastEventID(r *http.Request) error {
+	id := LastEventID(r)
+	if id == "" || !p.watch {
+		return nil
+	}
+	revision, _, err := ParseRevision(id)
+	if err != nil || revision == 0 {
+		return status.BadRequest("Last-Event-ID %.64q: want the id of an event", id)
+	}
+	p.Revision, p.Unset, p.InitialEvents = revision, false, false
+	return nil
+}
+
+func (p *ListOptions) parseContinue(text string) (err error) {
+	if text == "" || p.watch {
+		return nil
+	}
+	if p.Revision != 0 {
+		return status.BadRequest("specifying resource version is not allowed when using continue")
+	}
+	p.Continue, err = parseContinueToken(text)
+	return err
+}
+
+func (p *ListOptions) parseTimeout(query url.Values) error {
+	seconds, err := Int(query, "timeoutSeconds")
+	p.HasTimeout = seconds > 0
+	p.Timeout = time.Duration(min(max(seconds, 0), maxTimeoutSeconds)) * time.Second
+	return err
+}
+
+// maxTimeoutSeconds keeps a duration from overflowing: a year.
+const maxTimeoutSeconds = 365 * 24 * 60 * 60
+
+func parseLimit(query url.Values) (int, error) {
+	limit, err := Int(query, "limit")
+	return int(min(max(limit, 0), math.MaxInt32)), err // zero and less: no limit
+}

@@ -1,0 +1,82 @@
+package keys
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"revtail/etcdstore"
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/response"
+	"revtail/gateway/http/status"
+	"revtail/gateway/keys/keyrange"
+)
+
+// read answers from etcd itself, linearizably or as of the revision that the request asks for: the answer holds every write that
+// was done before the request.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
+	store, err := h.keys.read(r, q.Keys)
+	if err == nil {
+		err = response.Negotiate(r)
+	}
+	if err != nil {
+		return err
+	}
+	selection, err := h.selection(q)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
+	defer cancel()
+	if err := h.resolveTime(ctx, w, &q); err != nil {
+		return err
+	}
+	answer := keysReader{query: q, selection: selection, memory: reservation{budget: &h.budget}}
+	defer answer.memory.release()
+	if err := answer.read(ctx, store); err != nil {
+		return err
+	}
+	w.Header().Set(response.RevisionHeader, strconv.FormatInt(int64(answer.revision), 10))
+	if !q.Keys.IsPrefix() && !q.Count && answer.count == 0 {
+		return keyNotFound(q.Keys, answer.revision)
+	}
+	f := h.allowCaching(w, r, readLifetime(q))
+	if tag := answer.etag(); tag != "" {
+		w.Header().Set("ETag", tag)
+		if matchesETag(r.Header.Values("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	h.respond(w, r, answer.revision, f, answer.document())
+	return nil
+}
+
+// resolveTime replaces the time that a query asks for by the revision that etcd had then.
+func (h *Handler) resolveTime(ctx context.Context, w http.ResponseWriter, q *keyrange.Query) error {
+	if q.AtTime == nil {
+		return nil
+	}
+	now := time.Now()
+	when := q.AtTime.Of(now)
+	if when.After(now) {
+		return status.BadRequest("at=%s is in the future: it is %s", when.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	}
+	point, err := h.timeline.At(ctx, when)
+	if err != nil {
+		return err
+	}
+	w.Header().Set(response.TimeHeader, point.Time.UTC().Format(time.RFC3339))
+	q.At = point.Revision
+	return nil
+}
+
+func keyNotFound(keys keyrange.Range, at etcdstore.Revision) error {
+	return &apierrors.StatusError{ErrStatus: *status.New(http.StatusNotFound, metav1.StatusReasonNotFound,
+		fmt.Sprintf("there is no key %q at revision %d; what begins with it is at %s/", keys, at, keys))}
+}

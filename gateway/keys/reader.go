@@ -1,0 +1,136 @@
+package keys
+
+import (
+	"context"
+	"strconv"
+
+	"revtail/encoding"
+	"revtail/etcdstore"
+	"revtail/gateway/keys/keyrange"
+)
+
+const (
+	// maxKeysPage is how many keys one request to etcd asks for at most.
+	maxKeysPage = 500
+	// maxKeysAnswer is about how many bytes of values an answer has at most. The keys that follow are in the next page.
+	maxKeysAnswer = 32 << 20
+)
+
+// keysReader reads what an answer shows, page after page, all as of one revision.
+type keysReader struct {
+	query     keyrange.Query
+	selection selection
+	memory    reservation
+
+	revision etcdstore.Revision
+	items    [][]byte
+	count    int64              // keys that were read, selected or not
+	selected int64              // of these
+	modified etcdstore.Revision // the newest of these
+	last     string             // key of these
+	level    string             // of depth=1: the prefix that the last item shows; empty: it shows a key
+	more     int64              // keys that follow
+}
+
+func (k *keysReader) read(ctx context.Context, store rangeStore) error {
+	options := etcdstore.ListOptions{At: k.query.At, After: k.query.After, KeysOnly: k.withoutValues() && k.selection.filter == nil}
+	onlyCount := k.query.Count && k.selection.filter == nil // etcd returns the number of keys with the first key
+	var pages pager
+	switch {
+	case onlyCount:
+		pages.next = 1
+	case options.KeysOnly:
+		pages.next = maxKeysPage
+	}
+	for {
+		options.Limit = pages.limit(maxKeysPage)
+		page, err := store.List(ctx, "", options)
+		if err != nil {
+			return err
+		}
+		if page.Revision < k.query.MinRevision {
+			return &etcdstore.FutureError{Requested: k.query.MinRevision, Current: page.Revision}
+		}
+		k.revision, options.At = page.Revision, page.Revision
+		pages.took(page.KVs)
+		for i, kv := range page.KVs {
+			if full, err := k.add(ctx, kv); full || err != nil {
+				k.more = int64(len(page.KVs)-i) + page.Remaining
+				return err
+			}
+		}
+		if k.more = page.Remaining; k.more == 0 || onlyCount {
+			return nil
+		}
+		options.After = k.after()
+	}
+}
+
+// add adds a key to the answer. full: the answer has no room for it, and ends before it.
+func (k *keysReader) add(ctx context.Context, kv etcdstore.KV) (full bool, err error) {
+	selected, err := k.selection.matches(ctx, kv)
+	if err != nil {
+		return false, err
+	}
+	if !selected || k.query.Count {
+		k.pass(kv, selected)
+		return false, nil
+	}
+	level := ""
+	if k.query.Level {
+		level = nextLevel(k.query.Keys, kv.Key)
+	}
+	shown := level != "" && level == k.level
+	if !shown && (len(k.items) == k.query.Limit || k.memory.size > maxKeysAnswer) {
+		return true, nil
+	}
+	k.pass(kv, true)
+	k.level = level
+	if !k.withoutValues() {
+		if err := k.memory.grow(len(kv.Value)); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case shown:
+	case level != "":
+		k.items = append(k.items, append(encoding.AppendKey([]byte{'{'}, level), '}'))
+	default:
+		k.items = append(k.items, k.selection.project(encoding.AppendKeyValue(nil, keyValue(kv, k.withoutValues()))))
+	}
+	return false, nil
+}
+
+// pass counts a key that was read.
+func (k *keysReader) pass(kv etcdstore.KV, selected bool) {
+	k.count++
+	if selected {
+		k.selected++
+	}
+	k.modified, k.last = max(k.modified, kv.Modified), kv.Key
+}
+
+func (k *keysReader) withoutValues() bool { return k.query.KeysOnly || k.query.Count || k.query.Level }
+
+// after is the key after which the next page begins.
+func (k *keysReader) after() string { return afterLevel(k.last, k.level) }
+
+// document returns the answer.
+func (k *keysReader) document() []byte {
+	out := strconv.AppendInt([]byte(`{"revision":`), int64(k.revision), 10)
+	if k.query.Count {
+		return append(strconv.AppendInt(append(out, `,"count":`...), k.selected+k.more, 10), '}')
+	}
+	out = append(out, `,"items":[`...)
+	for i, item := range k.items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
+	}
+	out = append(out, ']')
+	if k.more > 0 {
+		out = append(append(append(out, `,"continue":"`...), keyrange.Continue(k.revision, k.after())...), '"')
+	}
+	return append(out, '}')
+}

@@ -1,0 +1,42 @@
+package keys
+
+import (
+	"context"
+
+	"revtail/encoding"
+	"revtail/encoding/projection"
+	"revtail/etcdstore"
+	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/watchcache/filter"
+)
+
+// selection is which keys of a range a request selects by filter=, and which fields of their values by fields=.
+type selection struct {
+	filter *filter.Filter         // nil: all keys
+	fields *projection.Projection // nil: the whole value
+}
+
+// selection compiles the expressions of a query. The error is for responder.fail.
+func (h *Handler) selection(q keyrange.Query) (s selection, err error) {
+	if s.filter, err = h.filters.Keys(q.Filter); err == nil {
+		s.fields, err = h.filters.KeyFields(q.Fields)
+	}
+	return s, err
+}
+
+// matches reports whether a key, which must have its value, is selected. The error is that of filter.Matches.
+func (s selection) matches(ctx context.Context, kv etcdstore.KV) (bool, error) {
+	if s.filter == nil {
+		return true, nil
+	}
+	document := encoding.AppendKeyValue(nil, keyValue(kv, false))
+	return s.filter.Matches(ctx, filter.Input{Type: encoding.Added, Key: kv.Key, Document: document})
+}
+
+// project returns the selected fields of the document of a key.
+func (s selection) project(document []byte) []byte {
+	if s.fields == nil {
+		return document
+	}
+	return s.fields.Project(document)
+}

@@ -1,0 +1,34 @@
+package middleware
+
+import (
+	"net/http"
+	"strings"
+
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/response"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
+)
+
+// CleanPath lets only paths through of which every segment can be a part of an etcd key, and hands on the decoded path:
+// behind it there is one way to read a URL.
+func CleanPath(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		escaped := r.URL.EscapedPath()
+		segments, err := resource.ParsePath(escaped)
+		if err != nil {
+			if request.IsKeysPath(escaped) {
+				response.WriteError(w, r, status.BadRequest("%v: say such a key in the query, as %s?key=…, or in base64 with key64=", err, request.KeysPath))
+				return
+			}
+			if strings.Contains(escaped, "//") {
+				response.NotFound(w, r) // as kube-apiserver answers
+				return
+			}
+			response.WriteError(w, r, status.BadRequest("%v", err))
+			return
+		}
+		r.URL.Path, r.URL.RawPath = request.DecodePath(escaped, segments), ""
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,32 @@
+package middleware
+
+import (
+	"errors"
+	"net/http"
+
+	"revtail/gateway/http/response"
+	"revtail/gateway/http/status"
+)
+
+// RecoverPanic keeps a mistake of ours from ending more than one request. An answer that has begun is broken: its client must not
+// take it for complete.
+func (c *Chain) RecoverPanic(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun, w := response.Record(w)
+		defer func() {
+			reason := recover()
+			if reason == nil {
+				return
+			}
+			if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(reason) // meant: the connection must break
+			}
+			response.LogPanic(c.Logger, reason, "method", r.Method, "path", r.URL.Path)
+			if begun.Status != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			c.Responder.Error(w, r, status.ErrInternal)
+		}()
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,65 @@
+package middleware
+
+import (
+	"net/http"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	w3c "go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"revtail/gateway/access"
+	"revtail/gateway/http/response"
+)
+
+// untraced are asked all the time, by nobody who wants to know more.
+var untraced = append([]string{"/metrics"}, access.HealthPaths...)
+
+// Trace makes a span of each request, as a part of the trace that its client may be in (W3C Trace Context). A watch is one until
+// its head is sent. Of the URL it has the path and nothing else: a query may hold a ticket.
+func (c *Chain) Trace(next http.Handler) http.Handler {
+	if c.Tracing == nil {
+		return next
+	}
+	tracer := c.Tracing.Tracer("revtail/gateway")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if slices.Contains(untraced, r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx := w3c.TraceContext{}.Extract(r.Context(), w3c.HeaderCarrier(r.Header))
+		ctx, span := tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+		if !span.IsRecording() {
+			next.ServeHTTP(w, r.WithContext(ctx))
+			return
+		}
+		span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path))
+		recorded, w := response.Record(w)
+		status := http.StatusInternalServerError // of a handler that does not return
+		defer func() { c.endSpan(r, span, status) }()
+		next.ServeHTTP(w, r.WithContext(ctx))
+		status = max(recorded.Status, http.StatusOK)
+	})
+}
+
+// EndSpan ends the span of a watch, whose head has been sent.
+func (c *Chain) EndSpan(r *http.Request) {
+	c.endSpan(r, trace.SpanFromContext(r.Context()), http.StatusOK)
+}
+
+// endSpan does nothing the second time.
+func (c *Chain) endSpan(r *http.Request, span trace.Span, status int) {
+	if !span.IsRecording() {
+		return
+	}
+	if route := c.Route(r); route != "" {
+		span.SetName(r.Method + " " + route)
+		span.SetAttributes(attribute.String("http.route", route))
+	}
+	span.SetAttributes(attribute.Int("http.response.status_code", status))
+	if status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, http.StatusText(status))
+	}
+	span.End()
+}

@@ -1,0 +1,20 @@
+package middleware
+
+import (
+	"net/http"
+
+	"revtail/gateway/http/request"
+	"revtail/gateway/http/response"
+	"revtail/gateway/http/status"
+)
+
+// RefuseUpgrades refuses the handshake of a WebSocket where no watch is asked for.
+func RefuseUpgrades(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if request.WantsWebSocket(r) && !request.WantsWatch(r) {
+			response.WriteError(w, r, status.BadRequest("a WebSocket serves watches only: add watch=true to the query"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,67 @@
+//go:build !race
+
+// sync.Pool drops what it is given now and then under the race detector: allocations tell nothing there.
+
+package eventloop
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+
+	"revtail/etcdstore"
+	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
+)
+
+// TestLoopAllocatesNothingForADelivery: more watchers cost no more allocations.
+func TestLoopAllocatesNothingForADelivery(t *testing.T) {
+	overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+		const few, many, events = 2, 130, 100
+		s.window = 1 << 30 // of which nothing is given back
+		revision := s.create("first")
+		watchers := 0
+		watch := func(n int) {
+			for ; watchers < n; watchers++ {
+				conn, _ := s.watchFrom(revision, "")
+				if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+					conn = secure.NetConn() // nobody opens what is sealed
+				}
+				go func() { _, _ = io.Copy(io.Discard, conn) }()
+			}
+		}
+		newest := revision
+		publish := func() uint64 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range events {
+				newest = s.store.Txn(map[string][]byte{"/registry/configmaps/default/first": fmt.Appendf(nil,
+					`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"first","namespace":"default"},"data":{"value":"%d"}}`, newest)}, nil)
+				s.awaitDelivered(newest)
+			}
+			runtime.ReadMemStats(&after)
+			return after.Mallocs - before.Mallocs
+		}
+		watch(few)
+		publish()
+		alone := publish()
+		watch(many)
+		publish()
+		together := publish()
+		if each := (float64(together) - float64(alone)) / (events * (many - few)); each > 0.5 {
+			t.Errorf("%.2f allocations a delivery: %d with %d watchers, %d with %d", each, alone, few, together, many)
+		}
+	})
+}
+
+// awaitDelivered waits until every client has been written all up to a revision.
+func (s *loopServer) awaitDelivered(revision etcdstore.Revision) {
+	s.t.Helper()
+	rawhttp.Await(s.t, "all clients to have it", func() bool {
+		all := true
+		s.clients(func(c *client) { all = all && c.session.Watcher.Through() >= revision && len(c.unsent) == 0 })
+		return all
+	})
+}

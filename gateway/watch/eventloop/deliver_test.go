@@ -1,0 +1,139 @@
+package eventloop
+
+import (
+	"bytes"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
+	"revtail/gateway/watch/transport"
+)
+
+func TestWatchKeepsTheRestOfAShortWrite(t *testing.T) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+		revision := s.create("first")
+		_, late := s.watchFrom(revision, "")
+		_, prompt := s.watchFrom(revision, "")
+		for number := range 3 {
+			s.large(number)
+			s.expectLarge(prompt, number, number) // whatever the other one does
+		}
+		rawhttp.Await(t, "a client that takes nothing", func() bool { return s.blocked() == 1 })
+		s.expectLarge(late, 0, 2)
+		rawhttp.Await(t, "nobody to wait", func() bool { return s.blocked() == 0 })
+	})
+}
+
+// The log holds 8 MiB: a client that sleeps longer is given back to a goroutine, reads etcd's history, and comes again.
+func TestWatchGivesBackWhoFallsBehind(t *testing.T) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+		conn, body := s.watchFrom(s.create("first"), "")
+		adopted := s.adoptions.Load()
+		const events = 40 // each counts twice in the log: as it is, and as it was
+		for number := range events {
+			s.large(number)
+		}
+		s.expectLarge(body, 0, events-1)
+		s.awaitAdoption(adopted)
+		s.large(events)
+		s.expectLarge(body, events, events)
+		_ = conn.Close()
+		rawhttp.Await(t, "the watch to end", func() bool { return s.open() == 0 })
+	})
+}
+
+// A watch may be given back in the moment in which it is adopted: it goes on all the same, here to its ERROR.
+func TestWatchGivesBackAtOnce(t *testing.T) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+		s.create("first")
+		s.create("second")
+		if err := s.store.Compact(3); err != nil {
+			t.Fatal(err)
+		}
+		client := s.front.Client()
+		var opening sync.WaitGroup
+		for range 16 {
+			opening.Go(func() {
+				for range 40 {
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.front.URL+"/?resourceVersion=1", nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					answer, err := client.Do(r)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					body, err := io.ReadAll(answer.Body)
+					_ = answer.Body.Close()
+					if err != nil || !bytes.HasPrefix(body, []byte(`{"type":"ERROR"`)) {
+						t.Errorf("the answer is %q, %v", body, err)
+					}
+				}
+			})
+		}
+		opening.Wait()
+		client.CloseIdleConnections()
+	})
+}
+
+func TestWatchCutsWhoTakesNothing(t *testing.T) {
+	overAll(t, 200*time.Millisecond, func(t *testing.T, s *loopServer) {
+		_, body := s.watchFrom(s.create("first"), "")
+		s.large(0)
+		rawhttp.Await(t, "the watch to end", func() bool { return s.open() == 0 })
+		if n, err := io.Copy(io.Discard, body); err == nil {
+			t.Errorf("the client took %d bytes for complete", n)
+		}
+	})
+}
+
+func TestWatchNoticesWhoLeaves(t *testing.T) {
+	for name, leave := range map[string]func(net.Conn) error{
+		"closed": func(conn net.Conn) error { return conn.Close() },
+		"said good-bye": func(conn net.Conn) error {
+			if secure, ok := conn.(*tls.Conn); ok {
+				return secure.CloseWrite()
+			}
+			return conn.(*net.TCPConn).CloseWrite()
+		},
+		"talks too much": func(conn net.Conn) error {
+			_, _ = conn.Write(make([]byte, 2*transport.MaxClientBytes)) // it may break on the way
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+				if s.variant.protocol == "HTTP/2" && name == "talks too much" {
+					t.Skip("what is no frame is refused by net/http")
+				}
+				revision := s.create("first")
+				idle, _ := s.watchFrom(revision, "")
+				parked, _ := s.watchFrom(revision, "")
+				if err := leave(idle); err != nil {
+					t.Fatal(err)
+				}
+				rawhttp.Await(t, "the idle watch to end", func() bool { return s.open() == 1 })
+				if !s.variant.adopts() && name != "closed" {
+					return // while a goroutine waits for its client, it notices nothing else
+				}
+				s.large(0)
+				rawhttp.Await(t, "the other one to be blocked", func() bool { return s.blocked() == 1 })
+				if err := leave(parked); err != nil {
+					t.Fatal(err)
+				}
+				rawhttp.Await(t, "the parked watch to end", func() bool { return s.open() == 0 })
+				if n := s.watches.Stats.Departed(); n != 2 {
+					t.Errorf("%d watches are said to have ended, want 2", n)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package eventloop
+
+import (
+	"io"
+	"testing"
+
+	"revtail/gateway/gatewaytest/rawhttp"
+	"revtail/gateway/netio/socket"
+	"revtail/gateway/watchcache"
+)
+
+// brokenEncoder panics at the first event.
+type brokenEncoder struct{ testEncoder }
+
+func (brokenEncoder) Event([]byte, watchcache.Change, bool) []byte { panic("meant by a test") }
+
+// TestPanicBreaksTheStream: what a watch got before a mistake of ours is not taken for all there was, and the watch leaves
+// nothing behind.
+func TestPanicBreaksTheStream(t *testing.T) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+		s.encoder = brokenEncoder{}
+		_, body := s.watchFrom(s.create("first"), "")
+		s.create("second")
+		if got, err := io.ReadAll(body); err == nil {
+			t.Errorf("the client took %q for complete", got)
+		}
+		rawhttp.Await(t, "the watch to be gone", func() bool { return s.open() == 0 && s.cache.Stats().Watchers == 0 })
+	})
+}

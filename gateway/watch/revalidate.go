@@ -1,0 +1,47 @@
+package watch
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// revalidateEvery is how often it is asked whether somebody may have lost a right, which is two numbers, and expiryEvery how
+	// often credentials may expire unnoticed.
+	revalidateEvery = time.Second
+	expiryEvery     = 5 * time.Second
+)
+
+// Revalidate ends the streams of those who have lost the right to them, until ctx ends: a watch lasts longer than a policy.
+func (s *Service) Revalidate(ctx context.Context) {
+	ticker := time.NewTicker(revalidateEvery)
+	defer ticker.Stop()
+	seen, looked := s.Access.Generation(), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now, generation := time.Now(), s.Access.Generation()
+		changed := generation != seen
+		if !changed && now.Sub(looked) < expiryEvery {
+			continue
+		}
+		seen, looked = generation, now
+		s.revalidateStreams(now, changed)
+	}
+}
+
+// revalidateStreams judges every stream or, with nothing changed, those whose credential expires.
+func (s *Service) revalidateStreams(now time.Time, changed bool) {
+	for _, e := range s.Registry.authenticated() {
+		expires := e.caller.Identity.Expires
+		if !changed && (expires.IsZero() || now.Before(expires)) {
+			continue
+		}
+		if err := s.Access.Revalidate(e.caller, now); err != nil {
+			e.revoke(err)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package transport
+
+import (
+	"revtail/gateway/http/response"
+	"revtail/gateway/netio/buffer"
+)
+
+// compressedTransport compresses what another transport sends: each flush is one frame of that one.
+type compressedTransport struct {
+	transport
+	coding     *response.Coding
+	compressor response.Compressor // nil until the first frame: a watch that has nothing to say needs none
+	pending    *buffer.Buffer      // compressed; nil: none
+}
+
+// Write is where the compressor puts its output.
+func (t *compressedTransport) Write(p []byte) (int, error) {
+	if t.pending == nil {
+		t.pending = buffer.Get()
+	}
+	t.pending.Bytes = append(t.pending.Bytes, p...)
+	return len(p), nil
+}
+
+func (t *compressedTransport) frame(line []byte) error {
+	_, err := t.begun().Write(line)
+	return err
+}
+
+func (t *compressedTransport) flush() error {
+	if t.compressor == nil {
+		return nil
+	}
+	if err := t.compressor.Flush(); err != nil {
+		return err
+	}
+	return t.forward()
+}
+
+func (t *compressedTransport) end() error {
+	if err := t.begun().Close(); err != nil {
+		return err
+	}
+	if err := t.forward(); err != nil {
+		return err
+	}
+	return t.transport.end()
+}
+
+func (t *compressedTransport) close() {
+	t.transport.close()
+	if t.compressor != nil {
+		t.compressor.Reset(nil)
+		t.coding.Pool.Put(t.compressor)
+	}
+}
+
+func (t *compressedTransport) begun() response.Compressor {
+	if t.compressor == nil {
+		t.compressor = t.coding.Pool.Get().(response.Compressor)
+		t.compressor.Reset(t)
+	}
+	return t.compressor
+}
+
+func (t *compressedTransport) forward() error {
+	if t.pending == nil {
+		return nil
+	}
+	err := t.transport.frame(t.pending.Bytes)
+	t.pending.Put()
+	t.pending = nil
+	if err != nil {
+		return err
+	}
+	return t.transport.flush()
+}
