@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"gateway/netio/buffer":            {},
 	"gateway/netio/http2":             {"gateway/netio/socket"},
 	"gateway/netio/socket":            {},
-	"gateway/resource":                {"encoding", "encoding/codec", "encoding/protobuf"},
+	"gateway/resource":                {"encoding"},
 	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/watchcache/filter", "gateway/watchcache/history", "gateway/watchcache/selector"},
 	"gateway/watchcache/filter":       {"encoding", "encoding/jsontext", "encoding/projection"},
 	"gateway/watchcache/history":      {"etcdstore"},
