@@ -76,8 +76,8 @@ func (wr *writeRequest) merge(applied, old document) (document, error) {
 	if err = d.checkTypes(wr.Resource); err != nil {
 		return document{}, wr.invalidPatch(err)
 	}
-	findings := slices.Concat(applied.fieldWarnings, d.fieldWarningsSince(old, wr.Resource))
-	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
+	warnings := slices.Concat(applied.fieldWarnings, d.fieldWarningsSince(old, wr.Resource))
+	if err = wr.validateFields(warnings, wr.invalidPatch); err != nil {
 		return document{}, err
 	}
 	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // which mergeFields has merged into the object itself

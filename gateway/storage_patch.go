@@ -72,18 +72,18 @@ func (wr *writeRequest) decodePatched(before, after []byte) (document, error) {
 	if err = d.checkTypes(wr.ViewKind()); err != nil {
 		return document{}, wr.invalidPatch(err)
 	}
-	findings := d.fieldWarnings
-	if len(findings) > 0 {
+	warnings := d.fieldWarnings
+	if len(warnings) > 0 {
 		old, err := jsontext.Unmarshal(before)
 		if err != nil {
 			return document{}, err
 		}
-		findings = d.fieldWarningsSince(newDocument(old), wr.ViewKind())
+		warnings = d.fieldWarningsSince(newDocument(old), wr.ViewKind())
 	}
 	if sent, err := codec.Decode("", wr.body); err == nil { // an object, thus not a JSON patch
-		findings = append(duplicateFields(sent.Duplicates), findings...)
+		warnings = append(duplicateFields(sent.Duplicates), warnings...)
 	}
-	return d, wr.validateFields(findings, wr.invalidPatch)
+	return d, wr.validateFields(warnings, wr.invalidPatch)
 }
 
 // invalidPatch refuses a patch because its result is invalid.
