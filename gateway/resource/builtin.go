@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 )
 
-// builtin are the kinds that are there on a fresh start, so that the classic walk needs no preparation. They are stored as
-// their clients wrote them, but for their defaults; no controller of this program's own acts on them.
+// builtin are the kinds that every gateway serves. Objects are stored as their clients write them, with defaults. Revtail has no
+// controllers for them.
 var builtin = []Resource{
 	{Version: "v1", Plural: "namespaces", Ungenerated: true, Kind: "Namespace", ShortNames: []string{"ns"}, Status: true, UnconditionalUpdate: true,
 		GoType: corev1.Namespace{}, ValidateName: validation.ValidateNamespaceName, Defaults: namespaceDefaults},
@@ -51,7 +51,7 @@ var builtin = []Resource{
 		CreateOnUpdate: true, UnconditionalUpdate: true, GoType: eventsv1.Event{}},
 }
 
-// replicas is where the kinds of workloads that can be scaled keep how many.
+// replicas are the paths of the replicas of workloads.
 var replicas = &Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}
 
 // Builtin returns the built-in kinds, in the order in which discovery shows them.

@@ -2,11 +2,10 @@ package resource
 
 import corev1 "k8s.io/api/core/v1"
 
-// Defaults are the fields that the objects of a kind have even when their clients leave them out.
+// Defaults set the fields that clients have left out.
 type Defaults func(object map[string]any)
 
-// namespaceDefaults say that a namespace is there, which clients wait for, and its name in the label by which namespaces are
-// selected.
+// namespaceDefaults set the phase that clients wait for, and the label with the name, by which selectors find namespaces.
 func namespaceDefaults(object map[string]any) {
 	complete(object, map[string]any{"status": map[string]any{"phase": string(corev1.NamespaceActive)}})
 	metadata, _ := object["metadata"].(map[string]any)
@@ -20,8 +19,8 @@ func namespaceDefaults(object map[string]any) {
 	}
 }
 
-// What kube-apiserver sets in the spec of a workload. Its controllers count on it, and read these fields without asking
-// whether they are there. What it sets in templates of pods is left to those who run pods.
+// The defaults that kube-apiserver sets in the spec of a workload, because controllers read these fields without a check for nil.
+// Templates of pods get no defaults.
 
 func deploymentDefaults(object map[string]any) {
 	spec := specOf(object)
@@ -48,7 +47,7 @@ func daemonSetDefaults(object map[string]any) {
 	rollingByDefault(spec, "updateStrategy", map[string]any{"maxUnavailable": int64(1), "maxSurge": int64(0)})
 }
 
-// rollingByDefault completes a strategy: it rolls, unless it says otherwise.
+// rollingByDefault sets the type of a strategy that has none to RollingUpdate, with its parameters.
 func rollingByDefault(spec map[string]any, member string, rolling map[string]any) {
 	complete(spec, map[string]any{member: map[string]any{"type": "RollingUpdate"}})
 	if strategy, ok := spec[member].(map[string]any); ok && strategy["type"] == "RollingUpdate" {
@@ -56,8 +55,7 @@ func rollingByDefault(spec map[string]any, member string, rolling map[string]any
 	}
 }
 
-// specOf is the spec of an object. One that has none gets an empty one, as its Go type does; one that is no object is left
-// alone.
+// specOf is the spec of an object, which is set if it is missing, as the Go type has one. It does not change a spec of another type.
 func specOf(object map[string]any) map[string]any {
 	complete(object, map[string]any{"spec": map[string]any{}})
 	if spec, ok := object["spec"].(map[string]any); ok {
@@ -66,7 +64,7 @@ func specOf(object map[string]any) map[string]any {
 	return map[string]any{}
 }
 
-// complete sets the members that an object does not have, or has without a value. The defaults become a part of it.
+// complete sets the members of an object that are missing or null. The object shares the values of defaults.
 func complete(object, defaults map[string]any) {
 	for name, value := range defaults {
 		switch present := object[name].(type) {

@@ -1,17 +1,15 @@
 package resource
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-
-	"revtail/encoding/codec"
-	"revtail/encoding/protobuf"
 )
 
 // BodyTypes are the media types in which the resource's objects, and the options of their deletion, are accepted.
 func (r *Resource) BodyTypes() []string {
-	accepted := []string{codec.JSON, codec.YAML}
+	accepted := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML}
 	if r.GoType != nil {
-		accepted = append(accepted, protobuf.MediaType)
+		accepted = append(accepted, runtime.ContentTypeProtobuf)
 	}
 	return accepted
 }

@@ -21,8 +21,8 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("the path segment %.64q %s", e.Segment, e.Reason)
 }
 
-// ParsePath reads a URL path as it stood on the wire: it is split on "/" first and each segment is unescaped exactly once,
-// so that an escaped slash can never move a boundary. Every segment is then fit to be a part of an etcd key.
+// ParsePath reads an escaped URL path. It splits the path on "/" first and unescapes each segment exactly once, so that an escaped
+// slash never moves a boundary. Every segment can be a part of an etcd key.
 //
 // An empty segment is refused, but for the first (the path begins with "/") and the last (a trailing slash, dropped).
 func ParsePath(escaped string) ([]string, error) {
@@ -47,10 +47,10 @@ func ParsePath(escaped string) ([]string, error) {
 	return segments, nil
 }
 
-// validSegment tells whether an object that is stored under its name can have this one.
+// validSegment tells whether an object can be stored under a name.
 func validSegment(s string) bool { return len(s) <= maxName && refuse(s) == "" }
 
-// refuse says what makes a segment unfit for a key; empty: nothing does.
+// refuse says why a segment cannot be a part of a key; empty: it can.
 func refuse(s string) string {
 	switch {
 	case s == "":

@@ -19,7 +19,7 @@ func NewRegistry(resources []*Resource) *Registry {
 	return r
 }
 
-// Lookup finds a resource by its place in the URL space; nil: there is none.
+// Lookup finds a resource by the parts of its URL; nil: there is none.
 func (r *Registry) Lookup(group, version, plural string) *Resource {
 	return r.byURL[urlKey{group, version, plural}]
 }

@@ -3,7 +3,7 @@ package resource
 
 import "strings"
 
-// Resource is one kind of object that is served: where it stands in the URL space and what it is called.
+// Resource is a kind of object that is served: its names, and how its objects are checked and stored.
 type Resource struct {
 	Group      string // empty: the core group
 	Version    string
@@ -16,8 +16,7 @@ type Resource struct {
 
 	// Status says that .status is written through the status subresource alone.
 	Status bool
-	// Ungenerated says that metadata.generation does not count the changes of the objects, as they are no wish that somebody
-	// fulfils.
+	// Ungenerated says that metadata.generation does not count the changes of the objects, because no controller acts on them.
 	Ungenerated bool
 	// CreateOnUpdate says that a PUT to an absent object creates it, as Kubernetes does for a few kinds.
 	CreateOnUpdate bool
@@ -25,38 +24,38 @@ type Resource struct {
 	UnconditionalUpdate bool
 	// GoType is the Go type of the kind, for strategic merge patches and protobuf; nil where there is none.
 	GoType any
-	// Defaults sets, in place, what is not there; nil: nothing. Those of custom resources are in their Schema.
+	// Defaults sets missing fields, in place; nil: the kind has no defaults. Those of custom resources are in their Schema.
 	Defaults Defaults
-	// Virtual says that an object is a question, which its create answers: nothing is stored, and there is no other verb.
+	// Virtual says that an object is a question, which create answers. Nothing is stored, and there is no other verb.
 	Virtual bool
 
 	// Of custom resources only:
 
-	// Storage is the version whose apiVersion stored objects carry; empty: Version.
+	// Storage is the version of the apiVersion of stored objects; empty: Version.
 	Storage string
-	// Deprecation is what clients of a version that they should leave are warned of; empty: the version may stay.
+	// Deprecation is the warning for clients of a deprecated version; empty: the version is not deprecated.
 	Deprecation string
 	// ListKindName is the kind of lists; empty: the kind with "List" behind it.
 	ListKindName string
-	// Schema checks and completes objects; nil for built-in kinds, whose GoType is known.
+	// Schema checks and completes objects; nil for built-in kinds, which have a GoType.
 	Schema Schema
-	// Scale says where the scale subresource finds its numbers; nil: there is none.
+	// Scale has the paths of the fields of the scale subresource; nil: there is none.
 	Scale *Scale
-	// Columns are those of tables, beside the name; empty: the kind's own, or only its age.
+	// Columns are the columns of tables beside the name; empty: those of the built-in kind, or only the age.
 	Columns []Column
 
 	// Of mounts only:
 
-	// Mount is how the keys of other programs are objects; nil: objects are stored as they are, under their names.
+	// Mount converts keys of other programs to objects; nil: objects are stored as JSON, under their names.
 	Mount Mount
-	// ReadOnly says that objects are got, listed and watched, and nothing else.
+	// ReadOnly says that objects can only be read, listed and watched.
 	ReadOnly bool
 
-	// ValidateName returns what is wrong with a name, or nothing.
+	// ValidateName returns the errors of a name.
 	ValidateName func(name string, prefix bool) []string
 }
 
-// APIVersion is the group and version as objects carry them: "v1", "apps/v1".
+// APIVersion is the apiVersion of objects: "v1", "apps/v1".
 func (r *Resource) APIVersion() string {
 	if r.Group == "" {
 		return r.Version
@@ -72,7 +71,7 @@ func (r *Resource) ListKind() string {
 	return r.Kind + "List"
 }
 
-// QualifiedName is the name messages use: "pods", "deployments.apps".
+// QualifiedName is the name in messages: "pods", "deployments.apps".
 func (r *Resource) QualifiedName() string {
 	if r.Group == "" {
 		return r.Plural
@@ -80,7 +79,7 @@ func (r *Resource) QualifiedName() string {
 	return r.Plural + "." + r.Group
 }
 
-// QualifiedKind is the kind as messages use it: "Pod", "Deployment.apps".
+// QualifiedKind is the kind in messages: "Pod", "Deployment.apps".
 func (r *Resource) QualifiedKind() string {
 	if r.Group == "" {
 		return r.Kind
@@ -88,10 +87,10 @@ func (r *Resource) QualifiedKind() string {
 	return r.Kind + "." + r.Group
 }
 
-// SamePlace tells whether the objects of two resources have the same keys: those of two versions of one resource have.
+// SamePlace tells whether the objects of two resources have the same keys, as two versions of a resource do.
 func (r *Resource) SamePlace(o *Resource) bool { return r.Group == o.Group && r.Plural == o.Plural }
 
-// Prefix is what every key of the resource begins with, below root unless it is a mount's; it ends with "/".
+// Prefix is the prefix of the resource's keys, below root unless it is a mount's. It ends with "/".
 func (r *Resource) Prefix(root string) string {
 	if r.Mount != nil {
 		return r.Mount.KeyPrefix()
@@ -141,8 +140,7 @@ func (s Scope) Path() string {
 	return s.Namespace + "/" + s.Name
 }
 
-// Split is Path's inverse for keys: what stands below the resource's prefix, as namespace and name.
-// It is false for a key that no object of the resource can have.
+// Split is the inverse of Path: it reads a key without the resource's prefix. False: no object of the resource can have the key.
 func (r *Resource) Split(path string) (Scope, bool) {
 	if !r.Namespaced {
 		return Scope{Name: path}, validSegment(path)

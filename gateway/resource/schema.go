@@ -7,24 +7,24 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Schema is what is known of the objects of a custom resource. It is safe for concurrent use.
+// Schema checks and completes the objects of a custom resource. It is safe for concurrent use.
 type Schema interface {
-	// Complete brings an object, in place, into the form in which it is stored: fields that the schema does not know are
-	// removed and returned as paths, defaults are set. An error says what makes that impossible.
+	// Complete prunes an object and sets its defaults, in place. It returns the paths of the pruned fields, which the schema does not
+	// have. An error says which field has the wrong type.
 	Complete(object map[string]any) (unknown []string, err error)
-	// Defaults sets, in place, what the schema says of fields that are not there: of an object that was stored before.
+	// Defaults sets the defaults of a stored object, in place.
 	Defaults(object map[string]any)
-	// HasDefaults tells whether Defaults ever does something.
+	// HasDefaults tells whether the schema has defaults.
 	HasDefaults() bool
-	// Validate checks a completed object, as the successor of old if that is not nil.
+	// Validate checks a completed object, as an update of old if that is not nil.
 	Validate(ctx context.Context, object, old map[string]any) field.ErrorList
 	// Selectable tells whether a path of member names can lead to a scalar, which a field selector may then name.
 	Selectable(path []string) bool
-	// OpenAPI makes the schema for clients. It is the caller's, to add to.
+	// OpenAPI makes the schema for clients. The caller may change it.
 	OpenAPI() *spec.Schema
 }
 
-// Scale says where an object keeps what the scale subresource shows: paths of member names.
+// Scale has the paths, as member names, of the fields that the scale subresource shows.
 type Scale struct {
 	SpecReplicas   []string
 	StatusReplicas []string
@@ -37,6 +37,6 @@ type Column struct {
 	Type        string // of OpenAPI: integer, number, string, boolean, date
 	Format      string
 	Description string
-	Priority    int32  // zero: always shown; greater: only where a client asks for wide tables
+	Priority    int32  // zero: in every table; greater: in wide tables only
 	JSONPath    string // of the value, in an object
 }

@@ -5,7 +5,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// virtual are the kinds by which clients ask who they are and what they may do.
+// virtual are the reviews: clients ask who they are and what they may do.
 var virtual = []Resource{
 	{Group: "authentication.k8s.io", Version: "v1", Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", Virtual: true,
 		GoType: authenticationv1.SelfSubjectReview{}},
@@ -15,7 +15,7 @@ var virtual = []Resource{
 		GoType: authorizationv1.SelfSubjectRulesReview{}},
 }
 
-// Virtual returns the virtual resources. They are in no Registry, as there is nothing to list, watch or keep of them.
+// Virtual returns the virtual resources. They are in no Registry, because they cannot be listed, watched or stored.
 func Virtual() []*Resource {
 	out := make([]*Resource, len(virtual))
 	for i := range virtual {

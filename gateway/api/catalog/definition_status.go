@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"time"
 
 	"revtail/encoding"
 	"revtail/encoding/jsontext"
@@ -15,7 +14,7 @@ import (
 // writeStatus stores the status that a definition should have, if it has another one. Replicas may try at the same time: the
 // first one is as good as any.
 func (d *definitions) writeStatus(ctx context.Context, definition *customresource.Definition, conflict customresource.Conflict) error {
-	want, err := json.Marshal(definition.Status(conflict, time.Now()))
+	want, err := json.Marshal(definition.Status(conflict))
 	if err != nil {
 		return err
 	}

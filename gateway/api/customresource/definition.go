@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
@@ -72,15 +73,11 @@ func (d *Definition) validateSelectable() (errs field.ErrorList) {
 
 // storageVersion is the version in which objects are stored; empty: none is marked, which is invalid.
 func (d *Definition) storageVersion() string {
-	for _, version := range d.V1.Spec.Versions {
-		if version.Storage {
-			return version.Name
-		}
-	}
-	return ""
+	version, _ := apihelpers.GetCRDStorageVersion(d.V1) // the error says that none is
+	return version
 }
 
-// Resources makes the resources that a definition defines, one for each version that is served, the preferred one first.
+// Resources makes the resources that a definition defines, one for each version that is served.
 func (d *Definition) Resources() ([]*resource.Resource, error) {
 	var resources []*resource.Resource
 	for i := range d.V1.Spec.Versions {
@@ -94,7 +91,6 @@ func (d *Definition) Resources() ([]*resource.Resource, error) {
 		}
 		resources = append(resources, res)
 	}
-	sortVersions(resources)
 	return resources, nil
 }
 

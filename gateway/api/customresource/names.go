@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"revtail/gateway/resource"
@@ -39,7 +40,7 @@ func Accept(definitions []*Definition, builtin []*resource.Resource) map[string]
 // bySeniority puts those that were accepted before the others, and older ones before younger ones.
 func bySeniority(a, b *Definition) int {
 	rank := func(d *Definition) int {
-		if isTrue(d.V1.Status.Conditions, apiextensionsv1.NamesAccepted) {
+		if apihelpers.IsCRDConditionTrue(d.V1, apiextensionsv1.NamesAccepted) {
 			return 0
 		}
 		return 1

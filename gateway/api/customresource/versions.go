@@ -2,21 +2,10 @@ package customresource
 
 import (
 	"fmt"
-	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/version"
-
-	"revtail/gateway/resource"
 )
-
-// sortVersions puts the version that clients should prefer first: stable ones before betas before alphas, newer ones before
-// older ones.
-func sortVersions(resources []*resource.Resource) {
-	slices.SortStableFunc(resources, func(a, b *resource.Resource) int {
-		return -version.CompareKubeAwareVersionStrings(a.Version, b.Version)
-	})
-}
 
 // deprecation is what the clients of a version are warned of: what the definition says or, where it only says that there is
 // something to say, which version they should use. Empty: the version is not deprecated.

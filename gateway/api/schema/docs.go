@@ -6,8 +6,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// docs are the descriptions of CustomResourceDefinitions: by type and, where it is empty for the type itself, by
-// field. These types of Kubernetes bring none, unlike all others.
+// docs are the descriptions of the types of CustomResourceDefinitions, which have no SwaggerDoc: by type and field, with that of the
+// type itself under the empty name.
 var docs = map[reflect.Type]map[string]string{
 	reflect.TypeFor[apiextensionsv1.CustomResourceDefinition](): {
 		"":         "CustomResourceDefinition defines a resource: what it is called, in which versions it is served, and what its objects look like.",

@@ -7,7 +7,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// The methods by which the types of Kubernetes tell what the reflect package cannot know.
+// The methods with which the types of Kubernetes describe what reflection does not find.
 type (
 	modelNamer      interface{ OpenAPIModelName() string }
 	swaggerDocer    interface{ SwaggerDoc() map[string]string }
@@ -16,7 +16,7 @@ type (
 	oneOfTyper      interface{ OpenAPIV3OneOfTypes() []string }
 )
 
-// use returns the schema of a value of type t: for a type with a name, a reference to the schema that it adds.
+// use returns the schema of a value of type t: for a type with a model name, it adds the schema and returns a reference.
 func (set Set) use(t reflect.Type) *spec.Schema {
 	if t.Kind() == reflect.Pointer {
 		return set.use(t.Elem())
@@ -32,7 +32,7 @@ func (set Set) use(t reflect.Type) *spec.Schema {
 // add adds the schema of a type under a name.
 func (set Set) add(name string, t reflect.Type) {
 	if _, ok := set[name]; !ok {
-		set[name] = nil // where a type contains itself, it is found here
+		set[name] = nil // for types that contain themselves
 		set[name] = set.define(t)
 		addMergeRules(set[name], name)
 	}
@@ -94,7 +94,7 @@ func (set Set) object(t reflect.Type, description string) *spec.Schema {
 	return s
 }
 
-// addFields adds the fields of a struct, and those of the structs that its JSON has in the same object.
+// addFields adds the fields of a struct, and those of embedded structs.
 func (set Set) addFields(s *spec.Schema, t reflect.Type) {
 	descriptions := swaggerDoc(t)
 	for i := range t.NumField() {
@@ -116,8 +116,7 @@ func (set Set) addFields(s *spec.Schema, t reflect.Type) {
 	}
 }
 
-// required tells whether an object must have a field. The types say so by always writing it; only that a pointer to a scalar
-// is written as null when it is not there.
+// required tells whether an object must have a field: its type always writes it, and it is no pointer to a scalar, which may be null.
 func required(t reflect.Type, jsonOptions string) bool {
 	if strings.Contains(jsonOptions, "omitempty") || strings.Contains(jsonOptions, "omitzero") {
 		return false

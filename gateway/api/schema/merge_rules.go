@@ -7,8 +7,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// The extensions that say how lists and maps are merged: the first two to strategic merge patches, the others to configurations
-// that are applied.
+// The extensions for the merging of lists and maps: the first two are for strategic merge patches, the others for server-side apply.
 const (
 	patchStrategyExtension = "x-kubernetes-patch-strategy"
 	patchMergeKeyExtension = "x-kubernetes-patch-merge-key"
@@ -17,8 +16,8 @@ const (
 	mapTypeExtension       = "x-kubernetes-map-type"
 )
 
-// addMergeTags adds to the schema of a field what its tags say: a list that patches merge by a key is a map of its elements, one
-// that they merge without is a set, any other is replaced as a whole.
+// addMergeTags adds the extensions of a field's tags to its schema. A list that patches merge by a key is of type map, one that they
+// merge without a key is a set, any other is atomic.
 func addMergeTags(property *spec.Schema, tag reflect.StructTag) {
 	strategy, key := tag.Get("patchStrategy"), tag.Get("patchMergeKey")
 	if strategy != "" {
@@ -36,18 +35,18 @@ func addMergeTags(property *spec.Schema, tag reflect.StructTag) {
 	case merged:
 		setListType(property, setList)
 	default:
-		setListType(property, whole)
+		setListType(property, atomic)
 	}
 }
 
-// The types of lists, and of maps that are replaced as a whole.
+// The types of lists and maps. Atomic ones are replaced as a whole.
 const (
-	whole   = "atomic"
+	atomic  = "atomic"
 	setList = "set"
 	mapList = "map"
 )
 
-// setListType says how a list is merged; keys are the fields by which the elements of a map are told apart.
+// setListType sets the type of a list; keys are the fields that identify the elements of one of type map.
 func setListType(property *spec.Schema, listType string, keys ...any) {
 	property.AddExtension(listTypeExtension, listType)
 	delete(property.Extensions, listMapKeysExtension)
@@ -56,13 +55,13 @@ func setListType(property *spec.Schema, listType string, keys ...any) {
 	}
 }
 
-// mergeRule is what the tags of a type do not say: they are older than server-side apply, and what Kubernetes has decided since
-// stands in comments.
+// mergeRule has the types of lists and maps that the tags of a Go type lack. Tags are older than server-side apply; Kubernetes has
+// newer decisions in comments, which reflection does not find.
 type mergeRule struct {
-	replaced bool              // the whole object, at any change
-	fields   []string          // lists and maps that are replaced as a whole
-	sets     []string          // lists
-	maps     map[string][]any  // the keys of the elements, by the name of the list
+	replaced bool              // the object itself is atomic
+	fields   []string          // atomic lists and maps
+	sets     []string          // lists of type set
+	maps     map[string][]any  // the keys of lists of type map, by the name of the list
 	defaults map[string]string // of fields that are such keys
 }
 
@@ -102,11 +101,11 @@ var mergeRules = map[string]mergeRule{
 	"io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference": {replaced: true},
 }
 
-// addMergeRules adds to the schema of a type what mergeRules says.
+// addMergeRules adds the mergeRules of a type to its schema.
 func addMergeRules(s *spec.Schema, name string) {
 	m := mergeRules[name]
 	if m.replaced {
-		s.AddExtension(mapTypeExtension, whole)
+		s.AddExtension(mapTypeExtension, atomic)
 	}
 	change := func(field string, do func(property *spec.Schema)) {
 		property := s.Properties[field]
@@ -116,9 +115,9 @@ func addMergeRules(s *spec.Schema, name string) {
 	for _, field := range m.fields {
 		change(field, func(property *spec.Schema) {
 			if property.Type.Contains("array") {
-				setListType(property, whole)
+				setListType(property, atomic)
 			} else {
-				property.AddExtension(mapTypeExtension, whole)
+				property.AddExtension(mapTypeExtension, atomic)
 			}
 		})
 	}

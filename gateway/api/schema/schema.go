@@ -11,8 +11,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Set is the named schemas of one OpenAPI document. Those of Go types are read from the types: the fields from their
-// JSON tags, the descriptions from SwaggerDoc, the names from OpenAPIModelName, which the types of Kubernetes have.
+// Set is the schemas of one OpenAPI document, by name. Those of Go types are made by reflection: fields from JSON tags, descriptions
+// from SwaggerDoc, names from OpenAPIModelName.
 type Set map[string]*spec.Schema
 
 // AddResource adds the schemas of a resource's kind and, if there is one, of its list.
@@ -61,7 +61,7 @@ var (
 	PatchName         = metav1.Patch{}.OpenAPIModelName()
 )
 
-// customKind is the schema that the definition of a custom resource has, with what all kinds have.
+// customKind is the schema in the definition of a custom resource, with apiVersion, kind and metadata.
 func (set Set) customKind(res *resource.Resource) *spec.Schema {
 	s := res.Schema.OpenAPI()
 	set.addFields(s, reflect.TypeFor[metav1.TypeMeta]())

@@ -78,8 +78,8 @@ func (wr *Request) merge(applied, old object.Object) (object.Object, error) {
 	if err = d.CheckTypes(wr.Resource); err != nil {
 		return object.Object{}, wr.invalidPatch(err)
 	}
-	findings := slices.Concat(applied.FieldWarnings, d.FieldWarningsSince(old, wr.Resource))
-	if err = wr.validateFields(findings, wr.invalidPatch); err != nil {
+	warnings := slices.Concat(applied.FieldWarnings, d.FieldWarningsSince(old, wr.Resource))
+	if err = wr.validateFields(warnings, wr.invalidPatch); err != nil {
 		return object.Object{}, err
 	}
 	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // which mergeFields has merged into the object itself

@@ -74,18 +74,18 @@ func (wr *Request) decodePatched(before, after []byte) (object.Object, error) {
 	if err = d.CheckTypes(wr.ViewKind()); err != nil {
 		return object.Object{}, wr.invalidPatch(err)
 	}
-	findings := d.FieldWarnings
-	if len(findings) > 0 {
+	warnings := d.FieldWarnings
+	if len(warnings) > 0 {
 		old, err := jsontext.Unmarshal(before)
 		if err != nil {
 			return object.Object{}, err
 		}
-		findings = d.FieldWarningsSince(object.New(old), wr.ViewKind())
+		warnings = d.FieldWarningsSince(object.New(old), wr.ViewKind())
 	}
 	if sent, err := codec.Decode("", wr.Body); err == nil { // an object, thus not a JSON patch
-		findings = append(object.DuplicateFields(sent.Duplicates), findings...)
+		warnings = append(object.DuplicateFields(sent.Duplicates), warnings...)
 	}
-	return d, wr.validateFields(findings, wr.invalidPatch)
+	return d, wr.validateFields(warnings, wr.invalidPatch)
 }
 
 // invalidPatch refuses a patch because its result is invalid.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtinColumns are those that people know from kubectl.
+// builtinColumns are the columns of built-in kinds, as kubectl shows them.
 var builtinColumns = map[schema.GroupKind]Columns{
 	{Kind: "Pod"}:            podColumns,
 	{Kind: "Service"}:        serviceColumns,
@@ -39,7 +39,7 @@ var builtinColumns = map[schema.GroupKind]Columns{
 	{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}: {nameColumn, createdColumn},
 }
 
-// createdColumn is a time and not an age, though it is said to be a date.
+// createdColumn is a time and not an age, although its type is date, as in Kubernetes.
 var createdColumn = column{name: "Created At", kind: "date", description: "When it was created.", cell: func(o jsonValue, _ time.Time) any {
 	created := o.at("metadata", "creationTimestamp").time()
 	if created.IsZero() {

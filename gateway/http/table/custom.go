@@ -11,8 +11,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// definedColumns are the name and the columns that a resource's definition has. A path that cannot be read makes a column
-// without content.
+// definedColumns are the name and the columns of a resource's definition. The cells of a column with an invalid path are empty.
 func definedColumns(defined []resource.Column) Columns {
 	cs := Columns{nameColumn}
 	for _, d := range defined {
@@ -31,7 +30,7 @@ func definedColumns(defined []resource.Column) Columns {
 	return cs
 }
 
-// found is what stands first at a path; nil: nothing.
+// found is the first value at a path; nil: there is none.
 func found(path *jsonpath.JSONPath, object jsonValue) any {
 	results, err := path.FindResults(object.value)
 	if err != nil || len(results) == 0 || len(results[0]) == 0 || !results[0][0].IsValid() {
@@ -40,7 +39,7 @@ func found(path *jsonpath.JSONPath, object jsonValue) any {
 	return results[0][0].Interface()
 }
 
-// definedCell is a value as a cell of a type of OpenAPI; nil where it is of another type.
+// definedCell is a value as a cell of an OpenAPI type; nil: it is of another type.
 func definedCell(kind string, value any, now time.Time) any {
 	v := jsonValue{value}
 	switch kind {

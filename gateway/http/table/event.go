@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// eventColumns serve both kinds of event, which call the same things by different names.
+// eventColumns are for both kinds of event, which have different names for the same fields.
 var eventColumns = Columns{
 	ageSince("Last Seen", "How long ago it was last seen.", lastSeen),
 	textColumn("Type", "Normal or Warning.", "", "type"),
@@ -23,7 +23,7 @@ var eventColumns = Columns{
 	wide(nameColumn),
 }
 
-// firstOf is the first of several paths at which there is something.
+// firstOf is the value at the first of several paths that has one.
 func firstOf(o jsonValue, paths ...[]string) jsonValue {
 	for _, path := range paths {
 		if v := o.at(path...); v.exists() && v.value != "" {

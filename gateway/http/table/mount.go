@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// mountColumns are those of every mount. There is no age: etcd does not know when a key was made.
+// mountColumns are the columns of every mount. There is no age, because etcd does not store when a key was created.
 var mountColumns = Columns{
 	nameColumn,
 	stringColumn("Value", "The value of the key, on one line and cut short.", func(o jsonValue) string {
@@ -25,7 +25,7 @@ var mountColumns = Columns{
 		cell: func(o jsonValue, _ time.Time) any { return o.at("metadata", "resourceVersion").text() }}),
 }
 
-// shortened is a text of which a cell of a table has room for.
+// shortened cuts a text to the size of a cell.
 func shortened(text string) string {
 	const most = 60
 	text = strings.Map(func(r rune) rune {

@@ -21,14 +21,14 @@ var podColumns = Columns{
 	wide(stringColumn("Readiness Gates", "How many of its further conditions for being ready are met, and how many there are.", readinessGates)),
 }
 
-// podState is what a pod's containers come to.
+// podState is the summary of a pod's containers.
 type podState struct {
 	containers, ready int
 	status            string
 	restarts          restarts
 }
 
-// restarts are those of several containers.
+// restarts sums up the restarts of several containers.
 type restarts struct {
 	count int64
 	last  time.Time
@@ -69,8 +69,8 @@ func podOf(o jsonValue) podState {
 	return p
 }
 
-// init looks at the init containers. Those among them that go on running beside the others, the sidecars, count as containers
-// of the pod. The first one that has not done its part makes the status.
+// init reads the init containers. Sidecars, which are init containers that keep running, count as containers of the pod. The first init
+// container that has not completed determines the status.
 func (p *podState) init(o jsonValue) (sidecars restarts, initializing bool) {
 	specs := o.at("spec", "initContainers")
 	isSidecar := func(c jsonValue) bool { return c.at("restartPolicy").text() == "Always" }
@@ -106,7 +106,7 @@ func (p *podState) init(o jsonValue) (sidecars restarts, initializing bool) {
 	return sidecars, false
 }
 
-// run looks at the containers. The first one that does not run makes the status.
+// run reads the containers. The first one that does not run determines the status.
 func (p *podState) run(o jsonValue) {
 	running := false
 	for _, c := range slices.Backward(o.at("status", "containerStatuses").list()) {
@@ -122,7 +122,7 @@ func (p *podState) run(o jsonValue) {
 			p.ready++
 		}
 	}
-	if p.status == "Completed" && running { // only some of them have done their work
+	if p.status == "Completed" && running { // only some of them have completed
 		p.status = "NotReady"
 		if o.condition("Ready") == "True" {
 			p.status = "Running"

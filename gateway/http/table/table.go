@@ -14,12 +14,12 @@ import (
 // column is one column of a Table.
 type column struct {
 	name        string
-	kind        string // of its cells: string, integer, number, boolean or date; a date is shown as an age
-	format      string // "name": what kubectl takes for the object's name; else empty
+	kind        string // of its cells: string, integer, number, boolean or date, which is an age
+	format      string // "name" for the name of the object, which kubectl needs; else empty
 	description string
-	priority    int32 // zero: always shown; greater: only where wide tables are asked for
+	priority    int32 // zero: in every table; greater: in wide tables only
 
-	// cell is what stands in it for an object: a string, an int64, a float64, a bool or nil. Objects may have any shape.
+	// cell is the cell of an object: a string, an int64, a float64, a bool or nil. The fields of the object may be of any type.
 	cell func(object jsonValue, now time.Time) any
 }
 
@@ -76,21 +76,21 @@ var ageColumn = column{
 	cell: func(o jsonValue, now time.Time) any { return o.at("metadata", "creationTimestamp").age(now) },
 }
 
-// textColumn shows a string of the object, or what is given where there is none.
+// textColumn shows a string of the object, or a default.
 func textColumn(name, description, otherwise string, path ...string) column {
 	return column{name: name, kind: "string", description: description, cell: func(o jsonValue, _ time.Time) any {
 		return o.at(path...).textOr(otherwise)
 	}}
 }
 
-// countColumn shows a whole number of the object, zero where there is none.
+// countColumn shows an integer of the object, or zero.
 func countColumn(name, description string, path ...string) column {
 	return column{name: name, kind: "integer", description: description, cell: func(o jsonValue, _ time.Time) any {
 		return o.at(path...).count(0)
 	}}
 }
 
-// stringColumn shows what a function makes of the object.
+// stringColumn shows the result of a function of the object.
 func stringColumn(name, description string, cell func(o jsonValue) string) column {
 	return column{name: name, kind: "string", description: description, cell: func(o jsonValue, _ time.Time) any { return cell(o) }}
 }

@@ -16,11 +16,10 @@ const (
 	unknown = "<unknown>"
 )
 
-// jsonValue is a part of a decoded object. Where it is not of the type that is asked for, or not there at all, it is as if it
-// was empty.
+// jsonValue is a part of a decoded object. A value that is missing, or of another type than the method returns, is empty.
 type jsonValue struct{ value any }
 
-// at is what stands at a path of member names.
+// at is the value at a path of member names.
 func (v jsonValue) at(path ...string) jsonValue {
 	for _, name := range path {
 		v = jsonValue{v.members()[name]}
@@ -58,7 +57,7 @@ func (v jsonValue) textOr(otherwise string) string {
 
 func (v jsonValue) isTrue() bool { return v.value == true }
 
-// count is a whole number.
+// count is an integer.
 func (v jsonValue) count(otherwise int64) int64 {
 	switch n := v.value.(type) {
 	case int64:
@@ -86,7 +85,7 @@ func (v jsonValue) scalar() string {
 	return ""
 }
 
-// time is zero where there is none.
+// time is the time, or zero.
 func (v jsonValue) time() time.Time {
 	t, err := time.Parse(time.RFC3339, v.text())
 	if err != nil {
@@ -95,7 +94,7 @@ func (v jsonValue) time() time.Time {
 	return t
 }
 
-// age is how long ago a time was, as people say it.
+// age is how long ago a time was, as kubectl shows it.
 func (v jsonValue) age(now time.Time) string { return ageOf(v.time(), now) }
 
 func ageOf(t, now time.Time) string {
@@ -105,7 +104,7 @@ func ageOf(t, now time.Time) string {
 	return duration.HumanDuration(now.Sub(t))
 }
 
-// having are the elements of a list of objects in which a member is a certain string.
+// having are the elements of a list in which a member is a certain string.
 func (v jsonValue) having(member, text string) jsonValue {
 	for _, element := range v.list() {
 		if element.at(member).text() == text {
@@ -128,7 +127,7 @@ func joined(texts []string) string {
 	return strings.Join(texts, ",")
 }
 
-// each collects what a function says of the elements of a list, but for what is empty.
+// each collects the results of a function for the elements of a list, without empty ones.
 func (v jsonValue) each(say func(element jsonValue) string) []string {
 	var texts []string
 	for _, element := range v.list() {
