@@ -1,25 +1,17 @@
 package etcdstore
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -40,31 +32,10 @@ const (
 	bookkeepingKey = "revtail/compactor"
 )
 
-// Config says how to reach etcd.
-type Config struct {
-	Endpoints []string // at least one; URLs or host:port. With several, requests go round and failures to the next
-
-	// TLS is asked how to talk TLS at each new connection; nil: only what the endpoints' https:// asks for.
-	TLS func() *tls.Config
-
-	// Username logs in to etcd's own authentication, with what Password says at each login; both or neither. The user needs to
-	// read and write the prefixes that are served and revtail/.
-	Username string
-	Password func() string
-
-	// KV and Watch, of an etcd in this process, are used instead of a connection, over which all else goes; both or neither.
-	// They know no user.
-	KV    pb.KVClient
-	Watch pb.WatchClient
-
-	Logger  *slog.Logger // what the client has to say; nil: nothing
-	Observe Observer     // nil: nobody wants to know
-
-	Tracing trace.TracerProvider // gets a span of each request that is made for one that is traced; nil: none
-}
-
-// Etcd is a Store in an etcd, or a cluster of them. Close it after use.
+// Etcd is a Store in an etcd or a cluster of them. Close it after use.
 type Etcd struct {
+	Writes
+
 	client    *clientv3.Client // connections, balancing, logging in
 	kv        pb.KVClient      // retries reads
 	watch     pb.WatchClient
@@ -110,45 +81,12 @@ func Open(cfg Config) (*Etcd, error) {
 		lease:     clientv3.RetryLeaseClient(client),
 		endpoints: cfg.Endpoints,
 	}
+	e.Writes = NewWrites(e.transact)
 	e.ctx, e.cancel = context.WithCancel(client.Ctx())
 	if cfg.KV != nil {
 		e.kv, e.watch = newDirect(e.ctx, cfg), cfg.Watch
 	}
 	return e, nil
-}
-
-func clientConfig(cfg Config) clientv3.Config {
-	c := clientv3.Config{
-		Endpoints:            cfg.Endpoints,
-		DialTimeout:          requestTimeout, // only of logging in
-		DialKeepAliveTime:    10 * time.Second,
-		DialKeepAliveTimeout: 5 * time.Second,
-		// Pings without a request under way are what etcd takes for abuse.
-		PermitWithoutStream: false,
-		Logger:              clientLogger(cfg.Logger),
-		DialOptions: []grpc.DialOption{
-			grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-			grpc.WithChainUnaryInterceptor(sendOnce, cfg.Observe.intercept),
-			// gRPC's own 20 s and 120 s would have an etcd that is back wait for minutes.
-			grpc.WithConnectParams(grpc.ConnectParams{
-				MinConnectTimeout: 3 * time.Second,
-				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
-			}),
-		},
-	}
-	if cfg.Tracing != nil {
-		c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(traced(cfg.Tracing)))
-	}
-	if cfg.TLS != nil {
-		c.DialOptions = append(c.DialOptions, grpc.WithTransportCredentials(newFreshTLS(cfg.TLS)))
-	}
-	if cfg.Username != "" {
-		// With a user in its configuration the client would log in before New returns, and fail without an etcd. With a
-		// token, here not a valid one, it does not; when etcd refuses that, the client logs in, as with one that is too old.
-		c.Token = "none yet"
-		c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(login(cfg.Password)))
-	}
-	return c
 }
 
 // Close ends the watches with ErrClosed, waits for their goroutines and closes the connections.
@@ -188,98 +126,6 @@ func (e *Etcd) Await(ctx context.Context) error {
 	}
 }
 
-// Get implements Store.
-func (e *Etcd) Get(ctx context.Context, key string) (KV, Revision, error) {
-	if err := checkKey(key); err != nil {
-		return KV{}, 0, err
-	}
-	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(key)})
-	if err != nil {
-		return KV{}, 0, fmt.Errorf("get %q: %w", key, err)
-	}
-	rev := Revision(resp.Header.Revision)
-	if len(resp.Kvs) == 0 {
-		return KV{}, rev, fmt.Errorf("get %q: %w", key, ErrNotFound)
-	}
-	return toKV(resp.Kvs[0]), rev, nil
-}
-
-// Revision implements Store.
-func (e *Etcd) Revision(ctx context.Context) (Revision, error) {
-	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(bookkeepingKey), CountOnly: true})
-	if err != nil {
-		return 0, fmt.Errorf("revision: %w", err)
-	}
-	return Revision(resp.Header.Revision), nil
-}
-
-// History implements Store: it is the id of the cluster.
-func (e *Etcd) History() uint64 { return e.cluster.Load() }
-
-// List implements Store.
-func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, error) {
-	if err := checkPrefix(prefix); err != nil {
-		return Page{}, err
-	}
-	if o.At < 0 || o.Limit < 0 {
-		return Page{}, fmt.Errorf("%w: At and Limit must not be negative", ErrInvalid)
-	}
-	if o.Exact && o.After >= prefix {
-		return e.nothing(ctx, o.At)
-	}
-	req := &pb.RangeRequest{
-		Key:      []byte(max(prefix, o.After+"\x00")),
-		RangeEnd: rangeEnd(prefix, o.Exact),
-		Limit:    int64(o.Limit),
-		Revision: int64(o.At),
-		KeysOnly: o.KeysOnly,
-	}
-	if o.Limit == 0 {
-		req.Limit = pageKeys
-	}
-	page := Page{Revision: o.At}
-	for {
-		resp, err := e.read(ctx, req)
-		if err != nil {
-			return Page{}, fmt.Errorf("list %q: %w", prefix, err)
-		}
-		if page.Revision == 0 {
-			page.Revision = Revision(resp.Header.Revision)
-		}
-		for _, kv := range resp.Kvs {
-			page.KVs = append(page.KVs, toKV(kv))
-		}
-		if o.Limit != 0 || !resp.More {
-			page.Remaining = resp.Count - int64(len(resp.Kvs))
-			return page, nil
-		}
-		// Each request may find etcd later than the one before: the first one's revision holds for all.
-		req.Revision = int64(page.Revision)
-		req.Key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
-	}
-}
-
-// nothing is a page without keys as of a revision.
-func (e *Etcd) nothing(ctx context.Context, at Revision) (Page, error) {
-	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(bookkeepingKey), CountOnly: true, Revision: int64(at)})
-	if err != nil {
-		return Page{}, fmt.Errorf("list: %w", err)
-	}
-	return Page{Revision: cmp.Or(at, Revision(resp.Header.Revision))}, nil
-}
-
-// read is a linearizable range read. It is retried until its time is over.
-func (e *Etcd) read(ctx context.Context, req *pb.RangeRequest) (*pb.RangeResponse, error) {
-	bound, cancel := e.bound(ctx)
-	defer cancel()
-	resp, err := e.kv.Range(bound, req)
-	if err != nil {
-		return nil, e.toError(ctx, err, Revision(req.Revision), false)
-	}
-	e.cluster.Store(resp.Header.GetClusterId())
-	return resp, nil
-}
-
 // requireLeader is what a request carries to be refused by a member that sees no leader.
 var requireLeader = metadata.Pairs(rpctypes.MetadataRequireLeaderKey, rpctypes.MetadataHasLeader)
 
@@ -310,23 +156,4 @@ func (e *Etcd) toError(ctx context.Context, err error, at Revision, sent bool) e
 		return fmt.Errorf("etcd: %w", ErrClosed)
 	}
 	return toError(ctx, err, at, sent)
-}
-
-// rangeEnd is where in etcd's order the keys end that begin with prefix; exact: none, of the key alone.
-func rangeEnd(prefix string, exact bool) []byte {
-	if exact {
-		return nil
-	}
-	return []byte(clientv3.GetPrefixRangeEnd(prefix))
-}
-
-func toKV(kv *mvccpb.KeyValue) KV {
-	return KV{
-		Key:      string(kv.Key),
-		Value:    kv.Value,
-		Created:  Revision(kv.CreateRevision),
-		Modified: Revision(kv.ModRevision),
-		Version:  kv.Version,
-		Lease:    kv.Lease,
-	}
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
 // Txn is a transaction: when all conditions hold, what Then says is done, else what Else says.
@@ -83,17 +85,33 @@ type OpResult struct {
 
 // Transact implements Store.
 func (e *Etcd) Transact(ctx context.Context, t Txn) (TxnResult, error) {
+	result, err := e.transact(ctx, t)
+	if err != nil && !errors.Is(err, ErrInvalid) {
+		err = fmt.Errorf("transaction: %w", err)
+	}
+	return result, err
+}
+
+// transact sends a transaction once. gRPC knows the peer of a call if and only if the call had a connection: without one, the request
+// has not left this process.
+func (e *Etcd) transact(ctx context.Context, t Txn) (TxnResult, error) {
 	if err := t.Check(); err != nil {
 		return TxnResult{}, err
 	}
-	req := &pb.TxnRequest{Success: requestOps(t.Then), Failure: requestOps(t.Else)}
-	for _, c := range t.If {
-		req.Compare = append(req.Compare, c.compare())
+	if e.ctx.Err() != nil {
+		return TxnResult{}, fmt.Errorf("etcd: %w", ErrClosed)
 	}
-	resp, err := e.write(ctx, req)
+	bound, cancel := e.boundOnce(ctx)
+	defer cancel()
+	var to peer.Peer
+	resp, err := e.kv.Txn(bound, t.request(), grpc.Peer(&to))
 	if err != nil {
-		return TxnResult{}, fmt.Errorf("transaction: %w", err)
+		return TxnResult{}, e.toError(ctx, err, 0, to.Addr != nil)
 	}
+	return toResult(resp), nil
+}
+
+func toResult(resp *pb.TxnResponse) TxnResult {
 	out := TxnResult{Succeeded: resp.Succeeded, Revision: Revision(resp.Header.Revision)}
 	for _, answer := range resp.Responses {
 		result := OpResult{Deleted: answer.GetResponseDeleteRange().GetDeleted()}
@@ -103,7 +121,20 @@ func (e *Etcd) Transact(ctx context.Context, t Txn) (TxnResult, error) {
 		}
 		out.Results = append(out.Results, result)
 	}
-	return out, nil
+	return out
+}
+
+// sendOnce stands between the client's retry loop and the network. The loop takes "cancelled" and "deadline exceeded" for
+// its own limits and sends again, also a transaction and also when it was a member or a proxy that said so; a transaction
+// that was done and sent again would then be told that it lost against somebody else. So transactions never show these codes.
+func sendOnce(
+	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption,
+) error {
+	err := next(ctx, method, req, reply, cc, opts...)
+	if code := status.Code(err); method == pb.KV_Txn_FullMethodName && (code == codes.Canceled || code == codes.DeadlineExceeded) {
+		return status.Error(codes.Aborted, status.Convert(err).Message())
+	}
+	return err
 }
 
 // Check refuses what etcd would understand as something else: empty keys are the whole keyspace.
@@ -121,6 +152,14 @@ func (t Txn) Check() error {
 		}
 	}
 	return nil
+}
+
+func (t Txn) request() *pb.TxnRequest {
+	req := &pb.TxnRequest{Success: requestOps(t.Then), Failure: requestOps(t.Else)}
+	for _, c := range t.If {
+		req.Compare = append(req.Compare, c.compare())
+	}
+	return req
 }
 
 func (c Condition) compare() *pb.Compare {
@@ -143,46 +182,20 @@ func (c Condition) compare() *pb.Compare {
 func requestOps(ops []Op) []*pb.RequestOp {
 	out := make([]*pb.RequestOp, 0, len(ops))
 	for _, op := range ops {
-		switch op.Verb {
-		case Get:
-			out = append(out, get(op.Key))
-		case Put:
-			p := put(op.Key, op.Value)
-			p.GetRequestPut().Lease = op.Lease
-			out = append(out, p)
-		case Delete:
-			req := &pb.DeleteRangeRequest{Key: []byte(op.Key)}
-			if op.Prefix {
-				req.RangeEnd = rangeEnd(op.Key, false)
-			}
-			out = append(out, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: req}})
-		}
+		out = append(out, op.request())
 	}
 	return out
 }
 
-// Grant implements Store. A lease that was made and not heard of ends by itself.
-func (e *Etcd) Grant(ctx context.Context, ttl time.Duration) (lease int64, granted time.Duration, err error) {
-	if ttl <= 0 {
-		return 0, 0, fmt.Errorf("%w: a lease of %v", ErrInvalid, ttl)
+func (op Op) request() *pb.RequestOp {
+	key := []byte(op.Key)
+	switch op.Verb {
+	case Put:
+		return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: key, Value: op.Value, Lease: op.Lease}}}
+	case Delete:
+		return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
+			RequestDeleteRange: &pb.DeleteRangeRequest{Key: key, RangeEnd: rangeEnd(op.Key, !op.Prefix)},
+		}}
 	}
-	bound, cancel := e.bound(ctx)
-	defer cancel()
-	seconds := (ttl + time.Second - 1) / time.Second
-	resp, err := e.lease.LeaseGrant(bound, &pb.LeaseGrantRequest{TTL: int64(seconds)})
-	if err != nil {
-		return 0, 0, fmt.Errorf("lease: %w", e.toError(ctx, err, 0, false))
-	}
-	return resp.ID, time.Duration(resp.TTL) * time.Second, nil
-}
-
-// Revoke implements Store.
-func (e *Etcd) Revoke(ctx context.Context, lease int64) error {
-	bound, cancel := e.bound(ctx)
-	defer cancel()
-	_, err := e.lease.LeaseRevoke(bound, &pb.LeaseRevokeRequest{ID: lease})
-	if err == nil || errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound) {
-		return nil
-	}
-	return fmt.Errorf("lease: %w", e.toError(ctx, err, 0, true))
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: key}}}
 }

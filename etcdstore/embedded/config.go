@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -62,14 +63,14 @@ func (c Config) load() (*embed.Config, error) {
 
 // standalone is a cluster of one member, which cannot be reached from other machines.
 func (c Config) standalone() (*embed.Config, error) {
-	client, err := loopbackURL(orDefault(c.ClientURL, DefaultClientURL))
+	client, err := loopbackURL(cmp.Or(c.ClientURL, DefaultClientURL))
 	if err != nil {
 		return nil, err
 	}
 	ec := embed.NewConfig()
 	ec.Name = "revtail"
 	ec.InitialCluster = ec.InitialClusterFromName(ec.Name)
-	ec.Dir = orDefault(c.DataDir, DefaultDataDir)
+	ec.Dir = cmp.Or(c.DataDir, DefaultDataDir)
 	ec.ListenClientUrls = []url.URL{*client}
 	ec.ListenPeerUrls = nil // one member has no peers, and a peer port would take anybody's raft messages
 	ec.EnableGRPCGateway = false
@@ -161,10 +162,3 @@ func claim(ec *embed.Config) error {
 }
 
 func isUnix(u *url.URL) bool { return strings.HasPrefix(u.Scheme, "unix") }
-
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
-}

@@ -31,15 +31,29 @@ func (s *Store) Transact(ctx context.Context, t etcdstore.Txn) (etcdstore.TxnRes
 	if !out.Succeeded {
 		ops = t.Else
 	}
-	next := &step{revision: s.newest.revision + 1, ready: make(chan struct{})}
+	next := s.nextLocked()
 	for _, op := range ops {
 		out.Results = append(out.Results, s.doLocked(next, op))
 	}
-	if len(next.events) > 0 {
-		s.publishLocked(next)
-	}
-	out.Revision = s.newest.revision
+	out.Revision = s.publishLocked(next)
 	return out, nil
+}
+
+// Txn puts and deletes several keys at one revision, as other programs do: the puts come first, both in the order of their keys. It
+// ignores keys to be deleted that do not exist. Nothing to do makes no revision. It panics if a key is to be put and deleted.
+func (s *Store) Txn(puts map[string][]byte, deletes []string) etcdstore.Revision {
+	var ops []etcdstore.Op
+	for _, key := range slices.Sorted(maps.Keys(puts)) {
+		ops = append(ops, etcdstore.Op{Verb: etcdstore.Put, Key: key, Value: puts[key]})
+	}
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(deletes))) {
+		ops = append(ops, etcdstore.Op{Verb: etcdstore.Delete, Key: key})
+	}
+	result, err := s.Transact(context.Background(), etcdstore.Txn{Then: ops}) //nolint:forbidigo // it does not block
+	if err != nil {
+		panic("memory: " + err.Error())
+	}
+	return result.Revision
 }
 
 // twice tells whether a key is written more than once.
@@ -115,9 +129,6 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (lease int64, gran
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leases++
-	if s.live == nil {
-		s.live = make(map[int64]struct{})
-	}
 	s.live[s.leases] = struct{}{}
 	return s.leases, ttl, nil
 }
@@ -143,11 +154,11 @@ func (s *Store) Expire(lease int64) etcdstore.Revision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.live, lease)
-	var keys []string
+	next := s.nextLocked()
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
 		if kv := s.nowLocked(key); kv != nil && kv.Lease == lease {
-			keys = append(keys, key)
+			s.writeLocked(next, key, nil)
 		}
 	}
-	return s.commitLocked(nil, keys)
+	return s.publishLocked(next)
 }
