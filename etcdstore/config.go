@@ -13,42 +13,42 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// Config says how to reach etcd.
+// Config configures the connection to etcd.
 type Config struct {
-	Endpoints []string // at least one; URLs or host:port. With several, requests go round and failures to the next
+	Endpoints []string // at least one; URLs or host:port. Requests go to all in turn
 
-	// TLS is asked how to talk TLS at each new connection; nil: only what the endpoints' https:// asks for.
+	// TLS returns the configuration of each new connection; nil: the default if an endpoint is https://.
 	TLS func() *tls.Config
 
-	// Username logs in to etcd's own authentication, with what Password says at each login; both or neither. The user needs to
-	// read and write the prefixes that are served and revtail/.
+	// Username and Password log in to etcd; both or neither. Each login calls Password. The user needs read and write access to the
+	// served prefixes and to revtail/.
 	Username string
 	Password func() string
 
-	// KV and Watch, of an etcd in this process, are used instead of a connection, over which all else goes; both or neither.
-	// They know no user.
+	// KV and Watch are the services of an etcd in this process, instead of a connection; both or neither. Other requests use the
+	// connection. They exclude Username.
 	KV    pb.KVClient
 	Watch pb.WatchClient
 
-	Logger  *slog.Logger // what the client has to say; nil: nothing
-	Observe Observer     // nil: nobody wants to know
+	Logger  *slog.Logger // of the client; nil: no log
+	Observe Observer     // nil: none
 
-	Tracing trace.TracerProvider // gets a span of each request that is made for one that is traced; nil: none
+	Tracing trace.TracerProvider // of the requests in a traced context; nil: no traces
 }
 
 func clientConfig(cfg Config) clientv3.Config {
 	c := clientv3.Config{
 		Endpoints:            cfg.Endpoints,
-		DialTimeout:          requestTimeout, // only of logging in
+		DialTimeout:          requestTimeout, // only of the login
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 5 * time.Second,
-		// Pings without a request under way are what etcd takes for abuse.
+		// etcd closes connections with pings but no requests.
 		PermitWithoutStream: false,
 		Logger:              clientLogger(cfg.Logger),
 		DialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 			grpc.WithChainUnaryInterceptor(sendOnce, cfg.Observe.intercept),
-			// gRPC's own 20 s and 120 s would have an etcd that is back wait for minutes.
+			// With the defaults of gRPC, 20 s and 120 s, reconnecting could take minutes.
 			grpc.WithConnectParams(grpc.ConnectParams{
 				MinConnectTimeout: 3 * time.Second,
 				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
@@ -62,8 +62,8 @@ func clientConfig(cfg Config) clientv3.Config {
 		c.DialOptions = append(c.DialOptions, grpc.WithTransportCredentials(newFreshTLS(cfg.TLS)))
 	}
 	if cfg.Username != "" {
-		// With a user in its configuration the client would log in before New returns, and fail without an etcd. With a
-		// token, here not a valid one, it does not; when etcd refuses that, the client logs in, as with one that is too old.
+		// With a user in its configuration, the client logs in before New returns, and fails if etcd is down. With an invalid token it
+		// logs in when etcd refuses the token.
 		c.Token = "none yet"
 		c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(login(cfg.Password)))
 	}

@@ -16,19 +16,18 @@ import (
 )
 
 const (
-	// requestTimeout bounds each request, but for writes to an etcd in this process: without a quorum reads and writes fail after it,
-	// and a client hears so within 5 s.
+	// requestTimeout bounds each request, except writes to an etcd in this process, so that a client gets an error within 5 s if there is
+	// no quorum.
 	requestTimeout = 4500 * time.Millisecond
 
-	// awaitPause is how long Await waits between its attempts.
+	// awaitPause is the time between the attempts of Await.
 	awaitPause = 200 * time.Millisecond
 
-	// pageKeys is how many keys one request of an unlimited List asks for: kube-apiserver's figure. One request for
-	// everything would hold up etcd and must fit into one gRPC message of 2 GiB.
+	// pageKeys bounds the keys per request of a List without a limit, as in kube-apiserver. A single request would block etcd, and the
+	// response would have to fit into one gRPC message of 2 GiB.
 	pageKeys = 10_000
 
-	// bookkeepingKey is outside of every user's prefix. The compactor keeps its marks there, and reads without a key of
-	// their own ask for it.
+	// bookkeepingKey is outside of the prefixes of users. It holds the marks of the compactor; requests for the revision read it.
 	bookkeepingKey = "revtail/compactor"
 )
 
@@ -45,7 +44,7 @@ type Etcd struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	cluster     atomic.Uint64 // the id in the last answer
+	cluster     atomic.Uint64 // id in the last response
 	compactions compactions
 
 	mu      sync.Mutex // guards the fields below
@@ -55,7 +54,7 @@ type Etcd struct {
 
 var _ Store = (*Etcd)(nil)
 
-// Open prepares the connection and returns at once, whether or not there is an etcd: see Await.
+// Open prepares the connection and returns at once, even if etcd is down: see Await.
 func Open(cfg Config) (*Etcd, error) {
 	if len(cfg.Endpoints) == 0 {
 		return nil, errors.New("etcdstore: Config.Endpoints is required")
@@ -72,7 +71,7 @@ func Open(cfg Config) (*Etcd, error) {
 	}
 	client.Token = ""
 	if cfg.Username != "" {
-		client.Username, client.Password = cfg.Username, askedFor
+		client.Username, client.Password = cfg.Username, placeholder
 	}
 	e := &Etcd{
 		client:    client,
@@ -102,8 +101,8 @@ func (e *Etcd) Close() error {
 	return nil
 }
 
-// Await waits until etcd answers a linearizable read. It gives up when ctx ends, with an error that wraps ctx.Err() and
-// names the endpoints and the last cause, and at once when etcd refuses the credentials (ErrDenied) or after Close.
+// Await waits until etcd answers a linearizable read. When ctx ends, the error wraps ctx.Err() and has the endpoints and the last
+// cause. Await returns at once if etcd refuses the credentials (ErrDenied) and after Close.
 func (e *Etcd) Await(ctx context.Context) error {
 	var last error
 	for {
@@ -126,19 +125,19 @@ func (e *Etcd) Await(ctx context.Context) error {
 	}
 }
 
-// requireLeader is what a request carries to be refused by a member that sees no leader.
+// requireLeader is the metadata for which a member without a leader refuses a request.
 var requireLeader = metadata.Pairs(rpctypes.MetadataRequireLeaderKey, rpctypes.MetadataHasLeader)
 
-// bound is the context of one request: the caller's, ended by Close too, with a deadline of our own, and refused by members
-// that see no leader. Without that such a member would keep the request until its own time limit.
+// bound returns the context of one request. It ends with ctx, after requestTimeout and at Close. It requires a leader, because a member
+// without a leader would delay the request until its own timeout.
 func (e *Etcd) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := limited(ctx)
 	stop := context.AfterFunc(e.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// boundOnce is bound for a request that is sent but once: Close ends it with the connection. One to an etcd in this process goes on
-// until that answers, which has a limit of its own (7 s), and no members that could see no leader.
+// boundOnce is bound for a write, which is sent once: Close ends it with the connection. A write to an etcd in this process ends with the
+// response of etcd, which has a timeout of 7 s and needs no check for a leader.
 func (e *Etcd) boundOnce(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, direct := e.kv.(*direct); direct {
 		return ctx, func() {}
@@ -150,7 +149,7 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(metadata.NewOutgoingContext(ctx, requireLeader), requestTimeout)
 }
 
-// toError is the function of the same name, but for what Close did.
+// toError is the function of the same name, with ErrClosed after Close.
 func (e *Etcd) toError(ctx context.Context, err error, at Revision, sent bool) error {
 	if e.ctx.Err() != nil && ctx.Err() == nil && !sent {
 		return fmt.Errorf("etcd: %w", ErrClosed)

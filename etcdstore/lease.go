@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// Grant implements Store. A lease that was made and not heard of ends by itself.
+// Grant implements Store. A lease whose response was lost expires.
 func (e *Etcd) Grant(ctx context.Context, ttl time.Duration) (lease int64, granted time.Duration, err error) {
 	if ttl <= 0 {
 		return 0, 0, fmt.Errorf("%w: a lease of %v", ErrInvalid, ttl)

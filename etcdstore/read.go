@@ -35,7 +35,7 @@ func (e *Etcd) Revision(ctx context.Context) (Revision, error) {
 	return Revision(resp.Header.Revision), nil
 }
 
-// History implements Store: it is the id of the cluster.
+// History implements Store. It returns the id of the cluster.
 func (e *Etcd) History() uint64 { return e.cluster.Load() }
 
 // List implements Store.
@@ -47,7 +47,7 @@ func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, er
 		return Page{}, fmt.Errorf("%w: At and Limit must not be negative", ErrInvalid)
 	}
 	if o.Exact && o.After >= prefix {
-		return e.nothing(ctx, o.At)
+		return e.emptyPage(ctx, o.At)
 	}
 	req := &pb.RangeRequest{
 		Key:      []byte(max(prefix, o.After+"\x00")),
@@ -75,14 +75,14 @@ func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, er
 			page.Remaining = resp.Count - int64(len(resp.Kvs))
 			return page, nil
 		}
-		// Each request may find etcd later than the one before: the first one's revision holds for all.
+		// All pages are of the revision of the first one.
 		req.Revision = int64(page.Revision)
 		req.Key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
 	}
 }
 
-// nothing is a page without keys as of a revision.
-func (e *Etcd) nothing(ctx context.Context, at Revision) (Page, error) {
+// emptyPage returns a page without keys at a revision.
+func (e *Etcd) emptyPage(ctx context.Context, at Revision) (Page, error) {
 	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(bookkeepingKey), CountOnly: true, Revision: int64(at)})
 	if err != nil {
 		return Page{}, fmt.Errorf("list: %w", err)
@@ -90,7 +90,7 @@ func (e *Etcd) nothing(ctx context.Context, at Revision) (Page, error) {
 	return Page{Revision: cmp.Or(at, Revision(resp.Header.Revision))}, nil
 }
 
-// read is a linearizable range read. It is retried until its time is over.
+// read is a linearizable range read with retries until requestTimeout.
 func (e *Etcd) read(ctx context.Context, req *pb.RangeRequest) (*pb.RangeResponse, error) {
 	bound, cancel := e.bound(ctx)
 	defer cancel()
@@ -102,7 +102,7 @@ func (e *Etcd) read(ctx context.Context, req *pb.RangeRequest) (*pb.RangeRespons
 	return resp, nil
 }
 
-// rangeEnd is where in etcd's order the keys end that begin with prefix; exact: none, of the key alone.
+// rangeEnd returns the end of the range of the keys that begin with prefix; exact: nil, for a single key.
 func rangeEnd(prefix string, exact bool) []byte {
 	if exact {
 		return nil

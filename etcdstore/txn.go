@@ -12,14 +12,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Txn is a transaction: when all conditions hold, what Then says is done, else what Else says.
+// Txn is a transaction: it executes Then if all conditions hold, otherwise Else.
 type Txn struct {
 	If   []Condition
 	Then []Op
 	Else []Op
 }
 
-// Attribute is what of a key a condition is about. Of a key that does not exist all numbers are zero.
+// Attribute is the attribute of a key that a condition compares. The numbers of a key that does not exist are zero.
 type Attribute int
 
 // The attributes of a key.
@@ -31,10 +31,10 @@ const (
 	OfValue
 )
 
-// Relation is how an attribute has to be to what a condition names.
+// Relation is the relation of the attribute to the operand of a condition.
 type Relation int
 
-// The relations, in etcd's numbers.
+// The relations, with the numbers of etcd.
 const (
 	Equal Relation = iota
 	Greater
@@ -42,23 +42,23 @@ const (
 	NotEqual
 )
 
-// Condition is what must be true of a key.
+// Condition is a condition of a transaction.
 type Condition struct {
 	Key    string
 	Of     Attribute
 	Is     Relation
-	Number int64  // of an attribute that is one
-	Value  []byte // of OfValue
+	Number int64  // the operand, except for OfValue
+	Value  []byte // the operand for OfValue
 }
 
-// Verb is what an Op does.
+// Verb is the type of an Op.
 type Verb int
 
 // The verbs.
 const (
-	Get    Verb = iota // what stands under a key, also if an Op before it has put it there
-	Put                // makes or overwrites a key
-	Delete             // removes a key or, with Prefix, all that begin with it
+	Get    Verb = iota // reads a key, with the changes of the Ops before it
+	Put                // creates or overwrites a key
+	Delete             // deletes a key or, with Prefix, all keys that begin with it
 )
 
 // Op is a step of a transaction.
@@ -70,17 +70,17 @@ type Op struct {
 	Lease  int64  // of Put; zero: none
 }
 
-// TxnResult is what a transaction came to.
+// TxnResult is the result of a transaction.
 type TxnResult struct {
 	Succeeded bool     // the conditions held
-	Revision  Revision // of what was written, or read
+	Revision  Revision // of the writes, else of the reads
 	Results   []OpResult
 }
 
-// OpResult is what an Op came to, in the order of those that were done.
+// OpResult is the result of an executed Op.
 type OpResult struct {
-	KV      *KV   // of Get; nil: there is no such key
-	Deleted int64 // of Delete: how many keys
+	KV      *KV   // of Get; nil: the key does not exist
+	Deleted int64 // of Delete: number of keys
 }
 
 // Transact implements Store.
@@ -124,9 +124,9 @@ func toResult(resp *pb.TxnResponse) TxnResult {
 	return out
 }
 
-// sendOnce stands between the client's retry loop and the network. The loop takes "cancelled" and "deadline exceeded" for
-// its own limits and sends again, also a transaction and also when it was a member or a proxy that said so; a transaction
-// that was done and sent again would then be told that it lost against somebody else. So transactions never show these codes.
+// sendOnce is a gRPC interceptor below the retry loop of the client. The loop retries "cancelled" and "deadline exceeded", also if a
+// member or a proxy returned them and also for a transaction. A transaction that was executed and retried would report a conflict with
+// itself, so sendOnce replaces these codes for transactions.
 func sendOnce(
 	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption,
 ) error {
@@ -137,7 +137,7 @@ func sendOnce(
 	return err
 }
 
-// Check refuses what etcd would understand as something else: empty keys are the whole keyspace.
+// Check refuses empty keys, which etcd takes for all keys.
 func (t Txn) Check() error {
 	for _, c := range t.If {
 		if err := checkKey(c.Key); err != nil {

@@ -1,8 +1,8 @@
-// Package memory is an etcdstore.Store in this process's memory: a model of etcd that is simple enough to be believed.
-// Tests compare with it, and use it where an etcd would be in the way (fake time, no network).
+// Package memory is an etcdstore.Store in memory: a simple model of etcd. Tests compare with it, and use it where they need fake time or
+// no network.
 //
-// It keeps etcd's rules, also the odd ones: a new store is at revision 1; after a compaction at C the state at C can still
-// be read and changes at C watched, but without the state before them. It has no size limits and cannot be unreachable.
+// It has the rules of etcd, also the odd ones: a new store is at revision 1; after a compaction at C, the state at C can be read and
+// changes at C can be watched, but without the state before them. It has no size limits and is always available.
 package memory
 
 import (
@@ -17,7 +17,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// Store is the whole history of its keys since the last Compact. It needs no closing.
+// Store is the history of its keys since the last Compact. It has no Close.
 type Store struct {
 	etcdstore.Writes
 
@@ -26,20 +26,20 @@ type Store struct {
 	compacted etcdstore.Revision   // zero: never
 	oldest    *step                // the log, for watchers: from the step before the compacted one
 	newest    *step
-	leases    int64              // how many there were
-	live      map[int64]struct{} // those that have not ended
+	leases    int64              // number of granted leases
+	live      map[int64]struct{} // the leases that have not ended
 }
 
 var _ etcdstore.Store = (*Store)(nil)
 
-// version is what one write made of a key.
+// version is the state of a key after a write.
 type version struct {
 	at etcdstore.Revision
 	kv *etcdstore.KV // nil: deleted
 }
 
-// step is one revision of the log. Watchers hold on to the step they have come to, so that a compaction frees only what
-// nobody needs: as in etcd it does not touch watches that are up to date.
+// step is one revision of the log. A watcher references its current step, so that a compaction does not affect watches that are up to
+// date, as in etcd.
 type step struct {
 	revision etcdstore.Revision
 	events   []etcdstore.Event
@@ -117,10 +117,10 @@ func (s *Store) Revision(ctx context.Context) (etcdstore.Revision, error) {
 	return s.newest.revision, nil
 }
 
-// History implements etcdstore.Store: there is one only.
+// History implements etcdstore.Store. There is only one history.
 func (s *Store) History() uint64 { return 1 }
 
-// Compact drops the history before rev. Like etcd it refuses to do so twice (*etcdstore.CompactedError) and ahead of time
+// Compact drops the history before rev. Like etcd, it refuses compacted (*etcdstore.CompactedError) and future revisions
 // (*etcdstore.FutureError).
 func (s *Store) Compact(rev etcdstore.Revision) error {
 	s.mu.Lock()
@@ -133,7 +133,7 @@ func (s *Store) Compact(rev etcdstore.Revision) error {
 	}
 	s.compacted = rev
 	for key, history := range s.keys {
-		// Up to rev only the newest version counts, and not even that if it says "deleted".
+		// Keep the newest version up to rev, unless it is a deletion.
 		for len(history) > 1 && history[1].at <= rev || len(history) > 0 && history[0].at <= rev && history[0].kv == nil {
 			history = history[1:]
 		}

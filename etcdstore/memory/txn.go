@@ -56,7 +56,7 @@ func (s *Store) Txn(puts map[string][]byte, deletes []string) etcdstore.Revision
 	return result.Revision
 }
 
-// twice tells whether a key is written more than once.
+// twice reports whether ops write a key more than once.
 func twice(ops []etcdstore.Op) bool {
 	for i, a := range ops {
 		for _, b := range ops[:i] {
@@ -96,7 +96,7 @@ func (s *Store) holdsLocked(c etcdstore.Condition) bool {
 	kv := s.nowLocked(c.Key)
 	if kv == nil {
 		if c.Of == etcdstore.OfValue {
-			return false // as in etcd: no value is compared
+			return false // as in etcd
 		}
 		kv = &etcdstore.KV{}
 	}
@@ -118,7 +118,7 @@ func (s *Store) holdsLocked(c etcdstore.Condition) bool {
 	return order == 0
 }
 
-// Grant implements etcdstore.Store. There is no time here: Expire ends a lease.
+// Grant implements etcdstore.Store. Leases do not expire by time: call Expire.
 func (s *Store) Grant(ctx context.Context, ttl time.Duration) (lease int64, granted time.Duration, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, 0, fmt.Errorf("lease: %w", err)
@@ -142,7 +142,7 @@ func (s *Store) Revoke(ctx context.Context, lease int64) error {
 	return nil
 }
 
-// Leases is how many leases have not ended.
+// Leases returns the number of leases that have not ended.
 func (s *Store) Leases() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
