@@ -12,36 +12,38 @@ import (
 	"revtail/etcdstore/zaplog"
 )
 
-// clientLogger lets one message in ten seconds through of each kind: the client warns at every retry, forty a second.
+// clientLogger logs one message of each kind per ten seconds, because the client warns at each retry, 40 per second.
 func clientLogger(l *slog.Logger) *zap.Logger {
 	if l == nil {
 		return zap.NewNop()
 	}
 	return zaplog.New(l).Named("etcd-client").WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
-		return zapcore.NewSamplerWithOptions(answers{c}, 10*time.Second, 1, 0)
+		return zapcore.NewSamplerWithOptions(outOfRangeFilter{c}, 10*time.Second, 1, 0)
 	}))
 }
 
-// answers drops warnings of a revision that is compacted, or not there yet: that is an answer, which is often asked for.
-type answers struct{ zapcore.Core }
+// outOfRangeFilter drops the warnings about compacted and future revisions, because these are normal responses.
+type outOfRangeFilter struct{ zapcore.Core }
 
 // With implements zapcore.Core.
-func (a answers) With(fields []zapcore.Field) zapcore.Core { return answers{a.Core.With(fields)} }
+func (f outOfRangeFilter) With(fields []zapcore.Field) zapcore.Core {
+	return outOfRangeFilter{f.Core.With(fields)}
+}
 
 // Check implements zapcore.Core.
-func (a answers) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if a.Enabled(entry.Level) {
-		return checked.AddCore(entry, a)
+func (f outOfRangeFilter) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if f.Enabled(entry.Level) {
+		return checked.AddCore(entry, f)
 	}
 	return checked
 }
 
 // Write implements zapcore.Core.
-func (a answers) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+func (f outOfRangeFilter) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	for _, field := range fields {
 		if err, ok := field.Interface.(error); ok && status.Code(err) == codes.OutOfRange {
 			return nil
 		}
 	}
-	return a.Core.Write(entry, fields)
+	return f.Core.Write(entry, fields)
 }

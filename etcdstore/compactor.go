@@ -13,44 +13,42 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// marksPerHistory is how many marks a history is long. What is kept is between one history and a mark more.
+// marksPerHistory is the number of marks per history. The store keeps between one history and one mark more.
 const marksPerHistory = 10
 
-// compactor keeps the store's history short. However many of them run, in however many processes, one does the work: each
-// interval the one who first overwrites the marks, by compare and set against what it saw an interval ago.
+// compactor compacts the history of the store. If several run, in any number of processes, one of them does the work: in each interval,
+// the first that replaces the marks that it read one interval ago, by compare and set.
 //
-// Marks are counted, and time is only ever waited for: between two of them lies at least an interval of somebody's
-// monotonic clock, so ten of them are a history, whatever the wall clocks say. They outlive the processes, so that a
-// gateway which is often restarted compacts too.
+// A history is a number of marks, not a time: between two marks lies at least one interval of a monotonic clock, so that ten marks are
+// a history even if wall clocks are wrong. The marks are in the store, so that a gateway with frequent restarts compacts too.
 type compactor struct {
 	store   Store
-	permit  func(context.Context) error // an error: nothing is to be written or compacted now
+	permit  func(context.Context) error // an error: do not write or compact now
 	compact func(context.Context, Revision) error
 	history time.Duration
 	log     *slog.Logger
-	failed  func() // is told of each failure
+	failed  func() // counts failures
 
-	seen Revision // of the marks, when last read; zero: there were none; negative: not read yet
+	seen Revision // of the marks at the last read; zero: no marks; negative: not read yet
 }
 
 // marks is the value of the bookkeeping key.
 type marks struct {
-	Time      time.Time  `json:"time"`      // of the newest mark, for people to read
-	History   string     `json:"history"`   // how long the history of the one who wrote them is: how far apart they are
+	Time      time.Time  `json:"time"`      // of the newest mark, for people
+	History   string     `json:"history"`   // of the writer, which determines the interval of the marks
 	Revisions []Revision `json:"revisions"` // of the store at each mark, oldest first
 }
 
-// Compact drops what is older than history, until ctx ends; then it returns ctx.Err(). What is kept is between history and
-// a tenth more. It may run in any number of gateways on the same etcd: one of them does the work and the next takes
-// over, but nothing else should compact this etcd. It writes one key, revtail/compactor, every tenth of history, for the
-// first time after one such interval. permit is asked each time before that; its error is the reason to do nothing. Failures are logged, to
-// log, which must not be nil, and tried again. A history that is not positive is an error.
+// Compact compacts revisions older than history until ctx ends, and returns ctx.Err(). The store keeps between history and a tenth
+// more. Any number of gateways may run it on the same etcd: one does the work, and another takes over if that one ends. No other program
+// should compact this etcd. After each tenth of history, Compact calls permit and writes one key, revtail/compactor. An error of permit
+// is the reason to skip the interval. Compact logs other errors to log, which must not be nil, and tries again. history must be positive.
 func (e *Etcd) Compact(ctx context.Context, history time.Duration, permit func(context.Context) error, log *slog.Logger) error {
 	c := &compactor{store: e, permit: permit, compact: e.compactTo, history: history, log: log, failed: func() { e.compactions.failed.Add(1) }}
 	return c.run(ctx)
 }
 
-// compactTo is etcd's compaction.
+// compactTo compacts etcd.
 func (e *Etcd) compactTo(ctx context.Context, rev Revision) error {
 	bound, cancel := e.bound(ctx)
 	defer cancel()
@@ -61,11 +59,11 @@ func (e *Etcd) compactTo(ctx context.Context, rev Revision) error {
 	return nil
 }
 
-// compactions is how often this process has compacted.
+// compactions counts the compactions of this process.
 type compactions struct{ done, failed atomic.Uint64 }
 
-// Compactions is how often this process has compacted, and how often it has failed in that. Where several gateways share the work,
-// the one whose number grows does it.
+// Compactions returns the number of successful and of failed compactions of this process. Of several gateways, the one whose numbers
+// grow does the work.
 func (e *Etcd) Compactions() (done, failed uint64) {
 	return e.compactions.done.Load(), e.compactions.failed.Load()
 }
@@ -73,7 +71,7 @@ func (e *Etcd) Compactions() (done, failed uint64) {
 func (c *compactor) run(ctx context.Context) error {
 	interval := c.history / marksPerHistory
 	if interval <= 0 {
-		return fmt.Errorf("%w: a history of %s cannot be kept", ErrInvalid, c.history)
+		return fmt.Errorf("%w: a history of %s is too short", ErrInvalid, c.history)
 	}
 	c.seen = -1
 	if kv, _, err := c.store.Get(ctx, bookkeepingKey); err == nil || errors.Is(err, ErrNotFound) {
@@ -103,7 +101,7 @@ func (c *compactor) run(ctx context.Context) error {
 	}
 }
 
-// mark adds a mark, unless somebody else did since the last call, and compacts to the one that is a history old.
+// mark adds a mark, unless another process did since the last call, and compacts to the mark that is one history old.
 func (c *compactor) mark(ctx context.Context) error {
 	kv, now, err := c.store.Get(ctx, bookkeepingKey)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -119,7 +117,7 @@ func (c *compactor) mark(ctx context.Context) error {
 	}
 	switch c.seen, err = c.write(ctx, kv, next); {
 	case errors.Is(err, ErrExists), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
-		c.seen = -1 // somebody else was faster: look at theirs next time
+		c.seen = -1 // another process was faster: read its marks next time
 		return nil
 	case err != nil:
 		c.seen = -1
@@ -130,7 +128,7 @@ func (c *compactor) mark(ctx context.Context) error {
 	return c.compactUpTo(ctx, next.Revisions[0])
 }
 
-// write replaces the marks in kv, which may not exist yet.
+// write replaces the marks in kv, or creates them.
 func (c *compactor) write(ctx context.Context, kv KV, m marks) (Revision, error) {
 	value, err := json.Marshal(m)
 	if err != nil {
@@ -142,8 +140,8 @@ func (c *compactor) write(ctx context.Context, kv KV, m marks) (Revision, error)
 	return c.store.Update(ctx, bookkeepingKey, value, kv.Modified)
 }
 
-// marksOf are the marks in kv that can be counted on: not those that were made for a shorter history, and so are too close
-// to each other, nor those of a future that a restored etcd has lost.
+// marksOf returns the valid marks in kv. Marks for a shorter history are invalid, because their interval is too short; so are marks
+// after the current revision, which a restored etcd has lost.
 func (c *compactor) marksOf(kv KV, now Revision) []Revision {
 	if kv.Modified == 0 {
 		return nil
@@ -153,7 +151,7 @@ func (c *compactor) marksOf(kv KV, now Revision) []Revision {
 	history, badHistory := time.ParseDuration(m.History)
 	switch {
 	case err != nil, badHistory != nil:
-		c.log.Warn("the compactor's marks cannot be read: beginning anew", "key", bookkeepingKey)
+		c.log.Warn("the marks of the compactor cannot be decoded: starting again without them", "key", bookkeepingKey)
 		return nil
 	case history < c.history, !slices.IsSorted(m.Revisions), len(m.Revisions) > 0 && m.Revisions[len(m.Revisions)-1] > now:
 		return nil
@@ -164,7 +162,7 @@ func (c *compactor) marksOf(kv KV, now Revision) []Revision {
 func (c *compactor) compactUpTo(ctx context.Context, rev Revision) error {
 	err := c.compact(ctx, rev)
 	var done *CompactedError
-	if err != nil && !errors.As(err, &done) { // else nothing was written in an interval, or somebody compacts further
+	if err != nil && !errors.As(err, &done) { // else there were no writes in an interval, or another program has compacted further
 		return err
 	}
 	c.log.Debug("compacted", "revision", rev)

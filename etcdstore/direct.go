@@ -8,11 +8,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// direct is an etcd in this process. Its requests are observed and traced as those that go over a connection; nothing is tried
-// again, as there is nothing between that could get lost.
+// direct is the KV service of an etcd in this process. It observes and traces requests like a connection, but never retries, because
+// there is no network.
 type direct struct {
 	pb.KVClient
-	open      context.Context // ends with the store's Close: nothing is asked afterwards
+	open      context.Context // ends with Close of the store, which also ends requests
 	intercept grpc.UnaryClientInterceptor
 }
 
@@ -33,21 +33,21 @@ func newDirect(open context.Context, cfg Config) *direct {
 
 // Range implements pb.KVClient.
 func (d *direct) Range(ctx context.Context, in *pb.RangeRequest, opts ...grpc.CallOption) (*pb.RangeResponse, error) {
-	return ask(ctx, d, pb.KV_Range_FullMethodName, d.KVClient.Range, in, opts)
+	return call(ctx, d, pb.KV_Range_FullMethodName, d.KVClient.Range, in, opts)
 }
 
 // Txn implements pb.KVClient.
 func (d *direct) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
-	return ask(ctx, d, pb.KV_Txn_FullMethodName, d.KVClient.Txn, in, opts)
+	return call(ctx, d, pb.KV_Txn_FullMethodName, d.KVClient.Txn, in, opts)
 }
 
 // Compact implements pb.KVClient.
 func (d *direct) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption) (*pb.CompactionResponse, error) {
-	return ask(ctx, d, pb.KV_Compact_FullMethodName, d.KVClient.Compact, in, opts)
+	return call(ctx, d, pb.KV_Compact_FullMethodName, d.KVClient.Compact, in, opts)
 }
 
-// ask makes a request, seen by the interceptors.
-func ask[Request, Response any](ctx context.Context, d *direct, method string,
+// call makes a request through the interceptors.
+func call[Request, Response any](ctx context.Context, d *direct, method string,
 	do func(context.Context, Request, ...grpc.CallOption) (Response, error), in Request, opts []grpc.CallOption,
 ) (out Response, err error) {
 	if closed := d.open.Err(); closed != nil {

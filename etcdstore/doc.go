@@ -1,6 +1,6 @@
-// Package etcdstore speaks revisions: keys, values and their history in etcd.
+// Package etcdstore reads, writes and watches keys and their history in etcd.
 //
-// It is the only door to etcd's client, and knows nothing of HTTP, JSON or resources. Store is its contract, Etcd the real
-// one, memory the model that tests compare with, storetest the contract as a suite, embedded an etcd in this process.
-// DESIGN.md tells why it is as it is.
+// It is the only importer of the client of etcd, and does not know HTTP, JSON or resources. Store is the contract, Etcd the
+// implementation, memory the model that tests compare with, storetest the test suite of the contract, embedded an etcd in this
+// process. DESIGN.md has the reasons.
 package etcdstore

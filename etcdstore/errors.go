@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The ways in which a store refuses. Errors wrap one of these, with the key; test with errors.Is.
+// The errors of a store. Errors wrap one of these, with the key; use errors.Is.
 var (
 	ErrNotFound    = errors.New("key not found")
 	ErrExists      = errors.New("key already exists")
@@ -21,18 +21,18 @@ var (
 	ErrDenied      = errors.New("etcd refuses this gateway's credentials")
 	ErrClosed      = errors.New("closed")
 
-	// ErrStorageFull is etcd out of space. A write that ends so was as a rule not done, but the one that fills the last
-	// bytes may have been.
+	// ErrStorageFull means that the quota of etcd is used up. Such a write was usually not executed, except perhaps the one that fills
+	// the quota.
 	ErrStorageFull = errors.New("etcd is out of space: its quota is used up")
 
-	// ErrUnknownOutcome is a write that was sent and not answered: it may have been done, or be done yet.
+	// ErrUnknownOutcome is the error of a write without a response: etcd may have executed it, or may still do so.
 	ErrUnknownOutcome = errors.New("the outcome of the write is unknown")
 
-	// ErrInvalid is a mistake of the caller: an empty key or prefix, a negative revision, an update without a want.
+	// ErrInvalid is an error of the caller: an empty key or prefix, a negative revision, an update without a revision.
 	ErrInvalid = errors.New("invalid request to the store")
 )
 
-// ConflictError is an ErrConflict that says what stands under the key, so that a next attempt need not read it.
+// ConflictError is an ErrConflict with the current state of the key, so that the next attempt need not read it.
 type ConflictError struct{ KV KV }
 
 func (e *ConflictError) Error() string {
@@ -41,10 +41,10 @@ func (e *ConflictError) Error() string {
 
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// CompactedError says that history is gone: states before Compacted cannot be read, nor changes before it watched.
+// CompactedError is the error for a revision before Compacted, which can neither be read nor watched.
 type CompactedError struct {
 	Requested Revision
-	Compacted Revision // the oldest revision whose state can be read; zero: not known
+	Compacted Revision // the oldest readable revision; zero: unknown
 }
 
 func (e *CompactedError) Error() string {
@@ -54,10 +54,10 @@ func (e *CompactedError) Error() string {
 	return fmt.Sprintf("revision %d has been compacted (the oldest is %d)", e.Requested, e.Compacted)
 }
 
-// FutureError says that the store has not reached a revision that was asked for.
+// FutureError is the error for a revision that the store has not reached.
 type FutureError struct {
 	Requested Revision
-	Current   Revision // zero: not known
+	Current   Revision // zero: unknown
 }
 
 func (e *FutureError) Error() string {
@@ -67,11 +67,12 @@ func (e *FutureError) Error() string {
 	return fmt.Sprintf("revision %d is not reached yet (the newest is %d)", e.Requested, e.Current)
 }
 
-// toError is the only reader of the codes of etcd and gRPC. ctx is the caller's, without the limit that this package adds
-// to it; at is the revision that was asked for, if one was; sent says that err is of a write that may have left the process.
+// toError translates the error of a request; no other function reads the codes of etcd and gRPC. ctx is the context of the caller,
+// without the timeout of this package; at is the requested revision, if any; sent means that err belongs to a write that may have
+// left the process.
 func toError(ctx context.Context, err error, at Revision, sent bool) error {
-	code, text := answerOf(err)
-	if refused := refusalOf(code, text, at); refused != nil {
+	code, text := statusOf(err)
+	if refused := refusal(code, text, at); refused != nil {
 		return refused
 	}
 	ended := ctx.Err()
@@ -87,9 +88,9 @@ func toError(ctx context.Context, err error, at Revision, sent bool) error {
 	}
 }
 
-// answerOf takes an error of the client apart. Only errors with one of etcd's own texts keep etcd's code: the reason by
-// which a watch is cancelled is such a text, sometimes with gRPC's preamble around it.
-func answerOf(err error) (codes.Code, string) {
+// statusOf returns the code and the message of an error of the client. The reason of a cancelled watch has no code but the message of
+// an error of etcd, sometimes after a prefix of gRPC, so that the message determines the code.
+func statusOf(err error) (codes.Code, string) {
 	var known rpctypes.EtcdError
 	if errors.As(rpctypes.Error(err), &known) {
 		return known.Code(), known.Error()
@@ -101,9 +102,9 @@ func answerOf(err error) (codes.Code, string) {
 	return st.Code(), st.Message()
 }
 
-// refusalOf is the error for an answer by which etcd, or gRPC before it, says that it did not do what it was asked, and
-// nil for all that may yet have been done. ErrStorageFull is the exception: see there.
-func refusalOf(code codes.Code, text string, at Revision) error {
+// refusal returns the error if etcd or gRPC did not execute the request (except ErrStorageFull, see there), and nil if etcd may have
+// executed it.
+func refusal(code codes.Code, text string, at Revision) error {
 	is := func(err error) bool { return text == err.Error() }
 	switch {
 	case is(rpctypes.ErrCompacted):
@@ -134,7 +135,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// checkPrefix refuses what etcd would understand as the whole keyspace.
+// checkPrefix refuses the empty prefix, which etcd takes for all keys.
 func checkPrefix(prefix string) error {
 	if prefix == "" {
 		return fmt.Errorf("%w: the prefix must not be empty", ErrInvalid)

@@ -16,7 +16,7 @@ const BookkeepingKey = bookkeepingKey
 
 // Ask has a Monitor ask once.
 func (m *Monitor) Ask(ctx context.Context) Health {
-	c := m.ask(ctx, m.Health())
+	c := m.poll(ctx, m.Health())
 	m.latest.Store(&c)
 	return c
 }

@@ -7,11 +7,11 @@ import (
 	"google.golang.org/grpc"
 )
 
-// askedFor is the password that the client has. It logs in only if it has one, and reads it without a lock, so that it cannot be
-// given another one.
-const askedFor = "asked for at each login"
+// placeholder is the password of the client, which login replaces. The client logs in only if it has a password, and reads it without a
+// lock, so that it cannot be changed.
+const placeholder = "replaced at each login"
 
-// login is a gRPC interceptor that gives a login the password of this moment.
+// login is a gRPC interceptor that sends the current password.
 func login(password func() string) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if attempt, ok := req.(*pb.AuthenticateRequest); ok {

@@ -9,31 +9,31 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// MemberStatus is what a member of the cluster says of itself.
+// MemberStatus is the status of a member of the cluster.
 type MemberStatus struct {
 	Endpoint string
-	Err      error // it did not answer: nothing of what follows is known
+	Err      error // no response: the fields below are unknown
 
 	Cluster  uint64
 	Version  string
-	Leader   bool // it is the one
-	Leading  bool // it knows one
+	Leader   bool // the member is the leader
+	Leading  bool // the member has a leader
 	Learner  bool
 	Revision Revision
 	Size     int64    // bytes of its database file
-	InUse    int64    // bytes of these that hold something
-	Quota    int64    // bytes above which nothing can be written; zero: not known (before etcd 3.6)
-	Errors   []string // as etcd words them: alarms, a lost leader
+	InUse    int64    // bytes of these in use
+	Quota    int64    // bytes above which etcd refuses writes; zero: unknown (before etcd 3.6)
+	Errors   []string // in the words of etcd: alarms, a lost leader
 }
 
-// Members asks every endpoint of the configuration what it has to say of itself.
+// Members requests the status of each endpoint.
 func (e *Etcd) Members(ctx context.Context) []MemberStatus {
 	out := make([]MemberStatus, len(e.endpoints))
-	var asking sync.WaitGroup
+	var requests sync.WaitGroup
 	for i, endpoint := range e.endpoints {
-		asking.Go(func() { out[i] = e.member(ctx, endpoint) })
+		requests.Go(func() { out[i] = e.member(ctx, endpoint) })
 	}
-	asking.Wait()
+	requests.Wait()
 	return out
 }
 
@@ -50,13 +50,13 @@ func (e *Etcd) member(ctx context.Context, endpoint string) MemberStatus {
 	}
 }
 
-// Alarm is one that a member has raised.
+// Alarm is an alarm that a member has raised.
 type Alarm struct {
-	Member string // its id, as etcdctl writes it
+	Member string // id in the format of etcdctl
 	Type   string // NOSPACE or CORRUPT
 }
 
-// Alarms are those that stand. With authentication in etcd it takes its root to ask: ErrDenied.
+// Alarms returns the active alarms. If etcd has authentication, only root may request them: ErrDenied.
 func (e *Etcd) Alarms(ctx context.Context) ([]Alarm, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -73,17 +73,17 @@ func (e *Etcd) Alarms(ctx context.Context) ([]Alarm, error) {
 	return out, nil
 }
 
-// Oldest is the oldest revision that can still be read and watched from: what was before has been compacted.
+// Oldest returns the oldest revision that is not compacted.
 func (e *Etcd) Oldest(ctx context.Context) (Revision, error) {
 	compacted := (*CompactedError)(nil)
-	for rev := Revision(1); rev <= 2; rev++ { // a watch after 1, below, begins with 2
+	for rev := Revision(1); rev <= 2; rev++ { // the watch below begins at 2
 		if _, err := e.List(ctx, bookkeepingKey, ListOptions{At: rev, Limit: 1, KeysOnly: true}); !errors.As(err, &compacted) {
 			return rev, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	watcher := e.Watch(ctx, bookkeepingKey, WatchOptions{After: 1}) // its refusal has the number
+	watcher := e.Watch(ctx, bookkeepingKey, WatchOptions{After: 1}) // its error has the revision
 	defer func() { _ = watcher.Close() }()
 	_, err := watcher.Next(ctx)
 	if errors.As(err, &compacted) {

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// monitorEvery is how often a Monitor asks: a few small requests, and a connection to each member.
+	// monitorEvery is the interval of a Monitor, which makes a few small requests and one connection to each member.
 	monitorEvery = 5 * time.Second
-	// nearlyFull is the share of its quota that a member should not use for long.
+	// nearlyFull is the share of the quota from which Problems reports a member.
 	nearlyFull = 0.8
 )
 
-// Health is the state of an etcd, as it was told.
+// Health is the state of an etcd.
 type Health struct {
 	Members []MemberStatus
 	Alarms  []Alarm
-	Newest  Revision  // zero: nobody said
-	Oldest  Revision  // that can be read and watched from; zero: nobody said
-	Grown   time.Time // when Oldest was seen to grow last, whoever compacted; the zero time: not since the Monitor runs
+	Newest  Revision  // zero: unknown
+	Oldest  Revision  // not compacted; zero: unknown
+	Grown   time.Time // the last time that Oldest grew; zero: not since the Monitor started
 }
 
-// Problems are sentences for who runs the gateway: what is wrong, or soon will be, and what to do.
+// Problems returns sentences for the operator: what is wrong, or soon will be, and what to do.
 func (c Health) Problems() []string {
 	var out []string
 	for _, alarm := range c.Alarms {
@@ -49,16 +49,16 @@ func (c Health) Problems() []string {
 	return out
 }
 
-// Monitor asks an etcd now and then how it is.
+// Monitor polls the health of an etcd.
 type Monitor struct {
 	store  *Etcd
 	latest atomic.Pointer[Health]
 }
 
-// NewMonitor makes a Monitor of a store; Run asks.
+// NewMonitor returns a Monitor of a store. Run polls.
 func NewMonitor(store *Etcd) *Monitor { return &Monitor{store: store} }
 
-// Health is what was told last, some seconds ago at most while etcd answers; the zero Health before the first answer.
+// Health returns the result of the last poll, or the zero Health before the first one.
 func (m *Monitor) Health() Health {
 	if c := m.latest.Load(); c != nil {
 		return *c
@@ -66,12 +66,12 @@ func (m *Monitor) Health() Health {
 	return Health{}
 }
 
-// Run asks until ctx ends, and returns nil then. What is not answered is not known, and asked again.
+// Run polls until ctx ends, and then returns nil.
 func (m *Monitor) Run(ctx context.Context) error {
 	tick := time.NewTicker(monitorEvery)
 	defer tick.Stop()
 	for {
-		next := m.ask(ctx, m.Health())
+		next := m.poll(ctx, m.Health())
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -84,17 +84,17 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 }
 
-func (m *Monitor) ask(ctx context.Context, before Health) Health {
+func (m *Monitor) poll(ctx context.Context, before Health) Health {
 	c := Health{Members: m.store.Members(ctx), Grown: before.Grown}
 	for _, member := range c.Members {
 		c.Newest = max(c.Newest, member.Revision)
 	}
 	if c.Newest == 0 {
 		c.Oldest = before.Oldest
-		return c // nobody is there to be asked
+		return c // no member answers
 	}
 	alarms, err := m.store.Alarms(ctx)
-	if err != nil { // with authentication in etcd only its root may ask; members tell the same to everybody
+	if err != nil { // if etcd has authentication, only root may request alarms, but the status of members has them too
 		alarms = alarmsOf(c.Members)
 	}
 	c.Alarms = alarms
@@ -104,7 +104,7 @@ func (m *Monitor) ask(ctx context.Context, before Health) Health {
 	return c
 }
 
-// oldest costs one small read while nobody compacts.
+// oldest makes one small request while etcd is not compacted.
 func (m *Monitor) oldest(ctx context.Context, before Revision) Revision {
 	if before > 0 {
 		if _, err := m.store.List(ctx, bookkeepingKey, ListOptions{At: before, Limit: 1, KeysOnly: true}); err == nil || errors.Is(err, ErrUnavailable) {
@@ -120,7 +120,8 @@ func (m *Monitor) oldest(ctx context.Context, before Revision) Revision {
 
 const alarmNoSpace = "NOSPACE"
 
-// alarmsOf finds the alarms in what a member says of itself, memberID:123 alarm:NOSPACE: each tells of all.
+// alarmsOf returns the alarms in the status of the first member that answers, such as memberID:123 alarm:NOSPACE. Each member reports
+// all alarms.
 func alarmsOf(members []MemberStatus) []Alarm {
 	for _, m := range members {
 		if m.Err != nil {
@@ -130,7 +131,7 @@ func alarmsOf(members []MemberStatus) []Alarm {
 		for _, problem := range m.Errors {
 			var id uint64
 			if _, raised, ok := strings.Cut(problem, "alarm:"); ok {
-				_, _ = fmt.Sscanf(problem, "memberID:%d", &id) // zero: it is not said
+				_, _ = fmt.Sscanf(problem, "memberID:%d", &id) // zero: unknown
 				out = append(out, Alarm{fmt.Sprintf("%x", id), strings.TrimSpace(raised)})
 			}
 		}

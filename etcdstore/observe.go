@@ -9,10 +9,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Observer is told each request that was made to etcd: its method as Range or Txn, the code of gRPC, and how long it took.
+// Observer is called after each request to etcd, with its method, such as Range or Txn, its gRPC code and its duration.
 type Observer func(operation, code string, took time.Duration)
 
-// intercept is a gRPC interceptor that tells the observer.
+// intercept is a gRPC interceptor that calls the observer.
 func (o Observer) intercept(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if o == nil {
 		return invoke(ctx, method, req, reply, conn, opts...)

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// freshTLS is TLS that is configured anew for each connection: certificates and authorities may be replaced meanwhile.
+// freshTLS is TLS with a new configuration for each connection, because certificates and authorities may change.
 type freshTLS struct {
-	credentials.TransportCredentials // for what is not about a connection
+	credentials.TransportCredentials // for methods without a connection
 	config                           func() *tls.Config
 }
 

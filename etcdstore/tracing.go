@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// traced is a gRPC interceptor that makes a span of each attempt of a request that is a part of a trace, and tells etcd which.
-// What the process asks for itself, and the streams of watches, which last for hours, are no part of any. A span has the name of
-// the method, and nothing of keys or values.
+// traced is a gRPC interceptor that records a span for each attempt of a request in a trace, and sends the trace context to etcd.
+// Requests of the process itself and the streams of watches, which last for hours, have no trace. A span has the name of the method,
+// but no keys and no values.
 func traced(provider trace.TracerProvider) grpc.UnaryClientInterceptor {
 	tracer := provider.Tracer("revtail/etcdstore")
 	return func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {

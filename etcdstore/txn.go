@@ -4,20 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
-// Txn is a transaction: when all conditions hold, what Then says is done, else what Else says.
+// Txn is a transaction: it executes Then if all conditions hold, otherwise Else.
 type Txn struct {
 	If   []Condition
 	Then []Op
 	Else []Op
 }
 
-// Attribute is what of a key a condition is about. Of a key that does not exist all numbers are zero.
+// Attribute is the attribute of a key that a condition compares. The numbers of a key that does not exist are zero.
 type Attribute int
 
 // The attributes of a key.
@@ -29,10 +31,10 @@ const (
 	OfValue
 )
 
-// Relation is how an attribute has to be to what a condition names.
+// Relation is the relation of the attribute to the operand of a condition.
 type Relation int
 
-// The relations, in etcd's numbers.
+// The relations, with the numbers of etcd.
 const (
 	Equal Relation = iota
 	Greater
@@ -40,23 +42,23 @@ const (
 	NotEqual
 )
 
-// Condition is what must be true of a key.
+// Condition is a condition of a transaction.
 type Condition struct {
 	Key    string
 	Of     Attribute
 	Is     Relation
-	Number int64  // of an attribute that is one
-	Value  []byte // of OfValue
+	Number int64  // the operand, except for OfValue
+	Value  []byte // the operand for OfValue
 }
 
-// Verb is what an Op does.
+// Verb is the type of an Op.
 type Verb int
 
 // The verbs.
 const (
-	Get    Verb = iota // what stands under a key, also if an Op before it has put it there
-	Put                // makes or overwrites a key
-	Delete             // removes a key or, with Prefix, all that begin with it
+	Get    Verb = iota // reads a key, with the changes of the Ops before it
+	Put                // creates or overwrites a key
+	Delete             // deletes a key or, with Prefix, all keys that begin with it
 )
 
 // Op is a step of a transaction.
@@ -68,32 +70,48 @@ type Op struct {
 	Lease  int64  // of Put; zero: none
 }
 
-// TxnResult is what a transaction came to.
+// TxnResult is the result of a transaction.
 type TxnResult struct {
 	Succeeded bool     // the conditions held
-	Revision  Revision // of what was written, or read
+	Revision  Revision // of the writes, else of the reads
 	Results   []OpResult
 }
 
-// OpResult is what an Op came to, in the order of those that were done.
+// OpResult is the result of an executed Op.
 type OpResult struct {
-	KV      *KV   // of Get; nil: there is no such key
-	Deleted int64 // of Delete: how many keys
+	KV      *KV   // of Get; nil: the key does not exist
+	Deleted int64 // of Delete: number of keys
 }
 
 // Transact implements Store.
 func (e *Etcd) Transact(ctx context.Context, t Txn) (TxnResult, error) {
+	result, err := e.transact(ctx, t)
+	if err != nil && !errors.Is(err, ErrInvalid) {
+		err = fmt.Errorf("transaction: %w", err)
+	}
+	return result, err
+}
+
+// transact sends a transaction once. gRPC knows the peer of a call if and only if the call had a connection: without one, the request
+// has not left this process.
+func (e *Etcd) transact(ctx context.Context, t Txn) (TxnResult, error) {
 	if err := t.Check(); err != nil {
 		return TxnResult{}, err
 	}
-	req := &pb.TxnRequest{Success: requestOps(t.Then), Failure: requestOps(t.Else)}
-	for _, c := range t.If {
-		req.Compare = append(req.Compare, c.compare())
+	if e.ctx.Err() != nil {
+		return TxnResult{}, fmt.Errorf("etcd: %w", ErrClosed)
 	}
-	resp, err := e.write(ctx, req)
+	bound, cancel := e.boundOnce(ctx)
+	defer cancel()
+	var to peer.Peer
+	resp, err := e.kv.Txn(bound, t.request(), grpc.Peer(&to))
 	if err != nil {
-		return TxnResult{}, fmt.Errorf("transaction: %w", err)
+		return TxnResult{}, e.toError(ctx, err, 0, to.Addr != nil)
 	}
+	return toResult(resp), nil
+}
+
+func toResult(resp *pb.TxnResponse) TxnResult {
 	out := TxnResult{Succeeded: resp.Succeeded, Revision: Revision(resp.Header.Revision)}
 	for _, answer := range resp.Responses {
 		result := OpResult{Deleted: answer.GetResponseDeleteRange().GetDeleted()}
@@ -103,10 +121,23 @@ func (e *Etcd) Transact(ctx context.Context, t Txn) (TxnResult, error) {
 		}
 		out.Results = append(out.Results, result)
 	}
-	return out, nil
+	return out
 }
 
-// Check refuses what etcd would understand as something else: empty keys are the whole keyspace.
+// sendOnce is a gRPC interceptor below the retry loop of the client. The loop retries "cancelled" and "deadline exceeded", also if a
+// member or a proxy returned them and also for a transaction. A transaction that was executed and retried would report a conflict with
+// itself, so sendOnce replaces these codes for transactions.
+func sendOnce(
+	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption,
+) error {
+	err := next(ctx, method, req, reply, cc, opts...)
+	if code := status.Code(err); method == pb.KV_Txn_FullMethodName && (code == codes.Canceled || code == codes.DeadlineExceeded) {
+		return status.Error(codes.Aborted, status.Convert(err).Message())
+	}
+	return err
+}
+
+// Check refuses empty keys, which etcd takes for all keys.
 func (t Txn) Check() error {
 	for _, c := range t.If {
 		if err := checkKey(c.Key); err != nil {
@@ -121,6 +152,14 @@ func (t Txn) Check() error {
 		}
 	}
 	return nil
+}
+
+func (t Txn) request() *pb.TxnRequest {
+	req := &pb.TxnRequest{Success: requestOps(t.Then), Failure: requestOps(t.Else)}
+	for _, c := range t.If {
+		req.Compare = append(req.Compare, c.compare())
+	}
+	return req
 }
 
 func (c Condition) compare() *pb.Compare {
@@ -143,46 +182,20 @@ func (c Condition) compare() *pb.Compare {
 func requestOps(ops []Op) []*pb.RequestOp {
 	out := make([]*pb.RequestOp, 0, len(ops))
 	for _, op := range ops {
-		switch op.Verb {
-		case Get:
-			out = append(out, get(op.Key))
-		case Put:
-			p := put(op.Key, op.Value)
-			p.GetRequestPut().Lease = op.Lease
-			out = append(out, p)
-		case Delete:
-			req := &pb.DeleteRangeRequest{Key: []byte(op.Key)}
-			if op.Prefix {
-				req.RangeEnd = rangeEnd(op.Key, false)
-			}
-			out = append(out, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: req}})
-		}
+		out = append(out, op.request())
 	}
 	return out
 }
 
-// Grant implements Store. A lease that was made and not heard of ends by itself.
-func (e *Etcd) Grant(ctx context.Context, ttl time.Duration) (lease int64, granted time.Duration, err error) {
-	if ttl <= 0 {
-		return 0, 0, fmt.Errorf("%w: a lease of %v", ErrInvalid, ttl)
+func (op Op) request() *pb.RequestOp {
+	key := []byte(op.Key)
+	switch op.Verb {
+	case Put:
+		return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: key, Value: op.Value, Lease: op.Lease}}}
+	case Delete:
+		return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{
+			RequestDeleteRange: &pb.DeleteRangeRequest{Key: key, RangeEnd: rangeEnd(op.Key, !op.Prefix)},
+		}}
 	}
-	bound, cancel := e.bound(ctx)
-	defer cancel()
-	seconds := (ttl + time.Second - 1) / time.Second
-	resp, err := e.lease.LeaseGrant(bound, &pb.LeaseGrantRequest{TTL: int64(seconds)})
-	if err != nil {
-		return 0, 0, fmt.Errorf("lease: %w", e.toError(ctx, err, 0, false))
-	}
-	return resp.ID, time.Duration(resp.TTL) * time.Second, nil
-}
-
-// Revoke implements Store.
-func (e *Etcd) Revoke(ctx context.Context, lease int64) error {
-	bound, cancel := e.bound(ctx)
-	defer cancel()
-	_, err := e.lease.LeaseRevoke(bound, &pb.LeaseRevokeRequest{ID: lease})
-	if err == nil || errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound) {
-		return nil
-	}
-	return fmt.Errorf("lease: %w", e.toError(ctx, err, 0, true))
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: key}}}
 }

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// watcher is one etcd watch on a gRPC stream of its own. Its goroutine hands batches over one by one: while Next is not
-// called it does not receive, and etcd keeps what comes.
+// watcher is one watch of etcd on its own gRPC stream. Its goroutine passes batches to Next one by one. It receives no more until Next is
+// called, so that the events stay in etcd.
 type watcher struct {
 	store  *Etcd
 	prefix string
@@ -26,17 +26,17 @@ type watcher struct {
 	cancel context.CancelCauseFunc
 
 	batches chan Batch
-	opened  chan struct{} // closed when etcd has said that the watch is made; progress asked for before may overtake events
+	opened  chan struct{} // closed when etcd has created the watch; earlier progress responses may overtake events
 	created sync.Once
 	stream  pb.Watch_WatchClient
 	done    chan struct{} // closed when the goroutine has ended and err is set
 	err     error
 
-	sending sync.Mutex // held while RequestProgress sends: gRPC allows one sender at a time
+	sending sync.Mutex // guards Send of stream: gRPC allows one sender at a time
 
 	// Only the goroutine uses the fields below.
 	through Revision // Batch.Through of the last batch; asked.After at first
-	partial []Event  // of a response that is not complete yet: the last revision, as more of it may follow
+	partial []Event  // of the last revision of an incomplete response, as more of them may follow
 }
 
 var _ Watcher = (*watcher)(nil)
@@ -92,7 +92,7 @@ func (w *watcher) RequestProgress(ctx context.Context) error {
 	if err := w.stream.Send(request); err == nil {
 		return nil
 	}
-	// Send knows only that the stream has ended. Why, the goroutine knows, if no batch keeps it.
+	// The error of Send only says that the stream has ended. The goroutine has the cause, unless it waits with a batch.
 	select {
 	case <-w.done:
 		return w.err
@@ -101,21 +101,21 @@ func (w *watcher) RequestProgress(ctx context.Context) error {
 	}
 }
 
-// Close implements Watcher. It waits for the watch's goroutine.
+// Close implements Watcher. It waits for the goroutine of the watch.
 func (w *watcher) Close() error {
 	w.cancel(ErrClosed)
 	<-w.done
 	return nil
 }
 
-// run is the watch's goroutine.
+// run is the goroutine of the watch.
 func (w *watcher) run() {
 	stop := context.AfterFunc(w.store.ctx, func() { w.cancel(ErrClosed) })
 	defer stop()
 	w.end(w.follow())
 }
 
-// end says for ever why the watch has ended: the one who ended it first, then what broke it.
+// end sets the error of the watch: the cause of the end of its context, else the error of the stream.
 func (w *watcher) end(broken error) {
 	cause := context.Cause(w.ctx)
 	if cause != nil && !errors.Is(cause, ErrClosed) {
@@ -129,7 +129,7 @@ func (w *watcher) end(broken error) {
 	close(w.done)
 }
 
-// follow opens the stream and delivers what it brings until it breaks.
+// follow opens the stream and delivers its batches until it breaks.
 func (w *watcher) follow() error {
 	if err := w.open(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (w *watcher) follow() error {
 	}
 }
 
-// open does not wait for a connection as other requests do: the consumer knows better what to do meanwhile.
+// open does not wait for a connection, unlike other requests, because the consumer decides when to retry.
 func (w *watcher) open() error {
 	if err := checkPrefix(w.prefix); err != nil {
 		return err
@@ -175,14 +175,14 @@ func (w *watcher) open() error {
 		ProgressNotify: true,
 	}}})
 	if err != nil {
-		_, err = stream.Recv() // Send knows only that the stream has ended
+		_, err = stream.Recv() // the error of Send only says that the stream has ended
 		return toError(w.caller, err, w.asked.After, false)
 	}
 	w.stream = stream
 	return nil
 }
 
-// receive turns a response into a batch; there is none when it brings nothing complete.
+// receive turns a response into a batch, or false if it completes no revision.
 func (w *watcher) receive(resp *pb.WatchResponse) (Batch, bool, error) {
 	switch {
 	case resp.CompactRevision != 0:
@@ -195,10 +195,10 @@ func (w *watcher) receive(resp *pb.WatchResponse) (Batch, bool, error) {
 	case len(resp.Events) == 0:
 		return w.progress(Revision(resp.Header.GetRevision()))
 	}
-	if err := w.take(resp.Events); err != nil {
+	if err := w.addEvents(resp.Events); err != nil {
 		return Batch{}, false, err
 	}
-	// Etcd cuts large responses anywhere, also within a revision. Only the newest one can be incomplete.
+	// etcd may split large responses within a revision. Only the newest revision can be incomplete.
 	complete := len(w.partial)
 	for newest := w.partial[complete-1].Revision; resp.Fragment && complete > 0 && w.partial[complete-1].Revision == newest; {
 		complete--
@@ -212,8 +212,8 @@ func (w *watcher) receive(resp *pb.WatchResponse) (Batch, bool, error) {
 	return batch, true, nil
 }
 
-// progress is the one case in which the revision of a response's header says how far the watch is: with events it is
-// the store's, and events up to it may still be to come.
+// progress handles a response without events. Only its header has the revision of the watch: the header of a response with events has
+// the revision of the store, and events before it may follow.
 func (w *watcher) progress(rev Revision) (Batch, bool, error) {
 	if rev < w.through || len(w.partial) > 0 {
 		return Batch{}, false, w.broken("progress up to %d amidst the events of it", rev)
@@ -222,8 +222,8 @@ func (w *watcher) progress(rev Revision) (Batch, bool, error) {
 	return Batch{Through: rev}, true, nil
 }
 
-// take adds the events of a response to partial, if they are what a watch may bring.
-func (w *watcher) take(events []*mvccpb.Event) error {
+// addEvents checks the events of a response and adds them to partial.
+func (w *watcher) addEvents(events []*mvccpb.Event) error {
 	last := w.through
 	if n := len(w.partial); n > 0 {
 		last = w.partial[n-1].Revision
@@ -247,8 +247,7 @@ func (w *watcher) take(events []*mvccpb.Event) error {
 	return nil
 }
 
-// findPrev reads the state before ev. Etcd leaves it out when it has been compacted, but a response that is made just
-// while the watch is created lacks it too.
+// findPrev reads the state before ev. etcd omits it if it has been compacted, but also in a response during the creation of the watch.
 func (w *watcher) findPrev(ev *Event) error {
 	resp, err := w.store.read(w.ctx, &pb.RangeRequest{Key: []byte(ev.Key), Revision: int64(ev.Revision) - 1})
 	var compacted *CompactedError
@@ -264,7 +263,7 @@ func (w *watcher) findPrev(ev *Event) error {
 	return nil
 }
 
-// broken is the error for what no watch of an etcd that works brings: the consumer must begin anew.
+// broken is the error for a response that violates the protocol: the consumer must open a new watch.
 func (w *watcher) broken(format string, args ...any) error {
 	return fmt.Errorf("%w: the watch broke its promises: through %d came %s", ErrUnavailable, w.through, fmt.Sprintf(format, args...))
 }

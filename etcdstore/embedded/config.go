@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,33 +17,33 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What is used where Config leaves something out.
+// The defaults of Config.
 const (
 	DefaultDataDir   = "revtail.etcd"
 	DefaultClientURL = "http://127.0.0.1:2379"
 )
 
 const (
-	progressInterval = 5 * time.Second // a quiet watch learns this often how far it is complete; etcd's 10 minutes outlive a short history
-	quota            = 8 << 30         // bytes; the most that etcd recommends, where its own default of 2 GiB is full too soon
+	progressInterval = 5 * time.Second // between the progress notifications of an idle watch; the default of etcd, 10 min, may exceed the history
+	quota            = 8 << 30         // bytes; the maximum that etcd recommends, because its default of 2 GiB is soon used up
 )
 
-// Config says which etcd to start.
+// Config configures the member.
 type Config struct {
-	DataDir string // made with mode 0700 when it does not exist; default DefaultDataDir
+	DataDir string // created with mode 0700 if necessary; default DefaultDataDir
 
-	// ClientURL is where clients reach the member: plain HTTP on a loopback address, because the member asks nobody
-	// who he is. Port 0 is any free one. Default DefaultClientURL.
+	// ClientURL is the address for clients: plain HTTP on a loopback address, because the member has no authentication. Port 0 is any free
+	// port. Default DefaultClientURL.
 	ClientURL string
 
-	// ConfigFile is a whole etcd configuration file (YAML). It decides everything, also about the data directory, addresses
-	// and compaction, and so excludes the two fields above; only the log goes to Logger still.
+	// ConfigFile is a complete configuration file of etcd (YAML). It determines everything except the logger, and excludes the fields
+	// above.
 	ConfigFile string
 
-	Logger *slog.Logger // nil: nothing is logged
+	Logger *slog.Logger // nil: no log
 }
 
-// load makes etcd's own configuration, but for the logger. Errors are *ConfigError.
+// load returns the configuration of etcd, without the logger. Errors are *ConfigError.
 func (c Config) load() (*embed.Config, error) {
 	var ec *embed.Config
 	var err error
@@ -50,7 +51,7 @@ func (c Config) load() (*embed.Config, error) {
 	case c.ConfigFile == "":
 		ec, err = c.standalone()
 	case c.DataDir != "" || c.ClientURL != "":
-		err = errors.New("a configuration file excludes a data directory and a client URL given beside it")
+		err = errors.New("a configuration file excludes a data directory and a client URL")
 	default:
 		ec, err = fromFile(c.ConfigFile)
 	}
@@ -60,26 +61,26 @@ func (c Config) load() (*embed.Config, error) {
 	return ec, nil
 }
 
-// standalone is a cluster of one member, which cannot be reached from other machines.
+// standalone configures a cluster of one member, which other machines cannot reach.
 func (c Config) standalone() (*embed.Config, error) {
-	client, err := loopbackURL(orDefault(c.ClientURL, DefaultClientURL))
+	client, err := loopbackURL(cmp.Or(c.ClientURL, DefaultClientURL))
 	if err != nil {
 		return nil, err
 	}
 	ec := embed.NewConfig()
 	ec.Name = "revtail"
 	ec.InitialCluster = ec.InitialClusterFromName(ec.Name)
-	ec.Dir = orDefault(c.DataDir, DefaultDataDir)
+	ec.Dir = cmp.Or(c.DataDir, DefaultDataDir)
 	ec.ListenClientUrls = []url.URL{*client}
-	ec.ListenPeerUrls = nil // one member has no peers, and a peer port would take anybody's raft messages
+	ec.ListenPeerUrls = nil // one member has no peers, and a peer port would accept raft messages without authentication
 	ec.EnableGRPCGateway = false
 	ec.WatchProgressNotifyInterval = progressInterval
-	ec.AutoCompactionRetention = "0" // the store's own compactor does it
+	ec.AutoCompactionRetention = "0" // the compactor of the store does it
 	ec.QuotaBackendBytes = quota
 	return ec, nil
 }
 
-// loopbackURL parses a client URL and refuses what other machines could reach.
+// loopbackURL parses a client URL and refuses addresses that other machines could reach.
 func loopbackURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -99,7 +100,7 @@ func loopbackURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// urlKeys are the keys of etcd's file that end the process when they do not parse (embed calls os.Exit).
+// urlKeys are the keys for whose invalid values embed calls os.Exit.
 var urlKeys = []string{
 	"listen-peer-urls", "listen-client-urls", "listen-client-http-urls", "initial-advertise-peer-urls",
 	"advertise-client-urls", "listen-metrics-urls",
@@ -122,7 +123,7 @@ func fromFile(path string) (ec *embed.Config, err error) {
 			}
 		}
 	}
-	defer func() { // embed panics at some other values that it cannot parse
+	defer func() { // embed panics for some invalid values
 		if p := recover(); p != nil {
 			ec, err = nil, fmt.Errorf("%s: %v", path, p)
 		}
@@ -139,8 +140,8 @@ func fromFile(path string) (ec *embed.Config, err error) {
 	return ec, nil
 }
 
-// claim finds out whether the client addresses are free, and replaces port 0 by a free port, so that etcd advertises a
-// real one. Errors are *AddressError.
+// claim checks that the client addresses are free. It replaces port 0 by a free port, because etcd advertises the configured port. Errors
+// are *AddressError.
 func claim(ec *embed.Config) error {
 	for i := range ec.ListenClientUrls {
 		u := &ec.ListenClientUrls[i]
@@ -161,10 +162,3 @@ func claim(ec *embed.Config) error {
 }
 
 func isUnix(u *url.URL) bool { return strings.HasPrefix(u.Scheme, "unix") }
-
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
-}

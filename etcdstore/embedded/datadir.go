@@ -15,11 +15,11 @@ import (
 
 // dataDir is a data directory that this process has locked.
 type dataDir struct {
-	lock *os.File // the lock ends when it is closed
+	lock *os.File // Close releases the lock
 }
 
-// openDataDir makes dir if need be, locks it, and tries it out. It never waits: etcd itself would wait without end for
-// a database that another process holds. Errors are *DataDirError.
+// openDataDir creates dir if necessary, locks it, and checks its files. It fails at once if another process uses them, where etcd would
+// wait without a timeout. Errors are *DataDirError.
 func openDataDir(dir string) (*dataDir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &DataDirError{Dir: dir, Err: err}
@@ -39,11 +39,11 @@ func openDataDir(dir string) (*dataDir, error) {
 	return &dataDir{lock: lock}, nil
 }
 
-// Close lets others use the directory.
+// Close unlocks the directory.
 func (d *dataDir) Close() error { return d.lock.Close() }
 
-// probeDatabase finds out whether a plain etcd, which knows nothing of our lock, has the database open, and whether it
-// is a database at all. A path without a file, or with an empty one, is fine: etcd makes its database there.
+// probeDatabase checks that no other etcd, which ignores the lock of this package, has opened the database, and that the file is a valid
+// database. A missing or empty file is valid: etcd creates its database there.
 func probeDatabase(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -52,7 +52,7 @@ func probeDatabase(path string) error {
 	if err != nil {
 		return err
 	}
-	// Read only takes bbolt's shared lock, which the exclusive one of an etcd excludes; a millisecond means one attempt.
+	// ReadOnly takes the shared lock of bbolt, which excludes the exclusive lock of etcd; one millisecond allows one attempt.
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Millisecond})
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return ErrDataDirInUse
@@ -61,7 +61,7 @@ func probeDatabase(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	err = db.View(func(tx *bolt.Tx) error {
-		if tx.Size() > info.Size() { // reading the memory map behind the end of the file would kill the process
+		if tx.Size() > info.Size() { // a read of the memory map after the end of the file would kill the process
 			return fmt.Errorf("%s: cut off after %d of %d bytes", path, info.Size(), tx.Size())
 		}
 		return nil

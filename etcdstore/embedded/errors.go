@@ -6,22 +6,22 @@ import (
 	"syscall"
 )
 
-// What a *DataDirError or an *AddressError may wrap; test with errors.Is.
+// The errors that *DataDirError and *AddressError wrap; use errors.Is.
 var (
 	ErrDataDirInUse = errors.New("in use by another process")
 	ErrAddressInUse = errors.New("address already in use")
 )
 
-// ConfigError says that Config, or the etcd configuration file that it names, cannot be used.
+// ConfigError is the error for an invalid Config or configuration file.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Error() string { return e.Err.Error() }
 
-// Unwrap is the reason.
+// Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// DataDirError says that the data directory cannot be used: it wraps ErrDataDirInUse, the error of a file in it,
-// which has the file's name, or the *FatalError with which etcd gave up reading it.
+// DataDirError is the error for a data directory that cannot be used. It wraps ErrDataDirInUse, the error of a file with its name, or the
+// *FatalError of etcd.
 type DataDirError struct {
 	Dir string
 	Err error
@@ -29,10 +29,10 @@ type DataDirError struct {
 
 func (e *DataDirError) Error() string { return fmt.Sprintf("data directory %s: %v", e.Dir, e.Err) }
 
-// Unwrap is the reason.
+// Unwrap returns the cause.
 func (e *DataDirError) Unwrap() error { return e.Err }
 
-// AddressError says that etcd cannot listen on a client address: it wraps ErrAddressInUse or the network's error.
+// AddressError is the error of listening on a client address. It wraps ErrAddressInUse or the error of the network.
 type AddressError struct {
 	Address string // host:port
 	Err     error
@@ -40,7 +40,7 @@ type AddressError struct {
 
 func (e *AddressError) Error() string { return fmt.Sprintf("listen on %s: %v", e.Address, e.Err) }
 
-// Unwrap is the reason.
+// Unwrap returns the cause.
 func (e *AddressError) Unwrap() error { return e.Err }
 
 func newAddressError(address string, err error) *AddressError {
@@ -50,7 +50,7 @@ func newAddressError(address string, err error) *AddressError {
 	return &AddressError{Address: address, Err: err}
 }
 
-// FatalError is a failure at which etcd gives up, such as a log file that cannot be written or read back.
+// FatalError is an error at which etcd stops, such as a log file that cannot be written or read.
 type FatalError struct{ Message string }
 
 func (e *FatalError) Error() string { return "etcd gave up: " + e.Message }

@@ -10,13 +10,12 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// fatalHook is what etcd runs into instead of os.Exit when it logs at level fatal or panic: the message becomes a
-// *FatalError and the goroutine ends, so that the process can say what to do and stop in order. A panic that etcd does
-// not log first, in a goroutine of its own, still ends the process: Go has no way to catch it.
+// fatalHook replaces os.Exit when etcd logs at level fatal or panic: it turns the message into a *FatalError and ends the goroutine, so
+// that the process can report the error and shut down. A panic of etcd without a log entry still ends the process.
 type fatalHook struct {
 	once     sync.Once
-	err      error         // the first; later ones follow from it. Valid once happened is closed
-	happened chan struct{} // closed at the first
+	err      error         // the first error, which causes the later ones; valid after happened is closed
+	happened chan struct{} // closed after the first error
 }
 
 var _ zapcore.CheckWriteHook = (*fatalHook)(nil)
@@ -32,7 +31,7 @@ func (h *fatalHook) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field)
 	runtime.Goexit()
 }
 
-// withFields appends the fields of a log entry in the order of their names, stack traces aside.
+// withFields appends the fields of a log entry, sorted by name, without stack traces.
 func withFields(message string, fields []zapcore.Field) string {
 	enc := zapcore.NewMapObjectEncoder()
 	for _, f := range fields {

@@ -14,15 +14,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// local is the member as this process reaches it without a connection. What etcd's own handlers check, they check here too; what
-// its interceptors do, a cluster of one needs only in part: a request is refused while there is no leader.
+// local is the API of the member without a connection. It calls the handlers of etcd, with their checks, but no interceptors: a cluster of
+// one member needs only their check for a leader.
 type local struct {
 	pb.KVClient
 	watches pb.WatchClient
 	member  *etcdserver.EtcdServer
 
-	calls  sync.RWMutex    // read-locked by each request and each watch under way
-	open   context.Context // ends when the member is about to
+	calls  sync.RWMutex    // read-locked during each request and watch
+	open   context.Context // ends before the member stops
 	ending context.CancelFunc
 }
 
@@ -33,8 +33,8 @@ func newLocal(member *etcdserver.EtcdServer) *local {
 	return l
 }
 
-// KV asks the member without a connection: a write costs a third less so. Nil where a configuration file says what
-// the member is: one of several, or a learner, which only requests over a connection are checked for.
+// KV returns the KV service without a connection, which saves a third of the cost of a write. It is nil for a member with a configuration
+// file, which may have peers or be a learner: only the interceptors of a connection check for that.
 func (s *Server) KV() pb.KVClient {
 	if s.local == nil {
 		return nil
@@ -42,7 +42,7 @@ func (s *Server) KV() pb.KVClient {
 	return s.local
 }
 
-// Watch follows the member without a connection; nil where KV is.
+// Watch returns the watch service without a connection; nil if KV is nil.
 func (s *Server) Watch() pb.WatchClient {
 	if s.local == nil {
 		return nil
@@ -77,8 +77,8 @@ func (l *local) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...g
 	return resp, err
 }
 
-// call does a request, unless the member cannot take it. A caller that asks for the peer gets one exactly if it did, as over a
-// connection.
+// call executes a request, unless the member is stopping or has no leader. It sets grpc.Peer if and only if it executes the request, as
+// over a connection.
 func (l *local) call(ctx context.Context, opts []grpc.CallOption, do func() error) error {
 	l.calls.RLock()
 	defer l.calls.RUnlock()
@@ -87,7 +87,7 @@ func (l *local) call(ctx context.Context, opts []grpc.CallOption, do func() erro
 		return status.FromContextError(ctx.Err()).Err()
 	case l.open.Err() != nil:
 		return rpctypes.ErrGRPCStopped
-	case l.member.Leader() == 0: // nobody
+	case l.member.Leader() == 0:
 		return rpctypes.ErrGRPCNoLeader
 	}
 	for _, option := range opts {
@@ -98,7 +98,7 @@ func (l *local) call(ctx context.Context, opts []grpc.CallOption, do func() erro
 	return do()
 }
 
-// thisProcess is the address of a member that is reached without a connection.
+// thisProcess is the address of a member without a connection.
 var thisProcess = &net.UnixAddr{Name: "this process", Net: "unix"}
 
 // Watch implements pb.WatchClient.
@@ -109,7 +109,7 @@ func (l *local) Watch(ctx context.Context, opts ...grpc.CallOption) (pb.Watch_Wa
 	return l.watches.Watch(ctx, opts...)
 }
 
-// localWatches are the member's side of watches.
+// localWatches is the server side of the watches of local.
 type localWatches struct {
 	pb.WatchServer
 	local *local
@@ -125,7 +125,7 @@ func (w *localWatches) Watch(stream pb.Watch_WatchServer) error {
 	return w.WatchServer.Watch(stream)
 }
 
-// close refuses what comes, ends the watches, and waits for what is under way: a member must not lose its files under a request.
+// close refuses new requests, ends the watches, and waits for the requests, because they use the files of the member.
 func (l *local) close() {
 	l.ending()
 	l.calls.Lock()

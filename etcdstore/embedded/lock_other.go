@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// lockDir locks a file in the directory, where directories themselves cannot be locked.
+// lockDir locks a file in the directory, because this system cannot lock directories.
 func lockDir(dir string) (*os.File, error) {
 	f, err := fileutil.TryLockFile(filepath.Join(dir, "revtail.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {

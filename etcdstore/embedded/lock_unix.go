@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// lockDir takes an exclusive lock on the directory itself: no lock file is left behind, and the kernel ends the lock
-// with the process.
+// lockDir takes an exclusive lock on the directory itself, which leaves no lock file. The kernel releases it when the process ends.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {

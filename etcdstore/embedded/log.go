@@ -11,20 +11,19 @@ import (
 	"revtail/etcdstore/zaplog"
 )
 
-// talk is what etcd warns of in every start, about choices that are meant here.
-var talk = []string{
+// expected are the warnings of each start, about intended settings.
+var expected = []string{
 	"Running http and grpc server on single port. This is not recommended for production.",
 	"simple token is not cryptographically signed",
 }
 
-// quietCore lets an operator see warnings only when something is wrong: what is not worth one becomes talk, which zaplog
-// shows at level debug.
+// quietCore reduces expected warnings, and all warnings while etcd closes, to Info, which zaplog logs at Debug.
 type quietCore struct {
 	zapcore.Core
-	closing *atomic.Bool // an etcd that is closed logs an error for each of its listeners
+	closing *atomic.Bool // a closing etcd logs an error for each listener
 }
 
-// newLogger passes etcd's log on to l, and ends in the hook. closing says that etcd is being closed.
+// newLogger returns a logger of etcd that writes to l and calls the hook. closing is true while etcd closes.
 func newLogger(l *slog.Logger, hook *fatalHook, closing *atomic.Bool) *zap.Logger {
 	if l == nil {
 		l = slog.New(slog.DiscardHandler)
@@ -40,8 +39,8 @@ func (c quietCore) With(fields []zapcore.Field) zapcore.Core {
 
 // Check implements zapcore.Core.
 func (c quietCore) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	isTalk := c.closing.Load() || slices.Contains(talk, entry.Message)
-	if isTalk && entry.Level > zapcore.InfoLevel && entry.Level < zapcore.DPanicLevel {
+	quiet := c.closing.Load() || slices.Contains(expected, entry.Message)
+	if quiet && entry.Level > zapcore.InfoLevel && entry.Level < zapcore.DPanicLevel {
 		entry.Level = zapcore.InfoLevel
 	}
 	return c.Core.Check(entry, checked)

@@ -1,9 +1,8 @@
-// Package embedded runs an etcd member inside this process. It is the only importer of etcd's server.
+// Package embedded runs an etcd member inside this process. It is the only importer of the server of etcd.
 //
-// Clients reach the member over gRPC like any other etcd. This process may leave out the connection where the member is a cluster
-// of its own (local.go): the in-process client of etcd leaves out the interceptors too, and with them the check for a leader.
-// Two processes never share a data directory:
-// Start locks it, and fails at once where etcd would wait without end.
+// Other processes use the member over gRPC like any other etcd. This process needs no connection to a cluster of one member (local.go);
+// the in-process client of etcd would omit the check for a leader. Two processes never share a data directory: Start locks it, and fails
+// at once if it is in use.
 package embedded
 
 import (
@@ -23,33 +22,32 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Version is that of the etcd in this program.
+// Version returns the version of the etcd in this program.
 func Version() string { return version.Version }
 
-// errStopped is why a member ends that was neither closed by us nor failed: it was removed from its cluster.
+// errStopped is the error if etcd stops without an error and without Close.
 var errStopped = errors.New("etcd stopped: this member was removed from its cluster")
 
 // Server is a running etcd member. Close it.
 type Server struct {
 	etcd  *embed.Etcd
 	fatal *fatalHook
-	quiet atomic.Bool // etcd is being closed
+	quiet atomic.Bool // etcd is closing
 	dir   *dataDir
 	tls   *tls.Config
-	local *local // nil: the member has a configuration file
+	local *local // nil for a member with a configuration file
 
-	died       chan error    // holds the one error that ended etcd
+	died       chan error    // receives the error that ended etcd
 	closing    chan struct{} // closed by Close
 	supervised chan struct{} // closed when supervise has returned
 	close      func() error  // runs once
 }
 
-// Start runs a member and returns when it has joined its cluster and answers requests. It fails with a *ConfigError, a
-// *DataDirError (which may wrap a *FatalError), an *AddressError, or when ctx ends first, with an error that wraps ctx.Err(). ctx bounds
-// the start only; Close ends the member.
+// Start starts a member and returns when it has joined its cluster and answers requests. The error is a *ConfigError, a *DataDirError
+// (which may wrap a *FatalError), an *AddressError, or wraps ctx.Err(). ctx bounds the start only; Close ends the member.
 //
-// One thing cannot be interrupted: an etcd that is still reading its data when ctx ends is left to finish that, and is
-// closed behind the caller's back. The data directory stays locked until then.
+// If ctx ends while etcd reads its data, which cannot be interrupted, a goroutine closes etcd afterwards. The data directory stays locked
+// until then.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	ec, err := cfg.load()
 	if err != nil {
@@ -88,7 +86,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Endpoints are where the member answers this process, with real ports.
+// Endpoints returns the URLs of the member for this process, with the actual ports.
 func (s *Server) Endpoints() []string {
 	config := s.etcd.Config()
 	endpoints := make([]string, 0, len(config.ListenClientUrls))
@@ -98,7 +96,7 @@ func (s *Server) Endpoints() []string {
 	return endpoints
 }
 
-// TLS is how to talk to Endpoints, as a Store asks for it; nil when they are plain.
+// TLS returns the TLS configuration for Endpoints, as in etcdstore.Config; nil: they have no TLS.
 func (s *Server) TLS() func() *tls.Config {
 	if s.tls == nil {
 		return nil
@@ -106,15 +104,14 @@ func (s *Server) TLS() func() *tls.Config {
 	return s.tls.Clone
 }
 
-// Err gets one error when etcd ends otherwise than by Close. Nothing works then: close the Server and end the process.
+// Err receives one error if etcd ends without Close. Then close the Server and end the process.
 func (s *Server) Err() <-chan error { return s.died }
 
-// Close ends the member and unlocks the data directory. Close the clients first: etcd waits some seconds for open
-// watches. After a *FatalError etcd cannot be closed in order: some of its goroutines stay. Close may be called more
-// than once.
+// Close ends the member and unlocks the data directory. Close the clients first, because etcd waits some seconds for open watches. After a
+// *FatalError some goroutines of etcd stay. Close may be called more than once.
 func (s *Server) Close() error { return s.close() }
 
-// launch starts etcd in a goroutine that fatalHook may end. After an error nothing is open.
+// launch starts etcd in a goroutine, because fatalHook may end it. After an error, it has closed all resources.
 func (s *Server) launch(ctx context.Context, ec *embed.Config) error {
 	launched := make(chan error, 1)
 	go func() {
@@ -150,7 +147,7 @@ func (s *Server) launch(ctx context.Context, ec *embed.Config) error {
 	}
 }
 
-// ready waits until etcd has joined its cluster, and finds out how to talk to it.
+// ready waits until etcd has joined its cluster, and sets the TLS configuration.
 func (s *Server) ready(ctx context.Context) error {
 	select {
 	case <-s.etcd.Server.ReadyNotify():
@@ -173,7 +170,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return nil
 }
 
-// supervise waits for etcd to end by itself, until Close.
+// supervise waits until etcd ends or is closed.
 func (s *Server) supervise() {
 	defer close(s.supervised)
 	select {
@@ -187,7 +184,7 @@ func (s *Server) supervise() {
 	}
 }
 
-// shutdown closes etcd, unless it has given up or does so meanwhile, and unlocks the data directory.
+// shutdown closes etcd, unless a fatal error has ended it, and unlocks the data directory.
 func (s *Server) shutdown() error {
 	select {
 	case <-s.fatal.happened:
@@ -197,11 +194,11 @@ func (s *Server) shutdown() error {
 	return s.dir.Close()
 }
 
-// closeEtcd returns when etcd has ended or given up.
+// closeEtcd returns when etcd has ended or failed.
 func (s *Server) closeEtcd() {
 	s.quiet.Store(true)
 	closed := make(chan struct{})
-	go func() { // the hook may end it, as any goroutine that etcd runs in
+	go func() { // fatalHook may end this goroutine
 		defer close(closed)
 		if s.local != nil {
 			s.local.close()
@@ -209,7 +206,7 @@ func (s *Server) closeEtcd() {
 		select {
 		case <-s.etcd.Server.ReadyNotify():
 		default:
-			s.etcd.Server.Stop() // else Close would wait for the member to become ready
+			s.etcd.Server.Stop() // otherwise Close would wait until the member is ready
 		}
 		s.etcd.Close()
 	}()
@@ -219,7 +216,7 @@ func (s *Server) closeEtcd() {
 	}
 }
 
-// endpoint is how this process reaches a member that listens on u.
+// endpoint returns the URL for this process of a member that listens on u.
 func endpoint(u url.URL) string {
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsUnspecified() {
 		host := "127.0.0.1"

@@ -11,9 +11,8 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 )
 
-// clientTLS is how this process talks to its own member when that speaks TLS: it trusts the very certificate in the
-// member's file, whatever names that is for, and shows the member's own certificate when clients have to show one.
-// Both files are read again at each handshake, as etcd does, so that they may be renewed.
+// clientTLS returns the TLS configuration for the own member: it trusts only the certificate in the file of the member, whatever its
+// names, and sends the same certificate as the client. Each handshake reads the files again, like etcd, because they may be renewed.
 func clientTLS(info transport.TLSInfo) (*tls.Config, error) {
 	config, err := info.ClientConfig()
 	if err != nil {
@@ -33,7 +32,7 @@ func clientTLS(info transport.TLSInfo) (*tls.Config, error) {
 	return config, nil
 }
 
-// leaf is the first certificate of a PEM file, in DER.
+// leaf returns the first certificate of a PEM file, in DER.
 func leaf(path string) ([]byte, error) {
 	rest, err := os.ReadFile(path)
 	if err != nil {

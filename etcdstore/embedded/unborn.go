@@ -10,22 +10,22 @@ import (
 	"go.uber.org/zap"
 )
 
-// discardUnborn removes what a first start has left that ended before the member was in its own cluster. etcd writes its log
-// before the first entry of it, the one by which the only member joins; without that entry a later start finds a log, does not
-// begin a cluster, and waits for a leader for ever. Where there is no entry, nothing has ever been written.
+// discardUnborn removes the files of a first start that ended before the member joined its own cluster. etcd creates its log before the
+// first entry, with which the member joins. A later start finds a log without that entry, does not bootstrap a cluster, and waits for a
+// leader without end. A log without entries has no data.
 func discardUnborn(dataDir string, log *slog.Logger) error {
 	member := filepath.Join(dataDir, "member")
 	if !isUnborn(member) {
 		return nil
 	}
-	log.Warn("an earlier first start was cut off before anything was written: starting anew", "dir", member)
+	log.Warn("the first start was interrupted before it wrote data: starting again", "dir", member)
 	if err := os.RemoveAll(member); err != nil {
 		return &DataDirError{Dir: dataDir, Err: err}
 	}
 	return nil
 }
 
-// isUnborn tells whether a member has a log without any entry. In doubt it has one.
+// isUnborn reports whether the log of a member has no entries. It is false in case of errors.
 func isUnborn(member string) bool {
 	segments, _ := filepath.Glob(filepath.Join(member, "wal", "*.wal"))
 	snapshots, _ := filepath.Glob(filepath.Join(member, "snap", "*.snap"))

@@ -1,14 +1,13 @@
-// Package memory is an etcdstore.Store in this process's memory: a model of etcd that is simple enough to be believed.
-// Tests compare with it, and use it where an etcd would be in the way (fake time, no network).
+// Package memory is an etcdstore.Store in memory: a simple model of etcd. Tests compare with it, and use it where they need fake time or
+// no network.
 //
-// It keeps etcd's rules, also the odd ones: a new store is at revision 1; after a compaction at C the state at C can still
-// be read and changes at C watched, but without the state before them. It has no size limits and cannot be unreachable.
+// It has the rules of etcd, also the odd ones: a new store is at revision 1; after a compaction at C, the state at C can be read and
+// changes at C can be watched, but without the state before them. It has no size limits and is always available.
 package memory
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,27 +17,29 @@ import (
 	"revtail/etcdstore"
 )
 
-// Store is the whole history of its keys since the last Compact. It needs no closing.
+// Store is the history of its keys since the last Compact. It has no Close.
 type Store struct {
+	etcdstore.Writes
+
 	mu        sync.RWMutex         // guards the fields below
 	keys      map[string][]version // the history of each key, oldest first
 	compacted etcdstore.Revision   // zero: never
 	oldest    *step                // the log, for watchers: from the step before the compacted one
 	newest    *step
-	leases    int64              // how many there were
-	live      map[int64]struct{} // those that have not ended
+	leases    int64              // number of granted leases
+	live      map[int64]struct{} // the leases that have not ended
 }
 
 var _ etcdstore.Store = (*Store)(nil)
 
-// version is what one write made of a key.
+// version is the state of a key after a write.
 type version struct {
 	at etcdstore.Revision
 	kv *etcdstore.KV // nil: deleted
 }
 
-// step is one revision of the log. Watchers hold on to the step they have come to, so that a compaction frees only what
-// nobody needs: as in etcd it does not touch watches that are up to date.
+// step is one revision of the log. A watcher references its current step, so that a compaction does not affect watches that are up to
+// date, as in etcd.
 type step struct {
 	revision etcdstore.Revision
 	events   []etcdstore.Event
@@ -49,7 +50,9 @@ type step struct {
 // New returns an empty store at revision 1.
 func New() *Store {
 	first := &step{revision: 1, ready: make(chan struct{})}
-	return &Store{keys: map[string][]version{}, oldest: first, newest: first}
+	s := &Store{keys: map[string][]version{}, oldest: first, newest: first, live: map[int64]struct{}{}}
+	s.Writes = etcdstore.NewWrites(s.Transact)
+	return s
 }
 
 // Get implements etcdstore.Store.
@@ -114,90 +117,10 @@ func (s *Store) Revision(ctx context.Context) (etcdstore.Revision, error) {
 	return s.newest.revision, nil
 }
 
-// History implements etcdstore.Store: there is one only.
+// History implements etcdstore.Store. There is only one history.
 func (s *Store) History() uint64 { return 1 }
 
-// Create implements etcdstore.Store.
-func (s *Store) Create(ctx context.Context, key string, value []byte) (etcdstore.Revision, error) {
-	if err := check(ctx, key); err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.nowLocked(key) != nil {
-		return 0, fmt.Errorf("create %q: %w", key, etcdstore.ErrExists)
-	}
-	return s.commitLocked(map[string][]byte{key: value}, nil), nil
-}
-
-// CreateGuarded implements etcdstore.Store.
-func (s *Store) CreateGuarded(ctx context.Context, key string, value []byte, guard etcdstore.Guard) (etcdstore.Revision, error) {
-	if err := errors.Join(check(ctx, key), check(ctx, guard.Key)); err != nil {
-		return 0, err
-	}
-	if guard.Modified <= 0 {
-		return 0, fmt.Errorf("%w: guard %q without the revision that it must have", etcdstore.ErrInvalid, guard.Key)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.nowLocked(key) != nil {
-		return 0, fmt.Errorf("create %q: %w", key, etcdstore.ErrExists)
-	}
-	if s.expectLocked(guard.Key, guard.Modified) != nil {
-		return 0, fmt.Errorf("create %q: %q: %w", key, guard.Key, etcdstore.ErrConflict)
-	}
-	return s.commitLocked(map[string][]byte{key: value}, nil), nil
-}
-
-// Update implements etcdstore.Store.
-func (s *Store) Update(ctx context.Context, key string, value []byte, want etcdstore.Revision) (etcdstore.Revision, error) {
-	if err := check(ctx, key); err != nil {
-		return 0, err
-	}
-	if want <= 0 {
-		return 0, fmt.Errorf("%w: update %q without the revision to be overwritten", etcdstore.ErrInvalid, key)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.expectLocked(key, want); err != nil {
-		return 0, fmt.Errorf("update %q: %w", key, err)
-	}
-	return s.commitLocked(map[string][]byte{key: value}, nil), nil
-}
-
-// Delete implements etcdstore.Store.
-func (s *Store) Delete(ctx context.Context, key string, want etcdstore.Revision) (etcdstore.Revision, error) {
-	if err := check(ctx, key); err != nil {
-		return 0, err
-	}
-	if want < 0 {
-		return 0, fmt.Errorf("%w: delete %q at a negative revision", etcdstore.ErrInvalid, key)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.expectLocked(key, want); err != nil {
-		return 0, fmt.Errorf("delete %q: %w", key, err)
-	}
-	return s.commitLocked(nil, []string{key}), nil
-}
-
-// Txn writes and deletes several keys at one revision, as foreign programs do with an etcd; the puts come first, both in
-// the order of their keys. Keys to be deleted that do not exist are left out; nothing to do makes no revision. It panics
-// when a key is to be put and deleted, which etcd refuses.
-func (s *Store) Txn(puts map[string][]byte, deletes []string) etcdstore.Revision {
-	deletes = slices.Compact(slices.Sorted(slices.Values(deletes)))
-	for _, key := range deletes {
-		if _, ok := puts[key]; ok {
-			panic(fmt.Sprintf("memory: Txn puts and deletes %q", key))
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	deletes = slices.DeleteFunc(deletes, func(key string) bool { return s.nowLocked(key) == nil })
-	return s.commitLocked(puts, deletes)
-}
-
-// Compact drops the history before rev. Like etcd it refuses to do so twice (*etcdstore.CompactedError) and ahead of time
+// Compact drops the history before rev. Like etcd, it refuses compacted (*etcdstore.CompactedError) and future revisions
 // (*etcdstore.FutureError).
 func (s *Store) Compact(rev etcdstore.Revision) error {
 	s.mu.Lock()
@@ -210,7 +133,7 @@ func (s *Store) Compact(rev etcdstore.Revision) error {
 	}
 	s.compacted = rev
 	for key, history := range s.keys {
-		// Up to rev only the newest version counts, and not even that if it says "deleted".
+		// Keep the newest version up to rev, unless it is a deletion.
 		for len(history) > 1 && history[1].at <= rev || len(history) > 0 && history[0].at <= rev && history[0].kv == nil {
 			history = history[1:]
 		}
@@ -226,26 +149,18 @@ func (s *Store) Compact(rev etcdstore.Revision) error {
 	return nil
 }
 
-// commitLocked makes the next revision.
-func (s *Store) commitLocked(puts map[string][]byte, deletes []string) etcdstore.Revision {
-	if len(puts)+len(deletes) == 0 {
-		return s.newest.revision
-	}
-	next := &step{revision: s.newest.revision + 1, ready: make(chan struct{})}
-	for _, key := range slices.Sorted(maps.Keys(puts)) {
-		s.putLocked(next, key, puts[key], 0)
-	}
-	for _, key := range deletes {
-		s.writeLocked(next, key, nil)
-	}
-	s.publishLocked(next)
-	return next.revision
+// nextLocked returns an empty step after the newest one.
+func (s *Store) nextLocked() *step {
+	return &step{revision: s.newest.revision + 1, ready: make(chan struct{})}
 }
 
-func (s *Store) publishLocked(next *step) {
-	last := s.newest
-	s.newest, last.next = next, next
-	close(last.ready)
+// publishLocked appends a step to the log, unless it is empty, and returns the newest revision.
+func (s *Store) publishLocked(next *step) etcdstore.Revision {
+	if last := s.newest; len(next.events) > 0 {
+		s.newest, last.next = next, next
+		close(last.ready)
+	}
+	return s.newest.revision
 }
 
 func (s *Store) putLocked(at *step, key string, value []byte, lease int64) {
@@ -259,16 +174,6 @@ func (s *Store) putLocked(at *step, key string, value []byte, lease int64) {
 func (s *Store) writeLocked(at *step, key string, kv *etcdstore.KV) {
 	at.events = append(at.events, etcdstore.Event{Revision: at.revision, Key: key, KV: kv, Prev: s.nowLocked(key)})
 	s.keys[key] = append(s.keys[key], version{at: at.revision, kv: kv})
-}
-
-func (s *Store) expectLocked(key string, want etcdstore.Revision) error {
-	switch kv := s.nowLocked(key); {
-	case kv == nil:
-		return etcdstore.ErrNotFound
-	case want != 0 && kv.Modified != want:
-		return &etcdstore.ConflictError{KV: *kv}
-	}
-	return nil
 }
 
 func (s *Store) nowLocked(key string) *etcdstore.KV {

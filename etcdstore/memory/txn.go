@@ -31,18 +31,32 @@ func (s *Store) Transact(ctx context.Context, t etcdstore.Txn) (etcdstore.TxnRes
 	if !out.Succeeded {
 		ops = t.Else
 	}
-	next := &step{revision: s.newest.revision + 1, ready: make(chan struct{})}
+	next := s.nextLocked()
 	for _, op := range ops {
 		out.Results = append(out.Results, s.doLocked(next, op))
 	}
-	if len(next.events) > 0 {
-		s.publishLocked(next)
-	}
-	out.Revision = s.newest.revision
+	out.Revision = s.publishLocked(next)
 	return out, nil
 }
 
-// twice tells whether a key is written more than once.
+// Txn puts and deletes several keys at one revision, as other programs do: the puts come first, both in the order of their keys. It
+// ignores keys to be deleted that do not exist. Nothing to do makes no revision. It panics if a key is to be put and deleted.
+func (s *Store) Txn(puts map[string][]byte, deletes []string) etcdstore.Revision {
+	var ops []etcdstore.Op
+	for _, key := range slices.Sorted(maps.Keys(puts)) {
+		ops = append(ops, etcdstore.Op{Verb: etcdstore.Put, Key: key, Value: puts[key]})
+	}
+	for _, key := range slices.Compact(slices.Sorted(slices.Values(deletes))) {
+		ops = append(ops, etcdstore.Op{Verb: etcdstore.Delete, Key: key})
+	}
+	result, err := s.Transact(context.Background(), etcdstore.Txn{Then: ops}) //nolint:forbidigo // it does not block
+	if err != nil {
+		panic("memory: " + err.Error())
+	}
+	return result.Revision
+}
+
+// twice reports whether ops write a key more than once.
 func twice(ops []etcdstore.Op) bool {
 	for i, a := range ops {
 		for _, b := range ops[:i] {
@@ -82,7 +96,7 @@ func (s *Store) holdsLocked(c etcdstore.Condition) bool {
 	kv := s.nowLocked(c.Key)
 	if kv == nil {
 		if c.Of == etcdstore.OfValue {
-			return false // as in etcd: no value is compared
+			return false // as in etcd
 		}
 		kv = &etcdstore.KV{}
 	}
@@ -104,7 +118,7 @@ func (s *Store) holdsLocked(c etcdstore.Condition) bool {
 	return order == 0
 }
 
-// Grant implements etcdstore.Store. There is no time here: Expire ends a lease.
+// Grant implements etcdstore.Store. Leases do not expire by time: call Expire.
 func (s *Store) Grant(ctx context.Context, ttl time.Duration) (lease int64, granted time.Duration, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, 0, fmt.Errorf("lease: %w", err)
@@ -115,9 +129,6 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (lease int64, gran
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leases++
-	if s.live == nil {
-		s.live = make(map[int64]struct{})
-	}
 	s.live[s.leases] = struct{}{}
 	return s.leases, ttl, nil
 }
@@ -131,7 +142,7 @@ func (s *Store) Revoke(ctx context.Context, lease int64) error {
 	return nil
 }
 
-// Leases is how many leases have not ended.
+// Leases returns the number of leases that have not ended.
 func (s *Store) Leases() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,11 +154,11 @@ func (s *Store) Expire(lease int64) etcdstore.Revision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.live, lease)
-	var keys []string
+	next := s.nextLocked()
 	for _, key := range slices.Sorted(maps.Keys(s.keys)) {
 		if kv := s.nowLocked(key); kv != nil && kv.Lease == lease {
-			keys = append(keys, key)
+			s.writeLocked(next, key, nil)
 		}
 	}
-	return s.commitLocked(nil, keys)
+	return s.publishLocked(next)
 }

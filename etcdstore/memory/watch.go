@@ -10,10 +10,10 @@ import (
 	"revtail/etcdstore"
 )
 
-// batchRevisions is how many revisions a batch spans at most: etcd's figure for a watch that catches up.
+// batchRevisions bounds the revisions of a batch, as in etcd for a watch that catches up.
 const batchRevisions = 1000
 
-// watcher is a cursor in the store's log.
+// watcher is a cursor in the log of the store.
 type watcher struct {
 	store    *Store
 	ctx      context.Context // of Watch
@@ -24,8 +24,8 @@ type watcher struct {
 	closed   chan struct{}
 
 	// Only Next uses the fields below.
-	last  *step // everything up to it is delivered; nil: not begun
-	asked bool  // progress was requested and not yet answered
+	last  *step // the last delivered step; nil: not begun
+	asked bool  // progress was requested and not sent yet
 	err   error
 }
 
@@ -52,7 +52,7 @@ func (s *Store) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptio
 	return w
 }
 
-// begin puts the cursor on the last step that is not later than after.
+// begin moves the cursor to the last step that is not after WatchOptions.After.
 func (w *watcher) begin() {
 	w.store.mu.RLock()
 	defer w.store.mu.RUnlock()
@@ -95,7 +95,7 @@ func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	return etcdstore.Batch{}, w.err
 }
 
-// ended says who ended the watch, if somebody did.
+// ended returns the error if the watch was closed or its context ended.
 func (w *watcher) ended() error {
 	select {
 	case <-w.closed:
@@ -105,7 +105,7 @@ func (w *watcher) ended() error {
 	}
 }
 
-// pull moves the cursor over what is there until something matches, and then to the end of it or of the batch.
+// pull moves the cursor to the end of the log or of a full batch, and returns the events that match.
 func (w *watcher) pull() etcdstore.Batch {
 	w.store.mu.RLock()
 	defer w.store.mu.RUnlock()
@@ -113,14 +113,14 @@ func (w *watcher) pull() etcdstore.Batch {
 	for n := 0; w.last.next != nil && n < batchRevisions; {
 		w.last = w.last.next
 		if w.last.revision <= w.options.After {
-			continue // after was in the future when the watch began
+			continue // After was a future revision
 		}
 		for _, ev := range w.last.events {
 			if !strings.HasPrefix(ev.Key, w.prefix) || w.options.Exact && ev.Key != w.prefix {
 				continue
 			}
 			if !w.options.Previous || ev.Revision <= w.store.compacted {
-				ev.Prev = nil // etcd looks it up only now, and after a compaction finds it no more
+				ev.Prev = nil // etcd reads it only now, after the compaction
 			}
 			batch.Events = append(batch.Events, ev)
 			batch.Through = ev.Revision
@@ -140,7 +140,7 @@ func (w *watcher) RequestProgress(ctx context.Context) error {
 	}
 	select {
 	case w.progress <- struct{}{}:
-	default: // one is under way
+	default: // there is one already
 	}
 	return nil
 }

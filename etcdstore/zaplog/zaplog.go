@@ -1,4 +1,4 @@
-// Package zaplog lets what logs to zap, as etcd does, log to log/slog.
+// Package zaplog forwards the logs of etcd, which uses zap, to log/slog.
 package zaplog
 
 import (
@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// New returns a logger whose entries go to l, with their fields, one level lower where they are talk: see levelOf.
-// Entries of a named logger have the attribute "logger". It never ends the process by itself; zap's Fatal and Panic still do.
+// New returns a logger whose entries go to l, with their fields and the level of levelOf. Entries of a named logger have the attribute
+// "logger". Fatal and Panic of zap still end the process.
 func New(l *slog.Logger) *zap.Logger { return zap.New(&core{handler: l.Handler()}) }
 
 // core is a zapcore.Core on a slog.Handler.
@@ -20,8 +20,8 @@ type core struct {
 	handler slog.Handler
 }
 
-// levelOf is what a level of etcd means to its operator. etcd tells at Info each step of its life, dozens of lines for a
-// start, none of which asks for anything: that is what Debug is for here. Its Debug is every request.
+// levelOf maps a level of etcd to a level of the gateway. Info of etcd becomes Debug, because etcd logs dozens of lines at a start that
+// require no action. Debug of etcd is below Debug, because it logs each request.
 func levelOf(l zapcore.Level) slog.Level {
 	switch {
 	case l < zapcore.InfoLevel:
@@ -37,12 +37,12 @@ func levelOf(l zapcore.Level) slog.Level {
 
 // Enabled implements zapcore.LevelEnabler.
 func (c *core) Enabled(l zapcore.Level) bool {
-	return c.handler.Enabled(context.Background(), levelOf(l)) //nolint:forbidigo // zap hands on no context
+	return c.handler.Enabled(context.Background(), levelOf(l)) //nolint:forbidigo // zap has no context
 }
 
 // With implements zapcore.Core.
 func (c *core) With(fields []zapcore.Field) zapcore.Core {
-	return &core{handler: withFields(c.handler, fields)}
+	return &core{handler: c.handler.WithAttrs(attrs(fields))}
 }
 
 // Check implements zapcore.Core.
@@ -67,38 +67,21 @@ func (c *core) Write(ent zapcore.Entry, fields []zapcore.Field) error {
 	if ent.Stack != "" {
 		record.AddAttrs(slog.String("stack", ent.Stack))
 	}
-	return c.handler.Handle(context.Background(), record) //nolint:forbidigo // zap hands on no context
+	return c.handler.Handle(context.Background(), record) //nolint:forbidigo // zap has no context
 }
 
-// Sync implements zapcore.Core. Handlers have nothing to flush.
+// Sync implements zapcore.Core. A slog.Handler has no buffer.
 func (c *core) Sync() error { return nil }
 
-// withFields is the handler with fields for all later records. A zap.Namespace opens a group that stays open.
-func withFields(h slog.Handler, fields []zapcore.Field) slog.Handler {
-	if i := slices.IndexFunc(fields, isNamespace); i >= 0 {
-		return withFields(withFields(h, fields[:i]).WithGroup(fields[i].Key), fields[i+1:])
-	}
-	if len(fields) == 0 {
-		return h
-	}
-	return h.WithAttrs(attrs(fields))
-}
-
-// attrs are fields in their order. What follows a zap.Namespace is a group.
+// attrs returns fields in their order. It does not support zap.Namespace, which etcd never uses.
 func attrs(fields []zapcore.Field) []slog.Attr {
 	out := make([]slog.Attr, 0, len(fields))
-	for i, f := range fields {
-		if isNamespace(f) {
-			return append(out, slog.Attr{Key: f.Key, Value: slog.GroupValue(attrs(fields[i+1:])...)})
-		}
+	for _, f := range fields {
 		encoded := zapcore.NewMapObjectEncoder()
 		f.AddTo(encoded)
-		// One field may give several keys: an error its verbose form, an inlined object all of its own.
-		for _, k := range slices.Sorted(maps.Keys(encoded.Fields)) {
+		for _, k := range slices.Sorted(maps.Keys(encoded.Fields)) { // an error or an inlined object has several keys
 			out = append(out, slog.Any(k, encoded.Fields[k]))
 		}
 	}
 	return out
 }
-
-func isNamespace(f zapcore.Field) bool { return f.Type == zapcore.NamespaceType }

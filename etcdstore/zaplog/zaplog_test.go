@@ -66,11 +66,6 @@ func TestFields(t *testing.T) {
 		{"none", func(l *zap.Logger) { l.Error("m", zap.Skip(), zap.Error(nil)) }, `level=ERROR msg=m`},
 		{"with", func(l *zap.Logger) { l.With(zap.Int("member", 1)).Warn("m", zap.Int("a", 2)) }, `level=WARN msg=m member=1 a=2`},
 		{"name", func(l *zap.Logger) { l.Named("etcd").Named("raft").Warn("m") }, `level=WARN msg=m logger=etcd.raft`},
-		{"namespace", func(l *zap.Logger) { l.Warn("m", zap.Int("a", 1), zap.Namespace("n"), zap.Int("b", 2)) },
-			`level=WARN msg=m a=1 n.b=2`},
-		{"with namespace", func(l *zap.Logger) {
-			l.With(zap.Int("a", 1), zap.Namespace("n"), zap.Int("b", 2)).Warn("m", zap.Int("c", 3))
-		}, `level=WARN msg=m a=1 n.b=2 n.c=3`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff([]string{tc.want}, record(slog.LevelInfo, tc.log)); diff != "" {
