@@ -82,19 +82,24 @@ func New(options Options) (*Server, error) {
 		Store: options.Store, Own: own, Policy: policy, Access: s.access, Claim: options.Claim, Filters: filters, Responder: responder,
 		Logger: options.Logger, Watches: s.watches,
 	})
+	s.setHandlers(options, chain, filters)
+	return s, nil
+}
+
+// setHandlers makes the handlers of the routes, of which the other parts exist.
+func (s *Server) setHandlers(options Options, chain *middleware.Chain, filters *filter.Cache) {
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
 		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems}
 	handlers := &handlers{
 		chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, watchers: options.Watchers,
 		api: &api.Handler{
-			Catalog: s.catalog, Store: s.store, Responder: responder, Access: s.access, Filters: filters, Claim: options.Claim,
+			Catalog: s.catalog, Store: s.store, Responder: chain.Responder, Access: s.access, Filters: filters, Claim: options.Claim,
 			Version: options.Version, Watches: s.watches,
 		},
 		metrics: metrics.Handler(discovery.BuildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures},
-			slices.Concat(options.Metrics, filters.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, responder.Refused})...),
+			slices.Concat(options.Metrics, filters.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Responder.Refused})...),
 	}
 	s.handler, s.admin = handlers.public(), handlers.admin()
-	return s, nil
 }
 
 // Run keeps the caches up to date until ctx ends; when it returns, all that it started has ended. It is called once.
