@@ -124,7 +124,7 @@ func FuzzFastUpdate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, seed uint64) {
 		name := names[int(kind)%len(names)]
 		random := rand.New(rand.NewPCG(seed, 1))
-		whole, old := managedObject(t, name), object.EmptyObject(kinds[name])
+		whole, old := managedObject(t, name), object.Empty(kinds[name])
 		for range 12 {
 			by, next := randomChange(random, kinds[name], old, whole)
 			got, want := next.Copy(), next.Copy()
@@ -181,7 +181,7 @@ func BenchmarkFastUpdate(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			d, m := managedObject(b, name), New(kinds[name])
 			d.SetUID("u")
-			m.Update(Change{Manager: "m"}, object.EmptyObject(kinds[name]), d)
+			m.Update(Change{Manager: "m"}, object.Empty(kinds[name]), d)
 			next := d.ShallowCopy()
 			next.SetLabels(map[string]string{"a": "changed", "c": "d"})
 			b.ReportAllocs()

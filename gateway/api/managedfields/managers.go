@@ -35,6 +35,7 @@ type fieldManagers struct {
 // Change says who changes an object, and at which URL.
 type Change struct{ Manager, Subresource string }
 
+// New makes the managers of a resource.
 func New(res *resource.Resource) *Managers {
 	return &Managers{resource: res, load: sync.OnceValue(func() *fieldManagers { return newFieldManagers(res) })}
 }
@@ -46,7 +47,7 @@ func newFieldManagers(res *resource.Resource) *fieldManagers {
 		filters := map[fieldpath.APIVersion]fieldpath.Filter{fieldpath.APIVersion(res.APIVersion()): managed}
 		m, err := managedfields.NewDefaultCRDFieldManager(converter, kind, kind, kind, kind.GroupVersionKind, kind.GroupVersion(), subresource, filters)
 		if err != nil {
-			panic("gateway: field manager of " + res.QualifiedName() + ": " + err.Error()) // not reached: the library returns none
+			panic("managedfields: field manager of " + res.QualifiedName() + ": " + err.Error()) // not reached: the library returns none
 		}
 		return m
 	}

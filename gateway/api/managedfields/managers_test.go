@@ -21,7 +21,7 @@ func TestBuiltinKindsHaveTypes(t *testing.T) {
 			t.Errorf("%s: %v", res.QualifiedName(), err)
 			continue
 		}
-		objectValue := object.EmptyObject(res)
+		objectValue := object.Empty(res)
 		if _, err := converter.ObjectToTyped(objectValue.Unstructured); err != nil {
 			t.Errorf("%s: %v", res.QualifiedName(), err)
 		}

@@ -14,15 +14,17 @@ type Object struct {
 	FieldWarnings []string // the unknown and duplicate fields that fieldValidation is about
 }
 
+// New wraps a decoded object, which it does not copy.
 func New(object map[string]any) Object {
 	return Object{Unstructured: &unstructured.Unstructured{Object: object}}
 }
 
-// EmptyObject is an object of the resource that has no fields: the state before a create.
-func EmptyObject(res *resource.Resource) Object {
+// Empty is an object of the resource that has no fields: the state before a create.
+func Empty(res *resource.Resource) Object {
 	return New(map[string]any{"apiVersion": res.APIVersion(), "kind": res.Kind, "metadata": map[string]any{}})
 }
 
+// Copy is a deep copy.
 func (d Object) Copy() Object {
 	return Object{Unstructured: d.DeepCopy(), FieldWarnings: d.FieldWarnings}
 }

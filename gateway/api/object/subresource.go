@@ -111,7 +111,7 @@ func FromView(ref resource.Ref, applied Object) (Object, error) {
 	if ref.Subresource != resource.ScaleSubresource {
 		return applied.Copy(), nil
 	}
-	out := EmptyObject(ref.Resource)
+	out := Empty(ref.Resource)
 	out.CopyMetadata(applied, "name", "namespace", "uid", "resourceVersion")
 	if _, ok, _ := unstructured.NestedFieldNoCopy(applied.Object, "spec", "replicas"); !ok {
 		return out, nil

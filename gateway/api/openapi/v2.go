@@ -43,7 +43,7 @@ func inProtobufV2(swagger *spec.Swagger) []byte {
 		out, err = proto.MarshalOptions{Deterministic: true}.Marshal(document)
 	}
 	if err != nil { // schemaV2 leaves only what OpenAPI v2 has
-		panic(fmt.Sprintf("gateway: the OpenAPI v2 document cannot be rendered: %v", err))
+		panic(fmt.Sprintf("openapi: the OpenAPI v2 document cannot be rendered: %v", err))
 	}
 	return out
 }

@@ -35,7 +35,7 @@ func (s *Store) apply(ctx context.Context, wr *Request) (Result, error) {
 			return object.Object{}, apierrors.NewConflict(wr.GroupResource(), wr.Scope.Name, fmt.Errorf(
 				"uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 		}
-		return wr.merge(applied, object.EmptyObject(wr.Resource))
+		return wr.merge(applied, object.Empty(wr.Resource))
 	})
 }
 

@@ -49,7 +49,7 @@ func FuzzApply(f *testing.F) {
 		f.Add(seed, true)
 	}
 	f.Fuzz(func(tt *testing.T, body string, force bool) {
-		for _, old := range []object.Object{live, object.EmptyObject(t.Resource)} {
+		for _, old := range []object.Object{live, object.Empty(t.Resource)} {
 			wr := &Request{Target: t, Options: Options{Manager: "m", Force: force, Validation: "Warn", PatchType: types.ApplyYAMLPatchType}, Body: []byte(body)}
 			before, err := json.Marshal(old.Object)
 			if err != nil {

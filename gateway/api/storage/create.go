@@ -83,7 +83,7 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 		object.GenerateName(d)
 	}
 	d.EncodeStringData(wr.Resource)
-	wr.updateManagedFields(object.EmptyObject(wr.Resource), d)
+	wr.updateManagedFields(object.Empty(wr.Resource), d)
 	meta, err := d.TypedMetadata()
 	if err != nil {
 		return object.CannotHandle(wr.Resource, err)
