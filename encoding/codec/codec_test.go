@@ -231,3 +231,15 @@ func TestDecodeIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestDuplicatePathsAreBounded: a long name above many duplicates does not make as many long paths.
+func TestDuplicatePathsAreBounded(t *testing.T) {
+	body := `{"` + strings.Repeat("n", 1<<20) + `":{` + strings.Repeat(`"a":1,`, 1000) + `"a":1}}`
+	got, err := Decode(JSON, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := len(strings.Join(got.Duplicates, "")); size == 0 || size > 100<<10 {
+		t.Errorf("the paths have %d bytes", size)
+	}
+}
