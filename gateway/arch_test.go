@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"encoding":                        {"encoding/jsontext"},
 	"encoding/codec":                  {"encoding", "encoding/jsontext"},
 	"encoding/jsontext":               {},
-	"encoding/patch":                  {"encoding/codec", "encoding/jsontext"},
+	"encoding/patch":                  {"encoding", "encoding/codec", "encoding/jsontext"},
 	"encoding/projection":             {"encoding/jsontext"},
 	"encoding/protobuf":               {"encoding/codec"},
 	"etcdstore":                       {"etcdstore/zaplog"},
