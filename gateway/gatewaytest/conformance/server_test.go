@@ -23,6 +23,7 @@ type server struct {
 func findServer(t *testing.T) *server {
 	t.Helper()
 	if *baseFlag != "" {
+		t.Cleanup(transport.CloseIdleConnections)
 		base := strings.TrimSuffix(*baseFlag, "/")
 		return &server{base, base, *etcdFlag}
 	}

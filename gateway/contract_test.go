@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"context"
+	"encoding/pem"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/embedded"
+	"revtail/gateway/netio/http2"
+	"revtail/gateway/watch/transport"
+)
+
+// TestContractWithoutParts runs the conformance suite on servers that lack a part that can be left out. The suite runs on a complete
+// server in its own package.
+func TestContractWithoutParts(t *testing.T) {
+	suite := filepath.Join(t.TempDir(), "conformance")
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", suite, "./gatewaytest/conformance").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, test := range []struct {
+		name        string
+		secure      bool // over TLS, and HTTP/2
+		loop, frame bool
+	}{
+		{name: "HTTP1 without the event loop"},
+		{name: "HTTP2 without the event loop", secure: true, frame: true},
+		{name: "HTTP2 without frames of our own", secure: true, loop: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server, endpoint := serveEmbedded(t)
+			if !test.loop {
+				server.watches.Adopter = nil
+			}
+			if !test.frame {
+				server.watches.HTTP2 = nil
+			}
+			front := httptest.NewUnstartedServer(server)
+			front.Listener = transport.Listen(front.Listener)
+			t.Cleanup(front.Close)
+			environment := os.Environ()
+			if !test.secure {
+				front.Start()
+			} else {
+				front.EnableHTTP2 = true
+				if test.frame {
+					if err := http2.Configure(front.Config); err != nil {
+						t.Fatal(err)
+					}
+				}
+				front.StartTLS()
+				environment = append(environment, "SSL_CERT_FILE="+certificateOf(t, front))
+			}
+			command := exec.CommandContext(t.Context(), suite, "-base", front.URL, "-etcd", endpoint)
+			command.Dir, command.Env = filepath.Join("gatewaytest", "conformance"), environment
+			if out, err := command.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// serveEmbedded starts a gateway on an etcd of its own, whose endpoint it returns.
+func serveEmbedded(t *testing.T) (server *Server, endpoint string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	etcd, err := embedded.Start(ctx, embedded.Config{DataDir: t.TempDir(), ClientURL: "http://127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = etcd.Close() })
+	store, err := etcdstore.Open(etcdstore.Config{Endpoints: etcd.Endpoints()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	server, err = New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test", GarbageCollector: true, KeysWritable: []string{"*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Run(running)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	if err := server.WaitReady(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return server, etcd.Endpoints()[0]
+}
+
+// certificateOf writes the certificate of a server to a file.
+func certificateOf(t *testing.T, front *httptest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
