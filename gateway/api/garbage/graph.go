@@ -174,7 +174,7 @@ func (g *graph) orphans(ctx context.Context, asked func([]owner) bool) []place {
 	return out
 }
 
-// owns tells whether an object of a resource, whatever its version, has dependents.
+// owns reports whether an object of a resource, whatever its version, has dependents.
 func (g *graph) owns(resource, namespace, name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -186,7 +186,7 @@ func (g *graph) owns(resource, namespace, name string) bool {
 	return false
 }
 
-// orphaned tells whether none of the owners of what stands at a place is known to the caches. They may lag behind: it is
+// orphaned reports whether none of the owners of what stands at a place is known to the caches. They may lag behind: it is
 // only a reason to look.
 func (g *graph) orphaned(ctx context.Context, at place) bool {
 	g.mu.Lock()
