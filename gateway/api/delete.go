@@ -13,44 +13,42 @@ import (
 	"revtail/gateway/http/response"
 )
 
-func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.Target) {
+func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
 	options, err := parseDeleteOptions(w, r, t.Resource)
-	var f response.Representation
-	if err == nil {
-		f, err = h.negotiateForm(r, response.Object)
-	}
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
+	}
+	f, err := h.negotiate(r, response.Object)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
 	defer cancel()
 	kept, uid, err := h.Store.Delete(ctx, t, options)
 	switch {
 	case err != nil:
-		h.Responder.Error(w, r, err)
+		return err
 	case kept != nil && options.OrphanDependents != nil && !*options.OrphanDependents: //nolint:staticcheck // old clients send it
-		h.respondObject(w, r, t, f, http.StatusAccepted, kept)
+		return h.respondObject(w, r, t, f, http.StatusAccepted, kept)
 	case kept != nil:
-		h.respondObject(w, r, t, f, http.StatusOK, kept)
-	default:
-		status := &metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
-			Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural, UID: uid}}
-		response.WriteJSON(w, r, http.StatusOK, encoding.AppendStatus(nil, status))
+		return h.respondObject(w, r, t, f, http.StatusOK, kept)
 	}
+	success := &metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
+		Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural, UID: uid}}
+	response.WriteJSON(w, r, http.StatusOK, encoding.AppendStatus(nil, success))
+	return nil
 }
 
-// serveDeleteCollection deletes the objects that a list would show, and returns them as they were. If that fails in the middle, or
-// takes too long, a warning says how many objects were deleted.
-func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t catalog.Target) {
+// serveDeleteCollection deletes the objects that a list would show, and responds with them as they were. If that fails in the middle,
+// or takes too long, a warning says how many objects were deleted.
+func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
 	params, f, err := h.listOptions(r, response.List)
-	var options *metav1.DeleteOptions
-	if err == nil {
-		options, err = parseDeleteOptions(w, r, t.Resource)
-	}
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
+	}
+	options, err := parseDeleteOptions(w, r, t.Resource)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
 	defer cancel()
@@ -59,8 +57,8 @@ func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, 
 		if deleted > 0 {
 			response.Warn(w, fmt.Sprintf("objects deleted before the request failed: %d", deleted))
 		}
-		h.Responder.Error(w, r, err)
-		return
+		return err
 	}
 	h.writeList(w, r, t, f, list)
+	return nil
 }

@@ -16,20 +16,22 @@ import (
 	"revtail/gateway/http/response"
 )
 
+// ServeCoreVersions serves /api: the versions of the core group.
 func (h *Handler) ServeCoreVersions(w http.ResponseWriter, r *http.Request) {
 	d := h.Catalog.Current().Documents.Discovery
-	// the address by which the client reached the server
 	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
 	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.CoreVersions,
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{address}}
 	h.serveDiscovery(w, r, response.NewDocument("application/json", versions), d.AggregatedCore)
 }
 
+// ServeGroups serves /apis: all other groups.
 func (h *Handler) ServeGroups(w http.ResponseWriter, r *http.Request) {
 	d := h.Catalog.Current().Documents.Discovery
 	h.serveDiscovery(w, r, d.Groups, d.AggregatedGroups)
 }
 
+// ServeGroup serves the versions of a group.
 func (h *Handler) ServeGroup(w http.ResponseWriter, r *http.Request, p request.Path) {
 	document, ok := h.Catalog.Current().Documents.Discovery.Group[p.Group]
 	if !ok {
@@ -39,6 +41,7 @@ func (h *Handler) ServeGroup(w http.ResponseWriter, r *http.Request, p request.P
 	h.serveDiscovery(w, r, document)
 }
 
+// ServeResources serves the resources of a group and version.
 func (h *Handler) ServeResources(w http.ResponseWriter, r *http.Request, p request.Path) {
 	version := schema.GroupVersion{Group: p.Group, Version: p.Version}
 	document, ok := h.Catalog.Current().Documents.Discovery.Resources[version]
@@ -49,7 +52,7 @@ func (h *Handler) ServeResources(w http.ResponseWriter, r *http.Request, p reque
 	h.serveDiscovery(w, r, document)
 }
 
-// serveDiscovery answers with the first of the forms, in the order of the client's preference, that it can read.
+// serveDiscovery responds with one of the forms of a document: the first, in the order of the client's preference, that it accepts.
 func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...response.Document) {
 	for _, c := range response.ParseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
 		for _, form := range forms {
@@ -64,6 +67,7 @@ func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, forms .
 	h.Responder.Error(w, r, response.NotAcceptable("only the following media types are accepted: "+response.JSON+", "+response.YAML))
 }
 
+// ServeVersion serves /version.
 func (h *Handler) ServeVersion(w http.ResponseWriter, r *http.Request) {
 	build, _ := debug.ReadBuildInfo() // nil in a program built without modules
 	document, err := json.Marshal(discovery.VersionInfo(h.Version, build))
@@ -74,7 +78,7 @@ func (h *Handler) ServeVersion(w http.ResponseWriter, r *http.Request) {
 	response.WriteJSON(w, r, http.StatusOK, document)
 }
 
-// acceptDiscovery is a document in JSON or YAML, as a clause of an Accept header accepts it; false: the clause does not.
+// acceptDiscovery returns a document in JSON or YAML, as a clause of an Accept header asks for it; false: the clause does not accept it.
 func acceptDiscovery(c response.Clause, document response.Document) (response.Document, bool) {
 	switch {
 	case document.ContentType == discovery.AggregatedType:

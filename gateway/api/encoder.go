@@ -8,27 +8,27 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// Encoder are the JSON lines of Kubernetes.
-type Encoder struct{ view response.View }
+// encoder writes the events of a watch as lines of JSON, as Kubernetes does.
+type encoder struct{ view response.View }
 
-func (Encoder) ContentType() string { return response.JSON }
+func (encoder) ContentType() string { return response.JSON }
 
-func (Encoder) Preamble() []byte { return nil }
+func (encoder) Preamble() []byte { return nil }
 
-func (f Encoder) Event(dst []byte, c watchcache.Change, _ bool) []byte {
-	return encoding.AppendEvent(dst, c.Type, f.view.Object(c.Object.JSON))
+func (e encoder) Event(dst []byte, c watchcache.Change, _ bool) []byte {
+	return encoding.AppendEvent(dst, c.Type, e.view.Object(c.Object.JSON))
 }
 
-func (f Encoder) Bookmark(dst []byte, through etcdstore.Revision, end bool) []byte {
-	return encoding.AppendEvent(dst, encoding.Bookmark, f.view.Bookmark(through, end))
+func (e encoder) Bookmark(dst []byte, through etcdstore.Revision, end bool) []byte {
+	return encoding.AppendEvent(dst, encoding.Bookmark, e.view.Bookmark(through, end))
 }
 
-func (Encoder) ErrorEvent(dst []byte, err error) []byte {
+func (encoder) ErrorEvent(dst []byte, err error) []byte {
 	return encoding.AppendError(dst, status.Of(err))
 }
 
-func (f Encoder) Shared() bool {
-	switch f.view.(type) {
+func (e encoder) Shared() bool {
+	switch e.view.(type) {
 	case response.PlainView, response.ProjectedView:
 		return true
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"revtail/gateway/access"
@@ -14,7 +15,7 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// Handler serves the resource API, /api and /apis: one method for each verb.
+// Handler serves the resource API, /api and /apis, and the documents that describe it.
 type Handler struct {
 	Catalog   *catalog.Catalog
 	Store     *storage.Store
@@ -26,59 +27,76 @@ type Handler struct {
 	Watches   *watch.Service
 }
 
-// ServeResource serves a URL of a resource.
+// ServeResource serves the URL of a collection, an object or a subresource.
 func (h *Handler) ServeResource(w http.ResponseWriter, r *http.Request, p request.Path) {
-	t, ok := h.locate(w, r, p)
+	t, err := h.locate(w, r, p)
 	switch {
-	case !ok:
+	case err != nil:
 	case t.Scope.Name == "":
-		h.serveCollection(w, r, t)
+		err = h.serveCollection(w, r, t)
 	case t.Subresource != "" && !t.HasSubresource():
-		h.Responder.Error(w, r, status.NoSubresource(t.Ref))
+		err = status.NoSubresource(t.Ref)
 	default:
-		h.serveObject(w, r, t)
+		err = h.serveObject(w, r, t)
+	}
+	h.fail(w, r, err)
+}
+
+// ServeLegacyWatch watches the collection or the object that a URL below /watch names.
+func (h *Handler) ServeLegacyWatch(w http.ResponseWriter, r *http.Request, p request.Path) {
+	t, err := h.locate(w, r, p)
+	if err == nil {
+		err = h.serveWatch(w, r, t)
+	}
+	h.fail(w, r, err)
+}
+
+// errNotFound is the error of a URL that names nothing. Its response is plain text, because client-go knows this text.
+var errNotFound = errors.New("the URL names nothing")
+
+// fail responds with the error of a handler; nil: the handler has responded.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, errNotFound):
+		response.NotFound(w, r)
+	default:
+		h.Responder.Error(w, r, err)
 	}
 }
 
-func (h *Handler) serveCollection(w http.ResponseWriter, r *http.Request, t catalog.Target) {
+func (h *Handler) serveCollection(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
 	everywhere := t.Resource.Namespaced && t.Scope.Namespace == ""
 	switch {
 	case r.Method == http.MethodGet && request.Bool(request.Query(r), "watch"):
-		h.serveWatch(w, r, t)
+		return h.serveWatch(w, r, t)
 	case r.Method == http.MethodGet:
-		h.serveList(w, r, t)
+		return h.serveList(w, r, t)
 	case r.Method == http.MethodPost && everywhere:
-		response.NotFound(w, r) // an object is created in a namespace
+		return errNotFound // an object is created in a namespace
 	case r.Method == http.MethodPost:
-		h.serveWrite(w, r, t, h.Store.Create)
+		return h.serveWrite(w, r, t, h.Store.Create)
 	case r.Method == http.MethodDelete && !everywhere: // one request does not empty all namespaces
-		h.serveDeleteCollection(w, r, t)
+		return h.serveDeleteCollection(w, r, t)
 	case r.Method == http.MethodPut, r.Method == http.MethodPatch:
-		h.Responder.Error(w, r, status.BadRequest("name must be provided: this URL is a collection"))
-	default:
-		response.MethodNotAllowed(w, r, t.Methods())
+		return status.BadRequest("name must be provided: this URL is a collection")
 	}
+	response.MethodNotAllowed(w, r, t.Methods())
+	return nil
 }
 
 // serveObject serves the URL of an object or of a subresource.
-func (h *Handler) serveObject(w http.ResponseWriter, r *http.Request, t catalog.Target) {
+func (h *Handler) serveObject(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
 	switch {
 	case r.Method == http.MethodGet:
-		h.serveGet(w, r, t)
+		return h.serveGet(w, r, t)
 	case r.Method == http.MethodPut:
-		h.serveWrite(w, r, t, h.Store.Update)
+		return h.serveWrite(w, r, t, h.Store.Update)
 	case r.Method == http.MethodPatch:
-		h.serveWrite(w, r, t, h.Store.Patch)
+		return h.serveWrite(w, r, t, h.Store.Patch)
 	case r.Method == http.MethodDelete && t.Subresource == "":
-		h.serveDelete(w, r, t)
-	default:
-		response.MethodNotAllowed(w, r, t.Methods())
+		return h.serveDelete(w, r, t)
 	}
-}
-
-// ServeLegacyWatch watches what a URL below /watch names.
-func (h *Handler) ServeLegacyWatch(w http.ResponseWriter, r *http.Request, p request.Path) {
-	if t, ok := h.locate(w, r, p); ok {
-		h.serveWatch(w, r, t)
-	}
+	response.MethodNotAllowed(w, r, t.Methods())
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"revtail/gateway/http/response"
 )
 
+// ServeOpenAPIIndex serves /openapi/v3: the URLs of the documents.
 func (h *Handler) ServeOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 	if err := response.NegotiateJSON(r); err != nil {
 		h.Responder.Error(w, r, err)
@@ -18,11 +19,8 @@ func (h *Handler) ServeOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 	h.Catalog.Current().Documents.OpenAPI.Index().Serve(w, r)
 }
 
-// immutableFor is how long a document under the hash of its content may be kept: a year, the most that HTTP allows.
-const immutableFor = 365 * 24 * time.Hour
-
-// ServeOpenAPI answers with the document of a group and version, whose path is "api/v1" or "apis/apps/v1". A document under the
-// hash of its content may be kept; an outdated hash is redirected to the new one.
+// ServeOpenAPI serves the document of a group and version, whose path is "api/v1" or "apis/apps/v1". Clients may cache a document under
+// the hash of its content for a year; an outdated hash is redirected to the current one.
 func (h *Handler) ServeOpenAPI(w http.ResponseWriter, r *http.Request, path string) {
 	part, ok := h.Catalog.Current().Documents.OpenAPI.Documents[path]
 	if !ok {
@@ -38,7 +36,7 @@ func (h *Handler) ServeOpenAPI(w http.ResponseWriter, r *http.Request, path stri
 	case "":
 	case document.Hash():
 		w.Header().Set("Cache-Control", "public, immutable")
-		w.Header().Set("Expires", time.Now().Add(immutableFor).UTC().Format(http.TimeFormat))
+		w.Header().Set("Expires", time.Now().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
 	default:
 		http.Redirect(w, r, openapi.URL(path, document), http.StatusMovedPermanently)
 		return
@@ -46,7 +44,7 @@ func (h *Handler) ServeOpenAPI(w http.ResponseWriter, r *http.Request, path stri
 	document.Serve(w, r)
 }
 
-// ServeOpenAPIV2 answers with the first of the forms, in the order of the client's preference, that it can read.
+// ServeOpenAPIV2 serves /openapi/v2 in JSON or protobuf: the first, in the order of the client's preference, that it accepts.
 func (h *Handler) ServeOpenAPIV2(w http.ResponseWriter, r *http.Request) {
 	forms := h.Catalog.Current().Documents.OpenAPI.V2
 	accept := strings.ReplaceAll(strings.Join(r.Header.Values("Accept"), ","), "spec.v2@v1.0", "spec.v2.v1.0")

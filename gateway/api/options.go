@@ -11,31 +11,31 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// listOptions reads the query of a list or a watch, and how its client wants the answer.
-func (h *Handler) listOptions(r *http.Request, about response.Kind) (request.ListOptions, response.Representation, error) {
-	p, err := request.ParseListOptions(r, about == response.Watch)
+// listOptions reads the query of a list or a watch, and the representation that its client asks for.
+func (h *Handler) listOptions(r *http.Request, kind response.Kind) (request.ListOptions, response.Representation, error) {
+	p, err := request.ParseListOptions(r, kind == response.Watch)
 	if err == nil {
 		p.Filter, err = filterOf(h.Filters, request.Query(r))
 	}
 	if err != nil {
 		return p, response.Representation{}, err
 	}
-	f, err := h.negotiateForm(r, about)
+	f, err := h.negotiate(r, kind)
 	return p, f, err
 }
 
-// negotiateForm finds the form of an answer, and the fields of its objects that fields= selects. It refuses a filter for one
-// object, because that would be ignored.
-func (h *Handler) negotiateForm(r *http.Request, about response.Kind) (response.Representation, error) {
+// negotiate returns the representation of a response, with the projection that fields= selects. It refuses a filter for one object,
+// because that would be ignored.
+func (h *Handler) negotiate(r *http.Request, kind response.Kind) (response.Representation, error) {
 	query := request.Query(r)
-	if about == response.Object && query.Get("filter") != "" {
+	if kind == response.Object && query.Get("filter") != "" {
 		return response.Representation{}, status.BadRequest("filter is for lists and watches: ask for a list, which fieldSelector=metadata.name=NAME makes one of a single object")
 	}
 	fields, err := h.Filters.ObjectFields(strings.Join(query["fields"], ","))
 	if err != nil {
 		return response.Representation{}, err
 	}
-	f, err := response.NegotiateRepresentation(r, about)
+	f, err := response.NegotiateRepresentation(r, kind)
 	if err == nil && fields != nil && f.As != "" {
 		err = status.BadRequest("fields is for objects as they are, and Accept asks for a %s: leave one of them out", f.As)
 	}
@@ -43,7 +43,7 @@ func (h *Handler) negotiateForm(r *http.Request, about response.Kind) (response.
 	return f, err
 }
 
-// filterOf is the filter of a request for a list or a watch; nil: it has none.
+// filterOf returns the filter of a list or a watch; nil: it has none.
 func filterOf(filters *filter.Cache, query url.Values) (*filter.Filter, error) {
 	given := query["filter"]
 	if len(given) > 1 {

@@ -14,16 +14,14 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Target) {
-	f, err := h.negotiateForm(r, response.Object)
+func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
+	f, err := h.negotiate(r, response.Object)
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
 	}
 	revision, unset, err := request.ParseRevision(request.Query(r).Get("resourceVersion"))
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
 	defer cancel()
@@ -38,17 +36,15 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Tar
 		err = status.ObjectNotFound(t.Ref)
 	}
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
 	}
-	h.respondObject(w, r, t, f, http.StatusOK, object.JSON)
+	return h.respondObject(w, r, t, f, http.StatusOK, object.JSON)
 }
 
-func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Target) {
+func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
 	params, f, err := h.listOptions(r, response.List)
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
 	}
 	timeout := request.RequestTimeout
 	if params.HasTimeout {
@@ -58,17 +54,17 @@ func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Ta
 	defer cancel()
 	list, err := h.Store.List(ctx, t, params)
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
 	}
 	if !params.Unset && !params.Exact && params.Continue == nil {
 		setAge(w, t)
 	}
 	h.warnInvalid(w, t, list.Invalid, list.InvalidCount)
 	h.writeList(w, r, t, f, list)
+	return nil
 }
 
-// writeList writes a list in the form that the client asks for, while it is read.
+// writeList writes a list, as it is read from the cache, in the representation that the client asks for.
 func (h *Handler) writeList(w http.ResponseWriter, r *http.Request, t catalog.Target, f response.Representation, list *watchcache.List) {
 	meta := encoding.ListMeta{ResourceVersion: int64(list.Revision), RemainingItemCount: list.Remaining, Continue: storage.NextPage(t, list)}
 	shown, written := f.View(t.Resource), f.Format(r)

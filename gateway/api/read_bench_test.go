@@ -39,7 +39,7 @@ func BenchmarkList(b *testing.B) {
 			r.Header.Set("Accept-Encoding", bench.encoding)
 			b.ReportAllocs()
 			for b.Loop() {
-				f, err := handler.negotiateForm(r, response.List)
+				f, err := handler.negotiate(r, response.List)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -18,23 +18,23 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Reviews are the handlers of the virtual resources, by their URL.
+// Reviews returns the handlers of the virtual resources, by URL path.
 func (h *Handler) Reviews() map[string]http.HandlerFunc {
 	answers := map[string]review{
 		"SelfSubjectAccessReview": reviewOf(h.reviewAccess), "SelfSubjectRulesReview": reviewOf(h.reviewRules), "SelfSubjectReview": reviewOf(h.reviewSelf)}
 	out := make(map[string]http.HandlerFunc, len(answers))
 	for _, res := range resource.Virtual() {
 		out["/apis/"+res.APIVersion()+"/"+res.Plural] = func(w http.ResponseWriter, r *http.Request) {
-			h.serveReview(w, r, res, answers[res.Kind])
+			h.fail(w, r, h.serveReview(w, r, res, answers[res.Kind]))
 		}
 	}
 	return out
 }
 
-// review answers the question in an object by the same object with a status.
+// review sets the status of a question.
 type review func(r *http.Request, question object.Object) (any, error)
 
-// reviewOf makes a review of a function that sets the status of a typed question.
+// reviewOf returns the review of a function that sets the status of a typed question.
 func reviewOf[T any](answer func(r *http.Request, question *T) error) review {
 	return func(r *http.Request, d object.Object) (any, error) {
 		question := new(T)
@@ -45,28 +45,28 @@ func reviewOf[T any](answer func(r *http.Request, question *T) error) review {
 	}
 }
 
-func (h *Handler) serveReview(w http.ResponseWriter, r *http.Request, res *resource.Resource, answer review) {
+func (h *Handler) serveReview(w http.ResponseWriter, r *http.Request, res *resource.Resource, answer review) error {
 	if r.Method != http.MethodPost {
 		response.MethodNotAllowed(w, r, http.MethodPost)
-		return
+		return nil
 	}
 	question, err := h.readReview(w, r, res)
-	var answered any
-	if err == nil {
-		answered, err = answer(r, question)
-	}
-	var text []byte
-	if err == nil {
-		text, err = json.Marshal(answered)
-	}
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
+	}
+	reviewed, err := answer(r, question)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(reviewed)
+	if err != nil {
+		return err
 	}
 	response.WriteJSON(w, r, http.StatusCreated, text)
+	return nil
 }
 
-// readReview reads a question like an object to be created.
+// readReview reads a question as Create reads an object.
 func (h *Handler) readReview(w http.ResponseWriter, r *http.Request, res *resource.Resource) (object.Object, error) {
 	wr, _, err := h.readWrite(w, r, catalog.Target{Ref: resource.Ref{Resource: res}})
 	if err != nil {
@@ -77,7 +77,7 @@ func (h *Handler) readReview(w http.ResponseWriter, r *http.Request, res *resour
 	return d, err
 }
 
-// reviewAccess says whether the caller may do something.
+// reviewAccess sets whether the caller may make a request.
 func (h *Handler) reviewAccess(r *http.Request, question *authorizationv1.SelfSubjectAccessReview) error {
 	if spec := question.Spec; (spec.ResourceAttributes == nil) == (spec.NonResourceAttributes == nil) {
 		return apierrors.NewInvalid(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview").GroupKind(), "", field.ErrorList{
@@ -87,7 +87,7 @@ func (h *Handler) reviewAccess(r *http.Request, question *authorizationv1.SelfSu
 	return nil
 }
 
-// reviewRules says what the caller may do.
+// reviewRules sets the requests that the caller may make in a namespace.
 func (h *Handler) reviewRules(r *http.Request, question *authorizationv1.SelfSubjectRulesReview) error {
 	if question.Spec.Namespace == "" {
 		return status.BadRequest("no namespace on request")
@@ -96,7 +96,7 @@ func (h *Handler) reviewRules(r *http.Request, question *authorizationv1.SelfSub
 	return nil
 }
 
-// reviewSelf says who the caller is.
+// reviewSelf sets the user of the caller.
 func (*Handler) reviewSelf(r *http.Request, question *authenticationv1.SelfSubjectReview) error {
 	question.Status.UserInfo = access.UserOf(r)
 	return nil

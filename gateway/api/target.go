@@ -16,9 +16,9 @@ import (
 	"revtail/gateway/resource"
 )
 
-// locate finds the served resource that a path names. False: it found none and has answered, with 404, or with 429 while the
-// definitions are still being read.
-func (h *Handler) locate(w http.ResponseWriter, r *http.Request, p request.Path) (catalog.Target, bool) {
+// locate returns the served resource that a path names. Until all definitions are read, a resource that is not served yet is an error
+// with which clients try again.
+func (h *Handler) locate(w http.ResponseWriter, r *http.Request, p request.Path) (catalog.Target, error) {
 	t := catalog.Target{Ref: resource.Ref{Scope: resource.Scope{Namespace: p.Namespace, Name: p.Name}, Subresource: p.Subresource}}
 	plural := p.Resource
 	// /namespaces/{name} has a route of its own, but a namespace's subresources look like resources in it.
@@ -28,39 +28,34 @@ func (h *Handler) locate(w http.ResponseWriter, r *http.Request, p request.Path)
 	}
 	if c := access.CallerOf(r); c != nil {
 		if err := c.Matches(t.Ref, p.Group, plural); err != nil {
-			h.Responder.Error(w, r, err)
-			return catalog.Target{}, false
+			return t, err
 		}
 	}
-	complete := h.Catalog.Complete() // asked first: what is defined by then is in now
+	complete := h.Catalog.Complete() // before Current, whose snapshot then has all definitions
 	now := h.Catalog.Current()
-	t.Resource = now.Registry.Lookup(p.Group, p.Version, plural)
-	if t.Resource == nil {
-		var err error = catalog.ErrIncomplete
-		if complete {
-			t.Resource, now, err = h.Catalog.WaitForCRD(r.Context(), p.Group, p.Version, plural)
+	if t.Resource = now.Registry.Lookup(p.Group, p.Version, plural); t.Resource == nil {
+		if !complete {
+			return t, catalog.ErrIncomplete
 		}
-		if err != nil {
-			h.Responder.Error(w, r, err)
-			return catalog.Target{}, false
+		var err error
+		if t.Resource, now, err = h.Catalog.WaitForCRD(r.Context(), p.Group, p.Version, plural); err != nil {
+			return t, err
 		}
 	}
 	if t.Resource == nil || t.Misplaced() {
-		response.NotFound(w, r)
-		return catalog.Target{}, false
+		return t, errNotFound
 	}
 	if err := errors.Join(checkMount(t.Ref, r.Method), h.Claim.CheckMethod(r.Method)); err != nil {
-		h.Responder.Error(w, r, err)
-		return catalog.Target{}, false
+		return t, err
 	}
 	if t.Resource.Deprecation != "" {
 		response.Warn(w, t.Resource.Deprecation)
 	}
-	t.Cache, t.Fields = now.Caches[t.Resource].Cache, now.Caches[t.Resource].Fields
-	return t, true
+	t.Cache = now.Caches[t.Resource]
+	return t, nil
 }
 
-// WhenComplete answers 429 for a document of all resources until every resource is known.
+// WhenComplete responds with 429 to a request for a document of all resources until all definitions are read.
 func (h *Handler) WhenComplete(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !h.Catalog.Complete() {
@@ -71,7 +66,7 @@ func (h *Handler) WhenComplete(next http.Handler) http.Handler {
 	})
 }
 
-// checkMount refuses writes to a read-only mount, and names of objects that no key can have.
+// checkMount refuses a write to a read-only mount, and the name of an object that no key can have.
 func checkMount(ref resource.Ref, method string) error {
 	if ref.Resource.Mount == nil {
 		return nil

@@ -11,37 +11,35 @@ import (
 	"revtail/gateway/http/response"
 )
 
-// serveWrite reads the request, changes the object with do, and answers.
-func (h *Handler) serveWrite(w http.ResponseWriter, r *http.Request, t catalog.Target, do func(context.Context, *storage.Request) (storage.Result, error)) {
+// serveWrite reads a write from the request and has do, a method of the store, make it.
+func (h *Handler) serveWrite(w http.ResponseWriter, r *http.Request, t catalog.Target, do func(context.Context, *storage.Request) (storage.Result, error)) error {
 	wr, f, err := h.readWrite(w, r, t)
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
 	}
 	done, err := do(r.Context(), wr)
 	sendWarnings(w, wr.Warnings)
-	var object []byte
-	if err == nil {
-		object, err = done.Object(t)
-	}
 	if err != nil {
-		h.Responder.Error(w, r, err)
-		return
+		return err
+	}
+	object, err := done.Object(t)
+	if err != nil {
+		return err
 	}
 	code := http.StatusOK
 	if done.Created {
 		code = http.StatusCreated
 	}
-	h.respondObject(w, r, t, f, code, object)
+	return h.respondObject(w, r, t, f, code, object)
 }
 
-// readWrite reads a write, and how its client wants the answer. The body is not decoded yet.
+// readWrite reads a write, and the representation that its client asks for. It does not decode the body.
 func (h *Handler) readWrite(w http.ResponseWriter, r *http.Request, t catalog.Target) (*storage.Request, response.Representation, error) {
 	options, err := parseWriteOptions(r, t.Ref)
 	if err != nil {
 		return nil, response.Representation{}, err
 	}
-	f, err := h.negotiateForm(r, response.Object)
+	f, err := h.negotiate(r, response.Object)
 	if err != nil {
 		return nil, response.Representation{}, err
 	}

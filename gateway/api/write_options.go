@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -22,7 +23,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// optionsKinds are the kinds by which messages call the options of a method.
+// optionsKinds are the kinds of the options of a method, for messages.
 var optionsKinds = map[string]string{http.MethodPost: "CreateOptions", http.MethodPut: "UpdateOptions", http.MethodPatch: "PatchOptions"}
 
 // parseWriteOptions reads the options of a write from its query and headers, and checks them.
@@ -39,19 +40,13 @@ func parseWriteOptions(r *http.Request, ref resource.Ref) (p storage.Options, er
 		}
 	}
 	p.DryRun = len(options.DryRun) > 0
-	p.Manager = options.FieldManager
-	if p.Manager == "" {
-		p.Manager = request.Program(r.UserAgent())
-	}
-	p.Validation = options.FieldValidation
-	if p.Validation == "" {
-		p.Validation = metav1.FieldValidationWarn
-	}
+	p.Manager = cmp.Or(options.FieldManager, request.Program(r.UserAgent()))
+	p.Validation = cmp.Or(options.FieldValidation, metav1.FieldValidationWarn)
 	// The rules for patches include those for every write.
 	return p, invalidOptions(optionsKinds[r.Method], metavalidation.ValidatePatchOptions(&options, p.PatchType))
 }
 
-// parsePatchType is the type of the patch in a request, by its Content-Type.
+// parsePatchType returns the type of the patch in a request, by its Content-Type.
 func parsePatchType(r *http.Request, ref resource.Ref) (types.PatchType, error) {
 	accepted := ref.ViewKind().PatchTypes()
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // a malformed one is none

@@ -16,7 +16,7 @@ type Mount interface {
 	Decode(e Entry) (encoding.Object, error)
 	// Encode is the value that is stored for an object.
 	Encode(object map[string]any) ([]byte, error)
-	// SameValue tells whether an object has the same value as one that Decode has made.
+	// SameValue reports whether an object has the same value as one that Decode has made.
 	SameValue(object, shown map[string]any) bool
 }
 

@@ -47,7 +47,7 @@ func ParsePath(escaped string) ([]string, error) {
 	return segments, nil
 }
 
-// validSegment tells whether an object can be stored under a name.
+// validSegment reports whether an object can be stored under a name.
 func validSegment(s string) bool { return len(s) <= maxName && refuse(s) == "" }
 
 // refuse says why a segment cannot be a part of a key; empty: it can.

@@ -87,7 +87,7 @@ func (r *Resource) QualifiedKind() string {
 	return r.Kind + "." + r.Group
 }
 
-// SamePlace tells whether the objects of two resources have the same keys, as two versions of a resource do.
+// SamePlace reports whether the objects of two resources have the same keys, as two versions of a resource do.
 func (r *Resource) SamePlace(o *Resource) bool { return r.Group == o.Group && r.Plural == o.Plural }
 
 // Prefix is the prefix of the resource's keys, below root unless it is a mount's. It ends with "/".
@@ -110,7 +110,7 @@ func (r *Resource) Key(root string, scope Scope) string {
 	return r.Prefix(root) + scope.Path()
 }
 
-// IsNamespaces tells whether the objects are Namespaces.
+// IsNamespaces reports whether the objects are Namespaces.
 func (r *Resource) IsNamespaces() bool { return r.Group == "" && r.Plural == "namespaces" }
 
 // URL is the path of a part of the resource in the API.
@@ -149,7 +149,7 @@ func (r *Resource) Split(path string) (Scope, bool) {
 	return Scope{Namespace: namespace, Name: name}, found && validSegment(namespace) && validSegment(name)
 }
 
-// Contains tells whether an object of scope o is a part of s.
+// Contains reports whether an object of scope o is a part of s.
 func (s Scope) Contains(o Scope) bool {
 	return (s.Namespace == "" || s.Namespace == o.Namespace) && (s.Name == "" || s.Name == o.Name)
 }

@@ -14,11 +14,11 @@ type Schema interface {
 	Complete(object map[string]any) (unknown []string, err error)
 	// Defaults sets the defaults of a stored object, in place.
 	Defaults(object map[string]any)
-	// HasDefaults tells whether the schema has defaults.
+	// HasDefaults reports whether the schema has defaults.
 	HasDefaults() bool
 	// Validate checks a completed object, as an update of old if that is not nil.
 	Validate(ctx context.Context, object, old map[string]any) field.ErrorList
-	// Selectable tells whether a path of member names can lead to a scalar, which a field selector may then name.
+	// Selectable reports whether a path of member names can lead to a scalar, which a field selector may then name.
 	Selectable(path []string) bool
 	// OpenAPI makes the schema for clients. The caller may change it.
 	OpenAPI() *spec.Schema

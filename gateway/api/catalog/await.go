@@ -43,7 +43,7 @@ func (c *Catalog) WaitForCRD(ctx context.Context, group, version, plural string)
 	}
 }
 
-// established tells whether a definition of this name and version is, in a state not older than a revision.
+// established reports whether a definition of this name and version is, in a state not older than a revision.
 func (c *Catalog) established(ctx context.Context, name, version string, revision etcdstore.Revision) (bool, error) {
 	definitions := c.Current().Caches[customresource.Kind()]
 	if definitions.WaitUntil(ctx, revision) != nil {

@@ -1,14 +1,9 @@
 package catalog
 
-import (
-	"revtail/gateway/api/managedfields"
-	"revtail/gateway/resource"
-	"revtail/gateway/watchcache"
-)
+import "revtail/gateway/resource"
 
-// Target is a Ref that is served, with what serves it.
+// Target is what a URL names, with the cache of its resource.
 type Target struct {
 	resource.Ref
-	Cache  *watchcache.Cache
-	Fields *managedfields.Managers
+	Cache *Cache // nil: no objects are stored
 }

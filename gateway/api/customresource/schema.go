@@ -118,7 +118,7 @@ func (s *Schema) Defaults(object map[string]any) {
 	defaulting.Default(object, s.structural)
 }
 
-// HasDefaults tells whether Defaults ever does something.
+// HasDefaults reports whether Defaults ever does something.
 func (s *Schema) HasDefaults() bool { return s.defaults }
 
 func hasDefaults(s *structuralschema.Structural) bool {
@@ -163,7 +163,7 @@ func (s *Schema) Validate(ctx context.Context, object, old map[string]any) field
 	return broken
 }
 
-// Selectable tells whether a path of member names can lead to a scalar.
+// Selectable reports whether a path of member names can lead to a scalar.
 func (s *Schema) Selectable(path []string) bool {
 	at := s.structural
 	for _, member := range path {

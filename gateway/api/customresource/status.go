@@ -33,12 +33,12 @@ func (d *Definition) Status(conflict Conflict) apiextensionsv1.CustomResourceDef
 	return next.Status
 }
 
-// Established tells whether the status of a definition says that its versions are served.
+// Established reports whether the status of a definition says that its versions are served.
 func (d *Definition) Established() bool {
 	return apihelpers.IsCRDConditionTrue(d.V1, apiextensionsv1.Established)
 }
 
-// Serves tells whether a definition has a version that is served.
+// Serves reports whether a definition has a version that is served.
 func (d *Definition) Serves(version string) bool {
 	return apihelpers.HasServedCRDVersion(d.V1, version)
 }

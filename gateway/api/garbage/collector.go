@@ -67,7 +67,7 @@ func (c *Collector) RemoveEmpty(ctx context.Context, namespace *Object) (bool, e
 	return c.namespaces.removeEmpty(ctx, namespace)
 }
 
-// Owns reports whether an object has dependents in the caches.
+// Owns reports whether an object has dependents, as far as the caches know.
 func (c *Collector) Owns(resource, namespace, name string) bool {
 	owners := c.following()
 	return owners != nil && owners.graph.owns(resource, namespace, name)

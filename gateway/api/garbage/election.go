@@ -155,7 +155,7 @@ func (e *election) claim(ctx context.Context) (won bool, err error) {
 	return true, nil
 }
 
-// isOurs reports whether this replica wrote the key, also by a write without a response.
+// isOurs reports whether this replica wrote the key: a write without an answer may have been done.
 func (e *election) isOurs(kv etcdstore.KV) bool {
 	var r record
 	return json.Unmarshal(kv.Value, &r) == nil && r.Holder == e.holder

@@ -186,8 +186,8 @@ func (g *graph) owns(resource, namespace, name string) bool {
 	return false
 }
 
-// orphaned reports whether the caches contain no owner of the object at a place. Caches lag behind, so that the result must be
-// verified.
+// orphaned reports whether none of the owners of what stands at a place is known to the caches. They may lag behind: it is
+// only a reason to look.
 func (g *graph) orphaned(ctx context.Context, at place) bool {
 	g.mu.Lock()
 	owners := g.dependents[at] // never modified

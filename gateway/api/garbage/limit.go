@@ -59,7 +59,7 @@ type limiter struct {
 	stopped   *Stop
 }
 
-// allow reports whether an object that lost its owners without a DELETE request may be collected, and counts it.
+// allow reports whether an object that lost its owners without a DELETE request may be collected, and counts it then.
 func (l *limiter) allow(ctx context.Context, at place) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -62,7 +62,7 @@ func sideOf(object map[string]any, name string) side {
 	return side{value, ok}
 }
 
-// same tells whether both sides have the same value.
+// same reports whether both sides have the same value.
 func (s side) same(other side) bool {
 	return s.exists && other.exists && object.EqualJSON(s.value, other.value)
 }
@@ -232,7 +232,7 @@ func (c *comparison) identity(t *schema.List, element any) (fieldpath.PathElemen
 	return fieldpath.PathElement{Key: &keys}, len(keys) > 0
 }
 
-// isAtomicFree tells whether no managed field is a part of an atomic one, which is possible after a change of the schema.
+// isAtomicFree reports whether no managed field is a part of an atomic one, which is possible after a change of the schema.
 func (c *comparison) isAtomicFree(ref schema.TypeRef, managed map[string]any) bool {
 	atom, ok := c.schema.Resolve(ref)
 	if !ok {

@@ -171,7 +171,7 @@ func (m *Managers) fastUpdate(by Change, old, next object.Object) bool {
 	return true
 }
 
-// tracksMember tells whether a change at its URL can change a member of the object.
+// tracksMember reports whether a change at its URL can change a member of the object.
 func (m *Managers) tracksMember(by Change, member string) bool {
 	if by.Subresource != "" {
 		return member == by.Subresource
@@ -179,7 +179,7 @@ func (m *Managers) tracksMember(by Change, member string) bool {
 	return member != resource.StatusSubresource || !m.resource.Status
 }
 
-// tooManyUpdaters tells whether the library would merge entries of old updates into one.
+// tooManyUpdaters reports whether the library would merge entries of old updates into one.
 func tooManyUpdaters(entries []entry) bool {
 	n := 0
 	for _, e := range entries {

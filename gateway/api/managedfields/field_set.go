@@ -46,7 +46,7 @@ func (s *fieldSet) managed() map[string]any {
 // self is the member of a field with managed fields below it that says that the field itself is managed.
 const self = "."
 
-// manages tells whether a field itself is managed.
+// manages reports whether a field itself is managed.
 func manages(managed map[string]any) bool {
 	_, ok := managed[self]
 	return ok || len(managed) == 0
@@ -58,7 +58,7 @@ func below(managed map[string]any, element string) map[string]any {
 	return child
 }
 
-// covers tells whether all of a set is managed.
+// covers reports whether all of a set is managed.
 func covers(managed map[string]any, s *fieldSet) bool {
 	if managed == nil || s.member && !manages(managed) {
 		return false
@@ -71,7 +71,7 @@ func covers(managed map[string]any, s *fieldSet) bool {
 	return true
 }
 
-// overlaps tells whether some of a set is managed.
+// overlaps reports whether some of a set is managed.
 func overlaps(managed map[string]any, s *fieldSet) bool {
 	if managed == nil {
 		return false

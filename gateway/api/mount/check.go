@@ -50,7 +50,7 @@ func (m Mount) checkPrefix(root string) error {
 	return nil
 }
 
-// meet tells whether keys can begin with both prefixes.
+// meet reports whether keys can begin with both prefixes.
 func meet(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 func (m Mount) checkNames(builtin []*resource.Resource) error {

@@ -32,7 +32,7 @@ func (m Mount) Resource() *resource.Resource {
 	}
 }
 
-// SameObjects tells whether the objects of two mounts are the same, whether or not they can be written.
+// SameObjects reports whether the objects of two mounts are the same, whether or not they can be written.
 func (m Mount) SameObjects(o Mount) bool {
 	m.Writable = o.Writable
 	return m == o

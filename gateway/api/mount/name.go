@@ -74,7 +74,7 @@ func (e escaper) append(dst []byte, first int) []byte {
 	return dst
 }
 
-// plain tells whether a byte is written without hexadecimal digits.
+// plain reports whether a byte is written without hexadecimal digits.
 func (e escaper) plain(i int) bool {
 	c := e.key[i]
 	return isAlphanumeric(c) || strings.IndexByte(e.separators, c) >= 0 &&

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// SameSpec tells whether two documents are equal except for metadata and, where it has a subresource of its own, status: a
+// SameSpec reports whether two documents are equal except for metadata and, where it has a subresource of its own, status: a
 // difference is a new generation.
 func (d Object) SameSpec(other Object, withStatus bool) bool {
 	strip := func(o Object) map[string]any {
@@ -19,7 +19,7 @@ func (d Object) SameSpec(other Object, withStatus bool) bool {
 	return EqualJSON(strip(d), strip(other))
 }
 
-// SameAs tells whether two documents are equal except for the times in managedFields.
+// SameAs reports whether two documents are equal except for the times in managedFields.
 func (d Object) SameAs(other Object) bool {
 	return equalExcept("metadata", d.Object, other.Object) && equalExcept("managedFields", d.Metadata(), other.Metadata()) &&
 		sameManagers(d.Metadata()["managedFields"], other.Metadata()["managedFields"])

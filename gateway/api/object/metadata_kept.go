@@ -2,7 +2,7 @@ package object
 
 import "time"
 
-// KeepsMetadata tells whether the metadata of an update is sure to be valid: it equals that of the document before, except for the
+// KeepsMetadata reports whether the metadata of an update is sure to be valid: it equals that of the document before, except for the
 // members that the server writes, and has common members only. Most updates are like that; the others are validated.
 func (d Object) KeepsMetadata(old Object) bool {
 	was, kept := old.Metadata(), 0
@@ -39,7 +39,7 @@ func (d Object) KeepsMetadata(old Object) bool {
 	return kept == len(was)
 }
 
-// areLabels tells whether labels are sure to be valid. Labels whose keys have a prefix are not.
+// areLabels reports whether labels are sure to be valid. Labels whose keys have a prefix are not.
 func areLabels(value any) bool {
 	labels, ok := value.(map[string]any)
 	for key, value := range labels {
@@ -51,7 +51,7 @@ func areLabels(value any) bool {
 	return ok
 }
 
-// isLabelText tells whether a text has at most 63 characters, all of them allowed in labels, and begins and ends with a letter or digit.
+// isLabelText reports whether a text has at most 63 characters, all of them allowed in labels, and begins and ends with a letter or digit.
 func isLabelText(text string) bool {
 	const most = 63
 	for i := range len(text) {

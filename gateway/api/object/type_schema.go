@@ -106,7 +106,7 @@ func (s *typeSchema) addFieldsLocked(t reflect.Type) {
 	}
 }
 
-// matches tells whether a value is sure to be accepted.
+// matches reports whether a value is sure to be accepted.
 func (s *typeSchema) matches(value any) bool {
 	if s.encoding == anyEncoding {
 		return true
@@ -156,7 +156,7 @@ func (s *typeSchema) matchesObject(object map[string]any) bool {
 	return s.kind == reflect.Struct || s.kind == reflect.Map
 }
 
-// accepts tells whether the type itself reads a value.
+// accepts reports whether the type itself reads a value.
 func (s *typeSchema) accepts(value any) bool {
 	text, isText := value.(string)
 	var err error

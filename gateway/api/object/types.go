@@ -62,7 +62,7 @@ func (d *Object) replaceNulls() {
 	}
 }
 
-// matchesType tells whether the object is sure to have known fields only, of the right types. False: it may have.
+// matchesType reports whether the object is sure to have known fields only, of the right types. False: it may have.
 func (d *Object) matchesType(res *resource.Resource) bool {
 	if res.GoType != nil {
 		return typeSchemaOf(reflect.TypeOf(res.GoType)).matches(d.Object)

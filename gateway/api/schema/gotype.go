@@ -116,7 +116,7 @@ func (set Set) addFields(s *spec.Schema, t reflect.Type) {
 	}
 }
 
-// required tells whether an object must have a field: its type always writes it, and it is no pointer to a scalar, which may be null.
+// required reports whether an object must have a field: its type always writes it, and it is no pointer to a scalar, which may be null.
 func required(t reflect.Type, jsonOptions string) bool {
 	if strings.Contains(jsonOptions, "omitempty") || strings.Contains(jsonOptions, "omitzero") {
 		return false

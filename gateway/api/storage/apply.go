@@ -94,7 +94,7 @@ func (wr *Request) mergeFields(applied, old object.Object) (object.Object, error
 	if err != nil {
 		return object.Object{}, err
 	}
-	merged, err := wr.Fields.Apply(wr.change(), old, configuration, wr.Force)
+	merged, err := wr.Cache.Fields.Apply(wr.change(), old, configuration, wr.Force)
 	if st := apierrors.APIStatus(nil); err != nil && !errors.As(err, &st) {
 		return object.Object{}, status.BadRequest("%v", err)
 	}

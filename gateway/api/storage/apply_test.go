@@ -24,7 +24,7 @@ func FuzzApply(f *testing.F) {
 			deployment = res
 		}
 	}
-	t := catalog.Target{Ref: resource.Ref{Resource: deployment, Scope: resource.Scope{Namespace: "default", Name: "d"}}, Fields: managedfields.New(deployment)}
+	t := catalog.Target{Ref: resource.Ref{Resource: deployment, Scope: resource.Scope{Namespace: "default", Name: "d"}}, Cache: &catalog.Cache{Fields: managedfields.New(deployment)}}
 	made := func() object.Object {
 		wr := &Request{Target: t, Options: Options{Manager: "maker", Validation: "Warn"}, Body: []byte(deploymentOf("1"))}
 		d, err := wr.Decode()

@@ -33,7 +33,7 @@ func (s *Store) serve(now *catalog.Snapshot) {
 func (s *Store) gcResource(res *resource.Resource, cache *catalog.Cache) *garbage.Resource {
 	return &garbage.Resource{
 		Name: res.QualifiedName(), APIVersion: res.APIVersion(), Kind: res.Kind, Namespaced: res.Namespaced,
-		Objects: &gcObjects{store: s, target: catalog.Target{Ref: resource.Ref{Resource: res}, Cache: cache.Cache, Fields: cache.Fields}},
+		Objects: &gcObjects{store: s, target: catalog.Target{Ref: resource.Ref{Resource: res}, Cache: cache}},
 	}
 }
 

@@ -57,7 +57,7 @@ func (wr *Request) warnFinalizers(old, finalizers []string) {
 // updateManagedFields records the changes from old to next as those of the client. To apply a configuration is to record them.
 func (wr *Request) updateManagedFields(old, next object.Object) {
 	if wr.PatchType != types.ApplyYAMLPatchType {
-		wr.Fields.Update(wr.change(), old, next)
+		wr.Cache.Fields.Update(wr.change(), old, next)
 	}
 }
 
