@@ -1,8 +1,8 @@
-// Package config is the configuration of the gateway: a flag, an environment variable and a key of a file for each
-// option, all from one table (options.go). The mounts are a key of the file alone. A flag wins over the environment, that over the file, that over the default.
+// Package config is the configuration of the gateway: each option in the table of options.go has a flag, an environment variable and a
+// key in the file. Only the file has mounts. A flag overrides the environment, the environment the file, the file the default.
 //
-// No option takes a secret, only names of files that hold one: so there is nothing to mask where a configuration is
-// printed, and nothing to find in a list of processes.
+// Options never have secrets as values, only names of files with secrets, so that neither a printed configuration nor a list of processes
+// reveals them.
 package config
 
 import (
@@ -12,8 +12,7 @@ import (
 	"revtail/gateway/api/mount"
 )
 
-// Config says what a gateway does. Flags.Load makes it, Validate judges it. Each field is an option of options.go,
-// where its meaning and its flag are.
+// Config is the configuration of a gateway. Flags.Load returns it, Validate checks it. options.go describes each field.
 type Config struct {
 	Listen    []string
 	Anonymous bool
@@ -53,7 +52,7 @@ type Config struct {
 	Writable         bool
 	Adopt            bool
 
-	Mounts []mount.Mount // of the file alone
+	Mounts []mount.Mount // only in the file
 
 	Keys         []string
 	KeysWritable []string
@@ -64,7 +63,7 @@ type Config struct {
 
 	History               time.Duration // zero: never compact
 	GarbageCollector      bool
-	GarbageCollectorLimit int // zero: the collector's own
+	GarbageCollectorLimit int // zero: the default of the collector
 
 	OTLPEndpoint  string  // empty: no traces
 	OTLPProtocol  string  // OTLPGRPC or OTLPHTTP
@@ -77,24 +76,24 @@ type Config struct {
 	DrainDelay     time.Duration
 	DrainGrace     time.Duration
 
-	file string          // that was read; empty: none
-	set  map[string]bool // the options, by name, that a flag, the environment or a file gave
+	file string          // of the configuration; empty: none
+	set  map[string]bool // the names of the options of a flag, the environment or the file
 }
 
-// What Config.LogFormat may be.
+// The values of Config.LogFormat.
 const (
 	LogAuto = "auto" // text on a terminal, else JSON
 	LogText = "text"
 	LogJSON = "json"
 )
 
-// What Config.OTLPProtocol may be, in the words of OpenTelemetry.
+// The values of Config.OTLPProtocol, in the words of OpenTelemetry.
 const (
 	OTLPGRPC = "grpc"
 	OTLPHTTP = "http/protobuf"
 )
 
-// Default is the configuration when nothing is given.
+// Default returns the configuration without any options.
 func Default() Config {
 	return Config{
 		Listen:            []string{"127.0.0.1:8080"},
@@ -119,17 +118,17 @@ func Default() Config {
 	}
 }
 
-// TLS says that the listeners speak HTTPS, all of them.
+// TLS reports whether the listeners speak HTTPS.
 func (c Config) TLS() bool { return c.TLSCertFile != "" }
 
-// Authenticates says that clients can show who they are.
+// Authenticates reports whether clients can authenticate.
 func (c Config) Authenticates() bool { return c.ClientCAFile+c.TokenFile+c.OIDCIssuerURL != "" }
 
-// LetsAnybodyIn says that clients may come without showing who they are.
+// LetsAnybodyIn reports whether requests without credentials are allowed.
 func (c Config) LetsAnybodyIn() bool { return c.Anonymous || !c.Authenticates() }
 
-// File is the file that a part of the configuration came from; empty: there was none.
+// File returns the file of the configuration; empty: none.
 func (c Config) File() string { return c.file }
 
-// External says that etcd is not in this process.
+// External reports whether etcd is another process.
 func (c Config) External() bool { return len(c.EtcdEndpoints) > 0 }

@@ -11,8 +11,7 @@ import (
 	"revtail/gateway/config/reload"
 )
 
-// OpenEtcdTLS reads how to talk to an external etcd from its files, which may be replaced from then on; nil when no option says
-// anything about it.
+// OpenEtcdTLS returns the TLS configuration for an external etcd, which follows changes of its files; nil without such options.
 func (c Config) OpenEtcdTLS(logger *slog.Logger) (*reload.File[*tls.Config], error) {
 	var sources []reload.Source
 	if c.EtcdCACert != "" {
@@ -27,7 +26,7 @@ func (c Config) OpenEtcdTLS(logger *slog.Logger) (*reload.File[*tls.Config], err
 	return reload.OpenTogether(sources, c.parseEtcdTLS, logger)
 }
 
-// EtcdTLS is how to talk to an external etcd, as the files have it now; nil when no option says anything about it.
+// EtcdTLS returns the present TLS configuration for an external etcd; nil without such options.
 func (c Config) EtcdTLS() (*tls.Config, error) {
 	file, err := c.OpenEtcdTLS(slog.New(slog.DiscardHandler))
 	if err != nil || file == nil {
@@ -50,13 +49,13 @@ func (c Config) parseEtcdTLS(contents [][]byte) (*tls.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--etcd-cert, --etcd-key: %w", err)
 		}
-		// Shown whomever etcd trusts, so that etcd says what it thinks of it.
+		// Send the certificate even if etcd does not list its authority, so that the error comes from etcd.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	return config, nil
 }
 
-// OpenEtcdPassword reads the password of EtcdUser from its file, which may be replaced from then on; nil when there is none.
+// OpenEtcdPassword returns the password of EtcdUser, which follows changes of its file; nil without that option.
 func (c Config) OpenEtcdPassword(logger *slog.Logger) (*reload.File[string], error) {
 	if c.EtcdPasswordFile == "" {
 		return nil, nil

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"revtail/gateway/api/mount"
-	"revtail/gateway/config/spelling"
+	"revtail/gateway/config/suggest"
 )
 
-// apiVersion is what the key apiVersion of a file must be, so that later versions can tell files apart.
+// apiVersion is the required value of the key apiVersion in a file. Later versions may have other values.
 const apiVersion = "revtail/v1"
 
 // readFile reads a configuration file. It refuses unknown and repeated keys, all in one error.
@@ -42,7 +42,7 @@ func readFile(path string) (given []assignment, mounts []mount.Mount, err error)
 	for _, key := range slices.Sorted(maps.Keys(content)) {
 		o, known := findOption(option.key, key)
 		if !known {
-			errs = append(errs, fmt.Errorf("%s: unknown key %s%s", path, key, spelling.DidYouMean(key, names(option.key, "apiVersion", mountsKey))))
+			errs = append(errs, fmt.Errorf("%s: unknown key %s%s", path, key, suggest.DidYouMean(key, names(option.key, "apiVersion", mountsKey))))
 			continue
 		}
 		texts, err := scalars(content[key])
@@ -56,9 +56,9 @@ func readFile(path string) (given []assignment, mounts []mount.Mount, err error)
 	return given, mounts, errors.Join(errs...)
 }
 
-// decode is YAML as Go values, numbers as they are written.
+// decode decodes YAML to Go values. Numbers keep their text.
 func decode(data []byte) (map[string]any, error) {
-	if severalDocuments(data) { // of which the decoder would take the first, and say nothing
+	if severalDocuments(data) { // the decoder would ignore all but the first
 		return nil, errors.New("several YAML documents (a line ---): want one")
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(data)
@@ -71,7 +71,7 @@ func decode(data []byte) (map[string]any, error) {
 	return content, decoder.Decode(&content)
 }
 
-// severalDocuments finds a separator after a line that says something.
+// severalDocuments reports whether a separator follows a line with content.
 func severalDocuments(data []byte) bool {
 	content := false
 	for line := range bytes.Lines(data) {
@@ -85,7 +85,7 @@ func severalDocuments(data []byte) bool {
 	return false
 }
 
-// scalars are a scalar, or the scalars of a list, as a flag would have them.
+// scalars returns a scalar, or the scalars of a list, as the texts of a flag.
 func scalars(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:
@@ -109,7 +109,7 @@ func scalars(v any) ([]string, error) {
 	}
 }
 
-// YAML is the configuration as a file that --config reads, in the order of --help. Options that do not apply are left out.
+// YAML returns the configuration as a file for --config, in the order of --help. It omits options that do not apply.
 func (c Config) YAML() ([]byte, error) {
 	out := []byte("apiVersion: " + apiVersion + "\n")
 	for _, o := range options {

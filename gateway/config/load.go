@@ -11,18 +11,18 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"revtail/gateway/config/spelling"
+	"revtail/gateway/config/suggest"
 )
 
 const (
 	envPrefix = "REVTAIL_"
-	envFile   = envPrefix + "CONFIG" // what --config is in the environment
+	envFile   = envPrefix + "CONFIG" // --config in the environment
 
-	// EnvServer names gateways, for subcommands that ask one.
+	// EnvServer has the URLs of gateways for subcommands.
 	EnvServer = envPrefix + "SERVER"
 )
 
-// Flags are the options as somebody gave them on a command line. The zero value is an empty command line.
+// Flags are the options of a command line. The zero value is an empty command line.
 type Flags struct {
 	file  string
 	given []assignment
@@ -32,13 +32,13 @@ type Flags struct {
 type assignment struct {
 	option option
 	value  string
-	where  string // names the place for who has to correct it
+	where  string // the flag, variable or key, for messages
 }
 
-// AddFlags defines a flag for each option, and --config. Load says what they became after fs was parsed.
+// AddFlags defines a flag for each option, and --config. After fs is parsed, call Load.
 func AddFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "") }
 
-// AddEtcdFlags defines those alone by which etcd is found, and --config; the other options come from the file and the environment.
+// AddEtcdFlags defines only the flags of the connection to etcd, and --config. The file and the environment have all options.
 func AddEtcdFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "etcd-") }
 
 func addFlags(fs *pflag.FlagSet, prefix string) *Flags {
@@ -57,7 +57,7 @@ func addFlags(fs *pflag.FlagSet, prefix string) *Flags {
 	return f
 }
 
-// flagValue is a flag: it checks the value on a Config of no further use, and notes it for Load.
+// flagValue is a flag. It checks the value with a temporary Config, and records it for Load.
 type flagValue struct {
 	value
 	option option
@@ -69,8 +69,8 @@ func (v *flagValue) Set(s string) error {
 	return v.value.Set(s)
 }
 
-// Load joins the flags with an environment (os.Environ) and the file that one of the two names. It refuses names that
-// are none, and values that cannot be read; whether the whole makes sense, Validate says.
+// Load merges the flags, an environment (os.Environ) and the file that one of these names. The error lists unknown names and values that
+// cannot be parsed. Validate checks the result.
 func (f *Flags) Load(environ []string) (Config, error) {
 	env, file, err := fromEnvironment(environ)
 	if err != nil {
@@ -97,10 +97,10 @@ func (f *Flags) Load(environ []string) (Config, error) {
 		c.OTLPProtocol = cmp.Or(variable(environ, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), variable(environ, "OTEL_EXPORTER_OTLP_PROTOCOL"), c.OTLPProtocol)
 	}
 	if c.External() && !c.set["history"] {
-		c.History = 0 // the history of an etcd that others use too is theirs
+		c.History = 0 // other users of an external etcd may need its history
 	}
 	if !c.set["keys-writable"] && (c.set["keys"] || !c.Guarded()) {
-		c.KeysWritable = nil // what nobody named
+		c.KeysWritable = nil // the default is for guarded gateways
 	}
 	for _, keys := range []*[]string{&c.Keys, &c.KeysWritable} {
 		if slices.Equal(*keys, []string{""}) {
@@ -110,7 +110,7 @@ func (f *Flags) Load(environ []string) (Config, error) {
 	return c, nil
 }
 
-// Guarded says that nobody comes but from this machine, or that a policy says what they may do.
+// Guarded reports whether all clients are on this machine, or a policy restricts them.
 func (c Config) Guarded() bool {
 	return c.PolicyFile != "" || !slices.ContainsFunc(c.Listen, func(address string) bool {
 		host, _, err := net.SplitHostPort(address)
@@ -118,7 +118,7 @@ func (c Config) Guarded() bool {
 	})
 }
 
-// apply sets what one source gives.
+// apply sets the options of one source.
 func (c *Config) apply(source []assignment) error {
 	values := make(map[string]value)
 	for _, a := range source {
@@ -133,11 +133,11 @@ func (c *Config) apply(source []assignment) error {
 	return nil
 }
 
-// serviceLink matches what Kubernetes puts into every container of a namespace that has a Service named revtail, or
-// revtail-something: not meant for us, and not a mistake of anybody's.
+// serviceLink matches the variables that Kubernetes sets in each container of a namespace with a Service named revtail or revtail-*. They
+// are no options.
 var serviceLink = regexp.MustCompile(`^REVTAIL_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// variable is a variable of an environment, "" without it.
+// variable returns the value of an environment variable, or "".
 func variable(environ []string, name string) string {
 	for _, v := range environ {
 		if is, value, _ := strings.Cut(v, "="); is == name {
@@ -147,7 +147,7 @@ func variable(environ []string, name string) string {
 	return ""
 }
 
-// fromEnvironment finds the options and the file's name in an environment. An empty variable is as none.
+// fromEnvironment returns the options and the name of the file in an environment. It ignores empty variables.
 func fromEnvironment(environ []string) (given []assignment, file string, err error) {
 	var unknown []error
 	for _, variable := range slices.Sorted(slices.Values(environ)) {
@@ -161,7 +161,7 @@ func fromEnvironment(environ []string) (given []assignment, file string, err err
 			given = append(given, assignment{o, v, name})
 		default:
 			unknown = append(unknown, fmt.Errorf("environment variable %s is none of revtail's%s: correct or unset it",
-				name, spelling.DidYouMean(name, names(option.env, envFile))))
+				name, suggest.DidYouMean(name, names(option.env, envFile))))
 		}
 	}
 	return given, file, errors.Join(unknown...)

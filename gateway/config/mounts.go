@@ -10,16 +10,16 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"revtail/gateway/api/mount"
-	"revtail/gateway/config/spelling"
+	"revtail/gateway/config/suggest"
 )
 
-// mountsKey is the one key of a file that no flag has: mounts are lists of more than words.
+// mountsKey is the key of the mounts, which have no flag, because they are structured.
 const mountsKey = "mounts"
 
-// mountKeys are those of one mount.
+// mountKeys are the keys of one mount.
 var mountKeys = []string{"prefix", "group", "version", "kind", "plural", "namespaced", "codec", "writable"}
 
-// readMounts reads what stands under mountsKey. It refuses unknown keys; whether the mounts make sense, Validate says.
+// readMounts decodes the value of mountsKey. It refuses unknown keys. Validate checks the mounts.
 func readMounts(content any) ([]mount.Mount, error) {
 	entries, ok := content.([]any)
 	if !ok {
@@ -43,10 +43,10 @@ func readMounts(content any) ([]mount.Mount, error) {
 
 var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
 
-// explainMount says in the words of the file what encoding/json says of Go.
+// explainMount translates an error of encoding/json into the words of the file.
 func explainMount(err error) string {
 	if found := unknownField.FindStringSubmatch(err.Error()); found != nil {
-		return "unknown key " + found[1] + spelling.DidYouMean(found[1], mountKeys)
+		return "unknown key " + found[1] + suggest.DidYouMean(found[1], mountKeys)
 	}
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && typed.Field != "" {
 		return fmt.Sprintf("%s: want a %s, got a %s", typed.Field, typed.Type.Kind(), typed.Value)
@@ -54,10 +54,10 @@ func explainMount(err error) string {
 	return "want an object with prefix, group, kind and plural"
 }
 
-// validateMounts leaves what depends on the kinds that are built in to who knows them.
+// validateMounts does not check for conflicts with built-in kinds; Server.CheckMounts does.
 func (c Config) validateMounts() error { return mount.Check(c.Mounts, c.EtcdPrefix, nil) }
 
-// mountsYAML are the mounts as the file has them; empty: there are none.
+// mountsYAML returns the mounts in the format of the file.
 func (c Config) mountsYAML() ([]byte, error) {
 	if len(c.Mounts) == 0 {
 		return nil, nil

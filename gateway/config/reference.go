@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// reloads are the options of which something is taken while the gateway runs, and what.
+// reloads are the options that the gateway reloads while it runs, with the reloaded part.
 var reloads = map[string]string{
 	"tls-cert-file":        "its content",
 	"tls-private-key-file": "its content",
@@ -25,8 +25,7 @@ var reloads = map[string]string{
 	"audit-log-path":       "opened again, at SIGHUP",
 }
 
-// Reference is a page of Markdown about every option: its flag, environment variable, key in the file, default, meaning, and
-// what a reload takes of it.
+// Reference returns a page of Markdown about all options: flag, environment variable, key in the file, default, reload and meaning.
 func Reference() []byte {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	AddFlags(fs)
@@ -40,7 +39,7 @@ func Reference() []byte {
 		meaning := sentence(usage)
 		for _, e := range exclusions {
 			if slices.Contains(e.others, o.name) {
-				meaning += " Means nothing with " + e.by + "."
+				meaning += " Has no effect with " + e.by + "."
 			}
 		}
 		fmt.Fprintf(out, "| `--%s`<br>`%s`<br>`%s` | %s | %s | %s |\n",
@@ -50,7 +49,7 @@ func Reference() []byte {
 	return out.Bytes()
 }
 
-// sentence is a usage as a sentence of Markdown.
+// sentence returns a usage as a sentence of Markdown.
 func sentence(usage string) string {
 	return strings.ToUpper(usage[:1]) + strings.NewReplacer("<", "&lt;", "*", `\*`, "_", `\_`).Replace(usage[1:]) + "."
 }
@@ -66,18 +65,18 @@ const referenceHead = `# Configuration of revtail serve
 
 <!-- Written by: revtail serve --print-reference. A test compares this file with it. -->
 
-Each option has a flag, an environment variable and a key in the file that ` + "`--config`" + ` names. A flag wins over the environment, the
-environment over the file, the file over the default. The file is YAML and begins with ` + "`apiVersion: " + apiVersion + "`" + `; unknown and
+Each option has a flag, an environment variable and a key in the file that ` + "`--config`" + ` names. A flag overrides the environment, the
+environment the file, the file the default. The file is YAML and begins with ` + "`apiVersion: " + apiVersion + "`" + `; unknown and
 repeated keys are refused, and so are unknown variables that begin with ` + "`REVTAIL_`" + `. A list is a list in the file, and is separated by
-commas elsewhere; a duration is as ` + "`90s`, `15m` or `1h30m`" + `. ` + "`revtail serve --print-config`" + ` shows what all sources come to, as such a file.
+commas elsewhere; a duration is as ` + "`90s`, `15m` or `1h30m`" + `. ` + "`revtail serve --print-config`" + ` prints the effective configuration as such a file.
 
-A reload is a change of the file that an option names, which is seen within 3 s, or SIGHUP, at which all of them are read at once. What
-cannot be used is reported in the log and by ` + "`revtail_file_last_reload_successful` (`revtail_tls_last_reload_successful`" + ` for the certificate of the listeners), and what was in use stays. Everything else needs a
-restart, which costs no client a new list.
+A reload is a change of the file that an option names, which the gateway notices within 3 s, or SIGHUP, at which it reads all of them. It
+reports invalid content in the log and by ` + "`revtail_file_last_reload_successful` (`revtail_tls_last_reload_successful`" + ` for the certificate of the listeners), and keeps the previous content. Everything else needs a
+restart, after which clients resume without a new list.
 
 ## Options
 
-| flag, environment variable, key in the file | default | taken by a reload | meaning |
+| flag, environment variable, key in the file | default | reload | meaning |
 |---|---|---|---|
 `
 
@@ -88,8 +87,8 @@ const referenceTail = `
 |---|---|
 | ` + "`" + envFile + "`" + ` | the file of ` + "`--config`" + ` |
 | ` + "`" + EnvServer + "`" + ` | URLs of gateways for ` + "`revtail get`, `watch` and `doctor`" + `, as ` + "`--server`" + ` |
-| ` + "`GOMEMLIMIT`" + ` | a soft limit of memory, as 900MiB, for a container with a hard one somewhat above: garbage is collected earlier near it |
+| ` + "`GOMEMLIMIT`" + ` | a soft limit of memory, as 900MiB, for a container with a slightly higher hard limit: near it, garbage is collected earlier |
 | ` + "`GOGC`" + ` | trades memory for processor time, as in every Go program; none: little garbage where the heap is large |
-| ` + "`HTTPS_PROXY`, `NO_PROXY`" + ` | the way to an OpenID Connect issuer, and of ` + "`get`, `watch` and `doctor`" + ` to gateways |
-| ` + "`NOTIFY_SOCKET`, `WATCHDOG_USEC`" + ` | set by systemd, which is told when the gateway is ready, stops, and lives |
+| ` + "`HTTPS_PROXY`, `NO_PROXY`" + ` | the proxy for an OpenID Connect issuer, and of ` + "`get`, `watch` and `doctor`" + ` to gateways |
+| ` + "`NOTIFY_SOCKET`, `WATCHDOG_USEC`" + ` | set by systemd: the gateway reports that it is ready, alive or stopping |
 `

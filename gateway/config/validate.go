@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// exclusions are what leaves options without a meaning.
+// exclusions are the conditions under which options have no effect.
 var exclusions = []struct {
-	by     string // as messages have it
+	by     string // for messages
 	given  func(Config) bool
 	others []string // names of options
 }{
@@ -30,7 +30,7 @@ var exclusions = []struct {
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
 }
 
-// excluded says what leaves an option without a meaning; "" when nothing does.
+// excluded returns the condition under which an option has no effect; "": it has.
 func (c Config) excluded(name string) string {
 	for _, e := range exclusions {
 		if slices.Contains(e.others, name) && e.given(c) {
@@ -40,8 +40,7 @@ func (c Config) excluded(name string) string {
 	return ""
 }
 
-// Validate says what is wrong with the configuration as a whole: all of it, one line for each problem, naming the flag
-// and what to do. It opens no file.
+// Validate checks the configuration. The error has one line for each problem, with the flag and what to do. It opens no files.
 func (c Config) Validate() error {
 	return errors.Join(
 		c.validateExclusions(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
@@ -52,7 +51,7 @@ func (c Config) validateExclusions() error {
 	var errs []error
 	for _, o := range options {
 		if by := c.excluded(o.name); by != "" && c.set[o.name] {
-			errs = append(errs, fmt.Errorf("--%s means nothing with %s: correct one of the two", o.name, by))
+			errs = append(errs, fmt.Errorf("--%s has no effect with %s: remove one of the two", o.name, by))
 		}
 	}
 	return errors.Join(errs...)
@@ -69,7 +68,7 @@ func (c Config) validateListen() error {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("--listen %q: want host:port with a port from 0 to 65535, as in 127.0.0.1:8080", address))
 		case !Loopback(host) && !c.Anonymous && !(c.TLS() && c.Authenticates()):
-			errs = append(errs, fmt.Errorf("--listen %s: %s: whoever can reach this address could read and change what is under %s in etcd. "+
+			errs = append(errs, fmt.Errorf("--listen %s: %s: every client of this address could read and change the keys under %s in etcd. "+
 				"Give it both, listen on a loopback address such as 127.0.0.1:%s, or add --anonymous if that is meant",
 				address, c.exposed(), c.EtcdPrefix, port))
 		}
@@ -89,13 +88,13 @@ func (c Config) validateAdminListen() error {
 	case err != nil:
 		return fmt.Errorf("--admin-listen %q: want host:port with a port from 0 to 65535, as in 127.0.0.1:8081", c.AdminListen)
 	case !Loopback(host):
-		return fmt.Errorf("--admin-listen %s: it shows what is in memory, and asks nobody who they are: listen on a loopback address such as 127.0.0.1:%s, "+
+		return fmt.Errorf("--admin-listen %s: it shows the memory of the process without authentication: listen on a loopback address such as 127.0.0.1:%s, "+
 			"and reach it with ssh -L or kubectl port-forward; /metrics is at --listen too", c.AdminListen, port)
 	}
 	return nil
 }
 
-// exposed is what an address lacks that others can reach.
+// exposed returns the missing protections of an address that other machines can reach.
 func (c Config) exposed() string {
 	var lacks []string
 	if !c.TLS() {
@@ -110,22 +109,22 @@ func (c Config) exposed() string {
 func (c Config) validateAccess() error {
 	var errs []error
 	if c.Anonymous && c.Authenticates() && c.PolicyFile == "" {
-		errs = append(errs, errors.New("--anonymous beside authentication needs --policy-file, which says what those may do who are not known: "+
+		errs = append(errs, errors.New("--anonymous with authentication needs --policy-file, which authorizes requests without credentials: "+
 			"without it they may do everything"))
 	}
 	if (c.OIDCIssuerURL == "") != (c.OIDCClientID == "") {
-		errs = append(errs, errors.New("--oidc-issuer-url and --oidc-client-id go together: a token that is meant for somebody else must not be good here"))
+		errs = append(errs, errors.New("--oidc-issuer-url and --oidc-client-id go together: a token for another audience must not be valid here"))
 	}
 	if u, err := url.Parse(c.OIDCIssuerURL); c.OIDCIssuerURL != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery+u.Fragment != "") {
 		errs = append(errs, errors.New("--oidc-issuer-url: want an https:// URL without a query, exactly as the issuer's tokens have it in iss"))
 	}
 	if c.OIDCIssuerURL != "" && c.OIDCUsernameClaim == "" {
-		errs = append(errs, errors.New("--oidc-username-claim is empty: name the claim that says who the user is, as sub"))
+		errs = append(errs, errors.New("--oidc-username-claim is empty: name the claim with the user, as sub"))
 	}
 	return errors.Join(errs...)
 }
 
-// Loopback says that a host cannot be reached from other machines.
+// Loopback reports whether only this machine can reach a host.
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
@@ -178,7 +177,7 @@ func (c Config) validateCredentials() error {
 		errs = append(errs, errors.New("--etcd-cert and --etcd-key go together: give both or none"))
 	}
 	if strings.Contains(c.EtcdUser, ":") {
-		errs = append(errs, errors.New("--etcd-user takes the name alone: everybody on this machine can read a command line; "+
+		errs = append(errs, errors.New("--etcd-user takes only the name, because all users of this machine can read a command line; "+
 			"put the password into a file and name it with --etcd-password-file"))
 	}
 	if (c.EtcdUser == "") != (c.EtcdPasswordFile == "") {
@@ -190,7 +189,7 @@ func (c Config) validateCredentials() error {
 func validatePrefix(prefix string) error {
 	switch {
 	case prefix == "/":
-		return errors.New("--etcd-prefix /: that is everything in etcd; choose a path of its own, as /registry")
+		return errors.New("--etcd-prefix /: that is all of etcd; choose a path, as /registry")
 	case !strings.HasPrefix(prefix, "/") || path.Clean(prefix) != prefix:
 		return fmt.Errorf("--etcd-prefix %q: want a path that begins with / and does not end with it, without empty parts, . and .., as /registry", prefix)
 	}
@@ -214,7 +213,7 @@ func (c Config) validateTimes() error {
 		}
 	}
 	if c.StartupTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("--startup-timeout %v: must be more than nothing", c.StartupTimeout))
+		errs = append(errs, fmt.Errorf("--startup-timeout %v: must be positive", c.StartupTimeout))
 	}
 	return errors.Join(errs...)
 }

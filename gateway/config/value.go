@@ -13,7 +13,7 @@ import (
 // value is a field of a Config as text.
 type value interface {
 	pflag.Value
-	yaml() any // how the file has it; nil when there is nothing to say
+	yaml() any // the value in the file; nil: none
 }
 
 type textValue string
@@ -28,7 +28,7 @@ func (v *textValue) yaml() any {
 	return string(*v)
 }
 
-// listValue replaces what a weaker source gave at its first Set, and appends at the next ones.
+// listValue replaces the list at its first Set, because a source overrides the ones before it, and appends at the next ones.
 type listValue struct {
 	at  *[]string
 	set bool
@@ -99,7 +99,7 @@ type shareValue float64
 
 func (v *shareValue) Set(s string) error {
 	share, err := strconv.ParseFloat(s, 64)
-	if err == nil && !(share >= 0 && share <= 1) { // nor no number
+	if err == nil && !(share >= 0 && share <= 1) { // false for NaN
 		err = errors.New("want a number from 0 to 1")
 	}
 	*v = shareValue(share)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"revtail/gateway/config/spelling"
+	"revtail/gateway/config/suggest"
 )
 
 // HelpHint is the last line of a usage error: it names the --help of the command.
@@ -22,7 +22,7 @@ func ExplainFlagError(cmd *cobra.Command, err error) error {
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near := spelling.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+		if near := suggest.Nearest(unknown.GetSpecifiedName(), known); near != "" {
 			hint = " (did you mean --" + near + "?)" + hint
 		}
 	}

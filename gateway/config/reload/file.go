@@ -1,5 +1,5 @@
-// Package reload keeps in memory what files say, while they are replaced: by an editor, by a program as certbot, or by the swap of
-// a symbolic link as Kubernetes does it in a mounted ConfigMap or Secret.
+// Package reload reads files again when they change: by an editor, a program such as certbot, or a new symbolic link, as in a ConfigMap
+// or Secret that Kubernetes mounts.
 package reload
 
 import (
@@ -15,14 +15,13 @@ import (
 	"time"
 )
 
-// pollInterval is how often a file is read: some KiB, of which nothing happens when they are as they were. Events of the file
-// system would come sooner, but not from every file system.
+// pollInterval is the interval of reading a file of some KiB. Polling works on all file systems, events do not.
 const pollInterval = 2 * time.Second
 
 // Source is the path of a file, and the flag that gives it.
 type Source struct{ Flag, Path string }
 
-// File holds what a file, or some that make sense together only, said when they last made sense. It is safe for concurrent use.
+// File has the last valid content of a file, or of several files that belong together. It is safe for concurrent use.
 type File[T any] struct {
 	flags, paths string // of the sources, for messages
 	sources      []Source
@@ -32,15 +31,15 @@ type File[T any] struct {
 	generation   atomic.Uint64
 	metrics      metrics
 
-	mu       sync.Mutex        // guards the fields below
-	used     [sha256.Size]byte // the digest of current
-	trouble  trouble           // with what is there; zero: it is what is used
-	reported bool              // the trouble is in the log
-	failures int               // troubles reported
+	mu        sync.Mutex        // guards the fields below
+	used      [sha256.Size]byte // digest of current
+	rejection rejection         // of the present contents; zero: current has them
+	reported  bool              // the rejection was logged
+	failures  int               // number of logged rejections
 }
 
-// trouble is why contents cannot be used. It is the same trouble as long as the contents are the same.
-type trouble struct {
+// rejection is the reason why contents are invalid. Equal contents have equal rejections.
+type rejection struct {
 	digest [sha256.Size]byte
 	reason string
 }
@@ -56,8 +55,8 @@ func Open[T any](flag, path string, parse func([]byte) (T, error), logger *slog.
 	}, logger)
 }
 
-// OpenTogether reads files of which parse makes one thing; it gets their contents in the order of the sources. Errors name the
-// flag of a file that cannot be read; those of parse are as they are.
+// OpenTogether reads files that parse turns into one value; it gets their contents in the order of the sources. The error of an
+// unreadable file names its flag; errors of parse are unchanged.
 func OpenTogether[T any](sources []Source, parse func(contents [][]byte) (T, error), logger *slog.Logger) (*File[T], error) {
 	f := &File[T]{sources: sources, parse: parse, logger: logger}
 	var flags, paths []string
@@ -79,21 +78,21 @@ func OpenTogether[T any](sources []Source, parse func(contents [][]byte) (T, err
 	return f, nil
 }
 
-// Get is what the files say.
+// Get returns the parsed content.
 func (f *File[T]) Get() T { return *f.current.Load() }
 
-// Generation is another number each time that they say something new; what Get returns then is at least as new.
+// Generation returns a number that changes with each new content. Get returns at least the content of an earlier Generation.
 func (f *File[T]) Generation() uint64 { return f.generation.Load() }
 
-// Health says whether what is there is what is used, and how often it was found not to be.
+// Health reports whether Get returns the present content, and the number of rejections.
 func (f *File[T]) Health() (ok bool, failures int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.reported, f.failures
 }
 
-// Run looks at the files every few seconds until ctx ends. What does not make sense is reported when it is seen a second time: it
-// may have been read while it was written, and several files are seldom replaced all at once.
+// Run checks the files every few seconds until ctx ends. It logs invalid contents when it sees them for the second time, because a
+// write may be in progress, and several files are rarely replaced at once.
 func (f *File[T]) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -102,21 +101,22 @@ func (f *File[T]) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			f.look(false)
+			f.check(false)
 		}
 	}
 }
 
-// Reload looks at the files now, and reports at once what does not make sense: somebody says that they are complete.
-func (f *File[T]) Reload() { f.look(true) }
+// Reload checks the files now, and logs invalid contents at once.
+func (f *File[T]) Reload() { f.check(true) }
 
-func (f *File[T]) look(complete bool) {
+// check reads the files. complete means that no write is in progress.
+func (f *File[T]) check(complete bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	contents, err := f.read()
 	found := digest(contents)
 	if err == nil && found == f.used {
-		f.trouble, f.reported = trouble{}, false
+		f.rejection, f.reported = rejection{}, false
 		return
 	}
 	var next T
@@ -124,19 +124,19 @@ func (f *File[T]) look(complete bool) {
 		next, err = f.parse(contents)
 	}
 	if err != nil {
-		f.refuseLocked(trouble{found, err.Error()}, complete)
+		f.rejectLocked(rejection{found, err.Error()}, complete)
 		return
 	}
 	f.current.Store(&next)
 	f.generation.Add(1)
-	f.used, f.trouble, f.reported = found, trouble{}, false
+	f.used, f.rejection, f.reported = found, rejection{}, false
 	f.logger.Info("a file has changed and is in use", "flag", f.flags, "file", f.paths)
 }
 
-func (f *File[T]) refuseLocked(found trouble, complete bool) {
-	again := found == f.trouble
+func (f *File[T]) rejectLocked(found rejection, complete bool) {
+	again := found == f.rejection
 	if !again {
-		f.trouble, f.reported = found, false
+		f.rejection, f.reported = found, false
 	}
 	if complete || again && !f.reported {
 		f.reported = true
@@ -145,7 +145,7 @@ func (f *File[T]) refuseLocked(found trouble, complete bool) {
 	}
 }
 
-// read reads all files. It gives what it could read also with an error.
+// read reads all files. With an error, it returns the contents of the readable ones.
 func (f *File[T]) read() (contents [][]byte, err error) {
 	var errs []error
 	for _, s := range f.sources {
@@ -158,7 +158,7 @@ func (f *File[T]) read() (contents [][]byte, err error) {
 	return contents, errors.Join(errs...)
 }
 
-// digest is different for different contents. Keys among them need not be kept to be compared.
+// digest identifies contents, so that private keys need not stay in memory for the comparison.
 func digest(contents [][]byte) [sha256.Size]byte {
 	var all []byte
 	for _, content := range contents {

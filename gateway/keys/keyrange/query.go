@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
-	"revtail/gateway/config/spelling"
+	"revtail/gateway/config/suggest"
 )
 
 // maxItems is the limit of the keys in one answer, and the limit if the query gives none.
@@ -102,7 +102,7 @@ func meant(kind, name string) string {
 			return ", which is for " + other
 		}
 	}
-	return spelling.DidYouMean(name, slices.Concat(Parameters[kind], Elsewhere))
+	return suggest.DidYouMean(name, slices.Concat(Parameters[kind], Elsewhere))
 }
 
 // CheckTxn checks the query of a transaction.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
-	"revtail/gateway/config/spelling"
+	"revtail/gateway/config/suggest"
 )
 
 // Txn is a transaction that a client asks for.
@@ -204,7 +204,7 @@ func explain(err error, at int64) string {
 	} else if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = broken.Offset
 	} else if quoted, ok := strings.CutPrefix(text, "unknown field "); ok {
-		text += spelling.DidYouMean(strings.Trim(quoted, `"`), members)
+		text += suggest.DidYouMean(strings.Trim(quoted, `"`), members)
 	}
 	return fmt.Sprintf("%s, at byte %d", text, at)
 }

@@ -1,9 +1,9 @@
-// Package spelling finds what somebody may have meant who wrote a name that is not known.
-package spelling
+// Package suggest finds the known name that is closest to an unknown one.
+package suggest
 
 import "fmt"
 
-// Nearest is the known name that is most like name, or "" when none is like it.
+// Nearest returns the known name with the smallest distance from name, or "" if no name is close.
 func Nearest(name string, known []string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, k := range known {
@@ -14,7 +14,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// DidYouMean is a question for the end of a message about an unknown name, or "" when no known name is like it.
+// DidYouMean returns the end of a message about an unknown name, or "" if no known name is close.
 func DidYouMean(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
@@ -22,7 +22,7 @@ func DidYouMean(name string, known []string) string {
 	return ""
 }
 
-// distance is Levenshtein's: how many bytes to insert, remove or replace to make b of a.
+// distance returns the Levenshtein distance in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
