@@ -9,32 +9,32 @@ import (
 	"revtail/etcdstore"
 )
 
-// Config says what a Collector works on. Every field is needed but for those that say what they are without.
+// Config configures a Collector. Fields without a default are required.
 type Config struct {
 	Store      etcdstore.Store
-	Permit     func(context.Context) error // an error: the collector must do nothing now; nil: it always may
-	Key        string                      // what the keys begin with by which replicas agree; outside of every resource's prefix
-	Namespaces *Resource                   // whose objects are namespaces; one of this name is among those that are served
+	Permit     func(context.Context) error // an error: do nothing now; nil: always permitted
+	Key        string                      // the prefix of the keys of elections, outside of the prefixes of resources
+	Namespaces *Resource                   // the resource of namespaces, which must be served
 	Owners     bool                        // collect objects whose owners are gone
-	Requests   *Requests                   // what DELETE requests have asked for
-	Limit      int                         // how many objects are collected in an hour without one; zero: 100, and a tenth of a resource
-	Removed    func(namespace string)      // is called after each namespace that the collector removes; may be nil
+	Requests   *Requests                   // the DELETE requests
+	Limit      int                         // of objects collected per hour without a DELETE request; zero: 100, and a tenth of a resource
+	Removed    func(namespace string)      // called after the removal of a namespace; may be nil
 	Logger     *slog.Logger
 }
 
-// Collector empties terminating namespaces and collects objects without owners. Any number of them may run on the same etcd.
+// Collector deletes the content of terminating namespaces, and objects without owners. Any number of them may run on the same etcd.
 type Collector struct {
 	config     Config
-	holder     string // of the leaders' keys
+	holder     string // the identity of this replica in elections
 	namespaces *namespaces
 
 	mu      sync.Mutex // guards the fields below
 	served  []*Resource
 	changed chan struct{} // closed and replaced when served changes
-	owners  *owners       // nil: owners are not followed now
+	owners  *owners       // nil: not followed at present
 }
 
-// New makes a collector of nothing: Serve says of what, Run runs it.
+// New returns a collector without resources. Call Serve and Run.
 func New(config Config) *Collector {
 	if config.Permit == nil {
 		config.Permit = func(context.Context) error { return nil }
@@ -50,8 +50,8 @@ func New(config Config) *Collector {
 	}
 }
 
-// Serve says which resources there are from now on. Owners of all other kinds count as existing, and what else stands in a
-// namespace stays there. The slice must not change afterwards.
+// Serve sets the resources. The collector takes owners of other kinds for existing, and does not delete objects of other kinds in a
+// namespace. The slice must not change afterwards.
 func (c *Collector) Serve(resources []*Resource) {
 	c.namespaces.serve(resources)
 	c.mu.Lock()
@@ -61,19 +61,19 @@ func (c *Collector) Serve(resources []*Resource) {
 	c.changed = make(chan struct{})
 }
 
-// RemoveEmpty removes a namespace at once, if it is at the revision given and nothing stands in it; false: something does.
-// The errors are those of the store.
+// RemoveEmpty removes a namespace at once if it has the given revision and no content; false: it has content. The errors are those of
+// the store.
 func (c *Collector) RemoveEmpty(ctx context.Context, namespace *Object) (bool, error) {
 	return c.namespaces.removeEmpty(ctx, namespace)
 }
 
-// Owns tells whether an object has dependents, as far as the caches know.
+// Owns reports whether an object has dependents in the caches.
 func (c *Collector) Owns(resource, namespace, name string) bool {
 	owners := c.following()
 	return owners != nil && owners.graph.owns(resource, namespace, name)
 }
 
-// Stopped says why objects without owners are not collected; nil: they are.
+// Stopped returns why the collection of objects without owners has stopped; nil: it has not.
 func (c *Collector) Stopped() *Stop {
 	owners := c.following()
 	if owners == nil {
@@ -88,13 +88,13 @@ func (c *Collector) following() *owners {
 	return c.owners
 }
 
-// Run works until ctx ends; when it returns, all that it started has ended. What goes wrong is logged and tried again. The
-// caches of what is served must have been filled. Run must be called once.
+// Run works until ctx ends, and waits for its goroutines. It logs errors and tries again. The caches of the resources must be filled.
+// Call Run once.
 func (c *Collector) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() {
-		emptying := &duty[string]{queue: c.namespaces.queue, election: c.election("namespaces"), width: namespaceWidth,
+		emptying := &leaderWork[string]{queue: c.namespaces.queue, election: c.election("namespaces"), width: namespaceWidth,
 			step: c.namespaces.step, log: c.config.Logger}
 		emptying.run(ctx)
 	})
@@ -106,13 +106,13 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 }
 
-// election is of its own for each duty: a replica may have one of them only.
-func (c *Collector) election(duty string) *election {
-	return &election{store: c.config.Store, permit: c.config.Permit, key: c.config.Key + "/" + duty, holder: c.holder, log: c.config.Logger}
+// election returns the election of one task. Each task has its own, so that two replicas can share the work.
+func (c *Collector) election(task string) *election {
+	return &election{store: c.config.Store, permit: c.config.Permit, key: c.config.Key + "/" + task, holder: c.holder, log: c.config.Logger}
 }
 
-// follow follows one set of resources until there is another one. The graph of owners is made anew for each: what a reference
-// means hangs on which kinds there are.
+// follow follows one set of resources until Serve sets another one. Each set has a new graph of owners, because the target of a reference
+// depends on the kinds.
 func (c *Collector) follow(ctx context.Context, resources []*Resource, changed <-chan struct{}) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -124,7 +124,7 @@ func (c *Collector) follow(ctx context.Context, resources []*Resource, changed <
 		c.mu.Lock()
 		c.owners = f.owners
 		c.mu.Unlock()
-		collecting := &duty[place]{queue: f.owners.queue, election: c.election("garbage"), width: ownerWidth,
+		collecting := &leaderWork[place]{queue: f.owners.queue, election: c.election("garbage"), width: ownerWidth,
 			step: f.owners.step, begin: c.config.Requests.prune, log: c.config.Logger}
 		running.Go(func() { collecting.run(ctx) })
 		running.Go(func() {
@@ -143,7 +143,7 @@ func (c *Collector) follow(ctx context.Context, resources []*Resource, changed <
 	}
 }
 
-// follower brings what happens to those who have to know.
+// follower passes changes to namespaces and owners.
 type follower struct {
 	namespaces *namespaces
 	owners     *owners // nil: not collected
@@ -157,12 +157,12 @@ func (f *follower) follow(ctx context.Context, r *Resource) {
 		if ctx.Err() != nil {
 			return
 		}
-		f.log.Debug("reading a resource anew", "resource", r.Name, "error", err)
+		f.log.Debug("reading a resource again", "resource", r.Name, "error", err)
 		pause(ctx, time.Second)
 	}
 }
 
-// watch follows a resource from its state on, until that fails.
+// watch follows a resource from its initial state until an error.
 func (f *follower) watch(ctx context.Context, r *Resource) error {
 	w, err := r.Objects.Watch()
 	if err != nil {

@@ -15,43 +15,43 @@ import (
 )
 
 const (
-	// lease is how long a leader's key must have stayed the same, on the observer's clock, before somebody takes over.
+	// lease is how long the key of a leader must be unchanged, on the clock of another replica, before that replica takes over.
 	lease = 10 * time.Second
-	// tenure is how long a leader acts after it began its last successful renewal, on its own clock. It is shorter than lease,
-	// so that a leader that cannot reach etcd has stopped before another one begins.
+	// tenure is how long a leader acts after the start of its last successful renewal, on its own clock. It is shorter than lease, so
+	// that a leader that cannot reach etcd stops before another one begins.
 	tenure = 7 * time.Second
-	// renewEvery leaves room for one renewal that fails.
+	// renewEvery allows one failed renewal within tenure.
 	renewEvery = 2 * time.Second
-	// claimEvery is how often a replica that has something to do looks whether the leader is still there.
+	// claimEvery is the interval in which a replica with work checks the leader.
 	claimEvery = time.Second
-	// farewell bounds the release of the key at shutdown.
-	farewell = 2 * time.Second
+	// resignTimeout bounds the deletion of the key at shutdown.
+	resignTimeout = 2 * time.Second
 )
 
-// election lets one of any number of replicas lead. What keeps two of them from doing harm is not this (a process can be
-// frozen between a look at its clock and a write) but the preconditions of what they do: it saves work.
+// election elects one of any number of replicas, to save work. It does not exclude two leaders, because a process can be suspended
+// between a look at its clock and a write; the preconditions of the writes make that harmless.
 //
-// The leader's key exists only while somebody leads. Nobody compares clocks of different machines: that a leader is alive
-// shows in the revision of its key, which changes with every renewal.
+// The key of the leader exists only while there is a leader. Each renewal changes the revision of the key, so that replicas need not
+// compare clocks.
 type election struct {
 	store  etcdstore.Store
-	permit func(context.Context) error // an error: nobody is to lead
+	permit func(context.Context) error // an error: do not lead
 	key    string
 	holder string // this replica
 	log    *slog.Logger
 
-	held   etcdstore.Revision // of the key when this replica last wrote it; zero: it does not lead
-	seen   etcdstore.Revision // of the key of another holder, when it was last read
-	seenAt time.Time          // when seen was first read
+	held   etcdstore.Revision // of the last write of the key by this replica; zero: not the leader
+	seen   etcdstore.Revision // of the key of another holder at the last read
+	seenAt time.Time          // time of the first read of seen
 }
 
 // record is the value of the key.
 type record struct {
 	Holder  string    `json:"holder"`
-	Renewed time.Time `json:"renewed"` // for people to read
+	Renewed time.Time `json:"renewed"` // for people
 }
 
-// holderName tells replicas apart, also two lives of one of them.
+// holderName returns a unique name of this process.
 func holderName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -60,8 +60,8 @@ func holderName() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// lead waits until this replica leads, as long as needed says so, and calls work. The context of work ends when ctx does
-// and when the leadership is lost; when work returns, it is given up.
+// lead waits until this replica is the leader or needed is false, and calls work. The context of work ends with ctx and when the
+// leadership is lost. lead resigns when work returns.
 func (e *election) lead(ctx context.Context, needed func() bool, work func(context.Context)) {
 	began, won := e.win(ctx, needed)
 	if !won {
@@ -80,7 +80,7 @@ func (e *election) lead(ctx context.Context, needed func() bool, work func(conte
 	e.resign(ctx)
 }
 
-// win claims until this replica leads, and returns when the claim that succeeded was begun.
+// win claims the leadership until it succeeds, and returns the start of the successful claim.
 func (e *election) win(ctx context.Context, needed func() bool) (began time.Time, won bool) {
 	failing := false
 	for ctx.Err() == nil && needed() {
@@ -89,7 +89,7 @@ func (e *election) win(ctx context.Context, needed func() bool) (began time.Time
 		won, err := e.claim(bounded)
 		cancel()
 		if err != nil && !failing && ctx.Err() == nil {
-			e.log.Warn("the leader could not be found out, trying again", "key", e.key, "error", err)
+			e.log.Warn("cannot read or write the key of the leader, trying again", "key", e.key, "error", err)
 		}
 		if failing = err != nil; won {
 			return began, true
@@ -122,10 +122,10 @@ func (e *election) renew(ctx context.Context, won time.Time) {
 	}
 }
 
-// claim writes the key if nobody holds it, if this replica does, or if its holder has not renewed it for a lease.
+// claim writes the key if it does not exist, if this replica holds it, or if its holder has not renewed it for lease.
 func (e *election) claim(ctx context.Context) (won bool, err error) {
 	if err := e.permit(ctx); err != nil {
-		return false, fmt.Errorf("nobody is to lead: %w", err)
+		return false, fmt.Errorf("not permitted to lead: %w", err)
 	}
 	kv, _, err := e.store.Get(ctx, e.key)
 	absent := errors.Is(err, etcdstore.ErrNotFound)
@@ -147,7 +147,7 @@ func (e *election) claim(ctx context.Context) (won bool, err error) {
 	}
 	switch {
 	case errors.Is(err, etcdstore.ErrExists), errors.Is(err, etcdstore.ErrConflict), errors.Is(err, etcdstore.ErrNotFound):
-		return false, nil // somebody else was faster
+		return false, nil // another replica was faster
 	case err != nil:
 		return false, err
 	}
@@ -155,7 +155,7 @@ func (e *election) claim(ctx context.Context) (won bool, err error) {
 	return true, nil
 }
 
-// isOurs tells whether this replica wrote the key: a write without an answer may have been done.
+// isOurs reports whether this replica wrote the key, also by a write without a response.
 func (e *election) isOurs(kv etcdstore.KV) bool {
 	var r record
 	return json.Unmarshal(kv.Value, &r) == nil && r.Holder == e.holder
@@ -168,14 +168,14 @@ func (e *election) isStale(revision etcdstore.Revision) bool {
 	return time.Since(e.seenAt) >= lease
 }
 
-// resign removes the key, so that the next leader need not wait for it to become stale.
+// resign deletes the key, so that the next leader need not wait for lease.
 func (e *election) resign(ctx context.Context) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignTimeout)
 	defer cancel()
 	_, err := e.store.Delete(bounded, e.key, e.held)
 	e.held = 0
 	if err != nil {
-		e.log.Debug("the leader's key was not removed, it becomes stale", "key", e.key, "error", err)
+		e.log.Debug("the key of the leader was not deleted, it expires", "key", e.key, "error", err)
 	}
 }
 

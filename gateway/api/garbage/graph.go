@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// place is where an object stands, or would.
+// place is the resource, namespace and name of an object, which need not exist.
 type place struct {
 	resource  *Resource
 	namespace string
@@ -21,14 +21,14 @@ func (p place) String() string {
 	return p.resource.Name + " " + p.namespace + "/" + p.name
 }
 
-// owner is an object that another one needs: a place, and the uid of what must stand there.
+// owner is an owner of an object: its place and uid.
 type owner struct {
 	place
 	uid string
 }
 
-// graph knows which objects have owners. It holds nothing of objects without ownerReferences, whether or not they own
-// something, nor of those that cannot be collected: because one of their owners is of a kind that is not served, say.
+// graph has the owners of objects. It does not contain objects without ownerReferences, nor objects that cannot be collected, such as
+// those with an owner of a kind that is not served.
 type graph struct {
 	kinds map[kind]*Resource // does not change
 
@@ -51,8 +51,8 @@ func newGraph(resources []*Resource) *graph {
 	return g
 }
 
-// owners are those of an object, if it is to be deleted when all of them are gone: none if it has no owners, if it is being
-// deleted already, or if one of its owners counts as existing whatever happens.
+// owners returns the owners of an object if it must be deleted when all of them are gone. It returns none if the object has no owners, is
+// being deleted, or has an owner that counts as existing.
 func (g *graph) owners(at place, o *Object) []owner {
 	if !o.mayHaveOwners() {
 		return nil
@@ -72,7 +72,7 @@ func (g *graph) owners(at place, o *Object) []owner {
 	return owners
 }
 
-// owner is what a reference of an object means; false: something that counts as existing.
+// owner returns the target of a reference of an object; false: an owner that counts as existing.
 func (g *graph) owner(at place, r reference) (owner, bool) {
 	resource := g.kinds[kind{r.APIVersion, r.Kind}]
 	if resource == nil || r.UID == "" || r.Name == "" || resource.Namespaced && at.namespace == "" {
@@ -80,12 +80,12 @@ func (g *graph) owner(at place, r reference) (owner, bool) {
 	}
 	o := owner{place{resource, "", r.Name}, r.UID}
 	if resource.Namespaced {
-		o.namespace = at.namespace // an owner in another namespace is none
+		o.namespace = at.namespace // an owner must be in the same namespace
 	}
 	return o, true
 }
 
-// set notes an object as it is now.
+// set adds or replaces an object.
 func (g *graph) set(at place, o *Object) {
 	owners := g.owners(at, o)
 	g.mu.Lock()
@@ -103,7 +103,7 @@ func (g *graph) set(at place, o *Object) {
 	}
 }
 
-// remove forgets an object as a dependent. Its own dependents stay.
+// remove removes an object as a dependent. Its own dependents stay.
 func (g *graph) remove(at place) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *graph) removeLocked(at place) {
 	delete(g.dependents, at)
 }
 
-// forget removes all dependents of a resource, which is about to be read anew, and returns them.
+// forget removes and returns all dependents of a resource before it is read again.
 func (g *graph) forget(r *Resource) []place {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,7 +136,7 @@ func (g *graph) forget(r *Resource) []place {
 	return gone
 }
 
-// dependentsOf are the objects that name what stands at a place as an owner.
+// dependentsOf returns the objects with an owner at a place.
 func (g *graph) dependentsOf(at place) []place {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +147,7 @@ func (g *graph) dependentsOf(at place) []place {
 	return out
 }
 
-// dependentsOn are the objects that have an owner of a resource.
+// dependentsOn returns the objects with an owner of a resource.
 func (g *graph) dependentsOn(r *Resource) []place {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -160,7 +160,7 @@ func (g *graph) dependentsOn(r *Resource) []place {
 	return out
 }
 
-// orphans are all objects none of whose owners is known to the caches, but for those with owners for which asked.
+// orphans returns all objects without an owner in the caches, except if asked returns true for the owners.
 func (g *graph) orphans(ctx context.Context, asked func([]owner) bool) []place {
 	g.mu.Lock()
 	dependents := maps.Clone(g.dependents)
@@ -174,7 +174,7 @@ func (g *graph) orphans(ctx context.Context, asked func([]owner) bool) []place {
 	return out
 }
 
-// owns tells whether an object of a resource, whatever its version, has dependents.
+// owns reports whether an object of a resource, whatever its version, has dependents.
 func (g *graph) owns(resource, namespace, name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -186,8 +186,8 @@ func (g *graph) owns(resource, namespace, name string) bool {
 	return false
 }
 
-// orphaned tells whether none of the owners of what stands at a place is known to the caches. They may lag behind: it is
-// only a reason to look.
+// orphaned reports whether the caches contain no owner of the object at a place. Caches lag behind, so that the result must be
+// verified.
 func (g *graph) orphaned(ctx context.Context, at place) bool {
 	g.mu.Lock()
 	owners := g.dependents[at] // never modified

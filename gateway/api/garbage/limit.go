@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// defaultLimit is how many objects whose owners are gone without a DELETE request are collected within limitPeriod.
+	// defaultLimit bounds the objects that are collected per limitPeriod although no DELETE request named their owners.
 	defaultLimit = 100
-	// defaultShare is the part of a resource's objects, one in so many, that are collected so; but a few always are.
+	// defaultShare bounds them to one in defaultShare objects of a resource, but to alwaysFew at least.
 	defaultShare = 10
 	alwaysFew    = 5
-	// limitPeriod is how long what has been collected counts.
+	// limitPeriod is how long a collected object counts.
 	limitPeriod = time.Hour
-	// countEvery is how old the count may be of what has lost its owners: it looks at every object that has any.
+	// countEvery is the maximum age of the count of objects without owners, because the count reads all objects with owners.
 	countEvery = time.Second
-	// recheckStop is how often a collector that has stopped looks whether the objects that it held back for are still there.
+	// recheckStop is the interval in which a stopped collector counts again.
 	recheckStop = 10 * time.Second
 )
 
-// Stop says that a collector has stopped, because an operator should look first.
+// Stop is the reason why a collector has stopped and waits for an operator.
 type Stop struct {
 	Since   time.Time
-	Objects int    // how many objects have lost their owners without a DELETE request, those already collected included
-	Limit   int    // how many may be collected
-	What    string // of which resource; empty: of all together
+	Objects int    // number of objects without owners and without a DELETE request, including collected ones
+	Limit   int    // of these objects
+	What    string // their resource; empty: all resources
 	Example string // one of them
 }
 
@@ -42,8 +42,8 @@ func (s Stop) String() string {
 		"Restore the owners, delete the objects, or start revtail with --garbage-collector-limit above their number", s.Objects, what, s.Example, s.Limit)
 }
 
-// limiter holds a collector back that would delete much that nobody asked for: an owner that is gone without a DELETE request may be
-// one that is only out of sight.
+// limiter stops a collector that would delete many objects without a DELETE request for their owners, because such owners may exist but
+// be invisible.
 type limiter struct {
 	limit    int // zero: defaultLimit and defaultShare
 	graph    *graph
@@ -53,13 +53,13 @@ type limiter struct {
 	mu        sync.Mutex // guards the fields below
 	began     time.Time  // of the period that the two below are of
 	collected map[object]*Resource
-	most      map[string]int       // how many objects there were of a resource
-	lost      map[object]*Resource // that, and what had lost its owners when it was last counted
+	most      map[string]int       // the maximum number of objects by resource
+	lost      map[object]*Resource // collected, and the objects without owners at the last count
 	counted   time.Time
 	stopped   *Stop
 }
 
-// allow tells whether an object that lost its owners without a DELETE request may be collected, and counts it then.
+// allow reports whether an object that lost its owners without a DELETE request may be collected, and counts it.
 func (l *limiter) allow(ctx context.Context, at place) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *limiter) allow(ctx context.Context, at place) bool {
 	return true
 }
 
-// recheck lets a collector that has stopped go on when the reason has gone, and tells so.
+// recheck resumes a stopped collector if the reason is gone, and reports whether it did.
 func (l *limiter) recheck(ctx context.Context) (resumed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,11 +94,11 @@ func (l *limiter) recheck(ctx context.Context) (resumed bool) {
 		l.stopped.Since = since
 		return false
 	}
-	l.log.Info("the garbage collector goes on")
+	l.log.Info("the garbage collector resumes")
 	return true
 }
 
-// countLocked finds the objects that have lost their owners without a DELETE request, with those that were collected.
+// countLocked sets lost.
 func (l *limiter) countLocked(ctx context.Context) {
 	l.lost, l.counted = maps.Clone(l.collected), time.Now()
 	for _, at := range l.graph.orphans(ctx, l.requests.isKnown) {
@@ -106,7 +106,7 @@ func (l *limiter) countLocked(ctx context.Context) {
 	}
 }
 
-// exceededLocked returns a Stop where these objects are too many.
+// exceededLocked returns a Stop if there are too many of them.
 func (l *limiter) exceededLocked() *Stop {
 	type loss struct {
 		resource *Resource
@@ -133,12 +133,12 @@ func (l *limiter) exceededLocked() *Stop {
 	return nil
 }
 
-// object is what stands at a place, whichever version of its resource the place is of.
+// object is a place without the version of the resource.
 type object struct{ resource, namespace, name string }
 
 func (p place) object() object { return object{p.resource.Name, p.namespace, p.name} }
 
-// stop is why the collector has stopped; nil: it has not.
+// stop returns why the collector has stopped; nil: it has not.
 func (l *limiter) stop() *Stop {
 	l.mu.Lock()
 	defer l.mu.Unlock()

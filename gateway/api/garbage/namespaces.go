@@ -10,34 +10,34 @@ import (
 	"revtail/etcdstore"
 )
 
-// namespaceWidth is how many namespaces have their turn at the same time: a slow answer delays one of them.
+// namespaceWidth is the number of namespaces at the same time, so that a slow response delays one of them.
 const namespaceWidth = 2
 
-// namespaces empties namespaces that have a deletionTimestamp, and then removes them.
+// namespaces deletes the content of namespaces with a deletionTimestamp, and then removes the namespaces.
 type namespaces struct {
 	store    etcdstore.Store
 	resource *Resource
 	queue    *queue[string]
-	removed  func(name string) // is told of each namespace that is gone
+	removed  func(name string) // called after each removal
 	log      *slog.Logger
 
-	mu      sync.Mutex  // guards the fields below; what a *pass points to belongs to the namespace's turn
+	mu      sync.Mutex  // guards the fields below, but not the sweeps, which belong to the turn of their namespace
 	content []*Resource // the namespaced ones; replaced, never modified
-	passes  map[string]*pass
-	// awaited counts, by namespace, the objects that finalizers hold: when so many have gone, it is time for a new pass.
+	sweeps  map[string]*sweep
+	// awaited is the number of objects with finalizers by namespace: when all are gone, the next sweep begins.
 	awaited map[string]int
-	// removing are the namespaces that this replica is about to remove, or has, before the pass for what came in last.
+	// removing are the namespaces that this replica removes, until the end of their last sweep.
 	removing map[string]bool
 }
 
 func newNamespaces(config Config) *namespaces {
 	return &namespaces{
 		store: config.Store, resource: config.Namespaces, queue: newQueue[string](), removed: config.Removed, log: config.Logger,
-		passes: make(map[string]*pass), awaited: make(map[string]int), removing: make(map[string]bool),
+		sweeps: make(map[string]*sweep), awaited: make(map[string]int), removing: make(map[string]bool),
 	}
 }
 
-// serve says which resources there are from now on.
+// serve sets the resources.
 func (n *namespaces) serve(resources []*Resource) {
 	var content []*Resource
 	for _, r := range resources {
@@ -50,7 +50,7 @@ func (n *namespaces) serve(resources []*Resource) {
 	n.content = content
 }
 
-// see takes in one change of any object.
+// see handles one change of any object.
 func (n *namespaces) see(at place, change Change) {
 	switch {
 	case at.resource.Name == n.resource.Name && change.Gone:
@@ -66,7 +66,7 @@ func (n *namespaces) see(at place, change Change) {
 	}
 }
 
-// lastAwaited counts an object that has gone.
+// lastAwaited counts a deleted object, and reports whether it was the last one that the namespace waits for.
 func (n *namespaces) lastAwaited(namespace string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,9 +82,9 @@ func (n *namespaces) lastAwaited(namespace string) bool {
 	return true
 }
 
-// step goes on with a namespace, by one page of its content.
+// step processes one page of the content of a namespace.
 func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
-	p, final := n.current(name)
+	s, final := n.current(name)
 	var namespace *Object
 	if !final {
 		var err error
@@ -97,7 +97,7 @@ func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
 			return done, nil
 		}
 	}
-	more, err := p.next(ctx)
+	more, err := s.next(ctx)
 	switch {
 	case err != nil:
 		return later, err
@@ -108,15 +108,15 @@ func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
 	if final {
 		return again, nil // there may be a new one of the same name
 	}
-	if p.left > 0 {
-		n.await(name, p.left)
+	if s.left > 0 {
+		n.await(name, s.left)
 		return later, nil
 	}
 	return n.finish(ctx, namespace)
 }
 
-// finish removes an empty namespace. What was created in it before that, by requests that were under way, goes with it in a
-// last pass; what was created after belongs to no namespace object, or to a new one.
+// finish removes an empty namespace. A last sweep deletes the objects that concurrent requests created in it before the removal. Objects
+// after the removal belong to no namespace object, or to a new one.
 func (n *namespaces) finish(ctx context.Context, namespace *Object) (verdict, error) {
 	f, ok := namespace.facts()
 	if ok && len(f.Finalizers) > 0 {
@@ -130,23 +130,23 @@ func (n *namespaces) finish(ctx context.Context, namespace *Object) (verdict, er
 	case err != nil:
 		return later, err
 	}
-	n.log.Info("removed a namespace and what was in it", "namespace", namespace.Name)
+	n.log.Info("removed a namespace and its content", "namespace", namespace.Name)
 	n.removed(namespace.Name)
 	n.mu.Lock()
-	n.passes[namespace.Name] = last
+	n.sweeps[namespace.Name] = last
 	n.mu.Unlock()
 	return again, nil
 }
 
-// remove removes a namespace and returns the pass for what was created in it in the last moment.
-func (n *namespaces) remove(ctx context.Context, namespace *Object) (*pass, error) {
+// remove removes a namespace and returns its last sweep.
+func (n *namespaces) remove(ctx context.Context, namespace *Object) (*sweep, error) {
 	n.mark(namespace.Name, true)
 	revision, err := n.store.Delete(ctx, namespace.Key, namespace.Revision)
 	if err != nil {
 		n.mark(namespace.Name, false)
 		return nil, fmt.Errorf("remove namespace %s: %w", namespace.Name, err)
 	}
-	return &pass{namespace: namespace.Name, before: revision, resources: n.resources()}, nil
+	return &sweep{namespace: namespace.Name, before: revision, resources: n.resources()}, nil
 }
 
 func (n *namespaces) resources() []*Resource {
@@ -155,7 +155,7 @@ func (n *namespaces) resources() []*Resource {
 	return n.content
 }
 
-// removeEmpty removes a namespace if nothing stands in it.
+// removeEmpty removes a namespace if it has no content.
 func (n *namespaces) removeEmpty(ctx context.Context, namespace *Object) (bool, error) {
 	for _, r := range n.resources() {
 		page, err := r.Objects.List(ctx, namespace.Name, "", 1)
@@ -173,30 +173,30 @@ func (n *namespaces) removeEmpty(ctx context.Context, namespace *Object) (bool, 
 	defer n.mark(namespace.Name, false)
 	for more := true; more; {
 		if more, err = last.next(ctx); err != nil {
-			n.log.Warn("what was created in a namespace while it was removed stays", "namespace", namespace.Name, "error", err)
+			n.log.Warn("objects that were created in a namespace during its removal were not deleted", "namespace", namespace.Name, "error", err)
 			break
 		}
 	}
 	return true, nil
 }
 
-// current is the pass that a namespace is in; final: the one after its removal.
-func (n *namespaces) current(name string) (p *pass, final bool) {
+// current returns the current sweep of a namespace; final: the sweep after its removal.
+func (n *namespaces) current(name string) (s *sweep, final bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.awaited, name)
-	p = n.passes[name]
-	if p == nil {
-		p = &pass{namespace: name, resources: n.content}
-		n.passes[name] = p
+	s = n.sweeps[name]
+	if s == nil {
+		s = &sweep{namespace: name, resources: n.content}
+		n.sweeps[name] = s
 	}
-	return p, p.before > 0
+	return s, s.before > 0
 }
 
 func (n *namespaces) end(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.passes, name)
+	delete(n.sweeps, name)
 	delete(n.removing, name)
 }
 

@@ -33,7 +33,7 @@ type Objects interface {
 	List(ctx context.Context, namespace, after string, limit int) (Page, error)
 	// All is every object of a namespace, or of all namespaces if it is empty, in a state not older than atLeast, from memory.
 	All(ctx context.Context, namespace string, atLeast etcdstore.Revision) (iter.Seq[*Object], error)
-	// Elsewhere tells whether etcd has a key that an object of this name would have in the layout of another program, which may be
+	// Elsewhere reports whether etcd has a key that an object of this name would have in the layout of another program, which may be
 	// the object that an ownerReference means.
 	Elsewhere(ctx context.Context, namespace, name string) (bool, error)
 	// Count is how many objects there are in memory.
@@ -143,7 +143,7 @@ func (o *Object) deleted() bool {
 	return deleted
 }
 
-// is tells whether an object, which may be nil, can be the one with a uid. One that cannot be read, or that a foreign program
+// is reports whether an object, which may be nil, can be the one with a uid. One that cannot be read, or that a foreign program
 // wrote without a uid, can.
 func (o *Object) is(uid string) bool {
 	if o == nil {

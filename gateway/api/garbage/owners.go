@@ -37,7 +37,7 @@ func newOwners(config Config, resources []*Resource) *owners {
 	return c
 }
 
-// isReading tells whether the state of a resource has not been read whole yet.
+// isReading reports whether the state of a resource has not been read whole yet.
 func (c *owners) isReading() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +148,7 @@ func (c *owners) collect(ctx context.Context, at place, object *Object) (verdict
 	return done, nil
 }
 
-// permitted tells whether an object without owners may be collected: somebody has sent a DELETE request for one of them, or it is one
+// permitted reports whether an object without owners may be collected: somebody has sent a DELETE request for one of them, or it is one
 // of few. How many there are shows when all has been read.
 func (c *owners) permitted(ctx context.Context, at place, owners []owner) (ok bool, v verdict, err error) {
 	asked, err := c.requests.asked(ctx, owners)

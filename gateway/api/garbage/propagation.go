@@ -64,7 +64,7 @@ type dependent struct {
 	owns   bool // has dependents of its own
 }
 
-// propagates tells whether the cache has an object that waits for its dependents.
+// propagates reports whether the cache has an object that waits for its dependents.
 func (c *owners) propagates(ctx context.Context, at place) bool {
 	o, err := at.resource.Objects.Cached(ctx, at.namespace, at.name)
 	return err != nil || o != nil && o.mayPropagate()
@@ -203,7 +203,7 @@ func (c *owners) deleteDependent(ctx context.Context, at place, uid string, d de
 	return blocks && !c.descends(ctx, at, d.facts.UID), nil
 }
 
-// livesWithout tells whether a dependent has another owner that stays. In doubt it has.
+// livesWithout reports whether a dependent has another owner that stays. In doubt it has.
 func (c *owners) livesWithout(ctx context.Context, uid string, d dependent) (bool, error) {
 	for _, r := range d.facts.Owners {
 		if r.UID == uid {
@@ -231,7 +231,7 @@ func (c *owners) livesWithout(ctx context.Context, uid string, d dependent) (boo
 	return false, nil
 }
 
-// descends tells whether an object is owned, directly or not, by another one, as far as the caches know.
+// descends reports whether an object is owned, directly or not, by another one, as far as the caches know.
 func (c *owners) descends(ctx context.Context, from place, uid string) bool {
 	seen, line := map[place]bool{from: true}, []place{from}
 	for len(line) > 0 {

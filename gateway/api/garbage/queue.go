@@ -127,7 +127,7 @@ func (q *queue[K]) finish(key K, v verdict) {
 	}
 }
 
-// due tells whether a key waits for its turn, and not only for the end of its pause.
+// due reports whether a key waits for its turn, and not only for the end of its pause.
 func (q *queue[K]) due() bool {
 	due, _, _ := q.look()
 	return due

@@ -46,7 +46,7 @@ func (r *Requests) Record(resource, namespace, name, uid string) (etcdstore.Op, 
 	return etcdstore.Op{Verb: etcdstore.Put, Key: r.prefix + uid, Value: value}, err
 }
 
-// asked tells whether there is a record for one of some owners. Those that are not known are looked for in etcd.
+// asked reports whether there is a record for one of some owners. Those that are not known are looked for in etcd.
 func (r *Requests) asked(ctx context.Context, owners []owner) (bool, error) {
 	if r.isKnown(owners) {
 		return true, nil
