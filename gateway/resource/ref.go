@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref is what a URL names: a collection of objects, an object, or a subresource of one.
+// Ref is the target of a URL: a collection of objects, an object, or a subresource.
 type Ref struct {
 	Resource    *Resource
 	Scope       Scope
@@ -16,10 +16,10 @@ type Ref struct {
 // Key is the etcd key of the object, below root unless it is a mount's.
 func (r Ref) Key(root string) string { return r.Resource.Key(root, r.Scope) }
 
-// IsNamespace tells whether the object is a Namespace, which goes only after all that is in it.
+// IsNamespace reports whether the object is a Namespace, which goes only after all that is in it.
 func (r Ref) IsNamespace() bool { return r.Resource.IsNamespaces() }
 
-// Misplaced tells whether the URL has a namespace where the resource has none, or lacks one before a name.
+// Misplaced reports whether the URL has a namespace where the resource has none, or lacks one before a name.
 func (r Ref) Misplaced() bool {
 	if r.Resource.Namespaced {
 		return r.Scope.Namespace == "" && r.Scope.Name != ""
@@ -40,7 +40,7 @@ func (r Ref) Methods() string {
 	return "GET, HEAD, PUT, PATCH"
 }
 
-// HasSubresource tells whether the resource has the subresource of the URL.
+// HasSubresource reports whether the resource has the subresource of the URL.
 func (r Ref) HasSubresource() bool {
 	return slices.ContainsFunc(r.Resource.Subresources(), func(sub Ref) bool { return sub.Subresource == r.Subresource })
 }

@@ -65,7 +65,7 @@ func (m *mounted) Encode(object map[string]any) ([]byte, error) {
 	return m.Codec.Encode(object[valueMember])
 }
 
-// SameValue tells whether an object has the value that another one, as it is shown, has already.
+// SameValue reports whether an object has the value that another one, as it is shown, has already.
 func (m *mounted) SameValue(object, shown map[string]any) bool {
 	_, has := object[valueMember]
 	_, had := shown[valueMember]
