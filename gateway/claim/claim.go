@@ -20,11 +20,11 @@ type Owner string
 const (
 	Own        Owner = "own"            // a marker claims the prefix for revtail
 	Unclaimed  Owner = "nobody"         // the prefix is empty: the first write of a client claims it
-	Foreign    Owner = "foreign"        // somebody else wrote it
+	Foreign    Owner = "foreign"        // another program wrote it
 	Kubernetes Owner = "kube-apiserver" // a kube-apiserver wrote it, or uses this etcd
 )
 
-// Config says which prefix is asked about, and what an operator has decided. Store, Prefix and Logger are needed.
+// Config has the prefix and the decisions of the operator. Store, Prefix and Logger are required.
 type Config struct {
 	Store    etcdstore.Store
 	Prefix   string // as /registry, without a slash at its end
@@ -34,7 +34,7 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// Claim is what is known about whose data lies under a prefix. It is safe for concurrent use.
+// Claim knows the owner of the data under a prefix. It is safe for concurrent use.
 type Claim struct {
 	config Config
 
@@ -54,7 +54,7 @@ type State struct {
 	Writable bool   // clients' writes are carried out
 }
 
-// IsForeign tells whether the data is somebody else's.
+// IsForeign reports whether another program owns the data.
 func (s State) IsForeign() bool { return s.Owner == Foreign || s.Owner == Kubernetes }
 
 // RefusedError says that an option cannot be used on the data that is there.
@@ -114,7 +114,7 @@ func (c *Claim) find(ctx context.Context) (state State, because string, err erro
 	return c.findUnmarked(ctx)
 }
 
-// findUnmarked judges data without a marker by what it is.
+// findUnmarked determines the owner of data without a marker by its content.
 func (c *Claim) findUnmarked(ctx context.Context) (State, string, error) {
 	found, err := c.scan(ctx)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Claim) foreign(key string) State {
 	return State{Owner: Foreign, Evidence: key, Reason: fmt.Sprintf("there are objects that nobody claimed, as %q", key), Writable: c.config.Writable}
 }
 
-// decide applies what the operator has decided, and returns why a marker is to be written; empty: none is.
+// decide applies the decisions of the operator, and returns the reason for writing a marker; empty: write none.
 func (c *Claim) decide(state *State, because string) (string, error) {
 	prefix := c.config.Prefix
 	switch {
@@ -217,7 +217,7 @@ func (c *Claim) log(state State) {
 	}
 }
 
-// State is the newest answer. A nil Claim stands for data that is revtail's own.
+// State returns the newest state. With a nil Claim, revtail owns the data.
 func (c *Claim) State() State {
 	if c == nil {
 		return State{Owner: Own, Writable: true}

@@ -1,4 +1,4 @@
-// Package claim decides whose data lies under a prefix of etcd, and lets a gateway write only what that allows.
+// Package claim determines the owner of the data under a prefix of etcd, and restricts the writes of a gateway accordingly.
 //
 // Data is the gateway's own where a marker says so; an empty prefix gets its marker with the first write of a client. On foreign
 // data the gateway writes nothing without a client's request, and clients read only. DESIGN.md tells why.

@@ -21,7 +21,7 @@ var kubernetesKeys = []string{
 	"apiregistration.k8s.io/apiservices/", "services/specs/", "services/endpoints/",
 }
 
-// kubernetesValues are what values begin with that a kube-apiserver writes: protobuf, and what a provider has encrypted.
+// kubernetesValues are the prefixes of the values of a kube-apiserver: protobuf and encrypted values.
 var kubernetesValues = [][]byte{[]byte("k8s\x00"), []byte("k8s:enc:")}
 
 // findKubernetes returns a key by which a kube-apiserver shows that the prefix, or one above it, is its own; empty: there is none.
@@ -49,7 +49,7 @@ func roots(prefix string) []string {
 	return append(out, "")
 }
 
-// isServiceKey tells whether a kube-apiserver's place for objects is a namespace's place in revtail's: there, only a key with a
+// isServiceKey reports whether a kube-apiserver's place for objects is a namespace's place in revtail's: there, only a key with a
 // namespace below it is proof.
 func isServiceKey(below string) bool { return strings.HasPrefix(below, "services/") }
 
@@ -76,7 +76,7 @@ func (c *Claim) findKey(ctx context.Context, prefix string, two bool) (string, e
 // findPage is how many keys findKey reads at a time: as a rule there is none.
 const findPage = 100
 
-// isKubernetesValue tells whether a kube-apiserver has written a value.
+// isKubernetesValue reports whether a kube-apiserver has written a value.
 func isKubernetesValue(value []byte) bool {
 	for _, begin := range kubernetesValues {
 		if bytes.HasPrefix(value, begin) {
@@ -86,7 +86,7 @@ func isKubernetesValue(value []byte) bool {
 	return false
 }
 
-// SharesEtcd tells whether a kube-apiserver compacts this etcd, wherever its data is, as far as etcd lets this gateway see. The errors
+// SharesEtcd reports whether a kube-apiserver compacts this etcd, wherever its data is, as far as etcd lets this gateway see. The errors
 // are the store's.
 func (c *Claim) SharesEtcd(ctx context.Context) (bool, error) {
 	page, err := c.config.Store.List(ctx, compactRevKey, etcdstore.ListOptions{Limit: 1, KeysOnly: true, Exact: true})

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// markerPrefix is what the keys of markers begin with. Users' prefixes begin with a slash, so no resource has such a key.
+	// markerPrefix is the prefix of the keys of markers. Resources have no such keys, because the prefixes of users begin with a slash.
 	markerPrefix = "revtail/claims"
 
 	// markerFormat is the format of the data that this release writes. A release that does not know a format leaves the data alone.

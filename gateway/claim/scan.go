@@ -19,7 +19,7 @@ const (
 	scanReport = 5 * time.Second
 )
 
-// content is what lies under a prefix without a marker.
+// content is the data under a prefix without a marker.
 type content struct {
 	keys       int
 	kubernetes string // a key whose value a kube-apiserver has written
@@ -27,7 +27,7 @@ type content struct {
 	unknown    string // a key of any other kind
 }
 
-// scan reads what lies under the prefix. It stops at the first value of a kube-apiserver, which decides.
+// scan reads the keys under the prefix. It stops at the first value of a kube-apiserver, which is sufficient.
 func (c *Claim) scan(ctx context.Context) (content, error) {
 	var found content
 	resources := append(resource.Builtin(), customresource.Kind())
@@ -67,7 +67,7 @@ func (f *content) add(prefix string, resources []*resource.Resource, kv etcdstor
 	}
 }
 
-// stored is what every object has that revtail stores, and hardly one that somebody else has put under its key.
+// stored are the fields of each object of revtail. Objects of other programs rarely have them.
 type stored struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -79,7 +79,7 @@ type stored struct {
 	} `json:"metadata"`
 }
 
-// isOwn tells whether revtail wrote an object: it has what a server sets, and lies where revtail, by its kind and name, has it.
+// isOwn reports whether revtail wrote an object: it has what a server sets, and lies where revtail, by its kind and name, has it.
 func isOwn(prefix string, resources []*resource.Resource, kv etcdstore.KV) bool {
 	for _, res := range resources {
 		path, ok := strings.CutPrefix(kv.Key, res.Prefix(prefix))

@@ -9,7 +9,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// ReadOnlyError says why a write of a client is not carried out, and what to do.
+// ReadOnlyError is the reason why a write of a client is refused, with what to do.
 type ReadOnlyError struct {
 	Prefix string
 	State  State

@@ -13,7 +13,7 @@ import (
 // verifyEvery is how old the word of etcd may be that the data is revtail's own.
 const verifyEvery = 10 * time.Second
 
-// ErrNotOwn is why revtail does not do what nobody asked for: the data is not, or no longer, its own.
+// ErrNotOwn is the error of background writes if revtail does not, or no longer, own the data.
 var ErrNotOwn = errors.New("the data is not revtail's own")
 
 // Verify returns nil where etcd has said within ten seconds that the data is revtail's own. What acts by itself calls it before it
@@ -43,7 +43,7 @@ func (c *Claim) askLocked(ctx context.Context) error {
 	if was == Foreign || was == Kubernetes {
 		return nil
 	}
-	ctx = trace.ContextWithSpan(ctx, nil) // these reads are no part of what a client has asked for
+	ctx = trace.ContextWithSpan(ctx, nil) // these reads are no part of the request
 	state, because, err := c.find(ctx)
 	if err == nil && because != "" {
 		err = c.mark(ctx, because)
@@ -52,7 +52,7 @@ func (c *Claim) askLocked(ctx context.Context) error {
 	case err != nil:
 		return err
 	case was == Unclaimed && state.Owner == Foreign:
-		return nil // what has come since the start came to a prefix that was empty
+		return nil // the prefix was empty at the start
 	}
 	c.setLocked(state)
 	if state.Owner != was {

@@ -23,7 +23,7 @@ type Cache struct {
 // Happened is how often something has happened to a cache.
 type Happened struct {
 	Resyncs int // filled anew
-	Untrue  int // because it was not what etcd has
+	Untrue  int // because it differed from etcd
 	Losses  int // etcd's watch lost
 	Pasts   int // a watch was opened that etcd's history had to serve
 	Loads   int // a list was read from etcd's history

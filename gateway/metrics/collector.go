@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Build says what runs.
+// Build describes the program.
 type Build struct {
 	Version  string // of the product; empty: unknown
 	Revision string // of the sources; empty: unknown
 }
 
-// collector turns figures into metrics when somebody asks.
+// collector converts figures to metrics at each scrape.
 type collector struct {
 	build  Build
 	source Source

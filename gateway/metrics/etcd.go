@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Etcd is what an etcd tells of itself, and what this process does for it.
+// Etcd is the status of an etcd, with the compactions of this process.
 type Etcd struct {
 	Members   []Member
 	Alarms    map[string]int // how many members have raised one, by type
@@ -29,7 +29,7 @@ type Member struct {
 // etcdCollector shows an Etcd.
 type etcdCollector struct{ etcd func() Etcd }
 
-// NewEtcd makes metrics of what a function returns, which is called whenever somebody asks.
+// NewEtcd returns metrics of the result of a function, which each scrape calls.
 func NewEtcd(etcd func() Etcd) prometheus.Collector { return etcdCollector{etcd} }
 
 // alarmTypes are there with zero too.
@@ -58,7 +58,7 @@ func (etcdCollector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. What is not known is not there.
+// Collect implements prometheus.Collector. It omits unknown values.
 func (c etcdCollector) Collect(out chan<- prometheus.Metric) {
 	e := c.etcd()
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Watches is what all watches, open and ended, have done.
+// Watches are the totals of all watches, open and ended.
 type Watches struct {
 	Sent    map[string]Sent   // by resource
 	Ended   map[string]uint64 // by reason
@@ -15,7 +15,7 @@ type Watches struct {
 	Delays  []*Delays         // of deliveries
 }
 
-// Sent is what was sent.
+// Sent counts sent data.
 type Sent struct{ Events, Bytes uint64 }
 
 // Plus is the sum of both.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref is what a URL names: a collection of objects, an object, or a subresource of one.
+// Ref is the target of a URL: a collection of objects, an object, or a subresource.
 type Ref struct {
 	Resource    *Resource
 	Scope       Scope

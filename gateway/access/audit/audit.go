@@ -12,10 +12,10 @@ import (
 // Level is how much a record says.
 type Level string
 
-// What a Level may be.
+// The levels.
 const (
 	None     Level = "none"     // there are no records
-	Metadata Level = "metadata" // who, what, when, and what became of it
+	Metadata Level = "metadata" // user, request, time and result
 	Request  Level = "request"  // the query as well, in which selectors stand, and the size of the body
 )
 
@@ -51,7 +51,7 @@ type User struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Object is what a request of a resource is about.
+// Object is the object, or the collection, of a request.
 type Object struct {
 	Resource    string `json:"resource,omitempty"`
 	Namespace   string `json:"namespace,omitempty"`
@@ -60,7 +60,7 @@ type Object struct {
 	Subresource string `json:"subresource,omitempty"`
 }
 
-// Status is what became of a request.
+// Status is the result of a request.
 type Status struct {
 	Code int `json:"code"`
 }
@@ -74,16 +74,16 @@ type Log struct {
 // New makes a Log that writes each record with one Write, which must not wait: requests wait for it.
 func New(level Level, to io.Writer) *Log { return &Log{level, to} }
 
-// Full tells whether records say all that they can.
+// Full reports whether records say all that they can.
 func (l *Log) Full() bool { return l.level == Request }
 
-// What others have sent is cut, in bytes.
+// The maximum lengths of texts of clients, in bytes.
 const (
 	maxURI   = 4 << 10
 	maxAgent = 256
 )
 
-// Write writes a record; it sets what is the same for all.
+// Write writes a record, after it has set the common fields.
 func (l *Log) Write(r Record) {
 	r.Kind, r.APIVersion, r.Level = "Event", "audit.k8s.io/v1", "Metadata"
 	if l.Full() {
@@ -97,7 +97,7 @@ func (l *Log) Write(r Record) {
 	if err != nil {
 		return // not reached: there is nothing in a record that JSON cannot say
 	}
-	_, _ = l.to.Write(append(line, '\n')) // what is lost is counted where it is lost
+	_, _ = l.to.Write(append(line, '\n')) // the writer counts lost records
 }
 
 func cut(text string, most int) string {

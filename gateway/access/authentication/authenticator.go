@@ -15,8 +15,8 @@ import (
 	"revtail/gateway/config/reload"
 )
 
-// ErrRefused is what Authenticate returns when a request has no credential that is good. It does not say which one, nor why:
-// whoever tries should not learn from it.
+// ErrRefused is the error of Authenticate for a request without a valid credential. It has no details, because an attacker could learn
+// from them.
 var ErrRefused = errors.New("Unauthorized")
 
 // Authorities know which certificates of clients are good at the moment.
@@ -25,7 +25,7 @@ type Authorities interface {
 	Generation() uint64 // another number when that may have changed
 }
 
-// Sources are what credentials are checked with; those that are nil accept none.
+// Sources verify credentials. A nil source accepts none.
 type Sources struct {
 	Authorities Authorities
 	Tokens      *reload.File[*Tokens]
@@ -119,7 +119,7 @@ func bearer(r *http.Request) (string, bool) {
 		for protocol := range strings.SplitSeq(header, ",") {
 			if encoded, ok := strings.CutPrefix(strings.TrimSpace(protocol), bearerProtocol); ok {
 				token, err := base64.RawURLEncoding.DecodeString(encoded)
-				return string(token), err == nil && utf8.Valid(token) || err != nil // a malformed one is one that is refused
+				return string(token), err == nil && utf8.Valid(token) || err != nil // Authenticate refuses a malformed token
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // Names that Kubernetes gives, and rules may refer to.
 const (
 	AnonymousName      = "system:anonymous"
-	UnauthenticatedAll = "system:unauthenticated" // the group of those whom nobody knows
+	UnauthenticatedAll = "system:unauthenticated" // the group of users without credentials
 	AuthenticatedAll   = "system:authenticated"   // the group of all others
 	reserved           = "system:"
 )
@@ -21,7 +21,7 @@ type Identity struct {
 	UID    string
 	Groups []string
 
-	Expires time.Time   // when nobody needs to believe it any more; zero: never
+	Expires time.Time   // end of validity; zero: none
 	still   func() bool // whether the credential is still good; nil: until it expires
 }
 
@@ -30,14 +30,14 @@ func Anonymous() *Identity {
 	return &Identity{Name: AnonymousName, Groups: []string{UnauthenticatedAll}}
 }
 
-// Holds tells whether the credential is good at a time. It is asked now and then for as long as a stream lasts.
+// Holds reports whether the credential is good at a time. It is asked now and then for as long as a stream lasts.
 func (i *Identity) Holds(now time.Time) bool {
 	return !i.expired(now) && (i.still == nil || i.still())
 }
 
 func (i *Identity) expired(now time.Time) bool { return !i.Expires.IsZero() && !now.Before(i.Expires) }
 
-// known is the identity of somebody who has shown a credential.
+// known returns the identity of an authenticated user.
 func known(name, uid string, groups []string, expires time.Time) (*Identity, error) {
 	if err := checkName(name); err != nil {
 		return nil, err

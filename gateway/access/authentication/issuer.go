@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// tokenTrust is how long a token that was good is not checked again, and tokenDistrust how long one that was not.
+	// tokenTrust is how long a valid token is cached, tokenDistrust how long an invalid one is.
 	tokenTrust    = time.Minute
 	tokenDistrust = 5 * time.Second
 )
@@ -22,14 +22,14 @@ const (
 // IssuerConfig says whose tokens are accepted, and who their bearers are.
 type IssuerConfig struct {
 	URL      string // of the issuer, as its tokens name it
-	Audience string // what tokens must be made for
+	Audience string // of the tokens
 
 	UserClaim    string // empty: sub
 	UserPrefix   string // before the names of users
 	GroupsClaim  string // empty: users have no groups
 	GroupsPrefix string // before the names of groups
 
-	Client *http.Client // nil: one that trusts the system's authorities
+	Client *http.Client // nil: with the authorities of the system
 }
 
 // Issuer accepts the tokens of one OpenID Connect issuer. It knows none of its keys until Run has fetched them.
@@ -40,7 +40,7 @@ type Issuer struct {
 	tokens   outcomes
 }
 
-// NewIssuer makes an Issuer. It asks nobody yet.
+// NewIssuer returns an Issuer. It sends no requests yet.
 func NewIssuer(config IssuerConfig, logger *slog.Logger) *Issuer {
 	if config.UserClaim == "" {
 		config.UserClaim = "sub"
@@ -51,7 +51,7 @@ func NewIssuer(config IssuerConfig, logger *slog.Logger) *Issuer {
 	})}
 }
 
-// Run fetches the issuer's keys, and again and again what they are by then, until ctx ends.
+// Run fetches the keys of the issuer periodically until ctx ends.
 func (i *Issuer) Run(ctx context.Context) error { return i.keys.run(ctx) }
 
 func (i *Issuer) authenticate(ctx context.Context, token string) (*Identity, error) {

@@ -21,11 +21,11 @@ const (
 	keysAge = 5 * time.Minute
 	// keysLimit is how old they may get while the issuer cannot be reached; then no token is accepted.
 	keysLimit = time.Hour
-	// keysPause is between two fetches, whoever asks for a key that is not known.
+	// keysPause is the minimum time between two fetches because of unknown keys.
 	keysPause = 10 * time.Second
 	// keysPatience is how long a fetch may take, and how long a request waits for one.
 	keysPatience = 5 * time.Second
-	// maxDocument bounds what an issuer answers.
+	// maxDocument bounds the responses of an issuer.
 	maxDocument = 1 << 20
 )
 
@@ -50,7 +50,7 @@ type keys struct {
 	issuer string
 	client *http.Client
 	logger *slog.Logger
-	wanted chan struct{} // holds one: somebody waits
+	wanted chan struct{} // holds one request to fetch
 
 	mu      sync.Mutex // guards the fields below
 	known   []jose.JSONWebKey

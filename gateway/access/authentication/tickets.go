@@ -20,7 +20,7 @@ const (
 	maxTicketsOfOne = 100
 )
 
-// ErrTooManyTickets is what Issue returns while too many wait to be used.
+// ErrTooManyTickets is the error of Issue if there are too many unused tickets.
 var ErrTooManyTickets = errors.New("too many tickets wait to be used")
 
 // Tickets stand for who has taken them, once, soon, and for one URL: EventSource and WebSocket of a browser cannot send a header,

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// tokensVersion is what the key apiVersion of a token file must be.
+// tokensVersion is the required apiVersion of a token file.
 const tokensVersion = "revtail/v1"
 
 // maxTokens bounds a token file: each request is compared with all of it.
@@ -35,7 +35,7 @@ type tokenFile struct {
 	Tokens     []TokenEntry `json:"tokens"`
 }
 
-// Tokens is what a token file says. It is immutable.
+// Tokens is the content of a token file. It is immutable.
 type Tokens struct {
 	entries  []token
 	byDigest map[[sha256.Size]byte]*Identity
@@ -99,7 +99,7 @@ func (t *Tokens) find(text string, now time.Time) (found token, ok bool) {
 	return found, found.identity != nil && found.identity.Holds(now)
 }
 
-// has tells whether a token that was found once, maybe before the file changed, is still there as it was.
+// has reports whether a token that was found once, maybe before the file changed, is still there as it was.
 func (t *Tokens) has(once token) bool {
 	now, was := t.byDigest[once.digest], once.identity
 	return now == was || now != nil && now.Name == was.Name && now.UID == was.UID && slices.Equal(now.Groups, was.Groups) &&
@@ -116,7 +116,7 @@ func NewToken(entry TokenEntry) (string, TokenEntry) {
 	return text, entry
 }
 
-// AppendToken adds an entry at the end of a token file; an empty one becomes a whole file. What stands there is left as it is.
+// AppendToken appends an entry to the content of a token file, which may be empty. It keeps the existing content.
 func AppendToken(content []byte, entry TokenEntry) ([]byte, error) {
 	if len(content) == 0 {
 		content = []byte("apiVersion: " + tokensVersion + "\ntokens:\n")

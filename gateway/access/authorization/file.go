@@ -15,7 +15,7 @@ import (
 )
 
 // Parse reads a policy file: Roles, ClusterRoles, RoleBindings and ClusterRoleBindings as YAML documents, or a List of them.
-// What it does not understand is refused: a rule that is not read is one that somebody relies on.
+// It refuses unknown fields, because an ignored rule could be one that an operator relies on.
 func Parse(content []byte) (*Policy, error) {
 	f := file{}
 	if err := f.read(content); err != nil {
@@ -191,7 +191,7 @@ func (o object) role() (key, error) {
 	return key{}, fmt.Errorf("roleRef.kind %q: want ClusterRole or, in a RoleBinding, Role", ref.Kind)
 }
 
-// bind gives the subjects of a binding what it grants.
+// bind grants the role of a binding to its subjects.
 func (p *Policy) bind(o object, g grant) error {
 	for i, s := range o.Subjects {
 		group := s.APIGroup == "" || s.APIGroup == rbacv1.GroupName

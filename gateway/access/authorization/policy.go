@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Policy is who may do what. It is immutable.
+// Policy is a set of grants. It is immutable.
 type Policy struct {
 	users, groups map[string][]grant
 }
 
-// grant is a role that somebody has.
+// grant is a role of a subject.
 type grant struct {
 	binding   string // for who wonders why
 	role      *role
@@ -22,7 +22,7 @@ type role struct {
 	rules []Rule
 }
 
-// Allows tells whether a user may do what a request says, and by which binding; of several keys, the first one's.
+// Allows reports whether a user may make a request, and returns the binding that allows it; of several keys, that of the first one.
 func (p *Policy) Allows(user string, groups []string, r Request) (binding string, ok bool) {
 	for _, key := range r.Keys {
 		if _, ok = p.Allows(user, groups, Request{Verb: r.Verb, Key: key}); !ok {

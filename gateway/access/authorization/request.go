@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Request is one thing that somebody wants to do: to a resource, to keys, or at another path.
+// Request is a request to authorize: for a resource, for keys, or at another path.
 type Request struct {
 	Verb string // of a resource and of keys: get, list, watch, create, update, patch, delete, deletecollection; of a path: the method, in lower case
 

@@ -9,7 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// Rule allows verbs on what it names. It is a PolicyRule of Kubernetes, or one about keys.
+// Rule allows verbs on resources, paths or keys. It is a PolicyRule of Kubernetes, or a rule for keys.
 type Rule struct {
 	rbacv1.PolicyRule
 	// Keys are etcd keys and, where they end with "/", prefixes; "*" is every key.
@@ -40,18 +40,18 @@ func (u Rule) hasResource(r Request) bool {
 // everyKey in a rule is every key, also of those that do not begin with a slash.
 const everyKey = "*"
 
-// covers tells whether a key, or a prefix that ends with "/", is what a rule names or lies below it.
+// covers reports whether a key, or a prefix that ends with "/", equals the key of a rule or is below it.
 func covers(named, asked string) bool {
 	return named == everyKey || named == asked || strings.HasSuffix(named, "/") && strings.HasPrefix(asked, named)
 }
 
-// matchesURL tells whether a path is what a rule names, exactly or, with * at its end, as a beginning.
+// matchesURL reports whether a path equals the path of a rule or, if that ends with *, begins with it.
 func matchesURL(named, path string) bool {
 	beginning, open := strings.CutSuffix(named, "*")
 	return named == path || open && strings.HasPrefix(path, beginning)
 }
 
-// check finds what cannot be meant. Only a rule for the whole gateway is about paths and keys.
+// check refuses invalid rules. Only a rule for the whole gateway may have paths and keys.
 func (u Rule) check(namespaced bool) error {
 	kinds := 0
 	for _, named := range [][]string{u.Resources, u.NonResourceURLs, u.Keys} {
@@ -91,7 +91,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Anything are the rules of who may do everything.
+// Anything are the rules that allow everything.
 var Anything = []Rule{
 	{PolicyRule: rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}},
 	{PolicyRule: rbacv1.PolicyRule{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}}},

@@ -27,7 +27,7 @@ func (f Files) sources() []reload.Source {
 	return out
 }
 
-// serving is what files amount to.
+// serving is the parsed content of the files.
 type serving struct {
 	config *tls.Config
 	leaf   *x509.Certificate
@@ -82,7 +82,7 @@ func parseAuthorities(bundle []byte) ([]*x509.Certificate, error) {
 	return cas, nil
 }
 
-// problems are what a client will hold against the certificates, or what will be held against clients, at a time.
+// problems returns the reasons why clients will refuse the certificates, or will be refused, at a time.
 func (s *serving) problems(now time.Time) []string {
 	problems := outOfDate(nil, "the certificate of --tls-cert-file", s.leaf, now)
 	for _, ca := range s.cas {

@@ -1,4 +1,4 @@
-// Package certificate keeps the TLS configuration of listeners what its files say, while they are replaced.
+// Package certificate is the TLS configuration of listeners. It follows changes of its files.
 package certificate
 
 import (

@@ -25,7 +25,7 @@ var kind = &resource.Resource{
 	Schema:       definitionSchema{},
 }
 
-// definitionSchema is what is demanded of definitions.
+// definitionSchema is the schema of definitions.
 type definitionSchema struct{}
 
 // Complete sets the names that a definition leaves out.
@@ -44,7 +44,7 @@ func (definitionSchema) Complete(object map[string]any) ([]string, error) {
 	}
 	declared, _ := object["spec"].(map[string]any)
 	if declared == nil {
-		return nil, nil // Validate says what is missing
+		return nil, nil // Validate returns the error
 	}
 	for _, member := range []string{"names", "conversion"} {
 		declared[member] = completed[member]
@@ -52,7 +52,7 @@ func (definitionSchema) Complete(object map[string]any) ([]string, error) {
 	return nil, nil
 }
 
-// HasDefaults is false: what is stored is complete.
+// HasDefaults returns false, because stored objects are complete.
 func (definitionSchema) HasDefaults() bool { return false }
 
 // Defaults has nothing to do.
@@ -66,7 +66,7 @@ func (definitionSchema) Validate(ctx context.Context, object, old map[string]any
 	}
 	var before *Definition
 	if old != nil {
-		before, _ = parseObject(old) // nil, if another program wrote what cannot be read: anything may replace it
+		before, _ = parseObject(old) // nil if another program wrote an invalid object: any object may replace it
 	}
 	if errs := d.Validate(ctx, before); len(errs) > 0 {
 		return errs

@@ -12,7 +12,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Conflict says which name of a definition belongs to somebody else. The zero value: none does.
+// Conflict is the name of a definition that another resource has. The zero value: none.
 type Conflict struct {
 	Reason  string // as in the condition NamesAccepted
 	Message string

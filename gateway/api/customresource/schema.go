@@ -26,7 +26,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Schema is what one version of a definition demands of its objects. It is safe for concurrent use.
+// Schema is the schema of one version of a definition. It is safe for concurrent use.
 type Schema struct {
 	declared   *apiextensionsv1.JSONSchemaProps
 	structural *structuralschema.Structural
@@ -111,7 +111,7 @@ func (s *Schema) Complete(object map[string]any) (unknown []string, err error) {
 	return unknown, nil
 }
 
-// Defaults sets, in place, what the schema says of fields that are not there.
+// Defaults sets the defaults of missing fields in place.
 func (s *Schema) Defaults(object map[string]any) {
 	plainNumbers(object)
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
@@ -153,7 +153,7 @@ func (s *Schema) Validate(ctx context.Context, object, old map[string]any) field
 		return errs
 	}
 	if len(errs) > 0 {
-		return errs // the rules may rely on what the schema says
+		return errs // the rules may rely on the schema
 	}
 	var before any
 	if old != nil {

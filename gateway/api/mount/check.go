@@ -12,13 +12,13 @@ import (
 	"revtail/gateway/resource"
 )
 
-// own is where the gateway keeps what is its own in etcd.
+// own is the prefix of the keys of the gateway itself.
 const own = "revtail/"
 
 // reserved are words that mean something else in the place of a resource.
 var reserved = []string{"namespaces", "status", "watch"}
 
-// Check says what is wrong with mounts, all of it: with each, and of two of them together. root is where other resources live.
+// Check returns all errors of mounts and of pairs of mounts. root is the prefix of other resources.
 func Check(mounts []Mount, root string, builtin []*resource.Resource) error {
 	var errs []error
 	for i, m := range mounts {
@@ -88,7 +88,7 @@ func (m Mount) checkCodec() error {
 	return fmt.Errorf("codec %q: want json, yaml, string or bytes", m.Codec)
 }
 
-// checkBeside says what makes it unclear which of two mounts is meant.
+// checkBeside returns the error of two mounts that are ambiguous.
 func (m Mount) checkBeside(o Mount) error {
 	switch {
 	case m.Prefix != "" && o.Prefix != "" && meet(m.Prefix, o.Prefix):

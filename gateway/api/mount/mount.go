@@ -20,7 +20,7 @@ type Mount struct {
 	Writable   bool        `json:"writable"`
 }
 
-// Default is what an entry that leaves something out says of it.
+// Default returns the defaults of an entry.
 func Default() Mount { return Mount{Version: "v1", Codec: codec.ValueJSON} }
 
 // Resource makes the resource of a mount that Check has nothing against.
@@ -38,7 +38,7 @@ func (m Mount) SameObjects(o Mount) bool {
 	return m == o
 }
 
-// String is what messages call the mount.
+// String returns the name of the mount for messages.
 func (m Mount) String() string { return fmt.Sprintf("%s.%s at %q", m.Plural, m.Group, m.Prefix) }
 
 // mounted is how the keys below the prefix are objects.
@@ -48,7 +48,7 @@ var _ resource.Mount = (*mounted)(nil)
 
 func mountOf(m Mount) *mounted { return &mounted{m} }
 
-// KeyPrefix is what the keys begin with.
+// KeyPrefix returns the prefix of the keys.
 func (m *mounted) KeyPrefix() string { return m.Prefix }
 
 // Path is where the object of a key stands: its scope's path, and for a key that is too long for a name one that no scope has.
@@ -97,7 +97,7 @@ func (m *mounted) Key(scope resource.Scope) (string, bool) {
 	return m.Prefix + segment + "/" + name, ok && !strings.Contains(segment, "/")
 }
 
-// validateName says what is wrong with a name; prefix: something will follow it.
+// validateName returns the errors of a name; prefix: the name is the start of a longer one.
 func (m *mounted) validateName(name string, prefix bool) []string {
 	if prefix {
 		name += "a"

@@ -96,7 +96,7 @@ func unescapeName(name, separators string) (key string, ok bool) {
 	return key, ok && key != "" && escapeName(key, separators) == name
 }
 
-// unescape undoes what escaper does. What it makes of anything else means nothing.
+// unescape is the inverse of escaper. Its result for other texts is undefined.
 func unescape(name string) (string, bool) {
 	var key []byte
 	for len(name) > 0 {

@@ -16,7 +16,7 @@ type schema struct{ mount *mounted }
 
 var _ resource.Schema = schema{}
 
-// lastApplied is what kubectl apply keeps in every object, and can do without.
+// lastApplied is an annotation of kubectl apply in each object, which is optional.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // members are those that objects have.
@@ -44,7 +44,7 @@ func (s schema) HasDefaults() bool { return false }
 // Defaults has nothing to do.
 func (s schema) Defaults(map[string]any) {}
 
-// Validate refuses what cannot be stored.
+// Validate refuses objects that cannot be stored.
 func (s schema) Validate(_ context.Context, object, old map[string]any) field.ErrorList {
 	errs := s.validateMetadata(object)
 	for _, member := range []string{undecodableMember, bytesMember} {
