@@ -9,9 +9,8 @@ import (
 // SetResourceVersion returns a copy of doc, a document of Normalize, with another metadata.resourceVersion. It decodes nothing and
 // reads no further than necessary. The error is a *jsontext.DecodeError: doc is no such document.
 func SetResourceVersion(doc []byte, resourceVersion int64) ([]byte, error) {
-	s, found := jsontext.Seek(doc, "metadata", "resourceVersion")
-	start := s.Pos()
-	if !found || !s.Skip() {
+	start, end, found := findResourceVersion(doc)
+	if !found {
 		return nil, &jsontext.DecodeError{Reason: "no metadata.resourceVersion to replace"}
 	}
 	changed := make([]byte, 0, len(doc)+20)
@@ -19,7 +18,30 @@ func SetResourceVersion(doc []byte, resourceVersion int64) ([]byte, error) {
 	changed = append(changed, '"')
 	changed = strconv.AppendInt(changed, resourceVersion, 10)
 	changed = append(changed, '"')
-	return append(changed, doc[s.Pos():]...), nil
+	return append(changed, doc[end:]...), nil
+}
+
+// findResourceVersion returns the start and the end of metadata.resourceVersion. It compares names with constants, which is faster than
+// jsontext.Seek, because watches call it for each deletion.
+func findResourceVersion(doc []byte) (start, end int, found bool) {
+	s := jsontext.NewScanner(doc)
+	s.Object(func(name []byte) bool {
+		if string(name) != "metadata" {
+			return s.Skip()
+		}
+		s.Object(func(name []byte) bool {
+			if string(name) != "resourceVersion" {
+				return s.Skip()
+			}
+			s.Peek()
+			start = s.Pos()
+			found = s.Skip()
+			end = s.Pos()
+			return false // found: stop
+		})
+		return false
+	})
+	return start, end, found
 }
 
 // AddResourceVersion returns a copy of value, which Marshal wrote for an object with a name, with the metadata.resourceVersion that

@@ -63,10 +63,10 @@ func Member(object []byte, name string) []byte {
 
 // Seek returns a scanner at the value at a path of member names in doc, and false if there is none. It reads no further than that
 // value, so of duplicate members it finds the first.
-func Seek(doc []byte, path ...string) (Scanner, bool) {
-	s := NewScanner(doc)
+func Seek(doc []byte, path ...string) (s Scanner, found bool) {
+	s.doc = doc
 	for _, want := range path {
-		found := false
+		found = false
 		s.Object(func(name []byte) bool {
 			found = Equal(name, want)
 			return !found && s.Skip()
@@ -76,5 +76,5 @@ func Seek(doc []byte, path ...string) (Scanner, bool) {
 		}
 	}
 	s.Peek()
-	return s, true
+	return s, found
 }

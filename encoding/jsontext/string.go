@@ -73,8 +73,8 @@ func isHex(c byte) bool {
 
 // Equal reports whether raw, the text between the quotes of a string, is want.
 func Equal(raw []byte, want string) bool {
-	if string(raw) == want {
-		return true
+	if len(raw) <= len(want) { // an escape is longer than its character
+		return string(raw) == want
 	}
 	return Escaped(raw) && Unquote(raw) == want
 }
