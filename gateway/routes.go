@@ -52,7 +52,7 @@ func (h *handlers) public() http.Handler {
 	r.Get("/api", h.api.ServeCoreVersions)
 	complete := r.With(h.api.WhenComplete)
 	complete.Get("/apis", h.api.ServeGroups)
-	complete.Get("/apis/{group}", withPath(h.api.ServeGroup))
+	complete.Get("/apis/{group}", h.api.ServeGroup)
 	complete.Get("/openapi/v2", h.api.ServeOpenAPIV2)
 	complete.Get("/openapi/v3", h.api.ServeOpenAPIIndex)
 	complete.Get("/openapi/v3/*", func(w http.ResponseWriter, r *http.Request) {
@@ -74,34 +74,19 @@ func (h *handlers) public() http.Handler {
 	return request.HeadIsGet(r)
 }
 
-// resourceRoutes are the URLs of one group and version. A name in the place of {resource} that is not one of a resource is
-// answered with 404 by locate.
+// resourceRoutes are the URLs of one group and version. ServeResource reads the URL itself and answers 404 for an unknown resource.
 func (h *handlers) resourceRoutes(r chi.Router) {
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { response.MethodNotAllowed(w, r, "GET, HEAD") })
-	r.With(h.api.WhenComplete).Get("/", withPath(h.api.ServeResources))
-	timed, serve, watch := r.With(h.chain.LimitTime), withPath(h.api.ServeResource), withPath(h.api.ServeLegacyWatch)
-	timed.HandleFunc("/{resource}", serve)
-	timed.HandleFunc("/{resource}/{name}", serve)
-	timed.HandleFunc("/{resource}/{name}/{subresource}", serve)
-
-	timed.HandleFunc("/namespaces/{namespace}/{resource}", serve)
-	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}", serve)
-	timed.HandleFunc("/namespaces/{namespace}/{resource}/{name}/{subresource}", serve)
-
-	// The legacy form: what stands below /watch is watched.
-	r.Get("/watch/{resource}", watch)
-	r.Get("/watch/{resource}/{name}", watch)
-	r.Get("/watch/namespaces/{namespace}/{resource}", watch)
-	r.Get("/watch/namespaces/{namespace}/{resource}/{name}", watch)
-}
-
-// withPath gives a handler what the path of the request names.
-func withPath(serve func(w http.ResponseWriter, r *http.Request, p request.Path)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		serve(w, r, request.Path{
-			Group: chi.URLParam(r, "group"), Version: chi.URLParam(r, "version"), Namespace: chi.URLParam(r, "namespace"),
-			Resource: chi.URLParam(r, "resource"), Name: chi.URLParam(r, "name"), Subresource: chi.URLParam(r, "subresource"),
-		})
+	r.With(h.api.WhenComplete).Get("/", h.api.ServeResources)
+	serve := h.chain.LimitTime(http.HandlerFunc(h.api.ServeResource))
+	for _, namespace := range []string{"", "/namespaces/{namespace}"} {
+		collection := namespace + "/{resource}"
+		object := collection + "/{name}"
+		r.Handle(collection, serve)
+		r.Handle(object, serve)
+		r.Handle(object+"/{subresource}", serve)
+		r.Method(http.MethodGet, "/watch"+collection, serve) // the legacy form of a watch
+		r.Method(http.MethodGet, "/watch"+object, serve)
 	}
 }
 

@@ -76,8 +76,8 @@ func (a *Control) Authenticate(next http.Handler) http.Handler {
 			unauthorized(w, r)
 			return
 		}
-		c := &Caller{Identity: identity, attributes: AttributesOf(r), address: request.HostOf(r.RemoteAddr), generation: as}
-		err = a.Authorize(c.Identity, c.attributes)
+		c := &Caller{Identity: identity, info: request.ParseInfo(r), address: hostOf(r.RemoteAddr), generation: as}
+		err = a.Authorize(c.Identity, c.info.Attributes)
 		RequestLogOf(r).setCaller(c)
 		if err != nil {
 			a.responder.Refused.WithLabelValues(status.RefusedForbidden).Inc()
@@ -104,7 +104,7 @@ func (a *Control) AuthorizeVerb(c *Caller, verb string) error {
 	if c == nil {
 		return nil
 	}
-	also := c.attributes
+	also := c.info.Attributes
 	also.Verb = verb
 	return a.Authorize(c.Identity, also)
 }
@@ -122,7 +122,7 @@ func (a *Control) Revalidate(c *Caller, now time.Time) error {
 	if !c.Identity.Holds(now) {
 		return errUnauthorized
 	}
-	return a.Authorize(c.Identity, c.attributes)
+	return a.Authorize(c.Identity, c.info.Attributes)
 }
 
 // Generation is another number when rights may have changed.

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -117,7 +118,7 @@ func (a *RequestLog) record(stage string) {
 		return
 	}
 	r := audit.Record{
-		ID: a.id, Stage: stage, URI: a.path, Verb: a.method, Addresses: []string{request.HostOf(a.client)}, Agent: a.agent,
+		ID: a.id, Stage: stage, URI: a.path, Verb: a.method, Addresses: []string{hostOf(a.client)}, Agent: a.agent,
 		Status: &audit.Status{Code: a.status}, Received: a.began.UTC(), At: time.Now().UTC(),
 	}
 	r.Annotations = make(map[string]string)
@@ -128,10 +129,10 @@ func (a *RequestLog) record(stage string) {
 		r.Annotations["revtail/request-bytes"] = strconv.FormatInt(a.bytes, 10)
 	}
 	if c := a.caller; c != nil {
-		r.Verb, r.Object = c.attributes.Verb, objectOf(c.attributes)
+		r.Verb, r.Object = c.info.Attributes.Verb, objectOf(c.info.Attributes)
 		r.User = audit.User{Name: c.Identity.Name, UID: c.Identity.UID, Groups: c.Identity.Groups}
 		r.Annotations["authorization.k8s.io/decision"] = map[bool]string{true: "forbid", false: "allow"}[a.status == http.StatusForbidden]
-		if keys := a.keysOf(c.attributes); keys != "" {
+		if keys := a.keysOf(c.info.Attributes); keys != "" {
 			r.Annotations["revtail/keys"] = keys
 		}
 	}
@@ -168,4 +169,12 @@ func objectOf(asks authorization.Request) *audit.Object {
 		return nil
 	}
 	return &audit.Object{Resource: asks.Resource, Namespace: asks.Namespace, Name: asks.Name, Group: asks.Group, Subresource: asks.Subresource}
+}
+
+// hostOf returns an address without its port.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
 }

@@ -8,11 +8,10 @@ import (
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/encoding"
+	"revtail/gateway/access"
 	"revtail/gateway/api/discovery"
-	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 )
 
@@ -32,8 +31,8 @@ func (h *Handler) ServeGroups(w http.ResponseWriter, r *http.Request) {
 }
 
 // ServeGroup serves the versions of a group.
-func (h *Handler) ServeGroup(w http.ResponseWriter, r *http.Request, p request.Path) {
-	document, ok := h.Catalog.Current().Documents.Discovery.Group[p.Group]
+func (h *Handler) ServeGroup(w http.ResponseWriter, r *http.Request) {
+	document, ok := h.Catalog.Current().Documents.Discovery.Group[access.InfoOf(r).Group]
 	if !ok {
 		response.NotFound(w, r)
 		return
@@ -42,9 +41,8 @@ func (h *Handler) ServeGroup(w http.ResponseWriter, r *http.Request, p request.P
 }
 
 // ServeResources serves the resources of a group and version.
-func (h *Handler) ServeResources(w http.ResponseWriter, r *http.Request, p request.Path) {
-	version := schema.GroupVersion{Group: p.Group, Version: p.Version}
-	document, ok := h.Catalog.Current().Documents.Discovery.Resources[version]
+func (h *Handler) ServeResources(w http.ResponseWriter, r *http.Request) {
+	document, ok := h.Catalog.Current().Documents.Discovery.Resources[access.InfoOf(r).GroupVersion]
 	if !ok {
 		response.NotFound(w, r)
 		return

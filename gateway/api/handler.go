@@ -8,7 +8,6 @@ import (
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/claim"
-	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 	"revtail/gateway/watch"
@@ -28,25 +27,19 @@ type Handler struct {
 }
 
 // ServeResource serves the URL of a collection, an object or a subresource.
-func (h *Handler) ServeResource(w http.ResponseWriter, r *http.Request, p request.Path) {
-	t, err := h.locate(w, r, p)
+func (h *Handler) ServeResource(w http.ResponseWriter, r *http.Request) {
+	info := access.InfoOf(r)
+	t, err := h.locate(w, r, info)
 	switch {
 	case err != nil:
+	case info.IsStream():
+		err = h.serveWatch(w, r, t)
 	case t.Scope.Name == "":
 		err = h.serveCollection(w, r, t)
 	case t.Subresource != "" && !t.HasSubresource():
 		err = status.NoSubresource(t.Ref)
 	default:
 		err = h.serveObject(w, r, t)
-	}
-	h.fail(w, r, err)
-}
-
-// ServeLegacyWatch watches the collection or the object that a URL below /watch names.
-func (h *Handler) ServeLegacyWatch(w http.ResponseWriter, r *http.Request, p request.Path) {
-	t, err := h.locate(w, r, p)
-	if err == nil {
-		err = h.serveWatch(w, r, t)
 	}
 	h.fail(w, r, err)
 }
@@ -68,8 +61,6 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (h *Handler) serveCollection(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
 	everywhere := t.Resource.Namespaced && t.Scope.Namespace == ""
 	switch {
-	case r.Method == http.MethodGet && request.Bool(request.Query(r), "watch"):
-		return h.serveWatch(w, r, t)
 	case r.Method == http.MethodGet:
 		return h.serveList(w, r, t)
 	case r.Method == http.MethodPost && everywhere:

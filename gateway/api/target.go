@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/gateway/access"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
@@ -16,29 +15,19 @@ import (
 	"revtail/gateway/resource"
 )
 
-// locate returns the served resource that a path names. Until all definitions are read, a resource that is not served yet is an error
+// locate returns the served resource that a request names. Until all definitions are read, a resource that is not served yet is an error
 // with which clients try again.
-func (h *Handler) locate(w http.ResponseWriter, r *http.Request, p request.Path) (catalog.Target, error) {
-	t := catalog.Target{Ref: resource.Ref{Scope: resource.Scope{Namespace: p.Namespace, Name: p.Name}, Subresource: p.Subresource}}
-	plural := p.Resource
-	// /namespaces/{name} has a route of its own, but a namespace's subresources look like resources in it.
-	if plural == "status" && t.Scope.Namespace != "" && t.Scope.Name == "" {
-		plural, t.Subresource = "namespaces", "status"
-		t.Scope = resource.Scope{Name: t.Scope.Namespace}
-	}
-	if c := access.CallerOf(r); c != nil {
-		if err := c.Matches(t.Ref, p.Group, plural); err != nil {
-			return t, err
-		}
-	}
+func (h *Handler) locate(w http.ResponseWriter, r *http.Request, info *request.Info) (catalog.Target, error) {
+	t := catalog.Target{Ref: resource.Ref{Scope: info.Scope, Subresource: info.Attributes.Subresource}}
+	plural := info.Attributes.Resource
 	complete := h.Catalog.Complete() // before Current, whose snapshot then has all definitions
 	now := h.Catalog.Current()
-	if t.Resource = now.Registry.Lookup(p.Group, p.Version, plural); t.Resource == nil {
+	if t.Resource = now.Registry.Lookup(info.Group, info.Version, plural); t.Resource == nil {
 		if !complete {
 			return t, catalog.ErrIncomplete
 		}
 		var err error
-		if t.Resource, now, err = h.Catalog.WaitForCRD(r.Context(), p.Group, p.Version, plural); err != nil {
+		if t.Resource, now, err = h.Catalog.WaitForCRD(r.Context(), info.Group, info.Version, plural); err != nil {
 			return t, err
 		}
 	}

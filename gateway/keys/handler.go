@@ -13,7 +13,6 @@ import (
 	"revtail/etcdstore"
 	"revtail/gateway/access"
 	"revtail/gateway/claim"
-	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 	"revtail/gateway/keys/keyrange"
@@ -82,7 +81,8 @@ func (h *Handler) ServeKeys(w http.ResponseWriter, r *http.Request) {
 		response.MethodNotAllowed(w, r, strings.Join(keysMethods, ", "))
 		return
 	}
-	query, err := keyrange.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, request.KeysPath), request.Query(r))
+	info := access.InfoOf(r)
+	query, err := *info.Keys, info.KeysErr
 	switch {
 	case err != nil:
 		err = status.BadRequest("%v", err)

@@ -36,7 +36,7 @@ func ranges(t interface {
 	Fatal(...any)
 }, keys ...string) keyrange.Ranges {
 	t.Helper()
-	parsed, err := keyrange.ParseAll("", map[string][]string{"key": keys})
+	parsed, err := keyrange.Parse("", map[string][]string{"key": keys})
 	if err != nil {
 		t.Fatal(err)
 	}

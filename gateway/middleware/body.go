@@ -19,7 +19,7 @@ const maxDropped = 64 << 10
 func LimitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(request.BodyTime(r.ContentLength))) // a transport without deadlines is a test's
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(request.BodyTimeout(r.ContentLength))) // a transport without deadlines is a test's
 		}
 		if r.Method == http.MethodGet && r.ContentLength != 0 {
 			if !dropBody(w, r) {
@@ -38,6 +38,6 @@ func dropBody(w http.ResponseWriter, r *http.Request) bool {
 		response.WriteError(w, r, apierrors.NewRequestEntityTooLargeError("a GET has no body"))
 		return false
 	}
-	request.EndBodyTime(w)
+	request.ClearBodyTimeout(w)
 	return true
 }

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"revtail/gateway/access"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
@@ -57,9 +58,8 @@ func LimitQuery(next http.Handler) http.Handler {
 // LimitTime ends a request after the timeout that it asks for. A watch has timeoutSeconds for that.
 func (c *Chain) LimitTime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		query := request.Query(r)
-		text := query.Get("timeout")
-		if text == "" || r.Method == http.MethodGet && request.Bool(query, "watch") {
+		text := request.Query(r).Get("timeout")
+		if text == "" || access.InfoOf(r).IsStream() {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -3,6 +3,7 @@ package middleware
 import (
 	"net/http"
 
+	"revtail/gateway/access"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
@@ -11,7 +12,7 @@ import (
 // RefuseUpgrades refuses the handshake of a WebSocket where no watch is asked for.
 func RefuseUpgrades(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if request.WantsWebSocket(r) && !request.WantsWatch(r) {
+		if request.WantsWebSocket(r) && !access.InfoOf(r).IsStream() {
 			response.WriteError(w, r, status.BadRequest("a WebSocket serves watches only: add watch=true to the query"))
 			return
 		}

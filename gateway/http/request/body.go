@@ -14,44 +14,45 @@ import (
 )
 
 const (
-	// MaxBody is the limit of kube-apiserver.
+	// MaxBody is the largest body, in bytes. kube-apiserver has the same limit.
 	MaxBody = 3 << 20
-	// maxTrusted is how much room is made for a body before it comes.
-	maxTrusted = 64 << 10
-	// bodyTimeout is how long a client may take to send the largest, and minBodyTimeout how long any.
+	// maxPrealloc limits the memory that is allocated for a body before it arrives.
+	maxPrealloc = 64 << 10
+	// bodyTimeout is the time that a client has to send the largest body, and minBodyTimeout that for the smallest.
 	bodyTimeout    = 60 * time.Second
 	minBodyTimeout = 10 * time.Second
-	// MaxDiscard is how much of a body that is too large is read and thrown away, so that its sender gets to read the answer.
+	// MaxDiscard is how many bytes of a body that is too large are read and dropped, because many clients read the answer only after
+	// they have sent the body.
 	MaxDiscard = 32 << 20
 )
 
-// BodyTime is how long a client may take to send a body of a length; less than zero: not known.
-func BodyTime(length int64) time.Duration {
+// BodyTimeout returns the time that a client has to send a body of a length in bytes; negative: unknown.
+func BodyTimeout(length int64) time.Duration {
 	if length < 0 || length > MaxBody {
 		return bodyTimeout
 	}
 	return min(bodyTimeout, minBodyTimeout+time.Duration(length)*time.Second/(64<<10))
 }
 
-// ReadBody reads the body of a write.
+// ReadBody reads the body of a write. The error is a Status: 413 for more than MaxBody, 415 for a compressed body, or 400.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, &apierrors.StatusError{ErrStatus: *status.New(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
 			"a compressed body is not accepted: send it without Content-Encoding")}
 	}
-	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxTrusted)+bytes.MinRead))
+	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxPrealloc)+bytes.MinRead))
 	if _, err := body.ReadFrom(io.LimitReader(r.Body, MaxBody+1)); err != nil {
-		return nil, status.BadRequest("the body could not be read: %v", errors.Unwrap(err)) // and net/http gives up on the rest as soon
+		return nil, status.BadRequest("the body could not be read: %v", errors.Unwrap(err)) // net/http does not read the rest either
 	}
 	if body.Len() > MaxBody {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, MaxDiscard))
 		return nil, apierrors.NewRequestEntityTooLargeError("limit is 3145728")
 	}
-	EndBodyTime(w)
+	ClearBodyTimeout(w)
 	return body.Bytes(), nil
 }
 
-// EndBodyTime ends what middleware.LimitBody has begun, when the body has been read: the rest of the request may take longer.
-func EndBodyTime(w http.ResponseWriter) {
+// ClearBodyTimeout removes the read deadline of middleware.LimitBody. It is called when the body has been read.
+func ClearBodyTimeout(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }

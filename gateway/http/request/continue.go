@@ -12,16 +12,16 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// ContinueToken says where the next page of a list begins. Clients treat its text as opaque; it is that of kube-apiserver, and a
-// seal, so that one that was changed, or is of another list, is refused. The seal is no secret: what a token can say, any request of
-// who may list can say too, and all gateways must read those of one another.
+// ContinueToken is where the next page of a list begins. Its text is that of kube-apiserver with a checksum, by which a token that was
+// changed, or is of another list, is refused. The checksum needs no secret, because a token lets a client do nothing that a list does
+// not, and every gateway must accept the tokens of the others.
 type ContinueToken struct {
-	// Revision is the one that all pages show; less than zero: the newest, since that one is not held any more.
+	// Revision is that of all pages; negative: the newest, because the revision of the first page has been compacted.
 	Revision etcdstore.Revision
-	// After is the last key that was returned, below the request's own prefix: a token cannot lead out of its scope.
+	// After is the last key of the page before, relative to the prefix of the request, so that a token cannot leave its scope.
 	After string
 
-	seal string // as it was read
+	checksum string // as received
 }
 
 const tokenVersion = "meta.k8s.io/v1"
@@ -30,33 +30,33 @@ type tokenJSON struct {
 	Version  string `json:"v"`
 	Revision int64  `json:"rv"`
 	Start    string `json:"start"`
-	Seal     string `json:"seal"`
+	Checksum string `json:"seal"`
 }
 
-// sealFor is the seal of the token in the list of a scope: that of a resource, in a namespace or in all.
-func (t ContinueToken) sealFor(list string) string {
+// checksumFor returns the checksum of the token for a list, which is a resource and a namespace, or all namespaces.
+func (t ContinueToken) checksumFor(list string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q", list, t.Revision, t.After))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// Text is the token as a client gets it with a page of a list.
+// Text encodes the token for a list.
 func (t ContinueToken) Text(list string) string {
-	text, err := json.Marshal(tokenJSON{tokenVersion, int64(t.Revision), t.After + "\x00", t.sealFor(list)})
+	text, err := json.Marshal(tokenJSON{tokenVersion, int64(t.Revision), t.After + "\x00", t.checksumFor(list)})
 	if err != nil {
-		panic(err) // cannot be: strings and a number
+		panic(err) // strings and a number can always be encoded
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// Check refuses a token that is not one of this list.
+// Check returns a Status, 400, unless the token is of this list.
 func (t ContinueToken) Check(list string) error {
-	if t.seal != t.sealFor(list) {
+	if t.checksum != t.checksumFor(list) {
 		return status.BadRequest("invalid continue token: continue key is not valid: it is not of this list")
 	}
 	return nil
 }
 
-// parseContinueToken is text's inverse. What it returns has to be checked.
+// parseContinueToken is the inverse of Text. The caller calls Check.
 func parseContinueToken(text string) (*ContinueToken, error) {
 	decoded, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -77,5 +77,5 @@ func parseContinueToken(text string) (*ContinueToken, error) {
 	case path.Clean("/"+start) != "/"+start:
 		return nil, status.BadRequest("invalid continue token: continue key is not valid: %q", token.Start)
 	}
-	return &ContinueToken{Revision: etcdstore.Revision(token.Revision), After: strings.TrimSuffix(start, "\x00"), seal: token.Seal}, nil
+	return &ContinueToken{Revision: etcdstore.Revision(token.Revision), After: strings.TrimSuffix(start, "\x00"), checksum: token.Checksum}, nil
 }

@@ -3,11 +3,12 @@ package request
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
 type headKey struct{}
 
-// HeadIsGet answers HEAD as GET; net/http leaves out the body.
+// HeadIsGet makes handlers see HEAD as GET. net/http drops the body that they write.
 func HeadIsGet(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
@@ -18,5 +19,8 @@ func HeadIsGet(next http.Handler) http.Handler {
 	})
 }
 
-// IsHead tells whether nobody will read the body.
+// IsHead reports whether the method is HEAD, so that no body is sent.
 func IsHead(r *http.Request) bool { return r.Context().Value(headKey{}) != nil }
+
+// RequestTimeout limits every request that is not a watch.
+const RequestTimeout = 60 * time.Second

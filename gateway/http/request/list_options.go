@@ -18,8 +18,8 @@ import (
 	"revtail/gateway/watchcache/selector"
 )
 
-// ListOptions are the query parameters of a list or a watch. Unknown parameters are ignored; of a repeated one, the first
-// counts.
+// ListOptions are the query parameters of a list or a watch. Unknown parameters are ignored. Of a repeated parameter, the first value
+// is used.
 type ListOptions struct {
 	Selector  *selector.Selector
 	Filter    *filter.Filter // nil: everything
@@ -27,17 +27,18 @@ type ListOptions struct {
 	Bookmarks bool
 
 	Revision      etcdstore.Revision
-	Unset         bool // no resourceVersion was given: revision is zero, and so it is for resourceVersion=0
+	Unset         bool // there is no resourceVersion; Revision is zero then, as for resourceVersion=0
 	Exact         bool // resourceVersionMatch=Exact
 	NotOlder      bool // resourceVersionMatch=NotOlderThan
-	InitialEvents bool // a watch that begins with the state
+	InitialEvents bool // the watch begins with the state
 	Limit         int
 	Continue      *ContinueToken
-	Timeout       time.Duration // how long a watch or a list may last; zero: not given
+	Timeout       time.Duration // of the watch or the list; zero: not given
 	HasTimeout    bool
 }
 
-// ParseListOptions reads and checks the query, as kube-apiserver does and in its words.
+// ParseListOptions reads and checks the query as kube-apiserver does, with its messages. watch: the URL names a watch, whatever the
+// query says. The error is a Status.
 func ParseListOptions(r *http.Request, watch bool) (ListOptions, error) {
 	query := Query(r)
 	p := ListOptions{watch: watch || Bool(query, "watch"), Bookmarks: Bool(query, "allowWatchBookmarks")}
@@ -77,7 +78,7 @@ func ParseListOptions(r *http.Request, watch bool) (ListOptions, error) {
 	return p, p.parseContinue(options.Continue)
 }
 
-// parseLastEventID lets a client of an event stream go on where it stood, whatever its URL said when it began.
+// parseLastEventID resumes an event stream after the last event of the client, whatever the query says.
 func (p *ListOptions) parseLastEventID(r *http.Request) error {
 	id := LastEventID(r)
 	if id == "" || !p.watch {
@@ -109,7 +110,7 @@ func (p *ListOptions) parseTimeout(query url.Values) error {
 	return err
 }
 
-// maxTimeoutSeconds keeps a duration from overflowing: a year.
+// maxTimeoutSeconds is a year. It keeps a time.Duration from overflowing.
 const maxTimeoutSeconds = 365 * 24 * 60 * 60
 
 func parseLimit(query url.Values) (int, error) {

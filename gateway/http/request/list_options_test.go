@@ -104,7 +104,7 @@ func TestContinueToken(t *testing.T) {
 			t.Errorf("a token of pods/ is taken for the list %q: %v", moved, err)
 		}
 	}
-	for _, forged := range []ContinueToken{{684, "ns/w-b", parsed.seal}, {-1, "ns/w-b", parsed.seal}, {685, "other/w", parsed.seal}, {685, "ns/w-b", ""}} {
+	for _, forged := range []ContinueToken{{684, "ns/w-b", parsed.checksum}, {-1, "ns/w-b", parsed.checksum}, {685, "other/w", parsed.checksum}, {685, "ns/w-b", ""}} {
 		if err := forged.Check("pods/"); status.Of(err).Code != http.StatusBadRequest {
 			t.Errorf("%+v is taken: %v", forged, err)
 		}

@@ -1,17 +1,26 @@
 package request
 
-import "strings"
+import (
+	"strings"
 
-// KeysPath is the root of the keys API: what follows it in a path is a key of etcd.
+	"revtail/gateway/console"
+)
+
+// KeysPath is the root of the keys API. The rest of a path below it is a key of etcd.
 const KeysPath = "/v1/keys"
 
 // IsKeysPath reports whether a path names keys.
 func IsKeysPath(path string) bool { return path == KeysPath || strings.HasPrefix(path, KeysPath+"/") }
 
-// IsKeysAPI reports whether a path belongs to the keys API: /v1/keys, /v1/txn and what is beside them.
+// IsKeysAPI reports whether a path belongs to the keys API: /v1/keys, /v1/txn and all other paths below /v1.
 func IsKeysAPI(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
 
-// Path is what the path of a URL of the resource API names.
-type Path struct {
-	Group, Version, Namespace, Resource, Name, Subresource string
+// DecodePath joins the decoded segments of an escaped path. It drops a slash at the end, except in a path of keys, where it marks a
+// prefix, and in that of the console, whose files are relative to it.
+func DecodePath(escaped string, segments []string) string {
+	path := "/" + strings.Join(segments, "/")
+	if (IsKeysPath(path) || path+"/" == console.Path) && strings.HasSuffix(escaped, "/") {
+		path += "/"
+	}
+	return path
 }

@@ -8,19 +8,20 @@ import (
 	"strings"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access/authentication"
 	"revtail/gateway/http/status"
 )
 
-// Query is the query of a request, for reading only. Much of a request asks for it, and what parsing leaves behind would lie
-// among what a watch holds for as long as it lasts.
+// Query returns the query of a request, which the caller does not modify. middleware.LimitQuery parses it once, because each parse
+// allocates memory that an idle watch would hold.
 func Query(r *http.Request) url.Values {
-	if r.Form == nil { // nothing has come through middleware.LimitQuery
+	if r.Form == nil { // the request has not passed middleware.LimitQuery
 		return r.URL.Query()
 	}
 	return r.Form
 }
 
-// Int reads an integer parameter; one that is not there is zero, and one that is empty is none.
+// Int reads an integer parameter. A missing one is zero, and an empty one is an error.
 func Int(query url.Values, name string) (int64, error) {
 	values, ok := query[name]
 	if !ok {
@@ -33,7 +34,7 @@ func Int(query url.Values, name string) (int64, error) {
 	return n, nil
 }
 
-// ParseRevision reads a resourceVersion. unset tells the empty one, "whatever is newest now", from zero, "any".
+// ParseRevision reads a resourceVersion. unset: it is empty, which asks for the newest state, where zero asks for any.
 func ParseRevision(text string) (revision etcdstore.Revision, unset bool, err error) {
 	if text == "" {
 		return 0, true, nil
@@ -48,10 +49,10 @@ func ParseRevision(text string) (revision etcdstore.Revision, unset bool, err er
 	return etcdstore.Revision(n), false, nil
 }
 
-// ParseBool is how Kubernetes reads a boolean parameter: all but 0 and false is true, the empty value too.
+// ParseBool reads a boolean parameter as Kubernetes does: every value but 0 and false is true, the empty one too.
 func ParseBool(text string) bool { return text != "0" && !strings.EqualFold(text, "false") }
 
-// Bool reads a boolean parameter; one that is not there is false.
+// Bool reads a boolean parameter. A missing one is false.
 func Bool(query url.Values, name string) bool {
 	values, ok := query[name]
 	return ok && ParseBool(values[0])
@@ -67,4 +68,26 @@ func IsLongRunning(r *http.Request) bool {
 		}
 	}
 	return strings.Contains(r.URL.Path, "/watch/")
+}
+
+// secretParameters are query parameters that no log may hold. Only the ticket is read from URLs, but some clients send tokens there.
+var secretParameters = []string{authentication.TicketParameter, "access_token", "id_token", "token", "authorization"}
+
+// Redact returns a query without its secrets, for a log.
+func Redact(query string) string {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return "malformed"
+	}
+	hidden := false
+	for _, name := range secretParameters {
+		if values.Has(name) {
+			values.Set(name, "hidden")
+			hidden = true
+		}
+	}
+	if hidden {
+		return values.Encode()
+	}
+	return query
 }

@@ -20,7 +20,8 @@ const maxItems = 10_000
 
 // Query is a parsed request of /v1/keys. Parameters that a method does not have are refused.
 type Query struct {
-	Keys Range
+	All  Ranges // in order
+	Keys Range  // the first of them, and the only one but for a watch
 
 	// of a list and a watch
 	Filter string // CEL expression; empty: all keys
@@ -38,7 +39,6 @@ type Query struct {
 
 	// of a watch
 	Watch  bool
-	All    Ranges             // Keys is the first of them
 	Since  etcdstore.Revision // zero: the watch begins with the state
 	Prev   bool
 	Latest bool          // slow=latest: pending events are coalesced to the newest of each key
@@ -117,25 +117,23 @@ func CheckTxn(values url.Values) error {
 	return p.err
 }
 
-// ParseQuery reads the query of a request.
+// ParseQuery reads the query of a request. An error leaves All set if the keys alone can be read.
 func ParseQuery(method, path string, values url.Values) (q Query, err error) {
 	p := parser{values: values}
 	q.Filter, q.Fields = values.Get("filter"), strings.Join(values["fields"], ",")
 	q.Watch = p.flag("watch") || values.Has("wait")
+	keys, invalid := Parse(path, values)
+	q.All = keys
 	if err = checkNames(kindOf(method, q.Watch), values); err != nil {
 		return q, err
 	}
-	if q.Watch {
-		q.All, err = ParseAll(path, values)
-	} else {
-		q.Keys, err = Parse(path, values)
+	if invalid != nil {
+		return q, invalid
 	}
-	if err != nil {
-		return q, err
+	if n := len(values["key"]) + len(values["key64"]); n > 1 && !q.Watch {
+		return q, fmt.Errorf("one key is needed, and the query has %d: only a watch takes several", n)
 	}
-	if q.Watch {
-		q.Keys = q.All[0]
-	}
+	q.Keys = keys[0]
 	p.flag("pretty") // only checked here
 	q.KeysOnly, q.Count, q.Prev, q.Prefix = p.flag("keysOnly"), p.flag("count"), p.flag("prev"), p.flag("prefix")
 	q.Since, q.MinRevision = p.revision("since"), p.revision("minRevision")

@@ -15,21 +15,9 @@ type Range struct{ text string }
 // maxKey limits a key, in bytes.
 const maxKey = 1 << 10
 
-// Parse returns the range that a URL names. path is the decoded path after /v1/keys, in which no segment holds a slash. Keys that a
+// Parse returns the ranges that a URL names. path is the decoded path after /v1/keys, in which no segment holds a slash. Keys that a
 // path cannot contain are in the query, as key= or, in base64, key64=. Without any of them it is the range /.
-func Parse(path string, query url.Values) (Range, error) {
-	if n := len(query["key"]) + len(query["key64"]); n > 1 {
-		return Range{}, fmt.Errorf("one key is needed, and the query has %d: only a watch takes several", n)
-	}
-	keys, err := ParseAll(path, query)
-	if err != nil {
-		return Range{}, err
-	}
-	return keys[0], nil
-}
-
-// ParseAll is Parse for a request that may name several keys and prefixes.
-func ParseAll(path string, query url.Values) (Ranges, error) {
+func Parse(path string, query url.Values) (Ranges, error) {
 	n := len(query["key"]) + len(query["key64"])
 	switch {
 	case n == 0 && path == "":

@@ -21,10 +21,11 @@ func FuzzParse(f *testing.F) {
 			query.Set("key64", base64.URLEncoding.EncodeToString([]byte(key)))
 			want, path = key, ""
 		}
-		r, err := Parse(path, query)
+		ranges, err := Parse(path, query)
 		if err != nil {
 			return
 		}
+		r := ranges[0]
 		if want == "" {
 			want = "/"
 		}

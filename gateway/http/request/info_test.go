@@ -1,4 +1,4 @@
-package middleware
+package request_test
 
 import (
 	"net/http"
@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"revtail/gateway/access"
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/http/request"
+	"revtail/gateway/middleware"
+	"revtail/gateway/resource"
 )
 
-// TestRequestOf: URLs are read as Kubernetes reads them.
-func TestRequestOf(t *testing.T) {
+// TestParseInfo: URLs are read as Kubernetes reads them.
+func TestParseInfo(t *testing.T) {
 	type req = authorization.Request
 	for url, want := range map[string]req{
 		"GET /":                                                            {Verb: "get", Path: "/"},
@@ -60,9 +62,29 @@ func TestRequestOf(t *testing.T) {
 		var got req
 		method, target, _ := strings.Cut(url, " ")
 		r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
-		request.HeadIsGet(CleanPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = access.AttributesOf(r) }))).ServeHTTP(httptest.NewRecorder(), r)
+		request.HeadIsGet(middleware.CleanPath(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = request.ParseInfo(r).Attributes }))).ServeHTTP(httptest.NewRecorder(), r)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", url, diff)
+		}
+	}
+}
+
+// TestParseInfoScope: the scope is that of the path, whatever name a rule sees.
+func TestParseInfoScope(t *testing.T) {
+	for path, want := range map[string]request.Info{
+		"/apis/apps":                                   {GroupVersion: schema.GroupVersion{Group: "apps"}},
+		"/apis/apps/v1":                                {GroupVersion: schema.GroupVersion{Group: "apps", Version: "v1"}},
+		"/api/v1":                                      {GroupVersion: schema.GroupVersion{Version: "v1"}},
+		"/api/v1/namespaces/a":                         {GroupVersion: schema.GroupVersion{Version: "v1"}, Scope: resource.Scope{Name: "a"}},
+		"/api/v1/namespaces/a/status":                  {GroupVersion: schema.GroupVersion{Version: "v1"}, Scope: resource.Scope{Name: "a"}},
+		"/api/v1/namespaces/a/pods":                    {GroupVersion: schema.GroupVersion{Version: "v1"}, Scope: resource.Scope{Namespace: "a"}},
+		"/api/v1/watch/namespaces/a/pods/b":            {GroupVersion: schema.GroupVersion{Version: "v1"}, Scope: resource.Scope{Namespace: "a", Name: "b"}},
+		"/apis/apps/v1/deployments":                    {GroupVersion: schema.GroupVersion{Group: "apps", Version: "v1"}},
+		"/api/v1/pods?fieldSelector=metadata.name%3Db": {GroupVersion: schema.GroupVersion{Version: "v1"}},
+	} {
+		got := request.ParseInfo(httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if got.GroupVersion != want.GroupVersion || got.Scope != want.Scope {
+			t.Errorf("%s is %v %+v, want %v %+v", path, got.GroupVersion, got.Scope, want.GroupVersion, want.Scope)
 		}
 	}
 }
