@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/gateway/api/catalog"
@@ -61,9 +60,9 @@ func checkMount(ref resource.Ref, method string) error {
 		return nil
 	}
 	if ref.Resource.ReadOnly && method != http.MethodGet {
-		return &apierrors.StatusError{ErrStatus: *status.New(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
+		return status.Error(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
 			"%s can be read only: it shows the keys below %q, which other programs write; writable: true among the mounts of the configuration changes that",
-			ref.Resource.QualifiedName(), ref.Resource.Mount.KeyPrefix()))}
+			ref.Resource.QualifiedName(), ref.Resource.Mount.KeyPrefix()))
 	}
 	if ref.Scope.Name == "" {
 		return nil

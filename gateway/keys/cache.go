@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/encoding"
@@ -32,8 +31,8 @@ const (
 	rangeCacheLinger = time.Minute
 )
 
-var errRangeTooLarge = &apierrors.StatusError{ErrStatus: *status.New(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
-	"the keys hold more than 256 MiB, which is more than can be watched at once: watch a part of them, or read them in pages")}
+var errRangeTooLarge = status.Error(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+	"the keys hold more than 256 MiB, which is more than can be watched at once: watch a part of them, or read them in pages")
 
 // rangeCaches are the caches of the ranges that are watched: all watches of the same ranges share one.
 type rangeCaches struct {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/gateway/http/status"
@@ -18,8 +17,8 @@ const (
 	uncountedAnswer = 256 << 10
 )
 
-var errAnswersMemory = &apierrors.StatusError{ErrStatus: *status.Retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
-	"too many large answers are on their way at the same time: ask again, or for less with limit= or keysOnly=1", 1)}
+var errAnswersMemory = status.RetryableError(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+	"too many large answers are on their way at the same time: ask again, or for less with limit= or keysOnly=1", 1)
 
 // memoryBudget limits the memory of all answers in flight.
 type memoryBudget struct{ held atomic.Int64 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/etcdstore"
@@ -77,6 +76,6 @@ func (h *Handler) resolveTime(ctx context.Context, w http.ResponseWriter, q *key
 }
 
 func keyNotFound(keys keyrange.Range, at etcdstore.Revision) error {
-	return &apierrors.StatusError{ErrStatus: *status.New(http.StatusNotFound, metav1.StatusReasonNotFound,
-		fmt.Sprintf("there is no key %q at revision %d; what begins with it is at %s/", keys, at, keys))}
+	return status.Error(http.StatusNotFound, metav1.StatusReasonNotFound,
+		fmt.Sprintf("there is no key %q at revision %d; what begins with it is at %s/", keys, at, keys))
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"revtail/gateway/access"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
@@ -30,8 +28,8 @@ func LimitHeaders(next http.Handler) http.Handler {
 			count += len(values)
 		}
 		if count > MaxHeaders {
-			response.WriteError(w, r, &apierrors.StatusError{ErrStatus: *status.New(http.StatusRequestHeaderFieldsTooLarge, "RequestHeaderFieldsTooLarge",
-				fmt.Sprintf("the request has %d headers: %d at most", count, MaxHeaders))})
+			response.WriteError(w, r, status.Error(http.StatusRequestHeaderFieldsTooLarge, "RequestHeaderFieldsTooLarge",
+				fmt.Sprintf("the request has %d headers: %d at most", count, MaxHeaders)))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/encoding/jsontext"
@@ -51,12 +50,12 @@ func guardOf(key string, revision etcdstore.Revision, definition []byte, err err
 		return etcdstore.Guard{}, err
 	}
 	if key == "" {
-		return etcdstore.Guard{}, &apierrors.StatusError{ErrStatus: *status.New(http.StatusNotFound, metav1.StatusReasonNotFound,
-			"the server could not find the requested resource")}
+		return etcdstore.Guard{}, status.Error(http.StatusNotFound, metav1.StatusReasonNotFound,
+			"the server could not find the requested resource")
 	}
 	if _, terminating := jsontext.Lookup(definition, []string{"metadata", "deletionTimestamp"}); terminating {
-		return etcdstore.Guard{}, &apierrors.StatusError{ErrStatus: *status.New(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-			"create not allowed while custom resource definition is terminating")}
+		return etcdstore.Guard{}, status.Error(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+			"create not allowed while custom resource definition is terminating")
 	}
 	return etcdstore.Guard{Key: key, Modified: revision}, nil
 }

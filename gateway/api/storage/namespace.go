@@ -75,7 +75,7 @@ func (s *Store) checkDeletable(ref resource.Ref) error {
 	if !s.Claim.State().IsForeign() {
 		return nil
 	}
-	return &apierrors.StatusError{ErrStatus: *status.New(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
+	return status.Error(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, fmt.Sprintf(
 		"%s %q holds other objects, and revtail deletes nothing without a client's request under %s, whose data is not its own: delete what it holds first, or start revtail with --adopt",
-		ref.Resource.QualifiedName(), ref.Scope.Name, s.Prefix))}
+		ref.Resource.QualifiedName(), ref.Scope.Name, s.Prefix))
 }

@@ -99,12 +99,12 @@ func (wr *Request) invalidPatch(err error) error {
 func patchError(err error) error {
 	switch {
 	case errors.Is(err, patch.ErrTooLarge):
-		return &apierrors.StatusError{ErrStatus: *status.New(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err.Error())}
+		return status.Error(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err.Error())
 	case errors.Is(err, patch.ErrFailed):
-		st := status.New(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
+		refused := status.Error(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
 			"the server rejected our request due to an error in our request: "+err.Error())
-		st.Details = &metav1.StatusDetails{}
-		return &apierrors.StatusError{ErrStatus: *st}
+		refused.ErrStatus.Details = &metav1.StatusDetails{}
+		return refused
 	case errors.Is(err, patch.ErrMalformed):
 		return status.BadRequest("invalid JSON patch: %v", err)
 	case errors.Is(err, patch.ErrNotObject):

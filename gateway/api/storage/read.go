@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/http/request"
@@ -147,11 +145,11 @@ func NextPage(t catalog.Target, list *watchcache.List) string {
 }
 
 func expiredToken(fresh string) error {
-	st := status.New(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. "+
+	err := status.Error(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. "+
 		"Start a new list without the continue parameter, or use the continue token in this response to get the rest of the results. "+
 		"What that returns is not consistent with the pages before: objects created, modified or deleted since the first page may show.")
-	st.Continue = fresh
-	return &apierrors.StatusError{ErrStatus: *st}
+	err.ErrStatus.Continue = fresh
+	return err
 }
 
 // listed names a collection in continue tokens, the same for every version of the resource.

@@ -37,8 +37,8 @@ func BodyTimeout(length int64) time.Duration {
 // ReadBody reads the body of a write. The error is a Status: 413 for more than MaxBody, 415 for a compressed body, or 400.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, &apierrors.StatusError{ErrStatus: *status.New(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-			"a compressed body is not accepted: send it without Content-Encoding")}
+		return nil, status.Error(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+			"a compressed body is not accepted: send it without Content-Encoding")
 	}
 	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxPrealloc)+bytes.MinRead))
 	if _, err := body.ReadFrom(io.LimitReader(r.Body, MaxBody+1)); err != nil {

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"revtail/gateway/http/status"
 )
 
@@ -98,7 +96,7 @@ func NegotiateJSON(r *http.Request) error {
 }
 
 func NotAcceptable(message string) error {
-	return &apierrors.StatusError{ErrStatus: *status.New(http.StatusNotAcceptable, "NotAcceptable", message)}
+	return status.Error(http.StatusNotAcceptable, "NotAcceptable", message)
 }
 
 // WantsHTML tells whether it is a browser that asks, for something to look at.

@@ -8,27 +8,42 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/encoding"
 	"revtail/gateway/claim"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
+	"revtail/gateway/keys/keyrange"
 )
 
-// Responder writes answers. It counts those that refuse a request.
+// Responder answers requests with errors, and counts refusals.
 type Responder struct {
 	logger      *slog.Logger
-	Refused     *prometheus.CounterVec // requests, by reason
+	Refused     *prometheus.CounterVec // requests, by the reasons of package status
 	Compressors *Compressors
 }
 
+// NewResponder returns a Responder. Every reason has a counter from the start, because a rate needs a value before the first refusal.
 func NewResponder(logger *slog.Logger) *Responder {
-	return &Responder{logger: logger, Refused: newRefusals(), Compressors: NewCompressors()}
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "revtail_requests_refused_total", Help: "Requests that were refused, by reason.",
+	}, []string{"reason"})
+	for _, reason := range status.Refusals {
+		refused.WithLabelValues(reason)
+	}
+	return &Responder{logger: logger, Refused: refused, Compressors: NewCompressors()}
 }
 
-// Error answers with an error. Errors before the first byte of an answer come here; later ones are frames of the stream.
+// Count counts an error that a request is answered with, if it refuses the request.
+func (a *Responder) Count(err error) {
+	if reason := status.Refusal(err); reason != "" {
+		a.Refused.WithLabelValues(reason).Inc()
+	}
+}
+
+// Error answers a request with an error, counts it, and logs an error of the server. It needs an answer of which nothing is written;
+// later errors of a stream are its last frame.
 func (a *Responder) Error(w http.ResponseWriter, r *http.Request, err error) {
 	a.Count(err)
 	if code := statusFor(r, err).Code; code >= http.StatusInternalServerError {
@@ -37,7 +52,7 @@ func (a *Responder) Error(w http.ResponseWriter, r *http.Request, err error) {
 	WriteError(w, r, err)
 }
 
-// statusFor says what is wrong in the words of the API that a URL is of.
+// statusFor returns the Status of an error in the API that the path belongs to.
 func statusFor(r *http.Request, err error) *metav1.Status {
 	if request.IsKeysAPI(r.URL.Path) {
 		return status.OfKeys(err)
@@ -45,7 +60,7 @@ func statusFor(r *http.Request, err error) *metav1.Status {
 	return status.Of(err)
 }
 
-// WriteError writes an error with its HTTP code: as a Status object or, in the keys API, as a problem (RFC 9457).
+// WriteError answers a request with an error: a Status object or, in the keys API, a problem (RFC 9457).
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	status := statusFor(r, err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
@@ -61,7 +76,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	WriteJSON(w, r, int(status.Code), encoding.AppendStatus(nil, status))
 }
 
-// NotFound is the answer to a URL that leads nowhere; client-go knows this text.
+// NotFound answers a request for an unknown path. client-go recognizes the text.
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	if request.IsKeysAPI(r.URL.Path) {
 		WriteError(w, r, status.ErrNoKeysPath)
@@ -70,12 +85,26 @@ func NotFound(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "404 page not found", http.StatusNotFound)
 }
 
+// MethodNotAllowed answers a request whose method the URL does not have. allowed is the Allow header.
 func MethodNotAllowed(w http.ResponseWriter, r *http.Request, allowed string) {
 	w.Header().Set("Allow", allowed)
-	WriteError(w, r, &apierrors.StatusError{ErrStatus: *status.New(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-		fmt.Sprintf("the method %s is not allowed on this URL: %s", r.Method, allowed))})
+	WriteError(w, r, status.Error(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+		fmt.Sprintf("the method %s is not allowed on this URL: %s", r.Method, allowed)))
 }
 
+// Forbidden answers a request with 403.
 func Forbidden(w http.ResponseWriter, r *http.Request, message string) {
-	WriteError(w, r, &apierrors.StatusError{ErrStatus: *status.New(http.StatusForbidden, metav1.StatusReasonForbidden, message)})
+	WriteError(w, r, status.Error(http.StatusForbidden, metav1.StatusReasonForbidden, message))
+}
+
+// writeProblem writes an error as a problem document (RFC 9457).
+func writeProblem(w http.ResponseWriter, r *http.Request, status *metav1.Status, err error) {
+	p := NewBody(w, r, int(status.Code), nil)
+	w.Header().Set("Content-Type", "application/problem+json")
+	var open []string
+	if denied := new(keyrange.DeniedError); errors.As(err, &denied) {
+		open = denied.Open
+	}
+	p.Bytes = encoding.AppendProblem(p.Bytes, int(status.Code), string(status.Reason), status.Message, open...)
+	p.Finish()
 }

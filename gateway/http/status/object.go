@@ -13,21 +13,20 @@ import (
 
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// ObjectNotFound is the answer to a request for an object that does not exist.
+// ObjectNotFound answers a request for an object that does not exist.
 func ObjectNotFound(ref resource.Ref) error {
 	return apierrors.NewNotFound(ref.GroupResource(), ref.Scope.Name)
 }
 
-// ObjectModified is the answer to a write that is based on an older state of the object.
+// ObjectModified answers a write that is based on an older state of the object.
 func ObjectModified(ref resource.Ref) error {
 	return apierrors.NewConflict(ref.GroupResource(), ref.Scope.Name, errModified)
 }
 
-// NoSubresource is the answer to a subresource that a resource does not have.
+// NoSubresource answers a request for a subresource that the resource does not have.
 func NoSubresource(ref resource.Ref) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-		Message: fmt.Sprintf("%s %q has no subresource %q", ref.Resource.QualifiedName(), ref.Scope.Name, ref.Subresource),
-		Details: &metav1.StatusDetails{Name: ref.Scope.Name, Group: ref.Resource.Group, Kind: ref.Resource.Plural},
-	}}
+	err := Error(http.StatusNotFound, metav1.StatusReasonNotFound,
+		fmt.Sprintf("%s %q has no subresource %q", ref.Resource.QualifiedName(), ref.Scope.Name, ref.Subresource))
+	err.ErrStatus.Details = &metav1.StatusDetails{Name: ref.Scope.Name, Group: ref.Resource.Group, Kind: ref.Resource.Plural}
+	return err
 }

@@ -7,33 +7,36 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// Why requests are not let in, as labels of a metric. What is wrong with a request in itself is counted by its code alone.
+// Reasons for which requests are refused, as labels of a metric. Requests that are wrong in themselves are counted by their code alone.
 const (
 	RefusedHost            = "host"
 	RefusedOrigin          = "origin"
 	RefusedUnauthenticated = "unauthenticated"
 	RefusedForbidden       = "forbidden"
-	RefusedWatches         = "too_many_watches"
-	RefusedRanges          = "too_many_ranges"
-	RefusedShutdown        = "shutdown"
-	RefusedNotReady        = "not_ready"
-	RefusedTooLarge        = "too_large"
+	refusedWatches         = "too_many_watches"
+	refusedRanges          = "too_many_ranges"
+	refusedShutdown        = "shutdown"
+	refusedNotReady        = "not_ready"
+	refusedTooLarge        = "too_large"
 )
 
-// Refusal is empty for what is no refusal.
+// Refusals are all reasons.
+var Refusals = []string{RefusedHost, RefusedOrigin, RefusedUnauthenticated, RefusedForbidden, refusedWatches, refusedRanges, refusedShutdown, refusedNotReady, refusedTooLarge}
+
+// Refusal returns the reason for which an error refuses a request; empty: the error is no refusal.
 func Refusal(err error) string {
 	var notReady *watchcache.NotReadyError
 	switch {
 	case errors.Is(err, ErrTooManyWatches):
-		return RefusedWatches
+		return refusedWatches
 	case errors.Is(err, ErrTooManyRanges):
-		return RefusedRanges
+		return refusedRanges
 	case errors.Is(err, ErrDraining), errors.Is(err, watchcache.ErrStopped):
-		return RefusedShutdown
+		return refusedShutdown
 	case errors.As(err, &notReady):
-		return RefusedNotReady
+		return refusedNotReady
 	case Of(err).Code == http.StatusRequestEntityTooLarge:
-		return RefusedTooLarge
+		return refusedTooLarge
 	}
 	return ""
 }

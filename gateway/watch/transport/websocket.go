@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/gateway/http/response"
@@ -186,7 +185,7 @@ func (h *handshake) status() error {
 	case http.StatusInternalServerError, http.StatusNotImplemented:
 		reason = metav1.StatusReasonInternalError
 	}
-	return &apierrors.StatusError{ErrStatus: *status.New(int32(h.refused), reason, strings.TrimSpace(h.message.String()))}
+	return status.Error(int32(h.refused), reason, strings.TrimSpace(h.message.String()))
 }
 
 // originPatterns are the origins as websocket.Accept matches them: by path.Match, to which brackets mean something.
