@@ -32,6 +32,7 @@ func Open(files Files, logger *slog.Logger) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
+	file.SetMetrics("revtail_tls", "the TLS files", nil)
 	return &Keeper{file}, nil
 }
 

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // pollInterval is the interval of reading a file of some KiB. Polling works on all file systems, events do not.
@@ -29,13 +31,14 @@ type File[T any] struct {
 	logger       *slog.Logger
 	current      atomic.Pointer[T]
 	generation   atomic.Uint64
-	metrics      metrics
+	metrics      [2]*prometheus.Desc // whether the last reload was successful, and failures
 
-	mu        sync.Mutex        // guards the fields below
+	reported atomic.Bool  // the rejection was logged
+	failures atomic.Int64 // number of logged rejections
+
+	mu        sync.Mutex        // held while the files are read; guards the fields below
 	used      [sha256.Size]byte // digest of current
 	rejection rejection         // of the present contents; zero: current has them
-	reported  bool              // the rejection was logged
-	failures  int               // number of logged rejections
 }
 
 // rejection is the reason why contents are invalid. Equal contents have equal rejections.
@@ -64,7 +67,7 @@ func OpenTogether[T any](sources []Source, parse func(contents [][]byte) (T, err
 		flags, paths = append(flags, s.Flag), append(paths, s.Path)
 	}
 	f.flags, f.paths = strings.Join(flags, ","), strings.Join(paths, ",")
-	f.metrics = newMetrics(f.flags)
+	f.SetMetrics("revtail_file", "the file of the flag", prometheus.Labels{"flag": f.flags})
 	contents, err := f.read()
 	if err != nil {
 		return nil, err
@@ -83,13 +86,6 @@ func (f *File[T]) Get() T { return *f.current.Load() }
 
 // Generation returns a number that changes with each new content. Get returns at least the content of an earlier Generation.
 func (f *File[T]) Generation() uint64 { return f.generation.Load() }
-
-// Health reports whether Get returns the present content, and the number of rejections.
-func (f *File[T]) Health() (ok bool, failures int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.reported, f.failures
-}
 
 // Run checks the files every few seconds until ctx ends. It logs invalid contents when it sees them for the second time, because a
 // write may be in progress, and several files are rarely replaced at once.
@@ -116,7 +112,7 @@ func (f *File[T]) check(complete bool) {
 	contents, err := f.read()
 	found := digest(contents)
 	if err == nil && found == f.used {
-		f.rejection, f.reported = rejection{}, false
+		f.acceptLocked(found)
 		return
 	}
 	var next T
@@ -129,18 +125,24 @@ func (f *File[T]) check(complete bool) {
 	}
 	f.current.Store(&next)
 	f.generation.Add(1)
-	f.used, f.rejection, f.reported = found, rejection{}, false
+	f.acceptLocked(found)
 	f.logger.Info("a file has changed and is in use", "flag", f.flags, "file", f.paths)
+}
+
+func (f *File[T]) acceptLocked(found [sha256.Size]byte) {
+	f.used, f.rejection = found, rejection{}
+	f.reported.Store(false)
 }
 
 func (f *File[T]) rejectLocked(found rejection, complete bool) {
 	again := found == f.rejection
 	if !again {
-		f.rejection, f.reported = found, false
+		f.rejection = found
+		f.reported.Store(false)
 	}
-	if complete || again && !f.reported {
-		f.reported = true
-		f.failures++
+	if complete || again && !f.reported.Load() {
+		f.reported.Store(true)
+		f.failures.Add(1)
 		f.logger.Warn("a file has changed but cannot be used: what it said before stays in use", "flag", f.flags, "reason", found.reason)
 	}
 }

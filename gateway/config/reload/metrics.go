@@ -1,34 +1,32 @@
 package reload
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"fmt"
 
-type metrics struct{ successful, failed *prometheus.Desc }
+	"github.com/prometheus/client_golang/prometheus"
+)
 
-func newMetrics(flag string) metrics {
-	label := prometheus.Labels{"flag": flag}
-	return metrics{
-		successful: prometheus.NewDesc("revtail_file_last_reload_successful",
-			"0 while the file of the flag holds what cannot be used, so that what it held before stays in use; else 1.", nil, label),
-		failed: prometheus.NewDesc("revtail_file_reload_failures_total",
-			"How often the file of the flag was found to hold what cannot be used.", nil, label),
-	}
+// SetMetrics names the metrics, of which File is a collector, and their subject. It is called before they are collected.
+func (f *File[T]) SetMetrics(prefix, subject string, labels prometheus.Labels) {
+	f.metrics[0] = prometheus.NewDesc(prefix+"_last_reload_successful",
+		fmt.Sprintf("0 while the content of %s is invalid, so that the content before it stays in use; else 1.", subject), nil, labels)
+	f.metrics[1] = prometheus.NewDesc(prefix+"_reload_failures_total", fmt.Sprintf("How often the content of %s was invalid.", subject), nil, labels)
 }
 
 var _ prometheus.Collector = (*File[int])(nil)
 
 // Describe implements prometheus.Collector.
 func (f *File[T]) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- f.metrics.successful
-	descriptions <- f.metrics.failed
+	descriptions <- f.metrics[0]
+	descriptions <- f.metrics[1]
 }
 
 // Collect implements prometheus.Collector.
 func (f *File[T]) Collect(out chan<- prometheus.Metric) {
-	ok, failures := f.Health()
-	successful := 0.0
-	if ok {
-		successful = 1
+	successful := 1.0
+	if f.reported.Load() {
+		successful = 0
 	}
-	out <- prometheus.MustNewConstMetric(f.metrics.successful, prometheus.GaugeValue, successful)
-	out <- prometheus.MustNewConstMetric(f.metrics.failed, prometheus.CounterValue, float64(failures))
+	out <- prometheus.MustNewConstMetric(f.metrics[0], prometheus.GaugeValue, successful)
+	out <- prometheus.MustNewConstMetric(f.metrics[1], prometheus.CounterValue, float64(f.failures.Load()))
 }
