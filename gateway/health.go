@@ -18,17 +18,17 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// healthTimeout bounds the read by which readiness is found out.
+// healthTimeout limits the read of etcd in a readiness check.
 const healthTimeout = 2 * time.Second
 
-// health answers whether the gateway can serve requests.
+// health serves the health checks.
 type health struct {
 	etcd         etcdstore.Store
 	catalog      *catalog.Catalog
 	claim        *claim.Claim
 	collector    *garbage.Collector
 	shuttingDown func() bool
-	problems     func() []string // of etcd; nil: nothing looks for them
+	problems     func() []string // of etcd; nil: none are known
 }
 
 func (h *health) serveLive(w http.ResponseWriter, _ *http.Request) {
@@ -41,8 +41,8 @@ type check struct {
 	err  error
 }
 
-// serveReady answers 200 when requests can be served: etcd answers a linearizable read, the caches are filled and the server
-// is not about to stop. ?verbose shows each condition, and problems of etcd, such as a full disk, that take nothing from the readers.
+// serveReady answers 200 if requests can be served: etcd answers a linearizable read, the caches are filled, and the server does not
+// drain. ?verbose shows each condition, and problems that do not affect reads, such as a full disk of etcd.
 func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 	checks := h.readiness(r.Context())
 	code, lines := http.StatusOK, new(strings.Builder)
@@ -55,16 +55,15 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.warn(lines)
-	switch {
-	case request.Query(r).Has("verbose"), code != http.StatusOK:
-		fmt.Fprintf(lines, "%s check %s\n", strings.TrimPrefix(r.URL.Path, "/"), map[bool]string{true: "passed", false: "failed"}[code == http.StatusOK])
-		writeText(w, code, lines.String())
-	default:
+	if code == http.StatusOK && !request.Query(r).Has("verbose") {
 		writeText(w, code, "ok")
+		return
 	}
+	fmt.Fprintf(lines, "%s check %s\n", strings.TrimPrefix(r.URL.Path, "/"), map[bool]string{true: "passed", false: "failed"}[code == http.StatusOK])
+	writeText(w, code, lines.String())
 }
 
-// warn adds a line for each problem that keeps nothing from being served.
+// warn adds a line for each problem with which requests can still be served.
 func (h *health) warn(lines *strings.Builder) {
 	if h.problems != nil {
 		warnOf(lines, "etcd-health", h.problems())
@@ -82,7 +81,7 @@ func warnOf(lines *strings.Builder, check string, problems []string) {
 	}
 }
 
-// claimProblems say that the data is not the server's own.
+// claimProblems returns a problem if the data is not the server's own.
 func (h *health) claimProblems() []string {
 	state := h.claim.State()
 	switch {
@@ -94,7 +93,7 @@ func (h *health) claimProblems() []string {
 	return []string{"the data is not revtail's own: " + state.Reason + "; it is served read-only"}
 }
 
-// collectorProblems say that objects are not collected.
+// collectorProblems returns a problem if the garbage collector has stopped.
 func (h *health) collectorProblems() []string {
 	if stop := h.collector.Stopped(); stop != nil {
 		return []string{stop.String()}
@@ -130,10 +129,10 @@ func (h *health) readiness(ctx context.Context) []check {
 func writeText(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text)) // a client that has gone away needs no answer
+	_, _ = w.Write([]byte(text)) // the client may have gone away
 }
 
-// collectors show what the gateway does not do without a client's request.
+// collectors returns the metrics of the claim and the garbage collector.
 func (h *health) collectors() []prometheus.Collector {
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })

@@ -18,37 +18,37 @@ import (
 	"revtail/gateway/config/reload"
 )
 
-// Options say what a Server serves.
+// Options configure a Server.
 type Options struct {
-	Store   etcdstore.Store // needed; the caller closes it after Run has returned
-	Prefix  string          // needed: where resources live in etcd, for example /registry
-	Claim   *claim.Claim    // whose data lies there, in Store; nil: it is the gateway's own
+	Store   etcdstore.Store // required; the caller closes it after Run has returned
+	Prefix  string          // required: the prefix of resources in etcd, for example /registry
+	Claim   *claim.Claim    // whether the data in Store is the gateway's own; nil: it is
 	Logger  *slog.Logger    // nil: slog.Default()
 	Version string          // of the program, for /version; empty: unknown
 
-	Mounts []mount.Mount // prefixes of etcd that are shown as resources; New and CheckMounts say what is wrong with them
+	Mounts []mount.Mount // prefixes of etcd that are served as resources
 
-	Keys         []string // and prefixes, which end with a slash, that the keys API may read; "*": every key
-	KeysWritable []string // the same, to be read and written
+	Keys         []string // keys, and prefixes that end with a slash, that the keys API may read; "*": every key
+	KeysWritable []string // the same, that the keys API may read and write
 
-	Watchers bool // /debug/watchers is served with everything else; otherwise Admin alone has it
+	Watchers bool // /debug/watchers is a public route; Admin always has it
 
-	Metrics  []prometheus.Collector // more of them for /metrics
-	Tracing  trace.TracerProvider   // gets a span of each request; nil: none
-	Problems func() []string        // of etcd, that keep nothing from being served but are to be known, for /readyz?verbose; nil: nobody looks
+	Metrics  []prometheus.Collector // further ones for /metrics
+	Tracing  trace.TracerProvider   // gets a span of each request; nil: no traces
+	Problems func() []string        // of etcd, for /readyz?verbose, where requests can still be served; nil: none are known
 
-	GarbageCollector      bool // delete objects whose owners, by their ownerReferences, are all gone
-	GarbageCollectorLimit int  // how many in an hour where nobody sent a DELETE request for an owner; zero: 100, and a tenth of a resource
+	GarbageCollector      bool // delete objects whose ownerReferences all name owners that no longer exist
+	GarbageCollectorLimit int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
 
-	Authenticator *authentication.Authenticator       // nil: nobody is asked who they are
-	Policy        *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
-	Audit         *audit.Log                          // nil: nobody writes down who did what
+	Authenticator *authentication.Authenticator       // nil: all requests are anonymous
+	Policy        *reload.File[*authorization.Policy] // nil: all authenticated requests are allowed
+	Audit         *audit.Log                          // nil: no audit log
 	Origins       []string                            // of pages that may read and write here, as https://example.com
-	Hosts         []string                            // names of this server beside localhost
-	MaxWatches    int                                 // of one user, where users are asked who they are; zero: no limit
+	Hosts         []string                            // names of this server besides localhost
+	MaxWatches    int                                 // of one user, with an Authenticator or a Policy; zero: no limit
 }
 
-// complete sets what is not given, and returns an error that names an option that is wrong.
+// complete sets defaults. The error names an option that is wrong.
 func (o *Options) complete() error {
 	if o.Store == nil {
 		return errors.New("gateway: Options.Store is required")

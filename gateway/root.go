@@ -7,7 +7,7 @@ import (
 	"revtail/gateway/http/response"
 )
 
-// serveRoot tells a person where things are, and leads a browser there.
+// serveRoot lists the paths of the server, and redirects a browser to the console.
 func serveRoot(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	if response.WantsHTML(r) {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"net/http/pprof"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 	"revtail/gateway/watch"
 )
 
-// handlers answer the requests of all routes.
+// handlers are the handlers of all routes.
 type handlers struct {
 	chain    *middleware.Chain
 	access   *access.Control
@@ -29,21 +30,21 @@ type handlers struct {
 	watchers bool // /debug/watchers is a public route
 }
 
-// public is every URL of the product.
+// public returns the handler of all public URLs. The order of the middleware matters: LimitQuery parses the query and CleanPath the path
+// for all that follow, and Authenticate runs before routing, so that 403 does not reveal whether a resource exists.
 func (h *handlers) public() http.Handler {
 	r := chi.NewRouter()
 	r.Use(h.chain.CountRequests, h.chain.Trace, h.chain.LimitWrites, h.chain.SetHeaders, h.access.Log, h.chain.RecoverPanic)
-	r.Use(middleware.LimitHeaders, middleware.LimitQuery, middleware.LimitBody, h.chain.CheckHost, middleware.CleanPath, h.chain.AllowOrigins, h.chain.RefuseCrossOriginWrites, h.access.Authenticate, middleware.RefuseImpersonation, middleware.RefuseUpgrades)
+	r.Use(middleware.LimitHeaders, middleware.LimitQuery, middleware.LimitBody, h.chain.CheckHost, middleware.CleanPath)
+	r.Use(h.chain.AllowOrigins, h.chain.RefuseCrossOriginWrites, h.access.Authenticate, middleware.RefuseImpersonation, middleware.RefuseUpgrades)
 	r.NotFound(response.NotFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
 	r.Get("/", serveRoot)
 	r.Method(http.MethodGet, strings.TrimSuffix(console.Path, "/"), http.RedirectHandler(console.Path, http.StatusMovedPermanently))
 	r.Method(http.MethodGet, console.Path+"*", console.Handler(http.HandlerFunc(response.NotFound)))
-	r.Get("/livez", h.health.serveLive)
 	r.Get("/healthz", h.health.serveReady)
-	r.Get("/readyz", h.health.serveReady)
-	r.Method(http.MethodGet, "/metrics", h.metrics)
+	h.operations(r)
 	if h.watchers {
 		r.Get("/debug/watchers", h.watches.ServeWatchers)
 	}
@@ -55,9 +56,7 @@ func (h *handlers) public() http.Handler {
 	complete.Get("/apis/{group}", h.api.ServeGroup)
 	complete.Get("/openapi/v2", h.api.ServeOpenAPIV2)
 	complete.Get("/openapi/v3", h.api.ServeOpenAPIIndex)
-	complete.Get("/openapi/v3/*", func(w http.ResponseWriter, r *http.Request) {
-		h.api.ServeOpenAPI(w, r, chi.URLParam(r, "*"))
-	})
+	complete.Get("/openapi/v3/*", func(w http.ResponseWriter, r *http.Request) { h.api.ServeOpenAPI(w, r, chi.URLParam(r, "*")) })
 
 	r.HandleFunc(request.KeysPath, h.keys.ServeKeys)
 	r.HandleFunc(request.KeysPath+"/*", h.keys.ServeKeys)
@@ -72,6 +71,27 @@ func (h *handlers) public() http.Handler {
 	r.Route("/api/{version}", h.resourceRoutes)
 	r.Route("/apis/{group}/{version}", h.resourceRoutes)
 	return request.HeadIsGet(r)
+}
+
+// admin returns the handler of the operators' listener. It authenticates no request.
+func (h *handlers) admin() http.Handler {
+	r := chi.NewRouter()
+	r.Use(h.chain.SetHeaders, h.chain.RecoverPanic)
+	h.operations(r)
+	r.Get("/debug/watchers", h.watches.ServeWatchers)
+	r.Get("/debug/pprof/*", pprof.Index)
+	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
+	r.Get("/debug/pprof/profile", pprof.Profile)
+	r.Get("/debug/pprof/symbol", pprof.Symbol)
+	r.Get("/debug/pprof/trace", pprof.Trace)
+	return request.HeadIsGet(r)
+}
+
+// operations adds the routes that both listeners have.
+func (h *handlers) operations(r chi.Router) {
+	r.Get("/livez", h.health.serveLive)
+	r.Get("/readyz", h.health.serveReady)
+	r.Method(http.MethodGet, "/metrics", h.metrics)
 }
 
 // resourceRoutes are the URLs of one group and version. ServeResource reads the URL itself and answers 404 for an unknown resource.
@@ -90,7 +110,7 @@ func (h *handlers) resourceRoutes(r chi.Router) {
 	}
 }
 
-// methodNotAllowed names the methods that a URL has (RFC 9110, section 15.5.6).
+// methodNotAllowed answers a request with a method that the URL does not have. It lists those that the URL has (RFC 9110, section 15.5.6).
 func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	routes := chi.RouteContext(r.Context()).Routes
 	var allowed []string
@@ -105,5 +125,5 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	response.MethodNotAllowed(w, r, strings.Join(allowed, ", "))
 }
 
-// routePattern is the pattern of the route that a request took; empty: none.
+// routePattern returns the pattern of the route that matched a request; empty: none.
 func routePattern(r *http.Request) string { return chi.RouteContext(r.Context()).RoutePattern() }

@@ -40,7 +40,7 @@ type Server struct {
 	admin   http.Handler
 }
 
-// New returns a server of the built-in kinds and of options.Mounts. The error says which option is wrong.
+// New returns a server of the built-in kinds and of options.Mounts. The error names the option that is wrong.
 func New(options Options) (*Server, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// setHandlers makes the handlers of the routes, of which the other parts exist.
+// setHandlers builds the routes. It needs all other fields of the server.
 func (s *Server) setHandlers(options Options, chain *middleware.Chain, filters *filter.Cache) {
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
 		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems}
@@ -102,11 +102,12 @@ func (s *Server) setHandlers(options Options, chain *middleware.Chain, filters *
 	s.handler, s.admin = handlers.public(), handlers.admin()
 }
 
-// Run keeps the caches up to date until ctx ends; when it returns, all that it started has ended. It is called once.
+// Run fills the caches and keeps them up to date until ctx ends. When it returns, all goroutines that it started have ended. It is called
+// once, and returns nil.
 func (s *Server) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	s.loops.Open(ctx) // before anything is ready
+	s.loops.Open(ctx) // before a cache is ready, because a watch may then be adopted
 	s.keys.Start(ctx, &running)
 	running.Go(func() { s.catalog.Run(ctx) })
 	running.Go(func() { s.store.Run(ctx) })
@@ -118,16 +119,16 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// WaitReady waits until every cache has been filled, or returns ctx's error.
+// WaitReady waits until every cache is filled, or returns the error of ctx.
 func (s *Server) WaitReady(ctx context.Context) error { return s.catalog.WaitReady(ctx) }
 
-// CheckMounts returns what stands against mounts: in themselves, and in what is defined in etcd.
+// CheckMounts returns an error if Remount would refuse mounts: because of themselves, or of custom resources in etcd.
 func (s *Server) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
 	return s.catalog.CheckMounts(ctx, wanted)
 }
 
-// Remount serves other mounts from now on, while the server runs. Mounts that stay as they are keep their watches; watches of
-// those that go end, and watches of those that become others end with 410. An error leaves all as it was.
+// Remount replaces the mounts while the server runs. Watches of unchanged mounts stay open, those of removed mounts end, and those of
+// changed mounts end with 410. An error changes nothing.
 func (s *Server) Remount(ctx context.Context, wanted []mount.Mount) error {
 	return s.catalog.Remount(ctx, wanted)
 }
@@ -137,23 +138,35 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.watches.ServeHTTP(s.handler, w, r)
 }
 
-// StartDraining makes /readyz answer 503, so that load balancers turn away; everything else goes on.
+// StartDraining makes /readyz answer 503, so that load balancers send no more requests. Requests are still served.
 func (s *Server) StartDraining() { s.watches.Registry.AnnounceDrain() }
 
-// Drain ends every watch, each with what it still has to deliver and, where its client wants them, a last bookmark; new ones
-// are refused with 429. It returns when all have ended, or with ctx's error.
+// Drain ends all watches and refuses new ones with 429. A watch ends after its pending events and, if its client wants bookmarks, a last
+// bookmark. Drain returns when all watches have ended, or with the error of ctx.
 func (s *Server) Drain(ctx context.Context) error { return s.watches.Registry.Drain(ctx) }
 
-// Departed is how many watches have ended.
+// Departed returns the number of watches that have ended.
 func (s *Server) Departed() uint64 { return s.watches.Stats.Departed() }
 
-// Admin returns the handler of what only operators may see: the open watches, profiles, and the metrics. It authenticates no request:
-// serve it on a listener that only operators reach.
+// Admin returns the handler of the operators' listener: the open watches, profiles and the metrics. It authenticates no request, so only
+// operators may reach the listener.
 func (s *Server) Admin() http.Handler { return s.admin }
 
-// Alive takes the locks that requests need, and returns. A gateway in which it does not return is stuck.
+// Alive takes the locks that requests need, and returns. If it does not return, the gateway is stuck.
 func (s *Server) Alive() {
 	s.figures()
 	s.watchFigures()
 	s.watches.Registry.ShuttingDown()
+}
+
+// figures returns the figures of all caches, for /metrics.
+func (s *Server) figures() []metrics.Cache {
+	return append(s.catalog.Figures(), s.keys.Figures()...)
+}
+
+// watchFigures returns the figures of all watches, for /metrics.
+func (s *Server) watchFigures() metrics.Watches {
+	out := s.watches.Stats.Figures()
+	out.Delays = append(out.Delays, s.loops.Delays()...)
+	return out
 }
