@@ -89,7 +89,7 @@ func (a *Control) Authenticate(next http.Handler) http.Handler {
 }
 
 // Authorize returns an error that is a Status where somebody may not do something.
-func (a *Control) Authorize(identity *authentication.Identity, asks authorization.Request) error {
+func (a *Control) Authorize(identity *authentication.Identity, asks authorization.Attributes) error {
 	if a.policy == nil {
 		return nil
 	}

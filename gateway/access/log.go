@@ -157,14 +157,14 @@ func (a *Control) AuditOwn(res *resource.Resource, scope resource.Scope, because
 }
 
 // keysOf are the keys that a request is about, also where it was not let in so far that they were looked at.
-func (a *RequestLog) keysOf(asks authorization.Request) string {
+func (a *RequestLog) keysOf(asks authorization.Attributes) string {
 	if len(a.keys) == 0 && asks.Key != "" {
 		return asks.Verb + " " + strings.Join(append([]string{asks.Key}, asks.Keys...), ", ")
 	}
 	return strings.Join(a.keys, ", ")
 }
 
-func objectOf(asks authorization.Request) *audit.Object {
+func objectOf(asks authorization.Attributes) *audit.Object {
 	if asks.Resource == "" {
 		return nil
 	}

@@ -33,15 +33,15 @@ func (a *Control) ReviewAccess(r *http.Request, spec authorizationv1.SelfSubject
 }
 
 // asked is the request that a review asks about. A path below /v1/keys is a request for keys.
-func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Request {
+func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Attributes {
 	if a := spec.ResourceAttributes; a != nil {
-		return authorization.Request{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name}
+		return authorization.Attributes{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name}
 	}
 	path, verb := spec.NonResourceAttributes.Path, spec.NonResourceAttributes.Verb
 	if key, ok := strings.CutPrefix(path, "/v1/keys/"); ok {
-		return authorization.Request{Verb: verb, Key: "/" + key}
+		return authorization.Attributes{Verb: verb, Key: "/" + key}
 	}
-	return authorization.Request{Verb: verb, Path: path}
+	return authorization.Attributes{Verb: verb, Path: path}
 }
 
 // ReviewRules are the rules of the caller in a namespace, and outside of namespaces. Kubernetes has no form for rules about keys.

@@ -22,7 +22,7 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
 	defer cancel()
 	kept, uid, err := h.Store.Delete(ctx, t, options)
 	switch {
@@ -50,7 +50,7 @@ func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
 	defer cancel()
 	list, deleted, err := h.Store.DeleteCollection(ctx, t, params, options)
 	if err != nil {

@@ -23,7 +23,7 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Tar
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
 	defer cancel()
 	object, err := h.Store.Get(ctx, t, revision, unset)
 	if !unset {
@@ -46,7 +46,7 @@ func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Ta
 	if err != nil {
 		return err
 	}
-	timeout := request.RequestTimeout
+	timeout := request.Timeout
 	if params.HasTimeout {
 		timeout = min(timeout, params.Timeout)
 	}

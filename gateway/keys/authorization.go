@@ -85,7 +85,7 @@ func (a *authorizedKeys) txn(r *http.Request, txn keyrange.Txn) (authorizedTxn, 
 func (a *authorizedKeys) check(r *http.Request, verb string, keys keyrange.Range) error {
 	access.RequestLogOf(r).AddKeys(verb, keys)
 	if c := access.CallerOf(r); c != nil {
-		if err := a.access.Authorize(c.Identity, authorization.Request{Verb: verb, Key: keys.String()}); err != nil {
+		if err := a.access.Authorize(c.Identity, authorization.Attributes{Verb: verb, Key: keys.String()}); err != nil {
 			return err
 		}
 	}

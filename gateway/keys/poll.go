@@ -44,7 +44,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 		return err
 	}
 	defer watcher.Close()
-	watch.Begin(ctx, watcher, request.RequestTimeout) // so that a future revision is refused, however short the poll is
+	watch.Begin(ctx, watcher, request.Timeout) // so that a future revision is refused, however short the poll is
 	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
 	defer cancel()
 	events, through, err := pollEvents(ctx, cache.Cache, watcher, keyEncoder{q.Prev, selection.fields})

@@ -30,7 +30,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
 	defer cancel()
 	if err := h.resolveTime(ctx, w, &q); err != nil {
 		return err

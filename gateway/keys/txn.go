@@ -63,7 +63,7 @@ type committed struct {
 
 // commit makes the leases of a transaction and does it. It revokes the leases that no key has in the end.
 func (t authorizedTxn) commit(ctx context.Context) (done committed, err error) {
-	ctx, cancel := context.WithTimeout(ctx, request.RequestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, request.Timeout)
 	defer cancel()
 	done.ttls = t.TTLs
 	for lease, ttl := range t.TTLs {

@@ -49,7 +49,7 @@ func (h *Handler) openCache(r *http.Request, q keyrange.Query) (cache *rangeCach
 	if cache, err = h.keys.watch(r, q.All); err != nil {
 		return nil, query, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), request.RequestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
 	defer cancel()
 	if query.AtLeast, err = cache.ready(ctx, query.State); err != nil {
 		h.keys.caches.release(cache)

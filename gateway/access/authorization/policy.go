@@ -23,9 +23,9 @@ type role struct {
 }
 
 // Allows reports whether a user may make a request, and returns the binding that allows it; of several keys, that of the first one.
-func (p *Policy) Allows(user string, groups []string, r Request) (binding string, ok bool) {
+func (p *Policy) Allows(user string, groups []string, r Attributes) (binding string, ok bool) {
 	for _, key := range r.Keys {
-		if _, ok = p.Allows(user, groups, Request{Verb: r.Verb, Key: key}); !ok {
+		if _, ok = p.Allows(user, groups, Attributes{Verb: r.Verb, Key: key}); !ok {
 			return "", false
 		}
 	}

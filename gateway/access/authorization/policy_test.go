@@ -35,14 +35,16 @@ func known(name string, groups ...string) subject {
 }
 
 // pods is a request about pods.
-func pods(verb, namespace, name string) authorization.Request {
-	return authorization.Request{Verb: verb, Resource: "pods", Namespace: namespace, Name: name}
+func pods(verb, namespace, name string) authorization.Attributes {
+	return authorization.Attributes{Verb: verb, Resource: "pods", Namespace: namespace, Name: name}
 }
 
-func key(verb, key string) authorization.Request { return authorization.Request{Verb: verb, Key: key} }
+func key(verb, key string) authorization.Attributes {
+	return authorization.Attributes{Verb: verb, Key: key}
+}
 
-func path(verb, path string) authorization.Request {
-	return authorization.Request{Verb: verb, Path: path}
+func path(verb, path string) authorization.Attributes {
+	return authorization.Attributes{Verb: verb, Path: path}
 }
 
 // TestAllows is the table that a policy stands for: what is not in it is denied.
@@ -54,7 +56,7 @@ func TestAllows(t *testing.T) {
 	builder := known("system:serviceaccount:eu:builder")
 	for _, tt := range []struct {
 		who  subject
-		asks authorization.Request
+		asks authorization.Attributes
 		want bool
 	}{
 		{admin, pods("delete", "eu", "web"), true},
@@ -67,9 +69,9 @@ func TestAllows(t *testing.T) {
 		{reader, pods("list", "", ""), true},
 		{reader, pods("watch", "us", ""), true},
 		{reader, pods("create", "eu", ""), false},
-		{reader, authorization.Request{Verb: "get", Resource: "pods", Subresource: "status", Namespace: "eu", Name: "web"}, false},
-		{reader, authorization.Request{Verb: "get", Group: "apps", Resource: "pods", Namespace: "eu", Name: "web"}, false},
-		{reader, authorization.Request{Verb: "get", Resource: "secrets", Namespace: "eu", Name: "web"}, false},
+		{reader, authorization.Attributes{Verb: "get", Resource: "pods", Subresource: "status", Namespace: "eu", Name: "web"}, false},
+		{reader, authorization.Attributes{Verb: "get", Group: "apps", Resource: "pods", Namespace: "eu", Name: "web"}, false},
+		{reader, authorization.Attributes{Verb: "get", Resource: "secrets", Namespace: "eu", Name: "web"}, false},
 		{reader, path("get", "/metrics"), false},
 
 		// In one namespace.
@@ -78,8 +80,8 @@ func TestAllows(t *testing.T) {
 		{dev, pods("list", "", ""), false},
 		{dev, pods("list", "us", ""), false},
 		{dev, pods("get", "eu2", "web"), false},
-		{dev, authorization.Request{Verb: "update", Group: "apps", Resource: "deployments", Subresource: "scale", Namespace: "eu", Name: "web"}, true},
-		{dev, authorization.Request{Verb: "update", Group: "apps", Resource: "deployments", Namespace: "eu", Name: "web"}, false},
+		{dev, authorization.Attributes{Verb: "update", Group: "apps", Resource: "deployments", Subresource: "scale", Namespace: "eu", Name: "web"}, true},
+		{dev, authorization.Attributes{Verb: "update", Group: "apps", Resource: "deployments", Namespace: "eu", Name: "web"}, false},
 		{builder, pods("create", "eu", ""), true},
 		{builder, pods("create", "us", ""), false},
 
@@ -102,9 +104,9 @@ func TestAllows(t *testing.T) {
 		{keeper, key("get", "/one"), true},
 		{keeper, key("get", "/one/more"), false},
 		{keeper, key("list", "/"), false},
-		{keeper, authorization.Request{Verb: "watch", Key: "/app/config/", Keys: []string{"/one"}}, true},
-		{keeper, authorization.Request{Verb: "watch", Key: "/app/config/", Keys: []string{"/one", "/two"}}, false},
-		{keeper, authorization.Request{Verb: "watch", Key: "/two", Keys: []string{"/one"}}, false},
+		{keeper, authorization.Attributes{Verb: "watch", Key: "/app/config/", Keys: []string{"/one"}}, true},
+		{keeper, authorization.Attributes{Verb: "watch", Key: "/app/config/", Keys: []string{"/one", "/two"}}, false},
+		{keeper, authorization.Attributes{Verb: "watch", Key: "/two", Keys: []string{"/one"}}, false},
 		{keeper, key("get", "bare/a"), true},
 		{keeper, key("get", "barely"), false},
 		{admin, key("get", "bare"), true},
@@ -115,7 +117,7 @@ func TestAllows(t *testing.T) {
 		// What holds without a file.
 		{nobody, path("get", "/apis/apps/v1"), true},
 		{nobody, path("get", "/openapi/v3"), true},
-		{nobody, authorization.Request{Verb: "create", Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, true},
+		{nobody, authorization.Attributes{Verb: "create", Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, true},
 		{nobody, path("post", "/v1/tickets"), true},
 		{nobody, path("get", "/metrics"), false},
 		{nobody, path("post", "/api"), false},
@@ -135,14 +137,14 @@ func TestAllows(t *testing.T) {
 
 func TestForbiddenSaysItAsKubernetesDoes(t *testing.T) {
 	for _, tt := range []struct {
-		asks authorization.Request
+		asks authorization.Attributes
 		want string
 	}{
 		{pods("list", "default", ""), `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"`},
 		{pods("get", "default", "web"), `pods "web" is forbidden: User "x" cannot get resource "pods" in API group "" in the namespace "default"`},
-		{authorization.Request{Verb: "watch", Group: "apps", Resource: "deployments"},
+		{authorization.Attributes{Verb: "watch", Group: "apps", Resource: "deployments"},
 			`deployments.apps is forbidden: User "x" cannot watch resource "deployments" in API group "apps" at the cluster scope`},
-		{authorization.Request{Verb: "update", Group: "apps", Resource: "deployments", Subresource: "scale", Namespace: "a", Name: "b"},
+		{authorization.Attributes{Verb: "update", Group: "apps", Resource: "deployments", Subresource: "scale", Namespace: "a", Name: "b"},
 			`deployments.apps "b" is forbidden: User "x" cannot update resource "deployments/scale" in API group "apps" in the namespace "a"`},
 		{path("get", "/metrics"), `forbidden: User "x" cannot get path "/metrics"`},
 		{key("list", "/app/"), `forbidden: User "x" cannot list key "/app/"`},

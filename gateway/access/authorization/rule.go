@@ -16,7 +16,7 @@ type Rule struct {
 	Keys []string `json:"keys,omitempty"`
 }
 
-func (u Rule) allows(r Request) bool {
+func (u Rule) allows(r Attributes) bool {
 	if !has(u.Verbs, r.Verb) {
 		return false
 	}
@@ -33,7 +33,7 @@ func has(names []string, name string) bool {
 	return slices.Contains(names, "*") || slices.Contains(names, name)
 }
 
-func (u Rule) hasResource(r Request) bool {
+func (u Rule) hasResource(r Attributes) bool {
 	return has(u.Resources, r.resource()) || r.Subresource != "" && slices.Contains(u.Resources, "*/"+r.Subresource)
 }
 

@@ -73,7 +73,7 @@ func (*Store) WatchQuery(ctx context.Context, t catalog.Target, p request.ListOp
 	applyNameSelector(&q.Namespace, &q.Name, p)
 	newest := p.Revision
 	if p.Unset {
-		bounded, cancel := context.WithTimeout(ctx, request.RequestTimeout)
+		bounded, cancel := context.WithTimeout(ctx, request.Timeout)
 		defer cancel()
 		var err error
 		if newest, err = t.Cache.Newest(bounded); err != nil {

@@ -20,13 +20,13 @@ import (
 const maxAttempts = 64
 
 // attempts yields a context for each attempt of a write. The requests of an attempt to etcd and to caches have limits of their own,
-// so the first attempt needs no other; all later ones together have request.RequestTimeout.
+// so the first attempt needs no other; all later ones together have request.Timeout.
 func attempts(ctx context.Context) iter.Seq[context.Context] {
 	return func(yield func(context.Context) bool) {
 		if !yield(ctx) {
 			return
 		}
-		bounded, cancel := context.WithTimeout(ctx, request.RequestTimeout)
+		bounded, cancel := context.WithTimeout(ctx, request.Timeout)
 		defer cancel()
 		for range maxAttempts - 1 {
 			if !yield(bounded) {

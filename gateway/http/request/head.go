@@ -22,5 +22,5 @@ func HeadIsGet(next http.Handler) http.Handler {
 // IsHead reports whether the method is HEAD, so that no body is sent.
 func IsHead(r *http.Request) bool { return r.Context().Value(headKey{}) != nil }
 
-// RequestTimeout limits every request that is not a watch.
-const RequestTimeout = 60 * time.Second
+// Timeout limits every request that is not a watch.
+const Timeout = 60 * time.Second

@@ -15,9 +15,9 @@ import (
 // Info is what a request asks for by its method and its URL. Authorization, the audit log and the handlers all use it, because a URL
 // that two of them read differently would let a client do more than its rules allow.
 type Info struct {
-	Attributes          authorization.Request // as rules see the request
-	schema.GroupVersion                       // of a resource, or of a discovery document
-	Scope               resource.Scope        // of a resource: the namespace and the name in the path
+	Attributes          authorization.Attributes // as rules see the request
+	schema.GroupVersion                          // of a resource, or of a discovery document
+	Scope               resource.Scope           // of a resource: the namespace and the name in the path
 
 	Keys    *keyrange.Query // of /v1/keys; nil elsewhere
 	KeysErr error           // why Keys is refused, after the request is authorized
@@ -30,7 +30,7 @@ var verbs = map[string]string{
 
 // ParseInfo reads the method and the URL of a request as Kubernetes does. The URL must have passed middleware.CleanPath.
 func ParseInfo(r *http.Request) *Info {
-	i := &Info{Attributes: authorization.Request{Verb: strings.ToLower(r.Method), Path: r.URL.Path}}
+	i := &Info{Attributes: authorization.Attributes{Verb: strings.ToLower(r.Method), Path: r.URL.Path}}
 	segments := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	switch {
 	case segments[0] == "api" && len(segments) > 1:
@@ -53,7 +53,7 @@ func (i *Info) parseResource(r *http.Request, rest []string) {
 	if len(rest) == 0 {
 		return
 	}
-	a := authorization.Request{Verb: verbs[r.Method], Group: i.Group}
+	a := authorization.Attributes{Verb: verbs[r.Method], Group: i.Group}
 	if a.Verb == "get" && rest[0] == "watch" && len(rest) > 1 { // the legacy form of a watch
 		a.Verb, rest = "watch", rest[1:]
 	}
@@ -106,7 +106,7 @@ func selectedName(r *http.Request) string {
 func (i *Info) parseKeys(r *http.Request) {
 	query, err := keyrange.ParseQuery(r.Method, strings.TrimPrefix(r.URL.Path, KeysPath), Query(r))
 	i.Keys, i.KeysErr = &query, err
-	a := authorization.Request{Verb: verbs[r.Method], Key: "/"}
+	a := authorization.Attributes{Verb: verbs[r.Method], Key: "/"}
 	if len(query.All) > 0 {
 		a.Key, a.Keys = query.All[0].String(), query.All[1:].Texts()
 	}

@@ -17,7 +17,7 @@ import (
 
 // TestParseInfo: URLs are read as Kubernetes reads them.
 func TestParseInfo(t *testing.T) {
-	type req = authorization.Request
+	type req = authorization.Attributes
 	for url, want := range map[string]req{
 		"GET /":                                                            {Verb: "get", Path: "/"},
 		"GET /api":                                                         {Verb: "get", Path: "/api"},

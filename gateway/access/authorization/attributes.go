@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Request is a request to authorize: for a resource, for keys, or at another path.
-type Request struct {
+// Attributes is a request to authorize: for a resource, for keys, or at another path.
+type Attributes struct {
 	Verb string // of a resource and of keys: get, list, watch, create, update, patch, delete, deletecollection; of a path: the method, in lower case
 
 	// Of a resource; Resource is empty where there is none.
@@ -24,12 +24,12 @@ type Request struct {
 }
 
 // Forbidden is the answer to a request that is denied, in the words of Kubernetes.
-func (r Request) Forbidden(user string) error {
+func (r Attributes) Forbidden(user string) error {
 	group := schema.GroupResource{Group: r.Group, Resource: r.Resource}
 	return apierrors.NewForbidden(group, r.Name, fmt.Errorf("User %q cannot %s %s", user, r.Verb, r.object())) //nolint:staticcheck // Kubernetes' words
 }
 
-func (r Request) object() string {
+func (r Attributes) object() string {
 	switch {
 	case r.Resource != "":
 		where := "at the cluster scope"
@@ -46,7 +46,7 @@ func (r Request) object() string {
 }
 
 // resource is the resource as rules name it.
-func (r Request) resource() string {
+func (r Attributes) resource() string {
 	if r.Subresource != "" {
 		return r.Resource + "/" + r.Subresource
 	}
