@@ -1,5 +1,6 @@
-// Package gateway speaks HTTP: it serves what etcdstore holds as resources that can be listed, watched and written in the
-// manner of the Kubernetes API.
+// Package gateway serves the data of an etcd over HTTP as resources that clients list, watch and write with the Kubernetes API, and as
+// plain keys. It has the routes, the options, start and stop, health, and the operators' listener; cmd/revtail runs it.
 //
-// Start with routes.go, every URL of the product on one screen; then watch.go, the life of a watch. DESIGN.md tells why.
+// Start with routes.go, which has every URL, and DESIGN.md, which has the packages below this one, the life of a watch and the life of
+// a write.
 package gateway

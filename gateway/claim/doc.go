@@ -1,5 +1,5 @@
-// Package claim determines the owner of the data under a prefix of etcd, and restricts the writes of a gateway accordingly.
+// Package claim finds out which program owns the data under a prefix of etcd, and permits only the writes that follow from that.
 //
-// Data is the gateway's own where a marker says so; an empty prefix gets its marker with the first write of a client. On foreign
-// data the gateway writes nothing without a client's request, and clients read only. DESIGN.md tells why.
+// A marker in etcd makes data the gateway's own; an empty prefix gets its marker with the first write of a client. On foreign data the
+// gateway writes nothing without a client's request, and clients can only read. DESIGN.md has the reasons.
 package claim

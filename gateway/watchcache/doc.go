@@ -9,4 +9,7 @@
 // Watchers pull, each from its own position; appending an event costs the same whatever their number. The log is only a cache of
 // etcd's history: a Watcher that is older than the log reads package history until it has caught up, and gets ExpiredError only
 // when etcd has compacted its revision. DESIGN.md has the reasons.
+//
+// Below it, history reads from etcd what the log lacks, filter and selector select objects. Packages api, keys and storage list and watch;
+// a cache knows no HTTP.
 package watchcache

@@ -1,6 +1,6 @@
-// Package authentication finds out who makes a request: by the client's certificate, by a token of a file of hashed tokens, by
-// a signed token of an OpenID Connect issuer, or by a ticket that somebody who is known took for a browser.
+// Package authentication finds the user of a request: by a client certificate, a token from a file of hashed tokens, a signed token of an
+// OpenID Connect issuer, or a ticket that an authenticated user got for a browser.
 //
-// What cannot be checked is not believed: an issuer that cannot be reached, a key that is not known. A request with a credential
-// that is refused is refused, also where requests without any are let in.
+// A credential that cannot be verified, for example because the issuer is unreachable or its key unknown, is refused. A request with a
+// refused credential is refused even where requests without credentials are anonymous. What the user may do, package authorization decides.
 package authentication

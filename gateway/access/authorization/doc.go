@@ -1,3 +1,3 @@
-// Package authorization decides who may do what, by roles and bindings of the shape that they have in Kubernetes (RBAC), with one
-// step beyond: a rule may name prefixes of etcd keys. What no rule allows is denied; no rule denies.
+// Package authorization evaluates a policy: Roles, ClusterRoles and their bindings as in Kubernetes (RBAC), plus rules about keys and
+// prefixes of etcd. It denies everything that no rule allows; no rule denies. It does not find users, and knows no HTTP.
 package authorization

@@ -1,6 +1,6 @@
-// Package customresource understands CustomResourceDefinitions: which resources they define, whether they are valid, and
-// what their schemas demand of objects (structural schemas, pruning, defaulting, validation rules).
+// Package customresource reads CustomResourceDefinitions: which resources they define, whether they are valid, and what their schemas do
+// to objects (structural schemas, pruning, defaulting, validation rules).
 //
-// It is pure: it reads and writes nothing. apiextensions-apiserver does the hard parts; DESIGN.md of the gateway tells why it
-// is worth its weight.
+// It has no I/O. apiextensions-apiserver does the hard parts; the DESIGN.md of package catalog, which serves the resources, has the
+// reasons.
 package customresource

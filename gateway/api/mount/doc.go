@@ -1,4 +1,3 @@
-// Package mount shows the keys below a prefix of etcd, which other programs write, as objects of a resource: what the
-// configuration says of a mount (mount.go), how keys are names (name.go), and how values are objects and become values again
-// (object.go, schema.go).
+// Package mount shows the keys below a prefix of etcd, which other programs write, as objects of a resource. It maps keys to names and
+// values to objects and back, and checks the mounts of a configuration. It has no I/O: packages catalog and storage serve the objects.
 package mount

@@ -1,7 +1,7 @@
-// Package robustness proves the promises of the gateway under fault: real processes of etcd and of the gateway are loaded by
-// writers and watched by clients while they are killed, frozen, cut off, compacted, filled and restored. What the clients saw
-// is recorded and compared, promise by promise, with etcd's own history. DESIGN.md has the promises and the scenarios.
+// Package robustness tests the promises of the gateway under faults: writers and watching clients load real processes of etcd and of the
+// gateway, which are killed, frozen, disconnected, compacted, filled and restored. Everything that the clients saw is compared, promise by
+// promise, with etcd's own history. DESIGN.md has the promises and the scenarios.
 //
-// `make robustness` runs the quick set, `make robustness-long` all of it. `go test` alone proves the validators: each of them
-// catches the bugs that are sown into a good history.
+// `make robustness` runs the quick set, `make robustness-long` all scenarios. `go test` alone tests the validators: each of them finds the
+// bugs that are sown into a good history.
 package robustness
