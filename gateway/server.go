@@ -103,7 +103,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer running.Wait()
 	s.loops.Open(ctx) // before anything is ready
 	s.keys.Start(ctx, &running)
-	running.Go(func() { s.catalog.Run(ctx) })
+	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
 	running.Go(func() { s.loops.Run(ctx) })
 	if !s.access.Unrestricted() {
