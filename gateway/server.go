@@ -109,7 +109,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer running.Wait()
 	s.loops.Open(ctx) // before a cache is ready, because a watch may then be adopted
 	s.keys.Start(ctx, &running)
-	running.Go(func() { s.catalog.Run(ctx) })
+	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
 	running.Go(func() { s.loops.Run(ctx) })
 	if !s.access.Unrestricted() {

@@ -15,17 +15,18 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// Cache is the cache of a resource, with the means to stop it and what writes need.
+// Cache is the watch cache of a resource, with the managers of its objects' fields.
 type Cache struct {
 	*watchcache.Cache
 	Fields *managedfields.Managers
 	stop   context.CancelFunc // nil: not started
 }
 
-// eventGap: a burst of writes becomes one write to each watch. It is less than a flush of etcd to its disk takes.
+// eventGap is the time for which events are collected, so that a burst of writes becomes one write to each watch. It is shorter than a
+// flush of etcd to its disk.
 const eventGap = 2 * time.Millisecond
 
-// NewCache makes the cache of a resource.
+// NewCache returns the cache of a resource, which is not started.
 func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 	config := watchcache.Config{
 		Store:  c.Store,
@@ -37,7 +38,7 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 	if res.Mount != nil {
 		config.Path, config.Decode = res.Mount.Path, mountDecoder(res.Mount)
 		config.Key = func(path string) string {
-			scope, _ := res.Split(path) // what is shown has one
+			scope, _ := res.Split(path) // objects in the cache have valid paths
 			key, _ := res.Mount.Key(scope)
 			return key
 		}
@@ -45,13 +46,13 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 	return &Cache{Fields: managedfields.New(res), Cache: watchcache.New(config)}
 }
 
-// start runs a cache until ctx ends or its stop is called.
+// start runs the cache until ctx ends or stop is called.
 func (c *Cache) start(ctx context.Context, running *sync.WaitGroup) {
 	ctx, c.stop = context.WithCancel(ctx)
 	running.Go(func() { _ = c.Run(ctx) }) // always nil
 }
 
-// decoder makes documents of what stands in etcd below a resource's prefix.
+// decoder returns the function that decodes the keys below a resource's prefix.
 func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.Object, error) {
 	prefix := res.Prefix(root)
 	return func(kv etcdstore.KV) (encoding.Object, error) {
@@ -66,7 +67,7 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 
 var errMisplaced = errors.New("the key has not the form that the resource's keys have")
 
-// Figures are those of all caches, for /metrics.
+// Figures returns the metrics of all caches.
 func (c *Catalog) Figures() []metrics.Cache {
 	now := c.Current()
 	out := make([]metrics.Cache, 0, len(now.Caches))
@@ -78,7 +79,7 @@ func (c *Catalog) Figures() []metrics.Cache {
 	return out
 }
 
-// mountDecoder makes objects of what other programs write below a mount's prefix.
+// mountDecoder returns the function that decodes the keys below a mount's prefix.
 func mountDecoder(m resource.Mount) func(etcdstore.KV) (encoding.Object, error) {
 	return func(kv etcdstore.KV) (encoding.Object, error) {
 		return m.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})

@@ -14,34 +14,38 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Config is what a catalog needs.
+// Config configures a Catalog.
 type Config struct {
-	Store  etcdstore.Store // of clients
+	Store  etcdstore.Store // for the requests of clients
 	Own    etcdstore.Store // for writes without a client's request
-	Prefix string          // of resources in etcd
-	Claim  *claim.Claim
+	Prefix string          // of the keys of resources
+	Claim  *claim.Claim    // nil: the data is revtail's own
 	Logger *slog.Logger
 	Mounts []mount.Mount
+}
 
-	// Changed is called with each new snapshot, one at a time.
-	Changed func(*Snapshot)
-	// DeleteObjects deletes every object of a resource, which need not be served, and returns how many there were.
-	DeleteObjects func(ctx context.Context, res *resource.Resource) (found int, err error)
+// Objects reads and writes the objects of the resources. storage.Store implements it.
+type Objects interface {
+	// Serve is called with each new snapshot, one call at a time.
+	Serve(*Snapshot)
+	// DeleteAll deletes all objects of a resource, which need not be served, and returns how many it found.
+	DeleteAll(ctx context.Context, res *resource.Resource) (found int, err error)
 }
 
 // Catalog knows which resources are served: built-in kinds, mounts, and what CustomResourceDefinitions define.
 type Catalog struct {
 	Config
-	builtin []*resource.Resource // served always
-	serving atomic.Pointer[Snapshot]
+	builtin []*resource.Resource
+	current atomic.Pointer[Snapshot]
 	Defined chan struct{} // closed when the resources that were defined before the start are served
-	mounted *mounts
+	mounts  *mounts
+	objects Objects // nil until Run
 
-	mu           sync.Mutex // guards resourceSets, and that serving shows them
-	resourceSets sources
+	mu      sync.Mutex // guards sources, and that current has them
+	sources sources
 }
 
-// Snapshot is everything that a catalog serves at one moment. It is immutable: a change installs a new one.
+// Snapshot is an immutable snapshot of everything that a catalog serves. A change installs a new one.
 type Snapshot struct {
 	Registry  *resource.Registry
 	Caches    map[*resource.Resource]*Cache
@@ -49,15 +53,29 @@ type Snapshot struct {
 	replaced  chan struct{} // closed when a newer snapshot is installed
 }
 
-// source is what a mount or a CustomResourceDefinition defines: resources that are served beside the built-in ones, with their caches.
+// source is a mount or a CustomResourceDefinition: the resources that it defines, and their caches.
 type source struct {
 	resources []*resource.Resource
 	caches    []*Cache
 }
 
-type sources struct{ mounts, definitions []source }
+// sources are the sources of a snapshot.
+type sources struct {
+	mounts, definitions []source
 
-// New returns a catalog that serves the built-in kinds and the mounts. The error says what is wrong with a mount.
+	sameMounts context.Context    // ends when mounts is replaced
+	remounted  context.CancelFunc // ends sameMounts
+}
+
+func (s *sources) setMounts(all []source) {
+	s.mounts = all
+	if s.remounted != nil {
+		s.remounted()
+	}
+	s.sameMounts, s.remounted = context.WithCancel(context.Background())
+}
+
+// New returns a catalog of the built-in kinds and the mounts, whose caches are filled when Run runs. An error is that of a mount.
 func New(config Config) (*Catalog, error) {
 	c := &Catalog{Config: config, builtin: append(resource.Builtin(), customresource.Kind()), Defined: make(chan struct{})}
 	if err := mount.Check(config.Mounts, config.Prefix, c.builtin); err != nil {
@@ -67,62 +85,68 @@ func New(config Config) (*Catalog, error) {
 	for _, res := range c.builtin {
 		caches[res] = c.NewCache(res)
 	}
-	c.mounted = newMounts(c, config.Mounts)
-	c.resourceSets.mounts = sourcesOf(c.mounted.held)
-	c.install(caches, nil)
+	c.mounts = newMounts(c, config.Mounts)
+	c.sources.setMounts(sourcesOf(c.mounts.held))
+	c.install(caches, &Snapshot{Documents: new(documents), replaced: make(chan struct{})})
 	return c, nil
 }
 
-// Run fills the caches, keeps them up to date and follows the CustomResourceDefinitions until ctx ends. When it returns, all that it
-// started has ended. It is called once.
-func (c *Catalog) Run(ctx context.Context) {
+// Run fills the caches, keeps them up to date and follows the CustomResourceDefinitions until ctx ends. When it returns, all its
+// goroutines have ended. It is called once.
+func (c *Catalog) Run(ctx context.Context, objects Objects) {
+	c.objects = objects
 	var running sync.WaitGroup
 	defer running.Wait()
 	for _, cache := range c.Current().Caches {
 		cache.start(ctx, &running)
 	}
-	c.mounted.begin(ctx, &running) // the caches of mounts have been started
+	c.mounts.begin(ctx, &running)
 	definitions := &definitions{catalog: c, cache: c.Current().Caches[customresource.Kind()].Cache, running: &running}
 	running.Go(func() { definitions.run(ctx) })
 	<-ctx.Done()
-	c.mounted.wait()
+	c.mounts.wait()
 }
 
 // WaitReady waits until every cache has been filled and every definition is served, or returns ctx's error.
 func (c *Catalog) WaitReady(ctx context.Context) error {
 	for _, cache := range c.Current().Caches {
-		select {
-		case <-cache.Filled():
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := waitFor(ctx, cache.Filled()); err != nil {
+			return err
 		}
 	}
+	return waitFor(ctx, c.Defined)
+}
+
+// waitFor waits until a channel is closed or ctx ends.
+func waitFor(ctx context.Context, done <-chan struct{}) error {
 	select {
-	case <-c.Defined:
+	case <-done:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Current is the snapshot that is served at this moment.
-func (c *Catalog) Current() *Snapshot { return c.serving.Load() }
+// Current returns the current snapshot.
+func (c *Catalog) Current() *Snapshot { return c.current.Load() }
 
-// Complete reports whether every resource is served that was defined before the start.
-func (c *Catalog) Complete() bool {
+// Complete reports whether all resources that were defined before the start are served.
+func (c *Catalog) Complete() bool { return isClosed(c.Defined) }
+
+func isClosed(done <-chan struct{}) bool {
 	select {
-	case <-c.Defined:
+	case <-done:
 		return true
 	default:
 		return false
 	}
 }
 
-// replace changes the resourceSets and installs a snapshot with them. Their caches must have been filled.
+// replace changes the sources, and installs a snapshot with them. Their caches must be filled.
 func (c *Catalog) replace(change func(*sources)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	change(&c.resourceSets)
+	change(&c.sources)
 	before := c.Current()
 	caches := make(map[*resource.Resource]*Cache)
 	for _, res := range c.builtin {
@@ -131,36 +155,31 @@ func (c *Catalog) replace(change func(*sources)) {
 	c.install(caches, before)
 }
 
-// install makes a snapshot of the caches of the built-in kinds and the resourceSets current. before is nil at the start.
+// install installs a snapshot with the caches of the built-in kinds and those of the sources.
 func (c *Catalog) install(caches map[*resource.Resource]*Cache, before *Snapshot) {
 	all := slices.Clone(c.builtin)
-	for _, src := range slices.Concat(c.resourceSets.mounts, c.resourceSets.definitions) {
+	for _, src := range slices.Concat(c.sources.mounts, c.sources.definitions) {
 		all = append(all, src.resources...)
 		for i, res := range src.resources {
 			caches[res] = src.caches[i]
 		}
 	}
 	next := &Snapshot{Registry: resource.NewRegistry(all), Caches: caches, replaced: make(chan struct{})}
-	if before == nil {
-		next.Documents = newDocuments(next.Registry, nil)
-		c.serving.Store(next)
-	} else {
-		next.Documents = newDocuments(next.Registry, before.Documents)
-		c.serving.Store(next)
-		close(before.replaced)
-	}
-	if c.Changed != nil {
-		c.Changed(next)
+	next.Documents = newDocuments(next.Registry, before.Documents)
+	c.current.Store(next)
+	close(before.replaced)
+	if c.objects != nil {
+		c.objects.Serve(next)
 	}
 }
 
-// reservedNames are the resources whose names no definition can have.
-func (c *Catalog) reservedNames() []*resource.Resource {
+// reservedNames returns the resources whose names no definition can have, and a context that ends when they change.
+func (c *Catalog) reservedNames() ([]*resource.Resource, context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := slices.Clone(c.builtin)
-	for _, src := range c.resourceSets.mounts {
+	for _, src := range c.sources.mounts {
 		all = append(all, src.resources...)
 	}
-	return all
+	return all, c.sources.sameMounts
 }

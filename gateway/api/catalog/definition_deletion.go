@@ -17,9 +17,9 @@ import (
 	"revtail/gateway/resource"
 )
 
-// GuardCached returns what guards the creation of an object of a resource: that its CustomResourceDefinition, as the cache has it, is not
-// being deleted, nor has been. Otherwise a replica that does not know of the deletion yet would leave an object behind that nobody
-// sees. The error is a Status.
+// GuardCached returns the condition for the creation of an object: the object's CustomResourceDefinition is the one in the cache, which is
+// not being deleted. Without it a replica whose cache lags behind could create an object after all others were deleted. The error is a
+// Status.
 func (c *Catalog) GuardCached(ctx context.Context, res *resource.Resource) (etcdstore.Guard, error) {
 	if res.Storage == "" {
 		return etcdstore.Guard{}, nil
@@ -31,7 +31,7 @@ func (c *Catalog) GuardCached(ctx context.Context, res *resource.Resource) (etcd
 	return guardOf(c.definitionKey(res.QualifiedName()), definition.Revision, definition.JSON, nil)
 }
 
-// GuardStored is GuardCached with the definition that etcd has.
+// GuardStored is GuardCached with the definition in etcd.
 func (c *Catalog) GuardStored(ctx context.Context, res *resource.Resource) (etcdstore.Guard, error) {
 	if res.Storage == "" {
 		return etcdstore.Guard{}, nil
@@ -44,7 +44,7 @@ func (c *Catalog) GuardStored(ctx context.Context, res *resource.Resource) (etcd
 	return guardOf(key, kv.Modified, kv.Value, err)
 }
 
-// guardOf returns the guard of a definition at a revision, without a key where there is none.
+// guardOf returns the condition that a definition is at a revision; an empty key: there is no definition.
 func guardOf(key string, revision etcdstore.Revision, definition []byte, err error) (etcdstore.Guard, error) {
 	if err != nil {
 		return etcdstore.Guard{}, err
@@ -64,8 +64,8 @@ func (c *Catalog) definitionKey(name string) string {
 	return customresource.Kind().Prefix(c.Prefix) + name
 }
 
-// deleteObjects deletes the objects of a definition that is being deleted, and when there are none any more, the definition. Objects
-// that others hold by finalizers are marked, and waited for. Where the names belong to somebody else, so do the objects.
+// deleteObjects deletes the objects of a definition that is being deleted and, when none is left, the definition. It waits for objects with
+// finalizers. It deletes no objects of a built-in resource, even if the definition has the same names.
 func (d *definitions) deleteObjects(ctx context.Context, definition *customresource.Definition) {
 	name := definition.V1.Name
 	if err := d.catalog.Claim.Verify(ctx); err != nil {
@@ -75,7 +75,7 @@ func (d *definitions) deleteObjects(ctx context.Context, definition *customresou
 	left := 0
 	if stored := definition.Stored(); !slices.ContainsFunc(d.catalog.builtin, stored.SamePlace) {
 		var err error
-		if left, err = d.catalog.DeleteObjects(ctx, stored); err != nil {
+		if left, err = d.catalog.objects.DeleteAll(ctx, stored); err != nil {
 			d.catalog.Logger.Warn("the objects of a CustomResourceDefinition were not all deleted, trying again", "name", name, "error", err)
 			return
 		}
@@ -88,7 +88,7 @@ func (d *definitions) deleteObjects(ctx context.Context, definition *customresou
 	}
 }
 
-// release takes the finalizer from a definition that is being deleted. It goes when that was the last one.
+// release removes revtail's finalizer from a definition that is being deleted, or the definition if it has no other finalizer.
 func (d *definitions) release(ctx context.Context, definition *customresource.Definition) error {
 	return d.rewrite(ctx, definition, func(stored object.Object) (mutation, error) {
 		finalizers := slices.DeleteFunc(stored.GetFinalizers(), func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })

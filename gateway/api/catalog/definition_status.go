@@ -11,8 +11,7 @@ import (
 	"revtail/gateway/api/object"
 )
 
-// writeStatus stores the status that a definition should have, if it has another one. Replicas may try at the same time: the
-// first one is as good as any.
+// writeStatus stores the status that a definition should have, if it has another one. All replicas would store the same.
 func (d *definitions) writeStatus(ctx context.Context, definition *customresource.Definition, conflict customresource.Conflict) error {
 	want, err := json.Marshal(definition.Status(conflict))
 	if err != nil {
@@ -23,14 +22,14 @@ func (d *definitions) writeStatus(ctx context.Context, definition *customresourc
 	}
 	return d.rewrite(ctx, definition, func(stored object.Object) (mutation, error) {
 		if stored.GetGeneration() != definition.V1.Generation {
-			return unchanged, nil // it has changed since: the change comes by the watch
+			return unchanged, nil // the watch brings the newer definition
 		}
 		stored.Object["status"], err = jsontext.Unmarshal(want)
 		return changed, err
 	})
 }
 
-// mutation is what is to become of a stored definition.
+// mutation is the result of a function that may change a stored definition.
 type mutation int
 
 const (
@@ -39,27 +38,27 @@ const (
 	removed
 )
 
-// rewrite makes of a definition that stands in etcd what change makes of it. Another definition of the same name stays as it
-// is. Where somebody else was faster the error is ErrConflict, and the watch brings what they wrote.
+// rewrite changes a definition in etcd. It does not change another definition of the same name, which has another uid. After a
+// concurrent write the error is ErrConflict, and the watch brings the newer definition.
 func (d *definitions) rewrite(ctx context.Context, definition *customresource.Definition, change func(stored object.Object) (mutation, error)) error {
 	store, key := d.catalog.Own, d.catalog.definitionKey(definition.V1.Name)
 	kv, _, err := store.Get(ctx, key)
 	if err != nil {
 		return err
 	}
-	objectValue, err := jsontext.Unmarshal(kv.Value)
+	decoded, err := jsontext.Unmarshal(kv.Value)
 	if err != nil {
 		return err
 	}
-	stored := object.New(objectValue)
+	stored := object.New(decoded)
 	if stored.GetUID() != definition.V1.UID {
 		return nil
 	}
-	become, err := change(stored)
-	if err != nil || become == unchanged {
+	mutation, err := change(stored)
+	if err != nil || mutation == unchanged {
 		return err
 	}
-	if become == removed {
+	if mutation == removed {
 		_, err = store.Delete(ctx, key, kv.Modified)
 		return err
 	}

@@ -17,29 +17,29 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// definitions makes the server serve what CustomResourceDefinitions define. Every replica follows them by itself; they agree
-// because they decide by what stands in etcd alone.
+// definitions follows the CustomResourceDefinitions, and makes the catalog serve their resources. All replicas make the same decisions,
+// because these depend on etcd alone.
 type definitions struct {
 	catalog *Catalog
 	cache   *watchcache.Cache // of the CustomResourceDefinitions
-	running *sync.WaitGroup   // of the caches that are started
+	running *sync.WaitGroup   // of the started caches
 	known   map[string]*customresource.Definition
 	served  map[string]*servedDefinition
 	pending map[string]*servedDefinition // built, but their caches are not filled yet
-	again   bool                         // something is left to do, though nothing may change
-	basis   context.Context              // ends when the mounts are others than those that verdicts were made beside
+	again   bool                         // sync must run again, even without a change
+	basis   context.Context              // ends when the mounts change, whose names definitions cannot have
 }
 
-// servedDefinition is a definition as it is served now.
+// servedDefinition is the spec of a definition and its resources.
 type servedDefinition struct {
-	spec []byte // of the definition, to see whether it changed
+	spec []byte
 	source
 }
 
-// retryDefinitions is the pause before what failed is tried again: a cache that was refilled, a status that was not written.
+// retryDefinitions is the pause before an operation is tried again after an error.
 const retryDefinitions = time.Second
 
-// fillTimeout is how long new definitions hold up the others while their caches are filled.
+// fillTimeout bounds the time for which sync waits for the caches of new definitions.
 const fillTimeout = 3 * time.Second
 
 // run follows the definitions until ctx ends.
@@ -48,30 +48,24 @@ func (d *definitions) run(ctx context.Context) {
 		if err := d.follow(ctx); err != nil && ctx.Err() == nil {
 			d.catalog.Logger.Debug("reading the CustomResourceDefinitions anew", "error", err)
 		}
-		wait(ctx, retryDefinitions)
-	}
-}
-
-func wait(ctx context.Context, duration time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(duration):
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryDefinitions):
+		}
 	}
 }
 
 // follow reads the definitions and their changes until that fails.
 func (d *definitions) follow(ctx context.Context) error {
-	select {
-	case <-d.cache.Filled():
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := waitFor(ctx, d.cache.Filled()); err != nil {
+		return err
 	}
 	watcher, err := d.cache.Watch(watchcache.WatchQuery{State: true, Own: true})
 	if err != nil {
 		return err
 	}
 	defer watcher.Close()
-	d.basis = d.catalog.mounted.unchanged()
+	_, d.basis = d.catalog.reservedNames()
 	d.known = make(map[string]*customresource.Definition)
 	for {
 		batch, err := d.next(ctx, watcher)
@@ -87,7 +81,7 @@ func (d *definitions) follow(ctx context.Context) error {
 	}
 }
 
-// next waits for changes, of the mounts too; while something is left to do it does not wait for long.
+// next waits for changes of the definitions or of the mounts, and for at most retryDefinitions if sync must run again.
 func (d *definitions) next(ctx context.Context, watcher *watchcache.Watcher) (watchcache.Batch, error) {
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,7 +97,7 @@ func (d *definitions) next(ctx context.Context, watcher *watchcache.Watcher) (wa
 	return batch, err
 }
 
-// observe records one change. A definition that cannot be understood, because another program wrote it, is not served.
+// observe records one change. A definition that cannot be parsed, because another program wrote it, is not served.
 func (d *definitions) observe(change watchcache.Change) {
 	name := change.Object.Name()
 	if change.Type == encoding.Deleted {
@@ -128,8 +122,9 @@ func (d *definitions) sync(ctx context.Context) {
 	slices.SortFunc(list, func(a, b *customresource.Definition) int {
 		return cmp.Or(strings.Compare(a.V1.Spec.Group, b.V1.Spec.Group), strings.Compare(a.V1.Name, b.V1.Name))
 	})
-	d.basis = d.catalog.mounted.unchanged()
-	verdicts := customresource.Accept(list, d.catalog.reservedNames())
+	reserved, basis := d.catalog.reservedNames()
+	d.basis = basis
+	verdicts := customresource.Accept(list, reserved)
 	retired := d.apply(ctx, list, verdicts)
 	for _, cache := range retired {
 		cache.stop()
@@ -139,7 +134,7 @@ func (d *definitions) sync(ctx context.Context) {
 		close(d.catalog.Defined)
 	}
 	if owner := d.catalog.Claim.State().Owner; owner != claim.Own {
-		d.again = d.again || owner == claim.Unclaimed // the rest is done when the data has become revtail's own
+		d.again = d.again || owner == claim.Unclaimed // the rest follows when the data is revtail's own
 		return
 	}
 	for _, definition := range list {
@@ -151,15 +146,15 @@ func (d *definitions) sync(ctx context.Context) {
 			d.again = true
 		}
 		if definition.V1.DeletionTimestamp != nil {
-			d.again = true // its objects may go at any time
+			d.again = true // its objects may disappear at any time
 			d.deleteObjects(ctx, definition)
 		}
 	}
 }
 
-// apply puts what the definitions define into the place of what was served, and returns the caches that are not used any more. A
-// resource whose definition is the same keeps its cache, and its watches go on. A changed definition is served as it was before until
-// the caches of the new one are filled, and as long as the new one cannot be built.
+// apply serves the definitions that may have their names, and returns the caches that are not used any more. A definition with the same
+// spec keeps its caches and their watches. The old spec of a changed definition is served until the caches of the new one are filled, and
+// as long as the new one is invalid.
 func (d *definitions) apply(ctx context.Context, list []*customresource.Definition, verdicts map[string]customresource.Conflict) []*Cache {
 	next := make(map[string]*servedDefinition, len(list))
 	pending := make(map[string]*servedDefinition)
@@ -191,7 +186,7 @@ func (d *definitions) apply(ctx context.Context, list []*customresource.Definiti
 	return d.replace(list, next)
 }
 
-// stopPending stops the caches of definitions that are not pending any more.
+// stopPending stops the caches of definitions that are no longer pending.
 func (d *definitions) stopPending(pending map[string]*servedDefinition) {
 	for name, before := range d.pending {
 		if pending[name] != before {
@@ -202,13 +197,13 @@ func (d *definitions) stopPending(pending map[string]*servedDefinition) {
 	}
 }
 
-// fill waits for the caches of pending definitions, and moves those that are filled to next. One that is not filled in time, because
-// etcd refuses to list it for example, does not hold up the others.
+// fill waits for the caches of pending definitions, and moves filled ones to next. It waits only once for a definition, so that one whose
+// objects cannot be listed does not delay the others.
 func (d *definitions) fill(ctx context.Context, pending, next map[string]*servedDefinition) {
 	ctx, cancel := context.WithTimeout(ctx, fillTimeout)
 	defer cancel()
 	for name, fresh := range pending {
-		waited := d.pending[name] == fresh // in the round before: not again
+		waited := d.pending[name] == fresh
 		switch {
 		case fresh.filled(ctx, !waited):
 			next[name] = fresh
@@ -221,18 +216,8 @@ func (d *definitions) fill(ctx context.Context, pending, next map[string]*served
 
 // filled reports whether all caches are filled. With wait, it waits for them until ctx ends.
 func (s *servedDefinition) filled(ctx context.Context, wait bool) bool {
-	if !wait {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		cancel()
-	}
 	for _, cache := range s.caches {
-		if cache.Stats().Ready {
-			continue
-		}
-		select {
-		case <-cache.Filled():
-		case <-ctx.Done():
+		if !isClosed(cache.Filled()) && (!wait || waitFor(ctx, cache.Filled()) != nil) {
 			return false
 		}
 	}
@@ -254,7 +239,7 @@ func (d *definitions) build(ctx context.Context, definition *customresource.Defi
 	return fresh, nil
 }
 
-// replace puts the new set in the place of the old one, and returns the caches of the old that the new has not.
+// replace serves the next definitions instead of the current ones, and returns the caches of those that are not served any more.
 func (d *definitions) replace(list []*customresource.Definition, next map[string]*servedDefinition) (retired []*Cache) {
 	changed := len(next) != len(d.served)
 	for name, held := range d.served {

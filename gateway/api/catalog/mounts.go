@@ -14,29 +14,25 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// mounts are the prefixes of etcd that the configuration shows as resources.
+// mounts starts and stops the caches of the mounts.
 type mounts struct {
 	catalog *Catalog
-	begun   chan struct{} // closed when caches can be started
+	begun   chan struct{} // closed by begin
 
 	mu      sync.Mutex // guards the fields below: one change at a time
 	ctx     context.Context
 	running *sync.WaitGroup
 	held    []*heldMount
-
-	news     sync.Mutex // guards the fields below
-	current  context.Context
-	replaced context.CancelFunc // ends current
 }
 
-// heldMount is a mount that is served.
+// heldMount is a mount with its cache.
 type heldMount struct {
 	mount.Mount
 	resource *resource.Resource
 	cache    *Cache
 }
 
-// newMounts holds mounts, whose caches are not started.
+// newMounts makes the caches of mounts, and does not start them.
 func newMounts(c *Catalog, wanted []mount.Mount) *mounts {
 	m := &mounts{catalog: c, begun: make(chan struct{})}
 	for _, w := range wanted {
@@ -50,7 +46,7 @@ func (m *mounts) newHeld(wanted mount.Mount) *heldMount {
 	return &heldMount{wanted, res, m.catalog.NewCache(res)}
 }
 
-// sourcesOf are the resources of mounts, to be served.
+// sourcesOf returns the resources of mounts.
 func sourcesOf(held []*heldMount) []source {
 	all := make([]source, len(held))
 	for i, h := range held {
@@ -59,39 +55,21 @@ func sourcesOf(held []*heldMount) []source {
 	return all
 }
 
-// begin lets mounts be replaced until ctx ends; wait has to be called then. The caller starts the caches of those that there are.
+// begin allows mounts to be replaced until ctx ends. The caller has started the caches of the first mounts, and calls wait in the end.
 func (m *mounts) begin(ctx context.Context, running *sync.WaitGroup) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ctx, m.running = ctx, running
-	m.tell()
 	close(m.begun)
 }
 
-// wait returns when nothing will be started any more; the context of begin has ended.
+// wait waits for a Remount that is running when the context of begin ends.
 func (m *mounts) wait() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 }
 
-// unchanged ends when the mounts become others.
-func (m *mounts) unchanged() context.Context {
-	m.news.Lock()
-	defer m.news.Unlock()
-	return m.current
-}
-
-// tell ends what unchanged has returned.
-func (m *mounts) tell() {
-	m.news.Lock()
-	defer m.news.Unlock()
-	if m.replaced != nil {
-		m.replaced()
-	}
-	m.current, m.replaced = context.WithCancel(m.ctx)
-}
-
-// CheckMounts says what stands against mounts: in themselves, and by what is defined in etcd.
+// CheckMounts returns all errors of mounts: of each mount, and conflicts with the CustomResourceDefinitions in etcd.
 func (c *Catalog) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
 	if err := mount.Check(wanted, c.Prefix, c.builtin); err != nil || len(wanted) == 0 {
 		return err
@@ -102,7 +80,7 @@ func (c *Catalog) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
 	}
 	var definitions []*customresource.Definition
 	for _, kv := range page.KVs {
-		if d, err := customresource.Parse(kv.Value); err == nil && d.Established() { // others have no names that could be taken
+		if d, err := customresource.Parse(kv.Value); err == nil && d.Established() { // others have no names
 			definitions = append(definitions, d)
 		}
 	}
@@ -119,14 +97,12 @@ func (c *Catalog) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
 	return errors.Join(errs...)
 }
 
-// Remount serves other mounts from now on, while the server runs. Those that stay as they are keep their watches; watches of
-// those that go end, and watches of those that become others end with 410. An error leaves all as it was.
+// Remount replaces the mounts. A mount that is the same keeps its watches. The watches of a removed mount end; they end with 410 if
+// another mount has its name. After an error the old mounts are served.
 func (c *Catalog) Remount(ctx context.Context, wanted []mount.Mount) error {
-	m := c.mounted
-	select {
-	case <-m.begun:
-	case <-ctx.Done():
-		return ctx.Err()
+	m := c.mounts
+	if err := waitFor(ctx, m.begun); err != nil {
+		return err
 	}
 	if err := c.CheckMounts(ctx, wanted); err != nil {
 		return err
@@ -148,15 +124,14 @@ func (c *Catalog) Remount(ctx context.Context, wanted []mount.Mount) error {
 	}
 	before := m.held
 	m.held = next
-	c.replace(func(s *sources) { s.mounts = sourcesOf(next) })
-	m.tell()
+	c.replace(func(s *sources) { s.setMounts(sourcesOf(next)) })
 	for _, h := range before {
 		h.retire(next)
 	}
 	return nil
 }
 
-// keep is a mount with the cache that there is of it, if there is one.
+// keep returns a mount with its cache, which is new if the mount is.
 func (m *mounts) keep(wanted mount.Mount) *heldMount {
 	for _, h := range m.held {
 		switch {
@@ -169,7 +144,7 @@ func (m *mounts) keep(wanted mount.Mount) *heldMount {
 	return m.newHeld(wanted)
 }
 
-// fill starts the caches that are new, and waits until they are filled.
+// fill starts the new caches, and waits until they are filled.
 func (m *mounts) fill(ctx context.Context, next []*heldMount) (err error) {
 	var started []*Cache
 	for _, h := range next {
@@ -195,8 +170,8 @@ func (m *mounts) fill(ctx context.Context, next []*heldMount) (err error) {
 	return nil
 }
 
-// retire ends the cache of a mount, unless it is used by one of those that come after it. What is called the same then has other
-// objects: who has seen these must list again.
+// retire stops the cache of a mount, unless one of the next mounts uses it. If one of them has its name, clients must list again,
+// because the objects are others.
 func (h *heldMount) retire(next []*heldMount) {
 	if slices.ContainsFunc(next, func(n *heldMount) bool { return n.cache == h.cache }) {
 		return

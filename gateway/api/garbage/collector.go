@@ -9,49 +9,38 @@ import (
 	"revtail/etcdstore"
 )
 
-// Config configures a Collector. Fields without a default are required.
+// Config says what a Collector works on. Every field is needed, unless it says what its zero value means.
 type Config struct {
 	Store      etcdstore.Store
-	Permit     func(context.Context) error // an error: do nothing now; nil: always permitted
-	Key        string                      // the prefix of the keys of elections, outside of the prefixes of resources
-	Namespaces *Resource                   // the resource of namespaces, which must be served
+	Permit     func(context.Context) error // an error: the collector must do nothing now
+	Key        string                      // prefix of the keys of the elections; outside of every resource's prefix
+	Namespaces *Resource                   // the resource of the Namespaces; one of this name is among the served resources
 	Owners     bool                        // collect objects whose owners are gone
-	Requests   *Requests                   // the DELETE requests
-	Limit      int                         // of objects collected per hour without a DELETE request; zero: 100, and a tenth of a resource
-	Removed    func(namespace string)      // called after the removal of a namespace; may be nil
+	Requests   *Requests                   // the DELETE requests for owners
+	Limit      int                         // objects collected in an hour without a DELETE request; zero: 100, and a tenth of a resource
+	Removed    func(namespace string)      // called after the collector has removed a namespace
 	Logger     *slog.Logger
 }
 
-// Collector deletes the content of terminating namespaces, and objects without owners. Any number of them may run on the same etcd.
+// Collector empties terminating namespaces and collects objects without owners. Any number of collectors may run on one etcd.
 type Collector struct {
 	config     Config
-	holder     string // the identity of this replica in elections
+	holder     string // of the leaders' keys
 	namespaces *namespaces
 
 	mu      sync.Mutex // guards the fields below
 	served  []*Resource
 	changed chan struct{} // closed and replaced when served changes
-	owners  *owners       // nil: not followed at present
+	owners  *owners       // nil: owners are not followed now
 }
 
-// New returns a collector without resources. Call Serve and Run.
+// New returns a collector, which collects nothing before Serve and Run are called.
 func New(config Config) *Collector {
-	if config.Permit == nil {
-		config.Permit = func(context.Context) error { return nil }
-	}
-	if config.Removed == nil {
-		config.Removed = func(string) {}
-	}
-	return &Collector{
-		config:     config,
-		holder:     holderName(),
-		namespaces: newNamespaces(config),
-		changed:    make(chan struct{}),
-	}
+	return &Collector{config: config, holder: holderName(), namespaces: newNamespaces(config), changed: make(chan struct{})}
 }
 
-// Serve sets the resources. The collector takes owners of other kinds for existing, and does not delete objects of other kinds in a
-// namespace. The slice must not change afterwards.
+// Serve sets the resources that exist. An owner of another kind counts as existing, and other keys in a namespace stay. The caller must
+// not change the slice afterwards.
 func (c *Collector) Serve(resources []*Resource) {
 	c.namespaces.serve(resources)
 	c.mu.Lock()
@@ -61,8 +50,8 @@ func (c *Collector) Serve(resources []*Resource) {
 	c.changed = make(chan struct{})
 }
 
-// RemoveEmpty removes a namespace at once if it has the given revision and no content; false: it has content. The errors are those of
-// the store.
+// RemoveEmpty removes a namespace at once, if it is at the revision given and nothing is in it; false: something is. The errors are
+// those of the store.
 func (c *Collector) RemoveEmpty(ctx context.Context, namespace *Object) (bool, error) {
 	return c.namespaces.removeEmpty(ctx, namespace)
 }
@@ -73,13 +62,12 @@ func (c *Collector) Owns(resource, namespace, name string) bool {
 	return owners != nil && owners.graph.owns(resource, namespace, name)
 }
 
-// Stopped returns why the collection of objects without owners has stopped; nil: it has not.
+// Stopped returns why objects without owners are not collected; nil: they are.
 func (c *Collector) Stopped() *Stop {
-	owners := c.following()
-	if owners == nil {
-		return nil
+	if owners := c.following(); owners != nil {
+		return owners.limiter.stop()
 	}
-	return owners.limiter.stop()
+	return nil
 }
 
 func (c *Collector) following() *owners {
@@ -88,8 +76,8 @@ func (c *Collector) following() *owners {
 	return c.owners
 }
 
-// Run works until ctx ends, and waits for its goroutines. It logs errors and tries again. The caches of the resources must be filled.
-// Call Run once.
+// Run works until ctx ends; when it returns, all its goroutines have ended. It logs errors and tries again. The caches of the served
+// resources must be filled. Run must be called once.
 func (c *Collector) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -106,36 +94,38 @@ func (c *Collector) Run(ctx context.Context) {
 	}
 }
 
-// election returns the election of one task. Each task has its own, so that two replicas can share the work.
-func (c *Collector) election(task string) *election {
-	return &election{store: c.config.Store, permit: c.config.Permit, key: c.config.Key + "/" + task, holder: c.holder, log: c.config.Logger}
+// election returns the election for one kind of work: a replica may do only one of them.
+func (c *Collector) election(work string) *election {
+	return &election{store: c.config.Store, permit: c.config.Permit, key: c.config.Key + "/" + work, holder: c.holder, log: c.config.Logger}
 }
 
-// follow follows one set of resources until Serve sets another one. Each set has a new graph of owners, because the target of a reference
-// depends on the kinds.
+// follow watches a set of resources until Serve sets another one. Each set has a graph of its own, because the meaning of an
+// ownerReference depends on the kinds that exist.
 func (c *Collector) follow(ctx context.Context, resources []*Resource, changed <-chan struct{}) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &follower{namespaces: c.namespaces, log: c.config.Logger}
+	var owners *owners
 	if c.config.Owners {
-		f.owners = newOwners(c.config, resources)
+		owners = newOwners(c.config, resources)
 		c.mu.Lock()
-		c.owners = f.owners
+		c.owners = owners
 		c.mu.Unlock()
-		collecting := &leaderWork[place]{queue: f.owners.queue, election: c.election("garbage"), width: ownerWidth,
-			step: f.owners.step, begin: c.config.Requests.prune, log: c.config.Logger}
+		collecting := &leaderWork[objectKey]{queue: owners.queue, election: c.election("garbage"), width: ownerWidth,
+			step: owners.step, begin: c.config.Requests.prune, log: c.config.Logger}
 		running.Go(func() { collecting.run(ctx) })
-		running.Go(func() {
-			for ctx.Err() == nil {
-				pause(ctx, recheckStop)
-				f.owners.recheck(ctx)
-			}
-		})
+		running.Go(func() { owners.recheck(ctx) })
 	}
 	for _, r := range resources {
-		running.Go(func() { f.follow(ctx, r) })
+		running.Go(func() {
+			for ctx.Err() == nil {
+				if err := c.watch(ctx, r, owners); ctx.Err() == nil {
+					c.config.Logger.Debug("reading a resource anew", "resource", r.Name, "error", err)
+					pause(ctx, time.Second)
+				}
+			}
+		})
 	}
 	select {
 	case <-changed:
@@ -143,34 +133,15 @@ func (c *Collector) follow(ctx context.Context, resources []*Resource, changed <
 	}
 }
 
-// follower passes changes to namespaces and owners.
-type follower struct {
-	namespaces *namespaces
-	owners     *owners // nil: not collected
-	log        *slog.Logger
-}
-
-// follow watches a resource until ctx ends.
-func (f *follower) follow(ctx context.Context, r *Resource) {
-	for ctx.Err() == nil {
-		err := f.watch(ctx, r)
-		if ctx.Err() != nil {
-			return
-		}
-		f.log.Debug("reading a resource again", "resource", r.Name, "error", err)
-		pause(ctx, time.Second)
-	}
-}
-
-// watch follows a resource from its initial state until an error.
-func (f *follower) watch(ctx context.Context, r *Resource) error {
+// watch follows the initial state and the changes of a resource until the watch fails. Without owners it follows namespaces only.
+func (c *Collector) watch(ctx context.Context, r *Resource, owners *owners) error {
 	w, err := r.Objects.Watch()
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if f.owners != nil {
-		f.owners.restart(r)
+	if owners != nil {
+		owners.forget(r)
 	}
 	for {
 		step, err := w.Next(ctx)
@@ -178,14 +149,14 @@ func (f *follower) watch(ctx context.Context, r *Resource) error {
 			return err
 		}
 		for _, change := range step.Changes {
-			at := place{r, change.Object.Namespace, change.Object.Name}
-			f.namespaces.see(at, change)
-			if f.owners != nil {
-				f.owners.see(ctx, at, change)
+			key := objectKey{r, change.Object.Namespace, change.Object.Name}
+			c.namespaces.observe(key, change)
+			if owners != nil {
+				owners.observe(ctx, key, change)
 			}
 		}
-		if step.Synced && f.owners != nil {
-			f.owners.review(ctx, r)
+		if step.Synced && owners != nil {
+			owners.enqueueOrphans(ctx, owners.graph.synced(r)...)
 		}
 	}
 }

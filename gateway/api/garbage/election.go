@@ -15,43 +15,43 @@ import (
 )
 
 const (
-	// lease is how long the key of a leader must be unchanged, on the clock of another replica, before that replica takes over.
-	lease = 10 * time.Second
-	// tenure is how long a leader acts after the start of its last successful renewal, on its own clock. It is shorter than lease, so
-	// that a leader that cannot reach etcd stops before another one begins.
-	tenure = 7 * time.Second
-	// renewEvery allows one failed renewal within tenure.
-	renewEvery = 2 * time.Second
-	// claimEvery is the interval in which a replica with work checks the leader.
-	claimEvery = time.Second
-	// resignTimeout bounds the deletion of the key at shutdown.
-	resignTimeout = 2 * time.Second
+	// leaseDuration is how long a leader's key must stay the same, on the observer's clock, before another replica takes over.
+	leaseDuration = 10 * time.Second
+	// renewDeadline is how long a leader acts after it began its last successful renewal, on its own clock. It is shorter than
+	// leaseDuration, so that a leader that cannot reach etcd stops before another one begins.
+	renewDeadline = 7 * time.Second
+	// renewPeriod is so short that a failed renewal can be followed by another before the deadline.
+	renewPeriod = 2 * time.Second
+	// retryPeriod is how often a replica with work to do tries to become the leader.
+	retryPeriod = time.Second
+	// releaseTimeout bounds the release of the key.
+	releaseTimeout = 2 * time.Second
 )
 
-// election elects one of any number of replicas, to save work. It does not exclude two leaders, because a process can be suspended
-// between a look at its clock and a write; the preconditions of the writes make that harmless.
+// election makes one of any number of replicas the leader, so that each deletion is tried once. The safety of deletions rests on their
+// preconditions and not on the election, because a process can be suspended between reading its clock and a write.
 //
-// The key of the leader exists only while there is a leader. Each renewal changes the revision of the key, so that replicas need not
-// compare clocks.
+// The leader's key exists only while there is a leader. Clocks of different machines are never compared: each renewal changes the
+// revision of the key.
 type election struct {
 	store  etcdstore.Store
-	permit func(context.Context) error // an error: do not lead
+	permit func(context.Context) error // an error: no replica may lead
 	key    string
 	holder string // this replica
 	log    *slog.Logger
 
-	held   etcdstore.Revision // of the last write of the key by this replica; zero: not the leader
-	seen   etcdstore.Revision // of the key of another holder at the last read
-	seenAt time.Time          // time of the first read of seen
+	held   etcdstore.Revision // of the key after this replica's last write; zero: it does not lead
+	seen   etcdstore.Revision // of another replica's key
+	seenAt time.Time          // when seen was first read
 }
 
 // record is the value of the key.
 type record struct {
 	Holder  string    `json:"holder"`
-	Renewed time.Time `json:"renewed"` // for people
+	Renewed time.Time `json:"renewed"` // for people to read
 }
 
-// holderName returns a unique name of this process.
+// holderName returns a name that no other replica has, and no earlier process of this one.
 func holderName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -60,8 +60,8 @@ func holderName() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 }
 
-// lead waits until this replica is the leader or needed is false, and calls work. The context of work ends with ctx and when the
-// leadership is lost. lead resigns when work returns.
+// lead tries to become the leader while needed is true, and then calls work. The context of work ends with ctx or with the leadership;
+// when work returns, lead releases the leadership.
 func (e *election) lead(ctx context.Context, needed func() bool, work func(context.Context)) {
 	began, won := e.win(ctx, needed)
 	if !won {
@@ -77,32 +77,32 @@ func (e *election) lead(ctx context.Context, needed func() bool, work func(conte
 	work(leading)
 	cancel()
 	renewing.Wait()
-	e.resign(ctx)
+	e.release(ctx)
 }
 
-// win claims the leadership until it succeeds, and returns the start of the successful claim.
+// win tries to become the leader, and returns the time at which the successful attempt began.
 func (e *election) win(ctx context.Context, needed func() bool) (began time.Time, won bool) {
 	failing := false
 	for ctx.Err() == nil && needed() {
 		began = time.Now()
-		bounded, cancel := context.WithTimeout(ctx, tenure)
+		bounded, cancel := context.WithTimeout(ctx, renewDeadline)
 		won, err := e.claim(bounded)
 		cancel()
 		if err != nil && !failing && ctx.Err() == nil {
-			e.log.Warn("cannot read or write the key of the leader, trying again", "key", e.key, "error", err)
+			e.log.Warn("the leader could not be found out, trying again", "key", e.key, "error", err)
 		}
 		if failing = err != nil; won {
 			return began, true
 		}
-		pause(ctx, claimEvery)
+		pause(ctx, retryPeriod)
 	}
 	return began, false
 }
 
 // renew returns when the leadership is lost or ctx ends.
 func (e *election) renew(ctx context.Context, won time.Time) {
-	for end := won.Add(tenure); ; {
-		pause(ctx, min(renewEvery, time.Until(end)))
+	for end := won.Add(renewDeadline); ; {
+		pause(ctx, min(renewPeriod, time.Until(end)))
 		if ctx.Err() != nil {
 			return
 		}
@@ -112,7 +112,7 @@ func (e *election) renew(ctx context.Context, won time.Time) {
 		cancel()
 		switch {
 		case won:
-			end = began.Add(tenure)
+			end = began.Add(renewDeadline)
 		case ctx.Err() != nil:
 			return
 		case err == nil || !time.Now().Before(end):
@@ -122,10 +122,10 @@ func (e *election) renew(ctx context.Context, won time.Time) {
 	}
 }
 
-// claim writes the key if it does not exist, if this replica holds it, or if its holder has not renewed it for lease.
+// claim writes the key if it does not exist, is this replica's, or was not renewed for leaseDuration.
 func (e *election) claim(ctx context.Context) (won bool, err error) {
 	if err := e.permit(ctx); err != nil {
-		return false, fmt.Errorf("not permitted to lead: %w", err)
+		return false, fmt.Errorf("no replica may lead: %w", err)
 	}
 	kv, _, err := e.store.Get(ctx, e.key)
 	absent := errors.Is(err, etcdstore.ErrNotFound)
@@ -155,7 +155,7 @@ func (e *election) claim(ctx context.Context) (won bool, err error) {
 	return true, nil
 }
 
-// isOurs reports whether this replica wrote the key: a write without an answer may have been done.
+// isOurs reports whether this replica wrote the key. A write that returned an error may have succeeded.
 func (e *election) isOurs(kv etcdstore.KV) bool {
 	var r record
 	return json.Unmarshal(kv.Value, &r) == nil && r.Holder == e.holder
@@ -165,20 +165,21 @@ func (e *election) isStale(revision etcdstore.Revision) bool {
 	if revision != e.seen {
 		e.seen, e.seenAt = revision, time.Now()
 	}
-	return time.Since(e.seenAt) >= lease
+	return time.Since(e.seenAt) >= leaseDuration
 }
 
-// resign deletes the key, so that the next leader need not wait for lease.
-func (e *election) resign(ctx context.Context) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignTimeout)
+// release deletes the key, so that the next leader need not wait until it is stale.
+func (e *election) release(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	_, err := e.store.Delete(bounded, e.key, e.held)
 	e.held = 0
 	if err != nil {
-		e.log.Debug("the key of the leader was not deleted, it expires", "key", e.key, "error", err)
+		e.log.Debug("the leader's key was not removed, it becomes stale", "key", e.key, "error", err)
 	}
 }
 
+// pause waits for a duration, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

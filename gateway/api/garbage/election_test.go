@@ -91,7 +91,7 @@ func TestTakeover(t *testing.T) {
 		if got := leaders(first, second); len(got) != 1 || got[0] != 1 {
 			t.Fatalf("%v lead, want the second", got)
 		}
-		if without < time.Second || without > lease {
+		if without < time.Second || without > leaseDuration {
 			t.Errorf("%v without a leader", without)
 		}
 		first.store.dead.Store(false)
@@ -126,7 +126,7 @@ func TestUnreadableKey(t *testing.T) {
 		store := memory.New()
 		store.Txn(map[string][]byte{"leader": []byte("me")}, nil)
 		c := newCandidate(t, store)
-		after(lease + 2*claimEvery)
+		after(leaseDuration + 2*retryPeriod)
 		if !c.leading.Load() {
 			t.Error("nobody leads")
 		}
@@ -165,7 +165,7 @@ func TestNothingToDoWritesNothing(t *testing.T) {
 		if w.leader("garbage") == "" {
 			t.Error("nobody leads just after there was something to do")
 		}
-		after(2 * linger)
+		after(2 * idleTimeout)
 		if holder := w.leader("garbage"); holder != "" {
 			t.Errorf("%s leads with nothing to do", holder)
 		}

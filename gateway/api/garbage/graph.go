@@ -7,34 +7,35 @@ import (
 	"sync"
 )
 
-// place is the resource, namespace and name of an object, which need not exist.
-type place struct {
+// objectKey names an object, which need not exist.
+type objectKey struct {
 	resource  *Resource
 	namespace string
 	name      string
 }
 
-func (p place) String() string {
-	if p.namespace == "" {
-		return p.resource.Name + " " + p.name
+func (k objectKey) String() string {
+	if k.namespace == "" {
+		return k.resource.Name + " " + k.name
 	}
-	return p.resource.Name + " " + p.namespace + "/" + p.name
+	return k.resource.Name + " " + k.namespace + "/" + k.name
 }
 
-// owner is an owner of an object: its place and uid.
+// owner is what an ownerReference means: an object with this uid.
 type owner struct {
-	place
+	objectKey
 	uid string
 }
 
-// graph has the owners of objects. It does not contain objects without ownerReferences, nor objects that cannot be collected, such as
-// those with an owner of a kind that is not served.
+// graph has the ownerReferences of all objects that can be collected. It has no entry for an object without ownerReferences, or with an
+// owner that counts as existing, because its kind is not served for example.
 type graph struct {
-	kinds map[kind]*Resource // does not change
+	kinds map[kind]*Resource // immutable
 
 	mu         sync.Mutex // guards the fields below
-	dependents map[place][]owner
-	owned      map[place]map[place]struct{} // the dependents by the places of their owners
+	owners     map[objectKey][]owner
+	dependents map[objectKey]map[objectKey]struct{} // the inverse of owners
+	reading    map[*Resource]struct{}               // the resources whose initial state has not been read whole
 }
 
 type kind struct{ apiVersion, kind string }
@@ -42,28 +43,30 @@ type kind struct{ apiVersion, kind string }
 func newGraph(resources []*Resource) *graph {
 	g := &graph{
 		kinds:      make(map[kind]*Resource, len(resources)),
-		dependents: make(map[place][]owner),
-		owned:      make(map[place]map[place]struct{}),
+		owners:     make(map[objectKey][]owner),
+		dependents: make(map[objectKey]map[objectKey]struct{}),
+		reading:    make(map[*Resource]struct{}, len(resources)),
 	}
 	for _, r := range resources {
 		g.kinds[kind{r.APIVersion, r.Kind}] = r
+		g.reading[r] = struct{}{}
 	}
 	return g
 }
 
-// owners returns the owners of an object if it must be deleted when all of them are gone. It returns none if the object has no owners, is
-// being deleted, or has an owner that counts as existing.
-func (g *graph) owners(at place, o *Object) []owner {
+// ownersOf returns the owners of an object that is to be deleted when all of them are gone. It returns none if the object has no owners
+// or is being deleted, or if one of its owners counts as existing.
+func (g *graph) ownersOf(key objectKey, o *Object) []owner {
 	if !o.mayHaveOwners() {
 		return nil
 	}
-	f, ok := o.facts()
-	if !ok || f.Deleted != "" {
+	m, ok := o.metadata()
+	if !ok || m.DeletionTimestamp != "" {
 		return nil
 	}
-	owners := make([]owner, 0, len(f.Owners))
-	for _, r := range f.Owners {
-		o, ok := g.owner(at, r)
+	owners := make([]owner, 0, len(m.OwnerReferences))
+	for _, r := range m.OwnerReferences {
+		o, ok := g.owner(key, r)
 		if !ok {
 			return nil
 		}
@@ -72,106 +75,107 @@ func (g *graph) owners(at place, o *Object) []owner {
 	return owners
 }
 
-// owner returns the target of a reference of an object; false: an owner that counts as existing.
-func (g *graph) owner(at place, r reference) (owner, bool) {
+// owner resolves an ownerReference of an object; false: the owner counts as existing.
+func (g *graph) owner(key objectKey, r ownerReference) (owner, bool) {
 	resource := g.kinds[kind{r.APIVersion, r.Kind}]
-	if resource == nil || r.UID == "" || r.Name == "" || resource.Namespaced && at.namespace == "" {
+	if resource == nil || r.UID == "" || r.Name == "" || resource.Namespaced && key.namespace == "" {
 		return owner{}, false
 	}
-	o := owner{place{resource, "", r.Name}, r.UID}
+	o := owner{objectKey{resource, "", r.Name}, r.UID}
 	if resource.Namespaced {
-		o.namespace = at.namespace // an owner must be in the same namespace
+		o.namespace = key.namespace // an object in another namespace is no owner
 	}
 	return o, true
 }
 
-// set adds or replaces an object.
-func (g *graph) set(at place, o *Object) {
-	owners := g.owners(at, o)
+// set replaces the owners of an object by those of its current state.
+func (g *graph) set(key objectKey, o *Object) {
+	owners := g.ownersOf(key, o)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.removeLocked(at)
+	g.removeLocked(key)
 	if len(owners) == 0 {
 		return
 	}
-	g.dependents[at] = owners
+	g.owners[key] = owners
 	for _, o := range owners {
-		if g.owned[o.place] == nil {
-			g.owned[o.place] = make(map[place]struct{}, 1)
+		if g.dependents[o.objectKey] == nil {
+			g.dependents[o.objectKey] = make(map[objectKey]struct{}, 1)
 		}
-		g.owned[o.place][at] = struct{}{}
+		g.dependents[o.objectKey][key] = struct{}{}
 	}
 }
 
 // remove removes an object as a dependent. Its own dependents stay.
-func (g *graph) remove(at place) {
+func (g *graph) remove(key objectKey) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.removeLocked(at)
+	g.removeLocked(key)
 }
 
-func (g *graph) removeLocked(at place) {
-	for _, o := range g.dependents[at] {
-		delete(g.owned[o.place], at)
-		if len(g.owned[o.place]) == 0 {
-			delete(g.owned, o.place)
+func (g *graph) removeLocked(key objectKey) {
+	for _, o := range g.owners[key] {
+		delete(g.dependents[o.objectKey], key)
+		if len(g.dependents[o.objectKey]) == 0 {
+			delete(g.dependents, o.objectKey)
 		}
 	}
-	delete(g.dependents, at)
+	delete(g.owners, key)
 }
 
-// forget removes and returns all dependents of a resource before it is read again.
-func (g *graph) forget(r *Resource) []place {
+// forget removes the objects of a resource, which is about to be read anew, and returns them.
+func (g *graph) forget(r *Resource) (removed []objectKey) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var gone []place
-	for at := range g.dependents {
-		if at.resource == r {
-			gone = append(gone, at)
+	g.reading[r] = struct{}{}
+	for key := range g.owners {
+		if key.resource == r {
+			g.removeLocked(key)
+			removed = append(removed, key)
 		}
 	}
-	for _, at := range gone {
-		g.removeLocked(at)
-	}
-	return gone
+	return removed
 }
 
-// dependentsOf returns the objects with an owner at a place.
-func (g *graph) dependentsOf(at place) []place {
+// synced notes that the initial state of a resource has been read, and returns the objects with an owner of that resource: its deletion
+// may have been missed.
+func (g *graph) synced(r *Resource) (dependents []objectKey) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var out []place
-	for dependent := range g.owned[at] {
-		out = append(out, dependent)
-	}
-	return out
-}
-
-// dependentsOn returns the objects with an owner of a resource.
-func (g *graph) dependentsOn(r *Resource) []place {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var out []place
-	for at, owners := range g.dependents {
+	delete(g.reading, r)
+	for key, owners := range g.owners {
 		if slices.ContainsFunc(owners, func(o owner) bool { return o.resource == r }) {
-			out = append(out, at)
+			dependents = append(dependents, key)
 		}
 	}
-	return out
+	return dependents
 }
 
-// orphans returns all objects without an owner in the caches, except if asked returns true for the owners.
-func (g *graph) orphans(ctx context.Context, asked func([]owner) bool) []place {
+// isReading reports whether the initial state of a resource has not been read whole.
+func (g *graph) isReading() bool {
 	g.mu.Lock()
-	dependents := maps.Clone(g.dependents)
+	defer g.mu.Unlock()
+	return len(g.reading) > 0
+}
+
+// dependentsOf returns the objects with an ownerReference to a key.
+func (g *graph) dependentsOf(key objectKey) []objectKey {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Keys(g.dependents[key]))
+}
+
+// orphans returns all objects none of whose owners is in the caches, without those for whose owners requested is true.
+func (g *graph) orphans(ctx context.Context, requested func([]owner) bool) (orphans []objectKey) {
+	g.mu.Lock()
+	all := maps.Clone(g.owners)
 	g.mu.Unlock()
-	var out []place
-	for at, owners := range dependents {
-		if g.orphaned(ctx, at) && !asked(owners) {
-			out = append(out, at)
+	for key, owners := range all {
+		if g.orphaned(ctx, key) && !requested(owners) {
+			orphans = append(orphans, key)
 		}
 	}
-	return out
+	return orphans
 }
 
 // owns reports whether an object of a resource, whatever its version, has dependents.
@@ -179,18 +183,17 @@ func (g *graph) owns(resource, namespace, name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, r := range g.kinds {
-		if r.Name == resource && len(g.owned[place{r, namespace, name}]) > 0 {
+		if r.Name == resource && len(g.dependents[objectKey{r, namespace, name}]) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// orphaned reports whether none of the owners of what stands at a place is known to the caches. They may lag behind: it is
-// only a reason to look.
-func (g *graph) orphaned(ctx context.Context, at place) bool {
+// orphaned reports whether none of the owners of an object is in the caches. The caches may lag behind, so etcd decides.
+func (g *graph) orphaned(ctx context.Context, key objectKey) bool {
 	g.mu.Lock()
-	owners := g.dependents[at] // never modified
+	owners := g.owners[key] // never modified
 	g.mu.Unlock()
 	for _, o := range owners {
 		found, err := o.resource.Objects.Cached(ctx, o.namespace, o.name)

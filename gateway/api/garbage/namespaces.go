@@ -10,34 +10,29 @@ import (
 	"revtail/etcdstore"
 )
 
-// namespaceWidth is the number of namespaces at the same time, so that a slow response delays one of them.
+// namespaceWidth is how many namespaces are emptied at the same time, so that one slow namespace does not delay the others.
 const namespaceWidth = 2
 
-// namespaces deletes the content of namespaces with a deletionTimestamp, and then removes the namespaces.
+// namespaces empties terminating namespaces and then removes them.
 type namespaces struct {
 	store    etcdstore.Store
 	resource *Resource
 	queue    *queue[string]
-	removed  func(name string) // called after each removal
+	removed  func(name string) // called after a namespace is removed
 	log      *slog.Logger
+	left     countdown[string] // the objects that a sweep has left: when all are gone, the next sweep begins
 
-	mu      sync.Mutex  // guards the fields below, but not the sweeps, which belong to the turn of their namespace
+	mu      sync.Mutex  // guards the fields below, but a *sweep belongs to the namespace's step
 	content []*Resource // the namespaced ones; replaced, never modified
 	sweeps  map[string]*sweep
-	// awaited is the number of objects with finalizers by namespace: when all are gone, the next sweep begins.
-	awaited map[string]int
-	// removing are the namespaces that this replica removes, until the end of their last sweep.
-	removing map[string]bool
 }
 
 func newNamespaces(config Config) *namespaces {
-	return &namespaces{
-		store: config.Store, resource: config.Namespaces, queue: newQueue[string](), removed: config.Removed, log: config.Logger,
-		sweeps: make(map[string]*sweep), awaited: make(map[string]int), removing: make(map[string]bool),
-	}
+	return &namespaces{store: config.Store, resource: config.Namespaces, queue: newQueue[string](), removed: config.Removed, log: config.Logger,
+		sweeps: make(map[string]*sweep)}
 }
 
-// serve sets the resources.
+// serve sets the resources that exist.
 func (n *namespaces) serve(resources []*Resource) {
 	var content []*Resource
 	for _, r := range resources {
@@ -50,50 +45,38 @@ func (n *namespaces) serve(resources []*Resource) {
 	n.content = content
 }
 
-// see handles one change of any object.
-func (n *namespaces) see(at place, change Change) {
+// observe takes in one change of an object.
+func (n *namespaces) observe(key objectKey, change Change) {
 	switch {
-	case at.resource.Name == n.resource.Name && change.Gone:
-		if !n.isRemoving(at.name) {
-			n.queue.drop(at.name) // another replica has removed it
+	case key.resource.Name != n.resource.Name:
+		if change.Gone && n.left.decrement(key.namespace) {
+			n.queue.add(key.namespace)
 		}
-	case at.resource.Name == n.resource.Name:
-		if change.Object.deleted() {
-			n.queue.add(at.name)
+	case change.Gone:
+		n.mu.Lock()
+		sweeping := n.sweeps[key.name] != nil // this replica may have removed the namespace: its last sweep follows
+		n.mu.Unlock()
+		if !sweeping {
+			n.queue.drop(key.name)
 		}
-	case change.Gone && n.lastAwaited(at.namespace):
-		n.queue.add(at.namespace)
+	case change.Object.terminating():
+		n.queue.add(key.name)
 	}
 }
 
-// lastAwaited counts a deleted object, and reports whether it was the last one that the namespace waits for.
-func (n *namespaces) lastAwaited(namespace string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	count, ok := n.awaited[namespace]
-	if !ok {
-		return false
-	}
-	if count--; count > 0 {
-		n.awaited[namespace] = count
-		return false
-	}
-	delete(n.awaited, namespace)
-	return true
-}
-
-// step processes one page of the content of a namespace.
+// step deletes one page of a namespace's content or, after the last page, the namespace.
 func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
-	s, final := n.current(name)
+	n.left.set(name, 0)
+	s := n.sweep(name)
 	var namespace *Object
-	if !final {
+	if s.before == 0 {
 		var err error
 		namespace, err = n.resource.Objects.Read(ctx, "", name)
 		if err != nil {
 			return later, err
 		}
-		if namespace == nil || !namespace.deleted() {
-			n.end(name)
+		if namespace == nil || !namespace.terminating() {
+			n.setSweep(name, nil)
 			return done, nil
 		}
 	}
@@ -103,47 +86,43 @@ func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
 		return later, err
 	case more:
 		return again, nil
-	}
-	n.end(name)
-	if final {
-		return again, nil // there may be a new one of the same name
-	}
-	if s.left > 0 {
-		n.await(name, s.left)
+	case s.before > 0:
+		n.setSweep(name, nil)
+		return again, nil // another namespace may have this name now
+	case s.left > 0:
+		n.log.Debug("a namespace waits for the finalizers of objects in it", "namespace", name, "objects", s.left)
+		n.left.set(name, s.left)
+		n.setSweep(name, nil)
 		return later, nil
 	}
 	return n.finish(ctx, namespace)
 }
 
-// finish removes an empty namespace. A last sweep deletes the objects that concurrent requests created in it before the removal. Objects
-// after the removal belong to no namespace object, or to a new one.
+// finish removes an empty namespace. A last sweep deletes the objects that requests created while the namespace was removed. Objects that
+// were created later belong to no Namespace, or to a new one.
 func (n *namespaces) finish(ctx context.Context, namespace *Object) (verdict, error) {
-	f, ok := namespace.facts()
-	if ok && len(f.Finalizers) > 0 {
+	if m, ok := namespace.metadata(); ok && len(m.Finalizers) > 0 {
+		n.setSweep(namespace.Name, nil)
 		n.log.Debug("an empty namespace waits for its own finalizers", "namespace", namespace.Name)
 		return later, nil
 	}
 	last, err := n.remove(ctx, namespace)
+	n.setSweep(namespace.Name, last)
 	switch {
 	case errors.Is(err, etcdstore.ErrConflict), errors.Is(err, etcdstore.ErrNotFound):
 		return again, nil
 	case err != nil:
 		return later, err
 	}
-	n.log.Info("removed a namespace and its content", "namespace", namespace.Name)
+	n.log.Info("removed a namespace and what was in it", "namespace", namespace.Name)
 	n.removed(namespace.Name)
-	n.mu.Lock()
-	n.sweeps[namespace.Name] = last
-	n.mu.Unlock()
 	return again, nil
 }
 
-// remove removes a namespace and returns its last sweep.
+// remove removes a namespace, and returns the sweep of the objects that were created before that.
 func (n *namespaces) remove(ctx context.Context, namespace *Object) (*sweep, error) {
-	n.mark(namespace.Name, true)
 	revision, err := n.store.Delete(ctx, namespace.Key, namespace.Revision)
 	if err != nil {
-		n.mark(namespace.Name, false)
 		return nil, fmt.Errorf("remove namespace %s: %w", namespace.Name, err)
 	}
 	return &sweep{namespace: namespace.Name, before: revision, resources: n.resources()}, nil
@@ -155,7 +134,7 @@ func (n *namespaces) resources() []*Resource {
 	return n.content
 }
 
-// removeEmpty removes a namespace if it has no content.
+// removeEmpty removes a namespace if it is empty.
 func (n *namespaces) removeEmpty(ctx context.Context, namespace *Object) (bool, error) {
 	for _, r := range n.resources() {
 		page, err := r.Objects.List(ctx, namespace.Name, "", 1)
@@ -170,55 +149,32 @@ func (n *namespaces) removeEmpty(ctx context.Context, namespace *Object) (bool, 
 	if err != nil {
 		return false, err
 	}
-	defer n.mark(namespace.Name, false)
 	for more := true; more; {
 		if more, err = last.next(ctx); err != nil {
-			n.log.Warn("objects that were created in a namespace during its removal were not deleted", "namespace", namespace.Name, "error", err)
+			n.log.Warn("what was created in a namespace while it was removed stays", "namespace", namespace.Name, "error", err)
 			break
 		}
 	}
 	return true, nil
 }
 
-// current returns the current sweep of a namespace; final: the sweep after its removal.
-func (n *namespaces) current(name string) (s *sweep, final bool) {
+// sweep returns the current sweep of a namespace, or begins one.
+func (n *namespaces) sweep(name string) *sweep {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.awaited, name)
-	s = n.sweeps[name]
-	if s == nil {
-		s = &sweep{namespace: name, resources: n.content}
+	if n.sweeps[name] == nil {
+		n.sweeps[name] = &sweep{namespace: name, resources: n.content}
+	}
+	return n.sweeps[name]
+}
+
+// setSweep replaces the sweep of a namespace; nil: the next step begins one.
+func (n *namespaces) setSweep(name string, s *sweep) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if s != nil {
 		n.sweeps[name] = s
-	}
-	return s, s.before > 0
-}
-
-func (n *namespaces) end(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.sweeps, name)
-	delete(n.removing, name)
-}
-
-func (n *namespaces) mark(name string, removing bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if removing {
-		n.removing[name] = true
 	} else {
-		delete(n.removing, name)
+		delete(n.sweeps, name)
 	}
-}
-
-func (n *namespaces) isRemoving(name string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.removing[name]
-}
-
-func (n *namespaces) await(name string, left int) {
-	n.log.Debug("a namespace waits for the finalizers of objects in it", "namespace", name, "objects", left)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.awaited[name] = left
 }

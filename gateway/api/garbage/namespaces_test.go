@@ -56,7 +56,7 @@ func TestNamespaceWaitsForFinalizers(t *testing.T) {
 		after(time.Hour)
 		w.expect("Namespace/a", "Child/a/c2")
 		w.remove("Child/a/c2")
-		after(2 * claimEvery)
+		after(2 * retryPeriod)
 		w.expect()
 	})
 }
@@ -71,7 +71,7 @@ func TestNamespaceWithFinalizers(t *testing.T) {
 		after(time.Minute)
 		w.expect("Namespace/a")
 		w.terminate("a", "")
-		after(2 * claimEvery)
+		after(2 * retryPeriod)
 		w.expect()
 	})
 }
@@ -136,7 +136,7 @@ func TestCrashInTheMiddle(t *testing.T) {
 			t.Fatal("the crashed leader has released its key")
 		}
 		w.start()
-		after(lease - time.Second)
+		after(leaseDuration - time.Second)
 		if n := len(w.left()); n < 200 {
 			t.Errorf("%d objects are left: the next leader did not wait for the lease", n)
 		}

@@ -13,7 +13,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// Resource is one kind of object that may own others, be owned, or stand in a namespace.
+// Resource is one kind of object that may own others, be owned, or be in a namespace.
 type Resource struct {
 	Name       string // for logs: "pods", "deployments.apps"
 	APIVersion string
@@ -22,30 +22,30 @@ type Resource struct {
 	Objects    Objects
 }
 
-// Objects is access to the objects of one resource. An object that is not there is nil, without an error. The namespace is
-// empty where the resource has none.
+// Objects reads and changes the objects of one resource. An object that does not exist is nil, without an error. The namespace is empty
+// if the resource has none.
 type Objects interface {
-	// Cached is what this process remembers of an object: it may be out of date.
+	// Cached returns an object from the watch cache, which may lag behind etcd.
 	Cached(ctx context.Context, namespace, name string) (*Object, error)
 	// Read reads an object, linearizably.
 	Read(ctx context.Context, namespace, name string) (*Object, error)
-	// List reads objects of a namespace, linearizably: at most limit of those after Page.Next of the page before.
+	// List reads at most limit objects of a namespace, linearizably; after is the Next of the page before, or empty.
 	List(ctx context.Context, namespace, after string, limit int) (Page, error)
-	// All is every object of a namespace, or of all namespaces if it is empty, in a state not older than atLeast, from memory.
+	// All returns the objects of a namespace (empty: of all) from the watch cache, in a state not older than atLeast.
 	All(ctx context.Context, namespace string, atLeast etcdstore.Revision) (iter.Seq[*Object], error)
-	// Elsewhere reports whether etcd has a key that an object of this name would have in the layout of another program, which may be
-	// the object that an ownerReference means.
+	// Elsewhere reports whether etcd has the key of such an object in the layout of another program: an ownerReference may mean that
+	// object.
 	Elsewhere(ctx context.Context, namespace, name string) (bool, error)
-	// Count is how many objects there are in memory.
+	// Count returns the number of objects in the watch cache.
 	Count() int
-	// Delete deletes an object as a client would, if it is still at the revision given. The policy is empty for the object's own;
-	// because is for the audit log. False: it stays for now, because of its finalizers or because somebody has changed it.
+	// Delete deletes an object as a client would, if it is still at its revision. An empty policy is the object's own; because is for
+	// the audit log. False: the object stays for now, because it has finalizers or has changed.
 	Delete(ctx context.Context, o *Object, policy metav1.DeletionPropagation, because string) (gone bool, err error)
-	// Edit changes an object's metadata, as it is in etcd: change returns false to leave it alone, and is called again when
-	// somebody else was faster. An object that waits to be deleted and loses its last finalizer goes. One that is not there, or
-	// cannot be read, is none to change.
+	// Edit changes an object's metadata, as it is in etcd: change returns false to leave it alone, and is called again after a
+	// conflicting write. A terminating object that loses its last finalizer is deleted. Edit ignores an object that does not exist or
+	// cannot be decoded.
 	Edit(ctx context.Context, namespace, name string, change func(metadata map[string]any) bool) error
-	// Watch begins with all objects that there are. The caller closes it.
+	// Watch watches the objects, beginning with the existing ones. The caller closes the Watch.
 	Watch() (Watch, error)
 }
 
@@ -54,82 +54,81 @@ type Object struct {
 	Key       string // in etcd
 	Namespace string
 	Name      string
-	Created   etcdstore.Revision // zero: not known, for what comes from memory
+	Created   etcdstore.Revision // zero: unknown, in an object from the watch cache
 	Revision  etcdstore.Revision
-	JSON      []byte // nil: what stands in etcd cannot be read as an object
+	JSON      []byte // nil: the value in etcd is no object
 }
 
 // Page is a part of a list.
 type Page struct {
 	Objects []*Object
-	Next    string // what to go on after; empty: nothing follows
+	Next    string // the after of the next page; empty: there is none
 }
 
 // Watch follows a resource.
 type Watch interface {
-	// Next waits for the next step. After an error other than that of an ended ctx the watch is of no more use.
+	// Next waits for the next step. After an error other than that of ctx the watch cannot be used any more.
 	Next(ctx context.Context) (Step, error)
 	Close()
 }
 
-// Step is what a watch delivers.
+// Step is a batch of changes.
 type Step struct {
 	Changes []Change
-	Synced  bool // with this step the initial state is complete
+	Synced  bool // the initial state ends with this step
 }
 
-// Change is one object that is new or different, or was deleted.
+// Change is the new state of an object, or its deletion.
 type Change struct {
-	Object *Object // if Gone, as it was
+	Object *Object // if Gone, its last state
 	Gone   bool
 }
 
-// facts are what decides about an object's end.
-type facts struct {
-	UID        string      `json:"uid"`
-	Deleted    string      `json:"deletionTimestamp"`
-	Finalizers []string    `json:"finalizers"`
-	Owners     []reference `json:"ownerReferences"`
+// metadata is the part of an object's metadata that its deletion depends on.
+type metadata struct {
+	UID               string           `json:"uid"`
+	DeletionTimestamp string           `json:"deletionTimestamp"`
+	Finalizers        []string         `json:"finalizers"`
+	OwnerReferences   []ownerReference `json:"ownerReferences"`
 }
 
-// reference is one of an object's ownerReferences.
-type reference struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-	UID        string `json:"uid"`
-	Blocks     bool   `json:"blockOwnerDeletion"`
+type ownerReference struct {
+	APIVersion         string `json:"apiVersion"`
+	Kind               string `json:"kind"`
+	Name               string `json:"name"`
+	UID                string `json:"uid"`
+	BlockOwnerDeletion bool   `json:"blockOwnerDeletion"`
 }
 
-// policy is what the object's deletion waits for: that its dependents have let go of it (Orphan) or, if they block it, are gone
-// (Foreground); empty: nothing, or it is not being deleted.
-func (f facts) policy() metav1.DeletionPropagation {
+// policy is what the deletion of a terminating object waits for: that no dependent refers to it (Orphan), or that the dependents that
+// block it are deleted (Foreground); empty: nothing, or the object is not terminating.
+func (m metadata) policy() metav1.DeletionPropagation {
 	switch {
-	case f.Deleted == "":
+	case m.DeletionTimestamp == "":
 		return ""
-	case slices.Contains(f.Finalizers, metav1.FinalizerOrphanDependents):
+	case slices.Contains(m.Finalizers, metav1.FinalizerOrphanDependents):
 		return metav1.DeletePropagationOrphan
-	case slices.Contains(f.Finalizers, metav1.FinalizerDeleteDependents):
+	case slices.Contains(m.Finalizers, metav1.FinalizerDeleteDependents):
 		return metav1.DeletePropagationForeground
 	}
 	return ""
 }
 
-// facts reads them; false: what a foreign program wrote there cannot be understood.
-func (o *Object) facts() (facts, bool) {
+// metadata decodes the metadata; false: another program wrote an object that cannot be decoded.
+func (o *Object) metadata() (metadata, bool) {
 	var document struct {
-		Metadata facts `json:"metadata"`
+		Metadata metadata `json:"metadata"`
 	}
 	err := kjson.UnmarshalCaseSensitivePreserveInts(o.JSON, &document)
 	return document.Metadata, err == nil
 }
 
-// mayHaveOwners is a quick look, so that objects without owners need not be decoded.
+// mayHaveOwners is a cheap test, so that objects without owners need not be decoded.
 func (o *Object) mayHaveOwners() bool { return bytes.Contains(o.JSON, []byte(`"ownerReferences"`)) }
 
-// mayPropagate is a quick look for the finalizers that a collector has to remove.
+// mayPropagate is a cheap test for the finalizers that a collector removes.
 func (o *Object) mayPropagate() bool {
-	return o.deleted() && (bytes.Contains(o.JSON, []byte(`"`+metav1.FinalizerOrphanDependents+`"`)) ||
+	return o.terminating() && (bytes.Contains(o.JSON, []byte(`"`+metav1.FinalizerOrphanDependents+`"`)) ||
 		bytes.Contains(o.JSON, []byte(`"`+metav1.FinalizerDeleteDependents+`"`)))
 }
 
@@ -138,13 +137,13 @@ var (
 	pathDeletionTimestamp = []string{"metadata", "deletionTimestamp"}
 )
 
-func (o *Object) deleted() bool {
-	_, deleted := jsontext.Lookup(o.JSON, pathDeletionTimestamp)
-	return deleted
+func (o *Object) terminating() bool {
+	_, terminating := jsontext.Lookup(o.JSON, pathDeletionTimestamp)
+	return terminating
 }
 
-// is reports whether an object, which may be nil, can be the one with a uid. One that cannot be read, or that a foreign program
-// wrote without a uid, can.
+// is reports whether an object, which may be nil, can have a uid. An object that cannot be decoded, or that another program wrote
+// without a uid, can.
 func (o *Object) is(uid string) bool {
 	if o == nil {
 		return false

@@ -196,7 +196,7 @@ func TestMemory(t *testing.T) {
 	w := newWorld(t)
 	resources := w.resources(w.store)
 	g := newGraph(resources)
-	at := func(name string) place { return place{resources[3], "a", name} }
+	at := func(name string) objectKey { return objectKey{resources[3], "a", name} }
 	w.put("Child/a/plain")
 	w.put("Child/a/unknown", "Unknown/u")
 	w.put("Child/a/owned", "Parent/p", "Parent/q")
@@ -207,12 +207,12 @@ func TestMemory(t *testing.T) {
 		}
 		g.set(at(name), o)
 	}
-	if len(g.dependents) != 1 || len(g.owned) != 2 {
-		t.Errorf("the graph holds %d dependents and %d owners, want 1 and 2", len(g.dependents), len(g.owned))
+	if len(g.owners) != 1 || len(g.dependents) != 2 {
+		t.Errorf("the graph holds %d dependents and %d owners, want 1 and 2", len(g.owners), len(g.dependents))
 	}
 	g.remove(at("owned"))
-	if len(g.dependents)+len(g.owned) > 0 {
-		t.Errorf("an empty graph holds %d dependents and %d owners", len(g.dependents), len(g.owned))
+	if len(g.owners)+len(g.dependents) > 0 {
+		t.Errorf("an empty graph holds %d dependents and %d owners", len(g.owners), len(g.dependents))
 	}
 }
 

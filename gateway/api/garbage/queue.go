@@ -8,13 +8,13 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// verdict says what becomes of a key after its turn.
+// verdict says what happens to a key after a step.
 type verdict int
 
 const (
-	done  verdict = iota // leaves the queue, unless it was added meanwhile
-	again                // has another turn, after all that wait now
-	later                // has another turn after a pause, which grows
+	done  verdict = iota // it leaves the queue, unless it was added meanwhile
+	again                // it is queued again, behind all keys that are due
+	later                // it is queued again after a pause, which grows
 )
 
 const (
@@ -22,23 +22,23 @@ const (
 	maxPause   = 30 * time.Second
 )
 
-// queue is keys that wait for a turn: first come, first served, each key once.
+// queue has the keys that wait for a step, each key once: first come, first served.
 type queue[K comparable] struct {
 	mu      sync.Mutex // guards the fields below
 	entries map[K]*entry[K]
-	line    *btree.BTreeG[*entry[K]] // those that do not have their turn just now, by due and number
-	number  uint64                   // of the newest place in the line
-	grown   chan struct{}            // closed and replaced when a key takes a place in the line
+	line    *btree.BTreeG[*entry[K]] // the entries that are not running, by due and number
+	number  uint64                   // of the entry that was added to the line last
+	grown   chan struct{}            // closed and replaced when an entry is added to the line
 }
 
 type entry[K comparable] struct {
 	key     K
-	due     time.Time // when its turn may come
+	due     time.Time
 	number  uint64
 	pause   time.Duration // the last one
-	running bool          // has its turn
-	again   bool          // was added during its turn
-	dropped bool          // was dropped during its turn
+	running bool          // between take and finish
+	again   bool          // added while it runs
+	dropped bool          // dropped while it runs
 }
 
 func newQueue[K comparable]() *queue[K] {
@@ -55,7 +55,7 @@ func newQueue[K comparable]() *queue[K] {
 	}
 }
 
-// add gives a key a turn: the next one, if it was pausing; one more, if it has its turn.
+// add queues a key. It ends a key's pause, and queues a running key once more.
 func (q *queue[K]) add(key K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,7 +74,7 @@ func (q *queue[K]) add(key K) {
 	}
 }
 
-// drop takes a key out: there is nothing to do for it any more.
+// drop removes a key.
 func (q *queue[K]) drop(key K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,7 +97,7 @@ func (q *queue[K]) lineUpLocked(e *entry[K], due time.Time) {
 	q.grown = make(chan struct{})
 }
 
-// take gives the first key that is due its turn; finish ends it.
+// take returns the first key that is due. The caller calls finish after the step.
 func (q *queue[K]) take() (key K, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,6 +110,7 @@ func (q *queue[K]) take() (key K, ok bool) {
 	return e.key, true
 }
 
+// finish does to a key what the verdict of its step says.
 func (q *queue[K]) finish(key K, v verdict) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -127,13 +128,13 @@ func (q *queue[K]) finish(key K, v verdict) {
 	}
 }
 
-// due reports whether a key waits for its turn, and not only for the end of its pause.
+// due reports whether a key is due.
 func (q *queue[K]) due() bool {
 	due, _, _ := q.look()
 	return due
 }
 
-// look returns what to wait for when nothing is due: the time until something is, if positive, or a change of the line.
+// look reports whether a key is due. If none is, it returns the time until one is (zero: the queue is empty), and grown.
 func (q *queue[K]) look() (due bool, pause time.Duration, grown <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,14 +146,14 @@ func (q *queue[K]) look() (due bool, pause time.Duration, grown <-chan struct{})
 	return pause <= 0, pause, q.grown
 }
 
-// wait waits until something is due. False: ctx ended before.
+// wait waits until a key is due. False: ctx ended before.
 func (q *queue[K]) wait(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		due, pause, grown := q.look()
 		if due {
 			return true
 		}
-		var up <-chan time.Time // nil: there is nothing to wait for but growth
+		var up <-chan time.Time
 		if pause > 0 {
 			up = time.After(pause)
 		}
@@ -163,4 +164,42 @@ func (q *queue[K]) wait(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// countdown counts, by key, the objects whose deletion a key waits for. The zero value is ready for use.
+type countdown[K comparable] struct {
+	mu   sync.Mutex // guards left
+	left map[K]int
+}
+
+// set makes a key wait for n objects; zero: for none.
+func (c *countdown[K]) set(key K, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.left, key)
+	if n > 0 {
+		if c.left == nil {
+			c.left = make(map[K]int)
+		}
+		c.left[key] = n
+	}
+}
+
+// decrement counts one object of a key, and reports whether it was the last.
+func (c *countdown[K]) decrement(key K) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, ok := c.left[key]
+	if n > 1 {
+		c.left[key] = n - 1
+		return false
+	}
+	delete(c.left, key)
+	return ok
+}
+
+func (c *countdown[K]) empty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.left) == 0
 }

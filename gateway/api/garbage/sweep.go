@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	// sweepPage is the number of objects of a namespace per turn. After it, other namespaces have their turns.
+	// sweepPage is how many objects of a namespace are deleted in one step. Between two steps other namespaces have theirs.
 	sweepPage = 64
-	// sweepWidth is the number of concurrent deletions.
+	// sweepWidth is how many of them are deleted at the same time.
 	sweepWidth = 8
 )
 
-// sweep is one deletion of all objects in a namespace.
+// sweep deletes all objects of a namespace, page by page.
 type sweep struct {
 	namespace string
-	before    etcdstore.Revision // deletes only objects created before it; zero: all
-	resources []*Resource        // the remaining ones
-	after     string             // position in the first of them
-	left      int                // number of objects that remain
+	before    etcdstore.Revision // delete only objects that were created before; zero: all
+	resources []*Resource        // those that are not done; the first is being swept
+	after     string             // the position in the first resource
+	left      int                // how many objects stay for now
 }
 
-// next deletes one page. It returns false at the end of the sweep.
+// next deletes one page. False: there is no further page.
 func (s *sweep) next(ctx context.Context) (more bool, err error) {
 	for len(s.resources) > 0 {
-		objects := s.resources[0].Objects
-		page, err := objects.List(ctx, s.namespace, s.after, sweepPage)
+		r := s.resources[0]
+		page, err := r.Objects.List(ctx, s.namespace, s.after, sweepPage)
 		if err != nil {
-			return true, fmt.Errorf("list %s in %s: %w", s.resources[0].Name, s.namespace, err)
+			return true, fmt.Errorf("list %s in %s: %w", r.Name, s.namespace, err)
 		}
 		left, err := s.deleteAll(ctx, page.Objects)
 		if err != nil {
-			return true, fmt.Errorf("delete %s in %s: %w", s.resources[0].Name, s.namespace, err)
+			return true, fmt.Errorf("delete %s in %s: %w", r.Name, s.namespace, err)
 		}
 		s.left += left
 		if s.after = page.Next; page.Next == "" {
@@ -51,29 +51,29 @@ func (s *sweep) next(ctx context.Context) (more bool, err error) {
 	return len(s.resources) > 0, nil
 }
 
-// deleteAll deletes objects of the first resource, and returns the number of those that remain.
+// deleteAll deletes objects of the first resource, and counts those that stay for now.
 func (s *sweep) deleteAll(ctx context.Context, objects []*Object) (int, error) {
 	var (
 		running sync.WaitGroup
 		left    atomic.Int64
 		failed  = make([]error, len(objects))
-		seats   = make(chan struct{}, sweepWidth)
+		slots   = make(chan struct{}, sweepWidth)
 	)
 	for i, o := range objects {
 		if s.before > 0 && o.Created >= s.before {
 			continue
 		}
-		if f, ok := o.facts(); ok && f.Deleted != "" && len(f.Finalizers) > 0 {
-			left.Add(1) // its finalizers are pending
+		if m, ok := o.metadata(); ok && m.DeletionTimestamp != "" && len(m.Finalizers) > 0 {
+			left.Add(1) // controllers remove the finalizers
 			continue
 		}
-		seats <- struct{}{}
+		slots <- struct{}{}
 		running.Go(func() {
 			gone, err := s.resources[0].Objects.Delete(ctx, o, metav1.DeletePropagationBackground, "its namespace is being deleted")
 			if failed[i] = err; !gone {
 				left.Add(1)
 			}
-			<-seats
+			<-slots
 		})
 	}
 	running.Wait()

@@ -150,13 +150,13 @@ func (t *things) Delete(ctx context.Context, o *Object, policy metav1.DeletionPr
 		}
 	}
 	var err error
-	if f, ok := o.facts(); ok && policy == metav1.DeletePropagationForeground {
+	if f, ok := o.metadata(); ok && policy == metav1.DeletePropagationForeground {
 		marked := strings.Replace(string(o.JSON), `"metadata":{`,
 			`"metadata":{"deletionTimestamp":"2026-11-21T00:00:00Z","finalizers":["foregroundDeletion"],`, 1)
 		_, err = t.store.Update(ctx, o.Key, []byte(marked), o.Revision)
 		return false, ignoreLost(err)
 	} else if ok && len(f.Finalizers) > 0 {
-		if f.Deleted == "" {
+		if f.DeletionTimestamp == "" {
 			marked := strings.Replace(string(o.JSON), `"metadata":{`, `"metadata":{"deletionTimestamp":"2026-11-21T00:00:00Z",`, 1)
 			_, err = t.store.Update(ctx, o.Key, []byte(marked), o.Revision)
 		}
@@ -275,7 +275,11 @@ func (w *world) startOn(s etcdstore.Store) (stop func()) {
 
 func (w *world) collector(resources []*Resource) *Collector {
 	store := resources[0].Objects.(*things).store
-	return New(Config{Store: store, Permit: w.permit, Key: "revtail/leader/r", Namespaces: resources[0], Owners: true,
+	permit := w.permit
+	if permit == nil {
+		permit = func(context.Context) error { return nil }
+	}
+	return New(Config{Store: store, Permit: permit, Removed: func(string) {}, Key: "revtail/leader/r", Namespaces: resources[0], Owners: true,
 		Requests: NewRequests(store, "revtail/deleted/r/"), Limit: w.limit, Logger: slog.New(slog.DiscardHandler)})
 }
 

@@ -1,8 +1,13 @@
 package schema
 
 import (
+	_ "embed"
+	"encoding/json"
 	"reflect"
 	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -137,5 +142,20 @@ func swaggerDoc(t reflect.Type) map[string]string {
 	if docer, ok := reflect.Zero(t).Interface().(swaggerDocer); ok {
 		return docer.SwaggerDoc()
 	}
-	return docs[t]
+	if t.PkgPath() == reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]().PkgPath() {
+		return definitionDocs()[t.Name()]
+	}
+	return nil
 }
+
+//go:embed docs.json
+var definitionDocsJSON []byte
+
+// definitionDocs returns the descriptions of the types of CustomResourceDefinitions, which have no SwaggerDoc: by type and field, with that
+// of the type itself under the empty name.
+var definitionDocs = sync.OnceValue(func() (docs map[string]map[string]string) {
+	if err := json.Unmarshal(definitionDocsJSON, &docs); err != nil {
+		panic("schema: docs.json: " + err.Error())
+	}
+	return docs
+})

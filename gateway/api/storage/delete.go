@@ -158,12 +158,12 @@ func (s *Store) DeleteCollection(ctx context.Context, t catalog.Target, p reques
 	return list, len(deleted), nil
 }
 
-// deletePage is how many objects deleteAll reads at a time.
+// deletePage is how many objects DeleteAll reads at a time.
 const deletePage = 500
 
-// deleteAll deletes every object of a resource, which need not be served, and returns how many it found. Objects with finalizers
+// DeleteAll deletes every object of a resource, which need not be served, and returns how many it found. Objects with finalizers
 // stay for a while, so all are gone when a later call finds none. Keys that no object can have stay.
-func (s *Store) deleteAll(ctx context.Context, res *resource.Resource) (found int, err error) {
+func (s *Store) DeleteAll(ctx context.Context, res *resource.Resource) (found int, err error) {
 	t := catalog.Target{Ref: resource.Ref{Resource: res}, Cache: s.Catalog.NewCache(res)}
 	prefix := res.Prefix(s.Prefix)
 	options := etcdstore.ListOptions{Limit: deletePage}

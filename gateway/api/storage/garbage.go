@@ -19,8 +19,8 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// serve makes the garbage collector collect the objects of what is served now.
-func (s *Store) serve(now *catalog.Snapshot) {
+// Serve makes the garbage collector collect the objects of a new snapshot.
+func (s *Store) Serve(now *catalog.Snapshot) {
 	var resources []*garbage.Resource
 	for _, res := range now.Registry.All() {
 		if cache, ok := now.Caches[res]; ok && res.Mount == nil { // keys of other programs have no owners, and are in no Namespace

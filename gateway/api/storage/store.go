@@ -56,8 +56,7 @@ func New(config Config) *Store {
 		}
 	}
 	s.Collector = garbage.New(gc)
-	s.Catalog.Changed, s.Catalog.DeleteObjects = s.serve, s.deleteAll
-	s.serve(now)
+	s.Serve(now)
 	return s
 }
 

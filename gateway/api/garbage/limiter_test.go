@@ -211,7 +211,7 @@ func TestOldRequestsGo(t *testing.T) {
 		if err := requests.prune(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if asked, err := requests.asked(t.Context(), []owner{{uid: "asked"}}); !asked || err != nil {
+		if asked, err := requests.include(t.Context(), []owner{{uid: "asked"}}); !asked || err != nil {
 			t.Errorf("it is gone too early: %v", err)
 		}
 		after(2 * time.Minute)
@@ -219,7 +219,7 @@ func TestOldRequestsGo(t *testing.T) {
 		w.put("Child/a/more", "Parent/nobody")
 		after(time.Minute)
 		fresh := NewRequests(w.store, "revtail/deleted/r/")
-		if asked, err := fresh.asked(t.Context(), []owner{{uid: "asked"}}); asked || err != nil {
+		if asked, err := fresh.include(t.Context(), []owner{{uid: "asked"}}); asked || err != nil {
 			t.Errorf("it is still there: %v", err)
 		}
 	})

@@ -11,14 +11,14 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// crdTimeout is how long a request waits for a resource that another replica said is there.
+// crdTimeout bounds the wait for a CRD that another replica serves already.
 const crdTimeout = 3 * time.Second
 
-// WaitForCRD finds a resource that is not served yet although its definition is established: another replica was faster to
-// serve it and to say so. Without an error and a resource there is no such definition.
+// WaitForCRD waits for a resource that is not served yet although its definition is established, because another replica served it
+// earlier. It returns no resource if there is no such definition.
 func (c *Catalog) WaitForCRD(ctx context.Context, group, version, plural string) (*resource.Resource, *Snapshot, error) {
 	if !strings.Contains(group, ".") {
-		return nil, nil, nil // no definition has such a group
+		return nil, nil, nil // the group of a definition has a dot
 	}
 	ctx, cancel := context.WithTimeout(ctx, crdTimeout)
 	defer cancel()
@@ -43,7 +43,7 @@ func (c *Catalog) WaitForCRD(ctx context.Context, group, version, plural string)
 	}
 }
 
-// established reports whether a definition of this name and version is, in a state not older than a revision.
+// established reports whether a definition is established and serves a version, in a state of the cache not older than a revision.
 func (c *Catalog) established(ctx context.Context, name, version string, revision etcdstore.Revision) (bool, error) {
 	definitions := c.Current().Caches[customresource.Kind()]
 	if definitions.WaitUntil(ctx, revision) != nil {
@@ -51,14 +51,14 @@ func (c *Catalog) established(ctx context.Context, name, version string, revisio
 	}
 	object := definitions.Peek(name)
 	if object == nil || object.Invalid != nil {
-		return false, nil //nolint:nilerr // what cannot be read is not served
+		return false, nil
 	}
 	definition, err := customresource.Parse(object.JSON)
 	if err != nil {
-		return false, nil //nolint:nilerr // one that cannot be read is not served
+		return false, nil //nolint:nilerr // a definition that cannot be parsed is not served
 	}
 	return definition.V1.DeletionTimestamp == nil && definition.Established() && definition.Serves(version), nil
 }
 
-// ErrIncomplete is the answer to a client that asks right after a restart: it must not believe that its resource is gone.
+// ErrIncomplete makes clients try again, because a resource may be served soon: right after a start, or after its definition.
 var ErrIncomplete = &watchcache.NotReadyError{RetryAfter: time.Second}
