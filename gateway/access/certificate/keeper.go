@@ -32,7 +32,7 @@ func Open(files Files, logger *slog.Logger) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	file.SetMetrics("revtail_tls", "the TLS files", nil)
+	file.SetMetrics("revtail_tls_last_reload_successful", "revtail_tls_reload_failures_total", "the TLS files", nil)
 	return &Keeper{file}, nil
 }
 

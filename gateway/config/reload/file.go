@@ -67,7 +67,7 @@ func OpenTogether[T any](sources []Source, parse func(contents [][]byte) (T, err
 		flags, paths = append(flags, s.Flag), append(paths, s.Path)
 	}
 	f.flags, f.paths = strings.Join(flags, ","), strings.Join(paths, ",")
-	f.SetMetrics("revtail_file", "the file of the flag", prometheus.Labels{"flag": f.flags})
+	f.SetMetrics("revtail_file_last_reload_successful", "revtail_file_reload_failures_total", "the file of the flag", prometheus.Labels{"flag": f.flags})
 	contents, err := f.read()
 	if err != nil {
 		return nil, err
