@@ -1,5 +1,5 @@
-// Package console is the page at /ui/: keys and resources as they are, as they were, and as they change. It is plain HTML, CSS and
-// JavaScript modules, which are in the program and need no build step; whatever they show, they ask of the gateway like any client.
+// Package console serves the page at /ui/: keys and resources, live and in the past. It is plain HTML, CSS and JavaScript modules, embedded
+// in the program without a build step. The page gets its data from the gateway, as any client does.
 package console
 
 import (

@@ -1,4 +1,4 @@
-// Package metrics shows a gateway's figures to Prometheus.
+// Package metrics has the Prometheus collectors of a gateway. They read values at a scrape from the packages that count them.
 package metrics
 
 import (

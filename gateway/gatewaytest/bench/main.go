@@ -1,6 +1,6 @@
-// Command bench measures the gateway as a black box against what the machine can do: the real program, real connections, and
-// peers that do nothing but send prepared bytes. Each peer is a process of its own, what a server costs is what the operating
-// system charges it, and every round checks that each client got all of what it was due, once and in order.
+// Command bench measures the gateway as a black box: the real program, real connections, and peers that only send prepared bytes. Each peer
+// is a separate process, the operating system measures the cost of a server, and every round checks that each client got every event once
+// and in order.
 //
 //	go run ./gateway/gatewaytest/bench             the table of goals; -quick: smaller, one round
 //	go run ./gateway/gatewaytest/bench -row fanout only rows whose name has that in it

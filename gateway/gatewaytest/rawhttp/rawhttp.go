@@ -1,4 +1,4 @@
-// Package rawhttp reads answers as they stand on a connection, for tests.
+// Package rawhttp reads HTTP responses byte by byte from a connection, for tests.
 package rawhttp
 
 import (
