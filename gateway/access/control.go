@@ -20,36 +20,34 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// Control finds out who makes a request, lets it through for what its caller may do, and has written down what was done.
+// Control authenticates, authorizes and audits requests.
 type Control struct {
-	responder      *response.Responder
-	logger         *slog.Logger
-	Authenticator  *authentication.Authenticator       // where nobody is asked who they are, everybody is anonymous
-	policy         *reload.File[*authorization.Policy] // nil: everybody who is let in may do everything
-	audit          *audit.Log                          // nil: nothing is written down
-	authenticating bool                                // an authenticator is configured
+	responder     *response.Responder
+	logger        *slog.Logger
+	Authenticator *authentication.Authenticator       // without a configured one, every request is anonymous
+	policy        *reload.File[*authorization.Policy] // nil: authenticated requests may do everything
+	audit         *audit.Log                          // nil: no audit log
+	unrestricted  bool
 }
 
-// NewControl returns a control. A nil authenticator lets everybody in as anonymous, a nil policy lets everybody who is let in do
-// everything, and a nil log writes nothing down.
+// NewControl returns a Control. A nil authenticator makes every request anonymous, a nil policy allows everything to authenticated
+// requests, and a nil log turns auditing off.
 func NewControl(responder *response.Responder, logger *slog.Logger, authenticator *authentication.Authenticator, policy *reload.File[*authorization.Policy], log *audit.Log) *Control {
-	c := &Control{responder: responder, logger: logger, Authenticator: authenticator, policy: policy, audit: log, authenticating: authenticator != nil}
+	c := &Control{responder: responder, logger: logger, Authenticator: authenticator, policy: policy, audit: log,
+		unrestricted: authenticator == nil && policy == nil && log == nil}
 	if c.Authenticator == nil {
 		c.Authenticator = authentication.New(authentication.Sources{Anonymous: true})
 	}
 	return c
 }
 
-// Unrestricted tells whether everybody may do everything, and nobody wants to know who did.
-func (a *Control) Unrestricted() bool {
-	return !a.authenticating && a.policy == nil && a.audit == nil
-}
+// Unrestricted reports whether authentication, authorization and auditing are all off.
+func (c *Control) Unrestricted() bool { return c.unrestricted }
 
-// HealthPaths are answered to everybody: who asks is a container runtime or a load balancer.
+// HealthPaths need no credentials, because container runtimes and load balancers have none.
 var HealthPaths = []string{"/livez", "/readyz", "/healthz"}
 
-// isPublic tells whether a request is answered to everybody: it is about health or the files of the console, which a browser asks
-// for without a credential and which hold nothing of what is stored.
+// isPublic reports whether a request needs no credentials: a health check, or a file of the console, which holds no stored data.
 func isPublic(r *http.Request) bool {
 	path := r.URL.Path
 	if path == "/" {
@@ -58,10 +56,9 @@ func isPublic(r *http.Request) bool {
 	return slices.Contains(HealthPaths, path) || strings.HasPrefix(path+"/", console.Path)
 }
 
-// Authenticate lets requests through of those who are known, for what they may do. It stands before the routes: whether there is what
-// a URL names is no business of others.
-func (a *Control) Authenticate(next http.Handler) http.Handler {
-	if a.Unrestricted() {
+// Authenticate authenticates and authorizes requests. It runs before routing, so that 403 does not reveal whether a resource exists.
+func (c *Control) Authenticate(next http.Handler) http.Handler {
+	if c.Unrestricted() {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -69,73 +66,73 @@ func (a *Control) Authenticate(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		as := a.Generation()
-		identity, err := a.Authenticator.Authenticate(r)
+		generation := c.Generation() // before the credentials and the policy are used
+		identity, err := c.Authenticator.Authenticate(r)
 		if err != nil {
-			a.responder.Refused.WithLabelValues(status.RefusedUnauthenticated).Inc()
+			c.responder.Refused.WithLabelValues(status.RefusedUnauthenticated).Inc()
 			unauthorized(w, r)
 			return
 		}
-		c := &Caller{Identity: identity, info: request.ParseInfo(r), address: hostOf(r.RemoteAddr), generation: as}
-		err = a.Authorize(c.Identity, c.info.Attributes)
-		RequestLogOf(r).setCaller(c)
-		if err != nil {
-			a.responder.Refused.WithLabelValues(status.RefusedForbidden).Inc()
+		caller := &Caller{Identity: identity, info: request.ParseInfo(r), address: hostOf(r.RemoteAddr), generation: generation}
+		RequestLogOf(r).setCaller(caller)
+		if err := c.Authorize(identity, caller.info.Attributes); err != nil {
+			c.responder.Refused.WithLabelValues(status.RefusedForbidden).Inc()
 			response.WriteError(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 	})
 }
 
-// Authorize returns an error that is a Status where somebody may not do something.
-func (a *Control) Authorize(identity *authentication.Identity, asks authorization.Attributes) error {
-	if a.policy == nil {
+// Authorize returns a Status, 403, unless a user may make a request.
+func (c *Control) Authorize(identity *authentication.Identity, attributes authorization.Attributes) error {
+	if c.policy == nil {
 		return nil
 	}
-	if _, ok := a.policy.Get().Allows(identity.Name, identity.Groups, asks); ok {
+	if _, ok := c.policy.Get().Allows(identity.Name, identity.Groups, attributes); ok {
 		return nil
 	}
-	return asks.Forbidden(identity.Name)
+	return attributes.Forbidden(identity.Name)
 }
 
-// AuthorizeVerb checks what a request turns out to do besides.
-func (a *Control) AuthorizeVerb(c *Caller, verb string) error {
-	if c == nil {
+// AuthorizeVerb authorizes the request of a caller for a further verb, such as the create of a PUT to a missing object.
+func (c *Control) AuthorizeVerb(caller *Caller, verb string) error {
+	if caller == nil {
 		return nil
 	}
-	also := c.info.Attributes
-	also.Verb = verb
-	return a.Authorize(c.Identity, also)
+	attributes := caller.info.Attributes
+	attributes.Verb = verb
+	return c.Authorize(caller.Identity, attributes)
 }
 
-// RevalidateChanged is for a stream that recheck knows from now on: what has changed while it was opened may have passed it by.
-func (a *Control) RevalidateChanged(c *Caller) error {
-	if c == nil || c.generation == a.Generation() {
+// RevalidateChanged is Revalidate if credentials or the policy have changed since Authenticate. A stream calls it when it is registered,
+// because the revalidation of the registered streams has missed it.
+func (c *Control) RevalidateChanged(caller *Caller) error {
+	if caller == nil || caller.generation == c.Generation() {
 		return nil
 	}
-	return a.Revalidate(c, time.Now())
+	return c.Revalidate(caller, time.Now())
 }
 
-// Revalidate returns an error that is a Status when a stream must not go on.
-func (a *Control) Revalidate(c *Caller, now time.Time) error {
-	if !c.Identity.Holds(now) {
+// Revalidate returns a Status, 401 or 403, if an open stream of a caller must end.
+func (c *Control) Revalidate(caller *Caller, now time.Time) error {
+	if !caller.Identity.Holds(now) {
 		return errUnauthorized
 	}
-	return a.Authorize(c.Identity, c.info.Attributes)
+	return c.Authorize(caller.Identity, caller.info.Attributes)
 }
 
-// Generation is another number when rights may have changed.
-func (a *Control) Generation() (n uint64) {
-	if a.policy != nil {
-		n = a.policy.Generation()
+// Generation returns a number that changes when credentials or the policy may have changed.
+func (c *Control) Generation() (n uint64) {
+	if c.policy != nil {
+		n = c.policy.Generation()
 	}
-	return n + a.Authenticator.Generation()
+	return n + c.Authenticator.Generation()
 }
 
 var errUnauthorized = apierrors.NewUnauthorized(authentication.ErrRefused.Error())
 
-// unauthorized answers who is not known. A connection on which many such requests could come is ended.
+// unauthorized answers a request without valid credentials. It ends a connection of HTTP/2, which could bring many such requests.
 func unauthorized(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	if r.ProtoMajor > 1 {

@@ -10,30 +10,30 @@ import (
 	"revtail/gateway/access/authorization"
 )
 
-// NoPolicy is the reason that a review gives in a gateway without a policy.
+// NoPolicy is the reason of a review without a policy.
 const NoPolicy = "revtail runs without --policy-file: whoever it lets in may do everything"
 
-// UserOf is the caller of a request, as Kubernetes describes a user.
+// UserOf returns the user of a request in the form of Kubernetes.
 func UserOf(r *http.Request) authenticationv1.UserInfo {
 	identity := identityOf(r)
 	return authenticationv1.UserInfo{Username: identity.Name, UID: identity.UID, Groups: identity.Groups}
 }
 
-// ReviewAccess reports whether the caller may do what a review asks about.
-func (a *Control) ReviewAccess(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
-	if a.policy == nil {
+// ReviewAccess answers a SelfSubjectAccessReview of the caller of a request.
+func (c *Control) ReviewAccess(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	if c.policy == nil {
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: NoPolicy}
 	}
 	identity := identityOf(r)
-	binding, ok := a.policy.Get().Allows(identity.Name, identity.Groups, asked(spec))
+	binding, ok := c.policy.Get().Allows(identity.Name, identity.Groups, reviewed(spec))
 	if !ok {
 		return authorizationv1.SubjectAccessReviewStatus{}
 	}
 	return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "RBAC: allowed by " + binding}
 }
 
-// asked is the request that a review asks about. A path below /v1/keys is a request for keys.
-func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Attributes {
+// reviewed returns the attributes that a review asks about. A path below /v1/keys names keys.
+func reviewed(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Attributes {
 	if a := spec.ResourceAttributes; a != nil {
 		return authorization.Attributes{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name}
 	}
@@ -44,16 +44,17 @@ func asked(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Attri
 	return authorization.Attributes{Verb: verb, Path: path}
 }
 
-// ReviewRules are the rules of the caller in a namespace, and outside of namespaces. Kubernetes has no form for rules about keys.
-func (a *Control) ReviewRules(r *http.Request, namespace string) authorizationv1.SubjectRulesReviewStatus {
+// ReviewRules answers a SelfSubjectRulesReview: the rules of the caller in a namespace, and outside of namespaces. Kubernetes has no form
+// for rules about keys.
+func (c *Control) ReviewRules(r *http.Request, namespace string) authorizationv1.SubjectRulesReviewStatus {
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
 	var held []authorization.Rule
-	if a.policy == nil {
+	if c.policy == nil {
 		held = authorization.Anything
 	} else {
 		identity := identityOf(r)
-		held = a.policy.Get().Rules(identity.Name, identity.Groups, namespace)
+		held = c.policy.Get().Rules(identity.Name, identity.Groups, namespace)
 	}
 	for _, rule := range held {
 		switch {

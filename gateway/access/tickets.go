@@ -16,38 +16,40 @@ import (
 	"revtail/gateway/resource"
 )
 
-// ticketAnswer is what POST /v1/tickets answers.
+// ticketAnswer is the answer of POST /v1/tickets.
 type ticketAnswer struct {
 	Ticket  string    `json:"ticket"`
 	Expires time.Time `json:"expires"`
 }
 
-// ServeTickets gives its caller a ticket, with which a browser opens one stream at a path: EventSource and WebSocket cannot send
-// a header, and a token does not belong into a URL.
-func (a *Control) ServeTickets(w http.ResponseWriter, r *http.Request) {
-	path, err := ticketPath(w, r)
+// ServeTickets issues a ticket, with which a browser opens one stream at a path, because EventSource and WebSocket cannot send a header,
+// and URLs with tokens stay in logs and histories.
+func (c *Control) ServeTickets(w http.ResponseWriter, r *http.Request) {
+	answer, err := c.issueTicket(w, r)
 	if err != nil {
-		a.responder.Error(w, r, err)
-		return
-	}
-	ticket, expires, err := a.Authenticator.Tickets.Issue(identityOf(r), path, time.Now())
-	if errors.Is(err, authentication.ErrTooManyTickets) {
-		err = apierrors.NewTooManyRequests(err.Error(), 5)
-	}
-	if err != nil {
-		a.responder.Error(w, r, err)
-		return
-	}
-	text, err := json.Marshal(ticketAnswer{ticket, expires.UTC()})
-	if err != nil {
-		a.responder.Error(w, r, err)
+		c.responder.Error(w, r, err)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	response.WriteJSON(w, r, http.StatusCreated, text)
+	response.WriteJSON(w, r, http.StatusCreated, answer)
 }
 
-// ticketPath is the path in the body of a request, as middleware.CleanPath would leave it.
+func (c *Control) issueTicket(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	path, err := ticketPath(w, r)
+	if err != nil {
+		return nil, err
+	}
+	ticket, expires, err := c.Authenticator.Tickets.Issue(identityOf(r), path, time.Now())
+	if errors.Is(err, authentication.ErrTooManyTickets) {
+		return nil, apierrors.NewTooManyRequests(err.Error(), 5)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(ticketAnswer{ticket, expires.UTC()})
+}
+
+// ticketPath returns the path in the body of a request, decoded as by middleware.CleanPath.
 func ticketPath(w http.ResponseWriter, r *http.Request) (string, error) {
 	body, err := request.ReadBody(w, r)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package audit writes down who asked for what, and what became of it: one line of JSON for each request, and two for a watch, in
-// the form of Kubernetes' audit log. A record holds no value of any object, no body and no credential.
+// Package audit writes the audit log, in the format of Kubernetes: one line of JSON for each request, with user and result, and two for a
+// watch. A record has no values of objects, bodies or credentials.
 package audit
 
 import (
@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Level is how much a record says.
+// Level is the amount of detail of records.
 type Level string
 
 // The levels.
 const (
-	None     Level = "none"     // there are no records
+	None     Level = "none"     // no records
 	Metadata Level = "metadata" // user, request, time and result
-	Request  Level = "request"  // the query as well, in which selectors stand, and the size of the body
+	Request  Level = "request"  // also the query, which has selectors, and the size of the body
 )
 
-// Stages of a request that are recorded.
+// The stages of a request that have a record.
 const (
 	Started  = "ResponseStarted"  // a watch begins
-	Complete = "ResponseComplete" // it is answered, or the watch has ended
+	Complete = "ResponseComplete" // the response, or the watch, has ended
 )
 
-// Record is one line. The names are those of audit.k8s.io/v1.
+// Record is one line, with the fields of audit.k8s.io/v1.
 type Record struct {
 	Kind        string            `json:"kind"`
 	APIVersion  string            `json:"apiVersion"`
@@ -44,7 +44,7 @@ type Record struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// User is who asked; empty where that was not found out.
+// User is the user of a request; empty: the request was not authenticated.
 type User struct {
 	Name   string   `json:"username,omitempty"`
 	UID    string   `json:"uid,omitempty"`
@@ -65,16 +65,16 @@ type Status struct {
 	Code int `json:"code"`
 }
 
-// Log is where records go.
+// Log writes records.
 type Log struct {
 	level Level
 	to    io.Writer
 }
 
-// New makes a Log that writes each record with one Write, which must not wait: requests wait for it.
+// New returns a Log that calls Write once for each record. Write must not block, because requests wait for it.
 func New(level Level, to io.Writer) *Log { return &Log{level, to} }
 
-// Full reports whether records say all that they can.
+// Full reports whether records have the details of the level Request.
 func (l *Log) Full() bool { return l.level == Request }
 
 // The maximum lengths of texts of clients, in bytes.
@@ -95,7 +95,7 @@ func (l *Log) Write(r Record) {
 	}
 	line, err := json.Marshal(r)
 	if err != nil {
-		return // not reached: there is nothing in a record that JSON cannot say
+		return // not reached: every record can be encoded
 	}
 	_, _ = l.to.Write(append(line, '\n')) // the writer counts lost records
 }

@@ -19,10 +19,10 @@ import (
 // from them.
 var ErrRefused = errors.New("Unauthorized")
 
-// Authorities know which certificates of clients are good at the moment.
+// Authorities verify the certificates of clients.
 type Authorities interface {
 	VerifyClient(chain []*x509.Certificate) error
-	Generation() uint64 // another number when that may have changed
+	Generation() uint64 // changes when the result of VerifyClient may change
 }
 
 // Sources verify credentials. A nil source accepts none.
@@ -30,22 +30,22 @@ type Sources struct {
 	Authorities Authorities
 	Tokens      *reload.File[*Tokens]
 	Issuer      *Issuer
-	Anonymous   bool // let in requests without a credential
+	Anonymous   bool // accept requests without a credential
 }
 
-// Authenticator finds out who makes a request. It is safe for concurrent use.
+// Authenticator finds the user of a request. It is safe for concurrent use.
 type Authenticator struct {
 	Sources
 	Tickets      Tickets
 	certificates outcomes
 }
 
-// New makes an Authenticator. Without a source, every request is anonymous.
+// New returns an Authenticator. Without sources and Anonymous it refuses every request.
 func New(sources Sources) *Authenticator {
 	return &Authenticator{Sources: sources, certificates: newOutcomes()}
 }
 
-// Generation is another number when identities may have lost their hold.
+// Generation returns a number that changes when the credentials of open streams may have become invalid.
 func (a *Authenticator) Generation() (n uint64) {
 	if a.Authorities != nil {
 		n += a.Authorities.Generation()
@@ -56,8 +56,8 @@ func (a *Authenticator) Generation() (n uint64) {
 	return n
 }
 
-// Authenticate says who makes a request, or returns ErrRefused. A certificate comes before a token, as in Kubernetes. A ticket
-// is used up.
+// Authenticate returns the user of a request, or ErrRefused. A certificate comes before a token, as in Kubernetes. A ticket is valid
+// once.
 func (a *Authenticator) Authenticate(r *http.Request) (*Identity, error) {
 	shown := false
 	if a.Authorities != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
@@ -81,7 +81,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Identity, error) {
 	return nil, ErrRefused
 }
 
-// maxToken bounds a token before anything is parsed of it.
+// maxToken limits the size of a token, in bytes, before it is parsed.
 const maxToken = 8 << 10
 
 func (a *Authenticator) byToken(ctx context.Context, token string) (*Identity, error) {
@@ -101,10 +101,10 @@ func (a *Authenticator) byToken(ctx context.Context, token string) (*Identity, e
 	return nil, ErrRefused
 }
 
-// bearerProtocol begins the subprotocol of a WebSocket in which browsers send a token, since they cannot set a header.
+// bearerProtocol is the prefix of the subprotocol in which browsers send the token of a WebSocket, because they cannot set a header.
 const bearerProtocol = "base64url.bearer.authorization.k8s.io."
 
-// bearer is the token that a request brings.
+// bearer returns the token of a request.
 func bearer(r *http.Request) (string, bool) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")

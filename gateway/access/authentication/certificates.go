@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// certificateTrust is how long a certificate that was good is not looked at again, if the authorities stay the same.
+// certificateTrust is how long the result of a verification is cached while the authorities do not change.
 const certificateTrust = time.Minute
 
-// byCertificate reads a certificate as Kubernetes does: the common name is the user, organizations are the groups. The
-// handshake has shown that the client has the key; the authorities may have changed since.
+// byCertificate returns the user of a certificate as Kubernetes does: the common name is the user name, the organizations are the groups.
+// The handshake has verified that the client has the key, but the authorities may have changed since.
 func (a *Authenticator) byCertificate(chain []*x509.Certificate) (*Identity, error) {
 	generation := a.Authorities.Generation()
 	key := sha256.Sum256(binary.BigEndian.AppendUint64(chain[0].Raw, generation))

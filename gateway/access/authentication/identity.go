@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Names that Kubernetes gives, and rules may refer to.
+// The names of Kubernetes to which rules may refer.
 const (
 	AnonymousName      = "system:anonymous"
 	UnauthenticatedAll = "system:unauthenticated" // the group of users without credentials
@@ -15,22 +15,22 @@ const (
 	reserved           = "system:"
 )
 
-// Identity is who makes a request. It is immutable.
+// Identity is the user of a request. It is immutable.
 type Identity struct {
 	Name   string
 	UID    string
 	Groups []string
 
 	Expires time.Time   // end of validity; zero: none
-	still   func() bool // whether the credential is still good; nil: until it expires
+	still   func() bool // whether the credential is still valid; nil: until Expires
 }
 
-// Anonymous is who makes a request without a credential.
+// Anonymous returns the user of requests without a credential.
 func Anonymous() *Identity {
 	return &Identity{Name: AnonymousName, Groups: []string{UnauthenticatedAll}}
 }
 
-// Holds reports whether the credential is good at a time. It is asked now and then for as long as a stream lasts.
+// Holds reports whether the credential is valid at a time. Open streams are checked with it periodically.
 func (i *Identity) Holds(now time.Time) bool {
 	return !i.expired(now) && (i.still == nil || i.still())
 }
@@ -60,7 +60,7 @@ func known(name, uid string, groups []string, expires time.Time) (*Identity, err
 	return &Identity{Name: name, UID: uid, Groups: append(all, AuthenticatedAll), Expires: expires}, nil
 }
 
-// maxName bounds names, in bytes: they stand in logs and messages.
+// maxName limits names, in bytes, because logs and messages have them.
 const maxName = 256
 
 func checkName(name string) error {

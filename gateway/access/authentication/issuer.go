@@ -19,7 +19,7 @@ const (
 	tokenDistrust = 5 * time.Second
 )
 
-// IssuerConfig says whose tokens are accepted, and who their bearers are.
+// IssuerConfig names an issuer, and the claims of its tokens that are the user and the groups.
 type IssuerConfig struct {
 	URL      string // of the issuer, as its tokens name it
 	Audience string // of the tokens
@@ -32,7 +32,7 @@ type IssuerConfig struct {
 	Client *http.Client // nil: with the authorities of the system
 }
 
-// Issuer accepts the tokens of one OpenID Connect issuer. It knows none of its keys until Run has fetched them.
+// Issuer verifies the tokens of one OpenID Connect issuer. It refuses all of them until Run has fetched the keys.
 type Issuer struct {
 	config   IssuerConfig
 	keys     *keys
@@ -101,7 +101,7 @@ func (i *Issuer) user(claims map[string]any) (string, error) {
 	return i.config.UserPrefix + name, nil
 }
 
-// groups are those that the token names. Kubernetes' own cannot be given by an issuer, and are left out.
+// groups returns the groups of a token. It drops those that begin with system:, which no issuer may grant.
 func (i *Issuer) groups(claims map[string]any) []string {
 	var named []any
 	switch claim := claims[i.config.GroupsClaim].(type) {

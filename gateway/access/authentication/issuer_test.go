@@ -288,7 +288,7 @@ func TestIssuerFailsClosed(t *testing.T) {
 			if _, err := try(t, a, fresh()); !errors.Is(err, ErrRefused) {
 				t.Errorf("%s: %v, want it refused", name, err)
 			}
-			if took := time.Since(began); took > keysPatience {
+			if took := time.Since(began); took > fetchTimeout {
 				t.Errorf("%s: refused after %v", name, took)
 			}
 			i.change(func() {

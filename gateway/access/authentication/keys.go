@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// keysAge is how old keys get before they are fetched again: a key that its issuer has withdrawn is not believed any longer.
+	// keysAge is the interval of fetching the keys, and so how long a withdrawn key is accepted.
 	keysAge = 5 * time.Minute
-	// keysLimit is how old they may get while the issuer cannot be reached; then no token is accepted.
+	// keysLimit is the age of the keys from which no token is accepted, while the issuer cannot be reached.
 	keysLimit = time.Hour
 	// keysPause is the minimum time between two fetches because of unknown keys.
 	keysPause = 10 * time.Second
-	// keysPatience is how long a fetch may take, and how long a request waits for one.
-	keysPatience = 5 * time.Second
-	// maxDocument bounds the responses of an issuer.
+	// fetchTimeout limits a fetch, and the wait of a request for one.
+	fetchTimeout = 5 * time.Second
+	// maxDocument limits the responses of an issuer, in bytes.
 	maxDocument = 1 << 20
 )
 
-// algorithms are those by which an issuer alone can sign. There is none, and no secret that others share.
+// algorithms are the asymmetric ones, with which only the issuer can sign. "none" and shared secrets are not accepted.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA,
 }
@@ -44,8 +44,8 @@ func algorithmNames() []string {
 
 var errUnknownKey = errors.New("the token is signed with a key that is not known")
 
-// keys are the public keys of an issuer. One goroutine fetches them, never more often than every keysPause; requests with a key
-// that is not known wait for it a moment.
+// keys are the public keys of an issuer. One goroutine fetches them, at most every keysPause. A request with an unknown key waits for the
+// next fetch, if that is soon.
 type keys struct {
 	issuer string
 	client *http.Client
@@ -54,8 +54,8 @@ type keys struct {
 
 	mu      sync.Mutex // guards the fields below
 	known   []jose.JSONWebKey
-	fetched time.Time     // when known was; zero: never
-	last    time.Time     // when that was tried last
+	fetched time.Time     // time of known; zero: never
+	last    time.Time     // time of the last try
 	tried   chan struct{} // closed and replaced after each try
 }
 
@@ -66,7 +66,7 @@ func newKeys(issuer string, client *http.Client, logger *slog.Logger) *keys {
 		client = &http.Client{}
 	}
 	own := *client
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the issuer is who was named
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // only the configured URL is trusted
 	return &keys{issuer: issuer, client: &own, logger: logger, wanted: make(chan struct{}, 1), tried: make(chan struct{})}
 }
 
@@ -87,13 +87,11 @@ func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error
 		case k.wanted <- struct{}{}:
 		default:
 		}
-		patience := time.NewTimer(keysPatience)
-		defer patience.Stop()
+		waiting, cancel := context.WithTimeout(ctx, fetchTimeout)
+		defer cancel()
 		select {
 		case <-tried:
-		case <-patience.C:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-waiting.Done():
 		}
 		candidates, _ = k.find(id, now)
 	}
@@ -105,8 +103,8 @@ func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error
 	return nil, errUnknownKey
 }
 
-// find returns the keys that a signature may be made with, and what is closed after the next try to fetch more. It is closed
-// already when nobody will try so soon.
+// find returns the keys with an id, and a channel that is closed after the next fetch. The channel is closed already if keysPause delays
+// that fetch.
 func (k *keys) find(id string, now time.Time) (candidates []jose.JSONWebKey, tried <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -151,7 +149,7 @@ func (k *keys) run(ctx context.Context) error {
 	}
 }
 
-// wait waits for a time, or until it is woken; false: ctx has ended.
+// wait waits for a time or a value of wake, and reports whether ctx has not ended.
 func wait(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -165,9 +163,9 @@ func wait(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	}
 }
 
-// fetch asks the issuer where its keys are, and for them.
+// fetch requests the configuration document of the issuer, and the keys at the URL in it.
 func (k *keys) fetch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, keysPatience)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	var found struct {
 		Issuer string `json:"issuer"`
@@ -189,7 +187,7 @@ func (k *keys) fetch(ctx context.Context) error {
 	var usable []jose.JSONWebKey
 	for _, text := range set.Keys {
 		var key jose.JSONWebKey
-		// One of a kind that is not known here says nothing about the others.
+		// An unknown type of key does not make the other keys unusable.
 		if key.UnmarshalJSON(text) == nil && key.Valid() && key.IsPublic() && (key.Use == "" || key.Use == "sig") {
 			usable = append(usable, key)
 		}

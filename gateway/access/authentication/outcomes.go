@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 )
 
-// maxOutcomes limits outcomes. A client that fills them with refused credentials only makes others be checked again.
+// maxOutcomes limits the cached outcomes. A client that fills the cache with refused credentials only costs others one more check.
 const maxOutcomes = 4096
 
-// outcomes keep the results of checks for a while, under the digests of the credentials, which themselves are kept nowhere.
+// outcomes cache the results of checks by the digest of the credential. The credential itself is not stored.
 type outcomes struct{ *cache.LRUExpireCache }
 
 type outcome struct {
@@ -20,7 +20,7 @@ type outcome struct {
 
 func newOutcomes() outcomes { return outcomes{cache.NewLRUExpireCache(maxOutcomes)} }
 
-// get returns the result of an earlier check, if that still holds.
+// get returns the result of an earlier check, unless the identity has expired since.
 func (o outcomes) get(digest [sha256.Size]byte) (known outcome, ok bool) {
 	value, _ := o.Get(digest)
 	known, ok = value.(outcome)

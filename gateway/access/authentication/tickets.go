@@ -13,9 +13,9 @@ import (
 const (
 	// TicketParameter is the query parameter of a ticket.
 	TicketParameter = "ticket"
-	// ticketLife is how long a ticket waits to be used.
+	// ticketLife is how long an unused ticket is valid.
 	ticketLife = 30 * time.Second
-	// maxTickets bounds those that wait, and maxTicketsOfOne those of one user.
+	// maxTickets limits the unused tickets of all users, and maxTicketsOfOne those of one.
 	maxTickets      = 10_000
 	maxTicketsOfOne = 100
 )
@@ -23,8 +23,9 @@ const (
 // ErrTooManyTickets is the error of Issue if there are too many unused tickets.
 var ErrTooManyTickets = errors.New("too many tickets wait to be used")
 
-// Tickets stand for who has taken them, once, soon, and for one URL: EventSource and WebSocket of a browser cannot send a header,
-// and a token in a URL would be kept in logs and histories. The zero value is ready. Each gateway knows its own tickets only.
+// Tickets authenticate their user once, within ticketLife and for one path. Browsers need them because EventSource and WebSocket cannot
+// send a header, and a token in a URL would stay in logs and histories. The zero value is ready to use. A ticket is valid only at the
+// gateway that has issued it.
 type Tickets struct {
 	mu   sync.Mutex // guards the field below
 	open map[[sha256.Size]byte]ticket
@@ -36,7 +37,7 @@ type ticket struct {
 	until    time.Time
 }
 
-// Issue makes a ticket with which a GET of a path is made by an identity.
+// Issue returns a ticket for one GET of a path by an identity, or ErrTooManyTickets.
 func (t *Tickets) Issue(identity *Identity, path string, now time.Time) (text string, until time.Time, err error) {
 	random := make([]byte, 24)
 	_, _ = rand.Read(random) // it never fails
@@ -62,7 +63,7 @@ func (t *Tickets) Issue(identity *Identity, path string, now time.Time) (text st
 	return text, until, nil
 }
 
-// TicketOf is the ticket that a request brings.
+// TicketOf returns the ticket in the query of a request.
 func TicketOf(r *http.Request) (string, bool) {
 	if r.URL.RawQuery == "" {
 		return "", false
@@ -74,7 +75,7 @@ func TicketOf(r *http.Request) (string, bool) {
 	return tickets[0], true
 }
 
-// use takes the ticket of a request. It is gone then, whether or not it fits.
+// use returns the identity of a ticket and removes the ticket, even if it is not valid for the request.
 func (t *Tickets) use(text string, r *http.Request, now time.Time) (*Identity, error) {
 	digest := sha256.Sum256([]byte(text))
 	t.mu.Lock()

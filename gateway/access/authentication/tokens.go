@@ -17,10 +17,10 @@ import (
 // tokensVersion is the required apiVersion of a token file.
 const tokensVersion = "revtail/v1"
 
-// maxTokens bounds a token file: each request is compared with all of it.
+// maxTokens limits a token file, because each request is compared with all of its tokens.
 const maxTokens = 10_000
 
-// TokenEntry is one token of a token file, which has its digest and not the token.
+// TokenEntry is a token in a token file, which has only its digest.
 type TokenEntry struct {
 	User    string     `json:"user"`
 	UID     string     `json:"uid,omitempty"`
@@ -29,7 +29,7 @@ type TokenEntry struct {
 	Expires *time.Time `json:"expires,omitempty"`
 }
 
-// tokenFile is how a token file is written.
+// tokenFile is the YAML of a token file.
 type tokenFile struct {
 	APIVersion string       `json:"apiVersion"`
 	Tokens     []TokenEntry `json:"tokens"`
@@ -88,7 +88,7 @@ func (e TokenEntry) parse() (t token, err error) {
 	return t, err
 }
 
-// find returns whose token it is. The time it takes says nothing about the tokens there are.
+// find returns the token of a text. Its duration does not depend on which token matches, so that tokens cannot be guessed by timing.
 func (t *Tokens) find(text string, now time.Time) (found token, ok bool) {
 	digest := sha256.Sum256([]byte(text))
 	for i := range t.entries {
@@ -99,14 +99,14 @@ func (t *Tokens) find(text string, now time.Time) (found token, ok bool) {
 	return found, found.identity != nil && found.identity.Holds(now)
 }
 
-// has reports whether a token that was found once, maybe before the file changed, is still there as it was.
+// has reports whether a token that an earlier file may have had is unchanged in this one.
 func (t *Tokens) has(once token) bool {
 	now, was := t.byDigest[once.digest], once.identity
 	return now == was || now != nil && now.Name == was.Name && now.UID == was.UID && slices.Equal(now.Groups, was.Groups) &&
 		now.Expires.Equal(was.Expires)
 }
 
-// NewToken makes a token of 256 random bits, for an entry that has all but its digest.
+// NewToken returns a token of 256 random bits, and its entry: the given one with the digest.
 func NewToken(entry TokenEntry) (string, TokenEntry) {
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // it never fails

@@ -11,19 +11,19 @@ import (
 type Attributes struct {
 	Verb string // of a resource and of keys: get, list, watch, create, update, patch, delete, deletecollection; of a path: the method, in lower case
 
-	// Of a resource; Resource is empty where there is none.
+	// Of a resource. An empty Resource means that the request is for keys or a path.
 	Group       string
 	Resource    string // plural
 	Subresource string
 	Namespace   string // empty: all of them, or none
-	Name        string // empty: all of them; of a create, or a list of one object, too, if it is known
+	Name        string // empty: all, or not in the URL; set for a list if its field selector admits one name only
 
 	Key  string   // of etcd; a prefix ends with "/"
 	Keys []string // further ones of the same request
-	Path string   // of a URL, where it is neither a resource nor a key
+	Path string   // of a URL that names neither a resource nor keys
 }
 
-// Forbidden is the answer to a request that is denied, in the words of Kubernetes.
+// Forbidden returns the Status of a request that is denied, with the message of Kubernetes.
 func (r Attributes) Forbidden(user string) error {
 	group := schema.GroupResource{Group: r.Group, Resource: r.Resource}
 	return apierrors.NewForbidden(group, r.Name, fmt.Errorf("User %q cannot %s %s", user, r.Verb, r.object())) //nolint:staticcheck // Kubernetes' words
@@ -45,7 +45,7 @@ func (r Attributes) object() string {
 	return fmt.Sprintf("path %q", r.Path)
 }
 
-// resource is the resource as rules name it.
+// resource returns the resource as rules name it.
 func (r Attributes) resource() string {
 	if r.Subresource != "" {
 		return r.Resource + "/" + r.Subresource

@@ -1,7 +1,7 @@
 package authorization
 
-// builtin is what holds without being in a file, as in Kubernetes: clients can find out what there is, and what they may do with
-// it. A file takes away from it, or gives more, by objects of the same kind and name.
+// builtin has the default roles and bindings of Kubernetes: discovery, and reviews of one's own rights. An object of the same kind and
+// name in a policy file replaces one of them.
 const builtin = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

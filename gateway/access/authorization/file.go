@@ -32,7 +32,7 @@ func Parse(content []byte) (*Policy, error) {
 	return f.policy()
 }
 
-// object is any of the four kinds. They differ in what they must have, and read checks that.
+// object is an object of one of the four kinds. check requires the fields that the kind has.
 type object struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        metav1.ObjectMeta `json:"metadata"`
@@ -50,7 +50,7 @@ func (k key) String() string {
 	return fmt.Sprintf("%s %q", k.kind, k.name)
 }
 
-// file is the objects of a file.
+// file has the objects of a policy file.
 type file map[key]object
 
 func (f file) read(content []byte) error {
@@ -75,7 +75,7 @@ func (f file) readDocument(document []byte) error {
 		return err
 	}
 	if bytes.Equal(text, []byte("null")) {
-		return nil // comments alone
+		return nil // only comments
 	}
 	var list struct {
 		Kind  string            `json:"kind"`
@@ -176,7 +176,7 @@ func (f file) policy() (*Policy, error) {
 	return p, nil
 }
 
-// role is the key of the role that a binding refers to.
+// role returns the key of the role of a binding.
 func (o object) role() (key, error) {
 	ref := o.RoleRef
 	if ref.APIGroup != "" && ref.APIGroup != rbacv1.GroupName {

@@ -12,7 +12,7 @@ type Policy struct {
 
 // grant is a role of a subject.
 type grant struct {
-	binding   string // for who wonders why
+	binding   string // for the reason of a review
 	role      *role
 	namespace string // empty: everywhere
 }
@@ -42,7 +42,7 @@ func (p *Policy) Allows(user string, groups []string, r Attributes) (binding str
 	return "", false
 }
 
-// Rules are all that a user may do in a namespace and outside of namespaces, in an order that does not change.
+// Rules returns the rules of a user in a namespace and outside of namespaces, in the order of the bindings' names.
 func (p *Policy) Rules(user string, groups []string, namespace string) []Rule {
 	var found []grant
 	for g := range p.grants(user, groups) {
@@ -58,7 +58,7 @@ func (p *Policy) Rules(user string, groups []string, namespace string) []Rule {
 	return rules
 }
 
-// grants are those of a user and of each of the groups.
+// grants yields the grants of a user and of the groups.
 func (p *Policy) grants(user string, groups []string) func(yield func(grant) bool) {
 	return func(yield func(grant) bool) {
 		for _, g := range p.users[user] {

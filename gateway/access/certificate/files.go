@@ -11,14 +11,14 @@ import (
 	"revtail/gateway/config/reload"
 )
 
-// Files are the names of PEM files. Errors call them by the flags that give them.
+// Files are the paths of PEM files. Errors name the flags of the files.
 type Files struct {
-	Certificate string // --tls-cert-file: the server's certificate, followed by those between it and its authority
-	Key         string // --tls-private-key-file: of the first of these
-	ClientCA    string // --client-ca-file: authorities for the certificates of clients; empty: clients are not asked for any
+	Certificate string // --tls-cert-file: the server's certificate, followed by intermediate ones
+	Key         string // --tls-private-key-file: of the server's certificate
+	ClientCA    string // --client-ca-file: authorities of client certificates; empty: none are requested
 }
 
-// sources are the files in the order in which parse takes their contents.
+// sources returns the files in the order of the contents that parse takes.
 func (f Files) sources() []reload.Source {
 	out := []reload.Source{{Flag: "--tls-cert-file", Path: f.Certificate}, {Flag: "--tls-private-key-file", Path: f.Key}}
 	if f.ClientCA != "" {
@@ -34,7 +34,7 @@ type serving struct {
 	cas    []*x509.Certificate
 }
 
-// parse checks that the contents are whole and belong together.
+// parse checks the contents, and that the key is that of the certificate.
 func (f Files) parse(contents [][]byte) (*serving, error) {
 	pair, err := tls.X509KeyPair(contents[0], contents[1])
 	if err != nil {
@@ -59,7 +59,7 @@ func (f Files) parse(contents [][]byte) (*serving, error) {
 	return s, nil
 }
 
-// parseAuthorities refuses a bundle with a certificate that cannot be read: its owner believes that it is in force.
+// parseAuthorities refuses a bundle with an invalid certificate, because an operator relies on each of them.
 func parseAuthorities(bundle []byte) ([]*x509.Certificate, error) {
 	var cas []*x509.Certificate
 	for {

@@ -12,11 +12,11 @@ import (
 	"revtail/gateway/config/reload"
 )
 
-// Keeper holds what the files said when they last made sense. New connections get that; open ones are left alone. Generation, Run
-// and Reload are those of the files.
+// Keeper has the last valid content of the files. New connections use it, and open connections keep theirs. Generation, Run and Reload
+// are those of the files.
 type Keeper struct{ *reload.File[*serving] }
 
-// Open reads the files. An error names the flag of the file that it is about.
+// Open reads the files. An error names the flag of the file.
 func Open(files Files, logger *slog.Logger) (*Keeper, error) {
 	use := func(contents [][]byte) (*serving, error) {
 		next, err := files.parse(contents)
@@ -36,8 +36,8 @@ func Open(files Files, logger *slog.Logger) (*Keeper, error) {
 	return &Keeper{file}, nil
 }
 
-// Config is a configuration for listeners with TLS 1.2 and later, for HTTP/2 and HTTP/1.1. Each handshake gets what the files
-// say by then. With authorities for clients, a client may come without a certificate, but not with one that they did not sign.
+// Config returns a configuration for listeners: TLS 1.2 and later, with HTTP/2 and HTTP/1.1. Each handshake uses the current content of the
+// files. With a client CA, a client may have no certificate, but not one of another authority.
 func (k *Keeper) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -45,8 +45,8 @@ func (k *Keeper) Config() *tls.Config {
 	}
 }
 
-// VerifyClient checks a client's certificate, followed by those between it and its authority, with the authorities as they are
-// now: an open connection may have come in under others.
+// VerifyClient verifies a client's certificate, followed by intermediate ones, with the current authorities, because those of the handshake
+// may have changed since.
 func (k *Keeper) VerifyClient(chain []*x509.Certificate) error {
 	authorities := k.Get().config.ClientCAs
 	if authorities == nil {
