@@ -86,11 +86,11 @@ func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
 	for _, res := range append(s.catalog.Current().Registry.All(), resource.Virtual()...) {
 		model, ok := models.LookupModel(schema.KindName(res)).(*proto.Kind)
 		if !ok || model.GetDescription() == "" {
-			t.Errorf("%s: %T", res.QualifiedKind(), models.LookupModel(schema.KindName(res)))
+			t.Errorf("%s: %T", res.QualifiedName(), models.LookupModel(schema.KindName(res)))
 			continue
 		}
 		if _, ok := model.Fields["metadata"]; !ok {
-			t.Errorf("%s has no metadata", res.QualifiedKind())
+			t.Errorf("%s has no metadata", res.QualifiedName())
 		}
 	}
 	port := models.LookupModel("io.k8s.api.core.v1.ServicePort").(*proto.Kind).Fields["targetPort"].(proto.Reference)
@@ -174,7 +174,7 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 	}
 	for _, res := range resources {
 		if kind, ok := models.LookupModel(schema.KindName(res)).(*proto.Kind); !ok || kind.Fields["spec"] == nil {
-			t.Errorf("%s: %+v", res.QualifiedKind(), models.LookupModel(schema.KindName(res)))
+			t.Errorf("%s: %+v", res.QualifiedName(), models.LookupModel(schema.KindName(res)))
 		}
 	}
 }
