@@ -46,19 +46,6 @@ func TestOpenAPIV2Forms(t *testing.T) {
 	}
 }
 
-// TestOpenAPIV2IsMadeOnDemand: it is a megabyte that most clients never ask for.
-func TestOpenAPIV2IsMadeOnDemand(t *testing.T) {
-	s := describedServer(t, "")
-	made := 0
-	count := func() response.Document { made++; return response.Document{} }
-	s.catalog.Current().Documents.OpenAPI.V2 = openapi.V2{JSON: count, Protobuf: count}
-	for _, path := range []string{"/openapi/v3", "/openapi/v3/api/v1", "/api", "/apis"} {
-		if ask(t, s, path); made != 0 {
-			t.Fatalf("made for somebody who asked for %s", path)
-		}
-	}
-}
-
 func readSwagger(t *testing.T, s *Server) *spec.Swagger {
 	t.Helper()
 	document := &spec.Swagger{}
