@@ -18,7 +18,7 @@ func TestSchemasOfKindsAreDescribed(t *testing.T) {
 			for _, res := range version.Resources {
 				schema := schemas[schema.KindName(res)]
 				if schema == nil || schema.Description == "" {
-					t.Errorf("%s is not described: %v", res.QualifiedKind(), schema)
+					t.Errorf("%s is not described: %v", res.QualifiedName(), schema)
 					continue
 				}
 				var kinds []map[string]string
@@ -27,11 +27,11 @@ func TestSchemasOfKindsAreDescribed(t *testing.T) {
 				}
 				want := []map[string]string{{"group": res.Group, "version": res.Version, "kind": res.Kind}}
 				if diff := cmp.Diff(want, kinds); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", res.QualifiedKind(), diff)
+					t.Errorf("%s (-want +got):\n%s", res.QualifiedName(), diff)
 				}
 				for name, property := range schema.Properties {
 					if property.Description == "" {
-						t.Errorf("%s.%s is not described", res.QualifiedKind(), name)
+						t.Errorf("%s.%s is not described", res.QualifiedName(), name)
 					}
 				}
 			}

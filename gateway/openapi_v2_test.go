@@ -46,19 +46,6 @@ func TestOpenAPIV2Forms(t *testing.T) {
 	}
 }
 
-// TestOpenAPIV2IsMadeOnDemand: it is a megabyte that most clients never ask for.
-func TestOpenAPIV2IsMadeOnDemand(t *testing.T) {
-	s := describedServer(t, "")
-	made := 0
-	count := func() response.Document { made++; return response.Document{} }
-	s.catalog.Current().Documents.OpenAPI.V2 = openapi.V2{JSON: count, Protobuf: count}
-	for _, path := range []string{"/openapi/v3", "/openapi/v3/api/v1", "/api", "/apis"} {
-		if ask(t, s, path); made != 0 {
-			t.Fatalf("made for somebody who asked for %s", path)
-		}
-	}
-}
-
 func readSwagger(t *testing.T, s *Server) *spec.Swagger {
 	t.Helper()
 	document := &spec.Swagger{}
@@ -86,11 +73,11 @@ func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
 	for _, res := range append(s.catalog.Current().Registry.All(), resource.Virtual()...) {
 		model, ok := models.LookupModel(schema.KindName(res)).(*proto.Kind)
 		if !ok || model.GetDescription() == "" {
-			t.Errorf("%s: %T", res.QualifiedKind(), models.LookupModel(schema.KindName(res)))
+			t.Errorf("%s: %T", res.QualifiedName(), models.LookupModel(schema.KindName(res)))
 			continue
 		}
 		if _, ok := model.Fields["metadata"]; !ok {
-			t.Errorf("%s has no metadata", res.QualifiedKind())
+			t.Errorf("%s has no metadata", res.QualifiedName())
 		}
 	}
 	port := models.LookupModel("io.k8s.api.core.v1.ServicePort").(*proto.Kind).Fields["targetPort"].(proto.Reference)
@@ -174,7 +161,7 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 	}
 	for _, res := range resources {
 		if kind, ok := models.LookupModel(schema.KindName(res)).(*proto.Kind); !ok || kind.Fields["spec"] == nil {
-			t.Errorf("%s: %+v", res.QualifiedKind(), models.LookupModel(schema.KindName(res)))
+			t.Errorf("%s: %+v", res.QualifiedName(), models.LookupModel(schema.KindName(res)))
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package resource
 
 import (
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -9,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 )
 
-// builtin are the kinds that every gateway serves. Objects are stored as their clients write them, with defaults. Revtail has no
-// controllers for them.
+// builtin are the built-in kinds. Their objects are stored as clients write them, with defaults. Revtail has no controllers.
 var builtin = []Resource{
 	{Version: "v1", Plural: "namespaces", Ungenerated: true, Kind: "Namespace", ShortNames: []string{"ns"}, Status: true, UnconditionalUpdate: true,
 		GoType: corev1.Namespace{}, ValidateName: validation.ValidateNamespaceName, Defaults: namespaceDefaults},
@@ -51,7 +52,7 @@ var builtin = []Resource{
 		CreateOnUpdate: true, UnconditionalUpdate: true, GoType: eventsv1.Event{}},
 }
 
-// replicas are the paths of the replicas of workloads.
+// replicas is the scale subresource of workloads.
 var replicas = &Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}
 
 // Builtin returns the built-in kinds, in the order in which discovery shows them.
@@ -59,9 +60,7 @@ func Builtin() []*Resource {
 	out := make([]*Resource, len(builtin))
 	for i := range builtin {
 		r := builtin[i]
-		if r.Singular == "" {
-			r.Singular = singular(r.Kind)
-		}
+		r.Singular = strings.ToLower(r.Kind)
 		if r.ValidateName == nil {
 			r.ValidateName = validation.NameIsDNSSubdomain
 		}

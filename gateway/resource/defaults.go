@@ -2,7 +2,7 @@ package resource
 
 import corev1 "k8s.io/api/core/v1"
 
-// Defaults set the fields that clients have left out.
+// Defaults sets the fields that clients have left out.
 type Defaults func(object map[string]any)
 
 // namespaceDefaults set the phase that clients wait for, and the label with the name, by which selectors find namespaces.

@@ -19,7 +19,7 @@ type GroupVersion struct {
 	Resources []*Resource
 }
 
-// Path is the place of the version in the URL space, without the slash in front: "api/v1", "apis/apps/v1".
+// Path returns the URL path of the version, without the leading slash: "api/v1", "apis/apps/v1".
 func (v *GroupVersion) Path() string {
 	if v.Group == "" {
 		return "api/" + v.Version
@@ -27,8 +27,8 @@ func (v *GroupVersion) Path() string {
 	return "apis/" + v.String()
 }
 
-// Groups sorts resources by group and version. Groups and resources stay in the order in which they first occur; of the
-// versions, the one that clients should prefer comes first: stable ones before betas, and newer ones before older ones.
+// Groups groups resources by group and version. Groups and resources keep the order of their first occurrence. Stable versions come before
+// betas, and newer versions before older ones.
 func Groups(resources []*Resource) []*Group {
 	var groups []*Group
 	for _, res := range resources {

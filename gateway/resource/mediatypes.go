@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// BodyTypes are the media types in which the resource's objects, and the options of their deletion, are accepted.
+// BodyTypes returns the accepted media types of objects and of DeleteOptions.
 func (r *Resource) BodyTypes() []string {
 	accepted := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML}
 	if r.GoType != nil {
@@ -14,7 +14,7 @@ func (r *Resource) BodyTypes() []string {
 	return accepted
 }
 
-// PatchTypes are the media types of the patches that the resource accepts. Strategic merge patches need a Go type.
+// PatchTypes returns the accepted media types of patches. Strategic merge patches need a Go type.
 func (r *Resource) PatchTypes() []string {
 	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
 	if r.GoType != nil {

@@ -10,21 +10,21 @@ import (
 const (
 	// maxSegment bounds a segment of a URL, in bytes: names of mounted keys can be that long.
 	maxSegment = 1 << 10
-	// maxName is the length that other names can have at most: that of a DNS name.
+	// maxName bounds other names, in bytes, as DNS does.
 	maxName = 253
 )
 
-// PathError says why a URL path is refused.
+// PathError is the error of an invalid URL path.
 type PathError struct{ Segment, Reason string }
 
 func (e *PathError) Error() string {
 	return fmt.Sprintf("the path segment %.64q %s", e.Segment, e.Reason)
 }
 
-// ParsePath reads an escaped URL path. It splits the path on "/" first and unescapes each segment exactly once, so that an escaped
-// slash never moves a boundary. Every segment can be a part of an etcd key.
+// ParsePath returns the segments of an escaped URL path. It splits the path on "/" and then unescapes each segment once, so that an
+// escaped slash separates no segments. Each segment can be a part of an etcd key.
 //
-// An empty segment is refused, but for the first (the path begins with "/") and the last (a trailing slash, dropped).
+// An empty segment is an error, except for a trailing slash, which is ignored.
 func ParsePath(escaped string) ([]string, error) {
 	rest, ok := strings.CutPrefix(escaped, "/")
 	if !ok {
@@ -50,7 +50,7 @@ func ParsePath(escaped string) ([]string, error) {
 // validSegment reports whether an object can be stored under a name.
 func validSegment(s string) bool { return len(s) <= maxName && refuse(s) == "" }
 
-// refuse says why a segment cannot be a part of a key; empty: it can.
+// refuse returns why a segment cannot be a part of a key; empty: it can.
 func refuse(s string) string {
 	switch {
 	case s == "":

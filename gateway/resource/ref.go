@@ -6,17 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref is the target of a URL: a collection of objects, an object, or a subresource.
+// Ref is what a URL names: a collection of objects, an object, or a subresource of an object.
 type Ref struct {
 	Resource    *Resource
 	Scope       Scope
 	Subresource string // empty: the object itself
 }
 
-// Key is the etcd key of the object, below root unless it is a mount's.
+// Key returns the etcd key of the object: below root, unless the resource is a mount.
 func (r Ref) Key(root string) string { return r.Resource.Key(root, r.Scope) }
 
-// IsNamespace reports whether the object is a Namespace, which goes only after all that is in it.
+// IsNamespace reports whether the object is a Namespace.
 func (r Ref) IsNamespace() bool { return r.Resource.IsNamespaces() }
 
 // Misplaced reports whether the URL has a namespace where the resource has none, or lacks one before a name.
@@ -27,7 +27,7 @@ func (r Ref) Misplaced() bool {
 	return r.Scope.Namespace != ""
 }
 
-// Methods are the HTTP methods that the URL has, as an Allow header lists them.
+// Methods returns the HTTP methods of the URL, as the value of an Allow header.
 func (r Ref) Methods() string {
 	switch {
 	case r.Scope.Name == "" && r.Resource.Namespaced && r.Scope.Namespace == "":
@@ -45,7 +45,7 @@ func (r Ref) HasSubresource() bool {
 	return slices.ContainsFunc(r.Resource.Subresources(), func(sub Ref) bool { return sub.Subresource == r.Subresource })
 }
 
-// ViewKind is the resource as which clients see the object of the URL.
+// ViewKind returns the resource of the representation that the URL has: the resource, or ScaleKind.
 func (r Ref) ViewKind() *Resource {
 	if r.Subresource == ScaleSubresource {
 		return ScaleKind
@@ -53,22 +53,22 @@ func (r Ref) ViewKind() *Resource {
 	return r.Resource
 }
 
-// GroupKind names the kind of the object.
+// GroupKind returns the kind of the object.
 func (r Ref) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Resource.Group, Kind: r.Resource.Kind}
 }
 
-// GroupResource names the resource.
+// GroupResource returns the name of the resource.
 func (r Ref) GroupResource() schema.GroupResource {
 	return schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Plural}
 }
 
-// PluralAsKind is for refusals in which Kubernetes writes the resource where a kind belongs.
+// PluralAsKind is for errors in which kube-apiserver writes the resource instead of the kind.
 func (r Ref) PluralAsKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Resource.Group, Kind: r.Resource.Plural}
 }
 
-// KindAsResource is for refusals in which Kubernetes writes the kind where a resource belongs.
+// KindAsResource is for errors in which kube-apiserver writes the kind instead of the resource.
 func (r Ref) KindAsResource() schema.GroupResource {
 	return schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Kind}
 }

@@ -1,30 +1,26 @@
 package resource
 
-import "strings"
+import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Registry is the set of resources that are served. It does not change after it is made.
+// Registry is an immutable set of resources.
 type Registry struct {
-	all   []*Resource
-	byURL map[urlKey]*Resource
+	all    []*Resource
+	byName map[schema.GroupVersionResource]*Resource
 }
 
-type urlKey struct{ group, version, plural string }
-
-// NewRegistry makes a registry of the resources given.
+// NewRegistry returns a registry of resources.
 func NewRegistry(resources []*Resource) *Registry {
-	r := &Registry{all: resources, byURL: make(map[urlKey]*Resource, len(resources))}
+	r := &Registry{all: resources, byName: make(map[schema.GroupVersionResource]*Resource, len(resources))}
 	for _, res := range resources {
-		r.byURL[urlKey{res.Group, res.Version, res.Plural}] = res
+		r.byName[schema.GroupVersionResource{Group: res.Group, Version: res.Version, Resource: res.Plural}] = res
 	}
 	return r
 }
 
-// Lookup finds a resource by the parts of its URL; nil: there is none.
+// Lookup returns the resource of a URL; nil: there is none.
 func (r *Registry) Lookup(group, version, plural string) *Resource {
-	return r.byURL[urlKey{group, version, plural}]
+	return r.byName[schema.GroupVersionResource{Group: group, Version: version, Resource: plural}]
 }
 
-// All are the resources in the order in which they were given.
+// All returns the resources in the order of NewRegistry.
 func (r *Registry) All() []*Resource { return r.all }
-
-func singular(kind string) string { return strings.ToLower(kind) }

@@ -1,7 +1,10 @@
-// Package resource knows which resources there are, and is the one place where a request's scope becomes an etcd key.
+// Package resource has the resources that the gateway serves, and the only functions that make etcd keys of a request's scope.
 package resource
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Resource is a kind of object that is served: its names, and how its objects are checked and stored.
 type Resource struct {
@@ -24,9 +27,9 @@ type Resource struct {
 	UnconditionalUpdate bool
 	// GoType is the Go type of the kind, for strategic merge patches and protobuf; nil where there is none.
 	GoType any
-	// Defaults sets missing fields, in place; nil: the kind has no defaults. Those of custom resources are in their Schema.
+	// Defaults sets missing fields of a stored object, in place; nil: there are no defaults. Schema.Complete sets those of a new object.
 	Defaults Defaults
-	// Virtual says that an object is a question, which create answers. Nothing is stored, and there is no other verb.
+	// Virtual says that the resource has only the verb create, which sets the status of the object and stores nothing.
 	Virtual bool
 
 	// Of custom resources only:
@@ -55,7 +58,7 @@ type Resource struct {
 	ValidateName func(name string, prefix bool) []string
 }
 
-// APIVersion is the apiVersion of objects: "v1", "apps/v1".
+// APIVersion returns the apiVersion of objects: "v1", "apps/v1".
 func (r *Resource) APIVersion() string {
 	if r.Group == "" {
 		return r.Version
@@ -63,15 +66,12 @@ func (r *Resource) APIVersion() string {
 	return r.Group + "/" + r.Version
 }
 
-// ListKind is the kind of a list of this resource.
+// ListKind returns the kind of a list.
 func (r *Resource) ListKind() string {
-	if r.ListKindName != "" {
-		return r.ListKindName
-	}
-	return r.Kind + "List"
+	return cmp.Or(r.ListKindName, r.Kind+"List")
 }
 
-// QualifiedName is the name in messages: "pods", "deployments.apps".
+// QualifiedName returns the name in messages: "pods", "deployments.apps".
 func (r *Resource) QualifiedName() string {
 	if r.Group == "" {
 		return r.Plural
@@ -79,18 +79,10 @@ func (r *Resource) QualifiedName() string {
 	return r.Plural + "." + r.Group
 }
 
-// QualifiedKind is the kind in messages: "Pod", "Deployment.apps".
-func (r *Resource) QualifiedKind() string {
-	if r.Group == "" {
-		return r.Kind
-	}
-	return r.Kind + "." + r.Group
-}
-
 // SamePlace reports whether the objects of two resources have the same keys, as two versions of a resource do.
 func (r *Resource) SamePlace(o *Resource) bool { return r.Group == o.Group && r.Plural == o.Plural }
 
-// Prefix is the prefix of the resource's keys, below root unless it is a mount's. It ends with "/".
+// Prefix returns the prefix of the resource's keys, which ends with "/": below root, unless the resource is a mount.
 func (r *Resource) Prefix(root string) string {
 	if r.Mount != nil {
 		return r.Mount.KeyPrefix()
@@ -101,10 +93,10 @@ func (r *Resource) Prefix(root string) string {
 	return root + "/" + r.Group + "/" + r.Plural + "/"
 }
 
-// Key is the etcd key of one of the resource's objects, below root unless it is a mount's.
+// Key returns the etcd key of an object: below root, unless the resource is a mount.
 func (r *Resource) Key(root string, scope Scope) string {
 	if r.Mount != nil {
-		key, _ := r.Mount.Key(scope) // requests for names that have no key are refused before
+		key, _ := r.Mount.Key(scope) // names that have no key have been refused before
 		return key
 	}
 	return r.Prefix(root) + scope.Path()
@@ -113,7 +105,7 @@ func (r *Resource) Key(root string, scope Scope) string {
 // IsNamespaces reports whether the objects are Namespaces.
 func (r *Resource) IsNamespaces() bool { return r.Group == "" && r.Plural == "namespaces" }
 
-// URL is the path of a part of the resource in the API.
+// URL returns the path of a scope in the API.
 func (r *Resource) URL(scope Scope) string {
 	path := "/api/" + r.Version + "/"
 	if r.Group != "" {
@@ -131,8 +123,8 @@ type Scope struct {
 	Name      string // empty: every object
 }
 
-// Path is the scope as the end of a key, below the resource's prefix: "namespace/name", "namespace/", "name" or "".
-// A scope of several objects ends with "/" or is empty, so that no scope is the beginning of another one's name.
+// Path returns the scope as the end of a key, below the resource's prefix: "namespace/name", "namespace/", "name" or "".
+// The path of several objects ends with "/" or is empty, so that it is a prefix of the keys of these objects only.
 func (s Scope) Path() string {
 	if s.Namespace == "" {
 		return s.Name
@@ -147,9 +139,4 @@ func (r *Resource) Split(path string) (Scope, bool) {
 	}
 	namespace, name, found := strings.Cut(path, "/")
 	return Scope{Namespace: namespace, Name: name}, found && validSegment(namespace) && validSegment(name)
-}
-
-// Contains reports whether an object of scope o is a part of s.
-func (s Scope) Contains(o Scope) bool {
-	return (s.Namespace == "" || s.Namespace == o.Namespace) && (s.Name == "" || s.Name == o.Name)
 }

@@ -12,19 +12,15 @@ type Schema interface {
 	// Complete prunes an object and sets its defaults, in place. It returns the paths of the pruned fields, which the schema does not
 	// have. An error says which field has the wrong type.
 	Complete(object map[string]any) (unknown []string, err error)
-	// Defaults sets the defaults of a stored object, in place.
-	Defaults(object map[string]any)
-	// HasDefaults reports whether the schema has defaults.
-	HasDefaults() bool
 	// Validate checks a completed object, as an update of old if that is not nil.
 	Validate(ctx context.Context, object, old map[string]any) field.ErrorList
 	// Selectable reports whether a path of member names can lead to a scalar, which a field selector may then name.
 	Selectable(path []string) bool
-	// OpenAPI makes the schema for clients. The caller may change it.
+	// OpenAPI returns the schema for clients. The caller may change it.
 	OpenAPI() *spec.Schema
 }
 
-// Scale has the paths, as member names, of the fields that the scale subresource shows.
+// Scale has the paths, as member names, of the fields of the scale subresource.
 type Scale struct {
 	SpecReplicas   []string
 	StatusReplicas []string

@@ -2,16 +2,16 @@ package resource
 
 import autoscalingv1 "k8s.io/api/autoscaling/v1"
 
-// The subresources: parts of an object that have a URL of their own.
+// The subresources, which are parts of an object with a URL of their own.
 const (
-	StatusSubresource = "status" // clients see the whole object around it
-	ScaleSubresource  = "scale"  // clients see a Scale
+	StatusSubresource = "status" // whose representation is the whole object
+	ScaleSubresource  = "scale"  // whose representation is a Scale
 )
 
 // ScaleKind is the kind of the scale subresource, whatever the resource.
 var ScaleKind = &Resource{Group: "autoscaling", Version: "v1", Kind: "Scale", GoType: autoscalingv1.Scale{}}
 
-// Subresources are those that the resource has.
+// Subresources returns the subresources of the resource.
 func (r *Resource) Subresources() []Ref {
 	var out []Ref
 	if r.Status {

@@ -1,11 +1,13 @@
 package resource
 
 import (
+	"strings"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// virtual are the reviews: clients ask who they are and what they may do.
+// virtual are the reviews, by which clients read their user and their permissions.
 var virtual = []Resource{
 	{Group: "authentication.k8s.io", Version: "v1", Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", Virtual: true,
 		GoType: authenticationv1.SelfSubjectReview{}},
@@ -15,12 +17,12 @@ var virtual = []Resource{
 		GoType: authorizationv1.SelfSubjectRulesReview{}},
 }
 
-// Virtual returns the virtual resources. They are in no Registry, because they cannot be listed, watched or stored.
+// Virtual returns the virtual resources. They are in no Registry, because they cannot be read or watched.
 func Virtual() []*Resource {
 	out := make([]*Resource, len(virtual))
 	for i := range virtual {
 		r := virtual[i]
-		r.Singular = singular(r.Kind)
+		r.Singular = strings.ToLower(r.Kind)
 		out[i] = &r
 	}
 	return out

@@ -17,14 +17,14 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Definition is a CustomResourceDefinition that has been read, with its defaults. It does not change.
+// Definition is a parsed CustomResourceDefinition with its defaults. It is immutable.
 type Definition struct {
-	// V1 is the definition as clients see it: shared, never modify it.
+	// V1 is the definition as clients see it. It is shared and must not be modified.
 	V1       *apiextensionsv1.CustomResourceDefinition
 	internal *apiextensions.CustomResourceDefinition
 }
 
-// Parse reads a definition. The error says which field has the wrong type; whether the definition makes sense, Validate says.
+// Parse decodes a definition, which may be invalid: see Validate. An error says which field has the wrong type.
 func Parse(document []byte) (*Definition, error) {
 	d := &Definition{V1: &apiextensionsv1.CustomResourceDefinition{}, internal: &apiextensions.CustomResourceDefinition{}}
 	if err := json.Unmarshal(document, d.V1); err != nil {
@@ -36,7 +36,7 @@ func Parse(document []byte) (*Definition, error) {
 	return d, err
 }
 
-// Validate checks a definition, as the successor of old if that is not nil.
+// Validate checks a definition, as an update of old if that is not nil.
 func (d *Definition) Validate(ctx context.Context, old *Definition) field.ErrorList {
 	if conversion := d.V1.Spec.Conversion; conversion != nil && conversion.Strategy != apiextensionsv1.NoneConverter {
 		return field.ErrorList{field.NotSupported(field.NewPath("spec", "conversion", "strategy"), conversion.Strategy,
@@ -49,12 +49,11 @@ func (d *Definition) Validate(ctx context.Context, old *Definition) field.ErrorL
 		return validation.ValidateCustomResourceDefinitionUpdate(ctx, d.internal, old.internal)
 	}
 	created := d.internal.DeepCopy()
-	created.Status.StoredVersions = []string{d.storageVersion()} // as it will have it
+	created.Status.StoredVersions = []string{d.storageVersion()} // which the first update of the status sets
 	return validation.ValidateCustomResourceDefinition(ctx, created)
 }
 
-// validateSelectable finds what the library takes for granted where fields are selectable: that the schema in which it looks for them
-// is structural.
+// validateSelectable checks that the schema of each version with selectable fields is structural, because the library assumes that.
 func (d *Definition) validateSelectable() (errs field.ErrorList) {
 	for i, version := range d.V1.Spec.Versions {
 		schema, err := apiextensions.GetSchemaForVersion(d.internal, version.Name)
@@ -71,13 +70,13 @@ func (d *Definition) validateSelectable() (errs field.ErrorList) {
 	return errs
 }
 
-// storageVersion is the version in which objects are stored; empty: none is marked, which is invalid.
+// storageVersion returns the version in which objects are stored; empty: the definition is invalid.
 func (d *Definition) storageVersion() string {
-	version, _ := apihelpers.GetCRDStorageVersion(d.V1) // the error says that none is
+	version, _ := apihelpers.GetCRDStorageVersion(d.V1) // an error: there is none
 	return version
 }
 
-// Resources makes the resources that a definition defines, one for each version that is served.
+// Resources returns the resources of a definition, one for each served version.
 func (d *Definition) Resources() ([]*resource.Resource, error) {
 	var resources []*resource.Resource
 	for i := range d.V1.Spec.Versions {
@@ -94,8 +93,7 @@ func (d *Definition) Resources() ([]*resource.Resource, error) {
 	return resources, nil
 }
 
-// Stored is the resource in the version in which its objects are stored, whether or not any version is served. It says where
-// they are, and nothing of what they look like.
+// Stored returns the resource in its storage version, whether or not it is served. It has no schema.
 func (d *Definition) Stored() *resource.Resource {
 	names := d.V1.Spec.Names
 	return &resource.Resource{
@@ -124,6 +122,12 @@ func (d *Definition) resource(version *apiextensionsv1.CustomResourceDefinitionV
 		return nil, err
 	}
 	res.Schema = schema
+	if hasDefaults(schema.structural) {
+		res.Defaults = func(object map[string]any) {
+			plainNumbers(object)
+			schema.setDefaults(object)
+		}
+	}
 	return res, nil
 }
 

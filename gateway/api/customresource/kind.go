@@ -13,7 +13,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Kind is the resource of the definitions themselves.
+// Kind returns the resource of the definitions themselves.
 func Kind() *resource.Resource { return kind }
 
 var kind = &resource.Resource{
@@ -25,7 +25,7 @@ var kind = &resource.Resource{
 	Schema:       definitionSchema{},
 }
 
-// definitionSchema is the schema of definitions.
+// definitionSchema checks definitions.
 type definitionSchema struct{}
 
 // Complete sets the names that a definition leaves out.
@@ -52,12 +52,6 @@ func (definitionSchema) Complete(object map[string]any) ([]string, error) {
 	return nil, nil
 }
 
-// HasDefaults returns false, because stored objects are complete.
-func (definitionSchema) HasDefaults() bool { return false }
-
-// Defaults has nothing to do.
-func (definitionSchema) Defaults(map[string]any) {}
-
 // Validate checks a definition, as the successor of old if that is not nil.
 func (definitionSchema) Validate(ctx context.Context, object, old map[string]any) field.ErrorList {
 	d, err := parseObject(object)
@@ -66,7 +60,7 @@ func (definitionSchema) Validate(ctx context.Context, object, old map[string]any
 	}
 	var before *Definition
 	if old != nil {
-		before, _ = parseObject(old) // nil if another program wrote an invalid object: any object may replace it
+		before, _ = parseObject(old) // nil if another program wrote an invalid definition: any definition may replace it
 	}
 	if errs := d.Validate(ctx, before); len(errs) > 0 {
 		return errs

@@ -12,14 +12,14 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Conflict is the name of a definition that another resource has. The zero value: none.
+// Conflict says which name of a definition another resource has. The zero value: none.
 type Conflict struct {
 	Reason  string // as in the condition NamesAccepted
 	Message string
 }
 
-// Accept decides which definitions may have the names that they ask for. Within a group a name is taken once: by a built-in
-// resource, else by the definition that had it before, else by the older one. All replicas decide alike.
+// Accept returns the conflicts of definitions, by name. Within a group a name belongs to a built-in resource, else to the definition that
+// was accepted before, else to the older one. All replicas decide alike.
 func Accept(definitions []*Definition, builtin []*resource.Resource) map[string]Conflict {
 	taken := map[string]names{}
 	for _, res := range builtin {
@@ -37,7 +37,7 @@ func Accept(definitions []*Definition, builtin []*resource.Resource) map[string]
 	return verdicts
 }
 
-// bySeniority puts those that were accepted before the others, and older ones before younger ones.
+// bySeniority sorts accepted definitions before others, and then older ones before younger ones.
 func bySeniority(a, b *Definition) int {
 	rank := func(d *Definition) int {
 		if apihelpers.IsCRDConditionTrue(d.V1, apiextensionsv1.NamesAccepted) {
@@ -48,7 +48,7 @@ func bySeniority(a, b *Definition) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.V1.CreationTimestamp.Compare(b.V1.CreationTimestamp.Time), strings.Compare(a.V1.Name, b.V1.Name))
 }
 
-// names are those that are taken in one group: of resources, and of kinds.
+// names are the names in one group: of resources, and of kinds.
 type names struct{ resources, kinds []string }
 
 func (n names) with(plural, singular string, short []string, kind, listKind string) names {

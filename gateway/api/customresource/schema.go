@@ -26,21 +26,20 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Schema is the schema of one version of a definition. It is safe for concurrent use.
-type Schema struct {
+// schema checks and completes the objects of one version of a definition. It is safe for concurrent use.
+type schema struct {
 	declared   *apiextensionsv1.JSONSchemaProps
 	structural *structuralschema.Structural
-	preserve   bool // unknown fields stay
+	preserve   bool // unknown fields are kept
 	whole      validation.SchemaValidator
 	rules      *cel.Validator // nil: none
 	scale      *resource.Scale
-	selectable []any // the fields that the definition declares so, as clients are told
-	defaults   bool  // there are some
+	selectable []any // the value of x-kubernetes-selectable-fields
 }
 
-var _ resource.Schema = (*Schema)(nil)
+var _ resource.Schema = (*schema)(nil)
 
-func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionVersion) (*Schema, error) {
+func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionVersion) (*schema, error) {
 	declared, err := apiextensions.GetSchemaForVersion(d.internal, version.Name)
 	if err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionV
 	if declared != nil && declared.OpenAPIV3Schema != nil {
 		props = declared.OpenAPIV3Schema
 	}
-	s := &Schema{preserve: d.V1.Spec.PreserveUnknownFields, declared: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
+	s := &schema{preserve: d.V1.Spec.PreserveUnknownFields, declared: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
 	if version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
 		s.declared = version.Schema.OpenAPIV3Schema
 	}
@@ -68,19 +67,18 @@ func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionV
 	if s.whole, _, err = validation.NewSchemaValidator(props); err != nil {
 		return nil, err
 	}
-	s.defaults = hasDefaults(s.structural)
 	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
 	return s, nil
 }
 
-// OpenAPI makes the schema for clients. It is the caller's, to add to.
-func (s *Schema) OpenAPI() *spec.Schema {
+// OpenAPI returns the schema for clients. The caller may change it.
+func (s *schema) OpenAPI() *spec.Schema {
 	text, err := json.Marshal(s.declared)
 	out := &spec.Schema{}
 	if err == nil {
 		err = json.Unmarshal(text, out)
 	}
-	if err != nil { // it has been read as a structural schema, which says less
+	if err != nil { // not reached: NewStructural has read it
 		panic(fmt.Sprintf("customresource: a schema cannot be rendered: %v", err))
 	}
 	if s.preserve {
@@ -92,9 +90,8 @@ func (s *Schema) OpenAPI() *spec.Schema {
 	return out
 }
 
-// Complete brings an object into the form in which it is stored: what the schema does not know is removed, and returned as
-// paths; defaults are set.
-func (s *Schema) Complete(object map[string]any) (unknown []string, err error) {
+// Complete removes unknown fields from an object, in place, and returns their paths; it sets defaults.
+func (s *schema) Complete(object map[string]any) (unknown []string, err error) {
 	plainNumbers(object)
 	apiVersion, kind, metadata := object["apiVersion"], object["kind"], object["metadata"]
 	if !s.preserve {
@@ -105,21 +102,16 @@ func (s *Schema) Complete(object map[string]any) (unknown []string, err error) {
 	} else if len(paths) > 0 {
 		unknown = append(unknown, paths...)
 	}
-	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
-	defaulting.Default(object, s.structural)
+	s.setDefaults(object)
 	object["apiVersion"], object["kind"], object["metadata"] = apiVersion, kind, metadata
 	return unknown, nil
 }
 
-// Defaults sets the defaults of missing fields in place.
-func (s *Schema) Defaults(object map[string]any) {
-	plainNumbers(object)
+// setDefaults sets the defaults of missing fields, in place.
+func (s *schema) setDefaults(object map[string]any) {
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
 	defaulting.Default(object, s.structural)
 }
-
-// HasDefaults reports whether Defaults ever does something.
-func (s *Schema) HasDefaults() bool { return s.defaults }
 
 func hasDefaults(s *structuralschema.Structural) bool {
 	found := false
@@ -131,9 +123,9 @@ func hasDefaults(s *structuralschema.Structural) bool {
 	return found
 }
 
-// Validate checks a completed object against the schema and its rules, as the successor of old if that is not nil: what has
-// not changed since may stay as it was (ratcheting).
-func (s *Schema) Validate(ctx context.Context, object, old map[string]any) field.ErrorList {
+// Validate checks a completed object against the schema and its rules, as an update of old if that is not nil: a field that does not
+// change may stay invalid (ratcheting).
+func (s *schema) Validate(ctx context.Context, object, old map[string]any) field.ErrorList {
 	var errs field.ErrorList
 	var rules []cel.Option
 	if old == nil {
@@ -149,10 +141,7 @@ func (s *Schema) Validate(ctx context.Context, object, old map[string]any) field
 	if old == nil || len(listtype.ValidateListSetsAndMaps(nil, s.structural, old)) == 0 {
 		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	}
-	if s.rules == nil {
-		return errs
-	}
-	if len(errs) > 0 {
+	if s.rules == nil || len(errs) > 0 {
 		return errs // the rules may rely on the schema
 	}
 	var before any
@@ -164,7 +153,7 @@ func (s *Schema) Validate(ctx context.Context, object, old map[string]any) field
 }
 
 // Selectable reports whether a path of member names can lead to a scalar.
-func (s *Schema) Selectable(path []string) bool {
+func (s *schema) Selectable(path []string) bool {
 	at := s.structural
 	for _, member := range path {
 		if s.preserve || at.XPreserveUnknownFields {
@@ -182,8 +171,8 @@ func (s *Schema) Selectable(path []string) bool {
 	return at.XIntOrString || at.Type == "string" || at.Type == "integer" || at.Type == "number" || at.Type == "boolean"
 }
 
-// validateScale checks that the replicas of the scale subresource are a number that it can show.
-func (s *Schema) validateScale(object map[string]any) (errs field.ErrorList) {
+// validateScale checks that the replicas of the scale subresource are an int32.
+func (s *schema) validateScale(object map[string]any) (errs field.ErrorList) {
 	if s.scale == nil {
 		return nil
 	}
@@ -202,7 +191,7 @@ func (s *Schema) validateScale(object map[string]any) (errs field.ErrorList) {
 	return errs
 }
 
-// plainNumbers replaces numbers that keep their digits, in place: schemas know integers of 64 bits and floats.
+// plainNumbers replaces each json.Number by a float64, in place, because schemas check int64 and float64 only.
 func plainNumbers(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -7,8 +7,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Status is the status that a definition should have, given what Accept decided. A condition that stays keeps its time, so that
-// the result equals the status that the definition has if nothing changes.
+// Status returns the status that a definition should have with a conflict of Accept. A condition that does not change keeps its time, so
+// that the result equals the definition's status if nothing changes.
 func (d *Definition) Status(conflict Conflict) apiextensionsv1.CustomResourceDefinitionStatus {
 	next := &apiextensionsv1.CustomResourceDefinition{Status: *d.V1.Status.DeepCopy()}
 	set := func(kind apiextensionsv1.CustomResourceDefinitionConditionType, status apiextensionsv1.ConditionStatus, reason, message string) {
@@ -38,7 +38,7 @@ func (d *Definition) Established() bool {
 	return apihelpers.IsCRDConditionTrue(d.V1, apiextensionsv1.Established)
 }
 
-// Serves reports whether a definition has a version that is served.
+// Serves reports whether a definition has a served version of this name.
 func (d *Definition) Serves(version string) bool {
 	return apihelpers.HasServedCRDVersion(d.V1, version)
 }

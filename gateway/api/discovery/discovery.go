@@ -12,7 +12,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Documents is the discovery documents: one for each group and version, and the aggregated ones.
+// Documents are the discovery documents: one for each group and version, and the aggregated ones.
 type Documents struct {
 	CoreVersions     []string
 	Groups           response.Document
@@ -22,9 +22,10 @@ type Documents struct {
 	AggregatedGroups response.Document
 }
 
+// New returns the documents of groups.
 func New(groups []*resource.Group) Documents {
 	d := Documents{
-		CoreVersions: []string{}, // clients read null as a missing list
+		CoreVersions: []string{}, // clients take null for a missing list
 		Group:        make(map[string]response.Document),
 		Resources:    make(map[schema.GroupVersion]response.Document),
 	}
@@ -94,8 +95,8 @@ func resourceList(version *resource.GroupVersion) metav1.APIResourceList {
 	return list
 }
 
-// storageVersionHash identifies the storage version of a resource: it changes when objects have to be written again. Virtual resources
-// and mounts have none.
+// storageVersionHash identifies the storage version of a resource: when it changes, objects must be written again. Virtual resources and
+// mounts have none.
 func storageVersionHash(res *resource.Resource) string {
 	if res.Virtual || res.Mount != nil {
 		return ""

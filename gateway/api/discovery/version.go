@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/metrics"
 )
 
-// The protocol is that of this minor version of Kubernetes. Clients compare it with their own: kubectl warns if they differ by more
-// than one.
+// The version of Kubernetes whose protocol the gateway speaks. Clients compare it with their own version: kubectl warns if the minor
+// versions differ by more than one.
 const (
 	protocolMajor   = "1"
 	protocolMinor   = "37"
@@ -19,19 +19,19 @@ const (
 	ProtocolVersion = "v" + protocolMajor + "." + protocolMinor + ".0"
 )
 
-// BuildOf is the version and the commit, for metrics.
+// BuildOf returns the version and the commit, for metrics.
 func BuildOf(product string) metrics.Build {
 	build, _ := debug.ReadBuildInfo()
 	return metrics.Build{Version: product, Revision: VersionInfo(product, build).GitCommit}
 }
 
-// GitVersion is the gitVersion that /version answers. The product's own version is build metadata (Semantic Versioning, section 10)
-// of the protocol's, as in distributions of Kubernetes.
+// GitVersion returns the gitVersion in /version: the protocol's version with the product's as build metadata (Semantic Versioning,
+// section 10), as in distributions of Kubernetes.
 func GitVersion(product string) string {
 	return ProtocolVersion + "+revtail" + buildMetadata(product)
 }
 
-// VersionInfo is the document of /version. The date is that of the commit, so that builds are reproducible.
+// VersionInfo returns the document of /version. Its date is that of the commit, so that builds are reproducible.
 func VersionInfo(product string, build *debug.BuildInfo) version.Info {
 	info := version.Info{
 		Major: protocolMajor, Minor: protocolMinor,
@@ -59,7 +59,7 @@ func VersionInfo(product string, build *debug.BuildInfo) version.Info {
 	return info
 }
 
-// buildMetadata converts a version to build metadata of another one: ".0.3.1-rc.1".
+// buildMetadata converts a version to build metadata of another version: ".0.3.1-rc.1".
 func buildMetadata(product string) string {
 	identifiers := strings.FieldsFunc(strings.TrimPrefix(product, "v"), func(c rune) bool {
 		return c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')

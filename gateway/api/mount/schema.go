@@ -11,15 +11,15 @@ import (
 	"revtail/gateway/resource"
 )
 
-// schema is what a mount demands of objects that clients write: nothing in them but a name and the value can be stored.
+// schema checks the objects of a mount that clients write: only a name and the value can be stored.
 type schema struct{ mount *mounted }
 
 var _ resource.Schema = schema{}
 
-// lastApplied is an annotation of kubectl apply in each object, which is optional.
+// lastApplied is an annotation of kubectl apply, which works without it.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// members are those that objects have.
+// members are the members of an object.
 var members = []string{"apiVersion", "kind", "metadata", valueMember, undecodableMember, bytesMember}
 
 // Complete removes the members that no object of a mount has, and kubectl's own annotation.
@@ -38,13 +38,7 @@ func (s schema) Complete(object map[string]any) (unknown []string, err error) {
 	return unknown, nil
 }
 
-// HasDefaults is false.
-func (s schema) HasDefaults() bool { return false }
-
-// Defaults has nothing to do.
-func (s schema) Defaults(map[string]any) {}
-
-// Validate refuses objects that cannot be stored.
+// Validate refuses fields that cannot be stored.
 func (s schema) Validate(_ context.Context, object, old map[string]any) field.ErrorList {
 	errs := s.validateMetadata(object)
 	for _, member := range []string{undecodableMember, bytesMember} {
@@ -72,15 +66,10 @@ func (s schema) validateMetadata(object map[string]any) (errs field.ErrorList) {
 		errs = append(errs, field.Forbidden(path, "cannot be stored: the key of a mount holds the value and nothing else"))
 	}
 	for _, member := range []string{"labels", "finalizers", "ownerReferences"} {
-		switch given := metadata[member].(type) {
-		case map[string]any:
-			if len(given) > 0 {
-				refuse(path.Child(member))
-			}
-		case []any:
-			if len(given) > 0 {
-				refuse(path.Child(member))
-			}
+		fields, _ := metadata[member].(map[string]any)
+		elements, _ := metadata[member].([]any)
+		if len(fields)+len(elements) > 0 {
+			refuse(path.Child(member))
 		}
 	}
 	name, _ := metadata["name"].(string)

@@ -6,21 +6,17 @@ import (
 	"revtail/gateway/resource"
 )
 
-// WithDefaults is a stored object with the defaults of its kind or schema, which may be newer than the object. A new object is stored
-// without its status, whose defaults are set here.
+// WithDefaults returns a stored object with the defaults of its kind or schema, which may be newer than the object. They include those of
+// the status, because a new object is stored without one.
 func WithDefaults(res *resource.Resource, value []byte) []byte {
-	setDefaults := res.Defaults
-	if res.Schema != nil && res.Schema.HasDefaults() {
-		setDefaults = res.Schema.Defaults
-	}
-	if setDefaults == nil {
+	if res.Defaults == nil {
 		return value
 	}
 	object, err := jsontext.Unmarshal(value)
 	if err != nil {
-		return value // encoding.Normalize says what is wrong with it
+		return value // encoding.Normalize returns the error
 	}
-	setDefaults(object)
+	res.Defaults(object)
 	completed, err := encoding.Marshal(object)
 	if err != nil {
 		return value

@@ -36,10 +36,10 @@ func (d *Object) CheckTypes(res *resource.Resource) error {
 			return err
 		}
 	}
-	if res.Defaults != nil {
-		res.Defaults(d.Object)
-	}
 	if res.Schema == nil {
+		if res.Defaults != nil {
+			res.Defaults(d.Object)
+		}
 		return nil
 	}
 	unknown, err := res.Schema.Complete(d.Object)

@@ -12,7 +12,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// swaggerOf converts the OpenAPI v3 documents of groups to one of v2, without what v2 or its clients cannot read.
+// swaggerOf converts the OpenAPI v3 documents of groups to one document of v2, without the parts that v2 or its clients cannot read.
 func swaggerOf(groups []*resource.Group, version string) *spec.Swagger {
 	out := &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 		Swagger: "2.0", Definitions: make(spec.Definitions), Paths: &spec.Paths{Paths: make(map[string]spec.PathItem)}}}
@@ -33,7 +33,7 @@ func swaggerOf(groups []*resource.Group, version string) *spec.Swagger {
 	return out
 }
 
-// definitionV2 converts a schema that has a name. Clients need an object for a kind, even if its fields are unknown.
+// definitionV2 converts a named schema. Clients need the type object for a kind, even if its fields are unknown.
 func definitionV2(s *spec.Schema) spec.Schema {
 	out := schemaV2(s)
 	if _, kind := s.Extensions[schema.KindExtension]; kind && len(out.Type) == 0 {
@@ -42,8 +42,8 @@ func definitionV2(s *spec.Schema) spec.Schema {
 	return out
 }
 
-// schemaV2 is a schema without what OpenAPI v2 does not have and kubectl cannot read in it: a value that may be null, or have unknown
-// fields, has no type.
+// schemaV2 converts a schema. A value that may be null, or have unknown fields, has no type, because kubectl refuses such a value
+// otherwise.
 func schemaV2(s *spec.Schema) spec.Schema {
 	if len(s.AllOf) == 1 && s.AllOf[0].Ref.String() != "" { // only v3 forbids a description beside a reference
 		out := schemaV2(&s.AllOf[0])
@@ -67,7 +67,7 @@ func schemaV2(s *spec.Schema) spec.Schema {
 	return spec.Schema{VendorExtensible: s.VendorExtensible, SchemaProps: p}
 }
 
-// convertInner replaces the schemas inside a schema by converted copies.
+// convertInner replaces the schemas inside a schema by converted ones.
 func convertInner(p *spec.SchemaProps) {
 	if p.Items != nil && p.Items.Schema != nil {
 		items := schemaV2(p.Items.Schema)
@@ -115,7 +115,7 @@ func operationV2(o *spec3.Operation) *spec.Operation {
 	return out
 }
 
-// contentV2 are the media types of a body, and the schema that they share.
+// contentV2 returns the media types of a body, and the schema that they share.
 func contentV2(content map[string]*spec3.MediaType) (mediaTypes []string, schema *spec.Schema) {
 	mediaTypes = slices.Sorted(maps.Keys(content))
 	if len(mediaTypes) > 0 {

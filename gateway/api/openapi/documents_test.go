@@ -46,7 +46,7 @@ func TestOpenAPIOfNothing(t *testing.T) {
 
 // TestOpenAPIV2IsRenderedOnce for all clients.
 func TestOpenAPIV2IsRenderedOnce(t *testing.T) {
-	forms := NewV2(resource.Groups([]*resource.Resource{defined("example.com")}), "v1")
+	forms := newV2(resource.Groups([]*resource.Resource{defined("example.com")}), "v1")
 	for name, form := range map[string]func() response.Document{"JSON": forms.JSON, "protobuf": forms.Protobuf} {
 		if first, second := form(), form(); &first.Body[0] != &second.Body[0] {
 			t.Errorf("%s is rendered for each request", name)

@@ -12,26 +12,26 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Documents is the OpenAPI documents of the resources: in v3 one for each group and version, and an index with their hashes, in v2 one
-// for all. The first request for a document renders it: that of the core group has hundreds of types.
+// Documents are the OpenAPI documents of the resources: in v3 one for each group and version, and an index with their hashes; in v2 one
+// for all. The first request for a document renders it, because that of the core group has hundreds of types.
 type Documents struct {
 	Index     func() response.Document
 	Documents map[string]Part // by the path of the group and version: "api/v1", "apis/apps/v1"
-	V2        V2
+	V2        v2
 }
 
 // Part is the document of a group and version.
 type Part struct {
-	resources []*resource.Resource // the described ones
+	resources []*resource.Resource
 	Render    func() response.Document
 }
 
-// New describes groups; version is that of Kubernetes. It keeps the documents of held that describe the same resources.
-func New(groups []*resource.Group, version string, held map[string]Part) Documents {
+// New returns the documents of groups; version is that of Kubernetes. It keeps the previous documents of the same resources.
+func New(groups []*resource.Group, version string, previous map[string]Part) Documents {
 	documents := make(map[string]Part)
 	for _, group := range groups {
 		for _, gv := range group.Versions {
-			part := held[gv.Path()]
+			part := previous[gv.Path()]
 			if part.Render == nil || !slices.Equal(part.resources, gv.Resources) {
 				part = Part{resources: gv.Resources, Render: sync.OnceValue(func() response.Document {
 					return response.NewDocument("application/json", openAPIDocument(gv, version))
@@ -41,7 +41,7 @@ func New(groups []*resource.Group, version string, held map[string]Part) Documen
 		}
 	}
 	index := sync.OnceValue(func() response.Document { return openAPIIndex(documents) })
-	return Documents{Documents: documents, Index: index, V2: NewV2(groups, version)}
+	return Documents{Documents: documents, Index: index, V2: newV2(groups, version)}
 }
 
 func openAPIIndex(documents map[string]Part) response.Document {
@@ -55,7 +55,7 @@ func openAPIIndex(documents map[string]Part) response.Document {
 	return response.NewDocument("application/json", map[string]any{"paths": paths})
 }
 
-// URL is the URL under which a document never changes.
+// URL returns the URL under which a document never changes.
 func URL(path string, document response.Document) string {
 	return "/openapi/v3/" + path + "?hash=" + document.Hash()
 }

@@ -14,11 +14,10 @@ import (
 
 // addPaths adds the paths of a resource.
 func addPaths(paths map[string]*spec3.Path, gv *resource.GroupVersion, res *resource.Resource) {
-	collection := "/" + gv.Path() + "/" + res.Plural
-	scope := ""
+	collection, scope := "/"+gv.Path()+"/"+res.Plural, ""
 	if res.Virtual {
-		question := operations{res, scope, ""}
-		addPath(paths, collection, spec3.PathProps{Post: question.create(), Patch: question.refusedPatch()})
+		review := operations{res, scope, ""}
+		addPath(paths, collection, spec3.PathProps{Post: review.create(), Patch: review.refusedPatch()})
 		return
 	}
 	if res.Namespaced {
@@ -39,7 +38,7 @@ func addPaths(paths map[string]*spec3.Path, gv *resource.GroupVersion, res *reso
 	}
 }
 
-// addPath adds a path, with the parameters that all its operations have.
+// addPath adds a path with the parameters of all its operations.
 func addPath(paths map[string]*spec3.Path, path string, props spec3.PathProps) {
 	if strings.Contains(path, "{name}") {
 		props.Parameters = append(props.Parameters, pathParameter("name", "the name of the object"))
@@ -59,75 +58,59 @@ type operations struct {
 }
 
 func (o operations) list() *spec3.Operation {
-	op := o.operation("list", "list or watch objects of kind "+o.resource.Kind)
-	op.Parameters = slices.Concat(selectParameters, watchParameters)
-	op.Responses = responses(schema.ListName(o.resource), http.StatusOK)
-	return op
+	op := o.operation("list", "list or watch objects of kind "+o.resource.Kind, slices.Concat(selectParameters, watchParameters))
+	return respond(op, schema.ListName(o.resource), http.StatusOK)
 }
 
 func (o operations) create() *spec3.Operation {
-	op := o.operation("post", "create "+o.object())
-	op.Parameters = writeParameters
-	op.RequestBody = requestBody(schema.KindName(o.resource), o.resource.BodyTypes()...)
-	op.Responses = responses(schema.KindName(o.resource), http.StatusCreated)
-	return op
+	op := o.operation("post", "create "+o.object(), writeParameters)
+	op.RequestBody = requestBody(schema.KindName(o.resource), o.resource.BodyTypes())
+	return respond(op, schema.KindName(o.resource), http.StatusCreated)
 }
 
 func (o operations) deleteCollection() *spec3.Operation {
-	op := o.operation("deletecollection", "delete the objects of kind "+o.resource.Kind+" that a list would show")
-	op.Parameters = slices.Concat(selectParameters, deleteParameters)
-	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes()...)
-	op.Responses = responses(schema.ListName(o.resource), http.StatusOK)
-	return op
+	op := o.operation("deletecollection", "delete the objects of kind "+o.resource.Kind+" that a list would show", slices.Concat(selectParameters, deleteParameters))
+	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes())
+	return respond(op, schema.ListName(o.resource), http.StatusOK)
 }
 
 func (o operations) read() *spec3.Operation {
-	op := o.operation("get", "read "+o.object())
-	op.Responses = responses(schema.KindName(o.viewKind()), http.StatusOK)
-	return op
+	return respond(o.operation("get", "read "+o.object(), nil), schema.KindName(o.viewKind()), http.StatusOK)
 }
 
 func (o operations) replace() *spec3.Operation {
-	op := o.operation("put", "replace "+o.object())
-	op.Parameters = writeParameters
-	op.RequestBody = requestBody(schema.KindName(o.viewKind()), o.viewKind().BodyTypes()...)
-	codes := []int{http.StatusOK}
-	if o.resource.CreateOnUpdate {
-		codes = append(codes, http.StatusCreated)
-	}
-	op.Responses = responses(schema.KindName(o.viewKind()), codes...)
-	return op
+	op := o.operation("put", "replace "+o.object(), writeParameters)
+	op.RequestBody = requestBody(schema.KindName(o.viewKind()), o.viewKind().BodyTypes())
+	return respond(op, schema.KindName(o.viewKind()), createdOrOK(o.resource.CreateOnUpdate)...)
 }
 
 func (o operations) patch() *spec3.Operation {
-	op := o.operation("patch", "change "+o.object())
-	op.Parameters = slices.Concat(writeParameters, forceParameter)
-	op.RequestBody = requestBody(schema.PatchName, o.viewKind().PatchTypes()...)
-	codes := []int{http.StatusOK}
-	if o.part == "" { // an applied configuration creates
-		codes = append(codes, http.StatusCreated)
-	}
-	op.Responses = responses(schema.KindName(o.viewKind()), codes...)
-	return op
+	op := o.operation("patch", "change "+o.object(), slices.Concat(writeParameters, forceParameter))
+	op.RequestBody = requestBody(schema.PatchName, o.viewKind().PatchTypes())
+	return respond(op, schema.KindName(o.viewKind()), createdOrOK(o.part == "")...) // an applied configuration creates
 }
 
-// refusedPatch is an operation that is not allowed: kubectl reads in it, even before a create, whether a kind has fieldValidation.
+// refusedPatch is an operation that is not allowed. From it kubectl learns, even before a create, that a kind has fieldValidation.
 func (o operations) refusedPatch() *spec3.Operation {
-	op := o.operation("patch", "not allowed: objects of kind "+o.resource.Kind+" are answered and not stored")
-	op.Parameters = writeParameters
-	op.Responses = responses(schema.StatusName, http.StatusMethodNotAllowed)
-	return op
+	op := o.operation("patch", "not allowed: objects of kind "+o.resource.Kind+" are answered and not stored", writeParameters)
+	return respond(op, schema.StatusName, http.StatusMethodNotAllowed)
 }
 
 func (o operations) delete() *spec3.Operation {
-	op := o.operation("delete", "delete "+o.object())
-	op.Parameters = deleteParameters
-	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes()...)
-	op.Responses = responses(schema.StatusName, http.StatusOK)
-	return op
+	op := o.operation("delete", "delete "+o.object(), deleteParameters)
+	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes())
+	return respond(op, schema.StatusName, http.StatusOK)
 }
 
-// viewKind is the resource as which the operation shows an object.
+// createdOrOK returns the status codes of an operation that may create an object.
+func createdOrOK(creates bool) []int {
+	if creates {
+		return []int{http.StatusOK, http.StatusCreated}
+	}
+	return []int{http.StatusOK}
+}
+
+// viewKind returns the resource of the operation's representation.
 func (o operations) viewKind() *resource.Resource {
 	return resource.Ref{Resource: o.resource, Subresource: strings.ToLower(o.part)}.ViewKind()
 }
@@ -145,9 +128,9 @@ var operationVerbs = map[string]string{
 	"list": "list", "post": "create", "deletecollection": "deleteCollection", "get": "read", "put": "replace", "patch": "patch", "delete": "delete",
 }
 
-// operation is an operation with an identifier such as listCoreV1NamespacedPod, and with its action and kind, by which clients find
+// operation returns an operation with an identifier such as listCoreV1NamespacedPod, and with its action and kind, by which clients find
 // it.
-func (o operations) operation(action, description string) *spec3.Operation {
+func (o operations) operation(action, description string, parameters []*spec3.Parameter) *spec3.Operation {
 	group := "core"
 	if o.resource.Group != "" {
 		group = strings.TrimSuffix(o.resource.Group, ".k8s.io")
@@ -159,6 +142,7 @@ func (o operations) operation(action, description string) *spec3.Operation {
 	op := &spec3.Operation{OperationProps: spec3.OperationProps{
 		OperationId: id + o.scope + o.resource.Kind + o.part,
 		Description: description,
+		Parameters:  parameters,
 		Deprecated:  o.resource.Deprecation != "",
 	}}
 	op.AddExtension("x-kubernetes-action", action)
@@ -166,7 +150,7 @@ func (o operations) operation(action, description string) *spec3.Operation {
 	return op
 }
 
-func requestBody(schema string, mediaTypes ...string) *spec3.RequestBody {
+func requestBody(schema string, mediaTypes []string) *spec3.RequestBody {
 	body := &spec3.RequestBody{RequestBodyProps: spec3.RequestBodyProps{Content: make(map[string]*spec3.MediaType)}}
 	for _, mediaType := range mediaTypes {
 		body.Content[mediaType] = mediaOf(schema)
@@ -174,7 +158,8 @@ func requestBody(schema string, mediaTypes ...string) *spec3.RequestBody {
 	return body
 }
 
-func responses(schema string, codes ...int) *spec3.Responses {
+// respond adds responses with a schema to an operation.
+func respond(op *spec3.Operation, schema string, codes ...int) *spec3.Operation {
 	out := &spec3.Responses{ResponsesProps: spec3.ResponsesProps{StatusCodeResponses: make(map[int]*spec3.Response)}}
 	for _, code := range codes {
 		out.StatusCodeResponses[code] = &spec3.Response{ResponseProps: spec3.ResponseProps{
@@ -182,7 +167,8 @@ func responses(schema string, codes ...int) *spec3.Responses {
 			Content:     map[string]*spec3.MediaType{codec.JSON: mediaOf(schema)},
 		}}
 	}
-	return out
+	op.Responses = out
+	return op
 }
 
 func mediaOf(name string) *spec3.MediaType {

@@ -13,17 +13,16 @@ import (
 	"revtail/gateway/resource"
 )
 
-// V2 is the OpenAPI v2 document of all resources in two encodings, for clients without v3, such as kubectl before 1.27. The first
-// request renders it.
-type V2 struct {
+// v2 is the OpenAPI v2 document of all resources in two encodings, for clients without v3, such as kubectl before 1.27.
+type v2 struct {
 	JSON, Protobuf func() response.Document
 }
 
-// ProtobufV2 is the media type of the protobuf encoding. Old clients name it with an "@", which no media type may have.
+// ProtobufV2 is the media type of the protobuf encoding. Old clients write it with an "@", which is invalid in a media type.
 const ProtobufV2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
-func NewV2(groups []*resource.Group, version string) V2 {
-	return V2{
+func newV2(groups []*resource.Group, version string) v2 {
+	return v2{
 		JSON: sync.OnceValue(func() response.Document { return response.NewDocument(response.JSON, swaggerOf(groups, version)) }),
 		Protobuf: sync.OnceValue(func() response.Document {
 			return response.DocumentOf(ProtobufV2, inProtobufV2(swaggerOf(groups, version)))
@@ -31,7 +30,7 @@ func NewV2(groups []*resource.Group, version string) V2 {
 	}
 }
 
-// inProtobufV2 is a document in protobuf. The libraries convert its JSON only.
+// inProtobufV2 encodes a document in protobuf. The libraries convert only its JSON.
 func inProtobufV2(swagger *spec.Swagger) []byte {
 	text, err := json.Marshal(swagger)
 	var document *openapiv2.Document

@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// The methods with which the types of Kubernetes describe what reflection does not find.
+// The methods by which the types of Kubernetes describe themselves.
 type (
 	modelNamer      interface{ OpenAPIModelName() string }
 	swaggerDocer    interface{ SwaggerDoc() map[string]string }
@@ -43,7 +43,7 @@ func (set Set) add(name string, t reflect.Type) {
 	}
 }
 
-// define makes the schema of a type, whether it has a name or not.
+// define returns the schema of a type, with or without a name.
 func (set Set) define(t reflect.Type) *spec.Schema {
 	if typer, ok := reflect.Zero(t).Interface().(schemaTyper); ok {
 		return ownSchema(typer)
@@ -72,12 +72,12 @@ func (set Set) define(t reflect.Type) *spec.Schema {
 	return &spec.Schema{} // anything
 }
 
-// Scalar is the schema of a value without members.
+// Scalar returns the schema of a scalar.
 func Scalar(kind, format string) *spec.Schema {
 	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{kind}, Format: format}}
 }
 
-// ownSchema is the schema of a type that writes its JSON itself: a time, a quantity, a number or a string.
+// ownSchema returns the schema of a type that encodes its JSON itself: a time, a quantity, a number or a string.
 func ownSchema(typer schemaTyper) *spec.Schema {
 	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: typer.OpenAPISchemaType()}}
 	if formatter, ok := typer.(schemaFormatter); ok {
@@ -92,7 +92,7 @@ func ownSchema(typer schemaTyper) *spec.Schema {
 	return s
 }
 
-// object makes the schema of a struct.
+// object returns the schema of a struct.
 func (set Set) object(t reflect.Type, description string) *spec.Schema {
 	s := &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}, Description: description}}
 	set.addFields(s, t)
@@ -121,7 +121,7 @@ func (set Set) addFields(s *spec.Schema, t reflect.Type) {
 	}
 }
 
-// required reports whether an object must have a field: its type always writes it, and it is no pointer to a scalar, which may be null.
+// required reports whether an object must have a field: its JSON always has it, and it is no pointer to a scalar, which may be null.
 func required(t reflect.Type, jsonOptions string) bool {
 	if strings.Contains(jsonOptions, "omitempty") || strings.Contains(jsonOptions, "omitzero") {
 		return false

@@ -16,8 +16,8 @@ const (
 	mapTypeExtension       = "x-kubernetes-map-type"
 )
 
-// addMergeTags adds the extensions of a field's tags to its schema. A list that patches merge by a key is of type map, one that they
-// merge without a key is a set, any other is atomic.
+// addMergeTags adds the extensions of a field's tags to its schema. A list that patches merge by a key is of type map, a list that they
+// merge without a key is a set, any other list is atomic.
 func addMergeTags(property *spec.Schema, tag reflect.StructTag) {
 	strategy, key := tag.Get("patchStrategy"), tag.Get("patchMergeKey")
 	if strategy != "" {
@@ -55,8 +55,8 @@ func setListType(property *spec.Schema, listType string, keys ...any) {
 	}
 }
 
-// mergeRule has the types of lists and maps that the tags of a Go type lack. Tags are older than server-side apply; Kubernetes has
-// newer decisions in comments, which reflection does not find.
+// mergeRule has the types of lists and maps that the tags of a Go type lack. Kubernetes writes them in comments, which reflection does not
+// find.
 type mergeRule struct {
 	replaced bool              // the object itself is atomic
 	fields   []string          // atomic lists and maps

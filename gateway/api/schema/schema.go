@@ -11,11 +11,11 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Set is the schemas of one OpenAPI document, by name. Those of Go types are made by reflection: fields from JSON tags, descriptions
-// from SwaggerDoc, names from OpenAPIModelName.
+// Set has the schemas of one OpenAPI document, by name. Those of Go types are made by reflection: fields from JSON tags, descriptions from
+// SwaggerDoc, names from OpenAPIModelName.
 type Set map[string]*spec.Schema
 
-// AddResource adds the schemas of a resource's kind and, if there is one, of its list.
+// AddResource adds the schemas of a resource's kind and its list.
 func (set Set) AddResource(res *resource.Resource) {
 	name := set.addKind(res)
 	if res.Scale != nil {
@@ -47,7 +47,7 @@ func (set Set) addKind(res *resource.Resource) string {
 	return name
 }
 
-// AddCommon adds the schemas that the operations of every resource have.
+// AddCommon adds the schemas of the operations of all resources.
 func (set Set) AddCommon() {
 	set.use(reflect.TypeFor[metav1.Status]())
 	set.use(reflect.TypeFor[metav1.DeleteOptions]())
@@ -61,7 +61,7 @@ var (
 	PatchName         = metav1.Patch{}.OpenAPIModelName()
 )
 
-// customKind is the schema in the definition of a custom resource, with apiVersion, kind and metadata.
+// customKind returns the schema of a custom resource or a mount, with apiVersion, kind and metadata.
 func (set Set) customKind(res *resource.Resource) *spec.Schema {
 	s := res.Schema.OpenAPI()
 	set.addFields(s, reflect.TypeFor[metav1.TypeMeta]())
@@ -70,19 +70,18 @@ func (set Set) customKind(res *resource.Resource) *spec.Schema {
 	return s
 }
 
-// selectableExtension names, in the schemas of a custom resource and of its list, the fields that its definition calls
-// selectable.
+// selectableExtension has the selectable fields of a definition, in the schemas of its resource and of the list.
 const selectableExtension = "x-kubernetes-selectable-fields"
 
-// KindExtension marks schemas and operations with the kind that they are about.
+// KindExtension has the kind of a schema or an operation.
 const KindExtension = "x-kubernetes-group-version-kind"
 
-// KindOf is the value of KindExtension for a kind of a resource's group and version.
+// KindOf returns the value of KindExtension for a kind of a resource's group and version.
 func KindOf(res *resource.Resource, kind string) map[string]any {
 	return map[string]any{"group": res.Group, "version": res.Version, "kind": kind}
 }
 
-// KindName is the name of the schema of a resource's kind: "io.k8s.api.core.v1.Pod", "com.example.v1.Widget".
+// KindName returns the name of the schema of a resource's kind: "io.k8s.api.core.v1.Pod", "com.example.v1.Widget".
 func KindName(res *resource.Resource) string {
 	if namer, ok := res.GoType.(modelNamer); ok {
 		return namer.OpenAPIModelName()
@@ -92,8 +91,8 @@ func KindName(res *resource.Resource) string {
 	return strings.Join(append(labels, res.Version, res.Kind), ".")
 }
 
-// ListName is the name of the schema of a list of a resource's kind.
+// ListName returns the name of the schema of a list of a resource's kind.
 func ListName(res *resource.Resource) string { return KindName(res) + "List" }
 
-// Reference is a schema that refers to the one of that name.
+// Reference returns a schema that refers to a named one.
 func Reference(name string) *spec.Schema { return spec.RefSchema("#/components/schemas/" + name) }

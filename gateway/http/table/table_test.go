@@ -100,10 +100,10 @@ func TestEveryBuiltinKindHasColumns(t *testing.T) {
 	for _, res := range resource.Builtin() {
 		own, ok := builtinColumns[schema.GroupKind{Group: res.Group, Kind: res.Kind}]
 		if !ok {
-			t.Errorf("%s has none", res.QualifiedKind())
+			t.Errorf("%s has none", res.QualifiedName())
 		}
 		if name := own[0].format; name != "name" && res.Kind != "Event" {
-			t.Errorf("%s does not begin with the name", res.QualifiedKind())
+			t.Errorf("%s does not begin with the name", res.QualifiedName())
 		}
 	}
 	if def := For(&resource.Resource{Kind: "Widget"}); len(def) != 2 || def[0].name != "Name" || def[1].name != "Age" {

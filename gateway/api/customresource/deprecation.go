@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// deprecation is what the clients of a version are warned of: what the definition says or, where it only says that there is
-// something to say, which version they should use. Empty: the version is not deprecated.
+// deprecation returns the warning for the clients of a version: the definition's or, if that has none, one that names the newest version.
+// Empty: the version is not deprecated.
 func (d *Definition) deprecation(deprecated *apiextensionsv1.CustomResourceDefinitionVersion) string {
 	if !deprecated.Deprecated {
 		return ""
