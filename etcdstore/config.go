@@ -1,16 +1,25 @@
 package etcdstore
 
 import (
+	"context"
 	"crypto/tls"
 	"log/slog"
 	"math"
+	"net"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+
+	"revtail/etcdstore/zaplog"
 )
 
 // Config configures the connection to etcd.
@@ -68,4 +77,58 @@ func clientConfig(cfg Config) clientv3.Config {
 		c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(login(cfg.Password)))
 	}
 	return c
+}
+
+// freshTLS is TLS with a new configuration for each connection, because certificates and authorities may change.
+type freshTLS struct {
+	credentials.TransportCredentials // for methods without a connection
+	config                           func() *tls.Config
+}
+
+func newFreshTLS(config func() *tls.Config) credentials.TransportCredentials {
+	return freshTLS{credentials.NewTLS(config()), config}
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (f freshTLS) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return credentials.NewTLS(f.config()).ClientHandshake(ctx, authority, conn)
+}
+
+// Clone implements credentials.TransportCredentials.
+func (f freshTLS) Clone() credentials.TransportCredentials { return newFreshTLS(f.config) }
+
+// clientLogger logs one message of each kind per ten seconds, because the client warns at each retry, 40 per second.
+func clientLogger(l *slog.Logger) *zap.Logger {
+	if l == nil {
+		return zap.NewNop()
+	}
+	return zaplog.New(l).Named("etcd-client").WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(outOfRangeFilter{c}, 10*time.Second, 1, 0)
+	}))
+}
+
+// outOfRangeFilter drops the warnings about compacted and future revisions, because these are normal responses.
+type outOfRangeFilter struct{ zapcore.Core }
+
+// With implements zapcore.Core.
+func (f outOfRangeFilter) With(fields []zapcore.Field) zapcore.Core {
+	return outOfRangeFilter{f.Core.With(fields)}
+}
+
+// Check implements zapcore.Core.
+func (f outOfRangeFilter) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if f.Enabled(entry.Level) {
+		return checked.AddCore(entry, f)
+	}
+	return checked
+}
+
+// Write implements zapcore.Core.
+func (f outOfRangeFilter) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	for _, field := range fields {
+		if err, ok := field.Interface.(error); ok && status.Code(err) == codes.OutOfRange {
+			return nil
+		}
+	}
+	return f.Core.Write(entry, fields)
 }

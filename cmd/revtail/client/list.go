@@ -5,10 +5,69 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// Query selects objects.
+type Query struct {
+	Resource  Resource
+	Namespace string // empty: all
+	Name      string // empty: all
+	Labels    string // label selector
+	Fields    string // field selector
+	Filter    string // CEL expression
+	Revision  int64  // the state of a list is as of this revision of etcd; zero: now
+}
+
+func (q Query) path() string { return q.Resource.path(q.Namespace) }
+
+func (q Query) values() url.Values {
+	fields := q.Fields
+	if q.Name != "" {
+		if fields != "" {
+			fields += ","
+		}
+		fields += "metadata.name=" + q.Name
+	}
+	out := url.Values{}
+	if q.Labels != "" {
+		out.Set("labelSelector", q.Labels)
+	}
+	if fields != "" {
+		out.Set("fieldSelector", fields)
+	}
+	if q.Filter != "" {
+		out.Set("filter", q.Filter)
+	}
+	return out
+}
+
+// Object is an object and the metadata that the client needs.
+type Object struct {
+	Namespace, Name string
+	Revision        int64
+	JSON            json.RawMessage
+}
+
+func newObject(text json.RawMessage) (Object, error) {
+	var read struct {
+		Metadata struct{ Namespace, Name, ResourceVersion string }
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return Object{}, fmt.Errorf("an object: %w", err)
+	}
+	revision, err := strconv.ParseInt(read.Metadata.ResourceVersion, 10, 64)
+	if err != nil {
+		return Object{}, fmt.Errorf("resourceVersion of %s: %w", read.Metadata.Name, err)
+	}
+	return Object{read.Metadata.Namespace, read.Metadata.Name, revision, text}, nil
+}
+
+// key identifies the object among those of a resource.
+func (o Object) key() string { return o.Namespace + "/" + o.Name }
 
 // List has the objects that match a query, as of one revision.
 type List struct {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"revtail/etcdstore"
+	"revtail/gateway/claim"
 )
 
 // sampleKeys is the maximum number of keys that checkContent reads.
@@ -45,5 +47,25 @@ func (d *doctor) checkContent(ctx context.Context) {
 		d.report(warning, "content", fmt.Sprintf("%s; %d are no JSON objects, as %q: lists and watches leave them out", summary, undecodable, example), "correct or delete them")
 	default:
 		d.report(ok, "content", summary+", all of them can be shown", "")
+	}
+}
+
+// checkClaim reports the owner of the data under the prefix.
+func (d *doctor) checkClaim(ctx context.Context) {
+	prefix := d.cfg.EtcdPrefix
+	state, err := claim.Look(ctx, claim.Config{Store: d.store, Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
+	switch {
+	case err != nil:
+		d.report(failed, "claim", err.Error(), "")
+	case state.Owner == claim.Kubernetes:
+		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
+			"nothing, if it is to be read only; else choose a prefix of revtail's own: --etcd-prefix /revtail --adopt")
+	case state.Owner == claim.Foreign:
+		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
+			"nothing, if it is to be read only; --writable carries out what clients write, --adopt makes it revtail's own")
+	case state.Owner == claim.Unclaimed:
+		d.report(ok, "claim", fmt.Sprintf("nothing is under %s: the first write makes it revtail's own", prefix), "")
+	default:
+		d.report(ok, "claim", fmt.Sprintf("the data under %s is revtail's own", prefix), "")
 	}
 }

@@ -2,15 +2,18 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"revtail/cmd/revtail/backend"
 	"revtail/cmd/revtail/client"
 	"revtail/etcdstore"
+	"revtail/gateway/api/discovery"
 )
 
 func (d *doctor) checkGateway(ctx context.Context, server string, gateway client.Config) {
@@ -100,4 +103,58 @@ func (d *doctor) checkSameEtcd(ctx context.Context, list client.List) {
 		return
 	}
 	d.report(ok, "same etcd", fmt.Sprintf("the gateway is at etcd's revision %d", list.Revision), "")
+}
+
+// gitVersion reads the document of /version.
+func gitVersion(document string) string {
+	var version struct{ GitVersion string }
+	if err := json.Unmarshal([]byte(document), &version); err != nil {
+		return "unknown: " + err.Error()
+	}
+	return version.GitVersion
+}
+
+// checkVersion compares the version of the gateway with that of this program.
+func (d *doctor) checkVersion(version string) {
+	switch own := discovery.GitVersion(d.version); {
+	case !strings.Contains(version, "+revtail"):
+		d.report(failed, "version", fmt.Sprintf("what answers is no revtail (its version is %q)", version), "is --server the URL of a gateway?")
+	case version != own:
+		d.report(warning, "version", fmt.Sprintf("the gateway is %s, this program %s", version, own), "run the same release on both sides")
+	default:
+		d.report(ok, "version", version, "")
+	}
+}
+
+// maxClockSkew is the difference of clocks that certificates and tokens tolerate. The Date header has a resolution of 1 s.
+const maxClockSkew = 5 * time.Second
+
+func (d *doctor) checkClock(page client.Page) {
+	remote, err := http.ParseTime(page.Date)
+	if err != nil {
+		d.report(skipped, "clock", "the gateway does not say what time it is", "")
+		return
+	}
+	if skew := time.Since(remote).Round(time.Second); skew.Abs() > maxClockSkew {
+		d.report(warning, "clock", fmt.Sprintf("this machine's is off from the gateway's by %v: certificates and tokens may be refused", skew), "synchronize both with NTP")
+		return
+	}
+	d.report(ok, "clock", "this machine's and the gateway's agree", "")
+}
+
+// problemHints says what to do about the problems of a ready gateway, by their names in /readyz?verbose.
+var problemHints = map[string]string{
+	"claim":             "nothing, if it is meant to show what others keep; else name a prefix of revtail's own with --etcd-prefix",
+	"garbage-collector": "look whether the owners are really gone, then restore them, delete the objects, or raise --garbage-collector-limit",
+}
+
+// checkProblems reports these problems. It skips the problems of etcd, because other checks read them from etcd.
+func (d *doctor) checkProblems(ready string) {
+	for line := range strings.Lines(ready) {
+		problem, found := strings.CutPrefix(strings.TrimSpace(line), "[!]")
+		name, text, _ := strings.Cut(problem, " ")
+		if hint := problemHints[name]; found && hint != "" {
+			d.report(warning, name, text, hint)
+		}
+	}
 }

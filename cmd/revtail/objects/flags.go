@@ -1,9 +1,11 @@
 package objects
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -74,4 +76,30 @@ func (f *flags) connect(cmd *cobra.Command, args []string, outputs ...string) (*
 		f.query.Namespace = f.namespace
 	}
 	return c, nil
+}
+
+// completionTimeout bounds the time that a shell waits for completions.
+const completionTimeout = 2 * time.Second
+
+// completeResource is a ValidArgsFunction of cobra. It completes the first argument with the resources of the gateway.
+func (f *flags) completeResource(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	c, err := client.New(f.gateway)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer c.Close()
+	resources, err := c.Resources(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var out []string
+	for _, resource := range resources {
+		out = append(out, resource.QualifiedName()+"\t"+resource.Kind)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -122,4 +123,14 @@ func (f *flags) writeDocument(w io.Writer, list client.List) error {
 	}
 	_, err = w.Write(text)
 	return err
+}
+
+// marshal returns JSON with a final newline. It does not escape <, > and &, because the output is no HTML.
+func marshal(document any, indent string) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	err := encoder.Encode(document)
+	return out.Bytes(), err
 }

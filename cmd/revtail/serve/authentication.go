@@ -1,10 +1,16 @@
 package serve
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"net/http"
+	"time"
 
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
+	"revtail/gateway/access/certificate"
+	"revtail/gateway/config"
 	"revtail/gateway/config/reload"
 )
 
@@ -54,4 +60,86 @@ func (p *process) startReloads() {
 	if p.access.issuer != nil {
 		p.background.Go(p.access.issuer.Run)
 	}
+}
+
+// issuerIdleTimeout closes idle connections to the issuer, because its keys are requested every five minutes only, and the file of
+// authorities may have changed by then.
+const issuerIdleTimeout = 10 * time.Second
+
+// openIssuer makes the verifier of the signed tokens of --oidc-issuer-url.
+func (p *process) openIssuer() (err error) {
+	c := authentication.IssuerConfig{
+		URL: p.cfg.OIDCIssuerURL, Audience: p.cfg.OIDCClientID,
+		UserClaim: p.cfg.OIDCUsernameClaim, UserPrefix: userPrefix(p.cfg),
+		GroupsClaim: p.cfg.OIDCGroupsClaim, GroupsPrefix: p.cfg.OIDCGroupsPrefix,
+		Client: &http.Client{},
+	}
+	if file := p.cfg.OIDCCAFile; file != "" {
+		if p.access.issuerTransport, err = reload.Open("--oidc-ca-file", file, newTransport, p.logger); err != nil {
+			return err
+		}
+		c.Client.Transport = reloadingTransport{p.access.issuerTransport}
+	}
+	p.access.issuer = authentication.NewIssuer(c, p.logger)
+	return nil
+}
+
+// newTransport makes a transport that trusts the authorities of a PEM bundle.
+func newTransport(bundle []byte) (*http.Transport, error) {
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(bundle) {
+		return nil, errors.New("no certificate in this file")
+	}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12},
+		IdleConnTimeout: issuerIdleTimeout,
+	}, nil
+}
+
+// reloadingTransport sends each request through the current transport.
+type reloadingTransport struct{ current *reload.File[*http.Transport] }
+
+// RoundTrip implements http.RoundTripper.
+func (r reloadingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return r.current.Get().RoundTrip(req)
+}
+
+// userPrefix has the default of kube-apiserver, which keeps the users of an issuer apart from all others.
+func userPrefix(c config.Config) string {
+	switch {
+	case c.OIDCUsernamePrefix == "-":
+		return ""
+	case c.OIDCUsernamePrefix == "" && c.OIDCUsernameClaim != "email":
+		return c.OIDCIssuerURL + "#"
+	}
+	return c.OIDCUsernamePrefix
+}
+
+// openCertificates reads the files of TLS, if they are configured.
+func (p *process) openCertificates() (err error) {
+	if p.cfg.TLS() {
+		p.certificates, err = certificate.Open(certificate.Files{
+			Certificate: p.cfg.TLSCertFile, Key: p.cfg.TLSPrivateKeyFile, ClientCA: p.cfg.ClientCAFile,
+		}, p.logger)
+	}
+	return err
+}
+
+// openCredentials reads the files of TLS and of the password for etcd, if they are configured.
+func (p *process) openCredentials() (err error) {
+	if p.cfg.External() {
+		if p.etcdTLS, err = p.cfg.OpenEtcdTLS(p.logger); err != nil {
+			return err
+		}
+	}
+	p.etcdPassword, err = p.cfg.OpenEtcdPassword(p.logger)
+	return err
+}
+
+// tlsConfig is nil for plain HTTP.
+func (p *process) tlsConfig() *tls.Config {
+	if p.certificates == nil {
+		return nil
+	}
+	return p.certificates.Config()
 }

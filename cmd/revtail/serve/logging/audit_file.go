@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -49,3 +52,80 @@ func (a *AuditFile) Describe(out chan<- *prometheus.Desc) { a.dropped.Describe(o
 
 // Collect implements prometheus.Collector.
 func (a *AuditFile) Collect(out chan<- prometheus.Metric) { a.dropped.Collect(out) }
+
+// appendFile appends records to a file that may be opened again.
+type appendFile struct {
+	path   string
+	logger *slog.Logger
+	failed atomic.Uint64 // records that were not written completely
+
+	mu sync.Mutex // guards the field below
+	to io.WriteCloser
+
+	// Only Write, which is never called twice at once, uses the fields below.
+	failing    bool // the last record failed, and the failure is logged
+	incomplete bool // the file ends in a part of a record
+}
+
+// openAppendFile opens a file, or standard output if path is "-".
+func openAppendFile(path string, stdout io.Writer, logger *slog.Logger) (*appendFile, error) {
+	f := &appendFile{path: path, logger: logger}
+	if path == "-" {
+		f.to = nopCloser{stdout}
+		return f, nil
+	}
+	to, err := openAppending(path)
+	if err != nil {
+		return nil, err
+	}
+	f.to = to
+	return f, nil
+}
+
+// nopCloser is standard output, which the process does not close.
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+func openAppending(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// Write writes a record. It begins a new line after an incomplete record, as a full disk leaves one, so that the next is readable.
+func (f *appendFile) Write(record []byte) (int, error) {
+	f.mu.Lock()
+	to := f.to
+	f.mu.Unlock()
+	if f.incomplete {
+		record = append([]byte{'\n'}, record...)
+	}
+	n, err := to.Write(record)
+	if n > 0 {
+		f.incomplete = n < len(record)
+	}
+	if err != nil {
+		f.failed.Add(1)
+		if !f.failing {
+			f.logger.Warn("the audit log cannot be written: records are missing from it", "error", err)
+		}
+	}
+	f.failing = err != nil
+	return n, err
+}
+
+// reopen opens the path again, because another program may have renamed the file.
+func (f *appendFile) reopen() {
+	if f.path == "-" {
+		return
+	}
+	next, err := openAppending(f.path)
+	if err != nil {
+		f.logger.Warn("the audit log cannot be opened again: it goes on in the file of before", "error", err)
+		return
+	}
+	f.mu.Lock()
+	before := f.to
+	f.to = next
+	f.mu.Unlock()
+	_ = before.Close() // a concurrent write may fail, and counts as failed
+}

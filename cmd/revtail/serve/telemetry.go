@@ -3,11 +3,13 @@ package serve
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
@@ -17,7 +19,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
+	"revtail/cmd/revtail/serve/logging"
+	"revtail/gateway/access/audit"
 	"revtail/gateway/config"
+	"revtail/gateway/metrics"
 )
 
 const (
@@ -106,4 +111,54 @@ func traceErrorHandler(logger *slog.Logger) otel.ErrorHandler {
 			logger.Warn("traces are not sent, and dropped", "error", err)
 		}
 	})
+}
+
+// metrics are the collectors of the process, in addition to those of the gateway.
+func (p *process) metrics() []prometheus.Collector {
+	all := []prometheus.Collector{p.limit.Collector(), p.requests, metrics.NewEtcd(p.etcdMetrics)}
+	for _, f := range p.reloadables() {
+		all = append(all, f)
+	}
+	return all
+}
+
+// etcdMetrics are the figures of the monitor and of the compactor.
+func (p *process) etcdMetrics() metrics.Etcd {
+	health := p.monitor.Health()
+	out := metrics.Etcd{
+		Alarms: make(map[string]int), Revision: int64(health.Newest), Compacted: int64(health.Oldest), Changed: health.Grown, History: p.cfg.History,
+	}
+	out.Compactions, out.CompactionFailures = p.etcd.Store.Compactions()
+	for _, m := range health.Members {
+		out.Members = append(out.Members, metrics.Member{Endpoint: m.Endpoint, Up: m.Err == nil, Size: m.Size, InUse: m.InUse, Quota: m.Quota})
+	}
+	for _, alarm := range health.Alarms {
+		out.Alarms[alarm.Type]++
+	}
+	return out
+}
+
+// problems are problems of etcd that do not stop the gateway.
+func (p *process) problems() []string { return p.monitor.Health().Problems() }
+
+// openAudit opens the audit log, if it is configured. closeAudit writes its last records.
+func (p *process) openAudit(stdout io.Writer) (err error) {
+	if p.cfg.AuditLogPath != "" && audit.Level(p.cfg.AuditLevel) != audit.None {
+		p.audit, err = logging.OpenAuditFile(p.cfg.AuditLogPath, stdout, p.logger)
+	}
+	return err
+}
+
+func (p *process) closeAudit() {
+	if p.audit != nil {
+		p.audit.Close()
+	}
+}
+
+// auditLog is nil without an audit log.
+func (p *process) auditLog() *audit.Log {
+	if p.audit == nil {
+		return nil
+	}
+	return audit.New(audit.Level(p.cfg.AuditLevel), p.audit)
 }

@@ -1,0 +1,87 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"revtail/gateway/config/suggest"
+)
+
+// Exit codes. Scripts rely on them.
+const (
+	ExitOK          = 0
+	ExitFailure     = 1
+	ExitUsage       = 2 // the command line or the configuration is wrong
+	ExitUnreachable = 3 // etcd did not answer within --startup-timeout
+)
+
+// ExitError is an error with the exit code of the process.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+func (e *ExitError) Error() string { return e.Err.Error() }
+
+// Unwrap lets errors.Is and errors.As see the cause.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// UsageError is an ExitError with ExitUsage.
+func UsageError(err error) error { return &ExitError{ExitUsage, err} }
+
+// withExitCode makes an error without an exit code an ExitError with the code. It returns nil for nil.
+func withExitCode(code int, err error) error {
+	if failure := (*ExitError)(nil); err == nil || errors.As(err, &failure) {
+		return err
+	}
+	return &ExitError{code, err}
+}
+
+// NoArgs is a RunE of cobra that refuses arguments. Its errors are ExitErrors.
+func NoArgs(run func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
+	return MaxArgs(0, func(cmd *cobra.Command, _ []string) error { return run(cmd) })
+}
+
+// MaxArgs is a RunE of cobra that refuses more than limit arguments. Its errors are ExitErrors.
+func MaxArgs(limit int, run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > limit {
+			return UsageError(fmt.Errorf("unexpected argument %q%s", args[limit], HelpHint(cmd)))
+		}
+		return withExitCode(ExitFailure, run(cmd, args))
+	}
+}
+
+// HelpHint is the last line of a usage error: it names the --help of the command.
+func HelpHint(cmd *cobra.Command) string {
+	return "\nSee '" + strings.TrimSpace(cmd.CommandPath()+" --help") + "'."
+}
+
+// ExplainFlagError is a FlagErrorFunc of cobra. It adds the most similar flag and the HelpHint to the message of pflag.
+func ExplainFlagError(cmd *cobra.Command, err error) error {
+	hint := HelpHint(cmd)
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := suggest.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+			hint = " (did you mean --" + near + "?)" + hint
+		}
+	}
+	return UsageError(fmt.Errorf("%w%s", err, hint))
+}
+
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
+	f, isFile := w.(*os.File)
+	if !isFile {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"revtail/gateway/config"
+	"revtail/gateway/config/reload"
+)
+
+// reloadable is a file that may change while the gateway runs.
+type reloadable interface {
+	prometheus.Collector
+	Run(ctx context.Context) error
+	Reload()
+}
+
+// reloadables are the configured reloadable files.
+func (p *process) reloadables() []reloadable {
+	var files []reloadable
+	if p.certificates != nil {
+		files = append(files, p.certificates)
+	}
+	if p.etcdTLS != nil {
+		files = append(files, p.etcdTLS)
+	}
+	if p.etcdPassword != nil {
+		files = append(files, p.etcdPassword)
+	}
+	if p.access.issuerTransport != nil {
+		files = append(files, p.access.issuerTransport)
+	}
+	if p.access.tokens != nil {
+		files = append(files, p.access.tokens)
+	}
+	if p.access.policy != nil {
+		files = append(files, p.access.policy)
+	}
+	if p.audit != nil {
+		files = append(files, p.audit)
+	}
+	if p.configFile != nil {
+		files = append(files, p.configFile)
+	}
+	return files
+}
+
+// notifySIGHUP keeps SIGHUP from ending the process. The channel buffers one signal.
+func notifySIGHUP() <-chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals
+}
+
+// ignoreSIGPIPE keeps the process alive when the reader of its stdout or stderr exits. Writes to them fail then.
+func ignoreSIGPIPE() { signal.Ignore(syscall.SIGPIPE) }
+
+// reloadOnSIGHUP reads the reloadable files again at each SIGHUP.
+func (p *process) reloadOnSIGHUP(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.sighup:
+		}
+		p.logger.Info("SIGHUP: reading files again")
+		for _, f := range p.reloadables() {
+			f.Reload()
+		}
+	}
+}
+
+// remountTimeout bounds the time to read the keys of new mounts.
+const remountTimeout = 30 * time.Second
+
+// openConfigFile installs the mounts of the --config file, if there is one, whenever the file changes.
+func (p *process) openConfigFile(ctx context.Context, load func() (config.Config, error)) error {
+	if p.cfg.File() == "" {
+		return nil
+	}
+	file, err := reload.Open("--config", p.cfg.File(), func([]byte) (config.Config, error) {
+		cfg, err := load()
+		if err == nil && p.gateway != nil { // nil at the first call
+			err = p.remount(ctx, cfg)
+		}
+		return cfg, err
+	}, p.logger)
+	p.configFile = file
+	return err
+}
+
+// remount installs the mounts of a configuration.
+func (p *process) remount(ctx context.Context, cfg config.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, remountTimeout)
+	defer cancel()
+	err := p.gateway.Remount(ctx, cfg.Mounts)
+	if err == nil {
+		p.warnIgnored(cfg)
+	}
+	return err
+}
+
+// warnIgnored logs when the new configuration differs in more than the mounts, because the rest needs a restart.
+func (p *process) warnIgnored(next config.Config) {
+	now := p.cfg
+	now.Mounts, next.Mounts = nil, nil
+	before, err := now.YAML()
+	after, failed := next.YAML()
+	if err == nil && failed == nil && !bytes.Equal(before, after) {
+		p.logger.Warn("of a changed configuration only the mounts are taken over while the gateway runs: restart it for the rest", "file", p.cfg.File())
+	}
+}
