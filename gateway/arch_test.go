@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"cmd/revtail/serve":               {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/memory", "cmd/revtail/serve/logging", "cmd/revtail/serve/systemd", "cmd/revtail/serve/webserver", "etcdstore", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/claim", "gateway/config", "gateway/config/reload", "gateway/metrics"},
 	"cmd/revtail/serve/logging":       {"cmd/revtail/command", "gateway/config"},
 	"cmd/revtail/serve/systemd":       {},
-	"cmd/revtail/serve/webserver":     {"gateway/netio/http2", "gateway/watch/transport"},
+	"cmd/revtail/serve/webserver":     {"gateway/netio/http2", "gateway/netio/socket", "gateway/watch/transport"},
 	"cmd/revtail/token":               {"cmd/revtail/command", "gateway/access/authentication"},
 	"encoding":                        {"encoding/jsontext"},
 	"encoding/codec":                  {"encoding", "encoding/jsontext"},

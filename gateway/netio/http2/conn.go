@@ -29,15 +29,9 @@ type Sink interface {
 	Flush()
 }
 
-// secured is a connection of TLS.
-type secured interface {
-	net.Conn
-	ConnectionState() tls.ConnectionState
-}
-
 // Conn is a connection between net/http, which reads and writes it as one of TLS, and TLS.
 type Conn struct {
-	secure secured
+	secure net.Conn // a tls.Conn
 	number uint64
 	secret string // in the name that a stream is told its handler by; no client knows it
 	in     incoming
@@ -79,9 +73,6 @@ func newConn(secure *tls.Conn) *Conn {
 
 // Number tells the connection from others of the process.
 func (c *Conn) Number() uint64 { return c.number }
-
-// ConnectionState is that of TLS, as net/http asks for it.
-func (c *Conn) ConnectionState() tls.ConnectionState { return c.secure.ConnectionState() }
 
 // Write implements net.Conn, for net/http: it returns when the system has got everything, also what was sent on taken streams before.
 func (c *Conn) Write(p []byte) (int, error) {

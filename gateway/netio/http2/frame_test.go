@@ -2,7 +2,6 @@ package http2
 
 import (
 	"bytes"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -17,8 +16,7 @@ type recorded struct {
 	*bytes.Reader
 }
 
-func (recorded) ConnectionState() tls.ConnectionState { return tls.ConnectionState{} }
-func (r recorded) Read(p []byte) (int, error)         { return r.Reader.Read(p) }
+func (r recorded) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 
 // framesOf splits what was sent into frames, and returns what is left.
 func framesOf(sent []byte) (frames [][]byte, rest []byte) {
@@ -140,9 +138,8 @@ type captured struct {
 	bytes.Buffer
 }
 
-func (*captured) ConnectionState() tls.ConnectionState { return tls.ConnectionState{} }
-func (c *captured) Read(p []byte) (int, error)         { return c.Buffer.Read(p) }
-func (c *captured) Write(p []byte) (int, error)        { return c.Buffer.Write(p) }
+func (c *captured) Read(p []byte) (int, error)  { return c.Buffer.Read(p) }
+func (c *captured) Write(p []byte) (int, error) { return c.Buffer.Write(p) }
 
 // TestFramesStayWhole: wherever net/http stops in what it writes, a taken stream's frame does not go into one of its frames, nor between
 // two that belong together; and it goes before what may end its stream.

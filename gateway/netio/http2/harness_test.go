@@ -96,14 +96,23 @@ type peer struct {
 // 64 KiB that it cannot help on the connection.
 func dial(t *testing.T, stall time.Duration, stream, connection uint32, handler http.HandlerFunc) *peer {
 	t.Helper()
+	server := newServer(stall, handler)
+	t.Cleanup(server.Close)
+	return dialServer(t, server, stream, connection)
+}
+
+// newServer starts a server.
+func newServer(stall time.Duration, handler http.HandlerFunc) *httptest.Server {
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
 	server.Listener = listener{server.Listener, stall}
-	if err := Configure(server.Config); err != nil {
-		t.Fatal(err)
-	}
+	Configure(server.Config)
 	server.StartTLS()
-	t.Cleanup(server.Close)
+	return server
+}
+
+func dialServer(t *testing.T, server *httptest.Server, stream, connection uint32) *peer {
+	t.Helper()
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {

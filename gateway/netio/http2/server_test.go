@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -24,5 +25,49 @@ func TestHandlersAreCalledAsByNetHTTP(t *testing.T) {
 		if body, err := p.body(); string(body) != c.want || err != nil {
 			t.Errorf("%s %s by %s: %q, not %q; %v", c.method, c.path, c.scheme, body, c.want, err)
 		}
+	}
+}
+
+// TestShutdown: a server that shuts down sends GOAWAY, lets the open streams end, closes the connection and returns.
+func TestShutdown(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		t.Run(fmt.Sprintf("taken=%v", taken), func(t *testing.T) {
+			begun, end := make(chan struct{}), make(chan struct{})
+			server := newServer(time.Minute, func(w http.ResponseWriter, r *http.Request) {
+				if taken {
+					stream := take(t, w, r)
+					close(begun)
+					<-end
+					if err := sendAll(r, stream, []byte("done")); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				close(begun)
+				<-end
+				_, _ = fmt.Fprint(w, "done")
+			})
+			defer server.Close()
+			p := dialServer(t, server, 1<<20, 1<<20)
+			p.ask(1, "/")
+			<-begun
+
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			shutdown := make(chan error, 1)
+			go func() { shutdown <- server.Config.Shutdown(ctx) }()
+			for goAway := false; !goAway; {
+				frame, err := p.next()
+				p.must(err)
+				_, goAway = frame.(*h2.GoAwayFrame)
+			}
+			close(end)
+			if body, err := p.body(); string(body) != "done" || err != nil {
+				t.Errorf("the answer under way: %q, %v", body, err)
+			}
+			if err := <-shutdown; err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"revtail/gateway/netio/http2"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watch/transport"
 )
 
@@ -46,9 +47,9 @@ func New(o Options) *Server {
 		MaxHeaderBytes:    60 << 10, // net/http adds 4 KiB
 		WriteTimeout:      0,        // a watch has no end; each of its writes has a deadline
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: 250,              // per connection; net/http closes a connection that keeps resetting streams
-			SendPingTimeout:      30 * time.Second, // detects a dead peer while its watches are idle
-			WriteByteTimeout:     30 * time.Second, // of the connection, because its streams wait for each other
+			MaxConcurrentStreams: 250,                 // per connection; net/http closes a connection that keeps resetting streams
+			SendPingTimeout:      30 * time.Second,    // after it a silent client gets a ping: a dead peer is detected while its watches are idle
+			PingTimeout:          socket.WriteTimeout, // because the ping waits behind what a slow client does not take
 		},
 		ErrorLog: slog.NewLogLogger(errorHandler{o.Logger.Handler()}, slog.LevelWarn),
 	}}
@@ -66,7 +67,7 @@ func (s *Server) Listen(ctx context.Context, addresses []string) error {
 		s.urls = append(s.urls, s.scheme()+listenHost(address, l.Addr()))
 	}
 	if s.secure {
-		return http2.Configure(s.http)
+		http2.Configure(s.http)
 	}
 	return nil
 }
