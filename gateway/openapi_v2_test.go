@@ -152,7 +152,7 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 		t.Skipf("no definitions of other projects at %s: `make tools` gets them", realworld)
 	}
 	document := &openapiv2.Document{}
-	if err := googleproto.Unmarshal(openapi.NewV2(resource.Groups(resources), "v1").Protobuf().Body, document); err != nil {
+	if err := googleproto.Unmarshal(openapi.New(resource.Groups(resources), "v1", nil).V2.Protobuf().Body, document); err != nil {
 		t.Fatal(err)
 	}
 	models, err := proto.NewOpenAPIData(document)
