@@ -189,8 +189,9 @@ func (c *Conn) readSecure(p []byte) (int, error) {
 func (c *Conn) Close() error {
 	err := c.secure.Close()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.failLocked(net.ErrClosed)
+	c.mu.Unlock()
+	c.outbox.close()
 	return err
 }
 

@@ -19,7 +19,9 @@ type outbox struct {
 	mu       sync.Mutex // guards the fields below
 	sealed   *buffer    // nil: empty
 	draining bool
-	err      error // of a write; nothing is written after it
+	closed   bool
+	err      error          // of a write; nothing is written after it
+	running  sync.WaitGroup // the goroutine of drain
 }
 
 // Write implements io.Writer, for TLS.
@@ -40,7 +42,7 @@ func (o *outbox) Write(p []byte) (int, error) {
 func (o *outbox) Flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.sealed == nil || o.draining || o.err != nil {
+	if o.sealed == nil || o.draining || o.closed || o.err != nil {
 		return
 	}
 	n, err := o.push.write(o.sealed.bytes)
@@ -51,11 +53,19 @@ func (o *outbox) Flush() {
 		o.draining = true
 		rest := o.sealed
 		o.sealed = nil
-		go o.drain(rest, n)
+		o.running.Go(func() { o.drain(rest, n) })
 		return
 	}
 	o.sealed.put()
 	o.sealed = nil
+}
+
+// close waits for the goroutine that writes. The connection has been closed, so that it ends soon.
+func (o *outbox) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.running.Wait()
 }
 
 // drain writes until nothing is left. It ends with the connection at the latest.

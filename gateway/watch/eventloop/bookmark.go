@@ -40,7 +40,7 @@ func (l *eventLoop) refreshCaches() {
 // onRefreshed is called when their cache is as far as they asked for.
 func (l *eventLoop) onRefreshed(due []*client, through etcdstore.Revision) {
 	for _, c := range due {
-		l.bookmark(c, through)
+		l.guard(c, func() { l.bookmark(c, through) })
 	}
 }
 

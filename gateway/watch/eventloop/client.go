@@ -56,17 +56,17 @@ func (c *client) due() time.Time {
 
 // End is called when the server drains.
 func (c *client) End() {
-	c.loop.post(func() { c.loop.requestBookmark(c, true) })
+	c.loop.postFor(c, func() { c.loop.requestBookmark(c, true) })
 }
 
 // Abort is called when the server waits no longer.
 func (c *client) Abort() {
-	c.loop.post(func() { c.loop.close(c, status.ErrDraining) })
+	c.loop.postFor(c, func() { c.loop.close(c, status.ErrDraining) })
 }
 
 // Refuse is called when the client has lost the right to the watch.
 func (c *client) Refuse(why error) {
-	c.loop.post(func() {
+	c.loop.postFor(c, func() {
 		if !c.closed && !c.ending {
 			c.loop.finish(c, c.endOf(why))
 		}
