@@ -33,7 +33,7 @@ func (l *eventLoop) deliver(c *client) bool {
 	batch, same, err := l.reader.Poll(c.session.Watcher)
 	switch {
 	case err != nil:
-		l.finish(c, c.endOf(c.session.Counters.RecordError(err)))
+		l.finish(c, c.lastFrame(c.session.ErrorFrame(err)))
 	case !c.session.Watcher.CaughtUp():
 		l.release(c)
 	case len(batch.Changes) > 0:
