@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"gateway/metrics":                 {"gateway/watchcache"},
 	"gateway/middleware":              {"gateway/access", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/socket", "gateway/resource"},
 	"gateway/netio/buffer":            {},
-	"gateway/netio/http2":             {"gateway/netio/socket"},
+	"gateway/netio/http2":             {"gateway/netio/buffer", "gateway/netio/socket"},
 	"gateway/netio/socket":            {},
 	"gateway/resource":                {"encoding"},
 	"gateway/watch":                   {"encoding", "etcdstore", "gateway/access", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket", "gateway/watch/transport", "gateway/watchcache"},

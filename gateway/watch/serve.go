@@ -125,7 +125,7 @@ func (s *Session) deliver(ctx context.Context) (wake <-chan struct{}, ended bool
 		s.Stream.DetectClose()
 		batch, wake, err := s.Watcher.Try(ctx)
 		if why := s.Registration.revoked.Load(); why != nil {
-			return nil, true, s.Stream.Write(s.Encoder.ErrorEvent(nil, *why))
+			return nil, true, s.Stream.Write(s.ErrorFrame(*why))
 		}
 		switch {
 		case ctx.Err() != nil && (err != nil || wake != nil):
@@ -136,10 +136,8 @@ func (s *Session) deliver(ctx context.Context) (wake <-chan struct{}, ended bool
 			if err := s.write(batch); err != nil {
 				return nil, true, err
 			}
-		case errors.Is(err, watchcache.ErrStopped):
-			return nil, true, nil
 		default:
-			return nil, true, s.Stream.Write(s.Encoder.ErrorEvent(nil, s.Counters.RecordError(err)))
+			return nil, true, s.Stream.Write(s.ErrorFrame(err))
 		}
 	}
 }
@@ -151,7 +149,8 @@ func (s *Session) write(batch watchcache.Batch) error {
 	s.Counters.SetBlockedSince(time.Now()) // until it is taken
 	s.add(batch)
 	if batch.Synced && s.Bookmarks {
-		s.bookmark(batch.Through, true)
+		s.lastBookmark = batch.Through
+		s.Stream.Add(func(dst []byte) []byte { return s.Encoder.Bookmark(dst, batch.Through, true) })
 	}
 	err := s.Stream.Flush()
 	s.Counters.SetBlockedSince(time.Time{})
@@ -173,11 +172,6 @@ func (s *Session) add(batch watchcache.Batch) {
 	}
 }
 
-func (s *Session) bookmark(through etcdstore.Revision, end bool) {
-	s.Stream.Add(func(dst []byte) []byte { return s.Encoder.Bookmark(dst, through, end) })
-	s.LastBookmark = through
-}
-
 // NextBookmark is when run has to look up from waiting: at the next bookmark, or at the end.
 func (s *Session) NextBookmark() time.Time {
 	if !s.Bookmarks {
@@ -194,10 +188,23 @@ func (s *Session) NextBookmark() time.Time {
 	return next
 }
 
-// WantsBookmark tells whether there is something to say: the last one of a watch is left out when it would say nothing new. None
-// says that a client has all of the revision at which it resumes while a part of it may still have to come.
-func (s *Session) WantsBookmark(through etcdstore.Revision, last bool) bool {
-	return s.Bookmarks && through > 0 && !(last && through == s.LastBookmark) && !s.Watcher.Resuming()
+// Bookmark returns the frame that reports up to which revision the client has everything; nil: it would report nothing new at the end, or
+// a revision of which a resuming client may still miss a part.
+func (s *Session) Bookmark(last bool) []byte {
+	through := s.Watcher.Through()
+	if !s.Bookmarks || through == 0 || last && through == s.lastBookmark || s.Watcher.Resuming() {
+		return nil
+	}
+	s.lastBookmark = through
+	return s.Encoder.Bookmark(nil, through, false)
+}
+
+// ErrorFrame returns the frame that ends the watch with an error; nil: the watch ends without one, because nothing is lost.
+func (s *Session) ErrorFrame(err error) []byte {
+	if errors.Is(err, watchcache.ErrStopped) {
+		return nil
+	}
+	return s.Encoder.ErrorEvent(nil, s.Counters.RecordError(err))
 }
 
 // catchUp writes what is ready, and a bookmark that says how far the client is now. What was acknowledged before comes first. With last
@@ -218,10 +225,10 @@ func (s *Session) catchUp(last bool) error {
 	if err := s.write(batch); err != nil {
 		return err
 	}
-	if !batch.Synced && s.WantsBookmark(batch.Through, last) {
-		s.bookmark(batch.Through, false)
+	if batch.Synced {
+		return nil // with a bookmark
 	}
-	return s.Stream.Flush()
+	return s.Stream.Write(s.Bookmark(last))
 }
 
 // deliverUntil writes the rest of the initial state, and what comes after it up to a revision that the cache has.

@@ -58,7 +58,7 @@ type Session struct {
 	Bookmarks     bool
 	BookmarkEvery time.Duration // between two of them
 	deadline      time.Time
-	LastBookmark  etcdstore.Revision // zero: none was sent
+	lastBookmark  etcdstore.Revision // zero: none was sent
 
 	Registration *registration
 	requestLog   *access.RequestLog // nil until the stream is open: a request that gets none is written down as any other

@@ -147,7 +147,7 @@ func (c *Counters) blockedFor(now time.Time) time.Duration {
 	return 0
 }
 
-// RecordError notes that the client gets an ERROR frame.
+// RecordError records that the client gets an ERROR frame, and returns the error.
 func (c *Counters) RecordError(err error) error {
 	c.errorCode.Store(uint32(status.Of(err).Code))
 	return err

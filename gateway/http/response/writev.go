@@ -60,12 +60,9 @@ func (v *writev) send() bool {
 func (v *writev) write() {
 	var n int64
 	if conn, ok := v.to.(socket.WriteDeadliner); ok {
-		n, v.err = socket.WriteAll(conn, v.stall, v)
+		n, v.err = socket.WriteAll(conn, v.stall, func() (int64, error) { return v.left.WriteTo(v.to) })
 	} else {
 		n, v.err = v.left.WriteTo(v.to)
 	}
 	v.written += n
 }
-
-// WritePart implements socket.PartialWriter.
-func (v *writev) WritePart() (int64, error) { return v.left.WriteTo(v.to) }

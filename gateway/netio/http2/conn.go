@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"revtail/gateway/netio/buffer"
 )
 
 // mostFrames is how many bytes of taken streams a connection holds that the system has not got yet: a writer fills it, and goes on
@@ -45,8 +47,8 @@ type Conn struct {
 	initial int64 // window of a new stream
 	size    int   // of a frame, at most
 	streams map[uint32]*Stream
-	frames  *buffer // of taken streams, not sealed yet; nil: none
-	err     error   // of a write; nothing is sent after it
+	frames  *buffer.Buffer // of taken streams, not sealed yet; nil: none
+	err     error          // of a write; nothing is sent after it
 }
 
 var conns atomic.Uint64
@@ -123,8 +125,8 @@ func (c *Conn) sealFramesLocked() {
 	if c.frames == nil || c.out.within() {
 		return
 	}
-	c.sealLocked(c.frames.bytes)
-	c.frames.put()
+	c.sealLocked(c.frames.Bytes)
+	c.frames.Put()
 	c.frames = nil
 }
 
@@ -189,8 +191,9 @@ func (c *Conn) readSecure(p []byte) (int, error) {
 func (c *Conn) Close() error {
 	err := c.secure.Close()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.failLocked(net.ErrClosed)
+	c.mu.Unlock()
+	c.outbox.close()
 	return err
 }
 

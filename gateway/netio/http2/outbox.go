@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"revtail/gateway/netio/buffer"
 	"revtail/gateway/netio/socket"
 )
 
@@ -16,10 +17,12 @@ type outbox struct {
 	push    pusher   // does not
 	drained func(error)
 
-	mu       sync.Mutex // guards the fields below
-	sealed   *buffer    // nil: empty
+	mu       sync.Mutex     // guards the fields below
+	sealed   *buffer.Buffer // nil: empty
 	draining bool
-	err      error // of a write; nothing is written after it
+	closed   bool
+	err      error          // of a write; nothing is written after it
+	running  sync.WaitGroup // the goroutine of drain
 }
 
 // Write implements io.Writer, for TLS.
@@ -30,9 +33,9 @@ func (o *outbox) Write(p []byte) (int, error) {
 		return 0, o.err
 	}
 	if o.sealed == nil {
-		o.sealed = getBuffer()
+		o.sealed = buffer.Get()
 	}
-	o.sealed.bytes = append(o.sealed.bytes, p...)
+	o.sealed.Bytes = append(o.sealed.Bytes, p...)
 	return len(p), nil
 }
 
@@ -40,37 +43,45 @@ func (o *outbox) Write(p []byte) (int, error) {
 func (o *outbox) Flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.sealed == nil || o.draining || o.err != nil {
+	if o.sealed == nil || o.draining || o.closed || o.err != nil {
 		return
 	}
-	n, err := o.push.write(o.sealed.bytes)
+	n, err := o.push.write(o.sealed.Bytes)
 	switch {
 	case err != nil:
 		o.err = err
-	case n < len(o.sealed.bytes):
+	case n < len(o.sealed.Bytes):
 		o.draining = true
 		rest := o.sealed
 		o.sealed = nil
-		go o.drain(rest, n)
+		o.running.Go(func() { o.drain(rest, n) })
 		return
 	}
-	o.sealed.put()
+	o.sealed.Put()
 	o.sealed = nil
 }
 
+// close waits for the goroutine that writes. The connection has been closed, so that it ends soon.
+func (o *outbox) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.running.Wait()
+}
+
 // drain writes until nothing is left. It ends with the connection at the latest.
-func (o *outbox) drain(rest *buffer, written int) {
+func (o *outbox) drain(rest *buffer.Buffer, written int) {
 	for rest != nil {
-		_, err := o.conn.Write(rest.bytes[written:])
+		_, err := o.conn.Write(rest.Bytes[written:])
 		_ = o.conn.SetWriteDeadline(time.Time{}) // push would mind one
-		rest.put()
+		rest.Put()
 		rest, written = o.next(err), 0
 	}
 	o.drained(o.failed())
 }
 
 // next is what has come meanwhile; nil: nothing, or it is of no use.
-func (o *outbox) next(err error) *buffer {
+func (o *outbox) next(err error) *buffer.Buffer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil {
@@ -130,19 +141,4 @@ func (p *pusher) write(data []byte) (int, error) {
 		err = p.err
 	}
 	return p.n, err
-}
-
-// buffer is bytes on their way. An idle connection holds none.
-type buffer struct{ bytes []byte }
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
-
-func getBuffer() *buffer { return buffers.Get().(*buffer) }
-
-// put gives the buffer back. One that is larger than usual is dropped.
-func (b *buffer) put() {
-	if cap(b.bytes) <= 2*mostFrames {
-		b.bytes = b.bytes[:0]
-		buffers.Put(b)
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
+	"revtail/gateway/netio/buffer"
 )
 
 // leastWindow is how much of a connection's window there must be for taken streams when one is. A client that says nothing
@@ -64,9 +66,9 @@ func (s *Stream) Send(data []byte) (n int, err error) {
 		}
 		piece := data[n:min(len(data), n+room)]
 		if c.frames == nil {
-			c.frames = getBuffer()
+			c.frames = buffer.Get()
 		}
-		c.frames.bytes = appendData(c.frames.bytes, s.id, piece)
+		c.frames.Bytes = appendData(c.frames.Bytes, s.id, piece)
 		s.window -= int64(len(piece))
 		c.window.spendOurs(int64(len(piece)))
 		n += len(piece)
@@ -85,13 +87,13 @@ func (s *Stream) Ready() bool {
 // readyLocked is how large the next frame may be; zero: the stream waits for room.
 func (s *Stream) readyLocked() (int, error) {
 	c := s.conn
-	if c.frames != nil && len(c.frames.bytes) >= mostFrames {
+	if c.frames != nil && len(c.frames.Bytes) >= mostFrames {
 		c.flushLocked()
 	}
 	if err := s.endedLocked(); err != nil {
 		return 0, err
 	}
-	full := c.frames != nil && len(c.frames.bytes) >= mostFrames || c.outbox.busy()
+	full := c.frames != nil && len(c.frames.Bytes) >= mostFrames || c.outbox.busy()
 	room := min(s.window, c.window.ours(), int64(c.size))
 	if full || room <= 0 {
 		s.waits = true

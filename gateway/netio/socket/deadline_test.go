@@ -9,7 +9,7 @@ import (
 // TestSlowAnswerIsNotCut: a client that takes something in time gets more time.
 func TestSlowAnswerIsNotCut(t *testing.T) {
 	c := &trickle{size: 95}
-	n, err := WriteAll(c, time.Second, c)
+	n, err := WriteAll(c, time.Second, c.write)
 	if n != 95 || err != nil || c.deadlines != 10 {
 		t.Errorf("%d bytes with %d deadlines: %v", n, c.deadlines, err)
 	}
@@ -23,7 +23,7 @@ func (c *trickle) SetWriteDeadline(time.Time) error {
 	return nil
 }
 
-func (c *trickle) WritePart() (int64, error) {
+func (c *trickle) write() (int64, error) {
 	n := min(10, c.size-c.taken)
 	if c.taken += n; c.taken < c.size {
 		return int64(n), os.ErrDeadlineExceeded

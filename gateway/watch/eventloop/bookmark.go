@@ -40,7 +40,7 @@ func (l *eventLoop) refreshCaches() {
 // onRefreshed is called when their cache is as far as they asked for.
 func (l *eventLoop) onRefreshed(due []*client, through etcdstore.Revision) {
 	for _, c := range due {
-		l.bookmark(c, through)
+		l.guard(c, func() { l.bookmark(c, through) })
 	}
 }
 
@@ -63,7 +63,7 @@ func (l *eventLoop) bookmark(c *client, through etcdstore.Revision) {
 	}
 	c.next = c.session.NextBookmark()
 	l.schedule.put(c)
-	l.send(c, c.bookmark())
+	l.send(c, c.frame(c.session.Bookmark(false)))
 }
 
 // tryEnd ends a client's watch, with a bookmark, when it has got everything up to where it is to end. One that does not take that soon
@@ -72,7 +72,7 @@ func (l *eventLoop) tryEnd(c *client) {
 	if !l.catchUp(c, c.endWhen.through) || c.blocked() && l.now.Before(c.endWhen.by) {
 		return
 	}
-	l.finish(c, c.endAfter(c.bookmark()))
+	l.finish(c, c.lastFrame(c.session.Bookmark(true)))
 }
 
 // catchUp writes what is there up to a revision, as far as the client takes it. False: it has ended.
@@ -80,14 +80,4 @@ func (l *eventLoop) catchUp(c *client, through etcdstore.Revision) bool {
 	for c.session.Watcher.Through() < through && l.deliver(c) {
 	}
 	return !c.closed && !c.ending
-}
-
-// bookmark is the frame that says how far the client is now; nil: there is nothing to say.
-func (c *client) bookmark() []byte {
-	through := c.session.Watcher.Through()
-	if !c.session.WantsBookmark(through, c.endRequested) {
-		return nil
-	}
-	c.session.LastBookmark = through
-	return c.appendFrame(nil, c.session.Encoder.Bookmark(nil, through, false))
 }

@@ -1,14 +1,12 @@
 package eventloop
 
 import (
-	"errors"
 	"time"
 
 	"revtail/etcdstore"
 	"revtail/gateway/http/status"
 	"revtail/gateway/watch"
 	"revtail/gateway/watch/transport"
-	"revtail/gateway/watchcache"
 )
 
 // client is a session that an event loop serves. The loop owns it. The fields are in an order without gaps, because there are many.
@@ -56,43 +54,35 @@ func (c *client) due() time.Time {
 
 // End is called when the server drains.
 func (c *client) End() {
-	c.loop.post(func() { c.loop.requestBookmark(c, true) })
+	c.loop.postFor(c, func() { c.loop.requestBookmark(c, true) })
 }
 
 // Abort is called when the server waits no longer.
 func (c *client) Abort() {
-	c.loop.post(func() { c.loop.close(c, status.ErrDraining) })
+	c.loop.postFor(c, func() { c.loop.close(c, status.ErrDraining) })
 }
 
 // Refuse is called when the client has lost the right to the watch.
 func (c *client) Refuse(why error) {
-	c.loop.post(func() {
+	c.loop.postFor(c, func() {
 		if !c.closed && !c.ending {
-			c.loop.finish(c, c.endOf(why))
+			c.loop.finish(c, c.lastFrame(c.session.ErrorFrame(why)))
 		}
 	})
 }
 
-// endOf is the end of a stream: with an ERROR frame, where the client has to know something.
-func (c *client) endOf(err error) []byte {
-	if errors.Is(err, watchcache.ErrStopped) {
-		return c.endAfter(nil)
+// frame returns a frame as the client gets it; nil if there is none.
+func (c *client) frame(line []byte) []byte {
+	if len(line) == 0 || !c.conn.chunked() {
+		return line
 	}
-	return c.endAfter(c.appendFrame(nil, c.session.Encoder.ErrorEvent(nil, err)))
+	return transport.AppendChunk(nil, line)
 }
 
-// endAfter appends what says that nothing follows.
-func (c *client) endAfter(dst []byte) []byte {
-	if c.conn.chunked() {
-		dst = append(dst, transport.LastChunk...)
+// lastFrame returns a frame, which may be nil, and the end of the body.
+func (c *client) lastFrame(line []byte) []byte {
+	if !c.conn.chunked() {
+		return line
 	}
-	return dst
-}
-
-// appendFrame appends a frame as the client gets it.
-func (c *client) appendFrame(dst, line []byte) []byte {
-	if c.conn.chunked() {
-		return transport.AppendChunk(dst, line)
-	}
-	return append(dst, line...)
+	return append(c.frame(line), transport.LastChunk...)
 }

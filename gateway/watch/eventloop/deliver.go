@@ -11,6 +11,7 @@ import (
 
 // serve gives a client what it has to get next, up to the size of a batch. The others come first before it gets more.
 func (l *eventLoop) serve(c *client) {
+	defer l.recoverSession(c)
 	if c.endsSoon() {
 		l.tryEnd(c)
 		return
@@ -25,7 +26,6 @@ func (l *eventLoop) deliver(c *client) bool {
 	if c.closed || c.ending || c.paused || len(c.unsent) > 0 {
 		return false
 	}
-	defer l.recoverSession(c)
 	if !c.conn.ready() {
 		l.pause(c)
 		return false
@@ -33,7 +33,7 @@ func (l *eventLoop) deliver(c *client) bool {
 	batch, same, err := l.reader.Poll(c.session.Watcher)
 	switch {
 	case err != nil:
-		l.finish(c, c.endOf(c.session.Counters.RecordError(err)))
+		l.finish(c, c.lastFrame(c.session.ErrorFrame(err)))
 	case !c.session.Watcher.CaughtUp():
 		l.release(c)
 	case len(batch.Changes) > 0:
@@ -53,9 +53,6 @@ func (l *eventLoop) encode(c *client, batch watchcache.Batch, same bool) {
 		return
 	}
 	l.encodedBy, l.encodedChunked = nil, chunked
-	if shared {
-		l.encodedBy = f
-	}
 	if cap(l.encoded) > transport.MaxCollected {
 		l.encoded, l.line = nil, nil // a large object had come by
 	}
@@ -67,6 +64,9 @@ func (l *eventLoop) encode(c *client, batch watchcache.Batch, same bool) {
 		}
 		l.line = f.Event(l.line[:0], change, watch.LastOfRevision(batch, i))
 		l.encoded = transport.AppendChunk(l.encoded, l.line)
+	}
+	if shared {
+		l.encodedBy = f // at the end, because an encoder that panics leaves a part of the frames
 	}
 }
 
@@ -100,7 +100,9 @@ func (l *eventLoop) sendEncrypted(c *client, data []byte) {
 
 // onSent is called when the system has taken all that was written to a client.
 func (l *eventLoop) onSent(c *client) {
-	l.timer.recordDelivered(c.session.Counters)
+	if c.session.Counters.Timed() {
+		c.session.Counters.RecordDelivered(&l.delays, time.Now())
+	}
 	if c.ending {
 		l.close(c, nil)
 	}

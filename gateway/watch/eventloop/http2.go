@@ -16,10 +16,10 @@ type http2Conn struct {
 }
 
 func (h *http2Conn) join(l *eventLoop, c *client) bool {
-	room := func() { l.onWritable(c) }
+	room := func() { l.guard(c, func() { l.onWritable(c) }) }
 	gone := func() { l.close(c, cmp.Or(transport.StreamError(h.Stream.Ended()), socket.ErrPeerGone)) }
 	h.Stream.OnRoom(func() { l.post(room) })
-	h.ignore = context.AfterFunc(h.Ctx, func() { l.post(gone) })
+	h.ignore = context.AfterFunc(h.Ctx, func() { l.postFor(c, gone) })
 	return true
 }
 

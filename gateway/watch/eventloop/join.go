@@ -11,7 +11,7 @@ func (l *eventLoop) add(s *watch.Session, to conn) {
 	s.Stream = nil
 	c := &client{session: s, conn: to, loop: l, next: s.NextBookmark(), heapIndex: unscheduled}
 	s.Watcher.Attach(l.ready, c)
-	l.post(func() {
+	l.postFor(c, func() {
 		s.Registration.SetLoop(c) // here, and not before: the loop may release it at once
 		l.join(c)
 	})
@@ -20,6 +20,9 @@ func (l *eventLoop) add(s *watch.Session, to conn) {
 // join begins with a client.
 func (l *eventLoop) join(c *client) {
 	l.tag++
+	for l.clients[l.tag] != nil { // the tag wraps around
+		l.tag++
+	}
 	c.tag = l.tag
 	l.clients[c.tag] = c
 	l.schedule.put(c)
@@ -43,8 +46,8 @@ func (l *eventLoop) close(c *client, err error) {
 		return
 	}
 	l.remove(c)
+	defer c.conn.close(err) // a handler may return now
 	c.session.Close(err)
-	c.conn.close(err) // a handler may return now
 }
 
 func (l *eventLoop) remove(c *client) {
@@ -53,10 +56,23 @@ func (l *eventLoop) remove(c *client) {
 	l.schedule.remove(c)
 }
 
-// recoverSession keeps a mistake of ours from ending more than one stream.
+// guard calls f, and recovers the client's session from a panic.
+func (l *eventLoop) guard(c *client, f func()) {
+	defer l.recoverSession(c)
+	f()
+}
+
+// recoverSession is deferred by every function that the loop calls for one client. A panic ends the client's session, and no other.
 func (l *eventLoop) recoverSession(c *client) {
-	if reason := recover(); reason != nil {
-		response.LogPanic(l.pool.logger, reason, "path", c.session.Counters.Path)
-		l.close(c, status.ErrInternal)
+	reason := recover()
+	if reason == nil {
+		return
 	}
+	response.LogPanic(l.pool.logger, reason, "path", c.session.Counters.Path)
+	defer func() {
+		if reason := recover(); reason != nil { // the session cannot even be closed
+			response.LogPanic(l.pool.logger, reason, "path", c.session.Counters.Path)
+		}
+	}()
+	l.close(c, status.ErrInternal)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"revtail/gateway/http/status"
+	"revtail/gateway/metrics"
 	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
 	"revtail/gateway/watch"
@@ -32,7 +33,7 @@ type eventLoop struct {
 	queue          []*client // have something to deliver
 	lastQueue      []*client // the queue before, for its space
 	now            time.Time
-	timer          deliveryTimer
+	delays         metrics.Delays // of deliveries; any goroutine may read it
 	reader         watchcache.Reader
 	encoded        []byte        // assembled last
 	encodedBy      watch.Encoder // for whom
@@ -64,13 +65,16 @@ func (l *eventLoop) wake() {
 	}
 }
 
-// post has f called by the loop's goroutine.
+// post makes the loop's goroutine call f.
 func (l *eventLoop) post(f func()) {
 	l.mu.Lock()
 	l.posted = append(l.posted, f)
 	l.mu.Unlock()
 	l.wake()
 }
+
+// postFor posts f, which serves one client.
+func (l *eventLoop) postFor(c *client, f func()) { l.post(func() { l.guard(c, f) }) }
 
 func (l *eventLoop) takePosted() []func() {
 	l.mu.Lock()
@@ -126,7 +130,6 @@ func (l *eventLoop) run(quit <-chan struct{}) {
 
 // work does what there is to do now, and gives each client that has something to deliver one write.
 func (l *eventLoop) work() {
-	l.timer.start()
 	for _, f := range l.takePosted() {
 		f()
 	}
@@ -180,8 +183,9 @@ func (l *eventLoop) quit() {
 func (l *eventLoop) onEvent(s socket.Event) {
 	c := l.clients[s.Tag]
 	if c == nil {
-		return // it has gone meanwhile
+		return // closed since the event
 	}
+	defer l.recoverSession(c)
 	if s.Readable && !c.conn.drainRead(l, c) {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"testing"
 
+	"revtail/etcdstore"
 	"revtail/gateway/gatewaytest/rawhttp"
 	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
@@ -21,6 +22,27 @@ func TestPanicBreaksTheStream(t *testing.T) {
 		s.encoder = brokenEncoder{}
 		_, body := s.watchFrom(s.create("first"), "")
 		s.create("second")
+		if got, err := io.ReadAll(body); err == nil {
+			t.Errorf("the client took %q for complete", got)
+		}
+		rawhttp.Await(t, "the watch to be gone", func() bool { return s.open() == 0 && s.cache.Stats().Watchers == 0 })
+	})
+}
+
+// brokenBookmarks panics at the first bookmark.
+type brokenBookmarks struct{ testEncoder }
+
+func (brokenBookmarks) Bookmark([]byte, etcdstore.Revision, bool) []byte { panic("meant by a test") }
+
+// TestPanicOfABookmarkBreaksTheStream: the loop recovers also from a panic outside of a delivery, and serves its other clients.
+func TestPanicOfABookmarkBreaksTheStream(t *testing.T) {
+	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+		revision := s.create("first")
+		s.encoder = brokenBookmarks{}
+		_, body := s.watchFrom(revision, "&allowWatchBookmarks=true")
+		if err := s.watches.Registry.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if got, err := io.ReadAll(body); err == nil {
 			t.Errorf("the client took %q for complete", got)
 		}

@@ -97,7 +97,7 @@ func (p *Pool) Delays() []*metrics.Delays {
 	defer p.mu.Unlock()
 	out := make([]*metrics.Delays, 0, len(p.loops))
 	for _, l := range p.loops {
-		out = append(out, &l.timer.delays)
+		out = append(out, &l.delays)
 	}
 	return out
 }

@@ -36,6 +36,7 @@ func (l *eventLoop) onWritable(c *client) {
 
 // onDue is called when a client is due: it is cut when it takes nothing, and otherwise gets a bookmark or the end.
 func (l *eventLoop) onDue(c *client) {
+	defer l.recoverSession(c)
 	switch {
 	case !c.stalledSince.IsZero() && !l.now.Before(c.stalledSince.Add(l.pool.writeTimeout)):
 		l.onStalled(c)

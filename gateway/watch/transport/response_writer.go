@@ -1,10 +1,7 @@
 package transport
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"revtail/gateway/netio/buffer"
@@ -16,23 +13,19 @@ const responsePiece = 16<<10 - 9
 
 // responseWriterTransport writes through net/http. To keep a frame a chunk of HTTP/1.1, it has to flush after each.
 type responseWriterTransport struct {
-	writer       http.ResponseWriter
-	control      *http.ResponseController
-	writeTimeout time.Duration
-	watchdog     *socket.Watchdog // of HTTP/2, where a deadline is a message to the connection and a timer; nil: deadlines
-	chunked      bool             // what is between two flushes is one chunk
-	pending      *buffer.Buffer   // nil: nothing waits for flush
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	limit   *socket.WriteLimit
+	chunked bool           // what is written between two flushes is one chunk
+	pending *buffer.Buffer // nil: nothing waits for flush
 }
 
 func newResponseWriterTransport(w http.ResponseWriter, r *http.Request, limit time.Duration) *responseWriterTransport {
-	t := &responseWriterTransport{
-		writer: w, control: http.NewResponseController(w), writeTimeout: limit,
+	control := http.NewResponseController(w)
+	return &responseWriterTransport{
+		writer: w, control: control, limit: socket.NewWriteLimit(control, limit, r.ProtoMajor),
 		chunked: r.ProtoMajor == 1 && r.ProtoMinor == 1,
 	}
-	if r.ProtoMajor == 2 {
-		t.watchdog = socket.NewWatchdog(limit, func() { _ = t.control.SetWriteDeadline(time.Unix(1, 0)) }) // resets the stream
-	}
-	return t
 }
 
 // open sends the head.
@@ -62,19 +55,15 @@ func (t *responseWriterTransport) flush() error {
 	return err
 }
 
-// end leaves it to net/http to write the last chunk, when the handler returns.
+// end leaves the last chunk to net/http, which writes it when the handler returns.
 func (t *responseWriterTransport) end() error {
-	if err := t.flush(); err != nil || t.watchdog != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
-	return t.control.SetWriteDeadline(time.Now().Add(t.writeTimeout)) // that of the write before may have passed
+	return t.limit.Extend()
 }
 
-func (t *responseWriterTransport) close() {
-	if t.watchdog != nil {
-		t.watchdog.Close()
-	}
-}
+func (t *responseWriterTransport) close() { t.limit.Close() }
 
 // send writes data, in one write where that makes a chunk, otherwise in pieces that each have the time limit. Only the last may be
 // so small that it waits for a flush.
@@ -89,20 +78,13 @@ func (t *responseWriterTransport) send(data []byte) error {
 }
 
 func (t *responseWriterTransport) sendPiece(piece []byte, last bool) error {
-	err := t.writePiece(piece, last)
-	if err != nil && (errors.Is(err, os.ErrDeadlineExceeded) || t.watchdog != nil && t.watchdog.Fired()) {
-		return fmt.Errorf("%w: %w", socket.ErrStalled, err)
+	if err := t.limit.Begin(); err != nil {
+		return err
 	}
-	return err
+	return t.limit.End(t.writePiece(piece, last))
 }
 
 func (t *responseWriterTransport) writePiece(piece []byte, last bool) error {
-	if t.watchdog != nil {
-		t.watchdog.Begin()
-		defer t.watchdog.End()
-	} else if err := t.control.SetWriteDeadline(time.Now().Add(t.writeTimeout)); err != nil {
-		return err
-	}
 	if len(piece) > 0 {
 		if _, err := t.writer.Write(piece); err != nil {
 			return err
@@ -111,5 +93,5 @@ func (t *responseWriterTransport) writePiece(piece []byte, last bool) error {
 	if !last {
 		return nil
 	}
-	return t.control.Flush() // the one that reports what the connection says
+	return t.control.Flush() // reports the error of the connection
 }

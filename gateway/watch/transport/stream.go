@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -129,7 +131,8 @@ func (s *Stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 	return hijackedCtx, nil
 }
 
-// OnNewGoroutine runs f on a goroutine of its own and waits for it. This keeps the stack of the waiting goroutine small: Go never shrinks a
+// OnNewGoroutine runs f on a goroutine of its own and waits for it. A panic of f, with its stack in the message, becomes one of the caller.
+// This keeps the stack of the waiting goroutine small: Go never shrinks a
 // stack below four times its use, which would cost each idle watch 8 KiB.
 func OnNewGoroutine(f func()) {
 	var (
@@ -137,7 +140,11 @@ func OnNewGoroutine(f func()) {
 		panicked any
 	)
 	running.Go(func() {
-		defer func() { panicked = recover() }()
+		defer func() {
+			if panicked = recover(); panicked != nil && panicked != http.ErrAbortHandler { //nolint:errorlint // the value that net/http compares too
+				panicked = fmt.Errorf("%v, on a goroutine with the stack\n%s", panicked, debug.Stack())
+			}
+		}()
 		f()
 	})
 	running.Wait()
