@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime/debug"
-	"strings"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,7 +51,7 @@ func (h *Handler) ServeResources(w http.ResponseWriter, r *http.Request) {
 
 // serveDiscovery responds with one of the forms of a document: the first, in the order of the client's preference, that it accepts.
 func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...response.Document) {
-	for _, c := range response.ParseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
+	for _, c := range response.Accepted(r) {
 		for _, form := range forms {
 			if accepted, ok := acceptDiscovery(c, form); ok {
 				w.Header().Set("Cache-Control", "public")

@@ -1,12 +1,14 @@
 package response
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
 )
 
@@ -17,7 +19,12 @@ type Clause struct {
 	quality    float64
 }
 
-// ParseAccept reads an Accept header: the clauses by quality, best first, those of equal quality as they stand.
+// Accepted returns the media ranges of the Accept headers of a request, best first.
+func Accepted(r *http.Request) []Clause {
+	return ParseAccept(strings.Join(r.Header.Values("Accept"), ","))
+}
+
+// ParseAccept returns the media ranges of an Accept header, best first. Those of equal quality keep their order.
 func ParseAccept(header string) []Clause {
 	if strings.TrimSpace(header) == "" {
 		return []Clause{{Media: "*/*", quality: 1}}
@@ -36,30 +43,19 @@ func ParseAccept(header string) []Clause {
 			clauses = append(clauses, c)
 		}
 	}
-	slices.SortStableFunc(clauses, func(a, b Clause) int {
-		switch {
-		case a.quality > b.quality:
-			return -1
-		case a.quality < b.quality:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(clauses, func(a, b Clause) int { return cmp.Compare(b.quality, a.quality) })
 	return clauses
 }
 
-// Accepted are those of a request.
-func Accepted(r *http.Request) []Clause {
-	return ParseAccept(strings.Join(r.Header.Values("Accept"), ","))
-}
-
-// The media types of answers.
+// The media types of responses.
 const (
 	JSON = "application/json"
 	YAML = "application/yaml"
+	// EventStream is the media type of server-sent events.
+	EventStream = "text/event-stream"
 )
 
-// MediaType is the one of ours that a clause takes; empty: none.
+// MediaType returns the media type, JSON or YAML, that the range includes; empty: none.
 func (c Clause) MediaType() string {
 	switch c.Media {
 	case JSON, "application/*", "*/*", "*":
@@ -70,24 +66,18 @@ func (c Clause) MediaType() string {
 	return ""
 }
 
-// Transforms tells whether a client asks for something made of the object: any of the parameters as, g and v says so.
+// Transforms reports whether the client wants another kind than the object's, such as a Table: it does by the parameters as, g and v.
 func (c Clause) Transforms() bool {
 	return c.Parameters["as"] != "" || c.Parameters["g"] != "" || c.Parameters["v"] != ""
 }
 
-// AcceptsJSON tells whether a client takes the plain JSON form of an answer.
+// AcceptsJSON reports whether the range includes the plain JSON of an object.
 func (c Clause) AcceptsJSON() bool {
 	stream := c.Parameters["stream"]
 	return c.MediaType() == JSON && !c.Transforms() && (stream == "" || stream == "watch")
 }
 
-// Negotiate finds out whether a client can read a document of this gateway's own.
-func Negotiate(r *http.Request) error {
-	_, err := NegotiateRepresentation(r, Object)
-	return err
-}
-
-// NegotiateJSON finds out whether a client can read a document that there is in plain JSON only.
+// NegotiateJSON returns a Status, 406, unless the client accepts plain JSON.
 func NegotiateJSON(r *http.Request) error {
 	if slices.ContainsFunc(Accepted(r), Clause.AcceptsJSON) {
 		return nil
@@ -95,11 +85,28 @@ func NegotiateJSON(r *http.Request) error {
 	return NotAcceptable("only the following media types are accepted: " + JSON)
 }
 
+// NotAcceptable returns an error with Status 406.
 func NotAcceptable(message string) error {
 	return status.Error(http.StatusNotAcceptable, "NotAcceptable", message)
 }
 
-// WantsHTML tells whether it is a browser that asks, for something to look at.
+// WantsHTML reports whether the client accepts HTML, as a browser does that opens a page.
 func WantsHTML(r *http.Request) bool {
 	return slices.ContainsFunc(Accepted(r), func(c Clause) bool { return c.Media == "text/html" })
+}
+
+// WantsEventStream reports whether a client prefers an event stream (server-sent events) to JSON.
+func WantsEventStream(r *http.Request) bool {
+	if request.WantsWebSocket(r) {
+		return false
+	}
+	for _, c := range Accepted(r) {
+		switch {
+		case c.Media == EventStream:
+			return true
+		case c.MediaType() == JSON:
+			return false
+		}
+	}
+	return false
 }
