@@ -75,8 +75,8 @@ func (h *Handler) ServeVersion(w http.ResponseWriter, r *http.Request) {
 	response.WriteJSON(w, r, http.StatusOK, document)
 }
 
-// acceptDiscovery returns a document in JSON or YAML, as a clause of an Accept header asks for it; false: the clause does not accept it.
-func acceptDiscovery(c response.Clause, document response.Document) (response.Document, bool) {
+// acceptDiscovery returns a document in JSON or YAML, as a media range of an Accept header asks for it; false: it does not accept it.
+func acceptDiscovery(c response.MediaRange, document response.Document) (response.Document, bool) {
 	switch {
 	case document.ContentType == discovery.AggregatedType:
 		return document, acceptsAggregated(c)
@@ -87,7 +87,7 @@ func acceptDiscovery(c response.Clause, document response.Document) (response.Do
 	return document, c.AcceptsJSON()
 }
 
-func acceptsAggregated(c response.Clause) bool {
+func acceptsAggregated(c response.MediaRange) bool {
 	return c.Media == "application/json" && c.Parameters["g"] == apidiscovery.GroupName && c.Parameters["v"] == "v2" &&
 		c.Parameters["as"] == "APIGroupDiscoveryList"
 }

@@ -12,39 +12,39 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// Clause is one media range of an Accept header (RFC 9110, section 12.5.1).
-type Clause struct {
+// MediaRange is one media range of an Accept header (RFC 9110, section 12.5.1).
+type MediaRange struct {
 	Media      string
 	Parameters map[string]string
 	quality    float64
 }
 
 // Accepted returns the media ranges of the Accept headers of a request, best first.
-func Accepted(r *http.Request) []Clause {
+func Accepted(r *http.Request) []MediaRange {
 	return ParseAccept(strings.Join(r.Header.Values("Accept"), ","))
 }
 
 // ParseAccept returns the media ranges of an Accept header, best first. Those of equal quality keep their order.
-func ParseAccept(header string) []Clause {
+func ParseAccept(header string) []MediaRange {
 	if strings.TrimSpace(header) == "" {
-		return []Clause{{Media: "*/*", quality: 1}}
+		return []MediaRange{{Media: "*/*", quality: 1}}
 	}
-	var clauses []Clause
+	var ranges []MediaRange
 	for text := range strings.SplitSeq(header, ",") {
 		media, parameters, err := mime.ParseMediaType(text)
 		if err != nil {
 			continue
 		}
-		c := Clause{Media: media, Parameters: parameters, quality: 1}
+		m := MediaRange{Media: media, Parameters: parameters, quality: 1}
 		if q, err := strconv.ParseFloat(parameters["q"], 64); err == nil {
-			c.quality = q
+			m.quality = q
 		}
-		if c.quality > 0 {
-			clauses = append(clauses, c)
+		if m.quality > 0 {
+			ranges = append(ranges, m)
 		}
 	}
-	slices.SortStableFunc(clauses, func(a, b Clause) int { return cmp.Compare(b.quality, a.quality) })
-	return clauses
+	slices.SortStableFunc(ranges, func(a, b MediaRange) int { return cmp.Compare(b.quality, a.quality) })
+	return ranges
 }
 
 // The media types of responses.
@@ -56,8 +56,8 @@ const (
 )
 
 // MediaType returns the media type, JSON or YAML, that the range includes; empty: none.
-func (c Clause) MediaType() string {
-	switch c.Media {
+func (m MediaRange) MediaType() string {
+	switch m.Media {
 	case JSON, "application/*", "*/*", "*":
 		return JSON
 	case YAML:
@@ -67,19 +67,19 @@ func (c Clause) MediaType() string {
 }
 
 // Transforms reports whether the client wants another kind than the object's, such as a Table: it does by the parameters as, g and v.
-func (c Clause) Transforms() bool {
-	return c.Parameters["as"] != "" || c.Parameters["g"] != "" || c.Parameters["v"] != ""
+func (m MediaRange) Transforms() bool {
+	return m.Parameters["as"] != "" || m.Parameters["g"] != "" || m.Parameters["v"] != ""
 }
 
 // AcceptsJSON reports whether the range includes the plain JSON of an object.
-func (c Clause) AcceptsJSON() bool {
-	stream := c.Parameters["stream"]
-	return c.MediaType() == JSON && !c.Transforms() && (stream == "" || stream == "watch")
+func (m MediaRange) AcceptsJSON() bool {
+	stream := m.Parameters["stream"]
+	return m.MediaType() == JSON && !m.Transforms() && (stream == "" || stream == "watch")
 }
 
 // NegotiateJSON returns a Status, 406, unless the client accepts plain JSON.
 func NegotiateJSON(r *http.Request) error {
-	if slices.ContainsFunc(Accepted(r), Clause.AcceptsJSON) {
+	if slices.ContainsFunc(Accepted(r), MediaRange.AcceptsJSON) {
 		return nil
 	}
 	return NotAcceptable("only the following media types are accepted: " + JSON)
@@ -92,7 +92,7 @@ func NotAcceptable(message string) error {
 
 // WantsHTML reports whether the client accepts HTML, as a browser does that opens a page.
 func WantsHTML(r *http.Request) bool {
-	return slices.ContainsFunc(Accepted(r), func(c Clause) bool { return c.Media == "text/html" })
+	return slices.ContainsFunc(Accepted(r), func(m MediaRange) bool { return m.Media == "text/html" })
 }
 
 // WantsEventStream reports whether a client prefers an event stream (server-sent events) to JSON.
@@ -100,11 +100,11 @@ func WantsEventStream(r *http.Request) bool {
 	if request.WantsWebSocket(r) {
 		return false
 	}
-	for _, c := range Accepted(r) {
+	for _, m := range Accepted(r) {
 		switch {
-		case c.Media == EventStream:
+		case m.Media == EventStream:
 			return true
-		case c.MediaType() == JSON:
+		case m.MediaType() == JSON:
 			return false
 		}
 	}

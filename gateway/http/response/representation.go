@@ -40,9 +40,9 @@ type Representation struct {
 	Fields      *projection.Projection // nil: the whole object
 }
 
-// NegotiateRepresentation returns the representation of the first media range that the gateway can produce. The error is a Status: 406, or
+// Negotiate returns the representation of the first media range that the gateway can produce. The error is a Status: 406, or
 // 400 for an unknown includeObject.
-func NegotiateRepresentation(r *http.Request, about Kind) (Representation, error) {
+func Negotiate(r *http.Request, about Kind) (Representation, error) {
 	var refusal error
 	for _, c := range Accepted(r) {
 		f, ok := c.representation(about)
@@ -69,22 +69,22 @@ func acceptable(about Kind) string {
 }
 
 // representation returns the representation of a media range. False: the gateway does not have it.
-func (c Clause) representation(about Kind) (Representation, bool) {
-	f := Representation{yaml: c.MediaType() == YAML, pretty: c.Parameters["pretty"] == "1"}
-	if about == Watch && c.Media == EventStream {
+func (m MediaRange) representation(about Kind) (Representation, bool) {
+	f := Representation{yaml: m.MediaType() == YAML, pretty: m.Parameters["pretty"] == "1"}
+	if about == Watch && m.Media == EventStream {
 		return Representation{EventStream: true}, true
 	}
-	stream := c.Parameters["stream"]
+	stream := m.Parameters["stream"]
 	switch {
-	case c.MediaType() == "",
+	case m.MediaType() == "",
 		f.yaml && (about == Watch || stream != ""),
 		stream != "" && stream != "watch":
 		return Representation{}, false
-	case !c.Transforms():
+	case !m.Transforms():
 		return f, true
 	}
-	f.As = c.Parameters["as"]
-	f.apiVersion = c.Parameters["g"] + "/" + c.Parameters["v"]
+	f.As = m.Parameters["as"]
+	f.apiVersion = m.Parameters["g"] + "/" + m.Parameters["v"]
 	known := f.apiVersion == metav1.SchemeGroupVersion.String() || f.apiVersion == metav1beta1.SchemeGroupVersion.String()
 	return f, known && (f.As == asTable || f.As == asMetadata || f.As == asMetadataList)
 }
