@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime/debug"
-	"strings"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,7 +51,7 @@ func (h *Handler) ServeResources(w http.ResponseWriter, r *http.Request) {
 
 // serveDiscovery responds with one of the forms of a document: the first, in the order of the client's preference, that it accepts.
 func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, forms ...response.Document) {
-	for _, c := range response.ParseAccept(strings.Join(r.Header.Values("Accept"), ",")) {
+	for _, c := range response.Accepted(r) {
 		for _, form := range forms {
 			if accepted, ok := acceptDiscovery(c, form); ok {
 				w.Header().Set("Cache-Control", "public")
@@ -76,8 +75,8 @@ func (h *Handler) ServeVersion(w http.ResponseWriter, r *http.Request) {
 	response.WriteJSON(w, r, http.StatusOK, document)
 }
 
-// acceptDiscovery returns a document in JSON or YAML, as a clause of an Accept header asks for it; false: the clause does not accept it.
-func acceptDiscovery(c response.Clause, document response.Document) (response.Document, bool) {
+// acceptDiscovery returns a document in JSON or YAML, as a media range of an Accept header asks for it; false: it does not accept it.
+func acceptDiscovery(c response.MediaRange, document response.Document) (response.Document, bool) {
 	switch {
 	case document.ContentType == discovery.AggregatedType:
 		return document, acceptsAggregated(c)
@@ -88,7 +87,7 @@ func acceptDiscovery(c response.Clause, document response.Document) (response.Do
 	return document, c.AcceptsJSON()
 }
 
-func acceptsAggregated(c response.Clause) bool {
+func acceptsAggregated(c response.MediaRange) bool {
 	return c.Media == "application/json" && c.Parameters["g"] == apidiscovery.GroupName && c.Parameters["v"] == "v2" &&
 		c.Parameters["as"] == "APIGroupDiscoveryList"
 }

@@ -35,7 +35,7 @@ func (h *Handler) negotiate(r *http.Request, kind response.Kind) (response.Repre
 	if err != nil {
 		return response.Representation{}, err
 	}
-	f, err := response.NegotiateRepresentation(r, kind)
+	f, err := response.Negotiate(r, kind)
 	if err == nil && fields != nil && f.As != "" {
 		err = status.BadRequest("fields is for objects as they are, and Accept asks for a %s: leave one of them out", f.As)
 	}

@@ -21,7 +21,7 @@ import (
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
 	store, err := h.keys.read(r, q.Keys)
 	if err == nil {
-		err = response.Negotiate(r)
+		_, err = response.Negotiate(r, response.Object)
 	}
 	if err != nil {
 		return err

@@ -1,67 +1,63 @@
 package response
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
 )
 
-// Clause is one media range of an Accept header (RFC 9110, section 12.5.1).
-type Clause struct {
+// MediaRange is one media range of an Accept header (RFC 9110, section 12.5.1).
+type MediaRange struct {
 	Media      string
 	Parameters map[string]string
 	quality    float64
 }
 
-// ParseAccept reads an Accept header: the clauses by quality, best first, those of equal quality as they stand.
-func ParseAccept(header string) []Clause {
+// Accepted returns the media ranges of the Accept headers of a request, best first.
+func Accepted(r *http.Request) []MediaRange {
+	return ParseAccept(strings.Join(r.Header.Values("Accept"), ","))
+}
+
+// ParseAccept returns the media ranges of an Accept header, best first. Those of equal quality keep their order.
+func ParseAccept(header string) []MediaRange {
 	if strings.TrimSpace(header) == "" {
-		return []Clause{{Media: "*/*", quality: 1}}
+		return []MediaRange{{Media: "*/*", quality: 1}}
 	}
-	var clauses []Clause
+	var ranges []MediaRange
 	for text := range strings.SplitSeq(header, ",") {
 		media, parameters, err := mime.ParseMediaType(text)
 		if err != nil {
 			continue
 		}
-		c := Clause{Media: media, Parameters: parameters, quality: 1}
+		m := MediaRange{Media: media, Parameters: parameters, quality: 1}
 		if q, err := strconv.ParseFloat(parameters["q"], 64); err == nil {
-			c.quality = q
+			m.quality = q
 		}
-		if c.quality > 0 {
-			clauses = append(clauses, c)
+		if m.quality > 0 {
+			ranges = append(ranges, m)
 		}
 	}
-	slices.SortStableFunc(clauses, func(a, b Clause) int {
-		switch {
-		case a.quality > b.quality:
-			return -1
-		case a.quality < b.quality:
-			return 1
-		}
-		return 0
-	})
-	return clauses
+	slices.SortStableFunc(ranges, func(a, b MediaRange) int { return cmp.Compare(b.quality, a.quality) })
+	return ranges
 }
 
-// Accepted are those of a request.
-func Accepted(r *http.Request) []Clause {
-	return ParseAccept(strings.Join(r.Header.Values("Accept"), ","))
-}
-
-// The media types of answers.
+// The media types of responses.
 const (
 	JSON = "application/json"
 	YAML = "application/yaml"
+	// EventStream is the media type of server-sent events.
+	EventStream = "text/event-stream"
 )
 
-// MediaType is the one of ours that a clause takes; empty: none.
-func (c Clause) MediaType() string {
-	switch c.Media {
+// MediaType returns the media type, JSON or YAML, that the range includes; empty: none.
+func (m MediaRange) MediaType() string {
+	switch m.Media {
 	case JSON, "application/*", "*/*", "*":
 		return JSON
 	case YAML:
@@ -70,36 +66,47 @@ func (c Clause) MediaType() string {
 	return ""
 }
 
-// Transforms tells whether a client asks for something made of the object: any of the parameters as, g and v says so.
-func (c Clause) Transforms() bool {
-	return c.Parameters["as"] != "" || c.Parameters["g"] != "" || c.Parameters["v"] != ""
+// Transforms reports whether the client wants another kind than the object's, such as a Table: it does by the parameters as, g and v.
+func (m MediaRange) Transforms() bool {
+	return m.Parameters["as"] != "" || m.Parameters["g"] != "" || m.Parameters["v"] != ""
 }
 
-// AcceptsJSON tells whether a client takes the plain JSON form of an answer.
-func (c Clause) AcceptsJSON() bool {
-	stream := c.Parameters["stream"]
-	return c.MediaType() == JSON && !c.Transforms() && (stream == "" || stream == "watch")
+// AcceptsJSON reports whether the range includes the plain JSON of an object.
+func (m MediaRange) AcceptsJSON() bool {
+	stream := m.Parameters["stream"]
+	return m.MediaType() == JSON && !m.Transforms() && (stream == "" || stream == "watch")
 }
 
-// Negotiate finds out whether a client can read a document of this gateway's own.
-func Negotiate(r *http.Request) error {
-	_, err := NegotiateRepresentation(r, Object)
-	return err
-}
-
-// NegotiateJSON finds out whether a client can read a document that there is in plain JSON only.
+// NegotiateJSON returns a Status, 406, unless the client accepts plain JSON.
 func NegotiateJSON(r *http.Request) error {
-	if slices.ContainsFunc(Accepted(r), Clause.AcceptsJSON) {
+	if slices.ContainsFunc(Accepted(r), MediaRange.AcceptsJSON) {
 		return nil
 	}
 	return NotAcceptable("only the following media types are accepted: " + JSON)
 }
 
+// NotAcceptable returns an error with Status 406.
 func NotAcceptable(message string) error {
 	return status.Error(http.StatusNotAcceptable, "NotAcceptable", message)
 }
 
-// WantsHTML tells whether it is a browser that asks, for something to look at.
+// WantsHTML reports whether the client accepts HTML, as a browser does that opens a page.
 func WantsHTML(r *http.Request) bool {
-	return slices.ContainsFunc(Accepted(r), func(c Clause) bool { return c.Media == "text/html" })
+	return slices.ContainsFunc(Accepted(r), func(m MediaRange) bool { return m.Media == "text/html" })
+}
+
+// WantsEventStream reports whether a client prefers an event stream (server-sent events) to JSON.
+func WantsEventStream(r *http.Request) bool {
+	if request.WantsWebSocket(r) {
+		return false
+	}
+	for _, m := range Accepted(r) {
+		switch {
+		case m.Media == EventStream:
+			return true
+		case m.MediaType() == JSON:
+			return false
+		}
+	}
+	return false
 }

@@ -10,28 +10,27 @@ import (
 )
 
 const (
-	// compressAbove is the size, in bytes, above which an answer is compressed; what is smaller is held back until it is
-	// complete, and so has a Content-Length.
+	// compressAbove is the size, in bytes, above which a body is compressed. A smaller body is buffered and has a Content-Length.
 	compressAbove = 128 << 10
-	// flushSize is how many bytes of a larger answer are collected for one write.
+	// flushSize is the size, in bytes, of the writes of a larger body.
 	flushSize = 64 << 10
 )
 
-// Body is the body of an answer that is made while it is sent. The caller adds to Bytes, calls spill now and then, and
-// finish at the end; after an error, finish alone. The head of the answer is sent with the first bytes.
+// Body writes the body of a response piece by piece. The caller appends to Bytes, calls FlushLarge after each piece, and Finish at the end
+// or after an error. The status and headers are sent with the first bytes.
 type Body struct {
 	*buffer.Buffer
 
 	writer     http.ResponseWriter
 	code       int
-	coding     *Coding    // that the client takes; nil: none
+	coding     *Coding    // that the client accepts; nil: none
 	compressor Compressor // nil: not compressed
-	open       bool       // the head has been sent
-	err        error      // of the connection; what is added afterwards goes nowhere
+	open       bool       // the status and headers have been sent
+	err        error      // of the connection; later bytes are dropped
 }
 
-// NewBody makes the body of an answer; the caller sets the headers that are about what is in it. compressors is nil where
-// no answer is so large.
+// NewBody returns the body of a response with a status code. The caller sets the headers of the content before the first FlushLarge or
+// Finish. compressors is nil for responses that are never compressed.
 func NewBody(w http.ResponseWriter, r *http.Request, code int, compressors *Compressors) *Body {
 	p := &Body{Buffer: buffer.Get(), writer: w, code: code}
 	if compressors != nil && !request.IsHead(r) {
@@ -40,7 +39,7 @@ func NewBody(w http.ResponseWriter, r *http.Request, code int, compressors *Comp
 	return p
 }
 
-// FlushLarge sends what has been collected, once it is enough for that. After an error there is no more to add.
+// FlushLarge sends Bytes if there are enough of them. After an error the caller only calls Finish.
 func (p *Body) FlushLarge() error {
 	if p.err == nil && (p.open && len(p.Bytes) >= flushSize || len(p.Bytes) > compressAbove) {
 		p.send()
@@ -48,7 +47,7 @@ func (p *Body) FlushLarge() error {
 	return p.err
 }
 
-// send sends the buffer as a part of an answer of unknown length.
+// send sends Bytes as a part of a body of unknown length.
 func (p *Body) send() {
 	if !p.open {
 		p.start()
@@ -61,7 +60,7 @@ func (p *Body) send() {
 	p.Bytes = p.Bytes[:0]
 }
 
-// start sends the head of a large answer.
+// start sends the status and headers of a large body.
 func (p *Body) start() {
 	p.open = true
 	if p.coding != nil {
@@ -74,7 +73,7 @@ func (p *Body) start() {
 	p.writer.WriteHeader(p.code)
 }
 
-// WriteList makes a list the body. One that is large and not to be compressed goes out as it is: its bytes are never collected.
+// WriteList writes a list as the whole body. It does not copy a large list that is not compressed.
 func (p *Body) WriteList(l *CachedList, r *http.Request) {
 	if l.size > flushSize && (p.coding == nil || l.size <= compressAbove) {
 		p.open = true
@@ -93,7 +92,7 @@ func (p *Body) WriteList(l *CachedList, r *http.Request) {
 	}
 }
 
-// Finish sends the rest, and ends the use of the buffer. A client that has gone away needs no answer: there is no error.
+// Finish sends the rest and returns the buffer to its pool. It has no error, because nothing can be sent to a client that has gone away.
 func (p *Body) Finish() {
 	defer p.Put()
 	if p.err == nil && p.coding != nil && len(p.Bytes) > compressAbove {

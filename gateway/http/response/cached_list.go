@@ -13,39 +13,39 @@ import (
 )
 
 const (
-	// openingSize is how much of a list goes with the head of the answer: what net/http collects for one write is 4 KiB.
+	// openingSize is how many bytes of a list are sent with the headers, because net/http buffers 4 KiB for one write.
 	openingSize = 3 << 10
-	// wholeSize is from which size on a piece is not worth to be copied beside others for one write.
+	// wholeSize is the size, in bytes, from which a piece is written alone, because copying it would cost more than a write.
 	wholeSize = 16 << 10
 )
 
-// CachedList is a list whose bytes are there already, in pieces that nobody changes.
+// CachedList is the JSON of a list, in immutable pieces of the watch cache.
 type CachedList struct {
-	io.Reader // what ReadFrom wants; it finds WriteTo, and never reads
+	io.Reader // nil: io.ReaderFrom takes a Reader, but calls WriteTo
 
 	head  []byte
 	list  *watchcache.List
 	size  int
-	sent  int           // how many bytes have been written
-	stall time.Duration // how long its client may take nothing of it
+	sent  int           // bytes that have been written
+	stall time.Duration // timeout of a write, within which the client must read something
 }
 
 // listTail is the end of every list.
 var listTail = encoding.AppendListTail(nil)
 
-// ServableFromCache tells whether a list is the documents as they stand in memory.
+// ServableFromCache reports whether a list in a view and a format has the documents of the cache unchanged.
 func ServableFromCache(v View, f Format) bool {
 	_, plain := v.(PlainView)
 	_, compact := f.(compactFormat)
 	return plain && compact
 }
 
-// NewCachedList makes one that begins with head. The documents have a comma behind each: the last one is left out.
+// NewCachedList returns a list that begins with head. It drops the comma that the cache has after the last document.
 func NewCachedList(head []byte, list *watchcache.List, stall time.Duration) *CachedList {
 	return &CachedList{head: head, list: list, size: len(head) + max(list.Size-1, 0) + len(listTail), stall: stall}
 }
 
-// pieces yields what has not been written yet.
+// pieces yields the pieces that are not written yet.
 func (l *CachedList) pieces(yield func([]byte) bool) {
 	skip := l.sent
 	next := func(piece []byte) bool {
@@ -67,10 +67,10 @@ func (l *CachedList) pieces(yield func([]byte) bool) {
 	next(listTail)
 }
 
-// Write sends the list as the body of an answer whose head says how long it is. Over plain HTTP/1.1 the pieces go to the
-// connection as they are, many in one write.
+// Write sends the list as the body of a response with a Content-Length. Over HTTP/1.1 without TLS it writes many pieces to the connection
+// in one system call, and copies none.
 func (l *CachedList) Write(w http.ResponseWriter, r *http.Request) error {
-	if to, ok := readerFrom(w); ok && r.TLS == nil {
+	if to, ok := unwrapTo[io.ReaderFrom](w); ok && r.TLS == nil {
 		if err := l.open(w); err != nil {
 			return err
 		}
@@ -81,8 +81,7 @@ func (l *CachedList) Write(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// open sends the head of the answer, and the first bytes of the list with it: the client has something to read while the rest is
-// written, and net/http is out of the way.
+// open sends the headers and the first bytes of the list, so that net/http has nothing buffered when the rest is written past it.
 func (l *CachedList) open(w http.ResponseWriter) error {
 	opening := buffer.Get()
 	defer opening.Put()
@@ -100,20 +99,6 @@ func (l *CachedList) open(w http.ResponseWriter) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// readerFrom is how net/http lets a body have the connection, if it does.
-func readerFrom(w http.ResponseWriter) (io.ReaderFrom, bool) {
-	for {
-		if to, ok := w.(io.ReaderFrom); ok {
-			return to, true
-		}
-		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
-		if !ok {
-			return nil, false
-		}
-		w = wrapper.Unwrap()
-	}
-}
-
 // WriteTo implements io.WriterTo.
 func (l *CachedList) WriteTo(w io.Writer) (int64, error) {
 	if conn, ok := w.(syscall.Conn); ok {
@@ -123,7 +108,7 @@ func (l *CachedList) WriteTo(w io.Writer) (int64, error) {
 	return l.writeWhole(w)
 }
 
-// writeVectors writes to a socket.
+// writeVectors writes many pieces in one system call.
 func (l *CachedList) writeVectors(w io.Writer) (int64, error) {
 	v := newWritev(w, l.stall)
 	for piece := range l.pieces {
@@ -134,7 +119,7 @@ func (l *CachedList) writeVectors(w io.Writer) (int64, error) {
 	return v.end()
 }
 
-// writeWhole writes to what takes one piece at a time: small ones are collected.
+// writeWhole writes one piece at a time. It copies small ones together.
 func (l *CachedList) writeWhole(w io.Writer) (written int64, err error) {
 	collected := buffer.Get()
 	defer collected.Put()

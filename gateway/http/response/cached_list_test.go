@@ -22,7 +22,7 @@ func TestPlainConnectionsTakeVectors(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "4")
 		_ = http.NewResponseController(w).Flush()
-		to, ok := readerFrom(&recorder{ResponseWriter: w})
+		to, ok := unwrapTo[io.ReaderFrom](&recorder{ResponseWriter: w})
 		if !ok {
 			t.Error("net/http takes no body")
 			return

@@ -14,10 +14,9 @@ import (
 	"revtail/gateway/http/request"
 )
 
-// maxCompressed is how many streams are compressed at once; those that come later are sent as they are. A compressor holds
-// 0.8 MiB (gzip) or 0.5 MiB (zstd) from the first event to the end of the stream, where an idle watch costs 5 KB, and
-// adds 14 µs to the 3 µs that the writing of an event of 1 KiB takes (BenchmarkStream). Every Go program asks for gzip without
-// being told to: few watches get a sixth of the bytes, thousands of them cost what they would cost without.
+// maxCompressed is how many streams are compressed at the same time. Further streams are not compressed, because a compressor holds
+// 0.8 MiB (gzip) or 0.5 MiB (zstd) until the stream ends, where an idle watch costs 5 KB, and adds 14 µs to the 3 µs for an event of 1 KiB
+// (BenchmarkStream). Every Go program requests gzip by default.
 const maxCompressed = 64
 
 // Coding is a content coding.
@@ -26,7 +25,7 @@ type Coding struct {
 	Pool sync.Pool
 }
 
-// Compressor makes one gzip member, or one zstd frame; Flush makes all that was written before readable.
+// Compressor writes one gzip member or one zstd frame. After Flush, the client can decompress everything that was written.
 type Compressor interface {
 	io.WriteCloser
 	Flush() error
@@ -39,6 +38,7 @@ type Compressors struct {
 	busy       atomic.Int32
 }
 
+// NewCompressors returns compressors without memory for a stream yet.
 func NewCompressors() *Compressors {
 	c := new(Compressors)
 	c.gzip = Coding{Name: "gzip", Pool: sync.Pool{New: func() any {
@@ -49,7 +49,7 @@ func NewCompressors() *Compressors {
 		return w
 	}}}
 	c.zstd = Coding{Name: "zstd", Pool: sync.Pool{New: func() any {
-		// One goroutine does the work: the stream's. 32 KiB is the window that gzip has too.
+		// The goroutine of the stream compresses. gzip has a window of 32 KiB too.
 		w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(32<<10), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true))
 		if err != nil {
@@ -60,8 +60,8 @@ func NewCompressors() *Compressors {
 	return c
 }
 
-// Choose takes the coding that a client likes best, gzip where it likes both. nil: none, because the client wants none, or
-// because there are too many already. The caller calls uncount, unless it is nil, when the stream has ended.
+// Choose returns the coding that a client prefers, and gzip if it has no preference. nil: the client accepts none, or maxCompressed is
+// reached. The caller calls uncount, unless it is nil, when the stream has ended.
 func (c *Compressors) Choose(r *http.Request) (chosen *Coding, uncount func()) {
 	chosen = c.preferred(strings.Join(r.Header.Values("Accept-Encoding"), ","))
 	if chosen == nil || request.IsHead(r) {
@@ -75,14 +75,14 @@ func (c *Compressors) Choose(r *http.Request) (chosen *Coding, uncount func()) {
 	return chosen, uncount
 }
 
-// preferred reads an Accept-Encoding header (RFC 9110, section 12.5.3). A coding has to be named: "*" is not taken for one.
+// preferred returns the best coding of an Accept-Encoding header (RFC 9110, section 12.5.3). It ignores "*".
 func (c *Compressors) preferred(header string) *Coding {
 	quality := map[string]float64{}
 	for part := range strings.SplitSeq(header, ",") {
 		name, parameter, _ := strings.Cut(part, ";")
 		q := 1.0
 		if value, ok := strings.CutPrefix(strings.TrimSpace(parameter), "q="); ok {
-			q, _ = strconv.ParseFloat(value, 64) // what is no number is zero
+			q, _ = strconv.ParseFloat(value, 64) // zero if it is no number
 		}
 		quality[strings.ToLower(strings.TrimSpace(name))] = q
 	}

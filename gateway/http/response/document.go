@@ -12,14 +12,14 @@ import (
 	"revtail/encoding/jsontext"
 )
 
-// Document is a document as it goes out, with what lets clients keep a copy of it (RFC 9110, sections 3.2 and 8.8.3).
+// Document is a response body with an ETag, by which clients revalidate their copy (RFC 9110, section 8.8.3).
 type Document struct {
 	ContentType string
 	Body        []byte
-	ETag        string // of the body alone, so that all replicas give the same one
+	ETag        string // a digest of the body, equal at all replicas
 }
 
-// NewDocument renders value, which holds nothing that JSON cannot say.
+// NewDocument encodes a value as JSON. It panics if JSON cannot encode the value.
 func NewDocument(contentType string, value any) Document {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -28,14 +28,15 @@ func NewDocument(contentType string, value any) Document {
 	return DocumentOf(contentType, append(body, '\n'))
 }
 
+// DocumentOf returns the Document of a body.
 func DocumentOf(contentType string, body []byte) Document {
 	return Document{ContentType: contentType, Body: body, ETag: fmt.Sprintf("%q", fmt.Sprintf("%X", sha512.Sum512(body)))}
 }
 
-// Hash is the ETag without its quotes, for URLs.
+// Hash returns the ETag without quotes, for URLs.
 func (p Document) Hash() string { return strings.Trim(p.ETag, `"`) }
 
-// Serve answers 200 with the document, or 304 when the client has it already (If-None-Match).
+// Serve answers 200 with the document, or 304 if the client has it (If-None-Match).
 func (p Document) Serve(w http.ResponseWriter, r *http.Request) {
 	if wantsPretty(r) {
 		if indented, err := jsontext.Indent(p.Body); err == nil {

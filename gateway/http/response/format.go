@@ -7,19 +7,19 @@ import (
 	"revtail/encoding/jsontext"
 )
 
-// Format is how JSON documents are written to a client. A list comes in parts, so that it need not be held as a whole.
+// Format encodes JSON documents for a client. It encodes a list in parts, so that memory does not hold all of it.
 type Format interface {
 	ContentType() string
-	// appendDocument appends a whole document, with a newline at its end.
+	// appendDocument appends a document and a newline.
 	appendDocument(dst, doc []byte) []byte
-	// AppendHead appends the beginning of a list, which comes up to the bracket before its first item.
+	// AppendHead appends the beginning of a list, given up to the bracket before the first item.
 	AppendHead(dst, head []byte) []byte
 	AppendItem(dst, item []byte, first bool) []byte
 	// AppendTail ends a list, which may be empty.
 	AppendTail(dst []byte, empty bool) []byte
 }
 
-// compactFormat is JSON on one line: documents as they are.
+// compactFormat is JSON on one line, as documents are stored.
 type compactFormat struct{}
 
 func (compactFormat) ContentType() string { return JSON }
@@ -39,7 +39,7 @@ func (compactFormat) AppendItem(dst, item []byte, first bool) []byte {
 
 func (compactFormat) AppendTail(dst []byte, _ bool) []byte { return encoding.AppendListTail(dst) }
 
-// indentedFormat is JSON for people.
+// indentedFormat is indented JSON.
 type indentedFormat struct{}
 
 func (indentedFormat) ContentType() string { return JSON }
@@ -71,7 +71,7 @@ func (indentedFormat) AppendTail(dst []byte, empty bool) []byte {
 	return append(dst, "]\n}\n"...)
 }
 
-// yamlFormat is YAML in blocks.
+// yamlFormat is YAML in block style.
 type yamlFormat struct{}
 
 func (yamlFormat) ContentType() string { return YAML }
@@ -100,8 +100,7 @@ func (yamlFormat) AppendTail(dst []byte, empty bool) []byte {
 	return append(dst, '\n')
 }
 
-// appendLines appends the lines of text without their ends, what is given before the first of them and before each other.
-// An empty line stays empty.
+// appendLines appends the lines of text: the first one after before, the others after between. An empty line stays empty.
 func appendLines(dst, text []byte, before, between string) []byte {
 	lead := before
 	for line := range bytes.Lines(text) {

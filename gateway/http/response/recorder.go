@@ -2,7 +2,7 @@ package response
 
 import "net/http"
 
-// recorder remembers the status of an answer. An answer has one.
+// recorder records the status of a response. All middleware shares one.
 type recorder struct {
 	http.ResponseWriter
 	Status int
@@ -22,20 +22,28 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController reach what is below: flushes and deadlines.
+// Unwrap implements the interface of http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// Record returns the recorder of an answer, and the writer to go on with: w where it is recorded already.
+// Record returns the recorder of a response, and the writer for the next handler: w if it has a recorder already.
 func Record(w http.ResponseWriter) (*recorder, http.ResponseWriter) {
-	for below := w; ; {
-		if r, ok := below.(*recorder); ok {
-			return r, w
+	if r, ok := unwrapTo[*recorder](w); ok {
+		return r, w
+	}
+	r := &recorder{ResponseWriter: w}
+	return r, r
+}
+
+// unwrapTo returns the first writer of a type in a chain of wrapped writers.
+func unwrapTo[T any](w http.ResponseWriter) (found T, ok bool) {
+	for {
+		if found, ok = w.(T); ok {
+			return found, true
 		}
-		wrapper, ok := below.(interface{ Unwrap() http.ResponseWriter })
+		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
-			r := &recorder{ResponseWriter: w}
-			return r, r
+			return found, false
 		}
-		below = wrapper.Unwrap()
+		w = wrapper.Unwrap()
 	}
 }

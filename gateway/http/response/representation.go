@@ -12,36 +12,37 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Kind is what an answer is about.
+// Kind is the kind of a response.
 type Kind int
 
+// The kinds.
 const (
 	Object Kind = iota
 	List
 	Watch
 )
 
-// What can be made of an object, or a list, for a client: the values of the parameter "as" of a media type.
+// The values of the parameter "as" of a media type.
 const (
 	asTable        = "Table"
 	asMetadata     = "PartialObjectMetadata"
 	asMetadataList = "PartialObjectMetadataList"
 )
 
-// Representation is how a client wants an answer: what is shown of an object, and how that is written.
+// Representation is the form of a response that was negotiated with the client: a view of objects and a format.
 type Representation struct {
-	As          string                     // one of the above; empty: the object as it is
-	apiVersion  string                     // of what is made of it, such as meta.k8s.io/v1
-	include     metav1.IncludeObjectPolicy // what of the object goes into a row of a Table
+	As          string                     // one of the values above; empty: the object's own kind
+	apiVersion  string                     // of As, such as meta.k8s.io/v1
+	include     metav1.IncludeObjectPolicy // the part of an object in a row of a Table
 	yaml        bool
 	pretty      bool
-	EventStream bool                   // of a watch: as an event stream
+	EventStream bool                   // a watch is an event stream (server-sent events)
 	Fields      *projection.Projection // nil: the whole object
 }
 
-// NegotiateRepresentation takes the first clause of the Accept header that can be satisfied. The error is a Status: 406, or 400 for an
-// includeObject that there is not.
-func NegotiateRepresentation(r *http.Request, about Kind) (Representation, error) {
+// Negotiate returns the representation of the first media range that the gateway can produce. The error is a Status: 406, or
+// 400 for an unknown includeObject.
+func Negotiate(r *http.Request, about Kind) (Representation, error) {
 	var refusal error
 	for _, c := range Accepted(r) {
 		f, ok := c.representation(about)
@@ -67,28 +68,28 @@ func acceptable(about Kind) string {
 	return JSON + ", " + YAML
 }
 
-// representation is what a clause asks for. False: something that there is not.
-func (c Clause) representation(about Kind) (Representation, bool) {
-	f := Representation{yaml: c.MediaType() == YAML, pretty: c.Parameters["pretty"] == "1"}
-	if about == Watch && c.Media == EventStream {
+// representation returns the representation of a media range. False: the gateway does not have it.
+func (m MediaRange) representation(about Kind) (Representation, bool) {
+	f := Representation{yaml: m.MediaType() == YAML, pretty: m.Parameters["pretty"] == "1"}
+	if about == Watch && m.Media == EventStream {
 		return Representation{EventStream: true}, true
 	}
-	stream := c.Parameters["stream"]
+	stream := m.Parameters["stream"]
 	switch {
-	case c.MediaType() == "",
+	case m.MediaType() == "",
 		f.yaml && (about == Watch || stream != ""),
 		stream != "" && stream != "watch":
 		return Representation{}, false
-	case !c.Transforms():
+	case !m.Transforms():
 		return f, true
 	}
-	f.As = c.Parameters["as"]
-	f.apiVersion = c.Parameters["g"] + "/" + c.Parameters["v"]
+	f.As = m.Parameters["as"]
+	f.apiVersion = m.Parameters["g"] + "/" + m.Parameters["v"]
 	known := f.apiVersion == metav1.SchemeGroupVersion.String() || f.apiVersion == metav1beta1.SchemeGroupVersion.String()
 	return f, known && (f.As == asTable || f.As == asMetadata || f.As == asMetadataList)
 }
 
-// mismatch says why a form does not go with the subject of the answer; empty: it does.
+// mismatch returns why a kind of response cannot have the representation; empty: it can.
 func (f Representation) mismatch(about Kind) string {
 	switch {
 	case f.As == asMetadata && about == List:
@@ -111,7 +112,7 @@ func (f *Representation) readInclude(r *http.Request) error {
 	return status.BadRequest("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", f.include)
 }
 
-// View is how objects of a resource look in this form.
+// View returns the view of a resource's objects.
 func (f Representation) View(res *resource.Resource) View {
 	switch f.As {
 	case asTable:
@@ -125,7 +126,7 @@ func (f Representation) View(res *resource.Resource) View {
 	return PlainView{res}
 }
 
-// Format is how documents are written in this form.
+// Format returns the format for a request.
 func (f Representation) Format(r *http.Request) Format {
 	if f.yaml {
 		return yamlFormat{}
@@ -140,11 +141,10 @@ func jsonFormat(pretty bool) Format {
 	return compactFormat{}
 }
 
-// FormatOf is how a document that is not to be transformed, such as an error, is written for a client. One that takes
-// neither JSON nor YAML gets JSON.
+// FormatOf returns the format of a document that has no views, such as an error. A client that accepts neither JSON nor YAML gets JSON.
 func FormatOf(r *http.Request) Format { return acceptedFormat(r, wantsPretty(r)) }
 
-// CacheableFormat is FormatOf for an answer that a cache may give to other clients too: it does not depend on the User-Agent.
+// CacheableFormat is FormatOf for a response that a shared cache may store: it does not depend on the User-Agent.
 func CacheableFormat(r *http.Request) Format {
 	pretty, _ := readPretty(r)
 	return acceptedFormat(r, pretty)

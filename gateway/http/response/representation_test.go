@@ -16,8 +16,8 @@ const (
 	mediaMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 )
 
-// TestFirstAcceptableClauseWins: clauses are tried by quality, those of equal quality as they stand.
-func TestFirstAcceptableClauseWins(t *testing.T) {
+// TestFirstAcceptableRange: media ranges are tried by quality, those of equal quality in their order.
+func TestFirstAcceptableRange(t *testing.T) {
 	for _, test := range []struct {
 		accept string
 		about  Kind
@@ -62,7 +62,7 @@ func TestFirstAcceptableClauseWins(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", test.accept)
-		if got := describe(NegotiateRepresentation(r, test.about)); got != test.want {
+		if got := describe(Negotiate(r, test.about)); got != test.want {
 			t.Errorf("%q about %d: %s, want %s", test.accept, test.about, got, test.want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", test.accept)
-		_, err := NegotiateRepresentation(r, test.about)
+		_, err := Negotiate(r, test.about)
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%q: %v, want %s", test.accept, err, test.want)
 		}

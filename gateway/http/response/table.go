@@ -13,7 +13,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// tableView shows objects as rows of a Table. The columns are described once: in a watch, by its first event.
+// tableView shows objects as rows of a Table. Only the first Table has the column definitions: in a watch, that of the first event.
 type tableView struct {
 	resource   *resource.Resource
 	apiVersion string
@@ -29,11 +29,11 @@ func newTableView(f Representation, res *resource.Resource) *tableView {
 
 func (v *tableView) Object(doc []byte) []byte {
 	revision, _ := jsontext.Lookup(doc, []string{"metadata", "resourceVersion"})
-	n, _ := strconv.ParseInt(revision, 10, 64) // zero: a dry run's
+	n, _ := strconv.ParseInt(revision, 10, 64) // zero for a dry run
 	return append(append(v.ListHead(encoding.ListMeta{ResourceVersion: n}), v.Item(doc)...), "]}"...)
 }
 
-// Bookmark is a row without a name.
+// Bookmark returns a Table with one row without a name.
 func (v *tableView) Bookmark(revision etcdstore.Revision, end bool) []byte {
 	var object []byte
 	switch v.include {
@@ -62,7 +62,7 @@ func (v *tableView) Item(doc []byte) []byte {
 	return encoding.AppendRow(nil, v.columns.Cells(doc, v.now()), v.rowObject(doc))
 }
 
-// rowObject is what a row shows of the object it stands for; nil: nothing.
+// rowObject returns the object in a row; nil: none.
 func (v *tableView) rowObject(doc []byte) []byte {
 	switch v.include {
 	case metav1.IncludeNone:

@@ -7,20 +7,20 @@ import (
 	"revtail/gateway/resource"
 )
 
-// View is what of the objects of a resource a client gets to see, in JSON. It belongs to one request. The documents that
-// come in are whole objects; what goes out may be such a document itself: never modify it.
+// View returns the JSON that a client gets of whole objects. It belongs to one request. Callers do not modify the results, which may be the
+// documents of the cache.
 type View interface {
-	// Object is one object as an answer, or as what an event carries.
+	// Object returns an object as a response, or as the object of an event.
 	Object(doc []byte) []byte
-	// Bookmark is what a BOOKMARK event carries; end: the one that ends the initial events.
+	// Bookmark returns the object of a BOOKMARK event; end: the one after the initial events.
 	Bookmark(revision etcdstore.Revision, end bool) []byte
-	// ListHead is a list up to its first item. The kind and apiVersion of meta are the view's to set.
+	// ListHead returns a list up to its first item. The view sets the kind and apiVersion of meta.
 	ListHead(meta encoding.ListMeta) []byte
-	// Item is one object of a list.
+	// Item returns an object as an item of a list.
 	Item(doc []byte) []byte
 }
 
-// PlainView shows objects as they are, byte for byte.
+// PlainView shows objects unchanged.
 type PlainView struct{ resource *resource.Resource }
 
 func (v PlainView) Object(doc []byte) []byte { return doc }
@@ -36,7 +36,7 @@ func (v PlainView) ListHead(meta encoding.ListMeta) []byte {
 
 func (v PlainView) Item(doc []byte) []byte { return doc }
 
-// metadataView shows the metadata alone, without decoding it.
+// metadataView shows only the metadata, without decoding it.
 type metadataView struct{ apiVersion string }
 
 func (v metadataView) Object(doc []byte) []byte {
@@ -54,7 +54,7 @@ func (v metadataView) ListHead(meta encoding.ListMeta) []byte {
 
 func (v metadataView) Item(doc []byte) []byte { return v.Object(doc) }
 
-// ProjectedView shows of objects what the client wants to see.
+// ProjectedView shows the fields that the client has selected.
 type ProjectedView struct {
 	PlainView
 	fields *projection.Projection

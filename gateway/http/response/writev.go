@@ -9,18 +9,17 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// maxPieces is how many pieces go into one write, however many bytes they are: the kernel takes what it has room for, and a
-// connection that was written to so keeps 16 bytes for each.
+// maxPieces is how many pieces one write has, whatever their size, because the connection keeps 16 bytes for each afterwards.
 const maxPieces = 256
 
-// writev writes pieces to a socket, many in one write. It is used for one answer.
+// writev writes many pieces to a socket in one system call. It is used for one response.
 type writev struct {
 	to      io.Writer
-	stall   time.Duration // how long the client may take nothing
-	pieces  [][]byte      // that wait for a write
-	left    net.Buffers   // of a write that is under way
+	stall   time.Duration // timeout of a write, within which the client must read something
+	pieces  [][]byte      // not written yet
+	left    net.Buffers   // of the current write
 	written int64
-	err     error // of the connection; nothing is written afterwards
+	err     error // of the connection; later pieces are dropped
 }
 
 var writevs = sync.Pool{New: func() any { return &writev{pieces: make([][]byte, 0, maxPieces)} }}
@@ -31,17 +30,17 @@ func newWritev(to io.Writer, stall time.Duration) *writev {
 	return v
 }
 
-// add takes a piece, which is not to change until end. False: the connection is broken.
+// add adds a piece, which the caller does not modify until end. False: the connection is broken.
 func (v *writev) add(piece []byte) bool {
 	v.pieces = append(v.pieces, piece)
 	return len(v.pieces) < maxPieces || v.send()
 }
 
-// end writes what is left, and ends the use of the vector.
+// end writes the rest, and returns v to the pool.
 func (v *writev) end() (written int64, err error) {
 	v.send()
 	written, err = v.written, v.err
-	clear(v.pieces[:cap(v.pieces)]) // the cache must not be held for the next answer
+	clear(v.pieces[:cap(v.pieces)]) // do not keep documents of the cache alive
 	*v = writev{pieces: v.pieces[:0]}
 	writevs.Put(v)
 	return written, err
@@ -56,7 +55,7 @@ func (v *writev) send() bool {
 	return v.err == nil
 }
 
-// write writes all that is left.
+// write writes v.left.
 func (v *writev) write() {
 	var n int64
 	if conn, ok := v.to.(socket.WriteDeadliner); ok {
