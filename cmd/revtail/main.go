@@ -63,7 +63,7 @@ func notifyContext(parent context.Context, stderr io.Writer) context.Context {
 		cancel()
 		s := <-signals
 		time.AfterFunc(time.Second, func() { os.Exit(command.ExitFailure) }) // in case the write to stderr blocks
-		_, _ = fmt.Fprintf(stderr, "revtail: %v again: not waiting for anything any more\n", s)
+		_, _ = fmt.Fprintf(stderr, "revtail: %v again: exiting at once\n", s)
 		os.Exit(command.ExitFailure)
 	}()
 	return ctx

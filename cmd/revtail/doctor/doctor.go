@@ -82,7 +82,7 @@ func (d *doctor) run(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if d.failures > 0 {
-		return fmt.Errorf("%d of these checks found something wrong", d.failures)
+		return fmt.Errorf("%d of these checks failed", d.failures)
 	}
 	return nil
 }

@@ -90,6 +90,6 @@ func (p *process) warnIgnored(next config.Config) {
 	before, err := now.YAML()
 	after, failed := next.YAML()
 	if err == nil && failed == nil && !bytes.Equal(before, after) {
-		p.logger.Warn("of a changed configuration only the mounts are taken over while the gateway runs: restart it for the rest", "file", p.cfg.File())
+		p.logger.Warn("only the mounts of a changed configuration apply while the gateway runs: restart it for the rest", "file", p.cfg.File())
 	}
 }

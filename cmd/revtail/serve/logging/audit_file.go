@@ -108,7 +108,7 @@ func (f *appendFile) reopen() {
 	}
 	next, err := openAppending(f.path)
 	if err != nil {
-		f.logger.Warn("the audit log cannot be opened again: it goes on in the file of before", "error", err)
+		f.logger.Warn("the audit log cannot be opened again: records still go to the previous file", "error", err)
 		return
 	}
 	f.mu.Lock()
