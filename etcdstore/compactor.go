@@ -19,7 +19,7 @@ const marksPerHistory = 10
 // compactor compacts the history of the store. If several run, in any number of processes, one of them does the work: in each interval,
 // the first that replaces the marks that it read one interval ago, by compare and set.
 //
-// A history is a number of marks, not a time: between two marks lies at least one interval of a monotonic clock, so that ten marks are
+// A history is a number of marks, not a time: two marks are at least one interval of a monotonic clock apart, so that ten marks are
 // a history even if wall clocks are wrong. The marks are in the store, so that a gateway with frequent restarts compacts too.
 type compactor struct {
 	store   Store

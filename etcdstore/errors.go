@@ -15,7 +15,7 @@ import (
 var (
 	ErrNotFound    = errors.New("key not found")
 	ErrExists      = errors.New("key already exists")
-	ErrConflict    = errors.New("key was modified by somebody else")
+	ErrConflict    = errors.New("key was modified by another writer")
 	ErrTooLarge    = errors.New("value is larger than etcd accepts in one request")
 	ErrUnavailable = errors.New("etcd cannot be reached or has no leader")
 	ErrDenied      = errors.New("etcd refuses this gateway's credentials")

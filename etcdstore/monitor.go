@@ -31,17 +31,17 @@ func (c Health) Problems() []string {
 	for _, alarm := range c.Alarms {
 		switch alarm.Type {
 		case alarmNoSpace:
-			out = append(out, fmt.Sprintf("member %s has raised NOSPACE: writes are refused with 507, everything else goes on; compact, `etcdctl defrag`, then `etcdctl alarm disarm`", alarm.Member))
+			out = append(out, fmt.Sprintf("member %s has raised NOSPACE: writes fail with 507, reads and watches work; compact, `etcdctl defrag`, then `etcdctl alarm disarm`", alarm.Member))
 		default:
-			out = append(out, fmt.Sprintf("member %s has raised %s: keep it from serving, and restore it from the others", alarm.Member, alarm.Type))
+			out = append(out, fmt.Sprintf("member %s has raised %s: stop it, and restore it from the others", alarm.Member, alarm.Type))
 		}
 	}
 	for _, m := range c.Members {
 		switch share := float64(m.Size) / float64(max(m.Quota, 1)); {
 		case m.Err != nil:
-			out = append(out, fmt.Sprintf("%s gives no answer", m.Endpoint))
+			out = append(out, fmt.Sprintf("%s does not answer", m.Endpoint))
 		case !m.Leading:
-			out = append(out, fmt.Sprintf("%s sees no leader", m.Endpoint))
+			out = append(out, fmt.Sprintf("%s has no leader", m.Endpoint))
 		case m.Quota > 0 && share > nearlyFull:
 			out = append(out, fmt.Sprintf("%s uses %.0f %% of its quota: compact (--history), `etcdctl defrag`, or raise --quota-backend-bytes", m.Endpoint, 100*share))
 		}

@@ -136,7 +136,7 @@ type Watcher interface {
 	// *CompactedError.
 	Next(ctx context.Context) (Batch, error)
 
-	// RequestProgress requests an empty Batch, whose Through tells how far the watch is complete. Best effort: responses may be lost or
+	// RequestProgress requests an empty Batch, whose Through is the revision up to which the watch is complete. Best effort: responses may be lost or
 	// merged. There is no response until the store is past WatchOptions.After, because the watch is complete up to that revision.
 	RequestProgress(ctx context.Context) error
 

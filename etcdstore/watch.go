@@ -216,7 +216,7 @@ func (w *watcher) receive(resp *pb.WatchResponse) (Batch, bool, error) {
 // the revision of the store, and events before it may follow.
 func (w *watcher) progress(rev Revision) (Batch, bool, error) {
 	if rev < w.through || len(w.partial) > 0 {
-		return Batch{}, false, w.broken("progress up to %d amidst the events of it", rev)
+		return Batch{}, false, w.broken("progress up to %d between the events of that revision", rev)
 	}
 	w.through = rev
 	return Batch{Through: rev}, true, nil
@@ -265,7 +265,7 @@ func (w *watcher) findPrev(ev *Event) error {
 
 // broken is the error for a response that violates the protocol: the consumer must open a new watch.
 func (w *watcher) broken(format string, args ...any) error {
-	return fmt.Errorf("%w: the watch broke its promises: through %d came %s", ErrUnavailable, w.through, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: etcd violated the watch protocol: after revision %d it sent %s", ErrUnavailable, w.through, fmt.Sprintf(format, args...))
 }
 
 func toEvent(in *mvccpb.Event) Event {

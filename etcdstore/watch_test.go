@@ -213,7 +213,7 @@ func TestWatchChecksEtcd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := follow(t, replay(errors.New("the end was reached"), responses...))
-			if !errors.Is(err, etcdstore.ErrUnavailable) || !strings.Contains(err.Error(), "broke its promises") {
+			if !errors.Is(err, etcdstore.ErrUnavailable) || !strings.Contains(err.Error(), "violated the watch protocol") {
 				t.Errorf("%v, want ErrUnavailable for a broken promise", err)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"revtail/cmd/revtail/objects"
 	"revtail/cmd/revtail/serve"
 	"revtail/cmd/revtail/token"
+	"revtail/etcdstore/embedded"
 )
 
 // memProfileRate is the number of allocated bytes per sample of the heap profile. It is eight times the default of the runtime,
@@ -61,7 +63,7 @@ func notifyContext(parent context.Context, stderr io.Writer) context.Context {
 		cancel()
 		s := <-signals
 		time.AfterFunc(time.Second, func() { os.Exit(command.ExitFailure) }) // in case the write to stderr blocks
-		_, _ = fmt.Fprintf(stderr, "revtail: %v again: not waiting for anything any more\n", s)
+		_, _ = fmt.Fprintf(stderr, "revtail: %v again: exiting at once\n", s)
 		os.Exit(command.ExitFailure)
 	}()
 	return ctx
@@ -78,4 +80,30 @@ func newRootCommand() *cobra.Command {
 	own := programVersion()
 	root.AddCommand(serve.NewCommand(own), objects.NewWatchCommand(), objects.NewGetCommand(), doctor.NewCommand(own), health.NewCommand(), token.NewCommand(), newVersionCommand(own))
 	return root
+}
+
+// version of a release, set by the linker: -ldflags "-X main.version=v1.2.3".
+var version string
+
+func newVersionCommand(version string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of revtail, Go and the embedded etcd",
+		RunE: command.NoArgs(func(cmd *cobra.Command) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "revtail %s\ngo      %s %s/%s\netcd    %s\n",
+				version, runtime.Version(), runtime.GOOS, runtime.GOARCH, embedded.Version())
+			return err
+		}),
+	}
+}
+
+// programVersion is the version of the release, else the one that the go command has recorded.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

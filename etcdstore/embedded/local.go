@@ -51,51 +51,41 @@ func (s *Server) Watch() pb.WatchClient {
 }
 
 // Range implements pb.KVClient.
-func (l *local) Range(ctx context.Context, in *pb.RangeRequest, opts ...grpc.CallOption) (resp *pb.RangeResponse, err error) {
-	err = l.call(ctx, opts, func() error {
-		resp, err = l.KVClient.Range(ctx, in)
-		return err
-	})
-	return resp, err
+func (l *local) Range(ctx context.Context, in *pb.RangeRequest, opts ...grpc.CallOption) (*pb.RangeResponse, error) {
+	return call(ctx, l, l.KVClient.Range, in, opts)
 }
 
 // Txn implements pb.KVClient.
-func (l *local) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption) (resp *pb.TxnResponse, err error) {
-	err = l.call(ctx, opts, func() error {
-		resp, err = l.KVClient.Txn(ctx, in)
-		return err
-	})
-	return resp, err
+func (l *local) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.CallOption) (*pb.TxnResponse, error) {
+	return call(ctx, l, l.KVClient.Txn, in, opts)
 }
 
 // Compact implements pb.KVClient.
-func (l *local) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption) (resp *pb.CompactionResponse, err error) {
-	err = l.call(ctx, opts, func() error {
-		resp, err = l.KVClient.Compact(ctx, in)
-		return err
-	})
-	return resp, err
+func (l *local) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption) (*pb.CompactionResponse, error) {
+	return call(ctx, l, l.KVClient.Compact, in, opts)
 }
 
 // call executes a request, unless the member is stopping or has no leader. It sets grpc.Peer if and only if it executes the request, as
 // over a connection.
-func (l *local) call(ctx context.Context, opts []grpc.CallOption, do func() error) error {
+func call[Request, Response any](ctx context.Context, l *local,
+	do func(context.Context, Request, ...grpc.CallOption) (Response, error), in Request, opts []grpc.CallOption,
+) (out Response, err error) {
 	l.calls.RLock()
 	defer l.calls.RUnlock()
 	switch {
 	case ctx.Err() != nil:
-		return status.FromContextError(ctx.Err()).Err()
+		return out, status.FromContextError(ctx.Err()).Err()
 	case l.open.Err() != nil:
-		return rpctypes.ErrGRPCStopped
+		return out, rpctypes.ErrGRPCStopped
 	case l.member.Leader() == 0:
-		return rpctypes.ErrGRPCNoLeader
+		return out, rpctypes.ErrGRPCNoLeader
 	}
 	for _, option := range opts {
 		if peer, ok := option.(grpc.PeerCallOption); ok {
 			peer.PeerAddr.Addr = thisProcess
 		}
 	}
-	return do()
+	return do(ctx, in)
 }
 
 // thisProcess is the address of a member without a connection.

@@ -31,11 +31,7 @@ var getTests = map[string]func(*fixture){
 		f.create("a", "1")
 		f.delete("a")
 		again := f.create("a", "2")
-		got, _, err := f.Get(f.ctx(), f.key("a"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.equal("value", *f.kv("a", "2", again, again), got)
+		f.equal("value", *f.kv("a", "2", again, again), f.get("a"))
 	},
 	"ctx": func(f *fixture) {
 		f.endedCtx(func(ctx context.Context) error { _, _, err := f.Get(ctx, f.key("a")); return err })
@@ -56,16 +52,12 @@ var createTests = map[string]func(*fixture){
 		rev := f.create("a", "1")
 		_, err := f.Create(f.ctx(), f.key("a"), []byte("2"))
 		f.wantError("Create", err, etcdstore.ErrExists)
-		f.equal("left alone", []etcdstore.KV{*f.kv("a", "1", rev, rev)}, f.list(etcdstore.ListOptions{}).KVs)
+		f.equal("unchanged", []etcdstore.KV{*f.kv("a", "1", rev, rev)}, f.all())
 	},
 	"any-bytes": func(f *fixture) {
 		value := "\x00\xff{\"not\": json"
 		rev := f.create("a\x01ü", value)
-		got, _, err := f.Get(f.ctx(), f.key("a\x01ü"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.equal("value", *f.kv("a\x01ü", value, rev, rev), got)
+		f.equal("value", *f.kv("a\x01ü", value, rev, rev), f.get("a\x01ü"))
 	},
 	"ctx": func(f *fixture) {
 		f.endedCtx(func(ctx context.Context) error { _, err := f.Create(ctx, f.key("a"), nil); return err })
@@ -79,12 +71,9 @@ var createTests = map[string]func(*fixture){
 var createGuardedTests = map[string]func(*fixture){
 	"next-revision": func(f *fixture) {
 		guard := f.create("g", "")
-		made, err := f.createGuarded(guard)
-		if err != nil {
-			f.Fatal(err)
-		}
+		made := must(f.createGuarded(guard))(f, "createGuarded")
 		f.equal("revision", guard+1, made)
-		f.equal("state", []etcdstore.KV{*f.kv("a", "1", made, made), *f.kv("g", "", guard, guard)}, f.list(etcdstore.ListOptions{}).KVs)
+		f.equal("state", []etcdstore.KV{*f.kv("a", "1", made, made), *f.kv("g", "", guard, guard)}, f.all())
 	},
 	"guard-has-changed": func(f *fixture) {
 		before := f.create("g", "1")
@@ -93,7 +82,7 @@ var createGuardedTests = map[string]func(*fixture){
 			_, err := f.createGuarded(guard)
 			f.wantError("CreateGuarded", err, etcdstore.ErrConflict)
 		}
-		f.equal("not created", []etcdstore.KV{*f.kv("g", "2", before, after)}, f.list(etcdstore.ListOptions{}).KVs)
+		f.equal("not created", []etcdstore.KV{*f.kv("g", "2", before, after)}, f.all())
 	},
 	"guard-is-gone": func(f *fixture) {
 		guard := f.create("g", "1")
@@ -102,7 +91,7 @@ var createGuardedTests = map[string]func(*fixture){
 		f.wantError("CreateGuarded", err, etcdstore.ErrConflict)
 		f.create("g", "2")
 		_, err = f.createGuarded(guard)
-		f.wantError("CreateGuarded beside a later life", err, etcdstore.ErrConflict)
+		f.wantError("CreateGuarded after the guard was created again", err, etcdstore.ErrConflict)
 	},
 	"exists": func(f *fixture) {
 		guard := f.create("g", "")
@@ -138,7 +127,7 @@ var updateTests = map[string]func(*fixture){
 		created := f.create("a", "1")
 		updated := f.update("a", "2", created)
 		f.equal("revision", created+1, updated)
-		f.equal("state", []etcdstore.KV{*f.kv("a", "2", created, updated)}, f.list(etcdstore.ListOptions{}).KVs)
+		f.equal("state", []etcdstore.KV{*f.kv("a", "2", created, updated)}, f.all())
 	},
 	"conflict": func(f *fixture) {
 		created := f.create("a", "1")
@@ -146,11 +135,11 @@ var updateTests = map[string]func(*fixture){
 		for _, want := range []etcdstore.Revision{created, updated + 1} {
 			_, err := f.Update(f.ctx(), f.key("a"), []byte("3"), want)
 			f.wantError("Update", err, etcdstore.ErrConflict)
-			f.wantStanding(err, *f.kv("a", "2", created, updated))
+			f.wantConflict(err, *f.kv("a", "2", created, updated))
 		}
-		f.equal("left alone", []etcdstore.KV{*f.kv("a", "2", created, updated)}, f.list(etcdstore.ListOptions{}).KVs)
+		f.equal("unchanged", []etcdstore.KV{*f.kv("a", "2", created, updated)}, f.all())
 	},
-	"conflict-with-an-earlier-life": func(f *fixture) {
+	"conflict-after-recreation": func(f *fixture) {
 		first := f.create("a", "1")
 		f.delete("a")
 		f.create("a", "2")
@@ -182,14 +171,11 @@ var updateTests = map[string]func(*fixture){
 var deleteTests = map[string]func(*fixture){
 	"cas": func(f *fixture) {
 		rev := f.create("a", "1")
-		got, err := f.Delete(f.ctx(), f.key("a"), rev)
-		if err != nil {
-			f.Fatal(err)
-		}
+		got := must(f.Delete(f.ctx(), f.key("a"), rev))(f, "Delete")
 		f.equal("revision", rev+1, got)
-		f.equal("state", []etcdstore.KV(nil), f.list(etcdstore.ListOptions{}).KVs)
+		f.equal("state", []etcdstore.KV(nil), f.all())
 	},
-	"whatever-it-is": func(f *fixture) {
+	"any-revision": func(f *fixture) {
 		rev := f.create("a", "1")
 		f.equal("revision", rev+1, f.delete("a"))
 	},
@@ -197,8 +183,8 @@ var deleteTests = map[string]func(*fixture){
 		rev := f.create("a", "1")
 		_, err := f.Delete(f.ctx(), f.key("a"), rev+1)
 		f.wantError("Delete", err, etcdstore.ErrConflict)
-		f.wantStanding(err, *f.kv("a", "1", rev, rev))
-		f.equal("left alone", []etcdstore.KV{*f.kv("a", "1", rev, rev)}, f.list(etcdstore.ListOptions{}).KVs)
+		f.wantConflict(err, *f.kv("a", "1", rev, rev))
+		f.equal("unchanged", []etcdstore.KV{*f.kv("a", "1", rev, rev)}, f.all())
 	},
 	"not-found": func(f *fixture) {
 		before := f.revision()
@@ -212,7 +198,7 @@ var deleteTests = map[string]func(*fixture){
 		f.create("a", "1")
 		rev := f.create("ab", "1")
 		f.delete("a")
-		f.equal("state", []etcdstore.KV{*f.kv("ab", "1", rev, rev)}, f.list(etcdstore.ListOptions{}).KVs)
+		f.equal("state", []etcdstore.KV{*f.kv("ab", "1", rev, rev)}, f.all())
 	},
 	"ctx": func(f *fixture) {
 		f.endedCtx(func(ctx context.Context) error { _, err := f.Delete(ctx, f.key("a"), 0); return err })
@@ -226,7 +212,7 @@ var deleteTests = map[string]func(*fixture){
 }
 
 var writeTests = map[string]func(*fixture){
-	// Of those who update the same state one wins; whoever loses and tries again loses nothing.
+	// One of several concurrent updates succeeds. Each update that is tried again after a conflict keeps the others.
 	"concurrent-updates": func(f *fixture) {
 		f.create("n", "")
 		const writers, each = 4, 10
@@ -263,7 +249,7 @@ var writeTests = map[string]func(*fixture){
 	},
 }
 
-// appendByte appends a byte to "n" by compare and set, trying until it succeeds.
+// appendByte appends a byte to "n" by compare and set. It tries until it succeeds.
 func (f *fixture) appendByte() {
 	for {
 		kv, _, err := f.Get(f.ctx(), f.key("n"))
@@ -282,7 +268,7 @@ func (f *fixture) appendByte() {
 	}
 }
 
-// endedCtx wants call to fail as its ended context says, and with nothing else that would mislead.
+// endedCtx wants the error of the context if it has ended before the call, and no ErrUnknownOutcome.
 func (f *fixture) endedCtx(call func(context.Context) error) {
 	f.Helper()
 	before := f.revision()
@@ -291,7 +277,7 @@ func (f *fixture) endedCtx(call func(context.Context) error) {
 	err := call(ctx)
 	f.wantError("ended context", err, context.Canceled)
 	if errors.Is(err, etcdstore.ErrUnknownOutcome) {
-		f.Errorf("ended context: %v, but nothing can have been sent", err)
+		f.Errorf("ended context: %v, but the request cannot have been sent", err)
 	}
 	f.equal("revision of the store", before, f.revision())
 }

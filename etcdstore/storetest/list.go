@@ -26,10 +26,7 @@ var listTests = map[string]func(*fixture){
 		for prefix, want := range map[string][]string{
 			"x/": {"x/1"}, "x": {"x", "x/1", "xy"}, "": {"x", "x/1", "xy", "y/1"}, "z": nil,
 		} {
-			page, err := f.List(f.ctx(), f.key(prefix), etcdstore.ListOptions{})
-			if err != nil {
-				f.Fatal(err)
-			}
+			page := f.listUnder(prefix, etcdstore.ListOptions{})
 			f.equal("names under "+prefix, want, f.names(page))
 		}
 	},
@@ -37,10 +34,7 @@ var listTests = map[string]func(*fixture){
 		f.create("a\xff", "")
 		f.create("a\xff\xff", "")
 		f.create("b", "")
-		page, err := f.List(f.ctx(), f.key("a\xff"), etcdstore.ListOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		page := f.listUnder("a\xff", etcdstore.ListOptions{})
 		f.equal("names", []string{"a\xff", "a\xff\xff"}, f.names(page))
 	},
 	"at-revision": func(f *fixture) {
@@ -94,7 +88,7 @@ var listTests = map[string]func(*fixture){
 			f.key(names[2]):       nil,
 			f.prefix:              names,
 			"/":                   names, // before the prefix
-			"~":                   nil,   // behind it
+			"~":                   nil,   // after it
 		} {
 			page := f.list(etcdstore.ListOptions{After: after})
 			f.equal("names after "+after, want, f.names(page))
@@ -121,10 +115,7 @@ var listTests = map[string]func(*fixture){
 		}
 	},
 	"ctx": func(f *fixture) {
-		f.endedCtx(func(ctx context.Context) error {
-			_, err := f.List(ctx, f.prefix, etcdstore.ListOptions{})
-			return err
-		})
+		f.endedCtx(func(ctx context.Context) error { _, err := f.List(ctx, f.prefix, etcdstore.ListOptions{}); return err })
 		f.endedCtx(func(ctx context.Context) error { _, err := f.Revision(ctx); return err })
 	},
 	"invalid": func(f *fixture) {
@@ -150,7 +141,7 @@ func (f *fixture) fill(n int) []string {
 	return names
 }
 
-// names are a page's keys without the fixture's prefix.
+// names are the keys of a page without the prefix of the fixture.
 func (f *fixture) names(page etcdstore.Page) []string {
 	var names []string
 	for _, kv := range page.KVs {

@@ -1,4 +1,4 @@
-// Package storetest is the contract of etcdstore.Store as a suite: each test has the name of a promise.
+// Package storetest tests the contract of etcdstore.Store. Each test has the name of a guarantee.
 package storetest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"revtail/etcdstore"
 )
 
-// Backend is a store with what the suite needs to provoke. Other writers may use it at the same time only before the test
-// begins: the suite counts revisions.
+// Backend is a store with the operations that only tests need. Nothing else may write to it during a test, because the suite counts
+// revisions.
 type Backend interface {
 	etcdstore.Store
 
@@ -28,10 +28,10 @@ type Backend interface {
 	Txn(puts map[string][]byte, deletes []string) etcdstore.Revision
 }
 
-// patience bounds each wait of the suite. Reaching it is a failure, so it is generous.
-const patience = 20 * time.Second
+// timeout bounds each wait of the suite. A test that reaches it fails.
+const timeout = 20 * time.Second
 
-// Run tests the promises of the stores that open returns. It opens one for each test; they may share their history.
+// Run tests the guarantees of the stores that open returns. It opens one for each test; they may share their history.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
 	t.Helper()
 	for _, group := range []struct {
@@ -59,7 +59,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 	}
 }
 
-// fixture is a store and a prefix in it that nobody else uses. Its methods fail the test instead of returning an error.
+// fixture is a store and a prefix of its own in it. Its methods fail the test instead of returning an error.
 type fixture struct {
 	*testing.T
 	Backend
@@ -76,59 +76,63 @@ func (f *fixture) ctx() context.Context { return f.Context() }
 // key is a key below the fixture's prefix.
 func (f *fixture) key(name string) string { return f.prefix + name }
 
+// must returns the result of a call that must succeed.
+func must[T any](result T, err error) func(f *fixture, call string) T {
+	return func(f *fixture, call string) T {
+		f.Helper()
+		if err != nil {
+			f.Fatalf("%s: %v", call, err)
+		}
+		return result
+	}
+}
+
 func (f *fixture) revision() etcdstore.Revision {
 	f.Helper()
-	rev, err := f.Revision(f.ctx())
-	if err != nil {
-		f.Fatalf("Revision: %v", err)
-	}
-	return rev
+	return must(f.Revision(f.ctx()))(f, "Revision")
+}
+
+func (f *fixture) get(name string) etcdstore.KV {
+	f.Helper()
+	kv, _, err := f.Get(f.ctx(), f.key(name))
+	return must(kv, err)(f, "Get "+name)
 }
 
 func (f *fixture) create(name, value string) etcdstore.Revision {
 	f.Helper()
-	rev, err := f.Create(f.ctx(), f.key(name), []byte(value))
-	if err != nil {
-		f.Fatalf("Create %s: %v", name, err)
-	}
-	return rev
+	return must(f.Create(f.ctx(), f.key(name), []byte(value)))(f, "Create "+name)
 }
 
 func (f *fixture) update(name, value string, want etcdstore.Revision) etcdstore.Revision {
 	f.Helper()
-	rev, err := f.Update(f.ctx(), f.key(name), []byte(value), want)
-	if err != nil {
-		f.Fatalf("Update %s: %v", name, err)
-	}
-	return rev
+	return must(f.Update(f.ctx(), f.key(name), []byte(value), want))(f, "Update "+name)
 }
 
 func (f *fixture) delete(name string) etcdstore.Revision {
 	f.Helper()
-	rev, err := f.Delete(f.ctx(), f.key(name), 0)
-	if err != nil {
-		f.Fatalf("Delete %s: %v", name, err)
-	}
-	return rev
+	return must(f.Delete(f.ctx(), f.key(name), 0))(f, "Delete "+name)
 }
 
 func (f *fixture) compact(rev etcdstore.Revision) {
 	f.Helper()
-	if err := f.Compact(rev); err != nil {
-		f.Fatalf("Compact %d: %v", rev, err)
-	}
+	must(rev, f.Compact(rev))(f, "Compact")
 }
 
+// list lists the keys of the fixture.
 func (f *fixture) list(o etcdstore.ListOptions) etcdstore.Page {
 	f.Helper()
-	page, err := f.List(f.ctx(), f.prefix, o)
-	if err != nil {
-		f.Fatalf("List %+v: %v", o, err)
-	}
-	return page
+	return f.listUnder("", o)
 }
 
-// kv is what a write leaves.
+func (f *fixture) listUnder(name string, o etcdstore.ListOptions) etcdstore.Page {
+	f.Helper()
+	return must(f.List(f.ctx(), f.key(name), o))(f, "List "+name)
+}
+
+// all are all keys of the fixture.
+func (f *fixture) all() []etcdstore.KV { return f.list(etcdstore.ListOptions{}).KVs }
+
+// kv is the state of a key after a write.
 func (f *fixture) kv(name, value string, created, modified etcdstore.Revision) *etcdstore.KV {
 	return &etcdstore.KV{Key: f.key(name), Value: []byte(value), Created: created, Modified: modified}
 }
@@ -142,7 +146,7 @@ func (f *fixture) del(rev etcdstore.Revision, name string, prev *etcdstore.KV) e
 	return etcdstore.Event{Revision: rev, Key: f.key(name), Prev: prev}
 }
 
-// equal compares, empty and nil slices being the same; versions have a test of their own.
+// equal compares values. It ignores versions, which have their own test, and takes nil and empty slices for equal.
 func (f *fixture) equal(what string, want, got any) {
 	f.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(etcdstore.KV{}, "Version")); diff != "" {
@@ -157,18 +161,18 @@ func (f *fixture) wantError(what string, got, want error) {
 	}
 }
 
-// wantStanding wants a ConflictError, with what stands under the key.
-func (f *fixture) wantStanding(got error, want etcdstore.KV) {
+// wantConflict wants a ConflictError with the current state of the key.
+func (f *fixture) wantConflict(got error, want etcdstore.KV) {
 	f.Helper()
 	var e *etcdstore.ConflictError
 	if !errors.As(got, &e) {
 		f.Errorf("error %v, want a ConflictError", got)
 		return
 	}
-	f.equal("what stands", want, e.KV)
+	f.equal("current state", want, e.KV)
 }
 
-// wantCompacted wants a CompactedError, whose Compacted need not be known.
+// wantCompacted wants a CompactedError, whose Compacted may be unknown.
 func (f *fixture) wantCompacted(what string, got error, requested, compacted etcdstore.Revision) {
 	f.Helper()
 	var e *etcdstore.CompactedError

@@ -23,10 +23,7 @@ var transactTests = map[string]func(*fixture){
 		}, got)
 		watcher := f.Watch(f.ctx(), f.prefix, etcdstore.WatchOptions{After: before, Previous: true})
 		defer func() { _ = watcher.Close() }()
-		batch, err := watcher.Next(f.ctx())
-		if err != nil {
-			f.Fatal(err)
-		}
+		batch := must(watcher.Next(f.ctx()))(f, "Next")
 		f.equal("events", []etcdstore.Event{
 			f.put(f.kv("a", "2", before, before+1), f.kv("a", "1", before, before)), f.put(f.kv("b", "3", before+1, before+1), nil),
 			f.del(before+1, "gone", f.kv("gone", "1", gone, gone)),
@@ -68,7 +65,7 @@ var transactTests = map[string]func(*fixture){
 		left := f.create("p", "1")
 		got := f.transact(etcdstore.Txn{Then: []etcdstore.Op{{Verb: etcdstore.Delete, Key: f.key("p/"), Prefix: true}}})
 		f.equal("result", etcdstore.TxnResult{Succeeded: true, Revision: left + 1, Results: []etcdstore.OpResult{{Deleted: 2}}}, got)
-		f.equal("left alone", []etcdstore.KV{*f.kv("p", "1", left, left)}, f.list(etcdstore.ListOptions{}).KVs)
+		f.equal("unchanged", []etcdstore.KV{*f.kv("p", "1", left, left)}, f.all())
 	},
 	"lease": func(f *fixture) {
 		lease, ttl, err := f.Grant(f.ctx(), 30*time.Second)
@@ -93,20 +90,14 @@ var transactTests = map[string]func(*fixture){
 		f.create("ab", "1")
 		rev := f.create("a", "1")
 		for after, want := range map[string][]etcdstore.KV{"": {*f.kv("a", "1", rev, rev)}, f.key("a"): nil} {
-			page, err := f.List(f.ctx(), f.key("a"), etcdstore.ListOptions{Exact: true, After: after})
-			if err != nil {
-				f.Fatal(err)
-			}
+			page := f.listUnder("a", etcdstore.ListOptions{Exact: true, After: after})
 			f.equal("page after "+after, etcdstore.Page{KVs: want, Revision: rev}, page)
 		}
 		watcher := f.Watch(f.ctx(), f.key("a"), etcdstore.WatchOptions{After: rev, Exact: true, Previous: true})
 		defer func() { _ = watcher.Close() }()
 		f.create("abc", "1")
 		updated := f.update("a", "2", rev)
-		batch, err := watcher.Next(f.ctx())
-		if err != nil {
-			f.Fatal(err)
-		}
+		batch := must(watcher.Next(f.ctx()))(f, "Next")
 		f.equal("events", []etcdstore.Event{f.put(f.kv("a", "2", rev, updated), f.kv("a", "1", rev, rev))}, batch.Events)
 	},
 	"invalid": func(f *fixture) {

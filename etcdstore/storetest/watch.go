@@ -50,7 +50,7 @@ var watchTests = map[string]func(*fixture){
 		f.equal("from history", want, f.watch(f.prefix, after).events(len(want)))
 	},
 	"atomic-when-large": func(f *fixture) {
-		// Several times what etcd puts into one message: it comes in fragments, cut within the revisions.
+		// Several times the size of a message of etcd, which sends fragments that end within a revision.
 		after := f.revision()
 		large := []byte(strings.Repeat("x", 300<<10))
 		var want []etcdstore.Event
@@ -109,7 +109,7 @@ var watchTests = map[string]func(*fixture){
 		next := f.create("quiet/b", "")
 		f.equal("event after progress", next, w.events(1)[0].Revision)
 	},
-	"progress-brings-what-is-before-it": func(f *fixture) {
+	"events-before-progress": func(f *fixture) {
 		after := f.revision()
 		want := f.history(50)
 		w := f.watch(f.prefix, after)
@@ -134,7 +134,7 @@ var watchTests = map[string]func(*fixture){
 		third := f.update("a", "3", second)
 		last := f.update("a", "4", third)
 		f.compact(third)
-		_, err := f.watch(f.prefix, first).tryNext(patience)
+		_, err := f.watch(f.prefix, first).tryNext(timeout)
 		f.wantCompacted("two before the compaction", err, first, third)
 		f.equal("one before the compaction: all, but the state before it is lost", []etcdstore.Event{
 			f.put(f.kv("a", "3", first, third), nil),
@@ -152,7 +152,7 @@ var watchTests = map[string]func(*fixture){
 		f.equal("the delete at the compaction", []etcdstore.Event{f.del(deleted, "a", nil)}, got)
 		f.equal("PrevLost", true, got[0].PrevLost())
 	},
-	"compaction-spares-who-is-up-to-date": func(f *fixture) {
+	"compaction-keeps-current-watches": func(f *fixture) {
 		w := f.watch(f.prefix, f.revision())
 		first := f.create("a", "1")
 		w.events(1)
@@ -188,7 +188,7 @@ var watchTests = map[string]func(*fixture){
 		for i := range want {
 			want[i].Prev = nil
 		}
-		f.equal("not asked for", want, bare.events(4))
+		f.equal("without Previous", want, bare.events(4))
 	},
 	"prefix": func(f *fixture) {
 		w := f.watch(f.key("x/"), f.revision())
@@ -208,10 +208,10 @@ var watchTests = map[string]func(*fixture){
 		f.create("a", "")
 		f.create("b", "")
 		rev := f.create("c", "")
-		f.equal("only what is later", []etcdstore.Event{f.put(f.kv("c", "", rev, rev), nil)}, w.events(1))
+		f.equal("only later events", []etcdstore.Event{f.put(f.kv("c", "", rev, rev), nil)}, w.events(1))
 	},
 	"independent": func(f *fixture) {
-		// A watch that nobody reads does not hold up another one.
+		// A watch without a reader does not delay another one.
 		after := f.revision()
 		f.watch(f.prefix, after)
 		w := f.watch(f.prefix, after)

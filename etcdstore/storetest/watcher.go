@@ -14,7 +14,7 @@ var watchEndTests = map[string]func(*fixture){
 		w := f.watch(f.prefix, f.revision())
 		w.close()
 		w.close()
-		_, err := w.tryNext(patience)
+		_, err := w.tryNext(timeout)
 		f.wantError("Next after Close", err, etcdstore.ErrClosed)
 	},
 	"close-ends-a-waiting-next": func(f *fixture) {
@@ -28,7 +28,7 @@ var watchEndTests = map[string]func(*fixture){
 		select {
 		case err := <-result:
 			f.wantError("Next", err, etcdstore.ErrClosed)
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			f.Fatal("Next still waits")
 		}
 	},
@@ -74,7 +74,7 @@ var watchEndTests = map[string]func(*fixture){
 			_, err := w.lastError()
 			w.close()
 			for range 3 {
-				_, again := w.tryNext(patience)
+				_, again := w.tryNext(timeout)
 				f.equal(name, fmt.Sprint(err), fmt.Sprint(again))
 				f.wantError(name, again, err)
 			}
@@ -85,13 +85,13 @@ var watchEndTests = map[string]func(*fixture){
 		for what, w := range map[string]*watch{
 			"empty prefix": f.watch("", rev), "no revision": f.watch(f.prefix, 0), "negative revision": f.watch(f.prefix, -1),
 		} {
-			_, err := w.tryNext(patience)
+			_, err := w.tryNext(timeout)
 			f.wantError(what, err, etcdstore.ErrInvalid)
 		}
 	},
 }
 
-// history makes n writes below the prefix, creates, updates and deletes, and returns their events.
+// history creates, updates and deletes keys, n times in all, and returns the events.
 func (f *fixture) history(n int) []etcdstore.Event {
 	f.Helper()
 	var events []etcdstore.Event
@@ -140,17 +140,17 @@ func (w *watch) close() {
 	}
 }
 
-// tryNext is Next with a bound.
+// tryNext is Next with a timeout.
 func (w *watch) tryNext(bound time.Duration) (etcdstore.Batch, error) {
 	ctx, cancel := context.WithTimeout(w.f.ctx(), bound)
 	defer cancel()
 	return w.Next(ctx)
 }
 
-// lastError reads on until the watch ends.
+// lastError calls Next until it fails.
 func (w *watch) lastError() (etcdstore.Batch, error) {
 	for {
-		if batch, err := w.tryNext(patience); err != nil {
+		if batch, err := w.tryNext(timeout); err != nil {
 			return batch, err
 		}
 	}
@@ -158,16 +158,13 @@ func (w *watch) lastError() (etcdstore.Batch, error) {
 
 func (w *watch) next() etcdstore.Batch {
 	w.f.Helper()
-	batch, err := w.tryNext(patience)
-	if err != nil {
-		w.f.Fatalf("Next: %v", err)
-	}
+	batch := must(w.tryNext(timeout))(w.f, "Next")
 	w.f.checkBatch(batch, w.through)
 	w.through = batch.Through
 	return batch
 }
 
-// events reads until there are n events.
+// events returns the next n events or, with the rest of the last batch, more.
 func (w *watch) events(n int) []etcdstore.Event {
 	w.f.Helper()
 	var events []etcdstore.Event
@@ -184,10 +181,10 @@ func (w *watch) requestProgress() {
 	}
 }
 
-// progress asks until the watch is complete up to rev, with no events on the way, and returns up to where it is.
+// progress requests progress until the watch is complete up to rev, and returns its revision. Events before that are an error.
 func (w *watch) progress(rev etcdstore.Revision) etcdstore.Revision {
 	w.f.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); {
 		w.requestProgress()
 		batch, err := w.tryNext(100 * time.Millisecond)
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -206,8 +203,7 @@ func (w *watch) progress(rev etcdstore.Revision) etcdstore.Revision {
 	return 0
 }
 
-// checkBatch holds a batch against what is promised of each: ordered, later than the one before, unique, Through its last
-// revision.
+// checkBatch checks a batch after through: its events are ordered, later than through and unique, and Through is not before them.
 func (f *fixture) checkBatch(batch etcdstore.Batch, through etcdstore.Revision) {
 	f.Helper()
 	if batch.Through < through {

@@ -16,10 +16,10 @@ import (
 // takes.
 const DefaultGap = 2 * time.Millisecond
 
-// Config says what a Cache keeps. Every field except Path, Key and Gap is needed.
+// Config configures a Cache. Every field except Path, Key and Gap is needed.
 type Config struct {
 	Store  etcdstore.Store
-	Prefix string // what the keys of the resource begin with; ends with "/"
+	Prefix string // of the keys of the resource; ends with "/"
 	// Path makes the unique path of an object from its key, below the prefix. Paths may have another order than keys. Nil: the
 	// path is the rest of the key.
 	Path func(rest string) string

@@ -13,7 +13,7 @@ import (
 // event is one change in the log, shared by all watchers.
 type event struct {
 	revision etcdstore.Revision
-	current  *Object   // nil: deleted, or not decodable any more
+	current  *Object   // nil: deleted, or no longer decodable
 	previous *Object   // nil: new, or not decodable before
 	received time.Time // from the store; zero for events of the past
 	memory   int       // approximate bytes that only this event holds
@@ -62,7 +62,7 @@ func (e *event) deletedObject() *Object {
 	return e.deleted
 }
 
-// Change is an event as one watcher sees it.
+// Change is an event for one watcher.
 type Change struct {
 	Type     encoding.EventType
 	Revision etcdstore.Revision

@@ -89,7 +89,7 @@ func (w *Watcher) readHistory(ctx context.Context) ([]*event, error) {
 	return events, nil
 }
 
-// logFollows tells whether the log holds all events later than a revision.
+// logFollows reports whether the log holds all events later than a revision.
 func (c *Cache) logFollows(through etcdstore.Revision) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -160,7 +160,7 @@ func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cach
 	return err
 }
 
-// matches tells whether a list or the initial events show an object.
+// matches reports whether a list or the initial events show an object.
 func matches(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
 	if ok := s.Matches(o); !ok || f == nil {
 		return ok, nil

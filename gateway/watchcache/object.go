@@ -30,7 +30,7 @@ func newObject(path string, revision etcdstore.Revision) *Object {
 	return &Object{path: path, Revision: revision, nameStart: uint32(strings.IndexByte(path, '/') + 1)}
 }
 
-// Shown tells whether the object has a document.
+// Shown reports whether the object has a document.
 func (o *Object) Shown() bool { return o.Invalid == nil || len(o.JSON) > 0 }
 
 // Path is the key without the prefix of its resource, or what Config.Path makes of it. Lists are in the order of paths.

@@ -74,7 +74,7 @@ func (f slice) matches(s state, path string) bool {
 		(f.label == "" || f.by == byEvents || f.label == entry.label)
 }
 
-// passes tells whether the naive filter of events shows an event.
+// passes reports whether the naive filter of events shows an event.
 func (f slice) passes(eventType, label string) bool {
 	return f.by != byEvents || eventType != "MODIFIED" && (f.label == "" || f.label == label)
 }

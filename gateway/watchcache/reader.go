@@ -21,7 +21,7 @@ type Reader struct {
 var readerPool = sync.Pool{New: func() any { return new(Reader) }}
 
 // Poll is Watcher.Poll for a watcher that has CaughtUp and is attached. After an empty Batch the watcher waits, or has not
-// CaughtUp any more; after another Batch it may be Waiting too. The Batch is valid until the next call. same: it is the batch of
+// CaughtUp; after another Batch it may be Waiting too. The Batch is valid until the next call. same: it is the batch of
 // the previous call, for another watcher.
 func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if w.err != nil {

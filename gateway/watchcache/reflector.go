@@ -68,7 +68,7 @@ type reflector struct {
 	published bool // the cache serves the mirror
 }
 
-// listAndWatch fills the mirror if needed and watches etcd until an error. followed tells whether the watch delivered anything.
+// listAndWatch fills the mirror if needed and watches etcd until an error. followed reports whether the watch delivered anything.
 func (r *reflector) listAndWatch(ctx context.Context) (followed bool, err error) {
 	if r.through != 0 {
 		if err := r.cache.checkHistory(ctx, r.identity); err != nil {

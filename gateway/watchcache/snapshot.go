@@ -85,7 +85,7 @@ func (m *mirror) snapshot(since, revision etcdstore.Revision) snapshot {
 // size counts all values, decodable or not.
 func (s *snapshot) size() int { return s.objects.count + s.invalid.count }
 
-// covers tells whether the snapshot is the state as of a revision.
+// covers reports whether the snapshot is the state as of a revision.
 func (s *snapshot) covers(revision etcdstore.Revision) bool {
 	return s.since <= revision && revision <= s.revision
 }

@@ -95,7 +95,7 @@ func (w *Watcher) waitIfPublishedLocked() {
 	}
 }
 
-// Waiting tells whether the watcher waits since the last Poll, with or without a batch: the ReadyList gets it when there is more.
+// Waiting reports whether the watcher waits since the last Poll, with or without a batch: the ReadyList gets it when there is more.
 func (w *Watcher) Waiting() bool { return w.list != nil && w.filterErr == nil }
 
 // WakeChan is the channel that Try returns: it holds one value, which makes the watcher's goroutine try again. It is the same

@@ -124,7 +124,7 @@ func (w *Watcher) Begin(ctx context.Context) {
 }
 
 // Next waits for the next batch, which is never empty unless Synced; its Changes are valid until the next call of Next, Try or
-// Poll. After an error it returns the same error for ever: *TooLargeError (the cache did not reach the revision), *ExpiredError
+// Poll. After an error it always returns the same error: *TooLargeError (the cache did not reach the revision), *ExpiredError
 // and *RevertedError (the client must list again), ErrStopped, or one of the store. An ended ctx ends only this call.
 func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 	for {
@@ -173,18 +173,18 @@ func (w *Watcher) Poll() (Batch, error) {
 	return batch, nil
 }
 
-// CaughtUp tells whether the watcher reads the log: initial events and etcd's history are behind it, and Poll returns all there
+// CaughtUp reports whether the watcher reads the log: initial events and etcd's history are behind it, and Poll returns all there
 // is.
 func (w *Watcher) CaughtUp() bool {
 	return w.begun && w.initial == nil && w.history == nil && w.err == nil
 }
 
-// Beginning tells whether initial events are still to come.
+// Beginning reports whether initial events are still to come.
 func (w *Watcher) Beginning() bool {
 	return w.err == nil && w.query.State && (!w.begun || w.initial != nil)
 }
 
-// Resuming tells whether it is not decided yet what the client has of the revision at which it resumes: all of it, or a part; the
+// Resuming reports whether it is not decided yet what the client has of the revision at which it resumes: all of it, or a part; the
 // client then gets all of this revision again.
 func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,27 +23,28 @@ type Client struct {
 	current   atomic.Uint64 // index of the server that gets the next request, modulo their number
 	http      *http.Client
 	tokenFile string
+	flag      string // of the servers
 }
 
 // New makes a client. It sends no request yet. Errors name the flag to change.
 func New(c Config) (*Client, error) {
-	out := &Client{tokenFile: c.TokenFile}
+	out := &Client{tokenFile: c.TokenFile, flag: cmp.Or(c.ServerFlag, "--server")}
 	secrets := c.TokenFile != ""
 	loopback := true
 	for _, server := range c.Servers {
 		u, err := url.Parse(strings.TrimRight(server, "/"))
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-			return nil, fmt.Errorf("--server %q: want a URL as http://127.0.0.1:8080", server)
+			return nil, fmt.Errorf("%s %q: want a URL as http://127.0.0.1:8080", out.flag, server)
 		}
 		local := config.Loopback(u.Hostname())
 		if secrets && u.Scheme == "http" && !local {
-			return nil, fmt.Errorf("--server %s: the token of --token-file would cross the network for anybody to read: use https://", server)
+			return nil, fmt.Errorf("%s %s: the token of --token-file would cross the network without encryption: use https://", out.flag, server)
 		}
 		loopback = loopback && local
 		out.servers = append(out.servers, u)
 	}
 	if len(out.servers) == 0 {
-		return nil, errors.New("--server: want a URL as http://127.0.0.1:8080")
+		return nil, errors.New(out.flag + ": want a URL as http://127.0.0.1:8080")
 	}
 	tlsConfig, err := c.tls()
 	if err != nil {
@@ -50,9 +52,11 @@ func New(c Config) (*Client, error) {
 	}
 	// Only local processes can listen on loopback, so an unverified certificate is accepted there, but never with a token.
 	tlsConfig.InsecureSkipVerify = loopback && c.CACert == "" && !secrets
-	out.http = &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, TLSHandshakeTimeout: headerTimeout, ResponseHeaderTimeout: 2 * headerTimeout,
-	}}
+	transport := &http.Transport{TLSClientConfig: tlsConfig, TLSHandshakeTimeout: headerTimeout, ResponseHeaderTimeout: 2 * headerTimeout}
+	if !c.NoProxy {
+		transport.Proxy = http.ProxyFromEnvironment
+	}
+	out.http = &http.Client{Transport: transport}
 	return out, nil
 }
 
@@ -99,13 +103,13 @@ func (c *Client) send(ctx context.Context, path string, query url.Values, accept
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, explainFailure(ctx, &u, err)
+		return nil, c.explainFailure(ctx, &u, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer func() { _ = resp.Body.Close() }()
 		status := newStatusError(resp)
 		if resp.StatusCode == http.StatusBadRequest && speaksTLS(ctx, &u) {
-			return nil, newTLSError(&u)
+			return nil, c.newTLSError(&u)
 		}
 		return nil, status
 	}

@@ -19,6 +19,9 @@ type Config struct {
 	CACert    string   // file of the authorities that sign the gateways' certificates; empty: the system's
 	Cert, Key string   // files of the client certificate; empty: none
 	TokenFile string   // file of a bearer token, read again for each request; empty: none
+
+	ServerFlag string // the flag of Servers, for errors; default --server
+	NoProxy    bool   // ignores HTTP_PROXY and the like
 }
 
 // AddFlags defines a flag for each field.

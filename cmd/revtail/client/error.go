@@ -80,23 +80,23 @@ func bodyText(contentType, body string) string {
 }
 
 // explainFailure describes why a request got no response. It removes the URL, because its query is long.
-func explainFailure(ctx context.Context, server *url.URL, err error) error {
+func (c *Client) explainFailure(ctx context.Context, server *url.URL, err error) error {
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
 		err = failed.Err
 	}
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return &schemeError{server.Host + " speaks plain HTTP: write http:// in --server"}
+		return &schemeError{server.Host + " speaks plain HTTP: write http:// in " + c.flag}
 	case speaksTLS(ctx, server):
-		return newTLSError(server)
+		return c.newTLSError(server)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s closes the connection instead of answering: is there an HTTP server, and does a proxy before it find one? (%w)", server.Host, err)
+		return fmt.Errorf("%s closes the connection instead of answering: check that an HTTP server listens there, and that a proxy in front of it reaches one (%w)", server.Host, err)
 	}
 	return fmt.Errorf("%s: %w", server.Host, err)
 }
 
-func newTLSError(server *url.URL) error {
-	return &schemeError{server.Host + " speaks TLS: write https:// in --server"}
+func (c *Client) newTLSError(server *url.URL) error {
+	return &schemeError{server.Host + " speaks TLS: write https:// in " + c.flag}
 }
 
 // schemeError reports a URL with http:// instead of https://, or the reverse.

@@ -130,7 +130,7 @@ func (f *Follower) stream(ctx context.Context) (received bool, err error) {
 	defer func() { _ = resp.Body.Close() }()
 	if f.disconnected {
 		f.disconnected = false
-		f.OnNotice(fmt.Sprintf("connected again, going on after revision %d", f.revision))
+		f.OnNotice(fmt.Sprintf("connected again, resuming after revision %d", f.revision))
 	}
 	idle := time.AfterFunc(idleTimeout, func() { cancel(fmt.Errorf("no event or bookmark arrived for %v", idleTimeout)) })
 	defer idle.Stop()
@@ -204,7 +204,7 @@ func (f *Follower) relist(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.OnNotice(fmt.Sprintf("etcd has no history after revision %d any more: what has changed until revision %d is found by comparing", f.revision, list.Revision))
+	f.OnNotice(fmt.Sprintf("etcd has compacted the history after revision %d: the changes until revision %d are the differences of two lists", f.revision, list.Revision))
 	before := f.known
 	for _, o := range list.Objects {
 		event := Event{Type: "ADDED", Object: o, Inferred: true}

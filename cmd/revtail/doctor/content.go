@@ -37,16 +37,16 @@ func (d *doctor) checkContent(ctx context.Context) {
 	}
 	summary := fmt.Sprintf("%d keys under %s", int64(len(page.KVs))+page.Remaining, d.cfg.EtcdPrefix)
 	if page.Remaining > 0 {
-		summary += fmt.Sprintf(", of which %d were looked at", len(page.KVs))
+		summary += fmt.Sprintf(", of which %d were read", len(page.KVs))
 	}
 	switch {
 	case protobuf:
-		d.report(warning, "content", fmt.Sprintf("%s; %d are what a kube-apiserver has stored, as %q: revtail shows JSON alone", summary, undecodable, example),
-			"nothing, if custom resources are to be read here; else choose another --etcd-prefix")
+		d.report(warning, "content", fmt.Sprintf("%s; %d are values of a kube-apiserver, such as %q: revtail shows JSON only", summary, undecodable, example),
+			"nothing, if clients only read custom resources; else choose another --etcd-prefix")
 	case undecodable > 0:
-		d.report(warning, "content", fmt.Sprintf("%s; %d are no JSON objects, as %q: lists and watches leave them out", summary, undecodable, example), "correct or delete them")
+		d.report(warning, "content", fmt.Sprintf("%s; %d are not JSON objects, such as %q: lists and watches omit them", summary, undecodable, example), "correct or delete them")
 	default:
-		d.report(ok, "content", summary+", all of them can be shown", "")
+		d.report(ok, "content", summary+", all of them JSON objects", "")
 	}
 }
 
@@ -59,10 +59,10 @@ func (d *doctor) checkClaim(ctx context.Context) {
 		d.report(failed, "claim", err.Error(), "")
 	case state.Owner == claim.Kubernetes:
 		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
-			"nothing, if it is to be read only; else choose a prefix of revtail's own: --etcd-prefix /revtail --adopt")
+			"nothing, if clients only read it; else choose a prefix of revtail's own: --etcd-prefix /revtail --adopt")
 	case state.Owner == claim.Foreign:
 		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
-			"nothing, if it is to be read only; --writable carries out what clients write, --adopt makes it revtail's own")
+			"nothing, if clients only read it; --writable allows writes, --adopt makes it revtail's own")
 	case state.Owner == claim.Unclaimed:
 		d.report(ok, "claim", fmt.Sprintf("nothing is under %s: the first write makes it revtail's own", prefix), "")
 	default:

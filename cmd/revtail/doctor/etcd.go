@@ -78,14 +78,14 @@ func (d *doctor) reportUnreachable(ctx context.Context, err error) {
 		return
 	}
 	if why := backend.DiagnoseTLS(ctx, d.cfg); why != nil {
-		d.report(failed, "etcd", endpoints+" gives no answer", why.Error())
+		d.report(failed, "etcd", endpoints+" does not answer", why.Error())
 		return
 	}
 	if d.reportNoQuorum(ctx) {
 		return
 	}
 	d.report(failed, "etcd", fmt.Sprintf("%s: no linearizable read within %v: %v", endpoints, connectTimeout, err),
-		"is it running, is --etcd-endpoints right, and do most of its members see one another? `etcdctl endpoint status --cluster -w table` says")
+		"check that it runs, that --etcd-endpoints is right, and with `etcdctl endpoint status --cluster -w table` that most members have a leader")
 }
 
 // reportNoQuorum reports a cluster whose members answer but have no leader. It returns false for any other cluster.
@@ -106,7 +106,7 @@ func (d *doctor) reportNoQuorum(ctx context.Context) bool {
 	if len(answering) == 0 {
 		return false
 	}
-	hint := "the members do not reach one another: look at their network and their logs"
+	hint := "the members cannot reach one another: check their network and their logs"
 	if len(silent) > 0 {
 		hint = "start " + strings.Join(silent, ", ") + ": most members are needed, and no gateway can read or write until then"
 	}
@@ -136,7 +136,7 @@ const longHistory = 5_000_000
 func (d *doctor) checkHistory(ctx context.Context) {
 	oldest, err := d.store.Oldest(ctx)
 	if err != nil {
-		d.report(skipped, "history", "cannot be asked for: "+err.Error(), "")
+		d.report(skipped, "history", "cannot be read: "+err.Error(), "")
 		return
 	}
 	summary := fmt.Sprintf("revisions %d to %d can be watched from", oldest, max(d.revision, oldest))

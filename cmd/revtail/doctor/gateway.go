@@ -52,18 +52,18 @@ func (d *doctor) reportNotReady(server string, err error) {
 		return
 	}
 	if !errors.As(err, &status) {
-		d.report(failed, "gateway", server+": "+err.Error(), "is it running, is --server right, and does --cacert name the authority of its certificate?")
+		d.report(failed, "gateway", server+": "+err.Error(), "check that it runs, that --server is right, and that --cacert has the authority of its certificate")
 		return
 	}
 	switch status.Code {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		d.report(failed, "gateway", server+": "+status.Message, "authenticate with --token-file, or with --cert and --key")
 	case http.StatusServiceUnavailable:
-		d.report(failed, "gateway", server+" is not ready:\n"+status.Message, "what has failed is marked with [-]; its log says why")
+		d.report(failed, "gateway", server+" is not ready:\n"+status.Message, "failed checks are marked with [-]; the log of the gateway has the reasons")
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		d.report(failed, "gateway", server+": "+status.Message, "a proxy answers and finds no gateway behind it: look at its log and at its upstream addresses")
+		d.report(failed, "gateway", server+": "+status.Message, "a proxy answers but cannot reach a gateway: check its log and its upstream addresses")
 	default:
-		d.report(failed, "gateway", server+": "+status.Message, "is --server the URL of a gateway?")
+		d.report(failed, "gateway", server+": "+status.Message, "check that --server is the URL of a gateway")
 	}
 }
 
@@ -118,7 +118,7 @@ func gitVersion(document string) string {
 func (d *doctor) checkVersion(version string) {
 	switch own := discovery.GitVersion(d.version); {
 	case !strings.Contains(version, "+revtail"):
-		d.report(failed, "version", fmt.Sprintf("what answers is no revtail (its version is %q)", version), "is --server the URL of a gateway?")
+		d.report(failed, "version", fmt.Sprintf("the server is not revtail (its version is %q)", version), "check that --server is the URL of a gateway")
 	case version != own:
 		d.report(warning, "version", fmt.Sprintf("the gateway is %s, this program %s", version, own), "run the same release on both sides")
 	default:
@@ -132,11 +132,11 @@ const maxClockSkew = 5 * time.Second
 func (d *doctor) checkClock(page client.Page) {
 	remote, err := http.ParseTime(page.Date)
 	if err != nil {
-		d.report(skipped, "clock", "the gateway does not say what time it is", "")
+		d.report(skipped, "clock", "the gateway sends no valid Date header", "")
 		return
 	}
 	if skew := time.Since(remote).Round(time.Second); skew.Abs() > maxClockSkew {
-		d.report(warning, "clock", fmt.Sprintf("this machine's is off from the gateway's by %v: certificates and tokens may be refused", skew), "synchronize both with NTP")
+		d.report(warning, "clock", fmt.Sprintf("this machine's differs from the gateway's by %v: certificates and tokens may be refused", skew), "synchronize both with NTP")
 		return
 	}
 	d.report(ok, "clock", "this machine's and the gateway's agree", "")
@@ -144,8 +144,8 @@ func (d *doctor) checkClock(page client.Page) {
 
 // problemHints says what to do about the problems of a ready gateway, by their names in /readyz?verbose.
 var problemHints = map[string]string{
-	"claim":             "nothing, if it is meant to show what others keep; else name a prefix of revtail's own with --etcd-prefix",
-	"garbage-collector": "look whether the owners are really gone, then restore them, delete the objects, or raise --garbage-collector-limit",
+	"claim":             "nothing, if clients only read the data of other programs; else choose a prefix of revtail's own with --etcd-prefix",
+	"garbage-collector": "check whether the owners are really deleted, then restore them, delete the objects, or raise --garbage-collector-limit",
 }
 
 // checkProblems reports these problems. It skips the problems of etcd, because other checks read them from etcd.

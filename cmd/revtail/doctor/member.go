@@ -11,7 +11,7 @@ func (d *doctor) checkMembers(ctx context.Context) {
 	clusters := make(map[uint64]bool)
 	for _, m := range d.store.Members(ctx) {
 		if m.Err != nil {
-			d.report(failed, "member", fmt.Sprintf("%s does not answer: %v", m.Endpoint, m.Err), "start it, or take it out of --etcd-endpoints; the others carry on meanwhile")
+			d.report(failed, "member", fmt.Sprintf("%s does not answer: %v", m.Endpoint, m.Err), "start it, or remove it from --etcd-endpoints; the other members still serve")
 			continue
 		}
 		clusters[m.Cluster] = true
@@ -33,13 +33,13 @@ func (d *doctor) checkMember(m etcdstore.MemberStatus) {
 	share := float64(m.Size) / float64(max(m.Quota, 1))
 	switch {
 	case !m.Leading:
-		d.report(failed, "member", summary+"; it sees no leader", "it is cut off from most of the others: look at its network and its log")
+		d.report(failed, "member", summary+"; it has no leader", "it cannot reach most of the other members: check its network and its log")
 	case m.Learner:
-		d.report(failed, "member", summary+"; it is a learner, which answers no linearizable reads", "promote it, or take it out of --etcd-endpoints")
+		d.report(failed, "member", summary+"; it is a learner, which answers no linearizable reads", "promote it, or remove it from --etcd-endpoints")
 	case m.Quota > 0 && share > criticalUsage:
-		d.report(failed, "member", summary+": soon nothing can be written any more", "compact (--history), `etcdctl defrag`, or raise etcd's --quota-backend-bytes")
+		d.report(failed, "member", summary+": etcd will soon refuse writes", "compact (--history), `etcdctl defrag`, or raise etcd's --quota-backend-bytes")
 	case m.Quota > 0 && share > highUsage:
-		d.report(warning, "member", summary+": more than four fifths of it", "compact (--history), `etcdctl defrag`, or raise etcd's --quota-backend-bytes")
+		d.report(warning, "member", summary+": more than 80 % of it is used", "compact (--history), `etcdctl defrag`, or raise etcd's --quota-backend-bytes")
 	case upgradeTo(m.Version) != "":
 		d.report(warning, "member", summary, "this version can serve stale reads or lose events of watches: upgrade to "+upgradeTo(m.Version)+" or later")
 	default:
@@ -73,13 +73,13 @@ func upgradeTo(version string) string {
 func (d *doctor) checkAlarms(ctx context.Context) {
 	alarms, err := d.store.Alarms(ctx)
 	if err != nil {
-		d.report(skipped, "alarms", "cannot be asked for: "+err.Error(), "")
+		d.report(skipped, "alarms", "cannot be read: "+err.Error(), "")
 		return
 	}
 	for _, alarm := range alarms {
-		hint := "keep this member from serving, and restore it from the others: see etcd's guide to data corruption"
+		hint := "stop this member, and restore it from the others: see etcd's guide to data corruption"
 		if alarm.Type == "NOSPACE" {
-			hint = "nothing can be written: compact, `etcdctl defrag`, then `etcdctl alarm disarm`"
+			hint = "etcd refuses writes: compact, `etcdctl defrag`, then `etcdctl alarm disarm`"
 		}
 		d.report(failed, "alarms", fmt.Sprintf("member %s has raised %s", alarm.Member, alarm.Type), hint)
 	}

@@ -20,7 +20,7 @@ func (d *doctor) checkStream(ctx context.Context, c *client.Client, query client
 	hint := "turn buffering off in the proxy before the gateway: " + d.proxy.buffering
 	switch {
 	case client.HasCode(err, http.StatusGatewayTimeout):
-		d.report(failed, "stream", "a proxy waits for the whole watch and gives up: it buffers streams", hint)
+		d.report(failed, "stream", "a proxy buffers streams: it waited for the end of the watch, until its timeout", hint)
 	case err != nil && t.First == 0:
 		d.report(failed, "stream", "a watch fails: "+err.Error(), "")
 	case t.First > streamDuration/2:
@@ -51,7 +51,7 @@ func (d *doctor) checkIdle(ctx context.Context, c *client.Client, query client.Q
 
 func (d *doctor) reportCut(check string, lasted time.Duration, err error) {
 	if err == nil {
-		err = errors.New("it ended as if it were complete")
+		err = errors.New("it ended without an error")
 	}
 	d.report(failed, check, fmt.Sprintf("an idle watch was cut after %v (%v)", lasted.Round(100*time.Millisecond), err),
 		"let the proxy before the gateway wait longer than the 45 s between two bookmarks; 2h suits watches without them too: "+d.proxy.timeouts)

@@ -2,20 +2,17 @@ package health
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
 	"revtail/gateway/config"
 )
@@ -36,71 +33,37 @@ file of REVTAIL_CONFIG, or at 127.0.0.1:8080; over HTTPS if REVTAIL_TLS_CERT_FIL
 The certificate of a gateway on a loopback address is checked only with --cacert, because only processes of this machine can
 listen there.`,
 	}
-	p := probe{}
-	cmd.Flags().StringVar(&p.url, "url", "", "`URL` of the gateway, as http://127.0.0.1:8080")
-	cmd.Flags().StringVar(&p.cacert, "cacert", "", "PEM `file` of the authorities that sign the gateway's certificate; none: those of the system")
+	url := cmd.Flags().String("url", "", "`URL` of the gateway, as http://127.0.0.1:8080")
+	cacert := cmd.Flags().String("cacert", "", "PEM `file` of the authorities that sign the gateway's certificate; none: those of the system")
 	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
-		if p.url == "" {
+		if *url == "" {
 			cfg, err := new(config.Flags).Load(os.Environ())
 			if err == nil {
-				p.url, err = gatewayURL(cfg)
+				*url, err = gatewayURL(cfg)
 			}
 			if err != nil {
 				return command.UsageError(err)
 			}
 		}
-		return p.run(cmd.Context(), cmd.OutOrStdout())
+		return probe(cmd.Context(), *url, *cacert, cmd.OutOrStdout())
 	})
 	return cmd
 }
 
-// probe requests /readyz of a gateway.
-type probe struct {
-	url    string // of the gateway
-	cacert string // file of authorities; empty: those of the system, and any certificate on loopback
-}
-
-func (p probe) run(ctx context.Context, stdout io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(p.url, "/")+"/readyz", nil)
-	if err != nil {
-		return command.UsageError(fmt.Errorf("--url: %w", err))
-	}
-	tlsConfig, err := p.tlsConfig(req.URL.Hostname())
+// probe requests /readyz of a gateway. It uses no proxy, because the gateway is usually on this machine.
+func probe(ctx context.Context, url, cacert string, stdout io.Writer) error {
+	c, err := client.New(client.Config{Servers: []string{url}, ServerFlag: "--url", CACert: cacert, NoProxy: true})
 	if err != nil {
 		return command.UsageError(err)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: tlsConfig}} // no proxy, because the gateway is usually on this machine
-	resp, err := client.Do(req)
-	if err != nil {
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := c.Page(ctx, "/readyz"); err != nil {
 		return fmt.Errorf("not ready: %w", err)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode == http.StatusOK {
-		_, err = fmt.Fprintln(stdout, "ready")
-		return err
-	}
-	reason, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-	if err != nil {
-		return fmt.Errorf("not ready: %s: %w", resp.Status, err)
-	}
-	return fmt.Errorf("not ready: %s: %s", resp.Status, strings.TrimSpace(string(reason)))
-}
-
-func (p probe) tlsConfig(host string) (*tls.Config, error) {
-	if p.cacert == "" {
-		return &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: config.Loopback(host)}, nil
-	}
-	pem, err := os.ReadFile(p.cacert)
-	if err != nil {
-		return nil, fmt.Errorf("--cacert: %w", err)
-	}
-	authorities := x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--cacert %s: no certificate in this file", p.cacert)
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}, nil
+	_, err = fmt.Fprintln(stdout, "ready")
+	return err
 }
 
 // gatewayURL is the URL of the gateway of a configuration, from this machine.

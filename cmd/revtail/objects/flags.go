@@ -47,12 +47,12 @@ func (f *flags) connect(cmd *cobra.Command, args []string, outputs ...string) (*
 		return command.UsageError(fmt.Errorf(format+command.HelpHint(cmd), a...))
 	}
 	if len(args) == 0 {
-		return nil, usage("which resource? As in: %s configmaps", cmd.CommandPath())
+		return nil, usage("no resource is given: want, for example, %s configmaps", cmd.CommandPath())
 	}
 	resource, name, hasName := strings.Cut(args[0], "/")
 	if len(args) == 2 {
 		if hasName {
-			return nil, usage("two names: %q and %q", name, args[1])
+			return nil, usage("two names are given: %q and %q", name, args[1])
 		}
 		name = args[1]
 	}
@@ -65,7 +65,7 @@ func (f *flags) connect(cmd *cobra.Command, args []string, outputs ...string) (*
 	}
 	resources, err := c.Resources(cmd.Context())
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask the gateway which resources there are: %w", err)
+		return nil, fmt.Errorf("cannot read the resources of the gateway: %w", err)
 	}
 	f.query.Resource, err = client.Find(resources, resource)
 	if err != nil {

@@ -76,7 +76,7 @@ func (f *flags) reportNone(cmd *cobra.Command) error {
 		in = " in namespace " + f.query.Namespace
 	}
 	if f.query.Name != "" {
-		return fmt.Errorf("%s%s is not there", f.query.Resource.ObjectName(f.query.Name), in)
+		return fmt.Errorf("%s%s does not exist", f.query.Resource.ObjectName(f.query.Name), in)
 	}
 	_, err := fmt.Fprintf(cmd.ErrOrStderr(), "No %s%s.\n", f.query.Resource.QualifiedName(), in)
 	return err
@@ -85,7 +85,7 @@ func (f *flags) reportNone(cmd *cobra.Command) error {
 // explainRevision adds the requested revision to the error 410 Gone.
 func explainRevision(err error, revision int64) error {
 	if revision > 0 && client.HasCode(err, http.StatusGone) {
-		return fmt.Errorf("etcd has no revision %d any more: %w", revision, err)
+		return fmt.Errorf("etcd has compacted revision %d: %w", revision, err)
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func (w *watcher) run(cmd *cobra.Command, args []string) error {
 }
 
 func (w *watcher) notice(text string) {
-	_, _ = fmt.Fprintf(w.stderr, "revtail: %s\n", text) // the watch goes on without its notices
+	_, _ = fmt.Fprintf(w.stderr, "revtail: %s\n", text) // the watch continues without its notices
 }
 
 func (w *watcher) onList(ctx context.Context, list client.List) error {

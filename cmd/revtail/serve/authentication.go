@@ -16,23 +16,18 @@ import (
 
 // access has the sources of authentication and authorization; nil: not configured.
 type access struct {
-	tokens          *reload.File[*authentication.Tokens]
-	issuer          *authentication.Issuer
-	issuerTransport *reload.File[*http.Transport] // by --oidc-ca-file; nil: with the authorities of the system
-	policy          *reload.File[*authorization.Policy]
+	tokens *reload.File[*authentication.Tokens]
+	issuer *authentication.Issuer
+	policy *reload.File[*authorization.Policy]
 }
 
 // openAccess reads the files of authentication and authorization.
 func (p *process) openAccess() (err error) {
-	if p.cfg.TokenFile != "" {
-		if p.access.tokens, err = reload.Open("--token-file", p.cfg.TokenFile, authentication.ParseTokens, p.logger); err != nil {
-			return err
-		}
+	if p.access.tokens, err = openFile(p, "--token-file", p.cfg.TokenFile, authentication.ParseTokens); err != nil {
+		return err
 	}
-	if p.cfg.PolicyFile != "" {
-		if p.access.policy, err = reload.Open("--policy-file", p.cfg.PolicyFile, authorization.Parse, p.logger); err != nil {
-			return err
-		}
+	if p.access.policy, err = openFile(p, "--policy-file", p.cfg.PolicyFile, authorization.Parse); err != nil {
+		return err
 	}
 	if p.cfg.OIDCIssuerURL != "" {
 		err = p.openIssuer()
@@ -54,7 +49,7 @@ func (p *process) authenticator() *authentication.Authenticator {
 
 // startReloads watches the reloadable files and the keys of the issuer for changes.
 func (p *process) startReloads() {
-	for _, f := range p.reloadables() {
+	for _, f := range p.reloadables {
 		p.background.Go(f.Run)
 	}
 	if p.access.issuer != nil {
@@ -67,18 +62,19 @@ func (p *process) startReloads() {
 const issuerIdleTimeout = 10 * time.Second
 
 // openIssuer makes the verifier of the signed tokens of --oidc-issuer-url.
-func (p *process) openIssuer() (err error) {
+func (p *process) openIssuer() error {
 	c := authentication.IssuerConfig{
 		URL: p.cfg.OIDCIssuerURL, Audience: p.cfg.OIDCClientID,
 		UserClaim: p.cfg.OIDCUsernameClaim, UserPrefix: userPrefix(p.cfg),
 		GroupsClaim: p.cfg.OIDCGroupsClaim, GroupsPrefix: p.cfg.OIDCGroupsPrefix,
 		Client: &http.Client{},
 	}
-	if file := p.cfg.OIDCCAFile; file != "" {
-		if p.access.issuerTransport, err = reload.Open("--oidc-ca-file", file, newTransport, p.logger); err != nil {
-			return err
-		}
-		c.Client.Transport = reloadingTransport{p.access.issuerTransport}
+	transport, err := openFile(p, "--oidc-ca-file", p.cfg.OIDCCAFile, newTransport)
+	if err != nil {
+		return err
+	}
+	if transport != nil {
+		c.Client.Transport = reloadingTransport{transport}
 	}
 	p.access.issuer = authentication.NewIssuer(c, p.logger)
 	return nil
@@ -117,11 +113,13 @@ func userPrefix(c config.Config) string {
 
 // openCertificates reads the files of TLS, if they are configured.
 func (p *process) openCertificates() (err error) {
-	if p.cfg.TLS() {
-		p.certificates, err = certificate.Open(certificate.Files{
-			Certificate: p.cfg.TLSCertFile, Key: p.cfg.TLSPrivateKeyFile, ClientCA: p.cfg.ClientCAFile,
-		}, p.logger)
+	if !p.cfg.TLS() {
+		return nil
 	}
+	p.certificates, err = certificate.Open(certificate.Files{
+		Certificate: p.cfg.TLSCertFile, Key: p.cfg.TLSPrivateKeyFile, ClientCA: p.cfg.ClientCAFile,
+	}, p.logger)
+	p.reloadables = append(p.reloadables, p.certificates)
 	return err
 }
 
@@ -132,7 +130,12 @@ func (p *process) openCredentials() (err error) {
 			return err
 		}
 	}
-	p.etcdPassword, err = p.cfg.OpenEtcdPassword(p.logger)
+	if p.etcdTLS != nil {
+		p.reloadables = append(p.reloadables, p.etcdTLS)
+	}
+	if p.etcdPassword, err = p.cfg.OpenEtcdPassword(p.logger); p.etcdPassword != nil {
+		p.reloadables = append(p.reloadables, p.etcdPassword)
+	}
 	return err
 }
 

@@ -39,7 +39,7 @@ func (p *process) claimFields() string {
 	return fmt.Sprintf(" data=%s mode=%s", state.Owner, mode)
 }
 
-// startCompactor compacts etcd by --history, as long as mayCompact allows it.
+// startCompactor compacts etcd by --history while mayCompact allows it.
 func (p *process) startCompactor() {
 	if p.cfg.History > 0 {
 		p.background.Go(func(ctx context.Context) error {

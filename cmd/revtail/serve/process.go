@@ -36,10 +36,10 @@ type process struct {
 	etcdTLS      *reload.File[*tls.Config] // nil: by the scheme of the URLs
 	etcdPassword *reload.File[string]      // nil: no login
 	access       access
-	configFile   *reload.File[config.Config] // nil: no --config
-	audit        *logging.AuditFile          // nil: no audit log
-	tracing      *sdktrace.TracerProvider    // nil: no traces
-	requests     *metrics.StoreRequests      // to etcd
+	reloadables  []reloadable
+	audit        *logging.AuditFile       // nil: no audit log
+	tracing      *sdktrace.TracerProvider // nil: no traces
+	requests     *metrics.StoreRequests   // to etcd
 	limit        *webserver.AddressLimit
 	etcd         *backend.Backend
 	etcdWasEmpty bool // at the start

@@ -21,34 +21,15 @@ type reloadable interface {
 	Reload()
 }
 
-// reloadables are the configured reloadable files.
-func (p *process) reloadables() []reloadable {
-	var files []reloadable
-	if p.certificates != nil {
-		files = append(files, p.certificates)
+// openFile opens a file that a flag names, if there is one, and adds it to the reloadable files.
+func openFile[T any](p *process, flag, path string, parse func([]byte) (T, error)) (file *reload.File[T], err error) {
+	if path == "" {
+		return file, nil
 	}
-	if p.etcdTLS != nil {
-		files = append(files, p.etcdTLS)
+	if file, err = reload.Open(flag, path, parse, p.logger); err == nil {
+		p.reloadables = append(p.reloadables, file)
 	}
-	if p.etcdPassword != nil {
-		files = append(files, p.etcdPassword)
-	}
-	if p.access.issuerTransport != nil {
-		files = append(files, p.access.issuerTransport)
-	}
-	if p.access.tokens != nil {
-		files = append(files, p.access.tokens)
-	}
-	if p.access.policy != nil {
-		files = append(files, p.access.policy)
-	}
-	if p.audit != nil {
-		files = append(files, p.audit)
-	}
-	if p.configFile != nil {
-		files = append(files, p.configFile)
-	}
-	return files
+	return file, err
 }
 
 // notifySIGHUP keeps SIGHUP from ending the process. The channel buffers one signal.
@@ -70,7 +51,7 @@ func (p *process) reloadOnSIGHUP(ctx context.Context) error {
 		case <-p.sighup:
 		}
 		p.logger.Info("SIGHUP: reading files again")
-		for _, f := range p.reloadables() {
+		for _, f := range p.reloadables {
 			f.Reload()
 		}
 	}
@@ -81,17 +62,13 @@ const remountTimeout = 30 * time.Second
 
 // openConfigFile installs the mounts of the --config file, if there is one, whenever the file changes.
 func (p *process) openConfigFile(ctx context.Context, load func() (config.Config, error)) error {
-	if p.cfg.File() == "" {
-		return nil
-	}
-	file, err := reload.Open("--config", p.cfg.File(), func([]byte) (config.Config, error) {
+	_, err := openFile(p, "--config", p.cfg.File(), func([]byte) (config.Config, error) {
 		cfg, err := load()
 		if err == nil && p.gateway != nil { // nil at the first call
 			err = p.remount(ctx, cfg)
 		}
 		return cfg, err
-	}, p.logger)
-	p.configFile = file
+	})
 	return err
 }
 
@@ -113,6 +90,6 @@ func (p *process) warnIgnored(next config.Config) {
 	before, err := now.YAML()
 	after, failed := next.YAML()
 	if err == nil && failed == nil && !bytes.Equal(before, after) {
-		p.logger.Warn("of a changed configuration only the mounts are taken over while the gateway runs: restart it for the rest", "file", p.cfg.File())
+		p.logger.Warn("only the mounts of a changed configuration apply while the gateway runs: restart it for the rest", "file", p.cfg.File())
 	}
 }

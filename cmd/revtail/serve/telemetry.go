@@ -116,7 +116,7 @@ func traceErrorHandler(logger *slog.Logger) otel.ErrorHandler {
 // metrics are the collectors of the process, in addition to those of the gateway.
 func (p *process) metrics() []prometheus.Collector {
 	all := []prometheus.Collector{p.limit.Collector(), p.requests, metrics.NewEtcd(p.etcdMetrics)}
-	for _, f := range p.reloadables() {
+	for _, f := range p.reloadables {
 		all = append(all, f)
 	}
 	return all
@@ -145,6 +145,7 @@ func (p *process) problems() []string { return p.monitor.Health().Problems() }
 func (p *process) openAudit(stdout io.Writer) (err error) {
 	if p.cfg.AuditLogPath != "" && audit.Level(p.cfg.AuditLevel) != audit.None {
 		p.audit, err = logging.OpenAuditFile(p.cfg.AuditLogPath, stdout, p.logger)
+		p.reloadables = append(p.reloadables, p.audit)
 	}
 	return err
 }

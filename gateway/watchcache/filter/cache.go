@@ -73,7 +73,7 @@ func (e *SyntaxError) Error() string { return e.err.Error() }
 // maxTexts is how many compiled texts of a kind are kept. The least recently used goes first; watches that use it keep it.
 const maxTexts = 512
 
-// texts holds what was made of texts.
+// texts maps texts to their compiled form.
 type texts[T any] struct {
 	compile func(text string) (*T, error)
 

@@ -29,7 +29,7 @@ type Filter struct {
 	evaluating sync.Mutex // held by Results during an evaluation that callers share
 }
 
-// Input is what a filter evaluates.
+// Input has the variables of a filter.
 type Input struct {
 	Type     encoding.EventType // for a filter of events only
 	Key      string             // in etcd
@@ -37,7 +37,7 @@ type Input struct {
 	Old      []byte             // the state before; nil: none. For a filter of events only.
 }
 
-// OfEvents tells whether it is a filter of events.
+// OfEvents reports whether it is a filter of events.
 func (f *Filter) OfEvents() bool { return f.ofEvents }
 
 // Matches evaluates the expression. An expression with an error, such as a missing field, does not match. The error is a

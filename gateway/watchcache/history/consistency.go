@@ -42,7 +42,7 @@ func Verify(ctx context.Context, store etcdstore.Store, identity uint64, served 
 	return newest, nil
 }
 
-// State is what a cache holds as of a revision.
+// State is the contents of a cache as of a revision.
 type State struct {
 	Revision etcdstore.Revision
 	Size     int

@@ -6,13 +6,13 @@ import (
 	"revtail/etcdstore"
 )
 
-// Query says what a Reader reads.
+// Query selects the events of a Reader.
 type Query struct {
 	// Resume is the revision at which the client resumes. The client may have only a part of the changes of this revision.
 	Resume etcdstore.Revision
 	After  etcdstore.Revision // the reader gets the events later than this revision
 	Path   string             // the common prefix of the keys that the reader sees, below Config.Prefix
-	// Contains tells whether the reader sees a key. Check fails when the reader must end; it is called with the Fanout's lock held.
+	// Contains reports whether the reader sees a key. Check fails when the reader must end; it is called with the Fanout's lock held.
 	Contains func(key string) bool
 	Check    func() error
 }
@@ -78,7 +78,7 @@ func (r *Reader[E]) Next(ctx context.Context) ([]E, error) {
 	return next.chunk.events, nil
 }
 
-// abandoned tells whether nothing more will come into the inbox.
+// abandoned reports whether nothing more will come into the inbox.
 func (r *Reader[E]) abandoned() bool {
 	r.fanout.mu.Lock()
 	defer r.fanout.mu.Unlock()

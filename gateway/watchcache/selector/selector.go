@@ -102,12 +102,12 @@ func parsePath(name string) ([]string, error) {
 	return path, nil
 }
 
-// Empty tells whether the selector matches everything.
+// Empty reports whether the selector matches everything.
 func (s *Selector) Empty() bool {
 	return s == nil || (s.labels == nil || s.labels.Empty()) && len(s.fields) == 0
 }
 
-// Matches tells whether an object meets every requirement. An absent field has the value "".
+// Matches reports whether an object meets every requirement. An absent field has the value "".
 func (s *Selector) Matches(o Object) bool {
 	if s == nil {
 		return true
@@ -127,7 +127,7 @@ func (f *field) matches(o Object) bool {
 	return (f.lookup(o) == f.value) != f.negate
 }
 
-// isNameOrNamespace tells whether the field is metadata.name or metadata.namespace.
+// isNameOrNamespace reports whether the field is metadata.name or metadata.namespace.
 func (f *field) isNameOrNamespace() bool {
 	return len(f.path) == 2 && f.path[0] == "metadata" && (f.path[1] == "name" || f.path[1] == "namespace")
 }

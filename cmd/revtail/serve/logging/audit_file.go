@@ -15,9 +15,9 @@ import (
 // AuditFile is the file of the audit log. It drops and counts records that cannot be written as fast as requests arrive, because a
 // full disk or a slow reader must not stop the gateway.
 type AuditFile struct {
-	file    *appendFile
-	queue   *AsyncWriter
-	dropped prometheus.CounterFunc
+	prometheus.Collector // the number of missing records
+	*asyncWriter
+	file *appendFile
 }
 
 // OpenAuditFile opens the audit log; path "-" is stdout. The caller closes it.
@@ -26,32 +26,20 @@ func OpenAuditFile(path string, stdout io.Writer, logger *slog.Logger) (*AuditFi
 	if err != nil {
 		return nil, fmt.Errorf("--audit-log-path: %w", err)
 	}
-	a := &AuditFile{file: file, queue: NewAsyncWriter(file, func(dropped uint64) {
-		logger.Warn("records are missing from the audit log: it could not be written as fast as requests came", "records", dropped)
-	})}
-	a.dropped = prometheus.NewCounterFunc(prometheus.CounterOpts{
+	queue := newAsyncWriter(file, func(dropped uint64) {
+		logger.Warn("records are missing from the audit log, because the file is written more slowly than requests arrive", "records", dropped)
+	})
+	dropped := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "revtail_audit_dropped_total", Help: "Records that are missing from the audit log.",
-	}, func() float64 { return float64(a.queue.Lost() + file.failed.Load()) })
-	return a, nil
+	}, func() float64 { return float64(queue.lost.Load() + file.failed.Load()) })
+	return &AuditFile{dropped, queue, file}, nil
 }
-
-// Write queues a record. It never blocks and never fails.
-func (a *AuditFile) Write(record []byte) (int, error) { return a.queue.Write(record) }
-
-// Close writes the queued records, for a second at most.
-func (a *AuditFile) Close() { a.queue.Close() }
 
 // Reload opens the file again, because another program may have renamed it.
 func (a *AuditFile) Reload() { a.file.reopen() }
 
 // Run does nothing: the queue writes from its own goroutine.
 func (*AuditFile) Run(context.Context) error { return nil }
-
-// Describe implements prometheus.Collector.
-func (a *AuditFile) Describe(out chan<- *prometheus.Desc) { a.dropped.Describe(out) }
-
-// Collect implements prometheus.Collector.
-func (a *AuditFile) Collect(out chan<- prometheus.Metric) { a.dropped.Collect(out) }
 
 // appendFile appends records to a file that may be opened again.
 type appendFile struct {
@@ -120,7 +108,7 @@ func (f *appendFile) reopen() {
 	}
 	next, err := openAppending(f.path)
 	if err != nil {
-		f.logger.Warn("the audit log cannot be opened again: it goes on in the file of before", "error", err)
+		f.logger.Warn("the audit log cannot be opened again: records still go to the previous file", "error", err)
 		return
 	}
 	f.mu.Lock()

@@ -21,7 +21,7 @@ func New(cfg config.Config, w io.Writer) (logger *slog.Logger, flush func()) {
 		}
 		return slog.NewJSONHandler(w, options)
 	}
-	queue := NewAsyncWriter(w, func(dropped uint64) {
+	queue := newAsyncWriter(w, func(dropped uint64) {
 		slog.New(handler(w)).Warn("lines are missing from this log: its reader was too slow", "lines", dropped)
 	})
 	return slog.New(handler(queue)), queue.Close
@@ -32,9 +32,9 @@ const (
 	closeTimeout = time.Second // for the last lines
 )
 
-// AsyncWriter queues lines and writes them from its own goroutine. When the destination blocks, as a terminal does after Ctrl-S,
+// asyncWriter queues lines and writes them from its own goroutine. When the destination blocks, as a terminal does after Ctrl-S,
 // it drops and counts lines, because etcd logs while it holds locks and would block too.
-type AsyncWriter struct {
+type asyncWriter struct {
 	to      io.Writer
 	report  func(dropped uint64) // may write to the same destination
 	lines   chan []byte
@@ -44,9 +44,9 @@ type AsyncWriter struct {
 	done    chan struct{} // closed after the last write
 }
 
-// NewAsyncWriter starts the goroutine, which Close ends. After dropped lines, report is called with their number.
-func NewAsyncWriter(to io.Writer, report func(dropped uint64)) *AsyncWriter {
-	w := &AsyncWriter{
+// newAsyncWriter starts the goroutine, which Close ends. After dropped lines, report is called with their number.
+func newAsyncWriter(to io.Writer, report func(dropped uint64)) *asyncWriter {
+	w := &asyncWriter{
 		to: to, report: report, lines: make(chan []byte, queueLength),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -55,7 +55,7 @@ func NewAsyncWriter(to io.Writer, report func(dropped uint64)) *AsyncWriter {
 }
 
 // Write queues one line. It never blocks and never fails.
-func (w *AsyncWriter) Write(line []byte) (int, error) {
+func (w *asyncWriter) Write(line []byte) (int, error) {
 	select {
 	case w.lines <- bytes.Clone(line):
 	default:
@@ -65,11 +65,8 @@ func (w *AsyncWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Lost is the number of dropped lines.
-func (w *AsyncWriter) Lost() uint64 { return w.lost.Load() }
-
 // Close writes the queued lines, for a second at most. Later lines are lost.
-func (w *AsyncWriter) Close() {
+func (w *asyncWriter) Close() {
 	close(w.closing)
 	select {
 	case <-w.done:
@@ -77,7 +74,7 @@ func (w *AsyncWriter) Close() {
 	}
 }
 
-func (w *AsyncWriter) run() {
+func (w *asyncWriter) run() {
 	defer close(w.done)
 	for {
 		select {
@@ -92,7 +89,7 @@ func (w *AsyncWriter) run() {
 	}
 }
 
-func (w *AsyncWriter) write(line []byte) {
+func (w *asyncWriter) write(line []byte) {
 	_, _ = w.to.Write(line) // an error of the log cannot be logged
 	if n := w.dropped.Swap(0); n > 0 {
 		w.report(n)

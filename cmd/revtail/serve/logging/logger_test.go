@@ -26,7 +26,7 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 func TestAsyncWriterNeverBlocks(t *testing.T) {
 	to := &stuckWriter{entered: make(chan struct{}), goOn: make(chan struct{})}
 	var dropped []uint64
-	w := NewAsyncWriter(to, func(n uint64) { dropped = append(dropped, n) })
+	w := newAsyncWriter(to, func(n uint64) { dropped = append(dropped, n) })
 
 	_, _ = fmt.Fprintln(w, "first")
 	<-to.entered // the queue is empty again
@@ -48,7 +48,7 @@ func TestAsyncWriterNeverBlocks(t *testing.T) {
 func TestAsyncWriterCloseHasATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &stuckWriter{entered: make(chan struct{}, 1), goOn: make(chan struct{})}
-		w := NewAsyncWriter(to, func(uint64) {})
+		w := newAsyncWriter(to, func(uint64) {})
 		_, _ = fmt.Fprintln(w, "first")
 		w.Close()
 		close(to.goOn)
@@ -58,7 +58,7 @@ func TestAsyncWriterCloseHasATimeout(t *testing.T) {
 
 func TestAsyncWriterCopiesLines(t *testing.T) {
 	var to bytes.Buffer
-	w := NewAsyncWriter(&to, func(uint64) { t.Error("lines dropped") })
+	w := newAsyncWriter(&to, func(uint64) { t.Error("lines dropped") })
 	line := []byte("a\n")
 	_, _ = w.Write(line)
 	copy(line, "b") // slog uses its buffer again

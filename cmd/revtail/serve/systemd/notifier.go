@@ -40,7 +40,7 @@ func (n Notifier) Notify(state string) {
 		_ = conn.Close() // Write has sent the datagram
 	}
 	if err != nil {
-		n.logger.Warn("the supervisor of this process cannot be told how it is", "state", state, "error", err)
+		n.logger.Warn("the supervisor of this process did not receive the state", "state", state, "error", err)
 	}
 }
 
