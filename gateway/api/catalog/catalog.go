@@ -37,7 +37,7 @@ type Catalog struct {
 	Config
 	builtin []*resource.Resource
 	current atomic.Pointer[Snapshot]
-	Defined chan struct{} // closed when the resources that were defined before the start are served
+	defined chan struct{} // closed when the resources that were defined before the start are served
 	mounts  *mounts
 	objects Objects // nil until Run
 
@@ -77,7 +77,7 @@ func (s *sources) setMounts(all []source) {
 
 // New returns a catalog of the built-in kinds and the mounts, whose caches are filled when Run runs. An error is that of a mount.
 func New(config Config) (*Catalog, error) {
-	c := &Catalog{Config: config, builtin: append(resource.Builtin(), customresource.Kind()), Defined: make(chan struct{})}
+	c := &Catalog{Config: config, builtin: append(resource.Builtin(), customresource.Kind()), defined: make(chan struct{})}
 	if err := mount.Check(config.Mounts, config.Prefix, c.builtin); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (c *Catalog) WaitReady(ctx context.Context) error {
 			return err
 		}
 	}
-	return waitFor(ctx, c.Defined)
+	return waitFor(ctx, c.defined)
 }
 
 // waitFor waits until a channel is closed or ctx ends.
@@ -131,7 +131,7 @@ func waitFor(ctx context.Context, done <-chan struct{}) error {
 func (c *Catalog) Current() *Snapshot { return c.current.Load() }
 
 // Complete reports whether all resources that were defined before the start are served.
-func (c *Catalog) Complete() bool { return isClosed(c.Defined) }
+func (c *Catalog) Complete() bool { return isClosed(c.defined) }
 
 func isClosed(done <-chan struct{}) bool {
 	select {
