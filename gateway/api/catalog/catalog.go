@@ -39,7 +39,7 @@ type Catalog struct {
 	current atomic.Pointer[Snapshot]
 	defined chan struct{} // closed when the resources that were defined before the start are served
 	mounts  *mounts
-	objects Objects // nil until Run
+	objects Objects // nil before Run
 
 	mu      sync.Mutex // guards sources, and that current has them
 	sources sources
@@ -63,16 +63,16 @@ type source struct {
 type sources struct {
 	mounts, definitions []source
 
-	sameMounts context.Context    // ends when mounts is replaced
+	sameMounts context.Context    // ends when mounts is replaced; nil before Run
 	remounted  context.CancelFunc // ends sameMounts
 }
 
-func (s *sources) setMounts(all []source) {
+func (s *sources) setMounts(ctx context.Context, all []source) {
 	s.mounts = all
 	if s.remounted != nil {
 		s.remounted()
 	}
-	s.sameMounts, s.remounted = context.WithCancel(context.Background())
+	s.sameMounts, s.remounted = context.WithCancel(ctx)
 }
 
 // New returns a catalog of the built-in kinds and the mounts, whose caches are filled when Run runs. An error is that of a mount.
@@ -86,7 +86,7 @@ func New(config Config) (*Catalog, error) {
 		caches[res] = c.NewCache(res)
 	}
 	c.mounts = newMounts(c, config.Mounts)
-	c.sources.setMounts(sourcesOf(c.mounts.held))
+	c.sources.mounts = sourcesOf(c.mounts.held)
 	c.install(caches, &Snapshot{Documents: new(documents), replaced: make(chan struct{})})
 	return c, nil
 }
@@ -100,6 +100,7 @@ func (c *Catalog) Run(ctx context.Context, objects Objects) {
 	for _, cache := range c.Current().Caches {
 		cache.start(ctx, &running)
 	}
+	c.sources.setMounts(ctx, c.sources.mounts)
 	c.mounts.begin(ctx, &running)
 	definitions := &definitions{catalog: c, cache: c.Current().Caches[customresource.Kind()].Cache, running: &running}
 	running.Go(func() { definitions.run(ctx) })

@@ -23,22 +23,7 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 	}
 	var resources []*resource.Resource
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err == nil {
-			text, err = yaml.YAMLToJSON(text)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		definition, err := customresource.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defined, err := definition.Resources()
-		if err != nil {
-			t.Fatal(err)
-		}
-		resources = append(resources, defined...)
+		resources = append(resources, definedIn(t, file)...)
 	}
 	document := &openapiv2.Document{}
 	if err := googleproto.Unmarshal(newV2(resource.Groups(resources), "v1").Protobuf().Body, document); err != nil {
@@ -53,4 +38,25 @@ func TestOpenAPIV2InTheWild(t *testing.T) {
 			t.Errorf("%s: %+v", res.QualifiedName(), models.LookupModel(schema.KindName(res)))
 		}
 	}
+}
+
+// definedIn returns the resources of the definition in a file.
+func definedIn(t *testing.T, file string) []*resource.Resource {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		text, err = yaml.YAMLToJSON(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition, err := customresource.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources, err := definition.Resources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resources
 }
