@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"cmd/revtail/command":             {"gateway/config/suggest"},
 	"cmd/revtail/diff":                {},
 	"cmd/revtail/doctor":              {"cmd/revtail/backend", "cmd/revtail/client", "cmd/revtail/command", "etcdstore", "gateway/api/discovery", "gateway/claim", "gateway/config"},
-	"cmd/revtail/health":              {"cmd/revtail/command", "gateway/config"},
+	"cmd/revtail/health":              {"cmd/revtail/client", "cmd/revtail/command", "gateway/config"},
 	"cmd/revtail/memory":              {},
 	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/diff"},
 	"cmd/revtail/serve":               {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/memory", "cmd/revtail/serve/logging", "cmd/revtail/serve/systemd", "cmd/revtail/serve/webserver", "etcdstore", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/claim", "gateway/config", "gateway/config/reload", "gateway/metrics"},

@@ -13,8 +13,6 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
-	"revtail/gateway/api/customresource"
-	"revtail/gateway/resource"
 )
 
 const widgetsDefinition = `
@@ -79,26 +77,6 @@ func decodeJSON(t *testing.T, text string) (value any) {
 		t.Fatalf("not JSON: %v: %.200s", err, text)
 	}
 	return value
-}
-
-// widgetResources is what widgetsDefinition defines.
-func widgetResources(t *testing.T) []*resource.Resource {
-	t.Helper()
-	return resourcesOf(t, asJSON(t, widgetsDefinition))
-}
-
-// resourcesOf is what a definition defines.
-func resourcesOf(t *testing.T, definitionJSON string) []*resource.Resource {
-	t.Helper()
-	definition, err := customresource.Parse([]byte(definitionJSON))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resources, err := definition.Resources()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resources
 }
 
 // must sends a request that must be answered with a code, and returns the object.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,14 +16,14 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// describedServer is a server of which only what it says about itself is asked: it does not run.
+// describedServer returns a server of a version, without a listener.
 func describedServer(t *testing.T, version string) *Server {
 	t.Helper()
-	s, err := New(Options{Store: memory.New(), Prefix: "/registry", Version: version})
+	s, err := New(Options{Store: memory.New(), Prefix: "/registry", Version: version, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	close(s.catalog.Defined) // nothing is
+	run(t, s)
 	return s
 }
 

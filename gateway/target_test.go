@@ -42,7 +42,7 @@ func TestBeforeDefinitions(t *testing.T) {
 	if a := get("/readyz?verbose"); a.Code != http.StatusServiceUnavailable || !strings.Contains(a.Body.String(), "[-]definitions failed") {
 		t.Errorf("before, /readyz: %d %s", a.Code, a.Body)
 	}
-	close(s.catalog.Defined)
+	run(t, s)
 	for path, code := range after {
 		if a := get(path); a.Code != code {
 			t.Errorf("after, %s: %d %s, want %d", path, a.Code, a.Body, code)

@@ -57,24 +57,29 @@ func serveMounts(t *testing.T, store *memory.Store, through etcdstore.Store, mou
 	if os.Getenv(leaveOutLoop) != "" {
 		server.watches.Adopter = nil
 	}
+	run(t, server)
+	front := httptest.NewServer(server)
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	return &testServer{t: t, store: store, server: server, url: front.URL}
+}
+
+// run runs a server until the test ends. It returns when the server is ready.
+func run(tb testing.TB, server *Server) {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = server.Run(ctx)
 	}()
-	if err := server.WaitReady(t.Context()); err != nil {
-		t.Fatal(err)
+	tb.Cleanup(func() { cancel(); <-ended })
+	if err := server.WaitReady(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
-	front := httptest.NewServer(server)
-	t.Cleanup(func() {
-		front.CloseClientConnections()
-		front.Close()
-		cancel()
-		<-ended
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	})
-	return &testServer{t: t, store: store, server: server, url: front.URL}
 }
 
 // answer is what came back.
@@ -138,21 +143,11 @@ func benchServer(b *testing.B, store *memory.Store) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(b.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = server.Run(ctx)
-	}()
-	if err := server.WaitReady(ctx); err != nil {
-		b.Fatal(err)
-	}
+	run(b, server)
 	front := httptest.NewServer(server)
 	b.Cleanup(func() {
 		front.CloseClientConnections()
 		front.Close()
-		cancel()
-		<-ended
 	})
 	return front.URL
 }

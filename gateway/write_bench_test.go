@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -70,16 +69,7 @@ func newWriteServer(tb testing.TB, store etcdstore.Store) writeServer {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = server.Run(ctx)
-	}()
-	tb.Cleanup(func() { cancel(); <-ended })
-	if err := server.WaitReady(tb.Context()); err != nil {
-		tb.Fatal(err)
-	}
+	run(tb, server)
 	return writeServer{server}
 }
 

@@ -51,7 +51,7 @@ func (c *Catalog) established(ctx context.Context, name, version string, revisio
 	}
 	object := definitions.Peek(name)
 	if object == nil || object.Invalid != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // a definition that cannot be decoded is not served
 	}
 	definition, err := customresource.Parse(object.JSON)
 	if err != nil {

@@ -37,9 +37,9 @@ type Catalog struct {
 	Config
 	builtin []*resource.Resource
 	current atomic.Pointer[Snapshot]
-	Defined chan struct{} // closed when the resources that were defined before the start are served
+	defined chan struct{} // closed when the resources that were defined before the start are served
 	mounts  *mounts
-	objects Objects // nil until Run
+	objects Objects // nil before Run
 
 	mu      sync.Mutex // guards sources, and that current has them
 	sources sources
@@ -63,21 +63,21 @@ type source struct {
 type sources struct {
 	mounts, definitions []source
 
-	sameMounts context.Context    // ends when mounts is replaced
+	sameMounts context.Context    // ends when mounts is replaced; nil before Run
 	remounted  context.CancelFunc // ends sameMounts
 }
 
-func (s *sources) setMounts(all []source) {
+func (s *sources) setMounts(ctx context.Context, all []source) {
 	s.mounts = all
 	if s.remounted != nil {
 		s.remounted()
 	}
-	s.sameMounts, s.remounted = context.WithCancel(context.Background())
+	s.sameMounts, s.remounted = context.WithCancel(ctx)
 }
 
 // New returns a catalog of the built-in kinds and the mounts, whose caches are filled when Run runs. An error is that of a mount.
 func New(config Config) (*Catalog, error) {
-	c := &Catalog{Config: config, builtin: append(resource.Builtin(), customresource.Kind()), Defined: make(chan struct{})}
+	c := &Catalog{Config: config, builtin: append(resource.Builtin(), customresource.Kind()), defined: make(chan struct{})}
 	if err := mount.Check(config.Mounts, config.Prefix, c.builtin); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func New(config Config) (*Catalog, error) {
 		caches[res] = c.NewCache(res)
 	}
 	c.mounts = newMounts(c, config.Mounts)
-	c.sources.setMounts(sourcesOf(c.mounts.held))
+	c.sources.mounts = sourcesOf(c.mounts.held)
 	c.install(caches, &Snapshot{Documents: new(documents), replaced: make(chan struct{})})
 	return c, nil
 }
@@ -100,6 +100,7 @@ func (c *Catalog) Run(ctx context.Context, objects Objects) {
 	for _, cache := range c.Current().Caches {
 		cache.start(ctx, &running)
 	}
+	c.sources.setMounts(ctx, c.sources.mounts)
 	c.mounts.begin(ctx, &running)
 	definitions := &definitions{catalog: c, cache: c.Current().Caches[customresource.Kind()].Cache, running: &running}
 	running.Go(func() { definitions.run(ctx) })
@@ -114,7 +115,7 @@ func (c *Catalog) WaitReady(ctx context.Context) error {
 			return err
 		}
 	}
-	return waitFor(ctx, c.Defined)
+	return waitFor(ctx, c.defined)
 }
 
 // waitFor waits until a channel is closed or ctx ends.
@@ -131,7 +132,7 @@ func waitFor(ctx context.Context, done <-chan struct{}) error {
 func (c *Catalog) Current() *Snapshot { return c.current.Load() }
 
 // Complete reports whether all resources that were defined before the start are served.
-func (c *Catalog) Complete() bool { return isClosed(c.Defined) }
+func (c *Catalog) Complete() bool { return isClosed(c.defined) }
 
 func isClosed(done <-chan struct{}) bool {
 	select {

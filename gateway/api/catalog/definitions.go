@@ -131,7 +131,7 @@ func (d *definitions) sync(ctx context.Context) {
 	}
 	d.again = len(d.pending) > 0
 	if !d.again && !d.catalog.Complete() {
-		close(d.catalog.Defined)
+		close(d.catalog.defined)
 	}
 	if owner := d.catalog.Claim.State().Owner; owner != claim.Own {
 		d.again = d.again || owner == claim.Unclaimed // the rest follows when the data is revtail's own

@@ -124,7 +124,7 @@ func (c *Catalog) Remount(ctx context.Context, wanted []mount.Mount) error {
 	}
 	before := m.held
 	m.held = next
-	c.replace(func(s *sources) { s.setMounts(sourcesOf(next)) })
+	c.replace(func(s *sources) { s.setMounts(m.ctx, sourcesOf(next)) })
 	for _, h := range before {
 		h.retire(next)
 	}

@@ -8,9 +8,8 @@ import (
 	"revtail/gateway/api/object"
 )
 
-// comparison finds the fields in which two states of an object differ, as structured-merge-diff does, but on decoded JSON. It
-// supports common objects only. Its methods report false for the others, which have nulls, values of the wrong type or elements that
-// occur twice.
+// comparison finds the fields in which two states of an object differ, as structured-merge-diff does, but on decoded JSON. Its methods
+// report false for objects with nulls, values of the wrong type or duplicate elements, which it does not support.
 type comparison struct {
 	schema           *schema.Schema
 	changed, removed fieldSet // changed: including the added ones
@@ -34,7 +33,7 @@ func (c *comparison) object(root schema.TypeRef, old, next map[string]any, track
 	})
 }
 
-// metadata compares the fields of the metadata that clients write. The metadata itself is no field.
+// metadata compares the members of the metadata that clients write. The metadata itself is no field.
 func (c *comparison) metadata(ref schema.TypeRef, old, next side) bool {
 	atom, ok := c.schema.Resolve(ref)
 	before, isMap := old.value.(map[string]any)
@@ -62,12 +61,12 @@ func sideOf(object map[string]any, name string) side {
 	return side{value, ok}
 }
 
-// same reports whether both sides have the same value.
+// same reports whether both sides exist and have the same value.
 func (s side) same(other side) bool {
 	return s.exists && other.exists && object.EqualJSON(s.value, other.value)
 }
 
-// members calls compare, with its path, for each member of two objects that is not the same in both.
+// members calls compare for each member in which two objects differ, with path set to the member.
 func (c *comparison) members(t *schema.Map, old, next map[string]any, compare func(name string, ref schema.TypeRef, old, next side) bool) bool {
 	one := func(name string) bool {
 		before, after := sideOf(old, name), sideOf(next, name)
@@ -232,7 +231,7 @@ func (c *comparison) identity(t *schema.List, element any) (fieldpath.PathElemen
 	return fieldpath.PathElement{Key: &keys}, len(keys) > 0
 }
 
-// isAtomicFree reports whether no managed field is a part of an atomic one, which is possible after a change of the schema.
+// isAtomicFree reports whether no managed field is a part of an atomic one, as it may be after a change of the schema.
 func (c *comparison) isAtomicFree(ref schema.TypeRef, managed map[string]any) bool {
 	atom, ok := c.schema.Resolve(ref)
 	if !ok {

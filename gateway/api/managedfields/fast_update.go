@@ -11,7 +11,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// maxUpdaters is how many entries of updates managedFields have at most.
+// maxUpdaters bounds the entries of updates in managedFields.
 const maxUpdaters = 10
 
 // entry is an element of managedFields.
@@ -19,10 +19,10 @@ type entry struct {
 	manager, operation, apiVersion, subresource string
 	time                                        time.Time
 	fields                                      map[string]any
-	document                                    map[string]any // the entry in the object; nil: it has changed
+	document                                    map[string]any // the entry in the object; nil: the entry has changed
 }
 
-// parseEntries reads managedFields. False: they are not as revtail writes them for the resource.
+// parseEntries decodes managedFields. False: they differ from those that revtail writes for the resource.
 func parseEntries(res *resource.Resource, managedFields any) ([]entry, bool) {
 	list, ok := managedFields.([]any)
 	if managedFields != nil && !ok {
@@ -100,7 +100,7 @@ func updateEntries(entries []entry, c *comparison, by entry) []entry {
 	return slices.DeleteFunc(entries, func(e entry) bool { return len(e.fields) == 0 })
 }
 
-// managedFields are the entries as an object has them, in the order of the library.
+// managedFields encodes entries in the order of the library.
 func managedFields(entries []entry) []any {
 	slices.SortFunc(entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.seconds(), b.seconds()), cmp.Compare(a.manager, b.manager),
@@ -130,8 +130,8 @@ func (e *entry) seconds() int64 {
 	return e.time.Unix()
 }
 
-// fastUpdate does what the library's Update does, for common objects and managedFields. False: they are not, and next has not
-// changed.
+// fastUpdate does the work of the library's Update for common objects and managedFields. False: it does not support them, and has not
+// changed next.
 func (m *Managers) fastUpdate(by Change, old, next object.Object) bool {
 	types := m.load()
 	if types.schema == nil || by.Subresource == resource.ScaleSubresource || old.GetAPIVersion() != next.GetAPIVersion() {

@@ -2,8 +2,8 @@ package managedfields
 
 import "maps"
 
-// fieldSet is a set of fields of an object, as a tree of path elements, written as in managedFields (f:name, k:{"name":"a"}, v:1).
-// The managed fields of an entry are not converted to it: they stay maps, where a field of the set is empty or has a member ".".
+// fieldSet is a set of fields of an object: a tree of path elements, encoded as in managedFields (f:name, k:{"name":"a"}, v:1). The managed
+// fields of an entry stay maps, in which a managed field is empty or has a member ".".
 type fieldSet struct {
 	member bool // the field itself is in the set
 	below  map[string]*fieldSet
@@ -31,7 +31,7 @@ func (s *fieldSet) insert(path []fieldStep) {
 	s.member = true
 }
 
-// managed is the set, which is not empty, as managedFields have it.
+// managed returns the set, which must not be empty, as in managedFields.
 func (s *fieldSet) managed() map[string]any {
 	out := make(map[string]any, len(s.below)+1)
 	for element, below := range s.below {
@@ -43,7 +43,7 @@ func (s *fieldSet) managed() map[string]any {
 	return out
 }
 
-// self is the member of a field with managed fields below it that says that the field itself is managed.
+// self is the member that says that a field with managed fields below it is itself managed.
 const self = "."
 
 // manages reports whether a field itself is managed.
@@ -52,7 +52,7 @@ func manages(managed map[string]any) bool {
 	return ok || len(managed) == 0
 }
 
-// below are the managed fields below a path element; nil: there are none.
+// below returns the managed fields below a path element; nil: there are none.
 func below(managed map[string]any, element string) map[string]any {
 	child, _ := managed[element].(map[string]any)
 	return child
@@ -87,7 +87,7 @@ func overlaps(managed map[string]any, s *fieldSet) bool {
 	return false
 }
 
-// union are the managed fields with those of a set.
+// union returns the managed fields with those of a set.
 func union(managed map[string]any, s *fieldSet) map[string]any {
 	if managed == nil {
 		return s.managed()
@@ -102,7 +102,7 @@ func union(managed map[string]any, s *fieldSet) map[string]any {
 	return out
 }
 
-// difference are the managed fields without those of a set; nil: none is left.
+// difference returns the managed fields without those of a set; nil: none is left.
 func difference(managed map[string]any, s *fieldSet) map[string]any {
 	out := maps.Clone(managed)
 	for element, child := range s.below {

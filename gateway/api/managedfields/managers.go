@@ -18,24 +18,24 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Managers record, in metadata.managedFields, who manages which fields of a resource's objects. The first use loads the types of
-// the resource.
+// Managers records the managers of fields in metadata.managedFields of a resource's objects. The first use loads the types of the
+// resource.
 type Managers struct {
 	resource *resource.Resource
 	load     func() *fieldManagers
 }
 
-// fieldManagers are the merge rules of a resource's objects, and the library's field managers by subresource.
+// fieldManagers has the merge rules of a resource's objects, and the library's field managers by subresource.
 type fieldManagers struct {
 	schema        *mergeschema.Schema // nil: the kind has no types
 	root          mergeschema.TypeRef
 	bySubresource map[string]*managedfields.FieldManager // empty: the object itself
 }
 
-// Change says who changes an object, and at which URL.
+// Change names the manager that changes an object, and the subresource of the URL.
 type Change struct{ Manager, Subresource string }
 
-// New makes the managers of a resource.
+// New returns the Managers of a resource.
 func New(res *resource.Resource) *Managers {
 	return &Managers{resource: res, load: sync.OnceValue(func() *fieldManagers { return newFieldManagers(res) })}
 }
@@ -65,13 +65,13 @@ func newFieldManagers(res *resource.Resource) *fieldManagers {
 	return out
 }
 
-// Update records in next the fields that have changed since old. The objects of mounts have no place for that.
+// Update records in next the fields that have changed since old. It does nothing for mounts, which have no managedFields.
 func (m *Managers) Update(c Change, old, next object.Object) {
 	if m.resource.Mount != nil || m.fastUpdate(c, old, next) {
 		return
 	}
 	if _, err := m.load().bySubresource[c.Subresource].Update(old.Unstructured, next.Unstructured, c.Manager); err != nil {
-		next.CopyMetadata(old, "managedFields") // one of the two does not match its kind: its managers are unknown
+		next.CopyMetadata(old, "managedFields") // one of the objects does not match its type
 	}
 }
 
@@ -82,14 +82,14 @@ func (m *Managers) Apply(c Change, old, configuration object.Object, force bool)
 	if err != nil {
 		return object.Object{}, err
 	}
-	objectValue, ok := merged.(*unstructured.Unstructured)
+	u, ok := merged.(*unstructured.Unstructured)
 	if !ok {
-		return object.Object{}, fmt.Errorf("apply has made a %T", merged)
+		return object.Object{}, fmt.Errorf("apply returned a %T", merged)
 	}
-	return object.New(objectValue.Object), nil
+	return object.New(u.Object), nil
 }
 
-// ignoredFields are the fields that a write to the object itself does not change.
+// ignoredFields returns the fields that a write to the object itself does not change.
 func ignoredFields(res *resource.Resource) *fieldpath.Set {
 	if res.Status {
 		return fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
@@ -97,7 +97,7 @@ func ignoredFields(res *resource.Resource) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// statusFields includes the fields that a write to the status changes.
+// statusFields returns a filter of the fields that a write to the status changes.
 func statusFields(res *resource.Resource) fieldpath.Filter {
 	written := []*fieldpath.SetMatcher{fieldpath.MakePrefixMatcherOrDie("status")}
 	for _, member := range object.StatusMetadata(res) {
@@ -106,7 +106,7 @@ func statusFields(res *resource.Resource) fieldpath.Filter {
 	return fieldpath.NewIncludeMatcherFilter(written...)
 }
 
-// includeOnly includes the fields below a path.
+// includeOnly returns a filter of the fields below a path.
 func includeOnly(path ...string) fieldpath.Filter {
 	parts := make([]any, len(path))
 	for i, part := range path {
@@ -115,7 +115,7 @@ func includeOnly(path ...string) fieldpath.Filter {
 	return fieldpath.NewIncludeMatcherFilter(fieldpath.MakePrefixMatcherOrDie(parts...))
 }
 
-// typesOf are the merge rules of a resource's fields: those of its schema or, where that is of no use, of the values.
+// typesOf returns the merge rules of a resource's fields: those of its schema or, if that has none, of the values.
 func typesOf(res *resource.Resource, kind objectKind) managedfields.TypeConverter {
 	schemas := make(schema.Set)
 	schemas.AddResource(res)
@@ -129,7 +129,7 @@ func typesOf(res *resource.Resource, kind objectKind) managedfields.TypeConverte
 	return customTypes{converter, kind}
 }
 
-// customTypes are the types of a custom resource, whose versions differ in their names only.
+// customTypes are the types of a custom resource, whose versions differ only in their names.
 type customTypes struct {
 	managedfields.TypeConverter
 	kind objectKind
@@ -143,23 +143,23 @@ func (c customTypes) ObjectToTyped(object runtime.Object, options ...typed.Valid
 	return c.TypeConverter.ObjectToTyped(object, options...)
 }
 
-// objectKind tells field managers about a kind: a conversion changes the apiVersion only, and there are no defaults.
+// objectKind implements the library's interfaces for a kind: a conversion changes only the apiVersion, and there are no defaults.
 type objectKind struct{ runtimeschema.GroupVersionKind }
 
 func (k objectKind) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
-	objectValue, ok := in.(*unstructured.Unstructured)
+	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
 		return nil, errors.New("the object is not unstructured")
 	}
-	found := objectValue.GroupVersionKind()
+	found := u.GroupVersionKind()
 	wanted, ok := target.KindForGroupVersionKinds([]runtimeschema.GroupVersionKind{found})
 	switch {
 	case !ok:
 		return nil, runtime.NewNotRegisteredErrForTarget(k.Kind, nil, target)
 	case wanted == found:
-		return objectValue, nil
+		return u, nil
 	}
-	return &unstructured.Unstructured{Object: object.WithMember(objectValue.Object, "apiVersion", wanted.GroupVersion().String())}, nil
+	return &unstructured.Unstructured{Object: object.WithMember(u.Object, "apiVersion", wanted.GroupVersion().String())}, nil
 }
 
 func (objectKind) New(kind runtimeschema.GroupVersionKind) (runtime.Object, error) {

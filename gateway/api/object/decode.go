@@ -17,7 +17,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Decode reads the body of a create or an update, which must be an object of the kind, and checks the types of its fields.
+// Decode decodes the body of a create or an update, which must be an object of a resource's kind, and checks the types of its fields. The
+// errors are Statuses.
 func Decode(res *resource.Resource, contentType string, body []byte) (Object, error) {
 	decoded, err := DecodeBody(res, contentType, body)
 	if err != nil {
@@ -34,8 +35,7 @@ func Decode(res *resource.Resource, contentType string, body []byte) (Object, er
 	return d, nil
 }
 
-// DecodeBody reads the body of a request for a resource. Typed clients in Go send protobuf, and nothing else, for the kinds of
-// Kubernetes itself.
+// DecodeBody decodes the body of a request for a resource. Typed clients in Go send protobuf for the kinds of Kubernetes itself.
 func DecodeBody(res *resource.Resource, contentType string, body []byte) (codec.Decoded, error) {
 	if contentType != codec.JSON {
 		mediaType, _, _ := mime.ParseMediaType(contentType)
@@ -51,7 +51,7 @@ func DecodeBody(res *resource.Resource, contentType string, body []byte) (codec.
 	return decoded, err
 }
 
-// decodeError says that a body is no object, in the words of kube-apiserver.
+// decodeError returns the Status of a body that cannot be decoded, with kube-apiserver's message.
 func decodeError(res *resource.Resource, body []byte, err error) error {
 	if status.Of(err).Code == http.StatusUnsupportedMediaType {
 		return err
@@ -63,6 +63,7 @@ func unrecognized(res *resource.Resource, format string, args ...any) error {
 	return status.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; %s", res.Kind, fmt.Sprintf(format, args...))
 }
 
+// CheckKind checks that an object has the apiVersion and the kind of a resource. body is for the message.
 func (d Object) CheckKind(res *resource.Resource, body []byte) error {
 	apiVersion, _ := d.Object["apiVersion"].(string)
 	kind, _ := d.Object["kind"].(string)
@@ -80,7 +81,7 @@ func (d Object) CheckKind(res *resource.Resource, body []byte) error {
 	return nil
 }
 
-// excerpt is the beginning of a body, for messages.
+// excerpt returns the beginning of a body, for messages.
 func excerpt(body []byte) string {
 	const length = 40
 	switch {
@@ -92,7 +93,7 @@ func excerpt(body []byte) string {
 	return strings.ToValidUTF8(string(body), "�")
 }
 
-// CannotHandle says that the fields of an object are not those of its kind.
+// CannotHandle returns the Status of an object with a field of a wrong type.
 func CannotHandle(res *resource.Resource, err error) error {
 	return status.BadRequest("%s in version %q cannot be handled as a %s: %v", res.Kind, res.Version, res.Kind, err)
 }

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// SameSpec reports whether two documents are equal except for metadata and, where it has a subresource of its own, status: a
-// difference is a new generation.
+// SameSpec reports whether two objects are equal, ignoring metadata and, without withStatus, status. If not, the generation increases.
 func (d Object) SameSpec(other Object, withStatus bool) bool {
 	strip := func(o Object) map[string]any {
 		if withStatus {
@@ -19,7 +18,7 @@ func (d Object) SameSpec(other Object, withStatus bool) bool {
 	return EqualJSON(strip(d), strip(other))
 }
 
-// SameAs reports whether two documents are equal except for the times in managedFields.
+// SameAs reports whether two objects are equal, ignoring the timestamps in managedFields.
 func (d Object) SameAs(other Object) bool {
 	return equalExcept("metadata", d.Object, other.Object) && equalExcept("managedFields", d.Metadata(), other.Metadata()) &&
 		sameManagers(d.Metadata()["managedFields"], other.Metadata()["managedFields"])
@@ -41,7 +40,7 @@ func sameManagers(a, b any) bool {
 	})
 }
 
-// equalExcept compares two objects in all members but one.
+// equalExcept reports whether two objects are equal, ignoring one member.
 func equalExcept(name string, a, b map[string]any) bool {
 	for member, value := range a {
 		if other, ok := b[member]; member != name && (!ok || !EqualJSON(value, other)) {
@@ -51,7 +50,7 @@ func equalExcept(name string, a, b map[string]any) bool {
 	return countExcept(name, a) == countExcept(name, b)
 }
 
-// countExcept counts all members of an object but one.
+// countExcept counts the members of an object, ignoring one.
 func countExcept(name string, object map[string]any) int {
 	if _, ok := object[name]; ok {
 		return len(object) - 1
@@ -59,7 +58,7 @@ func countExcept(name string, object map[string]any) int {
 	return len(object)
 }
 
-// EqualJSON compares decoded JSON values as they would be stored.
+// EqualJSON reports whether two decoded JSON values are stored alike.
 func EqualJSON(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

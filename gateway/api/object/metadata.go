@@ -12,7 +12,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// TypedMetadata is the metadata without managedFields, whose readers check them. An error says which field has the wrong type.
+// TypedMetadata returns the metadata without managedFields, which package managedfields checks. An error says which field has the wrong
+// type.
 func (d Object) TypedMetadata() (*metav1.ObjectMeta, error) {
 	metadata := without(d.Metadata(), "managedFields")
 	if typeSchemaOf(reflect.TypeFor[metav1.ObjectMeta]()).matches(metadata) {
@@ -37,7 +38,7 @@ func readMeta(metadata map[string]any, into *metav1.ObjectMeta) error {
 	return kjson.UnmarshalCaseSensitivePreserveInts(text, into)
 }
 
-// Metadata is the member metadata, which is set if it is missing.
+// Metadata returns the member metadata, which it sets if it is missing.
 func (d Object) Metadata() map[string]any {
 	metadata, ok := d.Object["metadata"].(map[string]any)
 	if !ok {
@@ -47,7 +48,7 @@ func (d Object) Metadata() map[string]any {
 	return metadata
 }
 
-// CopyMetadata copies members of another document's metadata, or deletes them where the other has none.
+// CopyMetadata copies members of another object's metadata, or deletes those that it lacks.
 func (d Object) CopyMetadata(other Object, members ...string) {
 	for _, member := range members {
 		copyOrDelete(d.Metadata(), other.Metadata(), member)
@@ -61,7 +62,8 @@ func (d Object) DeleteMetadata(members ...string) {
 	}
 }
 
-// SetNamespace gives an object the namespace of the URL, and refuses another one. It removes the namespace if the resource has none.
+// SetNamespace sets the namespace of the URL, or removes the namespace if the resource has none. An object with another namespace is an
+// error.
 func SetNamespace(d Object, ref resource.Ref) error {
 	switch {
 	case !ref.Resource.Namespaced:
@@ -77,13 +79,13 @@ func SetNamespace(d Object, ref resource.Ref) error {
 }
 
 const (
-	// generated names have letters that make no words and do not look alike
+	// nameLetters make no words and do not look alike.
 	nameLetters   = "bcdfghjklmnpqrstvwxz2456789"
 	nameSuffix    = 5
 	maxNamePrefix = 63 - nameSuffix
 )
 
-// GenerateName sets a name that begins with GenerateName.
+// GenerateName sets a random name that begins with the object's generateName.
 func GenerateName(d Object) {
 	base := d.GetGenerateName()
 	name := []byte(base[:min(len(base), maxNamePrefix)])

@@ -2,8 +2,8 @@ package object
 
 import "time"
 
-// KeepsMetadata reports whether the metadata of an update is sure to be valid: it equals that of the document before, except for the
-// members that the server writes, and has common members only. Most updates are like that; the others are validated.
+// KeepsMetadata reports whether the metadata of an update needs no validation, as in most updates: it equals that of the old object, except
+// for the members that the server writes, and has common members only.
 func (d Object) KeepsMetadata(old Object) bool {
 	was, kept := old.Metadata(), 0
 	for name, value := range d.Metadata() {
@@ -39,7 +39,7 @@ func (d Object) KeepsMetadata(old Object) bool {
 	return kept == len(was)
 }
 
-// areLabels reports whether labels are sure to be valid. Labels whose keys have a prefix are not.
+// areLabels reports whether labels need no validation. Labels with a prefix need it.
 func areLabels(value any) bool {
 	labels, ok := value.(map[string]any)
 	for key, value := range labels {

@@ -7,7 +7,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// EncodeStringData moves the stringData of a Secret into its data: clients write stringData and never read it.
+// EncodeStringData moves the stringData of a Secret into its data. Clients write stringData and never read it.
 func (d Object) EncodeStringData(res *resource.Resource) {
 	if res.Group != "" || res.Kind != "Secret" {
 		return

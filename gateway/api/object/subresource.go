@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// ToView is an object as clients see it at a URL.
+// ToView returns the representation of an object at a URL.
 func ToView(ref resource.Ref, object []byte) ([]byte, error) {
 	if ref.Subresource != resource.ScaleSubresource {
 		return object, nil
@@ -27,8 +27,7 @@ func ToView(ref resource.Ref, object []byte) ([]byte, error) {
 	return json.Marshal(scaleOf(New(decoded), ref.Resource))
 }
 
-// scaleOf is the Scale of an object. An object that does not say how many replicas it has, has one as in Kubernetes, or none if it
-// is a custom resource.
+// scaleOf returns the Scale of an object. The default of replicas is one, as in Kubernetes, and zero for custom resources.
 func scaleOf(d Object, res *resource.Resource) autoscalingv1.Scale {
 	replicas := func(path []string, unset int32) int32 {
 		if n, ok, err := unstructured.NestedInt64(d.Object, path...); ok && err == nil {
@@ -49,7 +48,7 @@ func scaleOf(d Object, res *resource.Resource) autoscalingv1.Scale {
 	}
 }
 
-// scaleSelector is the label selector at a path, written as a query parameter. The object has it as a string or a LabelSelector.
+// scaleSelector returns the label selector at a path in the syntax of the query. The object has it as a string or a LabelSelector.
 func scaleSelector(d Object, path []string) string {
 	if len(path) == 0 {
 		return ""
@@ -70,7 +69,7 @@ func scaleSelector(d Object, path []string) string {
 	return ""
 }
 
-// ApplyView is an object with the changes that a client has made to its view of it.
+// ApplyView returns an object with the changes that a client has made to its representation.
 func ApplyView(ref resource.Ref, old, view Object) (Object, error) {
 	switch {
 	case ref.Subresource == resource.ScaleSubresource:
@@ -92,8 +91,8 @@ func ApplyView(ref resource.Ref, old, view Object) (Object, error) {
 	return view, nil
 }
 
-// StatusMetadata are the members of the metadata that a write to the status changes too: none for custom resources. Controllers of
-// built-in kinds write, for example, the revision of a Deployment that way.
+// StatusMetadata returns the members of the metadata that a write to the status changes too: none for custom resources. Controllers of
+// built-in kinds write, for example, the revision of a Deployment in this way.
 func StatusMetadata(res *resource.Resource) []string {
 	switch {
 	case res.Schema != nil:
@@ -106,7 +105,7 @@ func StatusMetadata(res *resource.Resource) []string {
 	return []string{"annotations", "finalizers", "labels", "ownerReferences"}
 }
 
-// FromView is the configuration of the object for one that a client applies to its view of the object.
+// FromView converts a configuration that a client applies to the representation of an object to one for the object.
 func FromView(ref resource.Ref, applied Object) (Object, error) {
 	if ref.Subresource != resource.ScaleSubresource {
 		return applied.Copy(), nil

@@ -12,18 +12,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// typeSchema says which decoded objects a Go type accepts as JSON, strictly. It is compiled once for each type, because checking
-// an object with it is faster than to encode the object and to parse it into the type. Nearly all objects match. An object that
-// does not match may still be accepted (a null among elements, a number written as 1.0): the parser decides, and says what is wrong.
+// typeSchema checks whether decoded JSON matches a Go type strictly. It is compiled once for each type, because this check is faster than
+// encoding the object and parsing it into the type. Nearly all objects match. An object that does not match may be valid (a null among
+// elements, a number written as 1.0): the parser decides, and returns the error.
 type typeSchema struct {
-	kind     reflect.Kind // that is accepted: Struct, Map, Slice, String, Bool, Int64 or Float64; Invalid: none is sure
+	kind     reflect.Kind // Struct, Map, Slice, String, Bool, Int64 or Float64; Invalid: no value matches
 	fields   map[string]*typeSchema
 	elem     *typeSchema
 	goType   reflect.Type
 	encoding valueEncoding
 }
 
-// valueEncoding says how the JSON of a type is read, if not as its kind is.
+// valueEncoding says how the JSON of a type is decoded, if not by its kind.
 type valueEncoding int
 
 const (
@@ -39,7 +39,7 @@ var typeSchemas = struct {
 	byType map[reflect.Type]*typeSchema
 }{byType: map[reflect.Type]*typeSchema{}}
 
-// typeSchemaOf is the schema of a type, which the first call compiles.
+// typeSchemaOf returns the schema of a type, which the first call compiles.
 func typeSchemaOf(t reflect.Type) *typeSchema {
 	typeSchemas.Lock()
 	defer typeSchemas.Unlock()
@@ -99,14 +99,14 @@ func (s *typeSchema) addFieldsLocked(t reflect.Type) {
 		case name == "" && field.Anonymous && field.Type.Kind() == reflect.Struct:
 			s.addFieldsLocked(field.Type)
 		case strings.Contains(options, "string"), name == "":
-			s.fields[field.Name] = &typeSchema{} // no value is sure
+			s.fields[field.Name] = &typeSchema{} // no value matches
 		default:
 			s.fields[name] = typeSchemaLocked(field.Type)
 		}
 	}
 }
 
-// matches reports whether a value is sure to be accepted.
+// matches reports whether the type accepts a value without a doubt.
 func (s *typeSchema) matches(value any) bool {
 	if s.encoding == anyEncoding {
 		return true
@@ -156,7 +156,7 @@ func (s *typeSchema) matchesObject(object map[string]any) bool {
 	return s.kind == reflect.Struct || s.kind == reflect.Map
 }
 
-// accepts reports whether the type itself reads a value.
+// accepts reports whether the type itself decodes a value.
 func (s *typeSchema) accepts(value any) bool {
 	text, isText := value.(string)
 	var err error

@@ -13,8 +13,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// CheckTypes checks the types of the known fields, because a typed client cannot read an object in which one is wrong, sets
-// defaults, and prunes an object of a custom resource. It adds to the FieldWarnings.
+// CheckTypes checks the types of the known fields, because a typed client cannot decode an object with a wrong one. It sets defaults,
+// prunes objects of custom resources, and adds to the FieldWarnings.
 func (d *Object) CheckTypes(res *resource.Resource) error {
 	switch metadata := d.Object["metadata"].(type) {
 	case nil:
@@ -49,8 +49,8 @@ func (d *Object) CheckTypes(res *resource.Resource) error {
 	return err
 }
 
-// replaceNulls makes empty strings of the labels and annotations that are null, as typed clients read them: selectors read the
-// stored object without its type.
+// replaceNulls replaces null labels and annotations by empty strings, as typed clients decode them, because selectors read the stored
+// object without its type.
 func (d *Object) replaceNulls() {
 	for _, member := range []string{"labels", "annotations"} {
 		values, _ := d.Metadata()[member].(map[string]any)
@@ -62,7 +62,7 @@ func (d *Object) replaceNulls() {
 	}
 }
 
-// matchesType reports whether the object is sure to have known fields only, of the right types. False: it may have.
+// matchesType reports whether the object certainly has known fields only, of the right types.
 func (d *Object) matchesType(res *resource.Resource) bool {
 	if res.GoType != nil {
 		return typeSchemaOf(reflect.TypeOf(res.GoType)).matches(d.Object)
@@ -76,7 +76,7 @@ func (d *Object) checkGoType(res *resource.Resource) error {
 	return err
 }
 
-// pruneMetadata removes unknown fields of the metadata. Kinds that have a Go type keep theirs, as newer clients may know them.
+// pruneMetadata removes unknown fields of the metadata. Built-in kinds keep theirs, because newer clients may know them.
 func (d *Object) pruneMetadata(*resource.Resource) error {
 	typed := &struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
@@ -92,7 +92,7 @@ func (d *Object) pruneMetadata(*resource.Resource) error {
 	return err
 }
 
-// readStrictly reads JSON into a Go value and adds the fields that it does not have to the FieldWarnings; found: there are some.
+// readStrictly decodes JSON into a Go value, and adds unknown fields to the FieldWarnings; found: there are some.
 func (d *Object) readStrictly(object map[string]any, into any) (found bool, err error) {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -105,17 +105,17 @@ func (d *Object) readStrictly(object map[string]any, into any) (found bool, err 
 	return len(strict) > 0, err
 }
 
-// FieldWarningsSince are the FieldWarnings that the document before does not have: those that a patch has caused.
+// FieldWarningsSince returns the FieldWarnings that an older object lacks: those of a patch.
 func (d Object) FieldWarningsSince(before Object, res *resource.Resource) []string {
 	if len(d.FieldWarnings) == 0 {
 		return nil
 	}
 	before = before.Copy()
-	_ = before.CheckTypes(res) // the stored object may be wrong in more than unknown fields
+	_ = before.CheckTypes(res) // the stored object may have other errors
 	return slices.DeleteFunc(slices.Clone(d.FieldWarnings), func(warning string) bool { return slices.Contains(before.FieldWarnings, warning) })
 }
 
-// DuplicateFields are the FieldWarnings of fields that occur twice.
+// DuplicateFields returns the FieldWarnings of duplicate fields.
 func DuplicateFields(names []string) []string {
 	warnings := make([]string, len(names))
 	for i, name := range names {

@@ -16,8 +16,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// apply merges the configuration in the body into an object, whose field manager then manages these fields (server-side apply).
-// An object that does not exist is created.
+// apply merges the configuration in the body into an object (server-side apply), or creates the object.
 func (s *Store) apply(ctx context.Context, wr *Request) (Result, error) {
 	applied, err := wr.decodeApplied()
 	if err != nil {
@@ -51,8 +50,8 @@ func (wr *Request) decodeApplied() (object.Object, error) {
 	}
 	d := object.New(decoded.Object)
 	d.FieldWarnings = object.DuplicateFields(decoded.Duplicates)
-	group, version := wr.ViewKind().Group, wr.ViewKind().Version
-	want := schema.GroupVersionKind{Group: group, Version: version, Kind: wr.ViewKind().Kind}
+	kind := wr.ViewKind()
+	want := schema.GroupVersionKind{Group: kind.Group, Version: kind.Version, Kind: kind.Kind}
 	if found := d.GroupVersionKind(); found != want {
 		return object.Object{}, status.BadRequest("invalid object type: %v", found)
 	}
@@ -82,13 +81,13 @@ func (wr *Request) merge(applied, old object.Object) (object.Object, error) {
 	if err = wr.validateFields(warnings, wr.invalidPatch); err != nil {
 		return object.Object{}, err
 	}
-	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // which mergeFields has merged into the object itself
+	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // mergeFields has merged a Scale into the object itself
 		return d, err
 	}
 	return object.ApplyView(wr.Ref, old, d)
 }
 
-// mergeFields merges a configuration field by field. A field of another manager is a conflict, unless the request forces it.
+// mergeFields merges a configuration field by field. A field of another manager is a conflict, unless the request forces the change.
 func (wr *Request) mergeFields(applied, old object.Object) (object.Object, error) {
 	configuration, err := object.FromView(wr.Ref, applied)
 	if err != nil {

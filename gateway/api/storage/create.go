@@ -58,10 +58,10 @@ func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) 
 	}
 }
 
-// prepareCreate sets the fields that the server owns, and checks the others.
+// prepareCreate sets the fields that the server owns, and validates the object.
 func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	switch d.GetResourceVersion() {
-	case "", "0": // zero is none
+	case "", "0":
 		d.DeleteMetadata("resourceVersion")
 	default:
 		return status.BadRequest("resourceVersion should not be set on objects to be created")
@@ -69,10 +69,9 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	if err := object.SetNamespace(d, wr.Ref); err != nil {
 		return err
 	}
-	d.DeleteMetadata("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
+	d.DeleteMetadata("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 	d.Metadata()["uid"] = uuid.NewString()
 	d.Metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-	d.DeleteMetadata("generation")
 	if !wr.Resource.Ungenerated {
 		d.Metadata()["generation"] = int64(1)
 	}
@@ -99,10 +98,10 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	return nil
 }
 
-// nameAttempts is how many generated names are tried before the client is told to try again.
+// nameAttempts bounds the attempts of a create with a generated name.
 const nameAttempts = 8
 
-// put creates a key, or in a dry run checks that it does not exist.
+// put creates a key; in a dry run it checks that the key does not exist.
 func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) (etcdstore.Revision, error) {
 	switch {
 	case wr.DryRun:
@@ -125,16 +124,16 @@ func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) 
 // free returns ErrExists if a key exists.
 func (s *Store) free(ctx context.Context, key string) error {
 	_, _, err := s.Etcd.Get(ctx, key)
-	if err == nil {
+	switch {
+	case err == nil:
 		return etcdstore.ErrExists
-	}
-	if errors.Is(err, etcdstore.ErrNotFound) {
+	case errors.Is(err, etcdstore.ErrNotFound):
 		return nil
 	}
 	return err
 }
 
-// exists is the refusal of a create whose name is taken, maybe by an object that is being deleted.
+// exists returns the error of a create whose name another object has. It says whether that object is being deleted.
 func (s *Store) exists(ctx context.Context, t catalog.Target, scope resource.Scope) error {
 	err := apierrors.NewAlreadyExists(t.GroupResource(), scope.Name)
 	t.Scope = scope

@@ -21,7 +21,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// Delete deletes an object. One that has finalizers is marked as deleted, and returned.
+// Delete deletes an object. If the object has finalizers, Delete sets its deletionTimestamp and returns it as kept.
 func (s *Store) Delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions) (kept []byte, uid types.UID, err error) {
 	dryRun := len(options.DryRun) > 0
 	err = s.guaranteedUpdate(ctx, t, !dryRun && !t.IsNamespace(), func(a *updateAttempt) (err error) {
@@ -63,8 +63,8 @@ func checkPreconditions(ref resource.Ref, p *metav1.Preconditions, object *watch
 	return nil
 }
 
-// keptForDependents is an object with a finalizer of the garbage collector, if its dependents are to be orphaned or deleted before
-// it, and without one if they are not. If the client asks for neither, the object stays as it is.
+// keptForDependents returns an object with the garbage collector's finalizer for a propagation policy, and without its other finalizer.
+// Without a policy in the request the object does not change.
 func (s *Store) keptForDependents(res *resource.Resource, old object.Object, options *metav1.DeleteOptions) object.Object {
 	if !s.Collect || s.Claim.State().IsForeign() || res.IsNamespaces() || res.Mount != nil {
 		return old
@@ -90,7 +90,7 @@ func (s *Store) keptForDependents(res *resource.Resource, old object.Object, opt
 	return kept
 }
 
-// propagation is what a client asks for about the object's dependents; empty: nothing.
+// propagation returns the propagation policy of a request; empty: it has none.
 func propagation(options *metav1.DeleteOptions) metav1.DeletionPropagation {
 	switch orphan := options.OrphanDependents; { //nolint:staticcheck // old clients send it
 	case options.PropagationPolicy != nil:
@@ -103,7 +103,7 @@ func propagation(options *metav1.DeleteOptions) metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// markDeleted stores marked, an object with finalizers, with a deletionTimestamp. Nothing is written if the stored object has both.
+// markDeleted stores marked, an object with finalizers, with a deletionTimestamp. It writes nothing if the stored object has both.
 func (s *Store) markDeleted(ctx context.Context, t catalog.Target, marked object.Object, a *updateAttempt, dryRun bool) ([]byte, error) {
 	marked = marked.ShallowCopy()
 	if a.old.GetDeletionTimestamp() == nil {
@@ -120,8 +120,8 @@ func (s *Store) markDeleted(ctx context.Context, t catalog.Target, marked object
 	return done.Object(t)
 }
 
-// keptForCleanup is a definition with the finalizer that keeps it until its objects have been deleted. A definition that cannot be
-// parsed gets none, because it is not served.
+// keptForCleanup returns a definition with the finalizer that keeps it until its objects have been deleted. A definition that cannot be
+// parsed has no finalizer, because it is not served.
 func keptForCleanup(res *resource.Resource, old object.Object) object.Object {
 	if res != customresource.Kind() || slices.Contains(old.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return old
@@ -138,8 +138,8 @@ func keptForCleanup(res *resource.Resource, old object.Object) object.Object {
 	return kept
 }
 
-// DeleteCollection deletes the objects of a list, one after the other, and returns them as they were. With an error it returns
-// those that were deleted before.
+// DeleteCollection deletes the objects of a list, one after the other, and returns them as they were, and their number. With an error it
+// returns only the number.
 func (s *Store) DeleteCollection(ctx context.Context, t catalog.Target, p request.ListOptions, options *metav1.DeleteOptions) (*watchcache.List, int, error) {
 	list, err := s.List(ctx, t, p)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Store) DeleteCollection(ctx context.Context, t catalog.Target, p reques
 const deletePage = 500
 
 // DeleteAll deletes every object of a resource, which need not be served, and returns how many it found. Objects with finalizers
-// stay for a while, so all are gone when a later call finds none. Keys that no object can have stay.
+// stay until these are removed, so the caller repeats DeleteAll until it finds none. Invalid keys stay.
 func (s *Store) DeleteAll(ctx context.Context, res *resource.Resource) (found int, err error) {
 	t := catalog.Target{Ref: resource.Ref{Resource: res}, Cache: s.Catalog.NewCache(res)}
 	prefix := res.Prefix(s.Prefix)

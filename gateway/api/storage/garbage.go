@@ -23,7 +23,7 @@ import (
 func (s *Store) Serve(now *catalog.Snapshot) {
 	var resources []*garbage.Resource
 	for _, res := range now.Registry.All() {
-		if cache, ok := now.Caches[res]; ok && res.Mount == nil { // keys of other programs have no owners, and are in no Namespace
+		if cache, ok := now.Caches[res]; ok && res.Mount == nil { // keys of other programs have no owners and no Namespace
 			resources = append(resources, s.gcResource(res, cache))
 		}
 	}
@@ -81,7 +81,7 @@ func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.
 	return c.object(t.Cache.Decode(kv), kv.Created), nil
 }
 
-// List leaves out keys that no object can have, because they do not belong to the namespace.
+// List leaves out invalid keys, because they do not belong to the namespace.
 func (c *gcObjects) List(ctx context.Context, namespace, after string, limit int) (garbage.Page, error) {
 	t := c.at(namespace, "")
 	prefix := t.Key(c.store.Prefix)

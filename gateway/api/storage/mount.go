@@ -12,7 +12,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// replaceMounted stores the value of a new state. It writes nothing if the value is the same in another spelling.
+// replaceMounted stores the value of a mount's object. It writes nothing if the value differs in its encoding only.
 func (s *Store) replaceMounted(ctx context.Context, wr *Request, next object.Object, a *updateAttempt) (done Result, err error) {
 	mount := wr.Resource.Mount
 	if mount.SameValue(next.Object, a.old.Object) {
@@ -31,7 +31,7 @@ func (s *Store) replaceMounted(ctx context.Context, wr *Request, next object.Obj
 	return done, err
 }
 
-// mountMembers are the members of a mount's object that show the value of the key.
+// mountMembers are the members of a mount's object that have the value of the key.
 var mountMembers = []string{"value", "undecodable", "bytes"}
 
 // mergeMounted applies a configuration to a mount's object. The value is replaced as a whole, because a key has no managedFields;
@@ -57,7 +57,7 @@ func (wr *Request) mergeMounted(applied, old object.Object) (object.Object, erro
 	return next, nil
 }
 
-// mounted is the object of a mount as clients see it; an empty uid means that the key was just created.
+// mounted returns the object of a mount for the client; an empty uid: the write created the key.
 func (d Result) mounted(t catalog.Target, uid string) ([]byte, error) {
 	key, _ := t.Resource.Mount.Key(d.scope)
 	object, err := t.Resource.Mount.Decode(resource.Entry{Key: key, Value: d.value, Created: int64(d.revision), Modified: int64(d.revision), UID: uid})

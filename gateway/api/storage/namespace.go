@@ -16,8 +16,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// deleteNamespace deletes a namespace that is empty. It marks another one for the garbage collector, which empties it, and returns
-// it. Nothing can be created in a namespace that is marked.
+// deleteNamespace deletes an empty namespace. It sets the deletionTimestamp of another namespace, which the garbage collector then
+// empties, and returns it. No object can be created in a terminating namespace.
 func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *updateAttempt, dryRun bool) ([]byte, error) {
 	old, object := a.old, a.object
 	if old.GetDeletionTimestamp() != nil {
@@ -44,13 +44,12 @@ func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *update
 	if err != nil {
 		return nil, err
 	}
-	// The client's next create must find the namespace terminating. If the cache is late, the garbage collector deletes what was
-	// created meanwhile.
+	// The client's next create must fail. If the cache lags behind for too long, the garbage collector deletes the created object.
 	_ = t.Cache.WaitUntil(ctx, done.revision)
 	return done.Object(t)
 }
 
-// checkNamespace refuses to create an object in a namespace that is being deleted. A namespace need not exist as an object.
+// checkNamespace refuses to create an object in a terminating namespace. The Namespace need not exist.
 func (s *Store) checkNamespace(ctx context.Context, ref resource.Ref, name string) error {
 	if ref.Scope.Namespace == "" {
 		return nil
@@ -69,8 +68,8 @@ func (s *Store) checkNamespace(ctx context.Context, ref resource.Ref, name strin
 	return refusal
 }
 
-// checkDeletable refuses to delete an object that holds others where the data is not revtail's own, because revtail then deletes
-// nothing without a client's request.
+// checkDeletable refuses to delete an object with other objects in it if the data is not revtail's own, because revtail then deletes no
+// object without a client's request.
 func (s *Store) checkDeletable(ref resource.Ref) error {
 	if !s.Claim.State().IsForeign() {
 		return nil

@@ -27,7 +27,7 @@ func (s *Store) Patch(ctx context.Context, wr *Request) (Result, error) {
 	return s.updateObject(ctx, wr, wr.applyPatch)
 }
 
-// applyPatch makes the new state of an object from the patch.
+// applyPatch returns the patched object.
 func (wr *Request) applyPatch(old object.Object) (object.Object, error) {
 	before, err := old.MarshalJSON()
 	if err == nil {
@@ -61,9 +61,9 @@ func (wr *Request) applyPatch(old object.Object) (object.Object, error) {
 	return object.ApplyView(wr.Ref, old, d)
 }
 
-// decodePatched decodes the result of a patch. Unknown fields that the object had before are not refused.
+// decodePatched decodes the result of a patch. It refuses only unknown fields that the object did not have before.
 func (wr *Request) decodePatched(before, after []byte) (object.Object, error) {
-	decoded, err := codec.Decode("", after) // with the limits of a body: a small patch can make a large document
+	decoded, err := codec.Decode("", after) // with the limits of a body, because a small patch can make a large object
 	if err != nil {
 		return object.Object{}, patchError(err)
 	}
@@ -95,7 +95,7 @@ func (wr *Request) invalidPatch(err error) error {
 	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), text, err.Error())})
 }
 
-// patchError is the refusal of a patch that cannot be applied.
+// patchError returns the Status of a patch that cannot be applied.
 func patchError(err error) error {
 	switch {
 	case errors.Is(err, patch.ErrTooLarge):

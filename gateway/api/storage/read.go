@@ -15,8 +15,8 @@ import (
 	"revtail/gateway/watchcache/selector"
 )
 
-// Get reads an object as it is now or, unless unset, from the cache in a state that is not older than a revision; nil: it does
-// not exist.
+// Get returns an object from the cache, in a state not older than a revision; with unset it reads the object from etcd. Nil: the object
+// does not exist.
 func (s *Store) Get(ctx context.Context, t catalog.Target, revision etcdstore.Revision, unset bool) (*watchcache.Object, error) {
 	if unset {
 		return s.read(ctx, t)
@@ -36,7 +36,7 @@ func (s *Store) read(ctx context.Context, t catalog.Target) (*watchcache.Object,
 	return t.Cache.Decode(kv), nil
 }
 
-// List answers the table of resourceVersion, resourceVersionMatch, limit and continue; gateway/DESIGN.md has it.
+// List lists objects. gateway/DESIGN.md has the table of resourceVersion, resourceVersionMatch, limit and continue.
 func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions) (*watchcache.List, error) {
 	if err := checkFields(t.Resource, p.Selector); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions)
 	default:
 		q.AtLeast = p.Revision
 		if p.Revision == 0 {
-			q.Limit = 0 // resourceVersion=0 is answered at once and whole, as kube-apiserver does
+			q.Limit = 0 // as in kube-apiserver
 		}
 	}
 	if err != nil {
@@ -63,8 +63,8 @@ func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions)
 	return t.Cache.List(ctx, q)
 }
 
-// WatchQuery says where a watch begins. A state without a resourceVersion must hold every write that was acknowledged before
-// the request, so etcd is asked for its revision.
+// WatchQuery returns the query of a watch. A state without a resourceVersion must have every write that was acknowledged before the
+// request, so WatchQuery reads etcd's revision.
 func (*Store) WatchQuery(ctx context.Context, t catalog.Target, p request.ListOptions) (watchcache.WatchQuery, error) {
 	q := watchcache.WatchQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, State: p.InitialEvents}
 	if err := checkFields(t.Resource, p.Selector); err != nil {
@@ -88,7 +88,7 @@ func (*Store) WatchQuery(ctx context.Context, t catalog.Target, p request.ListOp
 	return q, nil
 }
 
-// applyNameSelector narrows a scope by a field selector on the name or the namespace, where the URL leaves it open.
+// applyNameSelector narrows a scope by the field selectors metadata.name and metadata.namespace, unless the URL has these.
 func applyNameSelector(namespace, name *string, p request.ListOptions) {
 	if only, ok := p.Selector.Namespace(); ok && *namespace == "" {
 		*namespace = only
@@ -111,8 +111,8 @@ func checkFields(res *resource.Resource, s *selector.Selector) error {
 	return nil
 }
 
-// listPage continues a list at its own revision. If etcd has compacted that, the error carries a token with which the client
-// can read the rest in its newest state.
+// listPage continues a list at the revision of its token. If etcd has compacted that revision, the error has a token with which the client
+// can list the rest in the newest state.
 func listPage(ctx context.Context, t catalog.Target, q watchcache.ListQuery, token *request.ContinueToken) (*watchcache.List, error) {
 	if err := token.Check(listed(t.Ref)); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func listPage(ctx context.Context, t catalog.Target, q watchcache.ListQuery, tok
 	return list, err
 }
 
-// NextPage is the token with which a client continues a list; empty: the list is complete.
+// NextPage returns the continue token of a list; empty: the list is complete.
 func NextPage(t catalog.Target, list *watchcache.List) string {
 	if list.Continue == "" {
 		return ""
@@ -152,10 +152,10 @@ func expiredToken(fresh string) error {
 	return err
 }
 
-// listed names a collection in continue tokens, the same for every version of the resource.
+// listed returns the name of a collection in continue tokens, which all versions of the resource share.
 func listed(ref resource.Ref) string { return ref.Resource.QualifiedName() + "/" + ref.Scope.Namespace }
 
-// scopePrefix is what the paths of a collection begin with.
+// scopePrefix returns the prefix of the paths of a collection.
 func scopePrefix(scope resource.Scope) string {
 	return resource.Scope{Namespace: scope.Namespace}.Path()
 }

@@ -21,9 +21,9 @@ type Request struct {
 	Options
 	ContentType string
 	Body        []byte
-	Permit      func(verb string) error // refuses a verb that the caller may not use besides; nil: every verb is allowed
-	Warnings    []string                // for the client, whether the write succeeds or not
-	guard       etcdstore.Guard         // of a create; zero: none is needed
+	Permit      func(verb string) error // checks that the caller may use another verb; nil: every verb is allowed
+	Warnings    []string                // for the client, also after an error
+	guard       etcdstore.Guard         // the condition of a create; zero: none
 }
 
 // Options are the options of a write.
@@ -35,23 +35,23 @@ type Options struct {
 	Force      bool            // of an applied configuration: take over the fields that others manage
 }
 
-// Result is an object as a write has left it.
+// Result is the object after a write.
 type Result struct {
 	scope    resource.Scope
 	value    []byte             // as it is stored
 	revision etcdstore.Revision // zero: a dry run that creates
 	Created  bool
-	response []byte // the object for the client, if value does not say it
+	response []byte // the object for the client, if it differs from value
 }
 
-// warn keeps a warning for the client, once: a change that is tried again gives the same ones.
+// warn adds a warning, once: a write that is tried again repeats it.
 func (wr *Request) warn(text string) {
 	if !slices.Contains(wr.Warnings, text) {
 		wr.Warnings = append(wr.Warnings, text)
 	}
 }
 
-// Object is the object as clients see it.
+// Object returns the object for the client.
 func (d Result) Object(t catalog.Target) ([]byte, error) {
 	if d.response != nil {
 		return d.response, nil
@@ -61,11 +61,11 @@ func (d Result) Object(t catalog.Target) ([]byte, error) {
 	}
 	value := object.WithDefaults(t.Resource, d.value)
 	if d.revision == 0 {
-		objectValue, err := jsontext.Unmarshal(value)
+		decoded, err := jsontext.Unmarshal(value)
 		if err != nil {
 			return nil, err
 		}
-		return encoding.Marshal(object.WithMember(objectValue, "apiVersion", t.Resource.APIVersion()))
+		return encoding.Marshal(object.WithMember(decoded, "apiVersion", t.Resource.APIVersion()))
 	}
 	if t.Resource.Storage == "" || t.Resource.Storage == t.Resource.Version {
 		return encoding.AddResourceVersion(value, int64(d.revision)), nil
@@ -75,8 +75,7 @@ func (d Result) Object(t catalog.Target) ([]byte, error) {
 	return object.JSON, err
 }
 
-// putObject writes an object with put and returns its value. If etcd finds it too large, it is tried again without its
-// managedFields.
+// putObject writes an object with put and returns its value. If the value is too large for etcd, it tries again without managedFields.
 func putObject(res *resource.Resource, d object.Object, put func(value []byte) (etcdstore.Revision, error)) ([]byte, etcdstore.Revision, error) {
 	value, err := encode(res, d)
 	if err != nil {
@@ -93,16 +92,16 @@ func putObject(res *resource.Resource, d object.Object, put func(value []byte) (
 	return value, revision, err
 }
 
-// encode is an object as it is stored; one of a custom resource is stored in the definition's storage version.
+// encode returns the stored value of an object. Custom resources are stored in the definition's storage version.
 func encode(res *resource.Resource, d object.Object) ([]byte, error) {
 	if res.Mount != nil {
 		return res.Mount.Encode(d.Object)
 	}
-	objectValue := d.Object
+	stored := d.Object
 	if version := res.Storage; version != "" && version != res.Version {
-		objectValue = object.WithMember(objectValue, "apiVersion", res.Group+"/"+version)
+		stored = object.WithMember(stored, "apiVersion", res.Group+"/"+version)
 	}
-	value, err := encoding.Marshal(objectValue)
+	value, err := encoding.Marshal(stored)
 	if err != nil {
 		return nil, status.BadRequest("%v", err)
 	}

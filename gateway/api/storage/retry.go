@@ -19,8 +19,8 @@ import (
 // maxAttempts bounds the attempts of a write without a resourceVersion, while other clients keep changing the key.
 const maxAttempts = 64
 
-// attempts yields a context for each attempt of a write. The requests of an attempt to etcd and to caches have limits of their own,
-// so the first attempt needs no other; all later ones together have request.Timeout.
+// attempts yields a context for each attempt of a write. The first attempt needs no timeout, because its requests to etcd and to caches have
+// timeouts of their own; all later attempts share request.Timeout.
 func attempts(ctx context.Context) iter.Seq[context.Context] {
 	return func(yield func(context.Context) bool) {
 		if !yield(ctx) {
@@ -43,11 +43,11 @@ type updateAttempt struct {
 	committed bool               // the transaction was sent, so its result is final
 }
 
-// guaranteedUpdate has do change the object of a request, and calls it again when another client was faster.
+// guaranteedUpdate calls do to change the object of a request, and calls it again after a conflicting write.
 //
-// With guess the first attempt is made on the object in the cache, which is nearly always the stored one: the change then costs
-// one transaction, which compares the revision and returns the stored object if that is another one. If an attempt on a guess
-// ends without a transaction (a refusal, or a change of nothing), the object is read from etcd, and do is called again.
+// With guess the first attempt uses the object in the cache, which is nearly always the stored one: the change then costs one transaction,
+// which compares the revision, and returns the stored object if the revisions differ. If an attempt on a guess ends without a transaction
+// (an error, or no change), guaranteedUpdate reads the object from etcd and calls do again.
 func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bool, do func(*updateAttempt) error) error {
 	var object *watchcache.Object
 	if guess {
@@ -80,7 +80,7 @@ func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bo
 	return status.ObjectModified(t.Ref)
 }
 
-// decode decodes the object, and refuses one that does not exist.
+// decode decodes the object; an object that does not exist is an error.
 func (a *updateAttempt) decode(t catalog.Target) error {
 	if a.object == nil {
 		return status.ObjectNotFound(t.Ref)
@@ -94,7 +94,7 @@ func (a *updateAttempt) decode(t catalog.Target) error {
 	return err
 }
 
-// shown reports whether the object can be shown. Another one can be deleted, but not changed.
+// shown reports whether the object can be decoded. Otherwise it can be deleted, but not changed.
 func (a *updateAttempt) shown() bool { return a.object.Shown() }
 
 // putKey overwrites the object.
@@ -103,7 +103,7 @@ func (s *Store) putKey(ctx context.Context, a *updateAttempt, ref resource.Ref, 
 	return s.Etcd.Update(ctx, ref.Key(s.Prefix), value, a.object.Revision)
 }
 
-// deleteKey deletes the object. If it owns others, the same transaction records the request for the garbage collector.
+// deleteKey deletes the object. If it has dependents, the same transaction records the request for the garbage collector.
 func (s *Store) deleteKey(ctx context.Context, a *updateAttempt, ref resource.Ref) (etcdstore.Revision, error) {
 	a.committed = true
 	key, name := ref.Key(s.Prefix), ref.Resource.QualifiedName()

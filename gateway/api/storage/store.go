@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// requestsKey is the beginning of the keys of the records of DELETE requests.
+	// requestsKey is the prefix of the keys of the records of DELETE requests.
 	requestsKey = "revtail/deleted"
-	// leaderKey is the beginning of the keys by which gateways agree on one that collects garbage. Users' prefixes begin with a slash.
+	// leaderKey is the prefix of the keys of the garbage collector's elections. Users' prefixes begin with a slash.
 	leaderKey = "revtail/leader"
 )
 
-// Config says what a store reads and writes.
+// Config configures a Store.
 type Config struct {
 	Etcd         etcdstore.Store
 	Prefix       string       // of all resources
@@ -31,7 +31,7 @@ type Config struct {
 	Audit        func(res *resource.Resource, scope resource.Scope, because string) // records a deletion without a client's request
 }
 
-// Store reads and writes objects, on optimistic concurrency.
+// Store reads and writes objects with optimistic concurrency, and collects garbage.
 type Store struct {
 	Config
 	namespaces *watchcache.Cache
@@ -39,28 +39,25 @@ type Store struct {
 	requests   *garbage.Requests // the DELETE requests for owners
 }
 
-// New returns a store of what the catalog serves, now and later.
+// New returns a store of the resources of a catalog.
 func New(config Config) *Store {
 	s := &Store{Config: config, requests: garbage.NewRequests(config.Etcd, requestsKey+config.Prefix+"/")}
-	gc := garbage.Config{
+	now := s.Catalog.Current()
+	namespaces := now.Registry.Lookup("", "v1", "namespaces")
+	s.namespaces = now.Caches[namespaces].Cache
+	s.Collector = garbage.New(garbage.Config{
 		Store: s.Etcd, Permit: s.Claim.Verify, Key: leaderKey + s.Prefix, Owners: s.Collect,
 		Requests: s.requests, Limit: s.CollectLimit, Logger: s.Logger,
-	}
-	now := s.Catalog.Current()
-	for res, cache := range now.Caches {
-		if res.IsNamespaces() {
-			s.namespaces, gc.Namespaces = cache.Cache, s.gcResource(res, cache)
-			gc.Removed = func(name string) {
-				s.Audit(res, resource.Scope{Name: name}, "it was being deleted, and nothing is left in it")
-			}
-		}
-	}
-	s.Collector = garbage.New(gc)
+		Namespaces: s.gcResource(namespaces, now.Caches[namespaces]),
+		Removed: func(name string) {
+			s.Audit(namespaces, resource.Scope{Name: name}, "it was being deleted, and nothing is left in it")
+		},
+	})
 	s.Serve(now)
 	return s
 }
 
-// Run collects garbage until ctx ends, from the moment on when everything is served and the data is revtail's own.
+// Run collects garbage until ctx ends. It begins when all caches are filled and the data is revtail's own.
 func (s *Store) Run(ctx context.Context) {
 	if s.Catalog.WaitReady(ctx) == nil && s.Claim.WaitOwned(ctx) == nil {
 		s.Collector.Run(ctx)

@@ -33,7 +33,7 @@ func (s *Store) Update(ctx context.Context, wr *Request) (Result, error) {
 	return s.updateOrCreate(ctx, wr, replace, func() (object.Object, error) { return d.ShallowCopy(), nil })
 }
 
-// prepareUpdate checks that a new state has the name of the URL and a well-formed resourceVersion.
+// prepareUpdate checks that a new object has the name of the URL and a valid resourceVersion.
 func (wr *Request) prepareUpdate(d object.Object) error {
 	err := wr.checkName(d)
 	if err == nil {
@@ -52,18 +52,18 @@ func (wr *Request) checkName(d object.Object) error {
 	return status.BadRequest("the name of the object (%s) does not match the name on the URL (%s)", d.GetName(), wr.Scope.Name)
 }
 
-// unconditional reports whether an update may leave out resourceVersion. A scale never needs one.
+// unconditional reports whether an update may leave out resourceVersion, as that of a scale always may.
 func unconditional(ref resource.Ref) bool {
 	return ref.Resource.UnconditionalUpdate || ref.Subresource == resource.ScaleSubresource
 }
 
-// noResourceVersion names the resource where a Status names the kind, as kube-apiserver does.
+// noResourceVersion returns the error of an update without a resourceVersion. It has the resource for the kind, as in kube-apiserver.
 func noResourceVersion(ref resource.Ref) error {
 	return apierrors.NewInvalid(ref.PluralAsKind(), ref.Scope.Name, field.ErrorList{
 		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 }
 
-// updateOrCreate updates an object or, if it does not exist, creates it from what first returns.
+// updateOrCreate updates an object or, if it does not exist, creates the one that first returns.
 func (s *Store) updateOrCreate(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error), first func() (object.Object, error)) (Result, error) {
 	for ctx := range attempts(ctx) {
 		done, err := s.updateObject(ctx, wr, change)
@@ -87,8 +87,8 @@ func (s *Store) updateOrCreate(ctx context.Context, wr *Request, change func(obj
 	return Result{}, status.ObjectModified(wr.Ref)
 }
 
-// updateObject changes an object. change makes the new state from the stored one, which it does not modify; it is called again if
-// the stored one turns out to be newer. A new state with a resourceVersion replaces only that one.
+// updateObject changes an object. change returns a new object for the stored one, which it must not modify; it is called again after a
+// conflicting write. A new object with a resourceVersion replaces only that version.
 func (s *Store) updateObject(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error)) (done Result, err error) {
 	warnings := len(wr.Warnings)
 	err = s.guaranteedUpdate(ctx, wr.Target, !wr.DryRun, func(a *updateAttempt) error {
@@ -109,7 +109,7 @@ func (s *Store) updateObject(ctx context.Context, wr *Request, change func(objec
 	return done, err
 }
 
-// prepareForUpdate gives the new state of an object what the server owns of the old one, and checks the new one against it.
+// prepareForUpdate sets the fields of a new object that the server owns, and validates the update.
 func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object) error {
 	switch next.GetResourceVersion() {
 	case old.GetResourceVersion():
@@ -133,8 +133,8 @@ func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object
 	return wr.checkUpdate(ctx, next, old)
 }
 
-// checkUID refuses a change of another object than the stored one. A patch has been made from the stored one, so its uid is no
-// precondition but a change of an immutable field.
+// checkUID refuses an update of an object with another uid. In a patch, which was applied to the stored object, a uid is a change of an
+// immutable field.
 func (wr *Request) checkUID(next, old object.Object) error {
 	uid := next.GetUID()
 	switch {
@@ -165,7 +165,7 @@ func (wr *Request) checkUpdate(ctx context.Context, next, old object.Object) err
 	return nil
 }
 
-// checkMetadata checks the metadata of a new state, and warns of new finalizers. The error names a field of a wrong type.
+// checkMetadata validates the metadata of a new object, and warns of new finalizers. The error names a field of a wrong type.
 func (wr *Request) checkMetadata(next, old object.Object) (field.ErrorList, error) {
 	meta, err := next.TypedMetadata()
 	if err != nil {
@@ -173,7 +173,7 @@ func (wr *Request) checkMetadata(next, old object.Object) (field.ErrorList, erro
 	}
 	oldMeta, err := old.TypedMetadata()
 	if err != nil {
-		// Another program stored metadata of wrong types; replacing it must be possible.
+		// Another program stored metadata of wrong types, which clients must be able to replace.
 		oldMeta = &metav1.ObjectMeta{Name: meta.Name, Namespace: meta.Namespace, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 			CreationTimestamp: meta.CreationTimestamp}
 	}
@@ -185,8 +185,8 @@ func (wr *Request) checkMetadata(next, old object.Object) (field.ErrorList, erro
 	return errs, nil
 }
 
-// replace stores a new state. It writes nothing if nothing changes, and deletes a terminating object that has lost its last
-// finalizer, unless that is a namespace: the garbage collector deletes it when it is empty.
+// replace stores a new object. It writes nothing if nothing changes. It deletes a terminating object without finalizers, except a
+// namespace, which the garbage collector deletes when it is empty.
 func (s *Store) replace(ctx context.Context, wr *Request, next object.Object, a *updateAttempt) (Result, error) {
 	put := func(value []byte) (etcdstore.Revision, error) { return s.putKey(ctx, a, wr.Ref, value) }
 	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.IsNamespace()

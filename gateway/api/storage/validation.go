@@ -12,7 +12,7 @@ import (
 	"revtail/gateway/api/object"
 )
 
-// Decode reads the body of a create or an update, which must be an object of the kind that the client sees.
+// Decode decodes the body of a create or an update, which must be an object of the kind of the URL's representation.
 func (wr *Request) Decode() (object.Object, error) {
 	d, err := object.Decode(wr.ViewKind(), wr.ContentType, wr.Body)
 	if err != nil {
@@ -21,10 +21,11 @@ func (wr *Request) Decode() (object.Object, error) {
 	return d, wr.validateFields(d.FieldWarnings, func(err error) error { return object.CannotHandle(wr.ViewKind(), err) })
 }
 
-// maxFieldWarnings bounds the Warning headers of one answer.
+// maxFieldWarnings bounds the Warning headers of one response.
 const maxFieldWarnings = 20
 
-// validateFields treats unknown and duplicate fields as the client asks: it refuses them, as refuse words it, warns or ignores.
+// validateFields handles unknown and duplicate fields as fieldValidation says: it returns the error that refuse makes, warns, or does
+// nothing.
 func (wr *Request) validateFields(found []string, refuse func(error) error) error {
 	if len(found) == 0 || wr.Validation == metav1.FieldValidationIgnore {
 		return nil
@@ -41,7 +42,7 @@ func (wr *Request) validateFields(found []string, refuse func(error) error) erro
 	return nil
 }
 
-// warnFinalizers warns of new finalizers whose name another program may use for something else.
+// warnFinalizers warns of new finalizers whose names are not qualified by a domain.
 func (wr *Request) warnFinalizers(old, finalizers []string) {
 	for _, name := range finalizers {
 		if slices.Contains(old, name) {
@@ -54,7 +55,7 @@ func (wr *Request) warnFinalizers(old, finalizers []string) {
 	}
 }
 
-// updateManagedFields records the changes from old to next as those of the client. To apply a configuration is to record them.
+// updateManagedFields records the changes from old to next as the client's. An apply has recorded them already.
 func (wr *Request) updateManagedFields(old, next object.Object) {
 	if wr.PatchType != types.ApplyYAMLPatchType {
 		wr.Cache.Fields.Update(wr.change(), old, next)
