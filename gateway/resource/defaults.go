@@ -55,7 +55,7 @@ func rollingByDefault(spec map[string]any, member string, rolling map[string]any
 	}
 }
 
-// specOf is the spec of an object, which is set if it is missing, as the Go type has one. It does not change a spec of another type.
+// specOf returns the spec of an object, which it sets if it is missing, as the Go type has one. It does not change a spec of another type.
 func specOf(object map[string]any) map[string]any {
 	complete(object, map[string]any{"spec": map[string]any{}})
 	if spec, ok := object["spec"].(map[string]any); ok {

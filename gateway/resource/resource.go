@@ -132,7 +132,7 @@ func (s Scope) Path() string {
 	return s.Namespace + "/" + s.Name
 }
 
-// Split is the inverse of Path: it reads a key without the resource's prefix. False: no object of the resource can have the key.
+// Split is the inverse of Path: it returns the scope of a key without the resource's prefix; false: no object can have the key.
 func (r *Resource) Split(path string) (Scope, bool) {
 	if !r.Namespaced {
 		return Scope{Name: path}, validSegment(path)

@@ -74,7 +74,7 @@ func (definitionSchema) Validate(ctx context.Context, object, old map[string]any
 // Selectable is true: the fields of definitions are those of their Go type.
 func (definitionSchema) Selectable([]string) bool { return true }
 
-// OpenAPI is nil: clients see the schema of the Go type.
+// OpenAPI returns nil, because the Go type has a schema.
 func (definitionSchema) OpenAPI() *spec.Schema { return nil }
 
 func parseObject(object map[string]any) (*Definition, error) {

@@ -100,7 +100,7 @@ type ownerReference struct {
 	BlockOwnerDeletion bool   `json:"blockOwnerDeletion"`
 }
 
-// policy is what the deletion of a terminating object waits for: that no dependent refers to it (Orphan), or that the dependents that
+// policy returns what the deletion of a terminating object waits for: that no dependent refers to it (Orphan), or that the dependents that
 // block it are deleted (Foreground); empty: nothing, or the object is not terminating.
 func (m metadata) policy() metav1.DeletionPropagation {
 	switch {

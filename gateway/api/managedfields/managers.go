@@ -170,7 +170,7 @@ func (objectKind) New(kind runtimeschema.GroupVersionKind) (runtime.Object, erro
 
 func (objectKind) Default(runtime.Object) {}
 
-// Convert is a part of the interface that field managers do not call, as is ConvertFieldLabel.
+// Convert is a method of the interface that field managers do not call, as is ConvertFieldLabel.
 func (objectKind) Convert(_, _, _ any) error { return errors.ErrUnsupported }
 
 func (objectKind) ConvertFieldLabel(runtimeschema.GroupVersionKind, string, string) (label, value string, err error) {

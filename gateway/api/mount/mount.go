@@ -51,7 +51,7 @@ func mountOf(m Mount) *mounted { return &mounted{m} }
 // KeyPrefix returns the prefix of the keys.
 func (m *mounted) KeyPrefix() string { return m.Prefix }
 
-// Path is where the object of a key stands: its scope's path, and for a key that is too long for a name one that no scope has.
+// Path returns the path of a key's object: the path of its scope or, if the key is too long for a name, one that no scope has.
 func (m *mounted) Path(rest string) string {
 	name, namespace := rest, ""
 	if m.Namespaced {
@@ -69,7 +69,7 @@ func (m *mounted) Path(rest string) string {
 	return resource.Scope{Namespace: namespace, Name: name}.Path()
 }
 
-// split is the scope of a path; false: the key is too long for a name.
+// split returns the scope of a path; false: the key is too long for a name.
 func (m *mounted) split(path string) (resource.Scope, bool) {
 	if strings.HasPrefix(path, "\x00") {
 		return resource.Scope{}, false
@@ -81,7 +81,7 @@ func (m *mounted) split(path string) (resource.Scope, bool) {
 	return resource.Scope{Namespace: namespace, Name: name}, true
 }
 
-// Key is the key of one object; false: no key has that name.
+// Key returns the key of one object; false: no key has that name.
 func (m *mounted) Key(scope resource.Scope) (string, bool) {
 	name, ok := unescapeName(scope.Name, inName)
 	if !ok || len(scope.Name) > maxName || len(scope.Namespace) > maxName {

@@ -33,7 +33,7 @@ const (
 	inNamespace = "-"
 )
 
-// escapeName is the name of a key, with these separators.
+// escapeName returns the name of a key; the separators stay as they are between letters and digits.
 func escapeName(key, separators string) string {
 	if key == "" {
 		return empty
@@ -83,7 +83,7 @@ func (e escaper) plain(i int) bool {
 
 func isAlphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
-// unescapeName is escapeName's inverse; false: no key has that name.
+// unescapeName returns the key of a name, as the inverse of escapeName; false: no key has that name.
 func unescapeName(name, separators string) (key string, ok bool) {
 	if name == empty {
 		return "", true

@@ -60,7 +60,7 @@ func (m *mounted) Decode(e resource.Entry) (encoding.Object, error) {
 	return object, undecodable
 }
 
-// Encode is the value of an object, as it is stored.
+// Encode returns the value of an object, as it is stored.
 func (m *mounted) Encode(object map[string]any) ([]byte, error) {
 	return m.Codec.Encode(object[valueMember])
 }
@@ -77,7 +77,7 @@ func (m *mounted) SameValue(object, shown map[string]any) bool {
 	return err == nil && failed == nil && string(a) == string(b)
 }
 
-// annotationOf is the annotation that names a key, and its value.
+// annotationOf returns the annotation that names a key, and its value.
 func annotationOf(key string) [2]string {
 	if utf8.ValidString(key) {
 		return [2]string{keyAnnotation, key}
@@ -88,7 +88,7 @@ func annotationOf(key string) [2]string {
 // uids is the space of names, in the sense of RFC 9562, of the keys of mounts.
 var uids = uuid.MustParse("6f5a0f0e-3c0a-5d5e-9a52-8d2c9a1f7b60")
 
-// uidOf is the same for every gateway as long as the key is there, and another one when it is made again.
+// uidOf returns the uid of a key, which is the same in every gateway. A key that is created again has another uid.
 func uidOf(key string, created int64) string {
 	return uuid.NewSHA1(uids, fmt.Appendf(nil, "%d %s", created, key)).String()
 }

@@ -90,7 +90,7 @@ func (o operations) patch() *spec3.Operation {
 	return respond(op, schema.KindName(o.viewKind()), createdOrOK(o.part == "")...) // an applied configuration creates
 }
 
-// refusedPatch is an operation that is not allowed. From it kubectl learns, even before a create, that a kind has fieldValidation.
+// refusedPatch returns an operation that is not allowed. From it kubectl learns, even before a create, that a kind has fieldValidation.
 func (o operations) refusedPatch() *spec3.Operation {
 	op := o.operation("patch", "not allowed: objects of kind "+o.resource.Kind+" are answered and not stored", writeParameters)
 	return respond(op, schema.StatusName, http.StatusMethodNotAllowed)

@@ -11,7 +11,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// definedColumns are the name and the columns of a resource's definition. The cells of a column with an invalid path are empty.
+// definedColumns returns the column of the name, and those of a resource's definition. The cells of a column with an invalid path are empty.
 func definedColumns(defined []resource.Column) Columns {
 	cs := Columns{nameColumn}
 	for _, d := range defined {
@@ -30,7 +30,7 @@ func definedColumns(defined []resource.Column) Columns {
 	return cs
 }
 
-// found is the first value at a path; nil: there is none.
+// found returns the first value at a path; nil: there is none.
 func found(path *jsonpath.JSONPath, object jsonValue) any {
 	results, err := path.FindResults(object.value)
 	if err != nil || len(results) == 0 || len(results[0]) == 0 || !results[0][0].IsValid() {
@@ -39,7 +39,7 @@ func found(path *jsonpath.JSONPath, object jsonValue) any {
 	return results[0][0].Interface()
 }
 
-// definedCell is a value as a cell of an OpenAPI type; nil: it is of another type.
+// definedCell returns the cell of a value in a column of an OpenAPI type; nil: the value has another type.
 func definedCell(kind string, value any, now time.Time) any {
 	v := jsonValue{value}
 	switch kind {
@@ -71,7 +71,7 @@ func definedCell(kind string, value any, now time.Time) any {
 	return nil
 }
 
-// textCell is a value of any type as text.
+// textCell returns a value of any type as text.
 func textCell(v jsonValue) any {
 	if !v.exists() {
 		return nil

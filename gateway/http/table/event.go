@@ -23,7 +23,7 @@ var eventColumns = Columns{
 	wide(nameColumn),
 }
 
-// firstOf is the value at the first of several paths that has one.
+// firstOf returns the value at the first of several paths that has one.
 func firstOf(o jsonValue, paths ...[]string) jsonValue {
 	for _, path := range paths {
 		if v := o.at(path...); v.exists() && v.value != "" {

@@ -130,7 +130,7 @@ func (p *podState) run(o jsonValue) {
 	}
 }
 
-// endReason is why a container has ended.
+// endReason returns why a container terminated.
 func endReason(ended jsonValue) string {
 	if reason := ended.at("reason").text(); reason != "" {
 		return reason

@@ -40,7 +40,7 @@ func For(res *resource.Resource) Columns {
 	return Columns{nameColumn, ageColumn}
 }
 
-// Definitions is the JSON of the columns, as a Table describes them.
+// Definitions returns the JSON of the columns, as a Table describes them.
 func (cs Columns) Definitions() []byte {
 	definitions := make([]metav1.TableColumnDefinition, len(cs))
 	for i, c := range cs {
@@ -53,7 +53,7 @@ func (cs Columns) Definitions() []byte {
 	return text
 }
 
-// Cells are the cells of the row of an object.
+// Cells returns the cells of the row of an object.
 func (cs Columns) Cells(doc []byte, now time.Time) []any {
 	decoded, err := jsontext.Unmarshal(doc)
 	if err != nil { // not reached: documents are valid JSON
@@ -95,7 +95,7 @@ func stringColumn(name, description string, cell func(o jsonValue) string) colum
 	return column{name: name, kind: "string", description: description, cell: func(o jsonValue, _ time.Time) any { return cell(o) }}
 }
 
-// wide is a column that is shown in wide tables only.
+// wide returns a column as one of wide tables only.
 func wide(c column) column {
 	c.priority = 1
 	return c

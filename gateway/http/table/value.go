@@ -19,7 +19,7 @@ const (
 // jsonValue is a part of a decoded object. A value that is missing, or of another type than the method returns, is empty.
 type jsonValue struct{ value any }
 
-// at is the value at a path of member names.
+// at returns the value at a path of member names.
 func (v jsonValue) at(path ...string) jsonValue {
 	for _, name := range path {
 		v = jsonValue{v.members()[name]}
@@ -57,7 +57,7 @@ func (v jsonValue) textOr(otherwise string) string {
 
 func (v jsonValue) isTrue() bool { return v.value == true }
 
-// count is an integer.
+// count returns an integer, or otherwise.
 func (v jsonValue) count(otherwise int64) int64 {
 	switch n := v.value.(type) {
 	case int64:
@@ -68,7 +68,7 @@ func (v jsonValue) count(otherwise int64) int64 {
 	return otherwise
 }
 
-// scalar is a string, a number or a boolean as text.
+// scalar returns a string, a number or a boolean as text.
 func (v jsonValue) scalar() string {
 	switch value := v.value.(type) {
 	case string:
@@ -85,7 +85,7 @@ func (v jsonValue) scalar() string {
 	return ""
 }
 
-// time is the time, or zero.
+// time returns the time, or zero.
 func (v jsonValue) time() time.Time {
 	t, err := time.Parse(time.RFC3339, v.text())
 	if err != nil {
@@ -94,7 +94,7 @@ func (v jsonValue) time() time.Time {
 	return t
 }
 
-// age is how long ago a time was, as kubectl shows it.
+// age returns how long ago a time was, as kubectl shows it.
 func (v jsonValue) age(now time.Time) string { return ageOf(v.time(), now) }
 
 func ageOf(t, now time.Time) string {
@@ -104,7 +104,7 @@ func ageOf(t, now time.Time) string {
 	return duration.HumanDuration(now.Sub(t))
 }
 
-// having are the elements of a list in which a member is a certain string.
+// having returns the first element of a list in which a member is a certain string.
 func (v jsonValue) having(member, text string) jsonValue {
 	for _, element := range v.list() {
 		if element.at(member).text() == text {
@@ -114,12 +114,12 @@ func (v jsonValue) having(member, text string) jsonValue {
 	return jsonValue{}
 }
 
-// condition is the status of a condition of the object: "True", "False", "Unknown", or empty.
+// condition returns the status of a condition of the object: "True", "False", "Unknown", or empty.
 func (v jsonValue) condition(kind string) string {
 	return v.at("status", "conditions").having("type", kind).at("status").text()
 }
 
-// joined are texts with commas between them.
+// joined returns texts with commas between them, or none.
 func joined(texts []string) string {
 	if len(texts) == 0 {
 		return none
@@ -138,7 +138,7 @@ func (v jsonValue) each(say func(element jsonValue) string) []string {
 	return texts
 }
 
-// pairs are members as name=value, by name.
+// pairs returns members as name=value, by name.
 func (v jsonValue) pairs() []string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(v.members())) {

@@ -34,10 +34,10 @@ func namesAt(member string, pod []string) func(o jsonValue) string {
 	}
 }
 
-// desiredReplicas is one by default.
+// desiredReplicas returns spec.replicas, which is one by default.
 func desiredReplicas(o jsonValue) int64 { return o.at("spec", "replicas").count(1) }
 
-// podSelector is the label selector of a workload, in the syntax of kubectl, sorted by label.
+// podSelector returns the label selector of a workload, in the syntax of kubectl, sorted by label.
 func podSelector(o jsonValue) string {
 	selector := o.at("spec", "selector")
 	terms := append(selector.at("matchLabels").pairs(), selector.at("matchExpressions").each(func(e jsonValue) string {
