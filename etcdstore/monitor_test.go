@@ -83,7 +83,7 @@ func TestMonitor(t *testing.T) {
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if c := health(t, m); len(c.Members) != 1 || c.Members[0].Err == nil || !mentions(c.Problems(), "no answer") {
+	if c := health(t, m); len(c.Members) != 1 || c.Members[0].Err == nil || !mentions(c.Problems(), "does not answer") {
 		t.Errorf("an etcd that is gone: %+v, problems %q", c, c.Problems())
 	}
 }

@@ -3,6 +3,7 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -158,21 +159,12 @@ func AppendString(dst []byte, text string) []byte {
 	return append(dst, '"')
 }
 
+// shortEscaped are the characters with an escape of two bytes, shortEscapes the second byte of each.
+const shortEscaped, shortEscapes = "\"\\\b\f\n\r\t", `"\bfnrt`
+
 func appendEscaped(dst []byte, r rune) []byte {
-	switch r {
-	case '"', '\\':
-		return append(dst, '\\', byte(r))
-	case '\b':
-		return append(dst, '\\', 'b')
-	case '\f':
-		return append(dst, '\\', 'f')
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	default:
-		return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+	if i := strings.IndexRune(shortEscaped, r); i >= 0 {
+		return append(dst, '\\', shortEscapes[i])
 	}
+	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }

@@ -126,7 +126,7 @@ func (p *parser) dotted(at *node) (*node, error) {
 	if p.pos == start {
 		return nil, p.errorf("want a name: letters and the like, or [\"name\"] for others")
 	}
-	return at.named(string(name)), nil
+	return child(&at.members, string(name)), nil
 }
 
 // bracket reads a name in quotes, a number or * between brackets.
@@ -154,7 +154,7 @@ func (p *parser) quoted(at *node) (*node, error) {
 		}
 		name = append(name, p.text[p.pos])
 	}
-	return at.named(string(name)), nil
+	return child(&at.members, string(name)), nil
 }
 
 func (p *parser) numbered(at *node) (*node, error) {
@@ -167,21 +167,7 @@ func (p *parser) numbered(at *node) (*node, error) {
 		p.pos = start
 		return nil, p.errorf("want the number of an element, from 0 to %d, a name in quotes, or *", maxIndex)
 	}
-	return at.numbered(n), nil
-}
-
-func (n *node) named(name string) *node {
-	if n.members == nil {
-		n.members = make(map[string]*node)
-	}
-	return child(n.members, name)
-}
-
-func (n *node) numbered(i int) *node {
-	if n.elements == nil {
-		n.elements = make(map[int]*node)
-	}
-	return child(n.elements, i)
+	return child(&at.elements, n), nil
 }
 
 func (n *node) all() *node {
@@ -192,9 +178,12 @@ func (n *node) all() *node {
 }
 
 // child returns the node of a key, which it makes if necessary.
-func child[K comparable](children map[K]*node, key K) *node {
-	if children[key] == nil {
-		children[key] = &node{}
+func child[K comparable](children *map[K]*node, key K) *node {
+	if *children == nil {
+		*children = make(map[K]*node)
 	}
-	return children[key]
+	if (*children)[key] == nil {
+		(*children)[key] = &node{}
+	}
+	return (*children)[key]
 }

@@ -74,12 +74,12 @@ type Change struct {
 	Skipped int
 }
 
-// selectorChange is the event seen through a selector: an object that starts to match is ADDED, one that stops is DELETED.
+// selectorChange is the event of a watch with a selector: an object that starts to match is ADDED, one that stops is DELETED.
 func (e *event) selectorChange(s *selector.Selector) (Change, bool) {
 	return e.transition(e.current != nil && s.Matches(e.current), e.previous != nil && s.Matches(e.previous))
 }
 
-// transition is the event for a client that sees the new state, the state before, both, or neither.
+// transition is the event for a query that matches the new state, the state before, both, or neither.
 func (e *event) transition(curMatches, prevMatches bool) (Change, bool) {
 	switch {
 	case curMatches && prevMatches:
@@ -92,7 +92,7 @@ func (e *event) transition(curMatches, prevMatches bool) (Change, bool) {
 	return Change{}, false
 }
 
-// changeFor is the event as a watcher with a query sees it. A filter of states makes transitions, as a selector does; a filter of
+// changeFor is the event for a watcher with a query. A filter of states makes transitions, as a selector does; a filter of
 // events keeps or drops the change.
 func (e *event) changeFor(by *WatchQuery, in *Cache) (Change, bool, error) {
 	if f := by.Filter; f == nil || f.OfEvents() {

@@ -20,7 +20,7 @@ type Reader struct {
 // readerPool is for watchers with their own goroutine.
 var readerPool = sync.Pool{New: func() any { return new(Reader) }}
 
-// Poll is Watcher.Poll for a watcher that has CaughtUp and is attached. After an empty Batch the watcher waits, or has not
+// Poll is Watcher.Poll for a watcher that has CaughtUp and is attached. After an empty Batch the watcher waits, or is no longer
 // CaughtUp; after another Batch it may be Waiting too. The Batch is valid until the next call. same: it is the batch of
 // the previous call, for another watcher.
 func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
@@ -88,7 +88,7 @@ func receivedAt(changes []Change, events []*event) time.Time {
 	return time.Time{}
 }
 
-// appendChanges appends the events that the watcher sees. An error of its filter ends the watch after the revision before.
+// appendChanges appends the events that match the query of the watcher. An error of its filter ends the watch after the revision before.
 func (w *Watcher) appendChanges(changes []Change, events []*event) []Change {
 	for _, e := range events {
 		if !w.wakeKey.contains(e.object()) {
@@ -187,7 +187,7 @@ func (w *Watcher) resumeEvents(events []*event) []*event {
 	return later
 }
 
-// countVisible counts the events that the watcher sees. An error of its filter counts, because the client gets it.
+// countVisible counts the events that match the query of the watcher. An error of its filter counts, because the client gets it.
 func (w *Watcher) countVisible(events []*event) (n int) {
 	for _, e := range events {
 		if w.wakeKey.contains(e.object()) {

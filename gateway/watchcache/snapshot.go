@@ -101,7 +101,7 @@ func (c *Cache) currentSnapshot() (s snapshot, ready bool) {
 const maxSnapshots = 8
 
 // snapshots are the most recent states of which pages were served, oldest first. Their trees share nodes with the mirror, so a
-// snapshot costs what has changed since. Its methods need the cache's lock.
+// snapshot costs only the changes since. Its methods need the cache's lock.
 type snapshots []snapshot
 
 func (s *snapshots) add(next snapshot) {

@@ -179,7 +179,7 @@ func (w *Watcher) CaughtUp() bool {
 	return w.begun && w.initial == nil && w.history == nil && w.err == nil
 }
 
-// Beginning reports whether initial events are still to come.
+// Beginning reports whether initial events follow.
 func (w *Watcher) Beginning() bool {
 	return w.err == nil && w.query.State && (!w.begun || w.initial != nil)
 }

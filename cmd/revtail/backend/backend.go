@@ -45,10 +45,7 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, explainStart(ctx, err, cfg)
 	}
-	access.Logger, access.Observe, access.Tracing = o.Logger, o.Requests.Done, o.Tracing
-	if o.Password != nil {
-		access.Username, access.Password = cfg.EtcdUser, o.Password.Get
-	}
+	access.Observe, access.Tracing = o.Requests.Done, o.Tracing
 	if b.Store, err = etcdstore.Open(access); err == nil {
 		err = b.Store.Await(starting)
 	}
@@ -62,11 +59,7 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
 	cfg := o.Config
 	if cfg.External() {
-		access := etcdstore.Config{Endpoints: cfg.EtcdEndpoints}
-		if o.TLS != nil {
-			access.TLS = o.TLS.Get
-		}
-		return &Backend{Name: strings.Join(cfg.EtcdEndpoints, ",")}, access, nil
+		return &Backend{Name: strings.Join(cfg.EtcdEndpoints, ",")}, Access(o), nil
 	}
 	options := embedded.Config{DataDir: cfg.DataDir, ClientURL: cfg.EmbeddedClientURL, Logger: o.Logger}
 	if cfg.EmbeddedConfig != "" {
@@ -77,11 +70,24 @@ func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
 		return nil, etcdstore.Config{}, err
 	}
 	o.Logger.Info("embedded etcd is ready", "endpoints", member.Endpoints())
-	access := etcdstore.Config{Endpoints: member.Endpoints(), TLS: member.TLS()}
+	access := Access(o)
+	access.Endpoints, access.TLS = member.Endpoints(), member.TLS()
 	if o.Password == nil {
 		access.KV, access.Watch = member.KV(), member.Watch()
 	}
 	return &Backend{Name: "embedded", member: member}, access, nil
+}
+
+// Access is the configuration of a connection to the endpoints, without traces and metrics.
+func Access(o Options) etcdstore.Config {
+	access := etcdstore.Config{Endpoints: o.Config.EtcdEndpoints, Logger: o.Logger}
+	if o.TLS != nil {
+		access.TLS = o.TLS.Get
+	}
+	if o.Password != nil {
+		access.Username, access.Password = o.Config.EtcdUser, o.Password.Get
+	}
+	return access
 }
 
 // Failed receives one error if the embedded etcd stops by itself.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
@@ -93,19 +94,16 @@ func diagnoseHTTP(ctx context.Context, host string) error {
 func speaksHTTP(ctx context.Context, host string) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+"/version", nil)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = conn.Close() }()
-	start := make([]byte, len("HTTP/"))
-	if conn.SetDeadline(time.Now().Add(probeTimeout)) != nil {
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
 		return false
 	}
-	if _, err = io.WriteString(conn, "GET /version HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\n\r\n"); err == nil {
-		_, err = io.ReadFull(conn, start)
-	}
-	return err == nil && string(start) == "HTTP/"
+	_ = resp.Body.Close()
+	return true
 }
 
 // handshake returns nil after the first byte from the server, because the server verifies the client certificate only after the

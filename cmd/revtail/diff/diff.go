@@ -121,14 +121,7 @@ func (d *differ) arrays(path string, old, next []any) {
 		}
 		return
 	}
-	from := 0
-	for from < min(len(old), len(next)) && equal(old[from], next[from]) {
-		from++
-	}
-	oldEnd, nextEnd := len(old), len(next)
-	for oldEnd > from && nextEnd > from && equal(old[oldEnd-1], next[nextEnd-1]) {
-		oldEnd, nextEnd = oldEnd-1, nextEnd-1
-	}
+	from, oldEnd, nextEnd := trim(old, next, equal)
 	for i := from; i < max(oldEnd, nextEnd); i++ {
 		before, after := any(absent{}), any(absent{})
 		if i < oldEnd {
@@ -139,6 +132,18 @@ func (d *differ) arrays(path string, old, next []any) {
 		}
 		d.values(fmt.Sprintf("%s[%d]", path, i), before, after)
 	}
+}
+
+// trim returns the length of the common prefix, and the positions of the common suffix.
+func trim[T any](old, next []T, equal func(a, b T) bool) (from, oldEnd, nextEnd int) {
+	oldEnd, nextEnd = len(old), len(next)
+	for from < min(oldEnd, nextEnd) && equal(old[from], next[from]) {
+		from++
+	}
+	for min(oldEnd, nextEnd) > from && equal(old[oldEnd-1], next[nextEnd-1]) {
+		oldEnd, nextEnd = oldEnd-1, nextEnd-1
+	}
+	return from, oldEnd, nextEnd
 }
 
 // namesOf are the names of the elements, if all are objects with distinct names.

@@ -6,14 +6,7 @@ const maxCells = 4 << 20
 
 // text compares texts line by line. It adds one line of context before and after the differences.
 func (d *differ) text(old, next []string) {
-	from := 0
-	for from < min(len(old), len(next)) && old[from] == next[from] {
-		from++
-	}
-	oldEnd, nextEnd := len(old), len(next)
-	for oldEnd > from && nextEnd > from && old[oldEnd-1] == next[nextEnd-1] {
-		oldEnd, nextEnd = oldEnd-1, nextEnd-1
-	}
+	from, oldEnd, nextEnd := trim(old, next, func(a, b string) bool { return a == b })
 	if from > 0 {
 		d.add(Context, "  "+old[from-1])
 	}

@@ -61,14 +61,7 @@ func (d *doctor) openEtcd() (*etcdstore.Etcd, error) {
 	if err != nil {
 		return nil, err
 	}
-	access := etcdstore.Config{Endpoints: d.cfg.EtcdEndpoints}
-	if tlsConfig != nil {
-		access.TLS = tlsConfig.Get
-	}
-	if password != nil {
-		access.Username, access.Password = d.cfg.EtcdUser, password.Get
-	}
-	return etcdstore.Open(access)
+	return etcdstore.Open(backend.Access(backend.Options{Config: d.cfg, TLS: tlsConfig, Password: password}))
 }
 
 func (d *doctor) reportUnreachable(ctx context.Context, err error) {

@@ -41,30 +41,23 @@ func (d *doctor) checkGateway(ctx context.Context, server string, gateway client
 
 // reportNotReady explains the error of /readyz.
 func (d *doctor) reportNotReady(server string, err error) {
-	status := (*client.StatusError)(nil)
 	var remote *net.OpError
-	if errors.As(err, &remote) && remote.Op == backend.RemoteError {
-		d.report(failed, "gateway", server+": "+err.Error(), "it requires a client certificate that it trusts: give --cert and --key")
-		return
+	result, hint := server+": "+err.Error(), "check that --server is the URL of a gateway"
+	switch status := (*client.StatusError)(nil); {
+	case errors.As(err, &remote) && remote.Op == backend.RemoteError:
+		hint = "it requires a client certificate that it trusts: give --cert and --key"
+	case client.IsSchemeError(err):
+		result, hint = err.Error(), ""
+	case !errors.As(err, &status):
+		hint = "check that it runs, that --server is right, and that --cacert has the authority of its certificate"
+	case status.Code == http.StatusUnauthorized, status.Code == http.StatusForbidden:
+		hint = "authenticate with --token-file, or with --cert and --key"
+	case status.Code == http.StatusServiceUnavailable:
+		result, hint = server+" is not ready:\n"+status.Message, "failed checks are marked with [-]; the log of the gateway has the reasons"
+	case status.Code == http.StatusBadGateway, status.Code == http.StatusGatewayTimeout:
+		hint = "a proxy answers but cannot reach a gateway: check its log and its upstream addresses"
 	}
-	if client.IsSchemeError(err) {
-		d.report(failed, "gateway", err.Error(), "")
-		return
-	}
-	if !errors.As(err, &status) {
-		d.report(failed, "gateway", server+": "+err.Error(), "check that it runs, that --server is right, and that --cacert has the authority of its certificate")
-		return
-	}
-	switch status.Code {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		d.report(failed, "gateway", server+": "+status.Message, "authenticate with --token-file, or with --cert and --key")
-	case http.StatusServiceUnavailable:
-		d.report(failed, "gateway", server+" is not ready:\n"+status.Message, "failed checks are marked with [-]; the log of the gateway has the reasons")
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		d.report(failed, "gateway", server+": "+status.Message, "a proxy answers but cannot reach a gateway: check its log and its upstream addresses")
-	default:
-		d.report(failed, "gateway", server+": "+status.Message, "check that --server is the URL of a gateway")
-	}
+	d.report(failed, "gateway", result, hint)
 }
 
 func (d *doctor) checkResources(ctx context.Context, c *client.Client) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"time"
 )
 
@@ -28,10 +27,9 @@ const (
 // It returns when ctx ends.
 func ReleaseWhenIdle(ctx context.Context, endedWatches func() uint64) {
 	release()
-	heap := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	read := func() (allocated, live uint64) {
-		metrics.Read(heap)
-		return heap[0].Value.Uint64() + endedWatches()*endedWatchBytes, heap[1].Value.Uint64()
+		now := readHeap()
+		return now.allocated + endedWatches()*endedWatchBytes, now.live
 	}
 	allocated, _ := read()
 	d := idleDetector{allocated: allocated, released: allocated}

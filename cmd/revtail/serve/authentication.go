@@ -119,7 +119,9 @@ func (p *process) openCertificates() (err error) {
 	p.certificates, err = certificate.Open(certificate.Files{
 		Certificate: p.cfg.TLSCertFile, Key: p.cfg.TLSPrivateKeyFile, ClientCA: p.cfg.ClientCAFile,
 	}, p.logger)
-	p.reloadables = append(p.reloadables, p.certificates)
+	if err == nil {
+		p.tls, p.reloadables = p.certificates.Config(), append(p.reloadables, p.certificates)
+	}
 	return err
 }
 
@@ -137,12 +139,4 @@ func (p *process) openCredentials() (err error) {
 		p.reloadables = append(p.reloadables, p.etcdPassword)
 	}
 	return err
-}
-
-// tlsConfig is nil for plain HTTP.
-func (p *process) tlsConfig() *tls.Config {
-	if p.certificates == nil {
-		return nil
-	}
-	return p.certificates.Config()
 }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -68,7 +67,11 @@ func NewCommand(version string) *cobra.Command {
 			return command.UsageError(err)
 		}
 		if *printConfig {
-			return writeConfig(cmd.OutOrStdout(), cfg)
+			out, err := cfg.YAML()
+			if err == nil {
+				_, err = cmd.OutOrStdout().Write(out)
+			}
+			return err
 		}
 		logger, flush := logging.New(cfg, cmd.ErrOrStderr())
 		defer flush()
@@ -76,12 +79,4 @@ func NewCommand(version string) *cobra.Command {
 		return p.serve(cmd.Context(), load, cmd.OutOrStdout())
 	})
 	return cmd
-}
-
-func writeConfig(w io.Writer, cfg config.Config) error {
-	out, err := cfg.YAML()
-	if err == nil {
-		_, err = w.Write(out)
-	}
-	return err
 }

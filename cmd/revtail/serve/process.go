@@ -9,6 +9,7 @@ import (
 	"os"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"revtail/cmd/revtail/backend"
 	"revtail/cmd/revtail/command"
@@ -18,6 +19,7 @@ import (
 	"revtail/cmd/revtail/serve/webserver"
 	"revtail/etcdstore"
 	"revtail/gateway"
+	"revtail/gateway/access/audit"
 	"revtail/gateway/access/certificate"
 	"revtail/gateway/claim"
 	"revtail/gateway/config"
@@ -33,12 +35,15 @@ type process struct {
 	sighup       <-chan os.Signal
 	supervisor   systemd.Notifier
 	certificates *certificate.Keeper       // nil: plain HTTP
+	tls          *tls.Config               // nil: plain HTTP
 	etcdTLS      *reload.File[*tls.Config] // nil: by the scheme of the URLs
 	etcdPassword *reload.File[string]      // nil: no login
 	access       access
 	reloadables  []reloadable
 	audit        *logging.AuditFile       // nil: no audit log
+	auditLog     *audit.Log               // on audit
 	tracing      *sdktrace.TracerProvider // nil: no traces
+	tracer       trace.TracerProvider     // tracing, or a nil interface
 	requests     *metrics.StoreRequests   // to etcd
 	limit        *webserver.AddressLimit
 	etcd         *backend.Backend
@@ -99,7 +104,7 @@ func (p *process) openEtcd(ctx context.Context) (err error) {
 		memory.EmbedEtcd()
 	}
 	p.etcd, err = backend.Open(ctx, backend.Options{
-		Config: p.cfg, TLS: p.etcdTLS, Password: p.etcdPassword, Requests: p.requests, Tracing: p.tracer(), Logger: p.logger,
+		Config: p.cfg, TLS: p.etcdTLS, Password: p.etcdPassword, Requests: p.requests, Tracing: p.tracer, Logger: p.logger,
 	})
 	if err == nil {
 		p.monitor = etcdstore.NewMonitor(p.etcd.Store)
@@ -113,8 +118,8 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.Store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Version: p.version,
 		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
-		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer(), Authenticator: p.authenticator(), Policy: p.access.policy,
-		Audit: p.auditLog(), Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
+		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer, Authenticator: p.authenticator(), Policy: p.access.policy,
+		Audit: p.auditLog, Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
 		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
 	})
 	if err == nil {
@@ -131,7 +136,7 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 
 // listen opens the listeners of --listen and --admin-listen, or none.
 func (p *process) listen(ctx context.Context) error {
-	p.web = webserver.New(webserver.Options{Flag: "--listen", Handler: p.gateway, TLS: p.tlsConfig(), Limit: p.limit, Logger: p.logger})
+	p.web = webserver.New(webserver.Options{Flag: "--listen", Handler: p.gateway, TLS: p.tls, Limit: p.limit, Logger: p.logger})
 	if err := p.web.Listen(ctx, p.cfg.Listen); err != nil || p.cfg.AdminListen == "" {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
 	"revtail/cmd/revtail/serve/logging"
@@ -52,6 +51,7 @@ func (p *process) openTracing(ctx context.Context) error {
 	p.tracing = sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter), sdktrace.WithResource(p.traceResource()), sdktrace.WithRawSpanLimits(limits),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(p.cfg.TraceSampling))))
+	p.tracer = p.tracing
 	return nil
 }
 
@@ -82,14 +82,6 @@ func (p *process) traceResource() *resource.Resource {
 		return own
 	}
 	return merged
-}
-
-// tracer is nil without --otlp-endpoint, and not an interface with a nil pointer.
-func (p *process) tracer() trace.TracerProvider {
-	if p.tracing == nil {
-		return nil
-	}
-	return p.tracing
 }
 
 func (p *process) closeTracing() {
@@ -143,9 +135,12 @@ func (p *process) problems() []string { return p.monitor.Health().Problems() }
 
 // openAudit opens the audit log, if it is configured. closeAudit writes its last records.
 func (p *process) openAudit(stdout io.Writer) (err error) {
-	if p.cfg.AuditLogPath != "" && audit.Level(p.cfg.AuditLevel) != audit.None {
-		p.audit, err = logging.OpenAuditFile(p.cfg.AuditLogPath, stdout, p.logger)
-		p.reloadables = append(p.reloadables, p.audit)
+	level := audit.Level(p.cfg.AuditLevel)
+	if p.cfg.AuditLogPath == "" || level == audit.None {
+		return nil
+	}
+	if p.audit, err = logging.OpenAuditFile(p.cfg.AuditLogPath, stdout, p.logger); err == nil {
+		p.auditLog, p.reloadables = audit.New(level, p.audit), append(p.reloadables, p.audit)
 	}
 	return err
 }
@@ -154,12 +149,4 @@ func (p *process) closeAudit() {
 	if p.audit != nil {
 		p.audit.Close()
 	}
-}
-
-// auditLog is nil without an audit log.
-func (p *process) auditLog() *audit.Log {
-	if p.audit == nil {
-		return nil
-	}
-	return audit.New(audit.Level(p.cfg.AuditLevel), p.audit)
 }

@@ -19,7 +19,7 @@ import (
 // Filter is a compiled expression. It is immutable and safe for concurrent use.
 //
 // A filter of states uses neither old nor type: it is true or false for each state of an object, so an object that starts to match
-// is added to what the client sees, and one that stops to match is removed, as with a selector. A filter of events uses one of the
+// is ADDED for the client, and one that stops to match is DELETED, as with a selector. A filter of events uses one of the
 // two: it is true or false for each event, without any transition between events.
 type Filter struct {
 	id         uint64 // unique in its dialect

@@ -45,7 +45,7 @@ type Results struct {
 	known []result
 }
 
-// Match evaluates a filter on a part of the event, once for all callers; input makes what the filter reads. The error is a
+// Match evaluates a filter on a part of the event, once for all callers; input makes the variables of the filter. The error is a
 // *CostError.
 func (r *Results) Match(f *Filter, part Part, input func() Input) (bool, error) {
 	outcome, ok := r.find(f, part)

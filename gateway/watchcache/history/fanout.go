@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// laggardTimeout is how long a chunk waits for the readers whose inbox is full, counted from the last delivery. A pass goes on
+	// laggardTimeout is how long a chunk waits for the readers whose inbox is full, counted from the last delivery. A pass continues
 	// without the laggards, and a later pass reads the rest for them. laggardLimit bounds the whole wait for one chunk.
 	laggardTimeout = time.Second
 	laggardLimit   = 10 * time.Second

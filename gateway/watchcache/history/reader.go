@@ -78,14 +78,14 @@ func (r *Reader[E]) Next(ctx context.Context) ([]E, error) {
 	return next.chunk.events, nil
 }
 
-// abandoned reports whether nothing more will come into the inbox.
+// abandoned reports whether the inbox is final, because the Fanout has stopped.
 func (r *Reader[E]) abandoned() bool {
 	r.fanout.mu.Lock()
 	defer r.fanout.mu.Unlock()
 	return r.fanout.stopped && !r.full()
 }
 
-// checkPrevious fails for an event that the reader sees and whose previous value is compacted: a watch cannot show it.
+// checkPrevious fails for an event of the reader whose previous value is compacted, because a watch needs it.
 func (r *Reader[E]) checkPrevious(c *chunk[E]) error {
 	for _, e := range c.prevLost {
 		if e.Revision > r.query.Resume && r.query.Contains(e.Key) {
