@@ -9,30 +9,30 @@ import (
 // Etcd is the status of an etcd, with the compactions of this process.
 type Etcd struct {
 	Members   []Member
-	Alarms    map[string]int // how many members have raised one, by type
-	Revision  int64          // the newest; zero: not known
-	Compacted int64          // the oldest that is kept; zero: not known
-	Changed   time.Time      // when that was seen to change; the zero time: not yet
+	Alarms    map[string]int // the number of members with an alarm, by type
+	Revision  int64          // the newest; zero: unknown
+	Compacted int64          // the oldest that etcd has; zero: unknown
+	Changed   time.Time      // when Compacted last changed; zero: it has not
 
-	History            time.Duration // that this process keeps; zero: it compacts nothing
-	Compactions        uint64        // that it has made
+	History            time.Duration // that the compactor of this process keeps; zero: it does not compact
+	Compactions        uint64        // by this process
 	CompactionFailures uint64
 }
 
-// Member is one of the cluster.
+// Member is the status of a member of the cluster.
 type Member struct {
 	Endpoint           string
-	Up                 bool // else the sizes are not known
+	Up                 bool // otherwise the sizes are unknown
 	Size, InUse, Quota int64
 }
 
-// etcdCollector shows an Etcd.
+// etcdCollector is the collector of an Etcd.
 type etcdCollector struct{ etcd func() Etcd }
 
 // NewEtcd returns metrics of the result of a function, which each scrape calls.
 func NewEtcd(etcd func() Etcd) prometheus.Collector { return etcdCollector{etcd} }
 
-// alarmTypes are there with zero too.
+// alarmTypes have a metric without an alarm too.
 var alarmTypes = []string{"NOSPACE", "CORRUPT"}
 
 var (
