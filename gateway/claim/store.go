@@ -141,7 +141,7 @@ func (g *guarded) Revoke(ctx context.Context, lease int64) error {
 	return g.Store.Revoke(ctx, lease)
 }
 
-// maxOps is how many operations etcd takes in a transaction unless it is told otherwise.
+// maxOps is how many operations a transaction has in etcd's default configuration.
 const maxOps = 128
 
 // transactFirst does a transaction, and claims the prefix with it if it writes: one that fails claims nothing, and the claim makes

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Policy decides which keys the keys API may read and write, whoever asks. The rules of users come on top of it.
+// Policy is the set of keys that the keys API may read and write for any user. The rules of users restrict it further.
 type Policy struct {
 	read, write       []Range
 	readAll, writeAll bool
