@@ -189,3 +189,35 @@ func TestIsolation(t *testing.T) {
 		t.Error("no request came to the store: this shows nothing")
 	}
 }
+
+// TestForbiddenBeforeNotFound: without a rule for it, a URL is 403, whether or not something is there; with one, it is 404 if nothing is.
+func TestForbiddenBeforeNotFound(t *testing.T) {
+	server, _ := tenantServer(t)
+	for request, want := range map[string]int{
+		"GET /api/v1/namespaces/a/configmaps":                                        http.StatusOK,
+		"GET /api/v1/namespaces/a/configmaps/none":                                   http.StatusNotFound,
+		"GET /api/v2/namespaces/a/configmaps":                                        http.StatusNotFound,
+		"GET /api/v1/namespaces/a/configmaps/one/scale":                              http.StatusForbidden,
+		"GET /api/v1/namespaces/a/status":                                            http.StatusForbidden,
+		"GET /api/v1/namespaces/a/status/configmaps":                                 http.StatusForbidden,
+		"GET /api/v1/namespaces/a/nonsense":                                          http.StatusForbidden,
+		"GET /api/v1/namespaces/b/configmaps":                                        http.StatusForbidden,
+		"GET /api/v1/configmaps?fieldSelector=metadata.namespace%3Da":                http.StatusForbidden,
+		"GET /api/v1/watch/namespaces/b/configmaps":                                  http.StatusForbidden,
+		"POST /api/v1/watch/configmaps":                                              http.StatusForbidden,
+		"GET /apis/apps/v1/namespaces/a/configmaps":                                  http.StatusForbidden,
+		"GET /api/v1/namespaces/a/configmaps/one/two/three/four":                     http.StatusForbidden,
+		"GET /v1/keys/registry/configmaps/a/one":                                     http.StatusForbidden,
+		"GET /v1/keys?key=/registry/configmaps/a/one&key=/registry/secrets/a/&watch": http.StatusForbidden,
+		"GET /nowhere": http.StatusForbidden,
+	} {
+		method, target, _ := strings.Cut(request, " ")
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+		r.Host = "localhost"
+		server.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%s is %d, want %d: %s", request, w.Code, want, w.Body)
+		}
+	}
+}

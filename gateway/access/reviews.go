@@ -11,7 +11,7 @@ import (
 )
 
 // NoPolicy is the reason of a review without a policy.
-const NoPolicy = "revtail runs without --policy-file: whoever it lets in may do everything"
+const NoPolicy = "revtail runs without --policy-file: every authenticated request is allowed"
 
 // UserOf returns the user of a request in the form of Kubernetes.
 func UserOf(r *http.Request) authenticationv1.UserInfo {

@@ -13,7 +13,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// Owner is whose data lies under a prefix.
+// Owner is the owner of the data under a prefix.
 type Owner string
 
 // The owners.
@@ -29,7 +29,7 @@ type Config struct {
 	Store    etcdstore.Store
 	Prefix   string // as /registry, without a slash at its end
 	Adopt    bool   // claim the prefix, unless it is a kube-apiserver's
-	Writable bool   // carry out clients' writes to foreign data, unless it is a kube-apiserver's
+	Writable bool   // permit clients to write foreign data, unless it is a kube-apiserver's
 	Version  string // of this program, for the marker
 	Logger   *slog.Logger
 }
@@ -46,24 +46,24 @@ type Claim struct {
 	history  uint64        // of the store, then
 }
 
-// State is an answer to whose data it is.
+// State is the owner of the data, with the evidence for it.
 type State struct {
 	Owner    Owner
-	Evidence string // a key that shows it; empty for Own and Unclaimed
+	Evidence string // a key that proves it; empty for Own and Unclaimed
 	Reason   string // a sentence about Evidence; empty for Own and Unclaimed
-	Writable bool   // clients' writes are carried out
+	Writable bool   // clients may write
 }
 
 // IsForeign reports whether another program owns the data.
 func (s State) IsForeign() bool { return s.Owner == Foreign || s.Owner == Kubernetes }
 
-// RefusedError says that an option cannot be used on the data that is there.
+// RefusedError is the error of Adopt or Writable if the data does not permit the option.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Open finds out whose data lies under the prefix. It writes nothing unless the data is to be adopted, or an earlier release of
-// revtail wrote it: then it writes the marker. *RefusedError where Adopt or Writable cannot be; otherwise the errors are the store's.
+// Open determines the owner of the data under the prefix. It writes only the marker, if config adopts the data or an earlier release of
+// revtail wrote it. The error is a *RefusedError if Adopt or Writable is not possible, or one of the store.
 func Open(ctx context.Context, config Config) (*Claim, error) {
 	c := &Claim{config: config, owned: make(chan struct{})}
 	state, because, err := c.find(ctx)
@@ -85,14 +85,14 @@ func Open(ctx context.Context, config Config) (*Claim, error) {
 	return c, nil
 }
 
-// Look finds out whose data lies under the prefix, and writes nothing, whatever config says. The errors are the store's.
+// Look determines the owner of the data under the prefix, and writes nothing. The errors are those of the store.
 func Look(ctx context.Context, config Config) (State, error) {
 	c := &Claim{config: config}
 	state, _, err := c.find(ctx)
 	return state, err
 }
 
-// find asks etcd. Where because is not empty, the data is revtail's own but for the marker.
+// find determines the owner. A because that is not empty means that the data is revtail's own but has no marker.
 func (c *Claim) find(ctx context.Context) (state State, because string, err error) {
 	key, err := c.findKubernetes(ctx)
 	if err != nil {
@@ -190,7 +190,7 @@ func (c *Claim) claimed() {
 	}
 }
 
-// setLocked changes the answer.
+// setLocked changes the state.
 func (c *Claim) setLocked(state State) {
 	c.state.Store(&state)
 	if state.Owner != Own {

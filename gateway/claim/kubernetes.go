@@ -14,8 +14,8 @@ import (
 // compactRevKey is where the compactor of a kube-apiserver, and of every program with its storage library, keeps its revision.
 const compactRevKey = "compact_rev_key"
 
-// kubernetesKeys are what keys begin with, below the prefix of a cluster, that only a kube-apiserver writes. revtail has another
-// place for each of them, or none.
+// kubernetesKeys are prefixes, below the prefix of a cluster, of keys that only a kube-apiserver writes. revtail has other keys for these
+// objects, or none.
 var kubernetesKeys = []string{
 	"masterleases/", "peerserverleases/", "ranges/", "minions/", "controllers/", "ingress/", "leases/kube-system/apiserver-",
 	"apiregistration.k8s.io/apiservices/", "services/specs/", "services/endpoints/",
@@ -24,7 +24,7 @@ var kubernetesKeys = []string{
 // kubernetesValues are the prefixes of the values of a kube-apiserver: protobuf and encrypted values.
 var kubernetesValues = [][]byte{[]byte("k8s\x00"), []byte("k8s:enc:")}
 
-// findKubernetes returns a key by which a kube-apiserver shows that the prefix, or one above it, is its own; empty: there is none.
+// findKubernetes returns a key that proves that a kube-apiserver uses the prefix, or one above it; empty: there is none.
 func (c *Claim) findKubernetes(ctx context.Context) (string, error) {
 	for _, root := range roots(c.config.Prefix) {
 		for _, below := range kubernetesKeys {
@@ -40,7 +40,7 @@ func (c *Claim) findKubernetes(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// roots are a prefix and those above it: a cluster may have any of them for its own.
+// roots returns a prefix and those above it, because a cluster may use any of them.
 func roots(prefix string) []string {
 	out := []string{prefix}
 	for i := strings.LastIndexByte(prefix, '/'); i > 0; i = strings.LastIndexByte(prefix[:i], '/') {

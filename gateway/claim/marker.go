@@ -16,7 +16,7 @@ const (
 	markerFormat = 1
 )
 
-// MarkerKey is the key of a prefix's marker, as revtail/claims/registry.
+// MarkerKey returns the key of a prefix's marker, such as revtail/claims/registry.
 func MarkerKey(prefix string) string { return markerPrefix + prefix }
 
 // marker is the value of the key that claims a prefix.
@@ -28,7 +28,7 @@ type marker struct {
 	Version string    `json:"version,omitempty"` // of the program that made the marker
 }
 
-// Why a marker was made.
+// The reasons for a marker.
 const (
 	becauseEmpty   = "the prefix was empty"
 	becauseAdopted = "--adopt"
@@ -50,7 +50,7 @@ func (c *Claim) unmarked() etcdstore.Condition {
 	return etcdstore.Condition{Key: MarkerKey(c.config.Prefix), Of: etcdstore.OfModified, Is: etcdstore.Equal}
 }
 
-// checkMarker says why a marker does not claim the prefix for this release; empty: it does.
+// checkMarker returns why a marker does not claim the prefix for this release; empty: it does.
 func (c *Claim) checkMarker(kv etcdstore.KV) string {
 	var m marker
 	switch err := json.Unmarshal(kv.Value, &m); {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// scanPage is how many objects are read at a time: a page of objects at their usual size is a few megabytes.
+	// scanPage is how many objects one read has: a few megabytes of objects of the usual size.
 	scanPage = 500
-	// scanReport is how often a long scan says how far it is.
+	// scanReport is the interval of the log lines of a long scan.
 	scanReport = 5 * time.Second
 )
 
@@ -79,7 +79,7 @@ type stored struct {
 	} `json:"metadata"`
 }
 
-// isOwn reports whether revtail wrote an object: it has what a server sets, and lies where revtail, by its kind and name, has it.
+// isOwn reports whether revtail wrote an object: it has the fields that a server sets, and the key that revtail gives its kind and name.
 func isOwn(prefix string, resources []*resource.Resource, kv etcdstore.KV) bool {
 	for _, res := range resources {
 		path, ok := strings.CutPrefix(kv.Key, res.Prefix(prefix))

@@ -24,16 +24,16 @@ func (e *ReadOnlyError) Error() string {
 		"or with --adopt to make the data revtail's own", e.Prefix, e.State.Reason)
 }
 
-// ForClients is the store for what clients ask for. It refuses writes with *ReadOnlyError where the data does not allow them. The
+// ForClients returns the store for requests of clients. It refuses writes with *ReadOnlyError where the data does not allow them. The
 // first write of a client to an etcd whose prefix is empty claims the prefix.
 func (c *Claim) ForClients() etcdstore.Store { return &guarded{c.config.Store, c, c.admit} }
 
-// ForItself is the store for what the gateway does without a client's request. Its writes fail with ErrNotOwn where Verify does.
+// ForItself returns the store for background work. Its writes fail with ErrNotOwn if Verify does.
 func (c *Claim) ForItself() etcdstore.Store {
 	return &guarded{c.config.Store, c, func(ctx context.Context) (bool, error) { return false, c.Verify(ctx) }}
 }
 
-// admit lets a client's write through; first: the write has to claim the prefix.
+// admit permits a client's write; first: the write must also claim the prefix.
 func (c *Claim) admit(ctx context.Context) (first bool, err error) {
 	if c.State().Owner == Unclaimed {
 		c.mu.Lock()
@@ -107,7 +107,7 @@ func (g *guarded) Delete(ctx context.Context, key string, want etcdstore.Revisio
 	return g.Store.Delete(ctx, key, want)
 }
 
-// Transact lets a transaction through that writes nothing, whatever happens.
+// Transact always permits a transaction that only reads.
 func (g *guarded) Transact(ctx context.Context, t etcdstore.Txn) (etcdstore.TxnResult, error) {
 	if !writes(t.Then) && !writes(t.Else) {
 		return g.Store.Transact(ctx, t)
@@ -141,7 +141,7 @@ func (g *guarded) Revoke(ctx context.Context, lease int64) error {
 	return g.Store.Revoke(ctx, lease)
 }
 
-// maxOps is how many operations etcd takes in a transaction unless it is told otherwise.
+// maxOps is how many operations a transaction has in etcd's default configuration.
 const maxOps = 128
 
 // transactFirst does a transaction, and claims the prefix with it if it writes: one that fails claims nothing, and the claim makes

@@ -10,15 +10,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// verifyEvery is how old the word of etcd may be that the data is revtail's own.
+// verifyEvery is how long a verification that the data is revtail's own is valid.
 const verifyEvery = 10 * time.Second
 
 // ErrNotOwn is the error of background writes if revtail does not, or no longer, own the data.
 var ErrNotOwn = errors.New("the data is not revtail's own")
 
-// Verify returns nil where etcd has said within ten seconds that the data is revtail's own. What acts by itself calls it before it
-// acts: the marker may have been deleted, a kube-apiserver may have come, and another etcd may stand where the one before stood.
-// Otherwise ErrNotOwn, or an error of the store. A nil Claim is verified.
+// Verify returns nil if the data was verified as revtail's own within the last ten seconds, else it verifies again: ErrNotOwn, or an error of
+// the store. Background work calls it before each write, because the marker may have been deleted, a kube-apiserver started, or etcd
+// replaced. A nil Claim is verified.
 func (c *Claim) Verify(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -37,7 +37,7 @@ func (c *Claim) Verify(ctx context.Context) error {
 	return fmt.Errorf("%w: %s", ErrNotOwn, cmp.Or(state.Reason, "no client has written to it yet"))
 }
 
-// askLocked asks etcd anew. Data that is foreign stays so until the next start, when an operator may decide.
+// askLocked reads etcd. Foreign data stays foreign until the next start, when an operator may adopt it.
 func (c *Claim) askLocked(ctx context.Context) error {
 	was := c.State().Owner
 	if was == Foreign || was == Kubernetes {

@@ -15,26 +15,26 @@ import (
 	"time"
 )
 
-// Path is where the page is.
+// Path is the path of the page.
 const Path = "/ui/"
 
 //go:embed static
 var static embed.FS
 
-// policy is the Content-Security-Policy: what is not from here is neither loaded, nor run, nor sent anything (CSP Level 3).
-// Trusted Types keep text from becoming markup, whatever a script of ours may try.
+// policy is the Content-Security-Policy (CSP Level 3). The page loads, runs and contacts only this server. Trusted Types prevent its scripts
+// from turning text into markup.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// file is one of the page, as it is served.
+// file is a file of the page with its headers.
 type file struct {
 	contentType string
 	etag        string
 	content     []byte
 }
 
-// Handler answers GET and HEAD below Path, and 404 with missing for what is not there. The files hold nothing that is secret, and
-// nothing of what is stored: everybody may have them.
+// Handler serves GET and HEAD below Path, and calls missing for an unknown file. The files need no authentication, because they have no
+// secrets and no stored data.
 func Handler(missing http.Handler) http.Handler {
 	files := readFiles()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,7 @@ func Handler(missing http.Handler) http.Handler {
 			return
 		}
 		h := w.Header()
-		h.Set("Cache-Control", "no-cache") // kept, but asked about: another version of the program has another page
+		h.Set("Cache-Control", "no-cache") // revalidate, because another version of the program has another page
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Content-Type", f.contentType)
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -60,14 +60,14 @@ func Handler(missing http.Handler) http.Handler {
 	})
 }
 
-// types are said here, since those of the machine may say otherwise.
+// types are the media types of the files. Those of package mime depend on the machine.
 var types = map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 func readFiles() map[string]file {
 	files := make(map[string]file)
 	entries, err := static.ReadDir("static")
 	if err != nil {
-		panic(err) // cannot be: it is in the program
+		panic(err) // the file is embedded
 	}
 	for _, entry := range entries {
 		content, err := fs.ReadFile(static, "static/"+entry.Name())

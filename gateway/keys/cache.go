@@ -44,7 +44,7 @@ type rangeCaches struct {
 	mu      sync.Mutex             // guards the fields below
 	ctx     context.Context        // of start; nil: not running
 	open    map[string]*rangeCache // by the text of their ranges
-	gone    metrics.Happened       // in the caches that were dropped
+	gone    metrics.Counts         // of the dropped caches
 	running sync.WaitGroup         // Add only while ctx is not nil
 }
 
@@ -174,17 +174,17 @@ func (cs *rangeCaches) dropLocked(c *rangeCache) {
 		c.linger.Stop()
 	}
 	c.stop()
-	cs.gone = cs.gone.Plus(metrics.CacheOf("", c.Stats()).Happened)
+	cs.gone = cs.gone.Plus(metrics.CacheOf("", c.Stats()).Counts)
 	delete(cs.open, c.ranges)
 }
 
 // figures returns the sum of all caches, if there are any. It takes the locks of the caches one by one, and not under the lock of all.
 func (cs *rangeCaches) figures() []metrics.Cache {
 	cs.mu.Lock()
-	sum := metrics.Cache{Resource: "keys", Ready: true, Happened: cs.gone}
+	sum := metrics.Cache{Resource: "keys", Ready: true, Counts: cs.gone}
 	open := slices.Collect(maps.Values(cs.open))
 	cs.mu.Unlock()
-	if len(open) == 0 && sum.Happened == (metrics.Happened{}) {
+	if len(open) == 0 && sum.Counts == (metrics.Counts{}) {
 		return nil
 	}
 	for _, c := range open {
@@ -195,7 +195,7 @@ func (cs *rangeCaches) figures() []metrics.Cache {
 		sum.Watchers += one.Watchers
 		sum.Historic += one.Historic
 		sum.Events += one.Events
-		sum.Happened = sum.Plus(one.Happened)
+		sum.Counts = sum.Plus(one.Counts)
 	}
 	return []metrics.Cache{sum}
 }

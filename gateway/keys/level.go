@@ -15,8 +15,8 @@ func nextLevel(keys keyrange.Range, key string) string {
 	return ""
 }
 
-// afterLevel returns the key after which a list goes on: behind the keys that begin with level, but for those that go on with
-// these bytes.
+// afterLevel returns the key after which the next page begins: after the keys that begin with level. The exceptions are keys with more of
+// these bytes, which no UTF-8 text has.
 func afterLevel(last, level string) string {
 	if level == "" {
 		return last

@@ -6,7 +6,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// Cache are the figures of one resource's cache.
+// Cache has the figures of the watch cache of one resource.
 type Cache struct {
 	Resource string // qualified: "pods", "deployments.apps"
 	Ready    bool
@@ -14,72 +14,24 @@ type Cache struct {
 	Objects  int
 	Invalid  int
 	Watchers int
-	Historic int // of them: are served from etcd's history now
+	Historic int // watchers that read etcd's history
 	Events   int
 	Bytes    int
-	Happened
+	Counts
 }
 
-// Happened is how often something has happened to a cache.
-type Happened struct {
-	Resyncs int // filled anew
-	Untrue  int // because it differed from etcd
-	Losses  int // etcd's watch lost
-	Pasts   int // a watch was opened that etcd's history had to serve
-	Loads   int // a list was read from etcd's history
+// Counts are the counters of a cache.
+type Counts struct {
+	Resyncs         int // fills but for the first
+	Inconsistencies int // differences from etcd that were found
+	WatchLosses     int // of the watch of etcd
+	HistoryReads    int // watches that began in etcd's history
+	SnapshotLoads   int // lists that were read from etcd's history
 }
 
-// Plus is the sum of both.
-func (h Happened) Plus(g Happened) Happened {
-	return Happened{h.Resyncs + g.Resyncs, h.Untrue + g.Untrue, h.Losses + g.Losses, h.Pasts + g.Pasts, h.Loads + g.Loads}
-}
-
-var (
-	byResource = []string{"resource"}
-
-	ready    = prometheus.NewDesc("revtail_cache_ready", "1 when the watch cache of the resource is filled.", byResource, nil)
-	revision = prometheus.NewDesc("revtail_cache_revision", "The etcd revision up to which the watch cache is complete.", byResource, nil)
-	objects  = prometheus.NewDesc("revtail_cache_objects", "Objects in the watch cache: keys of etcd with a decodable value.", byResource, nil)
-	invalid  = prometheus.NewDesc("revtail_undecodable_values", "Values in etcd that cannot be decoded as objects of the resource.", byResource, nil)
-	bytes    = prometheus.NewDesc("revtail_cache_bytes", "Bytes of the documents in the watch cache.", byResource, nil)
-	events   = prometheus.NewDesc("revtail_cache_log_events", "Events in the log of the watch cache, for watches that resume.", byResource, nil)
-	watchers = prometheus.NewDesc("revtail_watchers", "Open watches.", byResource, nil)
-	historic = prometheus.NewDesc("revtail_history_watchers", "Open watches that read etcd's history.", byResource, nil)
-
-	resyncs = prometheus.NewDesc("revtail_cache_resyncs_total", "Refills of the watch cache from etcd, without the first fill.", byResource, nil)
-	untrue  = prometheus.NewDesc("revtail_cache_untrue_total", "Consistency checks that found a difference between the watch cache and etcd. Each refills the cache.", byResource, nil)
-	losses  = prometheus.NewDesc("revtail_cache_watch_losses_total", "Lost watches of etcd for the watch cache. Each is opened again.", byResource, nil)
-	pasts   = prometheus.NewDesc("revtail_history_watches_total", "Watches that read etcd's history, because their revision was older than the events in memory.", byResource, nil)
-	loads   = prometheus.NewDesc("revtail_history_lists_total", "Lists of an older revision that were read from etcd.", byResource, nil)
-)
-
-func describeCaches(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ready, revision, objects, invalid, bytes, events, watchers, historic, resyncs, untrue, losses, pasts, loads} {
-		descriptions <- d
-	}
-}
-
-func (c Cache) collect(metrics chan<- prometheus.Metric) {
-	one := func(d *prometheus.Desc, kind prometheus.ValueType, value int) {
-		metrics <- prometheus.MustNewConstMetric(d, kind, float64(value), c.Resource)
-	}
-	filled := 0
-	if c.Ready {
-		filled = 1
-	}
-	one(ready, prometheus.GaugeValue, filled)
-	one(revision, prometheus.GaugeValue, int(c.Revision))
-	one(objects, prometheus.GaugeValue, c.Objects)
-	one(invalid, prometheus.GaugeValue, c.Invalid)
-	one(bytes, prometheus.GaugeValue, c.Bytes)
-	one(events, prometheus.GaugeValue, c.Events)
-	one(watchers, prometheus.GaugeValue, c.Watchers)
-	one(historic, prometheus.GaugeValue, c.Historic)
-	one(resyncs, prometheus.CounterValue, c.Resyncs)
-	one(untrue, prometheus.CounterValue, c.Untrue)
-	one(losses, prometheus.CounterValue, c.Losses)
-	one(pasts, prometheus.CounterValue, c.Pasts)
-	one(loads, prometheus.CounterValue, c.Loads)
+// Plus returns the sum of both.
+func (c Counts) Plus(d Counts) Counts {
+	return Counts{c.Resyncs + d.Resyncs, c.Inconsistencies + d.Inconsistencies, c.WatchLosses + d.WatchLosses, c.HistoryReads + d.HistoryReads, c.SnapshotLoads + d.SnapshotLoads}
 }
 
 // CacheOf returns the figures of a watch cache under a name.
@@ -87,6 +39,45 @@ func CacheOf(name string, s watchcache.Stats) Cache {
 	return Cache{
 		Resource: name, Ready: s.Ready, Revision: int64(s.Revision), Objects: s.Objects, Invalid: s.Invalid, Bytes: s.Bytes, Events: s.Events,
 		Watchers: s.Watchers, Historic: s.HistoryReaders,
-		Happened: Happened{Resyncs: max(0, s.Fills-1), Untrue: s.Inconsistencies, Losses: s.WatchLosses, Pasts: s.HistoryReads, Loads: s.SnapshotLoads},
+		Counts: Counts{Resyncs: max(0, s.Fills-1), Inconsistencies: s.Inconsistencies, WatchLosses: s.WatchLosses, HistoryReads: s.HistoryReads, SnapshotLoads: s.SnapshotLoads},
 	}
+}
+
+var byResource = []string{"resource"}
+
+// cacheMetric is a metric of a cache.
+type cacheMetric struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(c *Cache) int
+}
+
+func cacheGauge(name, help string, value func(c *Cache) int) cacheMetric {
+	return cacheMetric{prometheus.NewDesc(name, help, byResource, nil), prometheus.GaugeValue, value}
+}
+
+func cacheCounter(name, help string, value func(c *Cache) int) cacheMetric {
+	return cacheMetric{prometheus.NewDesc(name, help, byResource, nil), prometheus.CounterValue, value}
+}
+
+var cacheMetrics = []cacheMetric{
+	cacheGauge("revtail_cache_ready", "1 when the watch cache of the resource is filled.", func(c *Cache) int {
+		if c.Ready {
+			return 1
+		}
+		return 0
+	}),
+	cacheGauge("revtail_cache_revision", "The etcd revision up to which the watch cache is complete.", func(c *Cache) int { return int(c.Revision) }),
+	cacheGauge("revtail_cache_objects", "Objects in the watch cache: keys of etcd with a decodable value.", func(c *Cache) int { return c.Objects }),
+	cacheGauge("revtail_undecodable_values", "Values in etcd that cannot be decoded as objects of the resource.", func(c *Cache) int { return c.Invalid }),
+	cacheGauge("revtail_cache_bytes", "Bytes of the documents in the watch cache.", func(c *Cache) int { return c.Bytes }),
+	cacheGauge("revtail_cache_log_events", "Events in the log of the watch cache, for watches that resume.", func(c *Cache) int { return c.Events }),
+	cacheGauge("revtail_watchers", "Open watches.", func(c *Cache) int { return c.Watchers }),
+	cacheGauge("revtail_history_watchers", "Open watches that read etcd's history.", func(c *Cache) int { return c.Historic }),
+
+	cacheCounter("revtail_cache_resyncs_total", "Refills of the watch cache from etcd, without the first fill.", func(c *Cache) int { return c.Resyncs }),
+	cacheCounter("revtail_cache_untrue_total", "Consistency checks that found a difference between the watch cache and etcd. Each refills the cache.", func(c *Cache) int { return c.Inconsistencies }),
+	cacheCounter("revtail_cache_watch_losses_total", "Lost watches of etcd for the watch cache. Each is opened again.", func(c *Cache) int { return c.WatchLosses }),
+	cacheCounter("revtail_history_watches_total", "Watches that read etcd's history, because their revision was older than the events in memory.", func(c *Cache) int { return c.HistoryReads }),
+	cacheCounter("revtail_history_lists_total", "Lists of an older revision that were read from etcd.", func(c *Cache) int { return c.SnapshotLoads }),
 }

@@ -23,7 +23,9 @@ var buildInfo = prometheus.NewDesc("revtail_build_info", "Constant 1; the labels
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- buildInfo
-	describeCaches(descriptions)
+	for _, m := range cacheMetrics {
+		descriptions <- m.desc
+	}
 	describeWatches(descriptions)
 }
 
@@ -32,6 +34,8 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstMetric(buildInfo, prometheus.GaugeValue, 1, c.build.Version, c.build.Revision, runtime.Version())
 	c.source.Watches().collect(metrics)
 	for _, cache := range c.source.Caches() {
-		cache.collect(metrics)
+		for _, m := range cacheMetrics {
+			metrics <- prometheus.MustNewConstMetric(m.desc, m.kind, float64(m.value(&cache)), cache.Resource)
+		}
 	}
 }

@@ -14,8 +14,8 @@ var delayBounds = [...]time.Duration{
 	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 30 * time.Second,
 }
 
-// Delays counts how long deliveries took. Adding to it takes no lock, allocates nothing and compares a few numbers; it is
-// cheapest where each goroutine that delivers has one of its own, and whoever asks gets the sum of all.
+// Delays is a histogram of the durations of deliveries. Observe takes no lock and allocates nothing. Each delivering goroutine has its own
+// Delays, because shared counters would be slower; a scrape adds them up.
 type Delays struct {
 	counts [len(delayBounds) + 1]atomic.Uint64
 	sum    atomic.Int64 // in ns
@@ -34,7 +34,7 @@ func (d *Delays) Observe(took time.Duration) {
 var delivery = prometheus.NewDesc("revtail_watch_delivery_duration_seconds",
 	"From an event's arrival from etcd until the system has taken it for the socket of a watch. What is sent in one write counts once, by its first event.", nil, nil)
 
-// collectDelays makes one histogram of all.
+// collectDelays collects the sum of all histograms.
 func collectDelays(all []*Delays, metrics chan<- prometheus.Metric) {
 	var (
 		sum     time.Duration

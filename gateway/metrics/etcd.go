@@ -9,30 +9,30 @@ import (
 // Etcd is the status of an etcd, with the compactions of this process.
 type Etcd struct {
 	Members   []Member
-	Alarms    map[string]int // how many members have raised one, by type
-	Revision  int64          // the newest; zero: not known
-	Compacted int64          // the oldest that is kept; zero: not known
-	Changed   time.Time      // when that was seen to change; the zero time: not yet
+	Alarms    map[string]int // the number of members with an alarm, by type
+	Revision  int64          // the newest; zero: unknown
+	Compacted int64          // the oldest that etcd has; zero: unknown
+	Changed   time.Time      // when Compacted last changed; zero: it has not
 
-	History            time.Duration // that this process keeps; zero: it compacts nothing
-	Compactions        uint64        // that it has made
+	History            time.Duration // that the compactor of this process keeps; zero: it does not compact
+	Compactions        uint64        // by this process
 	CompactionFailures uint64
 }
 
-// Member is one of the cluster.
+// Member is the status of a member of the cluster.
 type Member struct {
 	Endpoint           string
-	Up                 bool // else the sizes are not known
+	Up                 bool // otherwise the sizes are unknown
 	Size, InUse, Quota int64
 }
 
-// etcdCollector shows an Etcd.
+// etcdCollector is the collector of an Etcd.
 type etcdCollector struct{ etcd func() Etcd }
 
 // NewEtcd returns metrics of the result of a function, which each scrape calls.
 func NewEtcd(etcd func() Etcd) prometheus.Collector { return etcdCollector{etcd} }
 
-// alarmTypes are there with zero too.
+// alarmTypes have a metric without an alarm too.
 var alarmTypes = []string{"NOSPACE", "CORRUPT"}
 
 var (
@@ -44,8 +44,8 @@ var (
 	memberQuota = prometheus.NewDesc("revtail_etcd_member_quota_bytes", "Size of the database above which nothing can be written; etcd tells it since 3.6.", byEndpoint, nil)
 	alarms      = prometheus.NewDesc("revtail_etcd_alarms", "Members of etcd that have raised the alarm: NOSPACE, nothing can be written; CORRUPT, their data differ.", []string{"type"}, nil)
 	newest      = prometheus.NewDesc("revtail_etcd_revision", "Newest revision of etcd.", nil, nil)
-	compacted   = prometheus.NewDesc("revtail_etcd_compacted_revision", "Oldest revision that etcd keeps: watches resume after it, whoever compacts.", nil, nil)
-	changed     = prometheus.NewDesc("revtail_etcd_compaction_timestamp_seconds", "When the oldest revision was seen to change last, whoever compacts.", nil, nil)
+	compacted   = prometheus.NewDesc("revtail_etcd_compacted_revision", "Oldest revision that etcd keeps: watches resume after it. Any program may have compacted etcd.", nil, nil)
+	changed     = prometheus.NewDesc("revtail_etcd_compaction_timestamp_seconds", "When the oldest revision last changed. Any program may have compacted etcd.", nil, nil)
 	history     = prometheus.NewDesc("revtail_compactor_history_seconds", "How much history this gateway keeps; zero: it compacts nothing.", nil, nil)
 	compactions = prometheus.NewDesc("revtail_compactions_total", "Compactions that this gateway has made; of several one does it.", nil, nil)
 	failures    = prometheus.NewDesc("revtail_compaction_failures_total", "How often this gateway has failed to mark a revision, or to compact.", nil, nil)

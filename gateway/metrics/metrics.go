@@ -9,14 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Source is asked for its figures at every request.
+// Source returns the figures at each scrape.
 type Source struct {
 	Caches  func() []Cache
 	Watches func() Watches
 }
 
-// Handler serves the figures in Prometheus' formats, those of an embedded etcd (which registers with the default registry)
-// and of more among them.
+// Handler serves the metrics: those of source and of more, and those of the default registry, in which an embedded etcd registers its own.
 func Handler(build Build, source Source, more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&collector{build, source})
@@ -25,13 +24,13 @@ func Handler(build Build, source Source, more ...prometheus.Collector) http.Hand
 	return promhttp.HandlerFor(gatherers, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
-// defaultRegistry is where etcd and the Go collectors are.
+// defaultRegistry returns the default registry with the collectors of Go and the process.
 func defaultRegistry() prometheus.Gatherer {
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
-		_ = prometheus.Register(c) // already there: as good
+		_ = prometheus.Register(c) // the error is that it is registered already
 	}
 	return prometheus.DefaultGatherer
 }

@@ -25,7 +25,7 @@ func page(t *testing.T) []byte {
 	store.Done("Range", "OK", 2*time.Millisecond)
 	handler := metrics.Handler(metrics.Build{Version: "v1", Revision: "abc"}, metrics.Source{
 		Caches: func() []metrics.Cache {
-			return []metrics.Cache{{Resource: "pods", Ready: true, Revision: 9, Objects: 2, Bytes: 700, Happened: metrics.Happened{Resyncs: 1}.Plus(metrics.Happened{Resyncs: 1, Pasts: 3})}}
+			return []metrics.Cache{{Resource: "pods", Ready: true, Revision: 9, Objects: 2, Bytes: 700, Counts: metrics.Counts{Resyncs: 1}.Plus(metrics.Counts{Resyncs: 1, HistoryReads: 3})}}
 		},
 		Watches: func() metrics.Watches {
 			sent := metrics.Sent{Events: 1, Bytes: 10}.Plus(metrics.Sent{Events: 2, Bytes: 20})

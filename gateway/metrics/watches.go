@@ -10,15 +10,15 @@ import (
 type Watches struct {
 	Sent    map[string]Sent   // by resource
 	Ended   map[string]uint64 // by reason
-	Late    int               // have not taken all that was written to them
-	Slowest time.Duration     // for how long the latest of them has not
+	Late    int               // open watches whose clients have not read all that was written
+	Slowest time.Duration     // the longest time for which one has not
 	Delays  []*Delays         // of deliveries
 }
 
 // Sent counts sent data.
 type Sent struct{ Events, Bytes uint64 }
 
-// Plus is the sum of both.
+// Plus returns the sum of both.
 func (s Sent) Plus(t Sent) Sent { return Sent{s.Events + t.Events, s.Bytes + t.Bytes} }
 
 var (

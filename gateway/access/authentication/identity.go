@@ -48,14 +48,14 @@ func known(name, uid string, groups []string, expires time.Time) (*Identity, err
 			return nil, err
 		}
 		if group == UnauthenticatedAll {
-			return nil, errors.New("the group " + group + " is for those who are not known")
+			return nil, errors.New("the group " + group + " is reserved for requests without credentials")
 		}
 		if group != AuthenticatedAll {
 			all = append(all, group)
 		}
 	}
 	if name == AnonymousName {
-		return nil, errors.New("the name " + name + " is for those who are not known")
+		return nil, errors.New("the name " + name + " is reserved for requests without credentials")
 	}
 	return &Identity{Name: name, UID: uid, Groups: append(all, AuthenticatedAll), Expires: expires}, nil
 }

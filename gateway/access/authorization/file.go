@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,16 +119,8 @@ func (f file) add(text []byte) error {
 }
 
 func (o object) check() error {
-	binding, namespaced := false, false
-	switch o.Kind {
-	case "ClusterRole":
-	case "Role":
-		namespaced = true
-	case "ClusterRoleBinding":
-		binding = true
-	case "RoleBinding":
-		binding, namespaced = true, true
-	default:
+	binding, namespaced := strings.HasSuffix(o.Kind, "Binding"), !strings.HasPrefix(o.Kind, "Cluster")
+	if !slices.Contains([]string{"ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"}, o.Kind) {
 		return errors.New("want a Role, a ClusterRole, a RoleBinding or a ClusterRoleBinding")
 	}
 	switch {

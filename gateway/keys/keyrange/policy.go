@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Policy decides which keys the keys API may read and write, whoever asks. The rules of users come on top of it.
+// Policy is the set of keys that the keys API may read and write for any user. The rules of users restrict it further.
 type Policy struct {
 	read, write       []Range
 	readAll, writeAll bool
@@ -24,22 +24,18 @@ const everyKey = "*"
 func NewPolicy(read, write []string, resources string) (*Policy, error) {
 	p := &Policy{resources: Range{resources + "/"}, writeAll: slices.Contains(write, everyKey)}
 	p.readAll = p.writeAll || slices.Contains(read, everyKey)
-	for _, given := range []struct {
-		texts []string
-		to    *[]Range
-	}{{read, &p.read}, {write, &p.write}} {
-		for _, text := range given.texts {
-			if text == everyKey {
-				continue
-			}
-			r, err := ParseKey(text)
-			if err != nil {
-				return nil, err
-			}
-			*given.to = append(*given.to, r)
+	for i, text := range slices.Concat(read, write) {
+		if text == everyKey {
+			continue
+		}
+		r, err := ParseKey(text)
+		if err != nil {
+			return nil, err
+		}
+		if p.read = append(p.read, r); i >= len(read) {
+			p.write = append(p.write, r)
 		}
 	}
-	p.read = append(p.read, p.write...)
 	return p, nil
 }
 
