@@ -11,8 +11,8 @@ import (
 	"revtail/gateway/http/response"
 )
 
-// maxDropped is how much of a body is read where there should be none.
-const maxDropped = 64 << 10
+// maxGetBody is how many bytes of the body of a GET are read and ignored.
+const maxGetBody = 64 << 10
 
 // LimitBody gives a body its time, whoever reads it: where the handler does not, net/http does, to find the next request. A GET
 // needs none.
@@ -30,10 +30,10 @@ func LimitBody(next http.Handler) http.Handler {
 	})
 }
 
-// dropBody reads a body that means nothing, and makes nothing of it; false: there was too much, and that has been answered.
+// dropBody reads and ignores the body of a GET; false: it was too large, and the request has been answered.
 func dropBody(w http.ResponseWriter, r *http.Request) bool {
-	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxDropped+1))
-	if err != nil || n > maxDropped {
+	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxGetBody+1))
+	if err != nil || n > maxGetBody {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, request.MaxDiscard)) // its sender gets to read the answer
 		response.WriteError(w, r, apierrors.NewRequestEntityTooLargeError("a GET has no body"))
 		return false

@@ -12,7 +12,7 @@ import (
 	"revtail/gateway/metrics"
 )
 
-// Chain is what every request passes before it reaches a route.
+// Chain is the middleware of every request, and its configuration.
 type Chain struct {
 	Responder    *response.Responder
 	Logger       *slog.Logger
@@ -25,7 +25,7 @@ type Chain struct {
 	Hosts        []string                   // names of this server beside localhost
 }
 
-// SetHeaders gives every answer a number of its own and the headers that all answers have.
+// SetHeaders sets the headers that all responses have, and a unique Audit-Id.
 func (c *Chain) SetHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -20,7 +20,7 @@ const maxQuery = 32 << 10
 // MaxHeaders bounds how many values the headers of a request have in all. A browser behind several proxies sends some fifty.
 const MaxHeaders = 256
 
-// LimitHeaders refuses requests with more of them. How many bytes they have is bounded before.
+// LimitHeaders refuses requests with more than MaxHeaders. http.Server limits their bytes.
 func LimitHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		count := 0
@@ -75,7 +75,8 @@ func (c *Chain) LimitTime(next http.Handler) http.Handler {
 	})
 }
 
-// RefuseImpersonation refuses to act for somebody else (kubectl --as): who asks so wants no more done than that one may do.
+// RefuseImpersonation refuses impersonation (kubectl --as), because the request would run with more rights than asked for if the headers
+// were ignored.
 func RefuseImpersonation(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name := range r.Header {

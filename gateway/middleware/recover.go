@@ -8,8 +8,8 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// RecoverPanic keeps a mistake of ours from ending more than one request. An answer that has begun is broken: its client must not
-// take it for complete.
+// RecoverPanic answers a panic with 500. If the response has begun, the connection or stream is broken, because the client must not take
+// the response for complete.
 func (c *Chain) RecoverPanic(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, w := response.Record(w)

@@ -13,7 +13,7 @@ import (
 	"revtail/gateway/http/response"
 )
 
-// untraced are asked all the time, by nobody who wants to know more.
+// untraced are the paths without traces, because probes and scrapers request them all the time.
 var untraced = append([]string{"/metrics"}, access.HealthPaths...)
 
 // Trace makes a span of each request, as a part of the trace that its client may be in (W3C Trace Context). A watch is one until

@@ -9,7 +9,7 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// RefuseUpgrades refuses the handshake of a WebSocket where no watch is asked for.
+// RefuseUpgrades refuses WebSocket handshakes of requests that are no watches.
 func RefuseUpgrades(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if request.WantsWebSocket(r) && !access.InfoOf(r).IsStream() {

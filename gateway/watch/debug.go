@@ -27,7 +27,7 @@ type watcherView struct {
 	Lag      float64            `json:"lagSeconds"` // how long the client has not taken what was written to it
 }
 
-// ServeWatchers shows who watches what, those that lag first.
+// ServeWatchers lists the open watches, the most delayed first.
 func (s *Service) ServeWatchers(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	views := []watcherView{}

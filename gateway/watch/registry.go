@@ -34,13 +34,14 @@ type registration struct {
 	revoked  atomic.Pointer[error] // why its caller may not have it any more; nil: they may
 }
 
+// AnnounceDrain makes watches that end from now on count as ended by the shutdown.
 func (r *registry) AnnounceDrain() {
 	r.mu.Lock()
 	r.announced = true
 	r.mu.Unlock()
 }
 
-// ShuttingDown tells whether the server is about to shut down.
+// ShuttingDown reports whether the server drains, or is about to.
 func (r *registry) ShuttingDown() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,17 +74,17 @@ func (r *registry) Add(parent context.Context, c *access.Caller) (e *registratio
 	return e, ctx, nil
 }
 
-// authenticated are the open streams of callers who are known.
+// authenticated returns the open streams of authenticated callers.
 func (r *registry) authenticated() []*registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var called []*registration
+	var authenticated []*registration
 	for e := range r.open {
 		if e.caller != nil {
-			called = append(called, e)
+			authenticated = append(authenticated, e)
 		}
 	}
-	return called
+	return authenticated
 }
 
 // revoke ends the stream with an ERROR frame that says why.
@@ -95,7 +96,7 @@ func (e *registration) revoke(why error) {
 	}
 }
 
-// SetLoop says that a loop serves the stream from now on.
+// SetLoop records that a loop serves the stream from now on.
 func (e *registration) SetLoop(l loop) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
@@ -109,7 +110,7 @@ func (e *registration) SetLoop(l loop) {
 	}
 }
 
-// setConn says that the stream's goroutine has taken its connection from net/http; nil: it has not.
+// setConn records the connection that the stream's goroutine has taken from net/http; nil: none.
 func (e *registration) setConn(r transport.Aborter) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
@@ -130,7 +131,7 @@ func (e *registration) abortLocked() {
 	}
 }
 
-// resume says that the stream is on a goroutine again, and returns its context.
+// resume records that a goroutine serves the stream again, and returns the stream's context.
 func (e *registration) resume(parent context.Context) context.Context {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
@@ -159,6 +160,7 @@ func (e *registration) endLocked() {
 	}
 }
 
+// Done removes the stream. It is called once.
 func (e *registration) Done() {
 	r := e.registry
 	r.mu.Lock()

@@ -12,7 +12,7 @@ const (
 	expiryEvery     = 5 * time.Second
 )
 
-// Revalidate ends the streams of those who have lost the right to them, until ctx ends: a watch lasts longer than a policy.
+// Revalidate ends watches whose caller has lost the right to them, until ctx ends. A watch may outlast a policy or a credential.
 func (s *Service) Revalidate(ctx context.Context) {
 	ticker := time.NewTicker(revalidateEvery)
 	defer ticker.Stop()
@@ -33,7 +33,7 @@ func (s *Service) Revalidate(ctx context.Context) {
 	}
 }
 
-// revalidateStreams judges every stream or, with nothing changed, those whose credential expires.
+// revalidateStreams authorizes every stream again or, if no policy has changed, those whose credential has expired.
 func (s *Service) revalidateStreams(now time.Time, changed bool) {
 	for _, e := range s.Registry.authenticated() {
 		expires := e.caller.Identity.Expires

@@ -247,8 +247,8 @@ func (s *Session) deliverUntil(through etcdstore.Revision) error {
 	return nil
 }
 
-// LastOfRevision tells whether nothing of the revision of a change follows. False within the state that a watch begins with: a
-// client cannot resume there.
+// LastOfRevision reports whether a change is the last one of its revision. It is false within the initial events, because a client cannot
+// resume there.
 func LastOfRevision(batch watchcache.Batch, i int) bool {
 	if batch.Through == 0 || batch.Synced {
 		return false

@@ -23,7 +23,7 @@ func (s *Session) serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	s.Stream.ContentType = s.Encoder.ContentType()
 	ctx, err := s.Stream.Open(ctx)
 	if err != nil || request.IsHead(r) {
-		s.Close(nil) // there is nobody to tell
+		s.Close(nil) // there is no client to report it to
 		return
 	}
 	s.Registration.setConn(s.Stream.Aborter())
@@ -40,6 +40,7 @@ func (s *Session) serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 }
 
+// Begin waits until the watcher has fixed its initial state, but not longer than atMost.
 func Begin(ctx context.Context, watcher *watchcache.Watcher, atMost time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
@@ -121,7 +122,7 @@ func (s *Session) tryAdopt() bool {
 	return false
 }
 
-// Expired tells whether the watch's time is over.
+// Expired reports whether the watch has reached its deadline.
 func (s *Session) Expired(now time.Time) bool { return !now.Before(s.deadline) }
 
 // endReason is why the watch ends, in a few words that are labels of a metric.

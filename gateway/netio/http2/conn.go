@@ -12,48 +12,47 @@ import (
 	"revtail/gateway/netio/buffer"
 )
 
-// mostFrames is how many bytes of taken streams a connection holds that the system has not got yet: a writer fills it, and goes on
-// when it is empty again. More would make writes hardly cheaper.
-const mostFrames = 128 << 10
+// maxFrames is how many bytes of frames of taken streams a connection buffers before it writes them to the socket. A sender that fills the
+// buffer continues when it is empty. A larger buffer would make writes hardly cheaper.
+const maxFrames = 128 << 10
 
-// Below is what TLS stands on, of a connection whose streams can be taken.
+// Below is the connection below TLS. Streams can be taken if TLS is on top of a Below.
 type Below interface {
 	net.Conn
-	// Divert has what TLS writes go to sink, from now on and for good; Close calls sink.Flush first. What it returns writes to the
-	// client: conn until everything is written, or fails when nothing has been taken for some time; raw without waiting. After an
-	// error everything is as it was.
+	// Divert makes TLS write to sink from now on; Close calls sink.Flush first. Divert returns the socket twice: conn blocks until
+	// everything is written, and fails when the client takes nothing for the time limit; raw does not block. An error changes nothing.
 	Divert(sink Sink) (conn net.Conn, raw syscall.RawConn, err error)
 }
 
-// Sink takes what TLS writes.
+// Sink receives the bytes that TLS writes.
 type Sink interface {
 	Write(p []byte) (int, error)
 	Flush()
 }
 
-// Conn is a connection between net/http, which reads and writes it as one of TLS, and TLS.
+// Conn is the connection between net/http and TLS. net/http reads and writes it like a TLS connection.
 type Conn struct {
 	secure net.Conn // a tls.Conn
 	number uint64
-	secret string // in the name that a stream is told its handler by; no client knows it
+	secret string // in the header field that names the stream of a request, because a client must not name another stream
 	in     incoming
 
 	outbox outbox
 
 	mu      sync.Mutex // guards the fields below; before outbox.mu
-	changed sync.Cond  // broadcast when a stream has begun or is gone, the outbox is empty, or err is set
+	changed sync.Cond  // broadcast when a stream has begun or ended, the outbox is empty, or err is set
 	out     outgoing
 	window  window
 	initial int64 // window of a new stream
 	size    int   // of a frame, at most
 	streams map[uint32]*Stream
-	frames  *buffer.Buffer // of taken streams, not sealed yet; nil: none
+	frames  *buffer.Buffer // of taken streams, not encrypted yet; nil: none
 	err     error          // of a write; nothing is sent after it
 }
 
 var conns atomic.Uint64
 
-// newConn is nil for a connection that stands on something else than a Below.
+// newConn returns nil if TLS is not on top of a Below.
 func newConn(secure *tls.Conn) *Conn {
 	below, ok := secure.NetConn().(Below)
 	if !ok {
@@ -73,15 +72,15 @@ func newConn(secure *tls.Conn) *Conn {
 	return c
 }
 
-// Number tells the connection from others of the process.
+// Number is unique among the connections of the process.
 func (c *Conn) Number() uint64 { return c.number }
 
-// Write implements net.Conn, for net/http: it returns when the system has got everything, also what was sent on taken streams before.
+// Write implements net.Conn, for net/http. It returns when the socket has taken p, and everything that was sent on taken streams before.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.awaitLocked()
-	held := c.frames != nil // and may be as much as there may be
+	held := c.frames != nil // senders may wait for the buffer
 	n := 0
 	if c.out.within() {
 		n = c.passLocked(p, true)
@@ -95,7 +94,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	c.sealFramesLocked()
 	c.outbox.Flush()
 	if held && c.frames == nil {
-		c.roomLocked()
+		c.notifyLocked()
 	}
 	c.awaitLocked()
 	if c.err != nil {
@@ -104,7 +103,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// awaitLocked waits until the system takes something again.
+// awaitLocked waits until the outbox is empty.
 func (c *Conn) awaitLocked() {
 	for c.err == nil && c.outbox.busy() {
 		c.changed.Wait()
@@ -120,7 +119,8 @@ func (c *Conn) sealLocked(p []byte) {
 	}
 }
 
-// sealFramesLocked seals what waits of taken streams, unless net/http is in the middle of a frame: then it does that when it is through.
+// sealFramesLocked encrypts the frames of taken streams, unless net/http is in the middle of a frame: Write calls it again at the end of
+// that frame.
 func (c *Conn) sealFramesLocked() {
 	if c.frames == nil || c.out.within() {
 		return
@@ -130,7 +130,7 @@ func (c *Conn) sealFramesLocked() {
 	c.frames = nil
 }
 
-// Flush sends what has been sent on the connection's streams. It does not wait.
+// Flush writes what Stream.Send has buffered. It does not block.
 func (c *Conn) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,10 +144,10 @@ func (c *Conn) flushLocked() {
 	}
 }
 
-// Draining tells whether what was flushed is being written: who waits for that need not look whether it goes on.
+// Draining reports whether flushed data are still being written. The time limit of that write is the one of Below.
 func (c *Conn) Draining() bool { return c.outbox.busy() }
 
-// drained is called when the system has taken everything, or never will.
+// drained is called when the socket has taken everything, or with the error of the write.
 func (c *Conn) drained(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +157,7 @@ func (c *Conn) drained(err error) {
 		return
 	}
 	c.changed.Broadcast()
-	c.roomLocked()
+	c.notifyLocked()
 }
 
 func (c *Conn) failLocked(err error) {
@@ -165,20 +165,20 @@ func (c *Conn) failLocked(err error) {
 		c.err = err
 	}
 	c.changed.Broadcast()
-	c.roomLocked()
+	c.notifyLocked()
 }
 
-// roomLocked tells the streams that wait that there may be room.
-func (c *Conn) roomLocked() {
+// notifyLocked notifies the streams that wait for room.
+func (c *Conn) notifyLocked() {
 	for _, s := range c.streams {
-		s.roomLocked()
+		s.notifyLocked()
 	}
 }
 
 // Read implements net.Conn, for net/http.
 func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
 
-// readSecure reads what TLS has. What that answers by itself leaves at once.
+// readSecure reads from TLS, and flushes what TLS itself answers.
 func (c *Conn) readSecure(p []byte) (int, error) {
 	n, err := c.secure.Read(p)
 	if c.outbox.waits() {
@@ -209,5 +209,5 @@ func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 // SetReadDeadline implements net.Conn.
 func (c *Conn) SetReadDeadline(t time.Time) error { return c.secure.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn: how long a write may take is for Below to say.
+// SetWriteDeadline implements net.Conn. It does nothing, because Below limits the time of writes.
 func (c *Conn) SetWriteDeadline(time.Time) error { return nil }

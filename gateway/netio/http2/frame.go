@@ -6,10 +6,10 @@ import (
 	h2 "golang.org/x/net/http2"
 )
 
-// headerSize is the size of what is before each frame (RFC 9113, section 4.1).
+// headerSize is the size of a frame's header (RFC 9113, section 4.1).
 const headerSize = 9
 
-// frameHeader is that, as it is sent.
+// frameHeader is the header of a frame, as it is sent.
 type frameHeader [headerSize]byte
 
 func (h *frameHeader) length() int { return int(h[0])<<16 | int(h[1])<<8 | int(h[2]) }
@@ -30,15 +30,15 @@ func appendData(dst []byte, stream uint32, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// endsBlock tells whether a frame with this header is the last of a block of header fields. (The flag is the same for both kinds.)
+// endsBlock reports whether the frame is the last of a block of header fields. (HEADERS and CONTINUATION have the same flag.)
 func (h *frameHeader) endsBlock() bool { return h.has(h2.FlagHeadersEndHeaders) }
 
-// isBlock tells whether it is part of one.
+// isBlock reports whether the frame is part of a block of header fields.
 func (h *frameHeader) isBlock() bool {
 	return h.kind() == h2.FrameHeaders || h.kind() == h2.FrameContinuation
 }
 
-// endsStream tells whether nothing comes on the stream after it.
+// endsStream reports whether the frame is the last of its sender on the stream.
 func (h *frameHeader) endsStream() bool {
 	switch h.kind() {
 	case h2.FrameData, h2.FrameHeaders:

@@ -204,7 +204,7 @@ func TestRoomAfterAFrame(t *testing.T) {
 		}
 	}
 	write(theirs[:12])
-	if n, err := s.Send(make([]byte, 2*mostFrames)); n >= 2*mostFrames || err != nil || told > 0 {
+	if n, err := s.Send(make([]byte, 2*maxFrames)); n >= 2*maxFrames || err != nil || told > 0 {
 		t.Fatalf("%d bytes, %v, told %d times", n, err, told)
 	}
 	write(theirs[12:])

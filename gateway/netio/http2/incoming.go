@@ -15,10 +15,10 @@ const (
 	// defaultFrame is the size of a frame that every client takes, and ourFrame what net/http takes.
 	defaultFrame = 16 << 10
 	ourFrame     = 1 << 20
-	// mostSettings is more than net/http lets a client say at once, and mostStreams more than it lets it have.
-	mostSettings = 100
-	settingSize  = 6
-	mostStreams  = 4096
+	// maxSettings is more than net/http lets a client say at once, and maxStreams more than it lets it have.
+	maxSettings = 100
+	settingSize = 6
+	maxStreams  = 4096
 )
 
 var (
@@ -26,12 +26,12 @@ var (
 	errFrame  = errors.New("http2: a frame is too large")
 )
 
-// streamField names the header field that tells a handler of its stream. It is added to what the client sends.
+// streamField is the header field that names the stream of a request. It is added to what the client sends.
 const streamField = "revtail-stream"
 
 var streamHeader = textproto.CanonicalMIMEHeaderKey(streamField)
 
-// incoming is what the client sends, on its way to net/http. Only who reads uses it.
+// incoming parses what the client sends to net/http, and changes it where streams are taken. Only Conn.Read uses it.
 type incoming struct {
 	conn *Conn
 
@@ -68,7 +68,7 @@ func (in *incoming) read(p []byte) (int, error) {
 	return 0, nil
 }
 
-// next reads as much of a frame as has to be known.
+// next reads the header of a frame, and as much of its payload as is needed.
 func (in *incoming) next() error {
 	if err := in.readFull(in.header[:]); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (in *incoming) next() error {
 	return nil
 }
 
-// passOn has net/http read the frame as it is.
+// passOn passes the frame to net/http unchanged.
 func (in *incoming) passOn() { in.give, in.pass = in.header[:], in.header.length() }
 
 func (in *incoming) readFull(p []byte) error {
@@ -103,7 +103,7 @@ type secureReader struct{ conn *Conn }
 
 func (r secureReader) Read(p []byte) (int, error) { return r.conn.readSecure(p) }
 
-// begin enters a stream; nil: it is not a new one, or none that net/http will serve.
+// begin adds a stream; nil: the stream is not new, or net/http will not serve it.
 func (in *incoming) begin(id uint32) *Stream {
 	if id <= in.last || id%2 == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (in *incoming) begin(id uint32) *Stream {
 	c := in.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.streams) >= mostStreams {
+	if len(c.streams) >= maxStreams {
 		return nil
 	}
 	s := &Stream{conn: c, id: id, window: c.initial}
@@ -120,8 +120,8 @@ func (in *incoming) begin(id uint32) *Stream {
 	return s
 }
 
-// fields adds the name of a new stream to the end of its header fields. There a field that stands for itself, and is entered in no
-// table (RFC 7541, section 6.2.2), is right after all others.
+// fields appends streamField to the header fields of a new stream: a literal field without indexing (RFC 7541, section 6.2.2) is valid
+// after any others.
 func (in *incoming) fields() error {
 	h, s := &in.header, in.block
 	if s == nil || !h.endsBlock() {
@@ -157,7 +157,7 @@ func appendField(dst []byte, name string, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// windowUpdate takes what the client grants to a stream that is ours, and a part of what it grants to the connection.
+// windowUpdate keeps from net/http what the client grants to a taken stream, and a part of what it grants to the connection.
 func (in *incoming) windowUpdate() error {
 	h := in.header
 	if h.length() != 4 {
@@ -179,7 +179,7 @@ func (in *incoming) windowUpdate() error {
 	return nil
 }
 
-// grant is called when a client grants n bytes, and returns how many of them net/http is told of.
+// grant adds n bytes to a window, and returns how many of them are passed on to net/http.
 func (c *Conn) grant(stream uint32, n int64) (theirs int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +189,7 @@ func (c *Conn) grant(stream uint32, n int64) (theirs int64, err error) {
 			return 0, errWindow
 		}
 		if c.window.ours() > 0 {
-			c.roomLocked()
+			c.notifyLocked()
 		}
 		return theirs, nil
 	}
@@ -205,16 +205,16 @@ func (c *Conn) grant(stream uint32, n int64) (theirs int64, err error) {
 		return 0, errWindow
 	}
 	if s.window > 0 {
-		s.roomLocked()
+		s.notifyLocked()
 	}
 	return 0, nil
 }
 
-// settings notes what the client takes.
+// settings reads the client's settings, which net/http gets too.
 func (in *incoming) settings() error {
 	h := in.header
 	size := h.length()
-	if h.has(h2.FlagSettingsAck) || h.stream() != 0 || size%settingSize != 0 || size > mostSettings*settingSize {
+	if h.has(h2.FlagSettingsAck) || h.stream() != 0 || size%settingSize != 0 || size > maxSettings*settingSize {
 		in.passOn() // there is nothing in it, or net/http will not have it
 		return nil
 	}
@@ -230,7 +230,7 @@ func (in *incoming) settings() error {
 	return nil
 }
 
-// setting notes one. Values that may not be, net/http refuses.
+// setting applies one setting. net/http refuses invalid values.
 func (c *Conn) setting(id h2.SettingID, value uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,13 +241,13 @@ func (c *Conn) setting(id h2.SettingID, value uint32) {
 		for _, s := range c.streams {
 			s.window += grown
 		}
-		c.roomLocked()
+		c.notifyLocked()
 	case h2.SettingMaxFrameSize:
-		c.size = min(max(int(value), defaultFrame), mostFrames)
+		c.size = min(max(int(value), defaultFrame), maxFrames)
 	}
 }
 
-// reset is called when the client wants no more of a stream.
+// reset ends a stream that the client has reset.
 func (in *incoming) reset(stream uint32) {
 	c := in.conn
 	c.mu.Lock()

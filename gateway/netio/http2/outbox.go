@@ -10,11 +10,11 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// outbox is what TLS has written and the system has not taken yet. Who puts something there never waits: what the system does not
-// take at once is written by a goroutine that does.
+// outbox holds the bytes that TLS has written and the socket has not taken yet. Write and Flush do not block: a goroutine writes what the
+// socket does not take at once.
 type outbox struct {
-	conn    net.Conn // waits for the client
-	push    pusher   // does not
+	conn    net.Conn // its writes block
+	push    pusher   // its writes do not block
 	drained func(error)
 
 	mu       sync.Mutex     // guards the fields below
@@ -39,7 +39,7 @@ func (o *outbox) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what the system takes now. What is left it will have later: drained is called then.
+// Flush writes what the socket takes now. A goroutine writes the rest, and then calls drained.
 func (o *outbox) Flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,7 +80,7 @@ func (o *outbox) drain(rest *buffer.Buffer, written int) {
 	o.drained(o.failed())
 }
 
-// next is what has come meanwhile; nil: nothing, or it is of no use.
+// next returns what TLS has written since; nil: nothing, or the connection is broken.
 func (o *outbox) next(err error) *buffer.Buffer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,21 +102,21 @@ func (o *outbox) failed() error {
 	return o.err
 }
 
-// busy tells whether the system takes nothing now.
+// busy reports whether drain is running.
 func (o *outbox) busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.draining
 }
 
-// waits tells whether something is there that nobody writes yet.
+// waits reports whether there is something to flush.
 func (o *outbox) waits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sealed != nil && !o.draining
 }
 
-// pusher writes to a socket what it takes now.
+// pusher writes as much as the socket takes now.
 type pusher struct {
 	raw  syscall.RawConn
 	data []byte

@@ -2,7 +2,7 @@ package http2
 
 import h2 "golang.org/x/net/http2"
 
-// outgoing follows what net/http writes, to know where a frame ends: there those of taken streams may go.
+// outgoing parses what net/http writes, to find the ends of frames: there the frames of taken streams may be inserted.
 type outgoing struct {
 	header frameHeader
 	have   int  // bytes of it that have been seen
@@ -10,10 +10,10 @@ type outgoing struct {
 	block  bool // the next frame belongs to this one (RFC 9113, section 4.3)
 }
 
-// within tells whether nothing else may be sent now.
+// within reports whether net/http is in the middle of a frame, or of a block of header fields.
 func (o *outgoing) within() bool { return o.have > 0 || o.block }
 
-// pass follows p up to the end of a frame, and returns how much that was; ended: it is there.
+// pass parses p up to the end of a frame. It returns the number of bytes parsed, and whether the frame has ended.
 func (o *outgoing) pass(p []byte) (n int, ended bool) {
 	if o.have < headerSize {
 		n = copy(o.header[o.have:], p)
@@ -42,7 +42,7 @@ func (c *Conn) passLocked(p []byte, end bool) (n int) {
 		if !ended {
 			continue
 		}
-		c.sawLocked(&c.out.header)
+		c.onFrameLocked(&c.out.header)
 		if end && !c.out.within() {
 			break
 		}
@@ -50,8 +50,8 @@ func (c *Conn) passLocked(p []byte, end bool) (n int) {
 	return n
 }
 
-// sawLocked is called when a frame of net/http's has passed.
-func (c *Conn) sawLocked(h *frameHeader) {
+// onFrameLocked is called at the end of each frame that net/http writes.
+func (c *Conn) onFrameLocked(h *frameHeader) {
 	s := c.streams[h.stream()]
 	if h.kind() == h2.FrameData {
 		c.window.spend(int64(h.length()))

@@ -8,9 +8,9 @@ import (
 	"revtail/gateway/netio/buffer"
 )
 
-// leastWindow is how much of a connection's window there must be for taken streams when one is. A client that says nothing
-// of it has all of it filled by net/http, which has been told of it.
-const leastWindow = 16 << 10
+// minWindow is how much of a connection's window must be available to taken streams when a stream is taken. A client that never grants
+// more than the default leaves the whole window to net/http.
+const minWindow = 16 << 10
 
 // errGone is the error of a stream that has ended.
 var errGone = errors.New("http2: the stream has ended")
@@ -22,8 +22,8 @@ type Stream struct {
 
 	// The connection's mutex guards the fields below.
 	window int64
-	begun  bool // the head of the answer has been sent
-	gone   bool // nothing can be sent any more
+	begun  bool // the header of the response has been sent
+	gone   bool // it has ended
 	taken  bool
 	waits  bool // for room
 	room   func()
@@ -32,8 +32,8 @@ type Stream struct {
 // Conn is the stream's connection.
 func (s *Stream) Conn() *Conn { return s.conn }
 
-// Take begins to send the body of the answer by Send. The handler must have flushed the head, and not write any more; it returns when
-// the body is complete, and what was sent is sent before that. An error: the stream has ended.
+// Take makes Send write the body of the response. The handler must have flushed the header, and must not write. When it returns,
+// net/http ends the stream after everything that was sent. Take fails if the stream has ended.
 func (s *Stream) Take() error {
 	c := s.conn
 	c.mu.Lock()
@@ -45,8 +45,8 @@ func (s *Stream) Take() error {
 	return s.endedLocked()
 }
 
-// OnRoom has f called, once, when there may be room after Send or Ready has found too little, or the stream has ended since. It must
-// neither block nor call the stream or its connection.
+// OnRoom sets the function that is called once when Send or Ready has found too little room and there may be more, or the stream has
+// ended. f must neither block nor call methods of the stream or its connection.
 func (s *Stream) OnRoom(f func()) {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
@@ -54,7 +54,8 @@ func (s *Stream) OnRoom(f func()) {
 	s.waits = false
 }
 
-// Send sends as much as the client and its connection take now; Conn.Flush has it leave. It does not wait. The data are the caller's.
+// Send buffers as much of data as the windows and the connection have room for; Conn.Flush writes it. It does not block, and does not
+// keep data.
 func (s *Stream) Send(data []byte) (n int, err error) {
 	c := s.conn
 	c.mu.Lock()
@@ -76,7 +77,7 @@ func (s *Stream) Send(data []byte) (n int, err error) {
 	return n, nil
 }
 
-// Ready tells whether Send would do something: send, or fail.
+// Ready reports whether Send would send something, or fail.
 func (s *Stream) Ready() bool {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
@@ -84,16 +85,16 @@ func (s *Stream) Ready() bool {
 	return room > 0 || err != nil
 }
 
-// readyLocked is how large the next frame may be; zero: the stream waits for room.
+// readyLocked returns the maximal size of the next frame; zero: the stream waits for room.
 func (s *Stream) readyLocked() (int, error) {
 	c := s.conn
-	if c.frames != nil && len(c.frames.Bytes) >= mostFrames {
+	if c.frames != nil && len(c.frames.Bytes) >= maxFrames {
 		c.flushLocked()
 	}
 	if err := s.endedLocked(); err != nil {
 		return 0, err
 	}
-	full := c.frames != nil && len(c.frames.Bytes) >= mostFrames || c.outbox.busy()
+	full := c.frames != nil && len(c.frames.Bytes) >= maxFrames || c.outbox.busy()
 	room := min(s.window, c.window.ours(), int64(c.size))
 	if full || room <= 0 {
 		s.waits = true
@@ -102,14 +103,13 @@ func (s *Stream) readyLocked() (int, error) {
 	return int(room), nil
 }
 
-// Ended says why nothing can be sent any more; nil: something can.
+// Ended returns the error of Send if the stream has ended, and nil otherwise.
 func (s *Stream) Ended() error {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
 	return s.endedLocked()
 }
 
-// endedLocked says why nothing can be sent any more.
 func (s *Stream) endedLocked() error {
 	if s.conn.err != nil {
 		return s.conn.err
@@ -120,15 +120,15 @@ func (s *Stream) endedLocked() error {
 	return nil
 }
 
-// roomLocked tells who waits that there may be room.
-func (s *Stream) roomLocked() {
+// notifyLocked calls the function of OnRoom if the stream waits for room.
+func (s *Stream) notifyLocked() {
 	if s.waits && s.room != nil {
 		s.waits = false
 		s.room()
 	}
 }
 
-// stream is the one that a handler has been told of; nil: it is not there, or the client takes too little at a time.
+// stream finds a stream by the value of its header field; nil: it has ended, or the client's window is too small.
 func (c *Conn) stream(name string) *Stream {
 	text, ok := strings.CutPrefix(name, c.secret)
 	if !ok {
@@ -140,16 +140,16 @@ func (c *Conn) stream(name string) *Stream {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.window.ours() < leastWindow {
+	if c.window.ours() < minWindow {
 		return nil
 	}
 	return c.streams[uint32(id)]
 }
 
-// dropLocked forgets a stream on which nothing can be sent any more.
+// dropLocked removes a stream that has ended.
 func (c *Conn) dropLocked(s *Stream) {
 	delete(c.streams, s.id)
 	s.gone = true
-	s.roomLocked()
+	s.notifyLocked()
 	c.changed.Broadcast()
 }

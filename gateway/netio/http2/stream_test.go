@@ -241,7 +241,7 @@ func TestStreamsEndWithTheirHandlers(t *testing.T) {
 	sent := pattern(1 << 20)
 	p := dial(t, time.Minute, 1<<30, 1<<30, func(w http.ResponseWriter, r *http.Request) {
 		stream := take(t, w, r)
-		if n, err := stream.Send(sent[:mostFrames/2]); n != mostFrames/2 || err != nil {
+		if n, err := stream.Send(sent[:maxFrames/2]); n != maxFrames/2 || err != nil {
 			t.Errorf("%d bytes, %v", n, err)
 		}
 		if r.URL.Path == "/broken" {
@@ -249,7 +249,7 @@ func TestStreamsEndWithTheirHandlers(t *testing.T) {
 		} // without a flush
 	})
 	p.ask(1, "/complete")
-	if body, err := p.body(); err != nil || !bytes.Equal(body, sent[:mostFrames/2]) {
+	if body, err := p.body(); err != nil || !bytes.Equal(body, sent[:maxFrames/2]) {
 		t.Errorf("%d bytes, %v", len(body), err)
 	}
 	p.ask(3, "/broken")

@@ -39,5 +39,5 @@ func ResetOnClose(conn net.Conn) {
 // Abort closes the lowest connection, whose user gets an error. TLS is left out because it would write a close_notify first, and wait.
 func Abort(conn net.Conn) {
 	ResetOnClose(conn)
-	_ = Base(conn).Close() // there is nobody to tell
+	_ = Base(conn).Close() // the error changes nothing
 }

@@ -14,7 +14,7 @@ import (
 // what can be done now.
 type Socket struct{ fd int }
 
-// New takes a connection over. Without an error the socket owns it, and conn is of no more use.
+// New makes a Socket of a connection. The Socket owns it: conn must not be used afterwards, unless New fails.
 func New(conn net.Conn) (Socket, error) {
 	plain, ok := conn.(syscall.Conn)
 	if !ok {
@@ -35,7 +35,7 @@ func New(conn net.Conn) (Socket, error) {
 	return Socket{fd}, nil
 }
 
-// Conn gives the connection back to Go's network library.
+// Conn makes a net.Conn of the socket, which must not be used afterwards.
 func (s Socket) Conn() (net.Conn, error) {
 	file := os.NewFile(uintptr(s.fd), "")
 	conn, err := net.FileConn(file) // a descriptor of its own
@@ -43,11 +43,11 @@ func (s Socket) Conn() (net.Conn, error) {
 	return conn, err
 }
 
-// maxUnsent is how many bytes the system takes for a connection beyond what may travel.
-const maxUnsent = 128 << 10
+// notSentLowat is how many bytes the system buffers for a connection beyond what it may send now.
+const notSentLowat = 128 << 10
 
-// LimitUnsent keeps the system from holding megabytes for a client that does not read. What is on its way is not bounded, and so
-// neither is the speed of a client that is far away, as it would be by SO_SNDBUF.
+// LimitUnsent keeps the system from buffering megabytes for a client that does not read. Unlike SO_SNDBUF it does not limit the bytes in
+// flight, and so not the speed of a client that is far away.
 func LimitUnsent(conn net.Conn) {
 	plain, ok := conn.(syscall.Conn)
 	if !ok {
@@ -55,7 +55,7 @@ func LimitUnsent(conn net.Conn) {
 	}
 	if raw, err := plain.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { // a system that cannot holds more
-			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
+			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, notSentLowat)
 		})
 	}
 }
@@ -113,8 +113,8 @@ func (s Socket) Abort() {
 	s.Close()
 }
 
-// Poller tells when sockets can be written again, have been sent something, or are gone. It stands in Go's own poller, so that
-// a goroutine that waits for it holds no thread.
+// Poller reports when sockets become writable or readable, or are closed. It is registered in Go's own poller, so that a goroutine in
+// Wait blocks no thread.
 type Poller struct {
 	fd   int
 	file *os.File
@@ -144,19 +144,19 @@ type Event struct {
 	Tag      int32 // as given to Add
 	FD       int32
 	Writable bool
-	Readable bool // or gone: Read tells
+	Readable bool // or closed: Read returns the error
 }
 
-// Add begins to tell of a socket: of each change once.
+// Add registers a socket (edge-triggered): each change is reported once.
 func (p *Poller) Add(s Socket, tag int32) error {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(s.fd), Pad: tag}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(p.fd, unix.EPOLL_CTL_ADD, s.fd, &event))
 }
 
-// Remove is for a socket that is given away; one that is closed leaves by itself.
+// Remove unregisters a socket. Closing a socket unregisters it too.
 func (p *Poller) Remove(s Socket) { _ = unix.EpollCtl(p.fd, unix.EPOLL_CTL_DEL, s.fd, nil) }
 
-// Wait waits until there is something to tell. It fails when the poller has been closed.
+// Wait waits for events. It fails when the poller has been closed.
 func (p *Poller) Wait(into []Event) ([]Event, error) {
 	events := make([]unix.EpollEvent, cap(into))
 	n, failed := 0, error(nil)

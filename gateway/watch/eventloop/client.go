@@ -35,10 +35,10 @@ type endCondition struct {
 	by      time.Time
 }
 
-// endsSoon tells whether the watch ends as soon as the client has got what is due to it.
+// endsSoon reports whether the watch ends as soon as the client has got what is due.
 func (c *client) endsSoon() bool { return c.endWhen != nil && !c.ending }
 
-// blocked tells whether the client has not taken what it was sent.
+// blocked reports whether the client has not taken everything that was sent.
 func (c *client) blocked() bool { return c.paused || len(c.unsent) > 0 }
 
 // due is when the client has to be looked after although nothing happens.

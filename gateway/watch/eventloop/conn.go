@@ -14,7 +14,7 @@ import (
 type conn interface {
 	// join registers for events of the client; false: it has gone.
 	join(l *eventLoop, c *client) bool
-	// chunked tells whether each frame is a chunk of its own, and a last one is the end.
+	// chunked reports whether each frame is a chunk of its own, and a last one is the end.
 	chunked() bool
 	// ready tells whether the client takes something. If not, l.onWritable is called when it may.
 	ready() bool
@@ -24,7 +24,7 @@ type conn interface {
 	write(l *eventLoop, encrypted []byte) (n int, err error)
 	// drainRead discards what the client has sent; false: it has gone.
 	drainRead(l *eventLoop, c *client) bool
-	// flushing tells whether the connection itself is still writing, so that the stall timer must not fire.
+	// flushing reports whether the connection itself is still writing, so that the stall timer must not fire.
 	flushing() bool
 	// close ends it; with an error the client sees a broken stream.
 	close(err error)

@@ -31,7 +31,7 @@ func TestWatchKeepsTheRestOfAShortWrite(t *testing.T) {
 }
 
 // The log holds 8 MiB: a client that sleeps longer is given back to a goroutine, reads etcd's history, and comes again.
-func TestWatchGivesBackWhoFallsBehind(t *testing.T) {
+func TestLaggingSessionIsReleased(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		conn, body := s.watchFrom(s.create("first"), "")
 		adopted := s.adoptions.Load()
@@ -49,7 +49,7 @@ func TestWatchGivesBackWhoFallsBehind(t *testing.T) {
 }
 
 // A watch may be given back in the moment in which it is adopted: it goes on all the same, here to its ERROR.
-func TestWatchGivesBackAtOnce(t *testing.T) {
+func TestSessionIsReleasedAtOnce(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		s.create("first")
 		s.create("second")
@@ -84,7 +84,7 @@ func TestWatchGivesBackAtOnce(t *testing.T) {
 	})
 }
 
-func TestWatchCutsWhoTakesNothing(t *testing.T) {
+func TestStalledClientIsCut(t *testing.T) {
 	overAll(t, 200*time.Millisecond, func(t *testing.T, s *loopServer) {
 		_, body := s.watchFrom(s.create("first"), "")
 		s.large(0)
@@ -95,7 +95,7 @@ func TestWatchCutsWhoTakesNothing(t *testing.T) {
 	})
 }
 
-func TestWatchNoticesWhoLeaves(t *testing.T) {
+func TestClosedClientIsDetected(t *testing.T) {
 	for name, leave := range map[string]func(net.Conn) error{
 		"closed": func(conn net.Conn) error { return conn.Close() },
 		"said good-bye": func(conn net.Conn) error {

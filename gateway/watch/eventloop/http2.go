@@ -47,6 +47,6 @@ func (h *http2Conn) close(err error) {
 
 func (h *http2Conn) release(*eventLoop, *watch.Session) error {
 	h.ignore()
-	h.Handover.GiveBack()
+	h.GiveBack()
 	return nil
 }

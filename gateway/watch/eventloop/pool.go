@@ -33,6 +33,7 @@ type Pool struct {
 	background sync.WaitGroup // the goroutines that loops have started
 }
 
+// New returns a pool that adopts no sessions before Open.
 func New(logger *slog.Logger) *Pool {
 	return &Pool{logger: logger, writeTimeout: socket.WriteTimeout, endTimeout: watch.InitialEventsTimeout}
 }

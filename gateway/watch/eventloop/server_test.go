@@ -229,7 +229,7 @@ func (s *loopServer) count(so func(*client) bool) (n int) {
 }
 
 // blocked is how many clients do not take what there is for them.
-func (s *loopServer) blocked() int { return int(s.watches.Stats.Figures().Late) }
+func (s *loopServer) blocked() int { return s.watches.Stats.Figures().Late }
 
 // open is how many watches have not ended.
 func (s *loopServer) open() int { return int(s.opened.Load()) - int(s.watches.Stats.Departed()) }

@@ -14,6 +14,7 @@ import (
 // as http2.Configure has it, a connection is cut when its client has taken nothing for 30 s.
 func Listen(l net.Listener) net.Listener { return InterceptListener{l, socket.WriteTimeout} }
 
+// InterceptListener accepts connections as InterceptConns.
 type InterceptListener struct {
 	net.Listener
 	WriteTimeout time.Duration
@@ -38,7 +39,7 @@ type InterceptConn struct {
 	writeTimeout time.Duration
 }
 
-// UnwrapTLS are the connection that the system knows, and what stands on it; nil without TLS.
+// UnwrapTLS returns the connection below TLS, the InterceptConn on it and TLS itself; without TLS the last two are nil.
 func UnwrapTLS(conn net.Conn) (below net.Conn, w *InterceptConn, secure *tls.Conn) {
 	secure, ok := conn.(*tls.Conn)
 	if !ok {
@@ -50,10 +51,12 @@ func UnwrapTLS(conn net.Conn) (below net.Conn, w *InterceptConn, secure *tls.Con
 	return w.Conn, w, secure
 }
 
+// Intercept lets an event loop own the connection: TLS reads from s and appends what it writes to encrypted.
 func (w *InterceptConn) Intercept(s socket.Socket, encrypted *[]byte) {
 	w.Conn, w.socket, w.encrypted = nil, s, encrypted
 }
 
+// Restore ends what Intercept began. TLS uses conn from now on.
 func (w *InterceptConn) Restore(conn net.Conn) { w.Conn, w.encrypted = conn, nil }
 
 // NetConn is the connection below, as crypto/tls calls it.
@@ -104,7 +107,7 @@ func (w *InterceptConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline is called by crypto/tls before it says good-bye.
+// SetWriteDeadline implements net.Conn. crypto/tls calls it before its close_notify; where writes do not block, it does nothing.
 func (w *InterceptConn) SetWriteDeadline(t time.Time) error {
 	if w.encrypted == nil && w.sink == nil {
 		return w.Conn.SetWriteDeadline(t)
@@ -115,8 +118,12 @@ func (w *InterceptConn) SetWriteDeadline(t time.Time) error {
 // NoDataError is an error after which TLS can read on.
 type NoDataError struct{}
 
-func (NoDataError) Error() string   { return "nothing to read yet" }
-func (NoDataError) Timeout() bool   { return true }
+func (NoDataError) Error() string { return "nothing to read yet" }
+
+// Timeout implements net.Error: TLS continues after a timeout.
+func (NoDataError) Timeout() bool { return true }
+
+// Temporary implements net.Error.
 func (NoDataError) Temporary() bool { return true }
 
 var _ net.Error = NoDataError{}

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// flushSize is how many bytes of frames are collected before they are written between two revisions, and MaxCollected
-	// how many at any place: a revision of any usual size leaves in one write. More than 16 KiB would make writes hardly
-	// cheaper, and is what each client that takes nothing costs.
-	flushSize    = 16 << 10
+	// flushSize is how many bytes of frames are collected before they are written between two revisions. More than 16 KiB would make
+	// writes hardly cheaper, and each client that takes nothing costs as much memory.
+	flushSize = 16 << 10
+	// MaxCollected is how many bytes are collected within a revision: a revision of any usual size is one write.
 	MaxCollected = 1 << 20
 )
 
@@ -48,6 +48,7 @@ type Opener struct {
 	origins      []string // patterns of pages that may open a WebSocket, beside the server's own
 }
 
+// NewOpener returns an Opener. Pages of the origins may open a WebSocket.
 func NewOpener(origins []string, compressors *response.Compressors) *Opener {
 	return &Opener{WriteTimeout: socket.WriteTimeout, compressors: compressors, origins: originPatterns(origins)}
 }
