@@ -45,6 +45,7 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
+// New returns a handler that serves reads and writes; watches begin after Start.
 func New(c Config) *Handler {
 	return &Handler{
 		keys:     &authorizedKeys{access: c.Access, policy: c.Policy, claim: c.Claim, store: c.Store, caches: newRangeCaches(c.Store, c.Logger)},
@@ -71,6 +72,7 @@ func (h *Handler) Figures() []metrics.Cache { return h.keys.caches.figures() }
 // keysOpenAPI is the OpenAPI document of the keys API.
 var keysOpenAPI = sync.OnceValue(func() response.Document { return response.NewDocument(response.JSON, keyrange.OpenAPI()) })
 
+// ServeOpenAPI answers with the description of the keys API.
 func ServeOpenAPI(w http.ResponseWriter, r *http.Request) { keysOpenAPI().Serve(w, r) }
 
 var keysMethods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete}

@@ -24,7 +24,7 @@ const (
 // poll answers a long poll: with the changes after a revision as soon as there are some, or without changes when its time is over.
 // The answer has the revision after which the next poll begins.
 func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
-	selection, err := h.selection(q)
+	selected, err := h.selection(q)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 		return err
 	}
 	defer h.keys.caches.release(cache)
-	query.Filter = selection.filter
+	query.Filter = selected.filter
 	watcher, err := cache.Watch(query)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	watch.Begin(ctx, watcher, request.Timeout) // so that a future revision is refused, however short the poll is
 	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
 	defer cancel()
-	events, through, err := pollEvents(ctx, cache.Cache, watcher, keyEncoder{q.Prev, selection.fields})
+	events, through, err := pollEvents(ctx, cache.Cache, watcher, keyEncoder{q.Prev, selected.fields})
 	if err != nil {
 		return err
 	}

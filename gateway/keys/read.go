@@ -26,7 +26,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	if err != nil {
 		return err
 	}
-	selection, err := h.selection(q)
+	selected, err := h.selection(q)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	if err := h.resolveTime(ctx, w, &q); err != nil {
 		return err
 	}
-	answer := keysReader{query: q, selection: selection, memory: reservation{budget: &h.budget}}
+	answer := keysReader{query: q, selection: selected, memory: reservation{budget: &h.budget}}
 	defer answer.memory.release()
 	if err := answer.read(ctx, store); err != nil {
 		return err

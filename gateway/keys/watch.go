@@ -16,11 +16,11 @@ import (
 
 // watch streams the state of keys, unless the request says from which revision it resumes, and then their changes.
 func (h *Handler) watch(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
-	selection, err := h.selection(q)
+	selected, err := h.selection(q)
 	if err != nil {
 		return err
 	}
-	start := watch.Start{Resource: "keys", Encoder: keyEncoder{q.Prev, selection.fields}, Bookmarks: true, BookmarkEvery: watch.HeartbeatInterval, Deadline: watch.DeadlineAfter(0), Fail: h.responder.Error}
+	start := watch.Start{Resource: "keys", Encoder: keyEncoder{q.Prev, selected.fields}, Bookmarks: true, BookmarkEvery: watch.HeartbeatInterval, Deadline: watch.DeadlineAfter(0), Fail: h.responder.Error}
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would delay events
 	if response.WantsEventStream(r) {
 		h.watches.AsEventStream(w, &start)
@@ -30,7 +30,7 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, q keyrange.Query
 		start.Fail(w, r, err)
 		return nil
 	}
-	query.Filter = selection.filter
+	query.Filter = selected.filter
 	start.Cache, start.Query, start.Done = cache.Cache, query, func() { h.keys.caches.release(cache) }
 	h.watches.Follow(w, r, start)
 	return nil

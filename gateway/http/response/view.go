@@ -23,17 +23,21 @@ type View interface {
 // PlainView shows objects unchanged.
 type PlainView struct{ resource *resource.Resource }
 
+// Object implements View.
 func (v PlainView) Object(doc []byte) []byte { return doc }
 
+// Bookmark implements View.
 func (v PlainView) Bookmark(revision etcdstore.Revision, end bool) []byte {
 	return encoding.AppendBookmarkObject(nil, v.resource.APIVersion(), v.resource.Kind, int64(revision), end)
 }
 
+// ListHead implements View.
 func (v PlainView) ListHead(meta encoding.ListMeta) []byte {
 	meta.APIVersion, meta.Kind = v.resource.APIVersion(), v.resource.ListKind()
 	return encoding.AppendListHead(nil, meta)
 }
 
+// Item implements View.
 func (v PlainView) Item(doc []byte) []byte { return doc }
 
 // metadataView shows only the metadata, without decoding it.
@@ -60,6 +64,8 @@ type ProjectedView struct {
 	fields *projection.Projection
 }
 
+// Object implements View.
 func (v ProjectedView) Object(doc []byte) []byte { return v.fields.Project(doc) }
 
+// Item implements View.
 func (v ProjectedView) Item(doc []byte) []byte { return v.fields.Project(doc) }
