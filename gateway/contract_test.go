@@ -13,7 +13,6 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/embedded"
-	"revtail/gateway/netio/http2"
 	"revtail/gateway/watch/transport"
 )
 
@@ -25,22 +24,19 @@ func TestContractWithoutParts(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, test := range []struct {
-		name        string
-		secure      bool // over TLS, and HTTP/2
-		loop, frame bool
+		name   string
+		secure bool // over TLS, and HTTP/2
 	}{
 		{name: "HTTP1 without the event loop"},
-		{name: "HTTP2 without the event loop", secure: true, frame: true},
-		{name: "HTTP2 without frames of our own", secure: true, loop: true},
+		{name: "HTTP2 without frames of our own", secure: true}, // the event loop serves no watch of net/http's
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			server, endpoint := serveEmbedded(t)
-			if !test.loop {
-				server.watches.Adopter = nil
-			}
-			if !test.frame {
+			if test.secure {
 				server.watches.HTTP2 = nil
+			} else {
+				server.watches.Adopter = nil
 			}
 			front := httptest.NewUnstartedServer(server)
 			front.Listener = transport.Listen(front.Listener)
@@ -50,9 +46,6 @@ func TestContractWithoutParts(t *testing.T) {
 				front.Start()
 			} else {
 				front.EnableHTTP2 = true
-				if test.frame {
-					http2.Configure(front.Config)
-				}
 				front.StartTLS()
 				environment = append(environment, "SSL_CERT_FILE="+certificateOf(t, front))
 			}

@@ -162,7 +162,7 @@ func TestEveryFieldIsAnOptionAndIsRead(t *testing.T) {
 	}
 }
 
-// fieldsRead is every x in an expression c.x, cfg.x or p.cfg.x of files, tests aside.
+// fieldsRead is every x in an expression c.x, cfg.x, p.cfg.x or o.Config.x of files that are no tests.
 func fieldsRead(t *testing.T, globs ...string) map[string]bool {
 	t.Helper()
 	read := make(map[string]bool)
@@ -191,7 +191,7 @@ func fieldsRead(t *testing.T, globs ...string) map[string]bool {
 				case *ast.SelectorExpr:
 					of = x.Sel.Name
 				}
-				if of == "c" || of == "cfg" {
+				if of == "c" || of == "cfg" || of == "Config" {
 					read[selector.Sel.Name] = true
 				}
 				return true

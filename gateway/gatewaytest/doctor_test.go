@@ -95,6 +95,6 @@ func TestDoctorComparesWithGateway(t *testing.T) {
 	})
 	defer front.Close()
 	wantSays(t, doctor(t, gw.EtcdEndpoint, front.URL, 0),
-		"warn  clock     this machine's is off from the gateway's by -", "NTP",
+		"warn  clock     this machine's differs from the gateway's by -", "NTP",
 		"warn  version   the gateway is v1.37.0+revtail.0.0.1, this program", "run the same release")
 }
