@@ -11,12 +11,13 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// What a browser may do is what the person in front of it may do, and pages of others run in it. Three things keep them off:
-// names that are not this server's are not answered on loopback, writes have to come from its own pages, or from origins that
-// are named, and so has whoever wants to read.
+// A browser sends requests with the rights of its user, also for pages of other origins. Three handlers restrict such pages: CheckHost
+// refuses a Host that is not a name of this server, on loopback, RefuseCrossOriginWrites accepts writes only from pages of this server and
+// of Chain.Origins, and AllowOrigins lets only pages of Chain.Origins read responses.
 
-// CheckHost refuses names that lead to loopback by somebody else's doing (DNS rebinding), where requests are let in without a
-// credential. A request that reaches another address may have any name.
+// CheckHost answers 403 to a request on a loopback address whose Host is neither localhost, a loopback address nor one of c.Hosts, because a
+// foreign page can make its own name resolve to loopback (DNS rebinding). It does nothing unless c.Anonymous is set, because such a page
+// needs a credential otherwise. A request to another address may have any Host.
 func (c *Chain) CheckHost(next http.Handler) http.Handler {
 	if !c.Anonymous {
 		return next
@@ -31,11 +32,13 @@ func (c *Chain) CheckHost(next http.Handler) http.Handler {
 	})
 }
 
+// isLoopback reports whether a local address of a connection is a loopback address.
 func isLoopback(address any) bool {
 	tcp, ok := address.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
+// knowsHost reports whether a Host, with or without a port, is a name of this server. An empty Host is.
 func (c *Chain) knowsHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -45,11 +48,11 @@ func (c *Chain) knowsHost(host string) bool {
 	return host == "" || host == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(c.Hosts, host)
 }
 
-// exposedHeaders are those of answers that a page of another origin gets to see.
+// exposedHeaders are the response headers that a page of another origin can read.
 const exposedHeaders = "Age, Audit-Id, ETag, Location, Retry-After, Warning, " + response.RevisionHeader + ", " + response.TimeHeader
 
-// AllowOrigins lets pages of the origins that are named read answers (CORS). A browser asks before it makes such a request;
-// it cannot send a credential with that.
+// AllowOrigins lets pages of c.Origins read responses (CORS). It answers a preflight request itself, with 204 and before authentication,
+// because a browser sends no credential with it.
 func (c *Chain) AllowOrigins(next http.Handler) http.Handler {
 	if len(c.Origins) == 0 {
 		return next
@@ -75,11 +78,11 @@ func (c *Chain) AllowOrigins(next http.Handler) http.Handler {
 	})
 }
 
-// RefuseCrossOriginWrites refuses writes that a browser makes for a page of another origin, unless it is one that is named.
+// RefuseCrossOriginWrites answers 403 to a write that a browser sends for a page of another origin, unless c.Origins has the origin.
 func (c *Chain) RefuseCrossOriginWrites(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	for _, origin := range c.Origins {
-		_ = protection.AddTrustedOrigin(origin) // New has checked them
+		_ = protection.AddTrustedOrigin(origin) // gateway.New has checked the origins
 	}
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.Responder.Refused.WithLabelValues(status.RefusedOrigin).Inc()

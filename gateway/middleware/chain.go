@@ -12,20 +12,20 @@ import (
 	"revtail/gateway/metrics"
 )
 
-// Chain is the middleware of every request, and its configuration.
+// Chain holds the configuration of the middleware. The fields are not changed after the first request.
 type Chain struct {
-	Responder    *response.Responder
-	Logger       *slog.Logger
-	Requests     *metrics.Requests
-	Tracing      trace.TracerProvider       // nil: no traces
-	Route        func(*http.Request) string // the pattern of the route that a request took
-	WriteTimeout time.Duration              // how long a client may take nothing of an answer
-	Anonymous    bool                       // requests without a credential are let in
-	Origins      []string                   // of pages that may read and write here
-	Hosts        []string                   // names of this server beside localhost
+	Responder    *response.Responder        // answers errors and counts refusals
+	Logger       *slog.Logger               // logs panics
+	Requests     *metrics.Requests          // counts requests
+	Tracing      trace.TracerProvider       // makes spans; nil: no spans
+	Route        func(*http.Request) string // returns the pattern of the route that matched a request; empty: none
+	WriteTimeout time.Duration              // how long a client may take no byte of a response
+	Anonymous    bool                       // requests without a credential are accepted
+	Origins      []string                   // of other pages that may read and write, such as https://example.com
+	Hosts        []string                   // names of this server besides localhost, in lower case
 }
 
-// SetHeaders sets the headers that all responses have, and a unique Audit-Id.
+// SetHeaders sets the headers of all responses, among them a unique Audit-Id. Handlers may replace them.
 func (c *Chain) SetHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

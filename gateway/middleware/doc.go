@@ -1,3 +1,3 @@
-// Package middleware has the chain that every request passes before the routes: metrics, traces, limits, decoded paths, and the rules for
-// browsers. gateway/routes.go has its order. Authentication and authorization are package access's.
+// Package middleware has the handlers that run before the routes: metrics, traces, limits, decoded paths, and the rules for browsers.
+// gateway/routes.go sets their order. Package access authenticates and authorizes.
 package middleware

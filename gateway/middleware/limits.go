@@ -14,13 +14,13 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// maxQuery bounds the query of a URL, in bytes.
+// maxQuery is the longest query of a URL, in bytes.
 const maxQuery = 32 << 10
 
-// MaxHeaders bounds how many values the headers of a request have in all. A browser behind several proxies sends some fifty.
+// MaxHeaders is the largest total number of header values of a request. A browser behind several proxies sends about fifty.
 const MaxHeaders = 256
 
-// LimitHeaders refuses requests with more than MaxHeaders. http.Server limits their bytes.
+// LimitHeaders answers 431 to requests with more than MaxHeaders header values. http.Server limits their bytes.
 func LimitHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		count := 0
@@ -36,7 +36,8 @@ func LimitHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// LimitQuery refuses queries that are too long or malformed. From here on request.Query has what was parsed.
+// LimitQuery answers 400 to queries that are longer than 32 KiB or malformed. It stores the parsed query in r.Form, where request.Query finds
+// it.
 func LimitQuery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.URL.RawQuery) > maxQuery {
@@ -53,7 +54,8 @@ func LimitQuery(next http.Handler) http.Handler {
 	})
 }
 
-// LimitTime ends a request after the timeout that it asks for. A watch has timeoutSeconds for that.
+// LimitTime ends the context of a request after its timeout parameter, a Go duration such as 30s. It answers 400 to an invalid one, and
+// ignores one of zero or less. It does nothing for a watch, because a watch has timeoutSeconds.
 func (c *Chain) LimitTime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text := request.Query(r).Get("timeout")
@@ -75,8 +77,8 @@ func (c *Chain) LimitTime(next http.Handler) http.Handler {
 	})
 }
 
-// RefuseImpersonation refuses impersonation (kubectl --as), because the request would run with more rights than asked for if the headers
-// were ignored.
+// RefuseImpersonation answers 403 to requests with Impersonate headers (kubectl --as), because the request would run with more rights than
+// asked for if the headers were ignored.
 func RefuseImpersonation(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name := range r.Header {

@@ -8,7 +8,8 @@ import (
 	"revtail/gateway/http/response"
 )
 
-// CountRequests counts requests for /metrics.
+// CountRequests counts requests for /metrics, by method and code, with the duration of all but watches and long polls. A panic before the
+// header counts as 500.
 func (c *Chain) CountRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		recorded, w := response.Record(w)

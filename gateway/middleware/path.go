@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// CleanPath lets only paths through of which every segment can be a part of an etcd key, and hands on the decoded path:
-// behind it there is one way to read a URL.
+// CleanPath decodes the path of a URL once, into r.URL.Path, and clears r.URL.RawPath, because all handlers after it must read the URL in the
+// same way. It answers 400 unless every segment can be a part of an etcd key, and 404 to an empty segment outside of the keys API.
 func CleanPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		escaped := r.URL.EscapedPath()
@@ -22,7 +22,7 @@ func CleanPath(next http.Handler) http.Handler {
 				return
 			}
 			if strings.Contains(escaped, "//") {
-				response.NotFound(w, r) // as kube-apiserver answers
+				response.NotFound(w, r) // the same as kube-apiserver
 				return
 			}
 			response.WriteError(w, r, status.BadRequest("%v", err))

@@ -8,8 +8,9 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// RecoverPanic answers a panic with 500. If the response has begun, the connection or stream is broken, because the client must not take
-// the response for complete.
+// RecoverPanic logs a panic of a handler and answers the request with 500. If the header has been sent, RecoverPanic panics with
+// http.ErrAbortHandler instead: net/http then breaks the connection or stream, because the client must not take the response for complete.
+// It does not log http.ErrAbortHandler.
 func (c *Chain) RecoverPanic(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, w := response.Record(w)
@@ -19,7 +20,7 @@ func (c *Chain) RecoverPanic(next http.Handler) http.Handler {
 				return
 			}
 			if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(reason) // meant: the connection must break
+				panic(reason) // intended: the connection must break
 			}
 			response.LogPanic(c.Logger, reason, "method", r.Method, "path", r.URL.Path)
 			if begun.Status != 0 {

@@ -16,8 +16,8 @@ import (
 // untraced are the paths without traces, because probes and scrapers request them all the time.
 var untraced = append([]string{"/metrics"}, access.HealthPaths...)
 
-// Trace makes a span of each request, as a part of the trace that its client may be in (W3C Trace Context). A watch is one until
-// its head is sent. Of the URL it has the path and nothing else: a query may hold a ticket.
+// Trace starts a span for each request, as a child of the client's span if the request names one (W3C Trace Context). The span of a watch ends
+// when its header has been sent, see EndSpan. The span has the path of the URL but not the query, because a query may hold a ticket.
 func (c *Chain) Trace(next http.Handler) http.Handler {
 	if c.Tracing == nil {
 		return next
@@ -36,19 +36,19 @@ func (c *Chain) Trace(next http.Handler) http.Handler {
 		}
 		span.SetAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path))
 		recorded, w := response.Record(w)
-		status := http.StatusInternalServerError // of a handler that does not return
+		status := http.StatusInternalServerError // if the handler panics
 		defer func() { c.endSpan(r, span, status) }()
 		next.ServeHTTP(w, r.WithContext(ctx))
 		status = max(recorded.Status, http.StatusOK)
 	})
 }
 
-// EndSpan ends the span of a watch, whose head has been sent.
+// EndSpan ends the span of a watch, with status 200. The caller calls it when the header of the watch has been sent.
 func (c *Chain) EndSpan(r *http.Request) {
 	c.endSpan(r, trace.SpanFromContext(r.Context()), http.StatusOK)
 }
 
-// endSpan does nothing the second time.
+// endSpan sets the route and the status of a span and ends the span. It does nothing if the span has ended.
 func (c *Chain) endSpan(r *http.Request, span trace.Span, status int) {
 	if !span.IsRecording() {
 		return

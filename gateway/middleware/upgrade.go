@@ -9,7 +9,7 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// RefuseUpgrades refuses WebSocket handshakes of requests that are no watches.
+// RefuseUpgrades answers 400 to the WebSocket handshake of a request that is not a watch.
 func RefuseUpgrades(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if request.WantsWebSocket(r) && !access.InfoOf(r).IsStream() {

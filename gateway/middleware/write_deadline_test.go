@@ -13,8 +13,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// TestStalledAnswerIsCut: an answer of which nothing is taken ends, whatever it is and on whatever road, and one that is taken slowly
-// does not.
+// TestStalledAnswerIsCut: a response of which the client reads nothing breaks, as a cached list and in many writes, over HTTP/1.1, TLS and HTTP/2.
 func TestStalledAnswerIsCut(t *testing.T) {
 	document := bytes.Repeat([]byte("x"), 64<<10)
 	whole := &watchcache.List{Size: 512 * len(document), Text: func(yield func([]byte) bool) {

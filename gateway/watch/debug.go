@@ -11,7 +11,7 @@ import (
 	"revtail/gateway/http/response"
 )
 
-// watcherView is a line of /debug/watchers.
+// watcherView is one watch in the response of /debug/watchers.
 type watcherView struct {
 	Resource string             `json:"resource"`
 	Path     string             `json:"path"`
@@ -20,14 +20,15 @@ type watcherView struct {
 	Client   string             `json:"client"`
 	Agent    string             `json:"agent"`
 	Since    time.Time          `json:"since"`
-	Revision etcdstore.Revision `json:"revision"` // of the last event that was sent; zero: none was
+	Revision etcdstore.Revision `json:"revision"` // of the last sent event; zero: no event was sent
 	Cache    etcdstore.Revision `json:"cacheRevision"`
 	Events   uint64             `json:"events"`
 	Bytes    uint64             `json:"bytes"`
-	Lag      float64            `json:"lagSeconds"` // how long the client has not taken what was written to it
+	Lag      float64            `json:"lagSeconds"` // for how long the client has left written data unread; zero: it has read everything
 }
 
-// ServeWatchers lists the open watches, the most delayed first.
+// ServeWatchers answers with a JSON list of the open watches, sorted by lag in descending order. It authenticates no request: the caller
+// mounts it behind authentication, or on the operators' listener.
 func (s *Service) ServeWatchers(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	views := []watcherView{}

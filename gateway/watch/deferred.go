@@ -9,21 +9,21 @@ import (
 	"revtail/gateway/watch/transport"
 )
 
-// deferredWatch lets an HTTP/2 watch outlive its handlers. net/http keeps a goroutine for each HTTP/2 request: below all handlers it would
-// hold the stack of them all, and a stack that has ever been more than the first 2 KiB stays at 4 KiB at least. So the handlers run on
-// another goroutine, and this one does nothing but wait.
+// deferredWatch lets an HTTP/2 watch outlive its handlers. net/http keeps the goroutine of each HTTP/2 request until the stream ends. If
+// the watch waited inside its handlers, that goroutine would hold the stack frames of all of them, and a stack that has once outgrown the
+// first 2 KiB never shrinks below 4 KiB. Therefore the handlers run on another goroutine, and the goroutine of the request only waits.
 type deferredWatch struct {
 	http.ResponseWriter
-	request context.Context //nolint:containedctx // as net/http made it: it holds nothing of what handlers have added
-	stream  *http2.Stream   // of the request; nil: it cannot be taken
-	session *Session        // nil: there is none
+	request context.Context //nolint:containedctx // as net/http made it, without the values that handlers add
+	stream  *http2.Stream   // of the request; nil: net/http writes the body
+	session *Session        // nil: the handler has opened no watch
 
-	interval *bookmarkInterval // of the watch, which goes on as wait has it
-	wake     <-chan struct{}
+	interval *bookmarkInterval // of session
+	wake     <-chan struct{}   // the results of the first Session.advance, for Session.wait
 	err      error
 }
 
-// serve answers the request. If that is a watch, it has begun to live.
+// serve runs the handler, and the first Session.advance if the handler has opened a watch.
 func (d *deferredWatch) serve(handler http.Handler, r *http.Request) {
 	handler.ServeHTTP(d, r)
 	if d.session != nil {
@@ -31,10 +31,10 @@ func (d *deferredWatch) serve(handler http.Handler, r *http.Request) {
 	}
 }
 
-// Unwrap lets http.ResponseController reach what is below.
+// Unwrap lets http.ResponseController reach the ResponseWriter of net/http.
 func (d *deferredWatch) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
-// deferredOf is nil where the handler has to do everything itself.
+// deferredOf returns the deferredWatch that w wraps; nil: the handler itself serves the watch until it ends.
 func deferredOf(w http.ResponseWriter) *deferredWatch {
 	for {
 		switch below := w.(type) {
@@ -48,10 +48,12 @@ func deferredOf(w http.ResponseWriter) *deferredWatch {
 	}
 }
 
-// HTTP2Stream implements streamHolder.
+// HTTP2Stream implements streamHolder of package transport.
 func (d *deferredWatch) HTTP2Stream() (*http2.Stream, context.Context) { return d.stream, d.request }
 
-// ServeHTTP has a handler answer a request. A watch over HTTP/2 goes on here when the handler has returned.
+// ServeHTTP answers a request with a handler. It returns when the response is complete, or when an event loop has adopted a watch over
+// HTTP/1.1. Over HTTP/2 it continues to serve a watch after the handler has returned, and panics with http.ErrAbortHandler if the watch
+// breaks. It then sets the Header and the URL of r to nil, because net/http holds the request as long as the watch is open.
 func (s *Service) ServeHTTP(handler http.Handler, w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor < 2 {
 		handler.ServeHTTP(w, r)
@@ -61,7 +63,7 @@ func (s *Service) ServeHTTP(handler http.Handler, w http.ResponseWriter, r *http
 	if s.HTTP2 != nil {
 		deferred.stream = s.HTTP2(r)
 	}
-	if request.IsLongRunning(r) { // a watch, which waits here later on
+	if request.IsLongRunning(r) {
 		transport.OnNewGoroutine(func() { deferred.serve(handler, r) })
 	} else {
 		deferred.serve(handler, r)
@@ -69,8 +71,8 @@ func (s *Service) ServeHTTP(handler http.Handler, w http.ResponseWriter, r *http
 	if deferred.session == nil {
 		return
 	}
-	r.Header, r.URL = nil, nil // net/http holds the request for as long as the watch lasts
+	r.Header, r.URL = nil, nil // frees their memory, see above
 	if deferred.session.wait(deferred.interval, deferred.wake, deferred.err) != nil {
-		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
+		panic(http.ErrAbortHandler) // net/http resets the stream: the client must not see a clean end
 	}
 }

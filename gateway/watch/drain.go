@@ -8,14 +8,16 @@ import (
 )
 
 const (
-	// drainRate is how many watches a second end at least while the server drains, so that their clients do not all come to
-	// another one at the same moment.
+	// drainRate is the lowest number of watches per second that Drain ends. Drain spreads the ends over time, because otherwise all
+	// clients would connect to another replica at the same moment.
 	drainRate = 200
+	// drainTick is the pause between two groups of watches that Drain ends.
 	drainTick = 50 * time.Millisecond
 )
 
-// Drain ends the watches one after the other: in as much time as ctx has left, less a part for those that take their time to
-// end, but not slower than drainRate. When ctx ends, what is still open is cut.
+// Drain refuses new streams and ends the open ones in groups, at drainRate or faster. It spreads the ends over three quarters of the time
+// that ctx has left; the last quarter is for slow clients. Drain returns nil when all streams have ended. If ctx ends before that, Drain
+// breaks the connections of the remaining streams and returns the error of ctx.
 func (r *registry) Drain(ctx context.Context) error {
 	ended, open := r.beginDraining()
 	if len(open) == 0 {
@@ -33,7 +35,7 @@ func (r *registry) Drain(ctx context.Context) error {
 		case <-tick.C:
 		case <-ctx.Done():
 			r.endEach(open)
-			r.Abort()
+			r.abort()
 			return ctx.Err()
 		}
 	}
@@ -41,12 +43,12 @@ func (r *registry) Drain(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		r.Abort()
+		r.abort()
 		return ctx.Err()
 	}
 }
 
-// beginDraining refuses new watches from here on. ended is closed when the open ones have ended.
+// beginDraining makes Add refuse new streams, and returns the open ones. ended is closed when all of them have ended; nil: none is open.
 func (r *registry) beginDraining() (ended <-chan struct{}, open []*registration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +59,7 @@ func (r *registry) beginDraining() (ended <-chan struct{}, open []*registration)
 	return r.ended, slices.Collect(maps.Keys(r.open))
 }
 
-// watchesPerTick is how many of n watches end in each tick.
+// watchesPerTick returns how many of n streams Drain ends in each tick.
 func watchesPerTick(ctx context.Context, n int) int {
 	rate := drainRate
 	if deadline, ok := ctx.Deadline(); ok {
@@ -67,6 +69,7 @@ func watchesPerTick(ctx context.Context, n int) int {
 	return max(1, rate*int(drainTick/time.Millisecond)/1000)
 }
 
+// endEach ends those of the streams that are still open.
 func (r *registry) endEach(open []*registration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +81,8 @@ func (r *registry) endEach(open []*registration) {
 	}
 }
 
-// Abort breaks what is still open when the time to drain is over.
-func (r *registry) Abort() {
+// abort breaks the connections of all open streams, and of those that get a connection or a loop later.
+func (r *registry) abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.aborting = true

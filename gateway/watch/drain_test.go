@@ -10,7 +10,7 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// open opens n watches that end as soon as they are told to; what they are told, and when, comes out of the channel.
+// openForTest opens n watches that end as soon as their context ends. The channel gets the time of each end. The cause must be ErrDraining.
 func (s *registry) openForTest(t *testing.T, n int) <-chan time.Time {
 	t.Helper()
 	ended := make(chan time.Time, n)
@@ -31,7 +31,7 @@ func (s *registry) openForTest(t *testing.T, n int) <-chan time.Time {
 	return ended
 }
 
-// TestDrainIsPaced: watches end one after the other, in time, and not slower than they have to.
+// TestDrainIsPaced: Drain spreads the ends over time, keeps the deadline, and ends few watches without delay.
 func TestDrainIsPaced(t *testing.T) {
 	for name, test := range map[string]struct {
 		watches     int
@@ -54,7 +54,7 @@ func TestDrainIsPaced(t *testing.T) {
 				if took := time.Since(began); took < test.least || took > test.most {
 					t.Errorf("%d watches were drained in %v, want %v to %v", test.watches, took, test.least, test.most)
 				}
-				within := make(map[int]int) // how many ended in each second
+				within := make(map[int]int) // number of ends by second
 				for range test.watches {
 					within[int((<-ended).Sub(began)/time.Second)]++
 				}
@@ -71,7 +71,7 @@ func TestDrainIsPaced(t *testing.T) {
 	}
 }
 
-// TestDrainWithoutTime: what cannot wait ends at once.
+// TestDrainWithoutTime: Drain ends all watches even if ctx leaves no time to spread the ends.
 func TestDrainWithoutTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s registry

@@ -11,45 +11,50 @@ import (
 	"revtail/gateway/watch/transport"
 )
 
-// registry holds the open streams, to end them.
+// registry holds the open streams: it limits their number per user, and ends them when the server drains or a caller loses the right to its
+// stream. Its methods may be called by any goroutine.
 type registry struct {
-	mu        sync.Mutex // guards the fields below, and those of the open streams
-	announced bool
-	draining  bool
-	aborting  bool // the time to drain is over
+	mu        sync.Mutex // guards the fields below, except Limit, and the fields of the open streams
+	announced bool       // AnnounceDrain was called
+	draining  bool       // Drain was called: Add refuses new streams
+	aborting  bool       // the time to drain is over: every connection is broken
 	open      map[*registration]struct{}
-	Limit     int            // of one user; zero: no limit
-	perUser   map[string]int // by user
-	ended     chan struct{}  // closed when draining and none is open; nil: nobody waits
+	Limit     int            // of streams per user; zero: no limit. Set before the first Add
+	perUser   map[string]int // open streams by Caller.Account, if Limit is set
+	ended     chan struct{}  // closed by Done of the last open stream; nil: Drain does not wait for it
 }
 
-// registration is an open stream, which is served on a goroutine, until its context ends, or by a loop.
+// registration is the entry of one open stream in the registry. Either a goroutine serves the stream, until its context ends, or an event
+// loop does.
 type registration struct {
 	registry *registry
-	caller   *access.Caller // nil: anybody
-	cancel   context.CancelCauseFunc
-	loop     loop                  // nil: on a goroutine
-	conn     transport.Aborter     // of a stream on a goroutine, taken from net/http, which does not end it any more; nil: none
-	draining bool                  // the server drains, and it is the stream's turn
-	revoked  atomic.Pointer[error] // why its caller may not have it any more; nil: they may
+	caller   *access.Caller          // nil: authentication, authorization and auditing are off
+	cancel   context.CancelCauseFunc // ends the context of the goroutine; nil: a loop serves the stream
+	loop     loop                    // nil: a goroutine serves the stream
+	conn     transport.Aborter       // to which the goroutine writes directly, so that net/http cannot break it; nil: net/http writes
+	draining bool                    // Drain has ended the stream
+	revoked  atomic.Pointer[error]   // why the caller lost the right to the stream; nil: the caller has the right
 }
 
-// AnnounceDrain makes watches that end from now on count as ended by the shutdown.
+// AnnounceDrain marks the start of a shutdown: watches that end after it, without an error, count as ended by the shutdown. Add still
+// accepts streams.
 func (r *registry) AnnounceDrain() {
 	r.mu.Lock()
 	r.announced = true
 	r.mu.Unlock()
 }
 
-// ShuttingDown reports whether the server drains, or is about to.
+// ShuttingDown reports whether AnnounceDrain or Drain was called.
 func (r *registry) ShuttingDown() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.announced || r.draining
 }
 
-// Add registers a stream: its context ends with status.ErrDraining as the cause when the server drains. done must be called when the
-// stream has ended. It is refused when the server drains already, or the caller has too many.
+// Add registers a stream of a caller; nil: the stream counts for no user, and is never revoked. The context that Add returns ends with
+// parent, with the cause status.ErrDraining when Drain ends the stream, and with the error of the revocation as the cause when the caller
+// loses the right to it. The caller of Add calls Done when the stream has ended. The error is status.ErrDraining during a drain, or
+// status.ErrTooManyWatches if the user has Limit open streams; then nothing is registered.
 func (r *registry) Add(parent context.Context, c *access.Caller) (e *registration, ctx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +79,7 @@ func (r *registry) Add(parent context.Context, c *access.Caller) (e *registratio
 	return e, ctx, nil
 }
 
-// authenticated returns the open streams of authenticated callers.
+// authenticated returns the open streams that have a caller.
 func (r *registry) authenticated() []*registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +92,7 @@ func (r *registry) authenticated() []*registration {
 	return authenticated
 }
 
-// revoke ends the stream with an ERROR frame that says why.
+// revoke ends the stream with an ERROR frame of the error why. Only the first call has an effect.
 func (e *registration) revoke(why error) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
@@ -96,7 +101,8 @@ func (e *registration) revoke(why error) {
 	}
 }
 
-// SetLoop records that a loop serves the stream from now on.
+// SetLoop records that an event loop serves the stream, and ends the context of the goroutine that served it before. The loop calls it on its
+// own goroutine. If the stream must end, SetLoop calls End, Refuse or Abort of l at once, and holds the lock of the registry meanwhile.
 func (e *registration) SetLoop(l loop) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
@@ -110,7 +116,8 @@ func (e *registration) SetLoop(l loop) {
 	}
 }
 
-// setConn records the connection that the stream's goroutine has taken from net/http; nil: none.
+// setConn records the connection to which the goroutine of the stream writes directly; nil: net/http writes. It breaks the connection at
+// once if the time to drain is over.
 func (e *registration) setConn(r transport.Aborter) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
@@ -120,7 +127,8 @@ func (e *registration) setConn(r transport.Aborter) {
 	}
 }
 
-// abortLocked breaks the stream, also under a write that waits for the client. What net/http has is not ours to break.
+// abortLocked breaks the connection of the stream, which also ends a write that waits for the client. It does nothing if net/http writes to
+// the connection, because http.Server.Close breaks that.
 func (e *registration) abortLocked() {
 	switch {
 	case e.loop != nil:
@@ -131,7 +139,8 @@ func (e *registration) abortLocked() {
 	}
 }
 
-// resume records that a goroutine serves the stream again, and returns the stream's context.
+// resume records that a goroutine serves the stream again, and returns the context of the stream. The context has ended already if the
+// stream must end.
 func (e *registration) resume(parent context.Context) context.Context {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
@@ -143,8 +152,10 @@ func (e *registration) resume(parent context.Context) context.Context {
 	return ctx
 }
 
+// mustEndLocked reports whether Drain or revoke has ended the stream.
 func (e *registration) mustEndLocked() bool { return e.draining || e.revoked.Load() != nil }
 
+// endLocked ends the stream where it is served: by the event loop, or by the context of its goroutine.
 func (e *registration) endLocked() {
 	why := e.revoked.Load()
 	switch {
@@ -152,7 +163,7 @@ func (e *registration) endLocked() {
 		e.loop.Refuse(*why)
 	case e.loop != nil:
 		e.loop.End()
-	case e.cancel == nil: // it has ended
+	case e.cancel == nil: // it has ended already
 	case why != nil:
 		e.cancel(*why)
 	default:
@@ -160,7 +171,7 @@ func (e *registration) endLocked() {
 	}
 }
 
-// Done removes the stream. It is called once.
+// Done ends the context of the stream and removes the stream from the registry. It is called once, when the stream has ended.
 func (e *registration) Done() {
 	r := e.registry
 	r.mu.Lock()

@@ -6,13 +6,15 @@ import (
 )
 
 const (
-	// revalidateEvery is how often it is asked whether somebody may have lost a right, which is two numbers, and expiryEvery how
-	// often credentials may expire unnoticed.
+	// revalidateEvery is the period in which Revalidate compares the generation of credentials and policy, which are two numbers.
 	revalidateEvery = time.Second
-	expiryEvery     = 5 * time.Second
+	// expiryEvery is the period in which Revalidate looks for expired credentials.
+	expiryEvery = 5 * time.Second
 )
 
-// Revalidate ends watches whose caller has lost the right to them, until ctx ends. A watch may outlast a policy or a credential.
+// Revalidate ends watches whose caller has lost the right to them, because a watch may stay open longer than its credential is valid or the
+// policy unchanged. It notices a changed policy or credential within about a second, and an expired credential within about 6 s. The watch
+// ends with an ERROR frame. Revalidate returns when ctx ends.
 func (s *Service) Revalidate(ctx context.Context) {
 	ticker := time.NewTicker(revalidateEvery)
 	defer ticker.Stop()
@@ -33,7 +35,7 @@ func (s *Service) Revalidate(ctx context.Context) {
 	}
 }
 
-// revalidateStreams authorizes every stream again or, if no policy has changed, those whose credential has expired.
+// revalidateStreams revalidates every stream that has a caller or, unless changed, those whose credential has expired at now.
 func (s *Service) revalidateStreams(now time.Time, changed bool) {
 	for _, e := range s.Registry.authenticated() {
 		expires := e.caller.Identity.Expires

@@ -12,28 +12,31 @@ import (
 )
 
 const (
-	// BookmarkPeriod is how often a client is told how far its watch is complete, and bookmarkBefore how long before the end. Proxies
-	// cut what is silent for a minute (nginx, many clouds), or for 50 s (HAProxy as Debian has it), if nobody tells them otherwise.
+	// BookmarkPeriod is the time between two bookmarks of a watch of the Kubernetes API. It is shorter than the idle timeouts of proxies,
+	// because by default these close a silent connection after a minute (nginx, many clouds) or after 50 s (HAProxy in Debian).
 	BookmarkPeriod = 45 * time.Second
+	// bookmarkBefore is the time between the last regular bookmark of a watch and its deadline.
 	bookmarkBefore = 2 * time.Second
-	// HeartbeatInterval is how often a client of the plain dialect, or of an event stream, is told how far its watch is complete.
+	// HeartbeatInterval is the time between two bookmarks of a watch of the keys API, and of an event stream.
 	HeartbeatInterval = 15 * time.Second
-	// headerDelay is how long the head of the answer waits for the state to be fixed. A client that writes as soon as it sees
-	// the head then sees its write as an event, and not merged into the state.
+	// headerDelay is how long the header of the response waits at most for the snapshot of the initial events.
+	// A client that writes as soon as it has the header then gets its write as an event, because the snapshot is older than the write.
 	headerDelay = 200 * time.Millisecond
-	// InitialEventsTimeout is how long a watch may run past its deadline to finish its initial events, or what is due besides.
+	// InitialEventsTimeout is how long a watch may run past its deadline, or past the start of a drain, to finish its initial events and
+	// the events that are due.
 	InitialEventsTimeout = 2 * time.Second
 )
 
-// runBlocking serves the session on the caller's goroutine until it ends or is adopted; over HTTP/2 it then waits for the end of that. After
-// an error the client must see that the stream is broken.
+// runBlocking serves the session on the caller's goroutine until the session ends or an event loop adopts it. Over HTTP/2 it also waits
+// until the loop has finished the session. After an error the caller must make sure that the client sees a broken stream.
 func (s *Session) runBlocking(ctx context.Context) error {
 	interval := &bookmarkInterval{parent: ctx}
 	wake, err := s.advance(interval)
 	return s.wait(interval, wake, err)
 }
 
-// wait is runBlocking after a first advance. It waits on a single channel at a shallow frame, because a select would need a larger stack.
+// wait is runBlocking after a first advance, whose results it gets. It waits on a single channel in a shallow stack frame, because a select
+// would need a larger stack.
 func (s *Session) wait(interval *bookmarkInterval, wake <-chan struct{}, err error) error {
 	for wake != nil {
 		<-wake
@@ -42,7 +45,9 @@ func (s *Session) wait(interval *bookmarkInterval, wake <-chan struct{}, err err
 	return err
 }
 
-// advance does what there is to do. When wake has something, there may be more; nil: the watch has ended.
+// advance writes the frames that are due, and returns the channel that gets a value, or is closed, when advance is worth another call. A nil
+// wake means that the goroutine is done with the session: the watch has ended, with err, or a loop has adopted it over HTTP/1.1. A panic
+// ends the watch with status.ErrInternal.
 func (s *Session) advance(interval *bookmarkInterval) (wake <-chan struct{}, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -71,22 +76,23 @@ func (s *Session) advance(interval *bookmarkInterval) (wake <-chan struct{}, err
 	return nil, err
 }
 
-// adopted returns what is closed when the loop is done with the session; nil over HTTP/1.1, where nothing waits for that.
+// adopted returns the channel that the loop closes when it is done with the session; nil over HTTP/1.1, where no handler waits for the loop.
 func (s *Session) adopted(interval *bookmarkInterval) <-chan struct{} {
 	if s.Handover == nil {
 		return nil
 	}
-	interval.parent = nil // it has ended, and need not be held
+	interval.parent = nil // it has ended; frees its memory
 	return s.Handover.done
 }
 
-// run writes what there is, and returns what to wait for; nil: the deadline, the client or the server has ended the
-// watch, or it is adopted. Its error is one of the connection, or errAdopted.
+// run writes the events and bookmarks that are due, and returns the channel to wait for. A nil wake means that the deadline, the client,
+// the server or an ERROR frame has ended the watch, or, with errAdopted, that a loop has adopted it. Any other error is one of the
+// connection.
 func (s *Session) run(interval *bookmarkInterval) (wake <-chan struct{}, err error) {
 	ctx := interval.parent
 	for {
 		if interval.ctx == nil {
-			if s.tryAdopt() { // before an interval begins: most watches need none
+			if s.tryAdopt() { // before begin, because an adopted watch needs no timer
 				return nil, errAdopted
 			}
 			interval.begin(ctx, s.NextBookmark(), s.Watcher.WakeChan())
@@ -102,7 +108,7 @@ func (s *Session) run(interval *bookmarkInterval) (wake <-chan struct{}, err err
 		case ended:
 			return nil, nil
 		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), status.ErrDraining):
-			return nil, nil // the client has gone
+			return nil, nil // the client has disconnected
 		}
 		last := ctx.Err() != nil || s.Expired(time.Now())
 		if err := s.catchUp(last); err != nil || last {
@@ -111,8 +117,8 @@ func (s *Session) run(interval *bookmarkInterval) (wake <-chan struct{}, err err
 	}
 }
 
-// deliver writes what the cursor has, and returns what to wait for; nil: ctx has ended or, with ended, the watch is over, after an
-// ERROR frame where one is due.
+// deliver writes the events of the watcher, and returns the channel to wait for. A nil wake means that ctx has ended or, with ended, that
+// the watch has: deliver has written an ERROR frame if one is due, a write has failed, or, with errAdopted, a loop has adopted the watch.
 func (s *Session) deliver(ctx context.Context) (wake <-chan struct{}, ended bool, err error) {
 	for {
 		if !s.Watcher.CaughtUp() {
@@ -129,7 +135,7 @@ func (s *Session) deliver(ctx context.Context) (wake <-chan struct{}, ended bool
 		}
 		switch {
 		case ctx.Err() != nil && (err != nil || wake != nil):
-			return nil, false, nil //nolint:nilerr // the stream is over, and whoever waits for ctx says why
+			return nil, false, nil //nolint:nilerr // run finds the reason in the context
 		case wake != nil:
 			return wake, false, nil
 		case err == nil:
@@ -142,11 +148,13 @@ func (s *Session) deliver(ctx context.Context) (wake <-chan struct{}, ended bool
 	}
 }
 
+// write writes the frames of a batch, flushes them and counts them. It blocks while the client takes no data, for Opener.WriteTimeout at
+// most. It writes nothing if the right to the watch was revoked.
 func (s *Session) write(batch watchcache.Batch) error {
 	if s.Registration.revoked.Load() != nil {
-		return nil // deliver says why
+		return nil // deliver writes the ERROR frame
 	}
-	s.Counters.SetBlockedSince(time.Now()) // until it is taken
+	s.Counters.SetBlockedSince(time.Now()) // until Flush returns
 	s.add(batch)
 	if batch.Synced && s.Bookmarks {
 		s.lastBookmark = batch.Through
@@ -161,7 +169,7 @@ func (s *Session) write(batch watchcache.Batch) error {
 	return err
 }
 
-// add adds the frames of a batch.
+// add adds the frames of a batch to the stream. It calls FlushIfLarge only between two revisions, because a client cannot resume inside of one.
 func (s *Session) add(batch watchcache.Batch) {
 	for i, change := range batch.Changes {
 		if i > 0 && change.Revision != batch.Changes[i-1].Revision {
@@ -172,7 +180,8 @@ func (s *Session) add(batch watchcache.Batch) {
 	}
 }
 
-// NextBookmark is when run has to look up from waiting: at the next bookmark, or at the end.
+// NextBookmark returns the time of the next bookmark, or the deadline if that is earlier or the client wants no bookmarks. One bookmark is due
+// shortly before the deadline.
 func (s *Session) NextBookmark() time.Time {
 	if !s.Bookmarks {
 		return s.deadline
@@ -188,8 +197,9 @@ func (s *Session) NextBookmark() time.Time {
 	return next
 }
 
-// Bookmark returns the frame that reports up to which revision the client has everything; nil: it would report nothing new at the end, or
-// a revision of which a resuming client may still miss a part.
+// Bookmark returns the frame that reports up to which revision the client has every event; nil: there is no frame to send. That is the case
+// if the client wants no bookmarks, if it has not got all initial events, if the last bookmark (last) would repeat the one before, and if a
+// resuming client may still miss a part of the revision.
 func (s *Session) Bookmark(last bool) []byte {
 	through := s.Watcher.Through()
 	if !s.Bookmarks || through == 0 || last && through == s.lastBookmark || s.Watcher.Resuming() {
@@ -199,19 +209,21 @@ func (s *Session) Bookmark(last bool) []byte {
 	return s.Encoder.Bookmark(nil, through, false)
 }
 
-// ErrorFrame returns the frame that ends the watch with an error; nil: the watch ends without one, because nothing is lost.
+// ErrorFrame returns the frame that ends the watch with an error, and records its code. It returns nil for watchcache.ErrStopped, because the
+// client has lost nothing and can resume.
 func (s *Session) ErrorFrame(err error) []byte {
 	if errors.Is(err, watchcache.ErrStopped) {
 		return nil
 	}
-	return s.Encoder.ErrorEvent(nil, s.Counters.RecordError(err))
+	return s.Encoder.ErrorEvent(nil, s.Counters.recordError(err))
 }
 
-// catchUp writes what is ready, and a bookmark that says how far the client is now. What was acknowledged before comes first. With last
-// the client gets all of that, and of its initial state, if it is to be had soon.
+// catchUp writes the events that are ready, and a bookmark up to them. It waits for Cache.Refresh first, because a bookmark must not precede
+// a write that was acknowledged before it. With last it writes all events up to that revision, the rest of the initial events included, if
+// they arrive within InitialEventsTimeout.
 func (s *Session) catchUp(last bool) error {
 	if s.Bookmarks || last {
-		through, _ := s.Cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
+		through, _ := s.Cache.Refresh(context.Background()) //nolint:forbidigo // takes a second at most; the context of the watch may have ended
 		if last {
 			if err := s.deliverUntil(through); err != nil {
 				return err
@@ -220,25 +232,26 @@ func (s *Session) catchUp(last bool) error {
 	}
 	batch, err := s.Watcher.Poll()
 	if err != nil {
-		return nil //nolint:nilerr // Next returns the same error, and deliver writes it; a watch that ends needs none
+		return nil //nolint:nilerr // Try returns the same error to deliver, which writes it; the end of a watch needs no ERROR
 	}
 	if err := s.write(batch); err != nil {
 		return err
 	}
 	if batch.Synced {
-		return nil // with a bookmark
+		return nil // write has written a bookmark
 	}
 	return s.Stream.Write(s.Bookmark(last))
 }
 
-// deliverUntil writes the rest of the initial state, and what comes after it up to a revision that the cache has.
+// deliverUntil writes the rest of the initial events, and the events after them up to a revision that the cache holds. It returns nil and
+// stops early if the events are not ready within InitialEventsTimeout. The error is one of the connection.
 func (s *Session) deliverUntil(through etcdstore.Revision) error {
-	ctx, cancel := context.WithTimeout(context.Background(), InitialEventsTimeout) //nolint:forbidigo // the watch's own time is over
+	ctx, cancel := context.WithTimeout(context.Background(), InitialEventsTimeout) //nolint:forbidigo // the context of the watch has ended
 	defer cancel()
 	for s.Watcher.Beginning() || s.Watcher.Through() < through {
 		batch, wake, err := s.Watcher.Try(ctx)
 		if wake != nil || err != nil {
-			return nil // it ends anyway
+			return nil // the watch ends in any case
 		}
 		if err := s.write(batch); err != nil {
 			return err
@@ -247,8 +260,8 @@ func (s *Session) deliverUntil(through etcdstore.Revision) error {
 	return nil
 }
 
-// LastOfRevision reports whether a change is the last one of its revision. It is false within the initial events, because a client cannot
-// resume there.
+// LastOfRevision reports whether change i of a batch is the last one of its revision. It is false for initial events, because a client cannot
+// resume inside of them.
 func LastOfRevision(batch watchcache.Batch, i int) bool {
 	if batch.Through == 0 || batch.Synced {
 		return false

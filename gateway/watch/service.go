@@ -13,49 +13,54 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// Service opens watches and serves them.
+// Service opens watches and serves them. The caller sets the fields before the first request, and does not change them afterwards. Its
+// methods may be called by any goroutine.
 type Service struct {
-	Opener    *transport.Opener
-	Adopter   adopter                           // nil: every watch is served on its goroutine
-	HTTP2     func(*http.Request) *http2.Stream // of a request, to be taken; nil: net/http writes HTTP/2
-	Registry  registry
-	Stats     stats
-	Access    *access.Control
-	Responder *response.Responder
+	Opener    *transport.Opener                 // opens the streams; its WriteTimeout limits slow clients
+	Adopter   adopter                           // nil: a goroutine serves each watch
+	HTTP2     func(*http.Request) *http2.Stream // returns the stream of a request; nil: net/http writes all HTTP/2 bodies
+	Registry  registry                          // the open streams, with their limit per user
+	Stats     stats                             // counts what watches send
+	Access    *access.Control                   // revalidates callers
+	Responder *response.Responder               // counts and answers errors
 	Logger    *slog.Logger
-	Opened    func(*http.Request) // called when the head of the answer has been sent
+	Opened    func(*http.Request) // called when the header of the response has been sent; not nil
 }
 
 // adopter serves watches without a goroutine of their own.
 type adopter interface {
-	// Adopt serves a session from now on, over a handle that nobody else uses. False: both stay the caller's.
+	// Adopt makes an event loop serve a session, over a handle that nothing else uses. It does not wait for the loop. If it returns true, the caller
+	// uses neither the session nor the handle any more. If it returns false, the caller continues to serve the session.
 	Adopt(s *Session, h transport.Handle) bool
 }
 
-// loop is where an adopted session is served. Its methods may be called by any goroutine.
+// loop serves one adopted session. Its methods may be called by any goroutine, also under locks: they do not block.
 type loop interface {
-	// End ends the session with everything that is due, and a last bookmark.
+	// End ends the session after the events that are due and a last bookmark.
 	End()
-	// Refuse ends it with an ERROR frame.
+	// Refuse ends the session with an ERROR frame of the error why.
 	Refuse(why error)
-	// Abort ends it at once.
+	// Abort breaks the connection of the session at once.
 	Abort()
 }
 
-// Start is what there is to know of a watch before it begins.
+// Start holds the parameters of a watch.
 type Start struct {
-	Resource      string // for operators
-	Cache         *watchcache.Cache
-	Query         watchcache.WatchQuery
-	Encoder       Encoder
-	Bookmarks     bool          // the client is told how far it is
-	BookmarkEvery time.Duration // how often
-	Deadline      time.Time
-	Fail          errorHandler
-	Done          func() // called when the watch has ended, or has not begun
+	Resource      string                // for the metrics and /debug/watchers
+	Cache         *watchcache.Cache     // filled
+	Query         watchcache.WatchQuery // what to watch, and from which revision
+	Encoder       Encoder               // encodes all frames
+	Bookmarks     bool                  // the client wants bookmarks
+	BookmarkEvery time.Duration         // time between two bookmarks, see BookmarkPeriod and HeartbeatInterval
+	Deadline      time.Time             // end of the watch, see DeadlineAfter
+	Fail          errorHandler          // answers the request with an error before the header of the response
+	Done          func()                // called once, when the watch has ended or has failed to open; not nil
 }
 
-// Follow opens the watch and serves it.
+// Follow opens a watch of the request's caller and serves it. It calls start.Fail with an error of the registry, of the caller's rights or of
+// the cache; later errors are ERROR frames. Follow returns when the watch has ended, when an event loop has adopted it over HTTP/1.1, or over
+// HTTP/2, below Service.ServeHTTP, when the header has been sent. It panics with http.ErrAbortHandler if the stream has broken. A client that
+// takes no data for socket.WriteTimeout is disconnected.
 func (s *Service) Follow(w http.ResponseWriter, r *http.Request, start Start) {
 	entry, ctx, err := s.Registry.Add(r.Context(), access.CallerOf(r))
 	if err != nil {
@@ -84,11 +89,12 @@ func (s *Service) Follow(w http.ResponseWriter, r *http.Request, start Start) {
 	opened.serve(ctx, w, r)
 }
 
-// minWatch: a watch without timeoutSeconds lasts once to twice as long, at random, so that clients that came together do not come back
-// together.
+// minWatch is the shortest duration of a watch without timeoutSeconds. The longest is twice as long. DeadlineAfter picks a random one, because
+// otherwise clients that connected at the same moment would reconnect at the same moment.
 const minWatch = 30 * time.Minute
 
-// DeadlineAfter is when a watch has to end; zero: the client has not said.
+// DeadlineAfter returns the deadline of a watch that starts now. A timeout of zero means that the client gave none: the watch then lasts 30 to
+// 60 minutes, at random.
 func DeadlineAfter(timeout time.Duration) time.Time {
 	if timeout == 0 {
 		timeout = minWatch + rand.N(minWatch)

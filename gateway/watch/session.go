@@ -16,61 +16,63 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// serve serves the session on the goroutine of its request.
+// serve sends the header of the response and serves the session on the goroutine of its request. With a deferredWatch it leaves the session
+// to that and returns.
 func (s *Session) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	Begin(ctx, s.Watcher, headerDelay)
 	s.Stream = s.service.Opener.NewStream(w, r)
 	s.Stream.ContentType = s.Encoder.ContentType()
 	ctx, err := s.Stream.Open(ctx)
 	if err != nil || request.IsHead(r) {
-		s.Close(nil) // there is no client to report it to
+		s.Close(nil) // the client has disconnected, or wants no body
 		return
 	}
 	s.Registration.setConn(s.Stream.Aborter())
 	s.requestLog = access.RequestLogOf(r)
 	s.requestLog.Detach()
 	s.service.Opened(r)
-	_ = s.Stream.Write(s.Encoder.Preamble()) // kept in the stream
+	_ = s.Stream.Write(s.Encoder.Preamble()) // the stream returns its error again
 	if deferred := deferredOf(w); deferred != nil {
 		deferred.session, deferred.interval = s, &bookmarkInterval{parent: ctx}
 		return
 	}
 	if err := s.runBlocking(ctx); err != nil {
-		panic(http.ErrAbortHandler) // the client must not take what it got for a clean end
+		panic(http.ErrAbortHandler) // net/http breaks the response: the client must not see a clean end
 	}
 }
 
-// Begin waits until the watcher has fixed its initial state, but not longer than atMost.
+// Begin waits until the watcher has taken the snapshot of its initial events, but not longer than atMost. Errors are returned by the next call
+// of Watcher.Next.
 func Begin(ctx context.Context, watcher *watchcache.Watcher, atMost time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
 	watcher.Begin(ctx)
 }
 
-// Session is one open watch.
+// Session is one open watch. Either one goroutine or one event loop uses it at any time.
 type Session struct {
 	service       *Service
-	Cache         *watchcache.Cache
-	Watcher       *watchcache.Watcher
-	Encoder       Encoder
-	Stream        *transport.Stream // nil: a loop serves the session
-	Handover      *Handover         // of HTTP/2: the handler waits for its end; nil: there is none
-	refused       bool              // by the adopter
-	Bookmarks     bool
-	BookmarkEvery time.Duration // between two of them
-	deadline      time.Time
-	lastBookmark  etcdstore.Revision // zero: none was sent
+	Cache         *watchcache.Cache   // of Watcher
+	Watcher       *watchcache.Watcher // closed by Close
+	Encoder       Encoder             // encodes all frames
+	Stream        *transport.Stream   // nil: an event loop serves the session
+	Handover      *Handover           // of an adopted HTTP/2 session; nil: a goroutine serves the session, or it is not HTTP/2
+	refused       bool                // the adopter has refused the session
+	Bookmarks     bool                // the client wants bookmarks
+	BookmarkEvery time.Duration       // time between two bookmarks
+	deadline      time.Time           // end of the watch
+	lastBookmark  etcdstore.Revision  // zero: no bookmark was sent
 
-	Registration *registration
-	requestLog   *access.RequestLog // nil until the stream is open: a request that gets none is written down as any other
-	Counters     *Counters
-	done         func() // called at the end
+	Registration *registration      // removed from the registry by Close
+	requestLog   *access.RequestLog // nil until the stream is open, because access.Control.Log logs a request without a stream
+	Counters     *Counters          // of sent frames
+	done         func()             // Start.Done
 }
 
-// errAdopted ends a session's time on a goroutine.
+// errAdopted is the error of run and deliver if an event loop has adopted the session.
 var errAdopted = errors.New("adopted")
 
-// resumeHTTP2 serves a session that the loop has released to its handler.
+// resumeHTTP2 prepares a session that the loop has released for the goroutine of its handler.
 func (s *Session) resumeHTTP2(interval *bookmarkInterval) {
 	interval.parent = s.Registration.resume(s.Handover.Ctx)
 	s.Stream = s.service.Opener.ResumeHTTP2(s.Handover.Ctx, s.Handover.Stream)
@@ -78,14 +80,16 @@ func (s *Session) resumeHTTP2(interval *bookmarkInterval) {
 	s.Handover = nil
 }
 
-// Resume serves a session that the loop has released with its connection.
+// Resume serves a session that the event loop has released together with its hijacked connection. It returns when the session has ended or a
+// loop has adopted it again, and closes the connection at the end of the session.
 func (s *Session) Resume(ctx context.Context, conn net.Conn) {
 	s.Stream, ctx = s.service.Opener.ResumeConn(s.Registration.resume(ctx), conn)
 	s.Registration.setConn(s.Stream.Aborter())
-	_ = s.runBlocking(ctx) // the connection tells the client
+	_ = s.runBlocking(ctx) // Close has broken the connection
 }
 
-// Close frees what the watch holds. err says why it broke; nil: it ended well.
+// Close closes the stream and the watcher of the session, counts the end, logs it, and removes the session from the registry. err is the reason
+// for which the stream broke; nil: the stream has ended cleanly, or was not opened. The goroutine or loop that serves the session calls it once.
 func (s *Session) Close(err error) {
 	if err != nil {
 		s.service.Logger.Debug("watch broken", "path", s.Counters.Path, "error", err)
@@ -103,7 +107,8 @@ func (s *Session) Close(err error) {
 	s.Registration.Done()
 }
 
-// tryAdopt gives the watch to the adopter, if the log is all that it follows.
+// tryAdopt offers the session to the adopter, and reports whether an event loop has adopted it. It does nothing unless the watcher only
+// follows the log, and nothing after a refusal.
 func (s *Session) tryAdopt() bool {
 	if s.service.Adopter == nil || s.refused || !s.Watcher.CaughtUp() {
 		return false
@@ -116,16 +121,16 @@ func (s *Session) tryAdopt() bool {
 		s.Handover = &Handover{Stream: h.Stream, Ctx: h.Ctx, done: make(chan struct{})}
 	}
 	if s.service.Adopter.Adopt(s, h) {
-		return true // and the watch is no longer ours
+		return true // the session belongs to the loop
 	}
 	s.refused, s.Handover = true, nil
 	return false
 }
 
-// Expired reports whether the watch has reached its deadline.
+// Expired reports whether the watch has reached its deadline at a time.
 func (s *Session) Expired(now time.Time) bool { return !now.Before(s.deadline) }
 
-// endReason is why the watch ends, in a few words that are labels of a metric.
+// endReason returns the reason for which the watch ends with err, as one of endings.
 func (s *Session) endReason(err error) string {
 	switch code := s.Counters.errorCode.Load(); {
 	case errors.Is(err, socket.ErrStalled):

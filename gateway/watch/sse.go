@@ -13,19 +13,22 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// sseEncoder is what browsers read with EventSource. A frame has an id where the client may resume: it comes back with that.
+// sseEncoder wraps the frames of another Encoder as server-sent events, for EventSource. A frame has an id if the client may resume after it,
+// because EventSource sends the last id when it reconnects.
 type sseEncoder struct {
 	encoder   Encoder
-	bookmarks bool // the client wants to see marks; otherwise they have an id and no data, which its program does not notice
+	bookmarks bool // the client wants bookmarks; otherwise they have an id and no data, and EventSource dispatches no event
 }
 
+// ContentType implements Encoder.
 func (sseEncoder) ContentType() string { return response.EventStream }
 
-// Preamble says when to come back after a break: not all at the same moment.
+// Preamble returns the retry field: EventSource reconnects after 1 to 3 s, at random, because not all clients must reconnect at the same moment.
 func (sseEncoder) Preamble() []byte {
 	return append(strconv.AppendInt([]byte("retry: "), 1000+rand.Int64N(2000), 10), "\n\n"...)
 }
 
+// Event implements Encoder.
 func (f sseEncoder) Event(dst []byte, c watchcache.Change, last bool) []byte {
 	id := int64(0)
 	if last {
@@ -34,6 +37,7 @@ func (f sseEncoder) Event(dst []byte, c watchcache.Change, last bool) []byte {
 	return f.wrap(dst, id, func(line []byte) []byte { return f.encoder.Event(line, c, last) })
 }
 
+// Bookmark implements Encoder.
 func (f sseEncoder) Bookmark(dst []byte, through etcdstore.Revision, end bool) []byte {
 	if !f.bookmarks {
 		return append(strconv.AppendInt(append(dst, "id: "...), int64(through), 10), "\n\n"...)
@@ -41,10 +45,12 @@ func (f sseEncoder) Bookmark(dst []byte, through etcdstore.Revision, end bool) [
 	return f.wrap(dst, int64(through), func(line []byte) []byte { return f.encoder.Bookmark(line, through, end) })
 }
 
+// ErrorEvent implements Encoder.
 func (f sseEncoder) ErrorEvent(dst []byte, err error) []byte {
 	return f.wrap(dst, 0, func(line []byte) []byte { return f.encoder.ErrorEvent(line, err) })
 }
 
+// wrap appends the frame that make appends to line, as a server-sent event; an id of zero: the event has none.
 func (f sseEncoder) wrap(dst []byte, id int64, make func(line []byte) []byte) []byte {
 	line := buffer.Get()
 	defer line.Put()
@@ -52,10 +58,12 @@ func (f sseEncoder) wrap(dst []byte, id int64, make func(line []byte) []byte) []
 	return encoding.AppendServerSentEvent(dst, line.Bytes, id)
 }
 
+// Shared implements Encoder.
 func (f sseEncoder) Shared() bool { return f.encoder.Shared() }
 
-// AsEventStream has a watch begin as an event stream, and tells proxies not to hold it back. A browser takes any code but 200 for a
-// reason never to come back: what will pass, it is told in a stream that ends at once.
+// AsEventStream changes start so that Follow serves the watch as an event stream, with bookmarks every HeartbeatInterval. It also sets headers
+// of w that keep proxies from buffering the stream. The new start.Fail answers a temporary error, one with retryAfterSeconds, with 200 and a
+// stream that ends after the ERROR event, because EventSource never reconnects after any other code.
 func (s *Service) AsEventStream(w http.ResponseWriter, start *Start) {
 	stream, fail := sseEncoder{start.Encoder, start.Bookmarks}, start.Fail
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
@@ -68,6 +76,6 @@ func (s *Service) AsEventStream(w http.ResponseWriter, start *Start) {
 		}
 		s.Responder.Count(err)
 		w.Header().Set("Content-Type", response.EventStream)
-		_, _ = w.Write(stream.ErrorEvent(stream.Preamble(), err)) // a client that has gone needs no answer
+		_, _ = w.Write(stream.ErrorEvent(stream.Preamble(), err)) // fails only if the client has disconnected
 	}
 }

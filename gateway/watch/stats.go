@@ -16,48 +16,51 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// stats is the open watches, and what all watches have sent, for operators. What is counted at each delivery is counted where
-// nobody else counts, and summed up when somebody asks.
+// stats holds the statistics of open and ended watches, for /metrics and /debug/watchers. Each open watch has its own Counters, because
+// shared counters would be contended at each delivery; list and Figures read them all. Its methods may be called by any goroutine.
 type stats struct {
-	mu    sync.Mutex // guards the fields below
-	open  map[*Counters]struct{}
-	sent  map[string]metrics.Sent // by resource, of the watches that have ended
-	ended map[string]uint64       // by reason
+	mu    sync.Mutex              // guards open, sent and ended
+	open  map[*Counters]struct{}  // of open watches
+	sent  map[string]metrics.Sent // of ended watches, by resource
+	ended map[string]uint64       // number of ended watches, by reason
 
-	delays metrics.Delays // of sessions on goroutines; event loops have their own
+	delays metrics.Delays // of sessions on goroutines; each event loop has its own
 }
 
-// endings are the reasons for which watches end, as labels of a metric.
+// endings are all reasons for which watches end, as label values of revtail_watches_ended_total.
 var endings = []string{endedStalled, endedClient, endedShutdown, endedRevoked, endedBroken, endedExpired, endedError, endedTimeout}
 
 const (
-	endedStalled  = "stalled"
-	endedClient   = "client"
-	endedShutdown = "shutdown"
-	endedRevoked  = "revoked"
-	endedBroken   = "broken"
-	endedExpired  = "expired"
-	endedError    = "error"
-	endedTimeout  = "timeout"
+	endedStalled  = "stalled"  // the client took no data for the write timeout
+	endedClient   = "client"   // the client disconnected
+	endedShutdown = "shutdown" // the server drains
+	endedRevoked  = "revoked"  // the caller lost the right to the watch
+	endedBroken   = "broken"   // another error of the stream
+	endedExpired  = "expired"  // ERROR frame with code 410
+	endedError    = "error"    // ERROR frame with another code
+	endedTimeout  = "timeout"  // the deadline
 )
 
-// Counters is what a watch has sent.
+// Counters counts what one watch has sent. The goroutine or event loop that serves the watch calls the exported methods; other goroutines
+// read the atomic fields.
 type Counters struct {
 	cache    *watchcache.Cache
 	resource string
-	since    time.Time
+	since    time.Time // start of the watch
 
 	user, Path, query, client, agent string
 
 	events, bytes atomic.Uint64
-	through       atomic.Int64  // the revision of the last delivery
-	blockedSince  atomic.Int64  // since when the client has not taken all that was written to it, in ns; zero: it has
-	errorCode     atomic.Uint32 // of the codes of HTTP, in an ERROR frame
+	through       atomic.Int64  // revision of the last sent change; zero: no change was sent
+	blockedSince  atomic.Int64  // Unix time in ns since which the client has left written data unread; zero: it has read everything
+	errorCode     atomic.Uint32 // HTTP code of the ERROR frame; zero: no ERROR frame
 
-	received time.Time // only for who serves the watch: when what is being sent came from etcd; the zero time: nothing is, or it is of the time before the watch
+	// received is the time at which the changes that are being sent came from etcd. Zero: no changes are being sent, or they came before the
+	// watch started. Only the goroutine or loop that serves the watch uses it.
+	received time.Time
 }
 
-// shownQuery is what of a query says what is watched. Anything else might be a secret.
+// shownQuery returns the parameters of a query that say what is watched. It leaves out all others, because they might hold a secret.
 func shownQuery(query url.Values) string {
 	shown := url.Values{}
 	for _, key := range []string{"labelSelector", "fieldSelector", "filter", "fields", "resourceVersion", "sendInitialEvents", "timeoutSeconds"} {
@@ -68,7 +71,7 @@ func shownQuery(query url.Values) string {
 	return shown.Encode()
 }
 
-// add enters a watch of what a cache has: a resource, or keys.
+// add adds an open watch of a cache to the statistics, under the name of a resource, or "keys".
 func (s *stats) add(r *http.Request, cache *watchcache.Cache, resource string) *Counters {
 	out := &Counters{
 		cache: cache, resource: resource, since: time.Now(),
@@ -86,7 +89,7 @@ func (s *stats) add(r *http.Request, cache *watchcache.Cache, resource string) *
 	return out
 }
 
-// remove takes a watch out.
+// remove adds the counters of a watch that has ended to the totals. reason is one of endings.
 func (s *stats) remove(c *Counters, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +98,7 @@ func (s *stats) remove(c *Counters, reason string) {
 	s.ended[reason]++
 }
 
-// Departed is how many watches have ended.
+// Departed returns the number of watches that have ended.
 func (s *stats) Departed() (n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,14 +108,16 @@ func (s *stats) Departed() (n uint64) {
 	return n
 }
 
+// sum returns the numbers of events and bytes that the watch has sent.
 func (c *Counters) sum() metrics.Sent {
 	return metrics.Sent{Events: c.events.Load(), Bytes: c.bytes.Load()}
 }
 
-// CountSent counts what a client is sent.
+// CountSent counts a batch whose frames have a total length in bytes. It starts the timing of the delivery if the first change of the batch
+// came from etcd after the watch started.
 func (c *Counters) CountSent(batch watchcache.Batch, bytes int) {
 	c.bytes.Add(uint64(bytes))
-	if batch.Received.After(c.since) { // else the client has come back for it
+	if batch.Received.After(c.since) { // an older change is one that a resuming client has missed
 		c.received = batch.Received
 	}
 	if n := len(batch.Changes); n > 0 {
@@ -121,16 +126,16 @@ func (c *Counters) CountSent(batch watchcache.Batch, bytes int) {
 	}
 }
 
-// Timed tells whether what is being sent is to be timed.
+// Timed reports whether a delivery is being timed, and RecordDelivered must be called at its end.
 func (c *Counters) Timed() bool { return !c.received.IsZero() }
 
-// RecordDelivered says when the system has taken what was delivered, which is timed.
+// RecordDelivered adds the duration of a timed delivery to delays. now is the time at which the operating system has taken all its bytes.
 func (c *Counters) RecordDelivered(delays *metrics.Delays, now time.Time) {
 	delays.Observe(max(0, now.Sub(c.received)))
 	c.received = time.Time{}
 }
 
-// SetBlockedSince says since when the client has not taken what was written; the zero time: it has taken all.
+// SetBlockedSince records the time since which the client has left written data unread; the zero time: the client has read everything.
 func (c *Counters) SetBlockedSince(since time.Time) {
 	var ns int64
 	if !since.IsZero() {
@@ -139,7 +144,7 @@ func (c *Counters) SetBlockedSince(since time.Time) {
 	c.blockedSince.Store(ns)
 }
 
-// blockedFor is how long the client has not taken what was written to it.
+// blockedFor returns how long the client has left written data unread at a time; zero: it has read everything.
 func (c *Counters) blockedFor(now time.Time) time.Duration {
 	if since := c.blockedSince.Load(); since != 0 {
 		return max(0, now.Sub(time.Unix(0, since)))
@@ -147,13 +152,13 @@ func (c *Counters) blockedFor(now time.Time) time.Duration {
 	return 0
 }
 
-// RecordError records that the client gets an ERROR frame, and returns the error.
-func (c *Counters) RecordError(err error) error {
+// recordError records the code of the ERROR frame that the client gets, and returns the error.
+func (c *Counters) recordError(err error) error {
 	c.errorCode.Store(uint32(status.Of(err).Code))
 	return err
 }
 
-// list is the open watches, the oldest first.
+// list returns the counters of the open watches, the oldest first.
 func (s *stats) list() []*Counters {
 	s.mu.Lock()
 	open := slices.Collect(maps.Keys(s.open))
@@ -162,7 +167,7 @@ func (s *stats) list() []*Counters {
 	return open
 }
 
-// Figures sum up what all watches have sent.
+// Figures returns the totals of all watches, for /metrics. The caller may modify the result.
 func (s *stats) Figures() metrics.Watches {
 	s.mu.Lock()
 	open := slices.Collect(maps.Keys(s.open))
@@ -173,7 +178,7 @@ func (s *stats) Figures() metrics.Watches {
 		out.Sent, out.Ended = make(map[string]metrics.Sent), make(map[string]uint64)
 	}
 	for _, reason := range endings {
-		out.Ended[reason] += 0 // a rate knows nothing of a first one
+		out.Ended[reason] += 0 // because a rate needs a value before the first end
 	}
 	for _, c := range open {
 		out.Sent[c.resource] = out.Sent[c.resource].Plus(c.sum())
