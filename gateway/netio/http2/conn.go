@@ -12,47 +12,51 @@ import (
 	"revtail/gateway/netio/buffer"
 )
 
-// maxFrames is how many bytes of frames of taken streams a connection buffers before it writes them to the socket. A sender that fills the
-// buffer continues when it is empty. A larger buffer would make writes hardly cheaper.
+// maxFrames is how many bytes of frames of hijacked streams a connection buffers before it writes them to the socket. A sender that fills
+// the buffer continues when it is empty. A larger buffer would hardly make writes cheaper.
 const maxFrames = 128 << 10
 
-// Below is the connection below TLS. Streams can be taken if TLS is on top of a Below.
+// Below is the connection below TLS. Streams can be hijacked only if TLS uses a Below.
 type Below interface {
 	net.Conn
-	// Divert makes TLS write to sink from now on; Close calls sink.Flush first. Divert returns the socket twice: conn blocks until
-	// everything is written, and fails when the client takes nothing for the time limit; raw does not block. An error changes nothing.
+	// Divert makes the writes of TLS go to sink from now on; Close calls sink.Flush first. Divert returns two ways to write to the socket:
+	// conn blocks until all bytes are written, and fails when the client accepts no bytes for the time limit of the Below; raw does not
+	// block. After an error nothing has changed.
 	Divert(sink Sink) (conn net.Conn, raw syscall.RawConn, err error)
 }
 
 // Sink receives the bytes that TLS writes.
 type Sink interface {
+	// Write buffers p. It does not block and does not keep p. It returns the error of an earlier write to the socket.
 	Write(p []byte) (int, error)
+	// Flush writes the buffered bytes to the socket. It does not block.
 	Flush()
 }
 
-// Conn is the connection between net/http and TLS. net/http reads and writes it like a TLS connection.
+// Conn is the connection between net/http and TLS. net/http reads and writes it like a TLS connection. Any goroutine may call its methods,
+// but only one may call Read.
 type Conn struct {
-	secure net.Conn // a tls.Conn
+	secure net.Conn // a *tls.Conn
 	number uint64
-	secret string // in the header field that names the stream of a request, because a client must not name another stream
+	secret string // prefix of the value of streamField, because a client must not name another stream
 	in     incoming
 
 	outbox outbox
 
-	mu      sync.Mutex // guards the fields below; before outbox.mu
+	mu      sync.Mutex // guards the fields below; locked before outbox.mu
 	changed sync.Cond  // broadcast when a stream has begun or ended, the outbox is empty, or err is set
 	out     outgoing
 	window  window
 	initial int64 // window of a new stream
-	size    int   // of a frame, at most
+	size    int   // of the largest frame that the client accepts
 	streams map[uint32]*Stream
-	frames  *buffer.Buffer // of taken streams, not encrypted yet; nil: none
+	frames  *buffer.Buffer // of hijacked streams, not encrypted yet; nil: none
 	err     error          // of a write; nothing is sent after it
 }
 
 var conns atomic.Uint64
 
-// newConn returns nil if TLS is not on top of a Below.
+// newConn returns the Conn on top of a TLS connection; nil: TLS does not use a Below, or Divert has failed.
 func newConn(secure *tls.Conn) *Conn {
 	below, ok := secure.NetConn().(Below)
 	if !ok {
@@ -72,10 +76,11 @@ func newConn(secure *tls.Conn) *Conn {
 	return c
 }
 
-// Number is unique among the connections of the process.
+// Number returns a number that is unique among the connections of the process.
 func (c *Conn) Number() uint64 { return c.number }
 
-// Write implements net.Conn, for net/http. It returns when the socket has taken p, and everything that was sent on taken streams before.
+// Write implements net.Conn, for net/http. It blocks until the socket has accepted p and all bytes that were sent on hijacked streams
+// before.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +91,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		n = c.passLocked(p, true)
 		c.sealLocked(p[:n])
 	}
-	c.sealFramesLocked() // before anything that may end one of their streams
+	c.sealFramesLocked() // before any frame that may end one of their streams
 	if rest := p[n:]; len(rest) > 0 {
 		c.passLocked(rest, false)
 		c.sealLocked(rest)
@@ -103,7 +108,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// awaitLocked waits until the outbox is empty.
+// awaitLocked waits until the outbox has no goroutine that writes, or a write has failed.
 func (c *Conn) awaitLocked() {
 	for c.err == nil && c.outbox.busy() {
 		c.changed.Wait()
@@ -119,7 +124,7 @@ func (c *Conn) sealLocked(p []byte) {
 	}
 }
 
-// sealFramesLocked encrypts the frames of taken streams, unless net/http is in the middle of a frame: Write calls it again at the end of
+// sealFramesLocked encrypts the frames of hijacked streams, unless net/http is in the middle of a frame: Write calls it again at the end of
 // that frame.
 func (c *Conn) sealFramesLocked() {
 	if c.frames == nil || c.out.within() {
@@ -130,7 +135,7 @@ func (c *Conn) sealFramesLocked() {
 	c.frames = nil
 }
 
-// Flush writes what Stream.Send has buffered. It does not block.
+// Flush writes the frames that Stream.Send has buffered. It does not block. Later calls of Stream.Send return the error of the write.
 func (c *Conn) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,16 +149,16 @@ func (c *Conn) flushLocked() {
 	}
 }
 
-// Draining reports whether flushed data are still being written. The time limit of that write is the one of Below.
+// Draining reports whether flushed bytes are still being written. The time limit of that write is the limit of the Below.
 func (c *Conn) Draining() bool { return c.outbox.busy() }
 
-// drained is called when the socket has taken everything, or with the error of the write.
+// drained is called when the socket has accepted all bytes, or with the error of the write.
 func (c *Conn) drained(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
 		c.failLocked(err)
-		_ = c.outbox.conn.Close() // net/http reads the end of it, and ends what it serves
+		_ = c.outbox.conn.Close() // net/http's Read fails then, and net/http ends its requests
 		return
 	}
 	c.changed.Broadcast()
@@ -178,7 +183,7 @@ func (c *Conn) notifyLocked() {
 // Read implements net.Conn, for net/http.
 func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
 
-// readSecure reads from TLS, and flushes what TLS itself answers.
+// readSecure reads from TLS, and flushes the bytes that TLS itself writes in response.
 func (c *Conn) readSecure(p []byte) (int, error) {
 	n, err := c.secure.Read(p)
 	if c.outbox.waits() {
@@ -187,7 +192,7 @@ func (c *Conn) readSecure(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn.
+// Close implements net.Conn. It makes Stream.Send fail, and waits for the goroutine that writes.
 func (c *Conn) Close() error {
 	err := c.secure.Close()
 	c.mu.Lock()
@@ -203,7 +208,7 @@ func (c *Conn) LocalAddr() net.Addr { return c.secure.LocalAddr() }
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return c.secure.RemoteAddr() }
 
-// SetDeadline implements net.Conn.
+// SetDeadline implements net.Conn. It sets only the read deadline.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // SetReadDeadline implements net.Conn.

@@ -1,9 +1,9 @@
 // Package http2 serves HTTP/2, and lets a body be written outside the handler goroutine.
 //
-// net/http has one goroutine that writes for a connection, and sends it a message for each piece of a body: an event for a thousand
-// watches is a thousand messages there and back. Here net/http still speaks HTTP/2, and a [Conn] between it and TLS sees all frames. After
-// a stream has been taken ([Of], [Stream.Take]), its taker writes the DATA frames (RFC 9113, section 6.1) without blocking, and those of many
-// streams leave in one write.
+// net/http has one goroutine that writes for a connection, and sends it a message for each piece of a body: an event for a thousand watches
+// costs a thousand messages and as many replies. Here net/http still implements HTTP/2, and a [Conn] between it and TLS parses all frames.
+// After a stream is hijacked ([Of], [Stream.Take]), the caller of Take writes its DATA frames (RFC 9113, section 6.1) with [Stream.Send],
+// which does not block, and [Conn.Flush] writes the frames of many streams at once.
 //
-// Packages transport and eventloop take streams. DESIGN.md says how the two writers share a connection.
+// Packages transport and eventloop hijack streams. DESIGN.md explains how the two writers share a connection.
 package http2

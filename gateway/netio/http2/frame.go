@@ -6,10 +6,10 @@ import (
 	h2 "golang.org/x/net/http2"
 )
 
-// headerSize is the size of a frame's header (RFC 9113, section 4.1).
+// headerSize is the size of a frame's header in bytes (RFC 9113, section 4.1).
 const headerSize = 9
 
-// frameHeader is the header of a frame, as it is sent.
+// frameHeader is the encoded header of a frame.
 type frameHeader [headerSize]byte
 
 func (h *frameHeader) length() int { return int(h[0])<<16 | int(h[1])<<8 | int(h[2]) }
@@ -22,7 +22,7 @@ func (h *frameHeader) has(flag h2.Flags) bool { return h2.Flags(h[4]).Has(flag) 
 
 func (h *frameHeader) stream() uint32 { return binary.BigEndian.Uint32(h[5:]) & (1<<31 - 1) }
 
-// appendData appends a DATA frame.
+// appendData appends a DATA frame to dst and returns the extended slice.
 func appendData(dst []byte, stream uint32, payload []byte) []byte {
 	n := len(payload)
 	dst = append(dst, byte(n>>16), byte(n>>8), byte(n), byte(h2.FrameData), 0)
@@ -30,7 +30,7 @@ func appendData(dst []byte, stream uint32, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// endsBlock reports whether the frame is the last of a block of header fields. (HEADERS and CONTINUATION have the same flag.)
+// endsBlock reports whether the frame is the last of a block of header fields. END_HEADERS is the same flag in HEADERS and CONTINUATION.
 func (h *frameHeader) endsBlock() bool { return h.has(h2.FlagHeadersEndHeaders) }
 
 // isBlock reports whether the frame is part of a block of header fields.
@@ -38,7 +38,7 @@ func (h *frameHeader) isBlock() bool {
 	return h.kind() == h2.FrameHeaders || h.kind() == h2.FrameContinuation
 }
 
-// endsStream reports whether the frame is the last of its sender on the stream.
+// endsStream reports whether the frame is the last one of its sender on the stream.
 func (h *frameHeader) endsStream() bool {
 	switch h.kind() {
 	case h2.FrameData, h2.FrameHeaders:

@@ -10,7 +10,7 @@ import (
 	h2 "golang.org/x/net/http2"
 )
 
-// recorded is a connection of TLS from which somebody has read already.
+// recorded is a TLS connection whose reads return recorded bytes.
 type recorded struct {
 	net.Conn
 	*bytes.Reader
@@ -18,7 +18,7 @@ type recorded struct {
 
 func (r recorded) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 
-// framesOf splits what was sent into frames, and returns what is left.
+// framesOf splits sent into frames, and returns the remaining bytes.
 func framesOf(sent []byte) (frames [][]byte, rest []byte) {
 	for len(sent) >= headerSize {
 		size := headerSize + (*frameHeader)(sent).length()
@@ -30,8 +30,8 @@ func framesOf(sent []byte) (frames [][]byte, rest []byte) {
 	return frames, sent
 }
 
-// FuzzIncoming: of whatever a client sends, net/http gets every frame but grants, and all of them as they were but for a field that is
-// added to those with header fields.
+// FuzzIncoming checks that net/http gets every frame of the client except some window updates, and gets them unchanged, except that
+// streamField is added to header fields.
 func FuzzIncoming(f *testing.F) {
 	var sent bytes.Buffer
 	framer := h2.NewFramer(&sent, nil)
@@ -92,7 +92,7 @@ func compareFrames(t *testing.T, sent, got []byte) {
 		case bytes.Equal(passed[0], frame):
 		case grant && (*frameHeader)(passed[0]).kind() == h2.FrameWindowUpdate && bytes.Equal(passed[0][:headerSize], frame[:headerSize]):
 		case grant:
-			continue // it is ours alone
+			continue // net/http may not get it
 		case h.isBlock() && h.endsBlock() && bytes.Contains(passed[0], []byte(streamField)) && len(passed[0]) > len(frame):
 		default:
 			t.Fatalf("%x has passed as %x", frame, passed[0])
@@ -101,7 +101,7 @@ func compareFrames(t *testing.T, sent, got []byte) {
 	}
 }
 
-// FuzzOutgoing: however net/http cuts what it writes, frames end where they end.
+// FuzzOutgoing checks that outgoing finds the same ends of frames, however net/http splits its writes.
 func FuzzOutgoing(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 0, 1, 0, 0, 0, 1, 'x', 0, 0, 0, 1, 0, 0, 0, 0, 3, 0, 0, 0, 9, 4, 0, 0, 0, 3}, uint8(4))
 	f.Fuzz(func(t *testing.T, sent []byte, piece uint8) {
@@ -132,7 +132,7 @@ func FuzzOutgoing(f *testing.F) {
 	})
 }
 
-// captured is a connection of TLS that keeps what is written to it.
+// captured is a TLS connection that keeps the bytes that are written to it.
 type captured struct {
 	net.Conn
 	bytes.Buffer
@@ -141,8 +141,8 @@ type captured struct {
 func (c *captured) Read(p []byte) (int, error)  { return c.Buffer.Read(p) }
 func (c *captured) Write(p []byte) (int, error) { return c.Buffer.Write(p) }
 
-// TestFramesStayWhole: wherever net/http stops in what it writes, a taken stream's frame does not go into one of its frames, nor between
-// two that belong together; and it goes before what may end its stream.
+// TestFramesStayWhole checks that, wherever a write of net/http ends, a frame of a hijacked stream is not inserted into one of its frames,
+// nor between two frames that belong together, and is sent before a frame that may end its stream.
 func TestFramesStayWhole(t *testing.T) {
 	var theirs bytes.Buffer
 	framer := h2.NewFramer(&theirs, nil)
@@ -156,7 +156,7 @@ func TestFramesStayWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for stop := range theirs.Len() - headerSize + 1 { // a handler that has returned sends nothing
+	for stop := range theirs.Len() - headerSize + 1 { // a handler sends nothing after it has returned
 		secure := new(captured)
 		c := &Conn{secure: secure, window: window{1 << 20, 1 << 19}, size: defaultFrame, streams: make(map[uint32]*Stream)}
 		c.changed.L = &c.mu
@@ -189,7 +189,7 @@ func TestFramesStayWhole(t *testing.T) {
 	}
 }
 
-// TestRoomAfterAFrame: who had no room because net/http was in the middle of a frame, is told when that is through.
+// TestRoomAfterAFrame checks that the function of OnRoom is called when net/http completes a frame, if Send had no room during the frame.
 func TestRoomAfterAFrame(t *testing.T) {
 	c := &Conn{secure: new(captured), window: window{1 << 20, 1 << 19}, size: defaultFrame, streams: make(map[uint32]*Stream)}
 	c.changed.L = &c.mu

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// diverted is a Below.
+// diverted implements Below.
 type diverted struct {
 	net.Conn
 	stall time.Duration
@@ -56,7 +56,7 @@ func (d *diverted) Close() error {
 	return d.Conn.Close()
 }
 
-// stalling is a connection whose writes fail when they take too long.
+// stalling is a connection whose writes fail when they take longer than stall.
 type stalling struct {
 	net.Conn
 	stall time.Duration
@@ -82,7 +82,7 @@ func (l listener) Accept() (net.Conn, error) {
 	return &diverted{Conn: conn, stall: l.stall}, nil
 }
 
-// peer is the client of a server, frame by frame.
+// peer is a client that reads and writes single frames.
 type peer struct {
 	t      *testing.T
 	conn   *tls.Conn
@@ -92,8 +92,8 @@ type peer struct {
 	heads  *hpack.Decoder
 }
 
-// dial starts a server and connects to it. The client has said that it takes windows of this size: on each stream, and beside the
-// 64 KiB that it cannot help on the connection.
+// dial starts a server and connects to it. The client grants windows of these sizes, in bytes: stream on each stream, and connection on the
+// connection in addition to the default of 64 KiB.
 func dial(t *testing.T, stall time.Duration, stream, connection uint32, handler http.HandlerFunc) *peer {
 	t.Helper()
 	server := newServer(stall, handler)
@@ -140,7 +140,7 @@ func (p *peer) must(err error) {
 	}
 }
 
-// block is the header fields of a request.
+// block returns the encoded header fields of a request.
 func (p *peer) block(path string, more ...string) []byte {
 	return p.blockOf(append([]string{":method", "GET", ":scheme", "https", ":authority", "localhost", ":path", path}, more...)...)
 }
@@ -158,7 +158,7 @@ func (p *peer) ask(stream uint32, path string) {
 	p.must(p.framer.WriteHeaders(h2.HeadersFrameParam{StreamID: stream, BlockFragment: p.block(path), EndStream: true, EndHeaders: true}))
 }
 
-// next is the next frame that is not about the connection alone.
+// next returns the next HEADERS, DATA, RST_STREAM or GOAWAY frame. It acknowledges settings.
 func (p *peer) next() (h2.Frame, error) {
 	for {
 		frame, err := p.framer.ReadFrame()
@@ -186,7 +186,7 @@ func (p *peer) next() (h2.Frame, error) {
 
 var errReset = errors.New("reset")
 
-// body reads the answer of a stream when there is no other.
+// body reads the response of the only open stream.
 func (p *peer) body() ([]byte, error) {
 	var body []byte
 	for {
@@ -210,7 +210,7 @@ func (p *peer) body() ([]byte, error) {
 	}
 }
 
-// take takes the stream of a request, in its handler.
+// take hijacks the stream of a request, in its handler.
 func take(t *testing.T, w http.ResponseWriter, r *http.Request) *Stream {
 	t.Helper()
 	stream := takeIfThereIsRoom(t, w, r)
@@ -221,7 +221,7 @@ func take(t *testing.T, w http.ResponseWriter, r *http.Request) *Stream {
 	return stream
 }
 
-// takeIfThereIsRoom takes the stream of a request unless the connection has too little room: nil.
+// takeIfThereIsRoom hijacks the stream of a request; nil: the connection has too little room.
 func takeIfThereIsRoom(t *testing.T, w http.ResponseWriter, r *http.Request) *Stream {
 	t.Helper()
 	stream := Of(r)
@@ -237,7 +237,7 @@ func takeIfThereIsRoom(t *testing.T, w http.ResponseWriter, r *http.Request) *St
 	return stream
 }
 
-// sendAll sends data, and waits for room where it has to.
+// sendAll sends data, and waits for room when it must.
 func sendAll(r *http.Request, stream *Stream, data []byte) error {
 	room := make(chan struct{}, 1)
 	stream.OnRoom(func() {

@@ -12,10 +12,11 @@ import (
 
 const (
 	prefaceSize = len(h2.ClientPreface)
-	// defaultFrame is the size of a frame that every client takes, and ourFrame what net/http takes.
+	// defaultFrame is the frame size that every client accepts. ourFrame is the largest frame that net/http accepts.
 	defaultFrame = 16 << 10
 	ourFrame     = 1 << 20
-	// maxSettings is more than net/http lets a client say at once, and maxStreams more than it lets it have.
+	// maxSettings is larger than the number of settings that net/http accepts in one frame. maxStreams is larger than the number of streams
+	// that it accepts on one connection.
 	maxSettings = 100
 	settingSize = 6
 	maxStreams  = 4096
@@ -26,23 +27,24 @@ var (
 	errFrame  = errors.New("http2: a frame is too large")
 )
 
-// streamField is the header field that names the stream of a request. It is added to what the client sends.
+// streamField is the header field that names the stream of a request. incoming adds it to the header fields that the client sends.
 const streamField = "revtail-stream"
 
 var streamHeader = textproto.CanonicalMIMEHeaderKey(streamField)
 
-// incoming parses what the client sends to net/http, and changes it where streams are taken. Only Conn.Read uses it.
+// incoming parses the frames that the client sends to net/http, and changes some of them so that streams can be hijacked. Only Conn.Read
+// uses it.
 type incoming struct {
 	conn *Conn
 
-	give   []byte // net/http reads this next,
-	pass   int    // then as many bytes as they come,
-	insert []byte // then this,
-	tail   int    // and then as many bytes again
+	give   []byte // bytes that net/http reads next
+	pass   int    // number of bytes that it then reads unchanged
+	insert []byte // bytes that it reads after them
+	tail   int    // number of unchanged bytes after insert
 
 	header frameHeader
 	last   uint32  // the newest stream
-	block  *Stream // a new one, whose header fields are coming; nil: none are, or of another
+	block  *Stream // a new stream whose header fields are being read; nil: none, or the fields of another stream
 }
 
 func (in *incoming) read(p []byte) (int, error) {
@@ -68,7 +70,7 @@ func (in *incoming) read(p []byte) (int, error) {
 	return 0, nil
 }
 
-// next reads the header of a frame, and as much of its payload as is needed.
+// next reads the header of a frame, and the part of its payload that incoming needs.
 func (in *incoming) next() error {
 	if err := in.readFull(in.header[:]); err != nil {
 		return err
@@ -103,7 +105,7 @@ type secureReader struct{ conn *Conn }
 
 func (r secureReader) Read(p []byte) (int, error) { return r.conn.readSecure(p) }
 
-// begin adds a stream; nil: the stream is not new, or net/http will not serve it.
+// begin adds a stream; nil: the stream is not new, or net/http will reject it.
 func (in *incoming) begin(id uint32) *Stream {
 	if id <= in.last || id%2 == 0 {
 		return nil
@@ -120,8 +122,8 @@ func (in *incoming) begin(id uint32) *Stream {
 	return s
 }
 
-// fields appends streamField to the header fields of a new stream: a literal field without indexing (RFC 7541, section 6.2.2) is valid
-// after any others.
+// fields appends streamField to the header fields of a new stream. A literal field without indexing (RFC 7541, section 6.2.2) is valid
+// after any other field.
 func (in *incoming) fields() error {
 	h, s := &in.header, in.block
 	if s == nil || !h.endsBlock() {
@@ -138,7 +140,7 @@ func (in *incoming) fields() error {
 		}
 		given = append(given[:headerSize:headerSize], size[0])
 		length--
-		padding = min(int(size[0]), length) // more than there is, net/http refuses
+		padding = min(int(size[0]), length) // net/http rejects more padding than payload
 	}
 	if h.length()+len(field) > ourFrame {
 		return errFrame
@@ -149,7 +151,7 @@ func (in *incoming) fields() error {
 	return nil
 }
 
-// appendField appends a header field: neither part may be longer than 126 bytes.
+// appendField appends a header field to dst. name and value must not be longer than 126 bytes.
 func appendField(dst []byte, name string, value []byte) []byte {
 	dst = append(dst, 0, byte(len(name)))
 	dst = append(dst, name...)
@@ -157,7 +159,8 @@ func appendField(dst []byte, name string, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// windowUpdate keeps from net/http what the client grants to a taken stream, and a part of what it grants to the connection.
+// windowUpdate withholds from net/http the window that the client grants to a hijacked stream, and a part of the window that it grants to
+// the connection.
 func (in *incoming) windowUpdate() error {
 	h := in.header
 	if h.length() != 4 {
@@ -173,13 +176,13 @@ func (in *incoming) windowUpdate() error {
 	if err != nil {
 		return err
 	}
-	if theirs > 0 || granted == 0 { // nothing at all is an error that net/http sees to
+	if theirs > 0 || granted == 0 { // net/http handles the error of an increment of zero
 		in.give = binary.BigEndian.AppendUint32(append([]byte(nil), h[:]...), uint32(theirs))
 	}
 	return nil
 }
 
-// grant adds n bytes to a window, and returns how many of them are passed on to net/http.
+// grant adds n bytes to the window of a stream, or of the connection if stream is 0. theirs is how many of them net/http gets.
 func (c *Conn) grant(stream uint32, n int64) (theirs int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,12 +213,12 @@ func (c *Conn) grant(stream uint32, n int64) (theirs int64, err error) {
 	return 0, nil
 }
 
-// settings reads the client's settings, which net/http gets too.
+// settings applies the client's settings and passes them to net/http.
 func (in *incoming) settings() error {
 	h := in.header
 	size := h.length()
 	if h.has(h2.FlagSettingsAck) || h.stream() != 0 || size%settingSize != 0 || size > maxSettings*settingSize {
-		in.passOn() // there is nothing in it, or net/http will not have it
+		in.passOn() // it has no settings, or net/http rejects it
 		return nil
 	}
 	frame := append(make([]byte, 0, headerSize+size), h[:]...)[:headerSize+size]
@@ -230,13 +233,13 @@ func (in *incoming) settings() error {
 	return nil
 }
 
-// setting applies one setting. net/http refuses invalid values.
+// setting applies one setting. net/http rejects invalid values.
 func (c *Conn) setting(id h2.SettingID, value uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch id {
 	case h2.SettingInitialWindowSize:
-		grown := int64(value) - c.initial // also for the streams that there are (RFC 9113, section 6.9.2)
+		grown := int64(value) - c.initial // applies to existing streams too (RFC 9113, section 6.9.2)
 		c.initial += grown
 		for _, s := range c.streams {
 			s.window += grown

@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// outbox holds the bytes that TLS has written and the socket has not taken yet. Write and Flush do not block: a goroutine writes what the
-// socket does not take at once.
+// outbox is the Sink of a Conn. It holds the bytes that TLS has written and the socket has not accepted yet. Write and Flush do not block:
+// a goroutine writes the bytes that the socket does not accept at once.
 type outbox struct {
 	conn    net.Conn // its writes block
 	push    pusher   // its writes do not block
@@ -39,7 +39,7 @@ func (o *outbox) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what the socket takes now. A goroutine writes the rest, and then calls drained.
+// Flush writes the bytes that the socket accepts now. A goroutine writes the rest and then calls drained.
 func (o *outbox) Flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,7 +61,7 @@ func (o *outbox) Flush() {
 	o.sealed = nil
 }
 
-// close waits for the goroutine that writes. The connection has been closed, so that it ends soon.
+// close waits for the goroutine of drain. The connection must be closed before, because that ends the goroutine.
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closed = true
@@ -69,18 +69,18 @@ func (o *outbox) close() {
 	o.running.Wait()
 }
 
-// drain writes until nothing is left. It ends with the connection at the latest.
+// drain writes until the outbox is empty. It returns at the latest when the connection is closed.
 func (o *outbox) drain(rest *buffer.Buffer, written int) {
 	for rest != nil {
 		_, err := o.conn.Write(rest.Bytes[written:])
-		_ = o.conn.SetWriteDeadline(time.Time{}) // push would mind one
+		_ = o.conn.SetWriteDeadline(time.Time{}) // push would fail after a deadline
 		rest.Put()
 		rest, written = o.next(err), 0
 	}
 	o.drained(o.failed())
 }
 
-// next returns what TLS has written since; nil: nothing, or the connection is broken.
+// next returns the bytes that TLS has written since the last call; nil: none, or the connection is broken.
 func (o *outbox) next(err error) *buffer.Buffer {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,14 +109,14 @@ func (o *outbox) busy() bool {
 	return o.draining
 }
 
-// waits reports whether there is something to flush.
+// waits reports whether there are bytes that Flush would write.
 func (o *outbox) waits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.sealed != nil && !o.draining
 }
 
-// pusher writes as much as the socket takes now.
+// pusher writes as many bytes as the socket accepts now.
 type pusher struct {
 	raw  syscall.RawConn
 	data []byte

@@ -2,12 +2,12 @@ package http2
 
 import h2 "golang.org/x/net/http2"
 
-// outgoing parses what net/http writes, to find the ends of frames: there the frames of taken streams may be inserted.
+// outgoing parses the bytes that net/http writes, to find the ends of frames, where frames of hijacked streams may be inserted.
 type outgoing struct {
 	header frameHeader
-	have   int  // bytes of it that have been seen
-	left   int  // bytes of the frame that come after it
-	block  bool // the next frame belongs to this one (RFC 9113, section 4.3)
+	have   int  // bytes of header that are parsed
+	left   int  // bytes of the frame's payload that follow
+	block  bool // the next frame must follow directly (RFC 9113, section 4.3)
 }
 
 // within reports whether net/http is in the middle of a frame, or of a block of header fields.
@@ -34,7 +34,8 @@ func (o *outgoing) pass(p []byte) (n int, ended bool) {
 	return n, true
 }
 
-// passLocked follows what net/http writes, up to where something else may be sent if end, and keeps account of it.
+// passLocked parses bytes that net/http writes, updates the windows and the streams, and returns the number of bytes parsed. If end is
+// true, it stops at the first position where other frames may be inserted.
 func (c *Conn) passLocked(p []byte, end bool) (n int) {
 	for n < len(p) {
 		passed, ended := c.out.pass(p[n:])

@@ -13,15 +13,15 @@ import (
 	h2 "golang.org/x/net/http2"
 )
 
-// Configure makes a server speak HTTP/2 where TLS negotiates it. The streams of a connection can be taken if its TLS is on top of a
-// [Below]. Configure is called once, before the server serves. Server.Shutdown sends GOAWAY and waits for the connections to end. A Below
-// limits how long a client may take nothing; server.HTTP2.WriteByteTimeout has no effect there.
+// Configure makes a server serve HTTP/2 when TLS negotiates it. The streams of a connection can be hijacked if its TLS uses a [Below].
+// Configure is called once, before the server serves. Server.Shutdown sends GOAWAY and waits for the connections to end. A Below limits how
+// long a client may accept no bytes; server.HTTP2.WriteByteTimeout has no effect on its connections.
 //
-// net/http exports no function that serves one HTTP/2 connection, and a server takes a connection that is no [tls.Conn] from a listener
-// only. So a second http.Server, which speaks HTTP/2 with prior knowledge, accepts each connection after its TLS handshake.
+// net/http exports no function that serves one HTTP/2 connection, and a server accepts a connection that is not a [tls.Conn] only from a
+// listener. Therefore a second http.Server, which speaks HTTP/2 with prior knowledge, accepts each connection after its TLS handshake.
 func Configure(server *http.Server) {
 	if slices.Contains(strings.Split(os.Getenv("GODEBUG"), ","), "http2server=0") {
-		return // net/http negotiates no HTTP/2, and would serve none
+		return // net/http does not negotiate HTTP/2, and would not serve it
 	}
 	inner := &http.Server{
 		Protocols:         new(http.Protocols),
@@ -37,7 +37,7 @@ func Configure(server *http.Server) {
 	server.RegisterOnShutdown(func() {
 		ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the server itself waits for the connections
 		cancel()
-		_ = inner.Shutdown(ctx) // sends GOAWAY, and does not wait
+		_ = inner.Shutdown(ctx) // sends GOAWAY and does not wait
 	})
 	if server.TLSNextProto == nil {
 		server.TLSNextProto = make(map[string]func(*http.Server, *tls.Conn, http.Handler))
@@ -61,30 +61,30 @@ func serveConn(inner *http.Server, secure *tls.Conn, handler http.Handler) {
 		pending: make(chan net.Conn, 1),
 	}
 	l.pending <- servedConn{conn, sync.OnceFunc(func() { close(ended) })}
-	_ = inner.Serve(l) // returns as soon as the connection has been accepted
+	_ = inner.Serve(l) // returns as soon as the connection is accepted
 	select {
-	case refused := <-l.pending: // the server shuts down
+	case refused := <-l.pending: // not accepted, because the server shuts down
 		_ = refused.Close()
 	default:
 		<-ended
 	}
 }
 
-// connection is what the context of a request has of its connection.
+// connection is the value that the context of a request has for its connection.
 type connection struct {
-	conn *Conn // nil: its streams cannot be taken
+	conn *Conn // nil: its streams cannot be hijacked
 	tls  *tls.ConnectionState
 }
 
 type connectionKey struct{}
 
-// serveRequest calls the handler, for which the inner server knows no TLS.
+// serveRequest sets r.TLS, because the inner server does not set it, and calls the handler.
 func serveRequest(handler http.Handler, w http.ResponseWriter, r *http.Request) {
 	r.TLS = r.Context().Value(connectionKey{}).(*connection).tls
 	handler.ServeHTTP(w, r)
 }
 
-// baseContext is the context that the server has made for a connection. net/http passes it as a method of the handler.
+// baseContext returns the context that the server has made for a connection. net/http passes it as a method of the handler.
 func baseContext(handler http.Handler) context.Context {
 	if based, ok := handler.(interface{ BaseContext() context.Context }); ok {
 		return based.BaseContext()
@@ -94,7 +94,7 @@ func baseContext(handler http.Handler) context.Context {
 
 // connListener is a listener that accepts one connection.
 type connListener struct {
-	net.Conn                 // has the address
+	net.Conn                 // for LocalAddr
 	ctx      context.Context //nolint:containedctx // of the connection
 	pending  chan net.Conn   // holds the connection until it is accepted
 }
@@ -115,8 +115,8 @@ func (l *connListener) Addr() net.Addr { return l.LocalAddr() }
 // Close implements net.Listener. The connection stays open.
 func (l *connListener) Close() error { return nil }
 
-// servedConn is a connection that reports its end. It has no method ConnectionState, because net/http looks for HTTP/2 with prior knowledge
-// on connections without TLS only.
+// servedConn is a connection that calls ended when it is closed. It has no method ConnectionState, because net/http accepts HTTP/2 with
+// prior knowledge only on connections without TLS.
 type servedConn struct {
 	net.Conn
 	ended func()
@@ -128,7 +128,8 @@ func (c servedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Of returns the stream of a request that is being served, the first time it is called for the request; nil: the stream cannot be taken.
+// Of returns the stream of a request that is being served; nil: the stream cannot be hijacked. It removes a header field from r, and
+// returns nil when it is called again for the same request.
 func Of(r *http.Request) *Stream {
 	served, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok || served.conn == nil {
@@ -139,5 +140,5 @@ func Of(r *http.Request) *Stream {
 		return nil
 	}
 	delete(r.Header, streamHeader)
-	return served.conn.stream(names[len(names)-1]) // the client may have sent others before
+	return served.conn.stream(names[len(names)-1]) // the last one, because the client may have sent the field too
 }

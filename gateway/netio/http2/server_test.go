@@ -10,14 +10,14 @@ import (
 	h2 "golang.org/x/net/http2"
 )
 
-// TestHandlersAreCalledAsByNetHTTP: nothing is missing where it is left out.
+// TestHandlersAreCalledAsByNetHTTP checks that handlers get the same requests as from net/http.
 func TestHandlersAreCalledAsByNetHTTP(t *testing.T) {
 	p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprint(w, r.Method, " ", r.RequestURI, ", secure: ", r.TLS != nil)
 	})
 	for i, c := range []struct{ method, scheme, path, want string }{
 		{"GET", "https", "/", "GET /, secure: true"},
-		{"GET", "http", "/", "GET /, secure: true"}, // by a proxy that has forgotten what it was asked
+		{"GET", "http", "/", "GET /, secure: true"}, // from a proxy that does not pass on the client's scheme
 		{"OPTIONS", "https", "*", ""},
 	} {
 		block := p.blockOf(":method", c.method, ":scheme", c.scheme, ":authority", "localhost", ":path", c.path)
@@ -28,7 +28,7 @@ func TestHandlersAreCalledAsByNetHTTP(t *testing.T) {
 	}
 }
 
-// TestShutdown: a server that shuts down sends GOAWAY, lets the open streams end, closes the connection and returns.
+// TestShutdown checks that a server that shuts down sends GOAWAY, lets the open streams end, closes the connection and returns.
 func TestShutdown(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		t.Run(fmt.Sprintf("taken=%v", taken), func(t *testing.T) {

@@ -8,32 +8,33 @@ import (
 	"revtail/gateway/netio/buffer"
 )
 
-// minWindow is how much of a connection's window must be available to taken streams when a stream is taken. A client that never grants
-// more than the default leaves the whole window to net/http.
+// minWindow is how many bytes of a connection's window must be available to hijacked streams when a stream is hijacked. A client that never
+// grants more than the default leaves the whole window to net/http.
 const minWindow = 16 << 10
 
 // errGone is the error of a stream that has ended.
 var errGone = errors.New("http2: the stream has ended")
 
-// Stream is one request and its answer.
+// Stream is one request and its response. Any goroutine may call its methods.
 type Stream struct {
 	conn *Conn
 	id   uint32
 
 	// The connection's mutex guards the fields below.
 	window int64
-	begun  bool // the header of the response has been sent
-	gone   bool // it has ended
-	taken  bool
-	waits  bool // for room
+	begun  bool // the header of the response is sent
+	gone   bool // the stream has ended
+	taken  bool // Take has hijacked the stream
+	waits  bool // Send or Ready has found too little room
 	room   func()
 }
 
-// Conn is the stream's connection.
+// Conn returns the stream's connection.
 func (s *Stream) Conn() *Conn { return s.conn }
 
-// Take makes Send write the body of the response. The handler must have flushed the header, and must not write. When it returns,
-// net/http ends the stream after everything that was sent. Take fails if the stream has ended.
+// Take hijacks the stream: Send then writes the body of the response. The handler must have flushed the header, and must not write. When
+// the handler returns, net/http ends the stream after all bytes that were sent. Take blocks until the header is written. It fails if the
+// stream has ended.
 func (s *Stream) Take() error {
 	c := s.conn
 	c.mu.Lock()
@@ -45,8 +46,8 @@ func (s *Stream) Take() error {
 	return s.endedLocked()
 }
 
-// OnRoom sets the function that is called once when Send or Ready has found too little room and there may be more, or the stream has
-// ended. f must neither block nor call methods of the stream or its connection.
+// OnRoom sets the function f that is called once after Send or Ready has found too little room, when there may be more or the stream has
+// ended. f must neither block nor call methods of the stream or its connection. A nil f removes the function.
 func (s *Stream) OnRoom(f func()) {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
@@ -54,8 +55,9 @@ func (s *Stream) OnRoom(f func()) {
 	s.waits = false
 }
 
-// Send buffers as much of data as the windows and the connection have room for; Conn.Flush writes it. It does not block, and does not
-// keep data.
+// Send buffers as much of data as the windows and the connection have room for, and returns the number of bytes; Conn.Flush writes them. If
+// n is less than len(data) without an error, the function of OnRoom is called when there may be room. Send fails if the stream has ended or
+// the connection is broken. It does not block and does not keep data.
 func (s *Stream) Send(data []byte) (n int, err error) {
 	c := s.conn
 	c.mu.Lock()
@@ -77,7 +79,7 @@ func (s *Stream) Send(data []byte) (n int, err error) {
 	return n, nil
 }
 
-// Ready reports whether Send would send something, or fail.
+// Ready reports whether Send would send at least one byte, or fail. If not, the function of OnRoom is called when there may be room.
 func (s *Stream) Ready() bool {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
@@ -85,7 +87,7 @@ func (s *Stream) Ready() bool {
 	return room > 0 || err != nil
 }
 
-// readyLocked returns the maximal size of the next frame; zero: the stream waits for room.
+// readyLocked returns the largest size of the next frame; zero: the stream waits for room.
 func (s *Stream) readyLocked() (int, error) {
 	c := s.conn
 	if c.frames != nil && len(c.frames.Bytes) >= maxFrames {
@@ -103,7 +105,7 @@ func (s *Stream) readyLocked() (int, error) {
 	return int(room), nil
 }
 
-// Ended returns the error of Send if the stream has ended, and nil otherwise.
+// Ended returns the error that Send returns for an ended stream or a broken connection, and nil otherwise.
 func (s *Stream) Ended() error {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
@@ -128,7 +130,7 @@ func (s *Stream) notifyLocked() {
 	}
 }
 
-// stream finds a stream by the value of its header field; nil: it has ended, or the client's window is too small.
+// stream returns the stream that a value of streamField names; nil: the stream has ended, or the client's window is too small.
 func (c *Conn) stream(name string) *Stream {
 	text, ok := strings.CutPrefix(name, c.secret)
 	if !ok {

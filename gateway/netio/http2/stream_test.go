@@ -17,7 +17,7 @@ import (
 	h2 "golang.org/x/net/http2"
 )
 
-// pattern is bytes of which each says where it stands.
+// pattern returns n bytes that contain their own offsets.
 func pattern(n int) []byte {
 	var out bytes.Buffer
 	for i := 0; out.Len() < n; i++ {
@@ -26,7 +26,8 @@ func pattern(n int) []byte {
 	return out.Bytes()[:n]
 }
 
-// TestHandlersGetTheirStreams: in whatever shape a client sends its header fields, the handler gets them all, and its own stream.
+// TestHandlersGetTheirStreams checks that a handler gets all header fields and its own stream, however the client splits the fields into
+// frames.
 func TestHandlersGetTheirStreams(t *testing.T) {
 	type headers = h2.HeadersFrameParam
 	split := func(p *peer, first, rest headers, blocks ...[]byte) {
@@ -61,7 +62,7 @@ func TestHandlersGetTheirStreams(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			for i := range 3 { // the tables of header fields stay right
+			for i := range 3 { // the header tables of client and server stay equal
 				id := uint32(2*i + 1)
 				path := fmt.Sprint("/", i)
 				shapes[name](p, id, p.block(path, "x-more", "more", streamField, "5", streamField, "abcdefgh1"))
@@ -74,8 +75,9 @@ func TestHandlersGetTheirStreams(t *testing.T) {
 	}
 }
 
-// TestWindowsAreKept: whatever a client grants, at whatever time, it never gets more, and in the end all, of streams that were taken and
-// of others. One that comes when the others have used up the window of the connection is not taken.
+// TestWindowsAreKept checks that a client never gets more bytes than it has granted, and in the end gets all of them, whatever it grants
+// and when, on hijacked streams and on others. A stream that begins after the others have used up the window of the connection is not
+// hijacked.
 func TestWindowsAreKept(t *testing.T) {
 	const size = 200_000
 	for round := range 6 {
@@ -92,7 +94,7 @@ func TestWindowsAreKept(t *testing.T) {
 						return
 					}
 				}
-				_, _ = w.Write(pattern(size)) // the client says whether it was right
+				_, _ = w.Write(pattern(size)) // the client checks the result
 			})
 			newWindows(p, random, 4, size, round%2 == 1).run()
 			if taken.Load() == 0 {
@@ -102,15 +104,15 @@ func TestWindowsAreKept(t *testing.T) {
 	}
 }
 
-// windows are what a client has granted, and got.
+// windows records the bytes that a client has granted and received.
 type windows struct {
 	*peer
 	random  *rand.Rand
 	size    int
-	scarce  bool // the connection gets nothing before all is silent
+	scarce  bool // the client grants bytes on the connection only after the server stops sending
 	initial int
 	total   int            // of the connection
-	owed    int            // what it has got of that, and not been granted again
+	owed    int            // received on the connection, and not granted again
 	left    map[uint32]int // of streams that have not ended
 	got     map[uint32][]byte
 }
@@ -123,7 +125,7 @@ func newWindows(p *peer, random *rand.Rand, streams, size int, scarce bool) *win
 	if scarce {
 		w.initial = size
 	}
-	p.must(p.framer.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: uint32(w.initial)})) // a second time, and more
+	p.must(p.framer.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: uint32(w.initial)})) // a second SETTINGS frame changes the window
 	for i := range streams {
 		id := uint32(2*i + 1)
 		w.left[id] = w.initial
@@ -140,7 +142,7 @@ type received struct {
 	ended   bool
 }
 
-// receive reads DATA until the connection ends.
+// receive reads DATA frames until the connection ends.
 func (p *peer) receive(into chan<- received) {
 	defer close(into)
 	for {
@@ -165,11 +167,11 @@ func (w *windows) run() {
 				w.t.Fatal("the connection has ended")
 			}
 			w.take(data)
-		case <-time.After(10 * time.Millisecond): // the server has nothing to send, or may not
+		case <-time.After(10 * time.Millisecond): // the server has nothing to send, or no window
 			w.credit()
 		}
 	}
-	_ = w.conn.Close() // receive ends
+	_ = w.conn.Close() // ends receive
 	for range frames {
 	}
 }
@@ -195,7 +197,7 @@ func (w *windows) take(data received) {
 	w.grantSome()
 }
 
-// credit gives the connection what it has got.
+// credit grants the connection the bytes that it has received.
 func (w *windows) credit() {
 	w.grant(0, w.owed)
 	w.owed = 0
@@ -208,7 +210,7 @@ func (w *windows) ended(id uint32) {
 	}
 }
 
-// grantSome lets streams go on that have nothing left, and sometimes others; now and then by a setting.
+// grantSome grants bytes to the streams without a window, and sometimes to others. Occasionally it uses a setting.
 func (w *windows) grantSome() {
 	if w.random.IntN(20) == 0 && w.initial < 200_000 {
 		w.initial += 1000
@@ -236,7 +238,7 @@ func (w *windows) grant(id uint32, n int) {
 	w.must(w.framer.WriteWindowUpdate(id, uint32(n)))
 }
 
-// TestStreamsEndWithTheirHandlers: complete, or broken.
+// TestStreamsEndWithTheirHandlers checks that a stream is complete when its handler returns, and broken when it panics.
 func TestStreamsEndWithTheirHandlers(t *testing.T) {
 	sent := pattern(1 << 20)
 	p := dial(t, time.Minute, 1<<30, 1<<30, func(w http.ResponseWriter, r *http.Request) {
@@ -246,7 +248,7 @@ func TestStreamsEndWithTheirHandlers(t *testing.T) {
 		}
 		if r.URL.Path == "/broken" {
 			panic(http.ErrAbortHandler)
-		} // without a flush
+		} // the handler has not called Flush
 	})
 	p.ask(1, "/complete")
 	if body, err := p.body(); err != nil || !bytes.Equal(body, sent[:maxFrames/2]) {
@@ -258,7 +260,8 @@ func TestStreamsEndWithTheirHandlers(t *testing.T) {
 	}
 }
 
-// TestClientsEndStreams: who waits for room is told, and what is sent afterwards fails.
+// TestClientsEndStreams checks that the function of OnRoom is called when the client resets a stream that waits for room, and that Send
+// fails afterwards.
 func TestClientsEndStreams(t *testing.T) {
 	ended := make(chan error, 1)
 	p := dial(t, time.Minute, 1000, 1<<20, func(w http.ResponseWriter, r *http.Request) {
@@ -288,7 +291,7 @@ func TestClientsEndStreams(t *testing.T) {
 	}
 }
 
-// TestSmallWindowsAreLeftToOthers: a client that grants nothing on the connection is served by net/http alone.
+// TestSmallWindowsAreLeftToOthers checks that net/http alone serves a client that grants nothing on the connection.
 func TestSmallWindowsAreLeftToOthers(t *testing.T) {
 	p := dial(t, time.Minute, 1<<20, 0, func(w http.ResponseWriter, r *http.Request) {
 		if Of(r) != nil {
@@ -302,7 +305,8 @@ func TestSmallWindowsAreLeftToOthers(t *testing.T) {
 	}
 }
 
-// TestWhoTakesNothingIsCut: a connection that takes nothing ends, whoever has something to send.
+// TestWhoTakesNothingIsCut checks that a connection whose client reads nothing is closed, whether net/http or a hijacked stream has bytes
+// to send.
 func TestWhoTakesNothingIsCut(t *testing.T) {
 	for _, path := range []string{"/ours", "/theirs"} {
 		t.Run(path[1:], func(t *testing.T) {
@@ -327,7 +331,7 @@ func TestWhoTakesNothingIsCut(t *testing.T) {
 	}
 }
 
-// TestTooMuchIsRefused: a client that grants more than there may be loses its connection, as RFC 9113 wants it.
+// TestTooMuchIsRefused checks that a client that grants more than the largest window loses its connection, as RFC 9113 requires.
 func TestTooMuchIsRefused(t *testing.T) {
 	for name, stream := range map[string]uint32{"connection": 0, "stream": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -346,11 +350,12 @@ func TestTooMuchIsRefused(t *testing.T) {
 	}
 }
 
-// TestLargeHeadersAreRefused: with no room for the name of the stream there is no answer.
+// TestLargeHeadersAreRefused checks that a request is not served if its header fields leave no room for streamField.
 func TestLargeHeadersAreRefused(t *testing.T) {
 	p := dial(t, time.Minute, 1<<20, 1<<20, func(http.ResponseWriter, *http.Request) { t.Error("the request was served") })
 	block := p.block("/", "x-large", strings.Repeat("~", 1<<20))[:ourFrame]
-	_ = p.framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndStream: true, EndHeaders: true}) // it may break on the way
+	// The write may fail, because the server closes the connection.
+	_ = p.framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndStream: true, EndHeaders: true})
 	if body, err := p.body(); err == nil {
 		t.Errorf("the answer is %q", body)
 	}

@@ -9,33 +9,34 @@ import (
 	"time"
 )
 
-// WriteTimeout is how long a client may take nothing of what is written to it. Until then it delays no other client; then its connection
-// or stream is cut.
+// WriteTimeout is how long a client may accept no bytes that are written to it. A slow client delays no other client. After WriteTimeout
+// its connection or stream is closed.
 const WriteTimeout = 30 * time.Second
 
 const (
-	// stallSteps is how many deadlines make up a time limit: at each of them the writer checks whether the client has taken something
+	// stallSteps is the number of deadlines in one time limit. At each deadline the writer checks whether the client has accepted bytes
 	// since the last one.
 	stallSteps = 30
-	// tlsPiece is how much is written to TLS with one deadline: some records.
+	// tlsPiece is how many bytes are written to TLS under one deadline: some records.
 	tlsPiece = 64 << 10
 )
 
-// ErrStalled is the error of a write whose client takes nothing.
+// ErrStalled is the error of a write whose client accepts no bytes for the time limit.
 var ErrStalled = errors.New("the client takes nothing")
 
 func stalled(err error) error { return fmt.Errorf("%w: %w", ErrStalled, err) }
 
-// DeadlineConn is a connection whose writes fail with ErrStalled when the client takes nothing for as long as Limit.
+// DeadlineConn is a connection whose writes block until all bytes are written, and fail with ErrStalled when the client accepts no bytes
+// for Limit. Writes set the write deadline of Conn.
 type DeadlineConn struct {
 	net.Conn
 	Limit time.Duration
 }
 
-// NetConn is the connection below, as crypto/tls calls it.
+// NetConn returns the wrapped connection, like tls.Conn.NetConn.
 func (c DeadlineConn) NetConn() net.Conn { return c.Conn }
 
-// Write implements net.Conn.
+// Write implements net.Conn. After ErrStalled a TLS connection cannot be written again.
 func (c DeadlineConn) Write(p []byte) (int, error) {
 	if _, secure := c.Conn.(*tls.Conn); secure {
 		return c.writeTLS(p)
@@ -49,7 +50,7 @@ func (c DeadlineConn) Write(p []byte) (int, error) {
 	return int(written), err
 }
 
-// writeTLS writes pieces with the whole limit each, because a TLS connection is of no use after a deadline has passed.
+// writeTLS writes pieces under a deadline of the whole limit each, because TLS cannot write again after a deadline has passed.
 func (c DeadlineConn) writeTLS(p []byte) (written int, err error) {
 	for err == nil && written < len(p) {
 		if err := c.SetWriteDeadline(time.Now().Add(c.Limit)); err != nil {
@@ -65,10 +66,12 @@ func (c DeadlineConn) writeTLS(p []byte) (written int, err error) {
 	return written, err
 }
 
-// WriteDeadliner is a connection with a deadline for writes.
+// WriteDeadliner is a connection, or a response, with a deadline for writes.
 type WriteDeadliner interface{ SetWriteDeadline(t time.Time) error }
 
-// WriteAll calls write, which writes as much of the rest as it can before the deadline of conn, until nothing is left. It fails with ErrStalled when the client takes nothing for as long as limit.
+// WriteAll calls write until it returns without a timeout, and returns the number of bytes that all calls have written. write writes as
+// many of the remaining bytes as it can before the deadline of conn, which WriteAll sets before each call. WriteAll fails with ErrStalled
+// when the client accepts no bytes for limit, and with any other error of write.
 func WriteAll(conn WriteDeadliner, limit time.Duration, write func() (int64, error)) (written int64, err error) {
 	for taken := time.Now(); ; {
 		if err := conn.SetWriteDeadline(time.Now().Add(limit / stallSteps)); err != nil {

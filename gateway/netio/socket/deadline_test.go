@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestSlowAnswerIsNotCut: a client that takes something in time gets more time.
+// TestSlowAnswerIsNotCut checks that a client that accepts some bytes in time gets more time.
 func TestSlowAnswerIsNotCut(t *testing.T) {
 	c := &trickle{size: 95}
 	n, err := WriteAll(c, time.Second, c.write)
@@ -15,7 +15,7 @@ func TestSlowAnswerIsNotCut(t *testing.T) {
 	}
 }
 
-// trickle takes little of each write before its deadline.
+// trickle accepts only a few bytes of each write before its deadline.
 type trickle struct{ size, taken, deadlines int }
 
 func (c *trickle) SetWriteDeadline(time.Time) error {

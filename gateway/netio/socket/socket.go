@@ -6,19 +6,19 @@ import (
 	"syscall"
 )
 
-// ErrNotPollable is the error for a connection that is no socket of the system, and on platforms without a [Poller].
+// ErrNotPollable is the error for a connection that is not a socket of the operating system, and the error of platforms without a [Poller].
 var ErrNotPollable = errors.New("not a socket that can be polled")
 
-// Pollable reports whether the connection is a socket of the system.
+// Pollable reports whether conn is a socket of the operating system.
 func Pollable(conn net.Conn) bool {
 	_, ok := conn.(syscall.Conn)
 	return ok
 }
 
-// ErrPeerGone is the cause by which a stream's context ends when its client has left.
+// ErrPeerGone is the cause with which a stream's context ends when its client has disconnected. Socket.Read returns it too.
 var ErrPeerGone = errors.New("the client went away")
 
-// Base unwraps a connection down to the lowest one.
+// Base unwraps conn by its NetConn methods, and returns the lowest connection.
 func Base(conn net.Conn) net.Conn {
 	for {
 		upper, ok := conn.(interface{ NetConn() net.Conn })
@@ -29,14 +29,16 @@ func Base(conn net.Conn) net.Conn {
 	}
 }
 
-// ResetOnClose makes Close reset the connection, because what a client did not take in time must not stay in the system's memory.
+// ResetOnClose makes Close reset the connection, because bytes that a client did not accept in time must not stay in the kernel's memory.
+// It does nothing if the lowest connection is not a TCP connection.
 func ResetOnClose(conn net.Conn) {
 	if tcp, ok := Base(conn).(interface{ SetLinger(seconds int) error }); ok {
-		_ = tcp.SetLinger(0) // a connection that is gone already has nothing unsent
+		_ = tcp.SetLinger(0) // a broken connection has no unsent bytes
 	}
 }
 
-// Abort closes the lowest connection, whose user gets an error. TLS is left out because it would write a close_notify first, and wait.
+// Abort resets and closes the lowest connection, whose pending reads and writes fail. It does not close TLS, because TLS would write a
+// close_notify first, and wait.
 func Abort(conn net.Conn) {
 	ResetOnClose(conn)
 	_ = Base(conn).Close() // the error changes nothing

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNearClientsAreGivenLittleAtATime: the system takes as much for a client on the same machine as stays in a cache.
+// TestNearClientsAreGivenLittleAtATime checks that the send buffer of a client on the same machine is small enough for a processor cache.
 func TestNearClientsAreGivenLittleAtATime(t *testing.T) {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestNearClientsAreGivenLittleAtATime(t *testing.T) {
 	if failed := raw.Control(func(fd uintptr) { size, err = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF) }); failed != nil || err != nil {
 		t.Fatal(failed, err)
 	}
-	if most := 2 * nearBuffer; size > most { // the system doubles what it is told, and may have less
+	if most := 2 * nearBuffer; size > most { // the kernel doubles the requested size, and may limit it
 		t.Errorf("it takes %d bytes, want %d at most", size, most)
 	}
 	if size < nearBuffer/2 {

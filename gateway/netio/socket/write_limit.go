@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// WriteLimit limits the time of each write to a response of net/http. Over HTTP/1.1 a write has a deadline. Over HTTP/2 a deadline is a
-// message to the connection and a timer, and would end a stream that has nothing to write: there a watchdog resets the stream.
+// WriteLimit limits the time of each write to a net/http response. Over HTTP/1.1 each write has a deadline. Over HTTP/2 a deadline costs a
+// message to the connection and a timer, and would end a stream that has nothing to write; there a watchdog resets the stream.
 type WriteLimit struct {
 	response WriteDeadliner
 	limit    time.Duration
 	watchdog *watchdog // nil: deadlines
 }
 
-// NewWriteLimit returns a limit for one response. Close frees it.
+// NewWriteLimit returns a WriteLimit for one response. limit is the longest time of one write, and protoMajor the major version of HTTP.
+// The caller calls Close.
 func NewWriteLimit(response WriteDeadliner, limit time.Duration, protoMajor int) *WriteLimit {
 	l := &WriteLimit{response: response, limit: limit}
 	if protoMajor > 1 {
@@ -24,7 +25,7 @@ func NewWriteLimit(response WriteDeadliner, limit time.Duration, protoMajor int)
 	return l
 }
 
-// Extend gives what net/http has collected, or writes by itself, as much time as a write.
+// Extend sets the deadline for bytes that net/http has buffered or writes itself to the time limit from now. Over HTTP/2 it does nothing.
 func (l *WriteLimit) Extend() error {
 	if l.watchdog != nil {
 		return nil
@@ -32,7 +33,7 @@ func (l *WriteLimit) Extend() error {
 	return l.response.SetWriteDeadline(time.Now().Add(l.limit))
 }
 
-// Begin is called before each write. It fails if the response has no deadlines.
+// Begin starts the time limit. It is called before each write. It fails if the response does not support deadlines.
 func (l *WriteLimit) Begin() error {
 	if l.watchdog != nil {
 		l.watchdog.begin()
@@ -40,7 +41,8 @@ func (l *WriteLimit) Begin() error {
 	return l.Extend()
 }
 
-// End is called after each write with its error. It returns the error, as ErrStalled if the limit was the reason.
+// End stops the time limit. It is called after each write with the error of the write, and returns that error, as ErrStalled if the time
+// limit was the reason.
 func (l *WriteLimit) End(err error) error {
 	if l.watchdog != nil {
 		l.watchdog.end()
@@ -51,23 +53,23 @@ func (l *WriteLimit) End(err error) error {
 	return err
 }
 
-// Close must be called after the last write, and before the handler returns.
+// Close stops the watchdog. It must be called after the last write, and before the handler returns.
 func (l *WriteLimit) Close() {
 	if l.watchdog != nil {
 		l.watchdog.close()
 	}
 }
 
-// watchdog cuts a stream when one of its writes takes longer than a limit. A write starts no timer while one runs: that timer checks
-// for itself which write is under way.
+// watchdog calls cut when a write takes longer than limit. A write starts no timer if one is running, because that timer checks which write
+// is in progress when it fires.
 type watchdog struct {
 	limit time.Duration
-	cut   func() // called at most once, and never after close
+	cut   func() // resets the stream; called at most once, and never after close
 
 	mu      sync.Mutex // guards the fields below
-	began   time.Time  // of the write under way; zero: there is none
+	began   time.Time  // start of the write in progress; zero: none
 	timer   *time.Timer
-	running bool // the timer is
+	running bool // the timer is running
 	done    bool
 }
 
@@ -112,14 +114,14 @@ func (d *watchdog) check() {
 	d.cut()
 }
 
-// fired reports whether the watchdog has cut the stream. It must not be called after close.
+// fired reports whether the watchdog has called cut. It must not be called after close.
 func (d *watchdog) fired() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.done
 }
 
-// close waits for cut if it runs. It stops the timer, which would keep the response in memory until it fires.
+// close waits for a running cut, and stops the timer, because a timer keeps the response in memory until it fires.
 func (d *watchdog) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

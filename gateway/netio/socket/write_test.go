@@ -14,7 +14,7 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// pair is two ends of a socket that do not block.
+// pair returns the two ends of a non-blocking socket.
 func pair(t *testing.T) (ours, theirs int) {
 	t.Helper()
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -30,7 +30,7 @@ func pair(t *testing.T) (ours, theirs int) {
 	return ends[0], ends[1]
 }
 
-// TestWrite: what does not fit is left, what does arrives, and there is room again when it has been read.
+// TestWrite checks that Write writes only the bytes that fit, that they arrive, and that there is room again after they are read.
 func TestWrite(t *testing.T) {
 	ours, theirs := pair(t)
 	defer func() { _ = unix.Close(theirs) }()
@@ -52,7 +52,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteToNobody: an end that has gone is an error of the system's.
+// TestWriteToNobody checks that Write returns the system's error when the other end is closed.
 func TestWriteToNobody(t *testing.T) {
 	ours, theirs := pair(t)
 	if err := unix.Close(theirs); err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Write writes as much to a socket that does not block as the system takes now: less than all is no error, and zero where the
-// platform cannot say.
+// Write writes to the non-blocking socket fd as many bytes as the kernel accepts now, and returns their number. A partial write is not an
+// error. On platforms without such writes it returns 0.
 func Write(fd uintptr, data []byte) (written int, err error) {
 	for written < len(data) {
 		n, err := unix.Write(int(fd), data[written:])

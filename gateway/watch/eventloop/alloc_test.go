@@ -1,6 +1,6 @@
 //go:build !race
 
-// sync.Pool drops what it is given now and then under the race detector: allocations tell nothing there.
+// Under the race detector sync.Pool drops some of its values, so counting allocations has no meaning there.
 
 package eventloop
 
@@ -16,18 +16,18 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// TestLoopAllocatesNothingForADelivery: more watchers cost no more allocations.
+// TestLoopAllocatesNothingForADelivery checks that more watches need no more allocations.
 func TestLoopAllocatesNothingForADelivery(t *testing.T) {
 	overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		const few, many, events = 2, 130, 100
-		s.window = 1 << 30 // of which nothing is given back
+		s.window = 1 << 30 // large, because the client grants nothing again
 		revision := s.create("first")
 		watchers := 0
 		watch := func(n int) {
 			for ; watchers < n; watchers++ {
 				conn, _ := s.watchFrom(revision, "")
 				if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
-					conn = secure.NetConn() // nobody opens what is sealed
+					conn = secure.NetConn() // the bytes are discarded without decryption
 				}
 				go func() { _, _ = io.Copy(io.Discard, conn) }()
 			}
@@ -56,7 +56,7 @@ func TestLoopAllocatesNothingForADelivery(t *testing.T) {
 	})
 }
 
-// awaitDelivered waits until every client has been written all up to a revision.
+// awaitDelivered waits until the loop has written all events up to revision to every client.
 func (s *loopServer) awaitDelivered(revision etcdstore.Revision) {
 	s.t.Helper()
 	rawhttp.Await(s.t, "all clients to have it", func() bool {

@@ -6,13 +6,14 @@ import (
 	"revtail/etcdstore"
 )
 
-// requestBookmark gives a client the bookmark that is due, or, with last, the end. Both need to know how far etcd is, from a question that is
-// put after this call: what was acknowledged before it comes first. All who are due in the same round of work ask it together.
+// requestBookmark requests the bookmark that is due or, with last, the end of the watch. Both need etcd's revision from a read that begins
+// after this call, because all writes acknowledged before the call are delivered first. The clients that are due in the same round of work
+// share one read per cache.
 func (l *eventLoop) requestBookmark(c *client, last bool) {
 	if c.closed || c.ending {
 		return
 	}
-	c.next = l.now.Add(c.session.BookmarkEvery) // unless bookmark, which is called long before, says something else
+	c.next = l.now.Add(c.session.BookmarkEvery) // bookmark runs long before that, and may set another time
 	l.schedule.put(c)
 	if c.endRequested || c.bookmarkRequests > 0 && !last {
 		return
@@ -26,30 +27,30 @@ func (l *eventLoop) requestBookmark(c *client, last bool) {
 	l.refreshing[c.session.Cache] = append(l.refreshing[c.session.Cache], c)
 }
 
-// refreshCaches asks etcd for those who are due, on goroutines that may wait for it.
+// refreshCaches reads etcd's revision for the clients in refreshing, on goroutines because Refresh blocks.
 func (l *eventLoop) refreshCaches() {
 	for cache, due := range l.refreshing {
 		l.pool.background.Go(func() {
-			through, _ := cache.Refresh(context.Background()) //nolint:forbidigo // a moment, also when the watch's own time is over
+			through, _ := cache.Refresh(context.Background()) //nolint:forbidigo // Refresh is short, and must also work after the watch's deadline
 			l.post(func() { l.onRefreshed(due, through) })
 		})
 	}
 	clear(l.refreshing)
 }
 
-// onRefreshed is called when their cache is as far as they asked for.
+// onRefreshed is called when the cache of the clients has reached the revision that Refresh returned.
 func (l *eventLoop) onRefreshed(due []*client, through etcdstore.Revision) {
 	for _, c := range due {
 		l.guard(c, func() { l.bookmark(c, through) })
 	}
 }
 
-// bookmark writes what is there up to a revision, and how far that is. A client that does not take what it was sent before gets its
-// bookmark another time. One whose time is over begins to leave.
+// bookmark delivers the events up to a revision and then a bookmark. A blocked client gets its bookmark when it is due again. If the end
+// was requested, bookmark sets endWhen and calls tryEnd instead.
 func (l *eventLoop) bookmark(c *client, through etcdstore.Revision) {
 	c.bookmarkRequests--
 	switch {
-	case c.closed || c.ending || c.bookmarkRequests > 0: // the end has been asked for meanwhile
+	case c.closed || c.ending || c.bookmarkRequests > 0: // a request for the end is pending
 		return
 	case c.endRequested:
 		c.endWhen = &endCondition{through, l.now.Add(l.pool.endTimeout)}
@@ -66,8 +67,8 @@ func (l *eventLoop) bookmark(c *client, through etcdstore.Revision) {
 	l.send(c, c.frame(c.session.Bookmark(false)))
 }
 
-// tryEnd ends a client's watch, with a bookmark, when it has got everything up to where it is to end. One that does not take that soon
-// gets its end after what it was sent before.
+// tryEnd ends the watch with a bookmark when all events up to endWhen.through are sent. A client that is still blocked at endWhen.by gets
+// the end after its unsent bytes.
 func (l *eventLoop) tryEnd(c *client) {
 	if !l.catchUp(c, c.endWhen.through) || c.blocked() && l.now.Before(c.endWhen.by) {
 		return
@@ -75,7 +76,7 @@ func (l *eventLoop) tryEnd(c *client) {
 	l.finish(c, c.lastFrame(c.session.Bookmark(true)))
 }
 
-// catchUp writes what is there up to a revision, as far as the client takes it. False: it has ended.
+// catchUp delivers events up to a revision, until the client blocks. It reports whether the client is neither closed nor ending.
 func (l *eventLoop) catchUp(c *client, through etcdstore.Revision) bool {
 	for c.session.Watcher.Through() < through && l.deliver(c) {
 	}

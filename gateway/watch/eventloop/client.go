@@ -9,39 +9,40 @@ import (
 	"revtail/gateway/watch/transport"
 )
 
-// client is a session that an event loop serves. The loop owns it. The fields are in an order without gaps, because there are many.
+// client is a session on an event loop, whose goroutine owns the fields. The order of the fields avoids padding, because a server has many
+// clients.
 type client struct {
 	session *watch.Session
 	conn    conn
 	loop    *eventLoop
 
-	unsent       []byte        // encrypted, and not taken by the system yet
-	stalledSince time.Time     // when the client took something last; zero: it takes what comes
-	next         time.Time     // of a bookmark, or the deadline
-	endWhen      *endCondition // nil: the watch goes on
+	unsent       []byte        // encrypted bytes that the kernel has not accepted yet
+	stalledSince time.Time     // start of the stall timer, reset by progress; zero: it does not run
+	next         time.Time     // time of the next bookmark, or the deadline
+	endWhen      *endCondition // nil: the watch does not end yet
 
 	heapIndex        int32 // in the schedule
-	tag              int32 // tells it from the loop's others
-	bookmarkRequests uint8 // requests under way: for a bookmark, and for the end
+	tag              int32 // unique in the loop
+	bookmarkRequests uint8 // pending requests, for a bookmark and for the end
 	paused           bool  // until onWritable; unsent may be empty
-	endRequested     bool  // with the next bookmark the watch ends
-	ending           bool  // nothing comes after unsent
+	endRequested     bool  // the next bookmark ends the watch
+	ending           bool  // nothing is sent after unsent
 	closed           bool
 }
 
-// endCondition is how a watch ends: what comes up to a revision is delivered before, if it is taken until a time.
+// endCondition is the condition for the end of a watch: all events up to through are sent, or the time is by.
 type endCondition struct {
 	through etcdstore.Revision
 	by      time.Time
 }
 
-// endsSoon reports whether the watch ends as soon as the client has got what is due.
+// endsSoon reports whether the watch ends when the events up to endWhen.through are sent.
 func (c *client) endsSoon() bool { return c.endWhen != nil && !c.ending }
 
-// blocked reports whether the client has not taken everything that was sent.
+// blocked reports whether the client has not accepted all bytes that were sent.
 func (c *client) blocked() bool { return c.paused || len(c.unsent) > 0 }
 
-// due is when the client has to be looked after although nothing happens.
+// due returns when onDue must run for the client.
 func (c *client) due() time.Time {
 	if c.stalledSince.IsZero() {
 		return c.next
@@ -52,17 +53,18 @@ func (c *client) due() time.Time {
 	return c.next
 }
 
-// End is called when the server drains.
+// End requests the end of the watch: the client gets all acknowledged events and a last bookmark. Registry.Drain calls it. It does not
+// block.
 func (c *client) End() {
 	c.loop.postFor(c, func() { c.loop.requestBookmark(c, true) })
 }
 
-// Abort is called when the server waits no longer.
+// Abort breaks the stream. The registry calls it when the time to drain is over. It does not block.
 func (c *client) Abort() {
 	c.loop.postFor(c, func() { c.loop.close(c, status.ErrDraining) })
 }
 
-// Refuse is called when the client has lost the right to the watch.
+// Refuse ends the watch with an ERROR event for why, because the user has lost the permission to watch. It does not block.
 func (c *client) Refuse(why error) {
 	c.loop.postFor(c, func() {
 		if !c.closed && !c.ending {
@@ -71,7 +73,7 @@ func (c *client) Refuse(why error) {
 	})
 }
 
-// frame returns a frame as the client gets it; nil if there is none.
+// frame returns the bytes that the client gets for a frame; an empty frame is returned unchanged.
 func (c *client) frame(line []byte) []byte {
 	if len(line) == 0 || !c.conn.chunked() {
 		return line
@@ -79,7 +81,7 @@ func (c *client) frame(line []byte) []byte {
 	return transport.AppendChunk(nil, line)
 }
 
-// lastFrame returns a frame, which may be nil, and the end of the body.
+// lastFrame returns the bytes of a frame, which may be nil, and of the end of the body.
 func (c *client) lastFrame(line []byte) []byte {
 	if !c.conn.chunked() {
 		return line

@@ -12,35 +12,35 @@ import (
 
 // conn writes to one client, over HTTP/1.1 or an HTTP/2 stream. The event loop owns it; no method blocks.
 type conn interface {
-	// join registers for events of the client; false: it has gone.
+	// join registers for events of the client. It reports whether the client is still connected.
 	join(l *eventLoop, c *client) bool
-	// chunked reports whether each frame is a chunk of its own, and a last one is the end.
+	// chunked reports whether each frame is a chunk, and the body ends with the last chunk.
 	chunked() bool
-	// ready tells whether the client takes something. If not, l.onWritable is called when it may.
+	// ready reports whether write would accept some bytes. If not, l.onWritable is called when it may.
 	ready() bool
-	// encrypt returns what is written for data and, with last, for the end. The memory is reused.
+	// encrypt returns the bytes to write for data and, with last, for the end of the connection. The next call overwrites them.
 	encrypt(l *eventLoop, data []byte, last bool) ([]byte, error)
-	// write writes what the client takes now.
+	// write writes as many bytes as the connection accepts now.
 	write(l *eventLoop, encrypted []byte) (n int, err error)
-	// drainRead discards what the client has sent; false: it has gone.
+	// drainRead discards the bytes that the client has sent. It reports whether the client is still connected.
 	drainRead(l *eventLoop, c *client) bool
-	// flushing reports whether the connection itself is still writing, so that the stall timer must not fire.
+	// flushing reports whether the connection itself is still writing, in which case the stall timer must not fire.
 	flushing() bool
-	// close ends it; with an error the client sees a broken stream.
+	// close closes the connection or ends the stream. If err is not nil, the client gets a broken stream.
 	close(err error)
-	// release has a goroutine resume the session. After an error nothing serves it.
+	// release lets a goroutine resume the session. After an error the session is not served any more.
 	release(l *eventLoop, s *watch.Session) error
 }
 
-// http1Conn is a connection of HTTP/1.1.
+// http1Conn is an HTTP/1.1 connection.
 type http1Conn struct {
 	socket      socket.Socket
 	intercepted *transport.InterceptConn // between TLS and the socket; nil: no TLS
-	secure      *tls.Conn                // on intercepted
+	secure      *tls.Conn                // above intercepted; nil: no TLS
 	received    int                      // bytes that the client has sent after its request
 }
 
-// newHTTP1Conn takes a connection over. After an error the connection is as it was.
+// newHTTP1Conn makes the loop the owner of conn. After an error conn is unchanged.
 func newHTTP1Conn(l *eventLoop, conn net.Conn) (*http1Conn, error) {
 	below, under, secure := transport.UnwrapTLS(conn)
 	if !socket.Pollable(below) || secure != nil && under == nil {
@@ -61,7 +61,7 @@ func (h *http1Conn) join(l *eventLoop, c *client) bool {
 		l.close(c, err)
 		return false
 	}
-	return h.secure == nil || h.drainRead(l, c) // TLS may have buffered more than it was asked for
+	return h.secure == nil || h.drainRead(l, c) // TLS may have buffered more than the last read returned
 }
 
 func (*http1Conn) chunked() bool { return true }
@@ -75,10 +75,10 @@ func (h *http1Conn) encrypt(l *eventLoop, data []byte, last bool) ([]byte, error
 		return data, nil
 	}
 	if cap(l.encrypted) > 2*transport.MaxCollected {
-		l.encrypted = nil // a large object had come by
+		l.encrypted = nil // it has grown for a large object
 	}
 	l.encrypted = l.encrypted[:0]
-	_, err := h.secure.Write(data) // by way of transport.InterceptConn
+	_, err := h.secure.Write(data) // transport.InterceptConn appends to l.encrypted
 	if err == nil && last {
 		err = h.secure.CloseWrite()
 	}
@@ -104,13 +104,13 @@ func (h *http1Conn) drainRead(l *eventLoop, c *client) bool {
 			break
 		}
 	}
-	if len(l.encrypted) > 0 { // TLS answered something
+	if len(l.encrypted) > 0 { // TLS has written a response
 		l.sendEncrypted(c, l.encrypted)
 	}
 	return !c.closed
 }
 
-// read reads what the client has sent; more: there may be more at once.
+// read reads bytes that the client has sent. more reports whether there may be more now.
 func (h *http1Conn) read(into []byte) (n int, more bool, err error) {
 	if h.secure == nil {
 		return h.socket.Read(into)

@@ -7,7 +7,7 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// TestDeliveryIsTimedWhenItIsTaken: a client that takes nothing has not got what was written to it.
+// TestDeliveryIsTimedWhenItIsTaken checks that a delivery is not recorded before the client has accepted its bytes.
 func TestDeliveryIsTimedWhenItIsTaken(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		_, late := s.watchFrom(s.create("first"), "")

@@ -9,7 +9,8 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// serve gives a client what it has to get next, up to the size of a batch. The others come first before it gets more.
+// serve delivers one batch to a client, or ends its watch. If there are more events, it appends the client to the queue, because the other
+// clients come first.
 func (l *eventLoop) serve(c *client) {
 	defer l.recoverSession(c)
 	if c.endsSoon() {
@@ -21,7 +22,7 @@ func (l *eventLoop) serve(c *client) {
 	}
 }
 
-// deliver writes a batch; false: there is none, or the client does not take more now.
+// deliver sends one batch. It reports whether the client may accept another one; false also if there was no batch.
 func (l *eventLoop) deliver(c *client) bool {
 	if c.closed || c.ending || c.paused || len(c.unsent) > 0 {
 		return false
@@ -45,7 +46,7 @@ func (l *eventLoop) deliver(c *client) bool {
 	return false
 }
 
-// encode makes the frames of a batch. Clients that get the same ones, one after the other, get those of the first.
+// encode writes the frames of a batch to l.encoded. Consecutive clients with the same batch, encoder and chunking share the frames.
 func (l *eventLoop) encode(c *client, batch watchcache.Batch, same bool) {
 	f, chunked := c.session.Encoder, c.conn.chunked()
 	shared := f.Shared()
@@ -54,7 +55,7 @@ func (l *eventLoop) encode(c *client, batch watchcache.Batch, same bool) {
 	}
 	l.encodedBy, l.encodedChunked = nil, chunked
 	if cap(l.encoded) > transport.MaxCollected {
-		l.encoded, l.line = nil, nil // a large object had come by
+		l.encoded, l.line = nil, nil // they have grown for a large object
 	}
 	l.encoded = l.encoded[:0]
 	for i, change := range batch.Changes {
@@ -66,11 +67,11 @@ func (l *eventLoop) encode(c *client, batch watchcache.Batch, same bool) {
 		l.encoded = transport.AppendChunk(l.encoded, l.line)
 	}
 	if shared {
-		l.encodedBy = f // at the end, because an encoder that panics leaves a part of the frames
+		l.encodedBy = f // set last, because a panic of the encoder leaves incomplete frames
 	}
 }
 
-// send writes what the connection takes, and keeps the rest.
+// send writes as much of data as the connection accepts, and keeps the rest in c.unsent.
 func (l *eventLoop) send(c *client, data []byte) {
 	encrypted, err := c.conn.encrypt(l, data, c.ending)
 	if err != nil {
@@ -98,7 +99,7 @@ func (l *eventLoop) sendEncrypted(c *client, data []byte) {
 	}
 }
 
-// onSent is called when the system has taken all that was written to a client.
+// onSent is called when the kernel, or the HTTP/2 connection, has accepted all bytes for a client.
 func (l *eventLoop) onSent(c *client) {
 	if c.session.Counters.Timed() {
 		c.session.Counters.RecordDelivered(&l.delays, time.Now())
@@ -131,7 +132,7 @@ func (l *eventLoop) sendRest(c *client) {
 	l.serve(c)
 }
 
-// finish sends the last that a client gets.
+// finish sends the last bytes to a client. The loop closes the client when they are accepted.
 func (l *eventLoop) finish(c *client, tail []byte) {
 	c.ending = true
 	l.send(c, tail)

@@ -22,7 +22,7 @@ func TestWatchKeepsTheRestOfAShortWrite(t *testing.T) {
 		_, prompt := s.watchFrom(revision, "")
 		for number := range 3 {
 			s.large(number)
-			s.expectLarge(prompt, number, number) // whatever the other one does
+			s.expectLarge(prompt, number, number) // although the other client does not read
 		}
 		rawhttp.Await(t, "a client that takes nothing", func() bool { return s.blocked() == 1 })
 		s.expectLarge(late, 0, 2)
@@ -30,12 +30,13 @@ func TestWatchKeepsTheRestOfAShortWrite(t *testing.T) {
 	})
 }
 
-// The log holds 8 MiB: a client that sleeps longer is given back to a goroutine, reads etcd's history, and comes again.
+// The log holds 8 MiB. A session whose client stops reading for longer is released to a goroutine, reads etcd's history, and is adopted
+// again.
 func TestLaggingSessionIsReleased(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		conn, body := s.watchFrom(s.create("first"), "")
 		adopted := s.adoptions.Load()
-		const events = 40 // each counts twice in the log: as it is, and as it was
+		const events = 40 // each counts twice in the log: the new and the previous object
 		for number := range events {
 			s.large(number)
 		}
@@ -48,7 +49,7 @@ func TestLaggingSessionIsReleased(t *testing.T) {
 	})
 }
 
-// A watch may be given back in the moment in which it is adopted: it goes on all the same, here to its ERROR.
+// A session may be released while it is being adopted. It continues nevertheless, here until its ERROR event.
 func TestSessionIsReleasedAtOnce(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		s.create("first")
@@ -105,7 +106,7 @@ func TestClosedClientIsDetected(t *testing.T) {
 			return conn.(*net.TCPConn).CloseWrite()
 		},
 		"talks too much": func(conn net.Conn) error {
-			_, _ = conn.Write(make([]byte, 2*transport.MaxClientBytes)) // it may break on the way
+			_, _ = conn.Write(make([]byte, 2*transport.MaxClientBytes)) // may fail, because the server closes the connection
 			return nil
 		},
 	} {
@@ -122,7 +123,7 @@ func TestClosedClientIsDetected(t *testing.T) {
 				}
 				rawhttp.Await(t, "the idle watch to end", func() bool { return s.open() == 1 })
 				if !s.variant.adopts() && name != "closed" {
-					return // while a goroutine waits for its client, it notices nothing else
+					return // a goroutine that is blocked in a write detects only a closed connection
 				}
 				s.large(0)
 				rawhttp.Await(t, "the other one to be blocked", func() bool { return s.blocked() == 1 })

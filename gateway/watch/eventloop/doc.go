@@ -1,3 +1,3 @@
-// Package eventloop serves the watches that follow the log of a cache, from one goroutine for each processor. Package watch hands them over
-// and takes back those that fall behind; without this package every watch keeps its goroutine.
+// Package eventloop serves watches that follow the log of a cache, with one event loop for each processor. Package watch passes sessions to
+// a [Pool] and resumes those that fall behind the log. Without a Pool each watch keeps its goroutine.
 package eventloop

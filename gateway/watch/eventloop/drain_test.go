@@ -13,7 +13,7 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// A watch that is parked when the server drains gets all it is due, and a clean end of HTTP and TLS.
+// A blocked watch gets all events that are due when the server drains, and then a clean end of HTTP and TLS.
 func TestWatchDrains(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		conn, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
@@ -26,7 +26,7 @@ func TestWatchDrains(t *testing.T) {
 		if err != nil || !strings.Contains(string(rest), string(encoding.Bookmark)) {
 			t.Errorf("at the end: %q, %v", rest, err)
 		}
-		if s.variant.protocol != "HTTP/2" { // whose connection lives on
+		if s.variant.protocol != "HTTP/2" { // its connection stays open
 			if _, err := io.ReadAll(conn); err != nil {
 				t.Errorf("after the last chunk: %v", err)
 			}
@@ -37,8 +37,8 @@ func TestWatchDrains(t *testing.T) {
 	})
 }
 
-// When the time to drain is over, what does not end is cut: connections of writers, and of goroutines, that net/http knows
-// nothing of any more.
+// When the context of Drain ends, Drain breaks the remaining connections, which net/http does not know any more: those of event loops and
+// those of goroutines.
 func TestDrainCutsInTheEnd(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		if s.variant.protocol == "HTTP/2" && !s.variant.frames {
@@ -47,13 +47,13 @@ func TestDrainCutsInTheEnd(t *testing.T) {
 		revision := s.create("first")
 		_, owned := s.watchFrom(revision, "")
 		_, behind := s.watchFrom(revision, "")
-		// The first event is more than fits between them; with the others the log moves on.
+		// The first event is larger than the buffers of the sockets. The log advances with the others.
 		s.large(0)
 		rawhttp.Await(t, "both to be blocked", func() bool { return s.blocked() == 2 })
 		for number := range 40 {
 			s.large(1 + number)
 		}
-		// One of them is given back: it takes a part, and stalls on a goroutine.
+		// The loop releases one session, whose client reads a part; it then stalls on a goroutine.
 		part := make([]byte, 8<<10)
 		rawhttp.Await(t, "one to be given back", func() bool {
 			_, _ = io.ReadFull(behind, part)
@@ -66,7 +66,7 @@ func TestDrainCutsInTheEnd(t *testing.T) {
 		}
 		for patience := time.After(time.Minute); s.open() > 0; s.clients(func(*client) {}) {
 			select {
-			case <-patience: // history is read, and decoded, until somebody finds out
+			case <-patience: // a session reads and decodes history until it detects the broken connection
 				t.Fatal("not all watches have ended")
 			default:
 			}

@@ -18,16 +18,16 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// tardy is a store that, once it holds up, answers the first read of its newest revision when it is told to, with what was the newest
-// before; its watches bring nothing before the second one.
+// tardy is a store that can delay reads. After hold, the first call of Revision returns the revision that was newest at the call, but only
+// when answer is closed. Watches return no events before the second call.
 type tardy struct {
 	*memory.Store
 
 	mu      sync.Mutex // guards the fields below
 	holding bool
-	read    chan struct{} // closed when the first read is held up
-	answer  chan struct{} // closed when it may be answered
-	asked   chan struct{} // closed with the second read
+	read    chan struct{} // closed by the first call of Revision after hold
+	answer  chan struct{} // closed by the test to let that call return
+	asked   chan struct{} // closed by the second call
 }
 
 func newTardy() *tardy {
@@ -40,7 +40,7 @@ func (s *tardy) hold() {
 	s.mu.Unlock()
 }
 
-// heldUp returns what to wait for: the first read what its answer waits for, a watch what it waits for.
+// heldUp returns the channel that a call must wait for; nil: none. A read waits if it is the first one; a watch waits for the second read.
 func (s *tardy) heldUp(read bool) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *tardy) Revision(ctx context.Context) (etcdstore.Revision, error) {
 	return newest, waitUnless(ctx, s.heldUp(true), err)
 }
 
-// waitUnless waits, unless there is nothing to wait for or an error already.
+// waitUnless waits until c is closed. It returns at once if c is nil or there is an error.
 func waitUnless(ctx context.Context, c <-chan struct{}, err error) error {
 	if c == nil || err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *tardy) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptio
 type tardyWatcher struct {
 	etcdstore.Watcher
 	store *tardy
-	next  *etcdstore.Batch // held up; nil: nothing
+	next  *etcdstore.Batch // not returned yet; nil: none
 }
 
 func (w *tardyWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
@@ -110,8 +110,8 @@ func (w *tardyWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	return batch, nil
 }
 
-// A watch that ends while its bookmark is being asked for does not end with that answer, which may be older than the end: it has
-// everything that was acknowledged before the server began to drain.
+// A watch that ends during the read for its bookmark does not end with the result of that read, which may be older than the end: it gets
+// all events that were acknowledged before the server began to drain.
 func TestWatchEndsWithWhatWasAcknowledged(t *testing.T) {
 	for _, v := range variants {
 		if !v.adopts() {
@@ -143,7 +143,7 @@ func TestWatchEndsWithWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// A client that is late when its watch ends gets what was acknowledged before the end all the same, if it takes it soon.
+// A client that is blocked when its watch ends still gets the events that were acknowledged before the end, if it accepts them soon.
 func TestWatchEndsWithWhatWaits(t *testing.T) {
 	for name, test := range map[string]struct {
 		patience time.Duration
@@ -173,7 +173,7 @@ func TestWatchEndsWithWhatWaits(t *testing.T) {
 	}
 }
 
-// A watch that has a goroutine of its own ends with all of it too, however much that is.
+// A watch on a goroutine of its own also ends with all these events, however many there are.
 func TestWatchOnAGoroutineEndsWithWhatWasAcknowledged(t *testing.T) {
 	const events = 600 // more than two batches
 	store := newTardy()
@@ -181,7 +181,7 @@ func TestWatchOnAGoroutineEndsWithWhatWasAcknowledged(t *testing.T) {
 	response := rawhttp.Get(t, s.front.Client(), fmt.Sprintf("%s/?resourceVersion=%v", s.front.URL, s.create("first")), "Accept-Encoding", "gzip")
 	store.hold()
 	close(store.answer)
-	if _, err := store.Revision(t.Context()); err != nil { // from here on, the next one opens the watches
+	if _, err := store.Revision(t.Context()); err != nil { // the next call of Revision is the second one, which releases the watches
 		t.Fatal(err)
 	}
 	for i := range events {

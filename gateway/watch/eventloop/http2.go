@@ -9,10 +9,10 @@ import (
 	"revtail/gateway/watch/transport"
 )
 
-// http2Conn is an HTTP/2 stream whose handler waits.
+// http2Conn is a hijacked HTTP/2 stream. Its handler waits for the Handover.
 type http2Conn struct {
 	*watch.Handover
-	ignore func() bool // stops join from watching ctx
+	ignore func() bool // stops the AfterFunc of join
 }
 
 func (h *http2Conn) join(l *eventLoop, c *client) bool {
@@ -41,7 +41,7 @@ func (*http2Conn) drainRead(*eventLoop, *client) bool { return true }
 
 func (h *http2Conn) close(err error) {
 	h.ignore()
-	h.Stream.OnRoom(nil) // a connection that broke may be held for some time, with its streams
+	h.Stream.OnRoom(nil) // because a broken connection and its streams may stay in memory for some time
 	h.Finish(err)
 }
 

@@ -18,21 +18,21 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// http2Body is the body of the answer to the only request on a connection. Its client grants what it has read, and no more.
+// http2Body is the body of the response to the only request on a connection. The client grants only the bytes that it has read.
 type http2Body struct {
 	framer *h2.Framer
 	rest   []byte
 	ended  bool
 }
 
-// askHTTP2 asks for a path, and returns the body of the answer. Zero is the window that HTTP/2 gives.
+// askHTTP2 requests path and returns the body of the response. window is the initial window of the stream; zero: the default of HTTP/2.
 func askHTTP2(t *testing.T, conn net.Conn, path string, window uint32) *http2Body {
 	t.Helper()
 	b := &http2Body{framer: h2.NewFramer(conn, bufio.NewReaderSize(conn, 16))}
 	var fields bytes.Buffer
 	encoder := hpack.NewEncoder(&fields)
 	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", path}} {
-		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}) // into memory
+		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}) // writes to memory
 	}
 	_, err := io.WriteString(conn, h2.ClientPreface)
 	if err == nil {
@@ -86,7 +86,7 @@ func (b *http2Body) grant(n int) error {
 	return b.framer.WriteWindowUpdate(1, uint32(n))
 }
 
-// answer does what a frame asks for.
+// answer responds to one frame.
 func (b *http2Body) answer(frame h2.Frame) error {
 	switch frame := frame.(type) {
 	case *h2.DataFrame:
@@ -107,8 +107,8 @@ func (b *http2Body) answer(frame h2.Frame) error {
 	return nil
 }
 
-// TestStreamsOfOneConnection: those that read get everything while others on the same connection take nothing; these get everything
-// later, by way of etcd's history.
+// TestStreamsOfOneConnection checks that watches whose client reads get all events while other watches of the same connection are not read.
+// The latter get all events later, from etcd's history.
 func TestStreamsOfOneConnection(t *testing.T) {
 	const watchers, lazy, events = 12, 4, 80
 	s := newLoopServer(t, variant{"HTTP/2", true, true}, socket.WriteTimeout)

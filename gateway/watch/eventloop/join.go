@@ -6,18 +6,18 @@ import (
 	"revtail/gateway/watch"
 )
 
-// add begins to serve a watch.
+// add makes a client for a session and posts its join.
 func (l *eventLoop) add(s *watch.Session, to conn) {
 	s.Stream = nil
 	c := &client{session: s, conn: to, loop: l, next: s.NextBookmark(), heapIndex: unscheduled}
 	s.Watcher.Attach(l.ready, c)
 	l.postFor(c, func() {
-		s.Registration.SetLoop(c) // here, and not before: the loop may release it at once
+		s.Registration.SetLoop(c) // not earlier, because the loop may release the session at once
 		l.join(c)
 	})
 }
 
-// join begins with a client.
+// join gives the client a tag, registers its connection and serves it.
 func (l *eventLoop) join(c *client) {
 	l.tag++
 	for l.clients[l.tag] != nil { // the tag wraps around
@@ -31,7 +31,7 @@ func (l *eventLoop) join(c *client) {
 	}
 }
 
-// release lets a goroutine go on with a client: etcd's history must be read, and that takes waiting.
+// release passes the session of a client to a goroutine, because reading etcd's history blocks.
 func (l *eventLoop) release(c *client) {
 	l.remove(c)
 	c.session.Watcher.Detach()
@@ -40,13 +40,13 @@ func (l *eventLoop) release(c *client) {
 	}
 }
 
-// close ends a client; without an error, all it got is complete.
+// close closes a client's session and connection. If err is nil, the stream is complete; otherwise the client gets a broken stream.
 func (l *eventLoop) close(c *client, err error) {
 	if c.closed {
 		return
 	}
 	l.remove(c)
-	defer c.conn.close(err) // a handler may return now
+	defer c.conn.close(err) // deferred, because the handler may return then
 	c.session.Close(err)
 }
 
@@ -56,13 +56,13 @@ func (l *eventLoop) remove(c *client) {
 	l.schedule.remove(c)
 }
 
-// guard calls f, and recovers the client's session from a panic.
+// guard calls f, and recovers from a panic of f.
 func (l *eventLoop) guard(c *client, f func()) {
 	defer l.recoverSession(c)
 	f()
 }
 
-// recoverSession is deferred by every function that the loop calls for one client. A panic ends the client's session, and no other.
+// recoverSession is deferred by each function that the loop calls for one client. A panic ends only that client's session.
 func (l *eventLoop) recoverSession(c *client) {
 	reason := recover()
 	if reason == nil {
@@ -70,7 +70,7 @@ func (l *eventLoop) recoverSession(c *client) {
 	}
 	response.LogPanic(l.pool.logger, reason, "path", c.session.Counters.Path)
 	defer func() {
-		if reason := recover(); reason != nil { // the session cannot even be closed
+		if reason := recover(); reason != nil { // closing the session panics too
 			response.LogPanic(l.pool.logger, reason, "path", c.session.Counters.Path)
 		}
 	}()

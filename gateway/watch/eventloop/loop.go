@@ -14,35 +14,35 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// eventLoop serves its clients from one goroutine. It never waits for one of them: what a connection does not take now is kept
-// until it can, and the client's cursor stays where it is meanwhile.
+// eventLoop serves its clients on one goroutine. It never blocks on a client: it keeps the bytes that a connection does not accept now, and
+// does not advance the client's cursor until they are sent.
 type eventLoop struct {
 	pool   *Pool
-	ctx    context.Context       // of all
-	ready  *watchcache.ReadyList // clients that may have something to deliver
+	ctx    context.Context       // of Pool.Open
+	ready  *watchcache.ReadyList // sessions that may have events
 	poller *socket.Poller
-	wakeup chan struct{} // holds one: something was posted, or is ready
+	wakeup chan struct{} // capacity 1; signaled by post and by ready
 
 	mu     sync.Mutex // guards the field below
-	posted []func()   // for the goroutine to call
+	posted []func()   // functions for the goroutine to call
 
-	// the goroutine owns all below
+	// The goroutine owns the fields below.
 	clients        map[int32]*client // by tag
 	tag            int32             // of the newest client
 	schedule       schedule
-	queue          []*client // have something to deliver
-	lastQueue      []*client // the queue before, for its space
+	queue          []*client // clients with more events
+	lastQueue      []*client // the previous queue, reused for its memory
 	now            time.Time
 	delays         metrics.Delays // of deliveries; any goroutine may read it
 	reader         watchcache.Reader
-	encoded        []byte        // assembled last
-	encodedBy      watch.Encoder // for whom
-	encodedChunked bool          // as chunks
-	line           []byte        // one of them
-	encrypted      []byte        // by TLS, for one write
+	encoded        []byte        // the last frames of encode
+	encodedBy      watch.Encoder // its encoder; nil: the frames are not shared
+	encodedChunked bool          // whether encoded has chunks
+	line           []byte        // one frame of encoded
+	encrypted      []byte        // output of TLS for one write
 	unflushed      []*http2.Conn
-	discard        [512]byte                       // what clients say
-	refreshing     map[*watchcache.Cache][]*client // that are due, in this round of work
+	discard        [512]byte                       // buffer for bytes that are discarded
+	refreshing     map[*watchcache.Cache][]*client // clients that refreshCaches serves in this round
 }
 
 func newEventLoop(ctx context.Context, pool *Pool) (*eventLoop, error) {
@@ -65,7 +65,7 @@ func (l *eventLoop) wake() {
 	}
 }
 
-// post makes the loop's goroutine call f.
+// post makes the loop's goroutine call f. Any goroutine may call post. It does not block.
 func (l *eventLoop) post(f func()) {
 	l.mu.Lock()
 	l.posted = append(l.posted, f)
@@ -73,7 +73,7 @@ func (l *eventLoop) post(f func()) {
 	l.wake()
 }
 
-// postFor posts f, which serves one client.
+// postFor posts f, which serves one client. A panic of f ends only that client's session.
 func (l *eventLoop) postFor(c *client, f func()) { l.post(func() { l.guard(c, f) }) }
 
 func (l *eventLoop) takePosted() []func() {
@@ -84,13 +84,13 @@ func (l *eventLoop) takePosted() []func() {
 	return posted
 }
 
-// poll hands what happens to sockets to the loop's goroutine.
+// poll posts the events of sockets to the loop's goroutine, until the poller is closed.
 func (l *eventLoop) poll() {
 	signals := make([]socket.Event, 0, 256)
 	for {
 		var err error
 		if signals, err = l.poller.Wait(signals); err != nil {
-			return // closed
+			return // the poller is closed
 		}
 		batch := slices.Clone(signals)
 		l.post(func() {
@@ -101,7 +101,7 @@ func (l *eventLoop) poll() {
 	}
 }
 
-// idle is how long a loop without clients sleeps at most.
+// idle is the longest wait of a loop without clients.
 const idle = time.Hour
 
 func (l *eventLoop) run(quit <-chan struct{}) {
@@ -128,14 +128,14 @@ func (l *eventLoop) run(quit <-chan struct{}) {
 	}
 }
 
-// work does what there is to do now, and gives each client that has something to deliver one write.
+// work runs one round of the loop. Each client that has events gets one write.
 func (l *eventLoop) work() {
 	for _, f := range l.takePosted() {
 		f()
 	}
 	for _, woken := range l.ready.Take() {
 		for _, watcher := range woken {
-			if c, ok := watcher.Owner().(*client); ok && c.loop == l { // it may have gone elsewhere meanwhile
+			if c, ok := watcher.Owner().(*client); ok && c.loop == l { // another loop or a goroutine may serve the session now
 				l.serve(c)
 			}
 		}
@@ -154,7 +154,7 @@ func (l *eventLoop) work() {
 	l.flush()
 }
 
-// flushLater has what was written to streams of a connection leave together.
+// flushLater makes flush write the frames of all streams of conn together, at the end of the round.
 func (l *eventLoop) flushLater(conn *http2.Conn) {
 	if n := len(l.unflushed); n == 0 || l.unflushed[n-1] != conn {
 		l.unflushed = append(l.unflushed, conn)
@@ -179,7 +179,7 @@ func (l *eventLoop) quit() {
 	l.poller.Close()
 }
 
-// onEvent acts on what happened to a socket.
+// onEvent handles an event of a socket.
 func (l *eventLoop) onEvent(s socket.Event) {
 	c := l.clients[s.Tag]
 	if c == nil {

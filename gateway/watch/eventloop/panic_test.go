@@ -15,7 +15,7 @@ type brokenEncoder struct{ testEncoder }
 
 func (brokenEncoder) Event([]byte, watchcache.Change, bool) []byte { panic("meant by a test") }
 
-// TestPanicBreaksTheStream: what a watch got before a mistake of ours is not taken for all there was, and the watch leaves
+// TestPanicBreaksTheStream checks that a client does not mistake the events before a panic for a complete stream, and that the watch leaves
 // nothing behind.
 func TestPanicBreaksTheStream(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
@@ -34,7 +34,7 @@ type brokenBookmarks struct{ testEncoder }
 
 func (brokenBookmarks) Bookmark([]byte, etcdstore.Revision, bool) []byte { panic("meant by a test") }
 
-// TestPanicOfABookmarkBreaksTheStream: the loop recovers also from a panic outside of a delivery, and serves its other clients.
+// TestPanicOfABookmarkBreaksTheStream checks that the loop also recovers from a panic outside of a delivery, and serves its other clients.
 func TestPanicOfABookmarkBreaksTheStream(t *testing.T) {
 	overAll(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
 		revision := s.create("first")

@@ -13,50 +13,54 @@ import (
 	"revtail/gateway/watch/transport"
 )
 
-// Pool serves the sessions that have caught up, over HTTP/1.1 connections and HTTP/2 streams, with one event loop for each processor.
-// Without it each watch has a goroutine, or two. A delivery costs little more than its write.
+// Pool serves the sessions that have caught up, over HTTP/1.1 connections and HTTP/2 streams, with one event loop for each processor. A
+// delivery costs little more than its write. Without a Pool each watch has one or two goroutines.
 //
-// A watch begins on a goroutine, which sends the header, the initial events and what is read from etcd's history, and may block. The pool
-// adopts the session when nothing but the log is left to follow. A session that falls behind the log is released to a goroutine until it
-// has caught up.
+// A watch begins on a goroutine, which sends the header, the initial events and the events from etcd's history, and may block. The pool
+// adopts the session when only the log remains to be followed. The pool releases a session that falls behind the log to a goroutine until
+// it has caught up.
+//
+// Any goroutine may call Adopt and Delays.
 type Pool struct {
 	logger       *slog.Logger
 	writeTimeout time.Duration
-	endTimeout   time.Duration // of a client that has not taken yet what was there before the end
+	endTimeout   time.Duration // how long a blocked client may delay the end of its watch
 
 	mu         sync.Mutex      // guards the four fields below
-	ctx        context.Context // of open: a released session ends with it; nil: not running
+	ctx        context.Context // of Open; released sessions end with it; nil: not running
 	loops      []*eventLoop    // empty: no session has been adopted yet
-	adopted    int             // so far
+	adopted    int             // number of sessions adopted
 	quit       chan struct{}
 	serving    sync.WaitGroup // the goroutines of the loops
 	background sync.WaitGroup // the goroutines that loops have started
 }
 
-// New returns a pool that adopts no sessions before Open.
+// New returns a pool that adopts no sessions before Open. It starts no goroutines.
 func New(logger *slog.Logger) *Pool {
 	return &Pool{logger: logger, writeTimeout: socket.WriteTimeout, endTimeout: watch.InitialEventsTimeout}
 }
 
-// Open lets sessions be adopted from now on. Earlier ones stay on their goroutines.
+// Open makes the pool adopt sessions until the context of Run ends. Sessions that began earlier stay on their goroutines. ctx is the
+// context of released sessions.
 func (p *Pool) Open(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ctx, p.quit = ctx, make(chan struct{})
 }
 
-// Run waits until ctx, the one of open, ends. It breaks the sessions that are left.
+// Run blocks until ctx ends, which must be the context of Open. Then it breaks the streams of the remaining sessions and waits for all
+// goroutines of the pool. Open must be called before.
 func (p *Pool) Run(ctx context.Context) {
 	<-ctx.Done()
 	p.mu.Lock()
-	p.ctx = nil // from here on nothing is adopted
+	p.ctx = nil // Adopt returns false from now on
 	close(p.quit)
 	p.mu.Unlock()
 	p.serving.Wait()
 	p.background.Wait()
 }
 
-// startLocked starts the loops, when the first session is adopted.
+// startLocked starts the loops when the first session is adopted.
 func (p *Pool) startLocked() error {
 	for len(p.loops) < runtime.GOMAXPROCS(0) {
 		l, err := newEventLoop(p.ctx, p)
@@ -70,14 +74,16 @@ func (p *Pool) startLocked() error {
 	return nil
 }
 
-// Adopt implements adopter.
+// Adopt gives a session to an event loop, which then owns h. It reports false, and leaves the session and h unchanged, if the pool is not
+// open, a loop cannot be started, or the connection is not a socket. It does not wait for the loop. It implements the adopter of package
+// watch.
 func (p *Pool) Adopt(s *watch.Session, h transport.Handle) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx == nil || p.startLocked() != nil {
 		return false
 	}
-	if h.Stream != nil { // all streams of a connection have one loop
+	if h.Stream != nil { // all streams of a connection use the same loop
 		l := p.loops[h.Stream.Conn().Number()%uint64(len(p.loops))]
 		l.add(s, &http2Conn{Handover: s.Handover})
 	} else {
@@ -92,7 +98,7 @@ func (p *Pool) Adopt(s *watch.Session, h transport.Handle) bool {
 	return true
 }
 
-// Delays are the delivery times of each loop.
+// Delays returns the delivery times of each loop. The loops continue to update them.
 func (p *Pool) Delays() []*metrics.Delays {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 
 const unscheduled = -1
 
-// schedule is a heap of clients, the one that is due first at its head.
+// schedule is a heap of clients, ordered by due.
 type schedule []*client
 
-// Len and the others implement heap.Interface.
+// Len, Less and Swap implement heap.Interface.
 func (s schedule) Len() int           { return len(s) }
 func (s schedule) Less(i, j int) bool { return s[i].due().Before(s[j].due()) }
 func (s schedule) Swap(i, j int) {
@@ -35,7 +35,7 @@ func (s *schedule) Pop() any {
 	return c
 }
 
-// put enters a client, or moves it where its new due time belongs.
+// put adds a client, or moves it after its due time has changed.
 func (s *schedule) put(c *client) {
 	if c.heapIndex == unscheduled {
 		heap.Push(s, c)
@@ -50,7 +50,7 @@ func (s *schedule) remove(c *client) {
 	}
 }
 
-// first is the client that is due at a time, if there is one.
+// first returns the first client that is due at now; nil: none is.
 func (s schedule) first(now time.Time) *client {
 	if len(s) == 0 || s[0].due().After(now) {
 		return nil

@@ -27,20 +27,20 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// variant is a way to serve watches.
+// variant is one way to serve watches.
 type variant struct {
 	protocol string // plain, TLS or HTTP/2
 	loop     bool   // with the event loop
-	frames   bool   // with frames of our own on HTTP/2
+	frames   bool   // with hijacked streams on HTTP/2
 }
 
-// variants are all of them.
+// variants are all variants.
 var variants = []variant{
 	{"plain", true, false}, {"TLS", true, false}, {"HTTP/2", true, true},
 	{"plain", false, false}, {"TLS", false, false}, {"HTTP/2", false, true}, {"HTTP/2", true, false},
 }
 
-// adopts tells whether the event loop has something to do.
+// adopts reports whether the event loop adopts sessions.
 func (v variant) adopts() bool {
 	return runtime.GOOS == "linux" && v.loop && (v.protocol != "HTTP/2" || v.frames)
 }
@@ -63,7 +63,7 @@ func overAll(t *testing.T, timeout time.Duration, test func(t *testing.T, s *loo
 	}
 }
 
-// overLoops runs a test with those that have an event loop.
+// overLoops runs a test with the variants whose event loop adopts sessions.
 func overLoops(t *testing.T, timeout time.Duration, test func(t *testing.T, s *loopServer)) {
 	for _, v := range variants {
 		if v.adopts() {
@@ -72,7 +72,7 @@ func overLoops(t *testing.T, timeout time.Duration, test func(t *testing.T, s *l
 	}
 }
 
-// loopServer serves watches of one cache, over sockets that take little at once.
+// loopServer serves watches of one cache, over sockets with small buffers.
 type loopServer struct {
 	t       *testing.T
 	variant variant
@@ -81,11 +81,11 @@ type loopServer struct {
 	watches *watch.Service
 	pool    *Pool
 	front   *httptest.Server
-	window  uint32        // of a client of HTTP/2; zero: what HTTP/2 gives
-	encoder watch.Encoder // what watches write
+	window  uint32        // initial window of an HTTP/2 client; zero: the default of HTTP/2
+	encoder watch.Encoder // the encoder of the watches
 
 	opened, adoptions atomic.Int64
-	onAdopt           func(*watch.Session) // nil: nothing
+	onAdopt           func(*watch.Session) // called by Adopt; nil: nothing
 }
 
 func newLoopServer(t *testing.T, v variant, timeout time.Duration) *loopServer {
@@ -94,7 +94,7 @@ func newLoopServer(t *testing.T, v variant, timeout time.Duration) *loopServer {
 	return newLoopServerThrough(t, store, store, v, timeout)
 }
 
-// newLoopServerThrough starts one that sees a store through another one.
+// newLoopServerThrough starts a server whose cache reads from the store through, which wraps store.
 func newLoopServerThrough(t *testing.T, store *memory.Store, through etcdstore.Store, v variant, timeout time.Duration) *loopServer {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
@@ -140,13 +140,13 @@ func (s *loopServer) serve(timeout time.Duration) {
 		return
 	}
 	if !s.variant.frames {
-		s.front.Config.HTTP2 = &http.HTTP2Config{WriteByteTimeout: timeout} // of a connection that net/http has
+		s.front.Config.HTTP2 = &http.HTTP2Config{WriteByteTimeout: timeout} // for a connection that net/http writes to
 	}
 	s.front.Listener = transport.InterceptListener{Listener: s.front.Listener, WriteTimeout: timeout}
 	s.front.StartTLS()
 }
 
-// follow answers a request for a watch.
+// follow answers a watch request.
 func (s *loopServer) follow(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	after, err := strconv.ParseInt(query.Get("resourceVersion"), 10, 64)
@@ -163,7 +163,7 @@ func (s *loopServer) follow(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// Adopt implements adopter: it counts what the event loop adopts.
+// Adopt implements the adopter of package watch. It counts the sessions that the event loop adopts.
 func (s *loopServer) Adopt(session *watch.Session, h transport.Handle) bool {
 	if s.onAdopt != nil {
 		s.onAdopt(session)
@@ -201,7 +201,7 @@ func (testEncoder) ErrorEvent(dst []byte, err error) []byte {
 
 func (testEncoder) Shared() bool { return true }
 
-// clients calls f on the goroutines of the event loops for each client.
+// clients calls f for each client, on the goroutine of its event loop.
 func (s *loopServer) clients(f func(*client)) {
 	s.pool.mu.Lock()
 	loops := s.pool.loops
@@ -218,7 +218,7 @@ func (s *loopServer) clients(f func(*client)) {
 	}
 }
 
-// count is how many clients are so.
+// count returns for how many clients so returns true.
 func (s *loopServer) count(so func(*client) bool) (n int) {
 	s.clients(func(c *client) {
 		if so(c) {
@@ -228,13 +228,13 @@ func (s *loopServer) count(so func(*client) bool) (n int) {
 	return n
 }
 
-// blocked is how many clients do not take what there is for them.
+// blocked returns how many clients have not accepted all bytes that were sent.
 func (s *loopServer) blocked() int { return s.watches.Stats.Figures().Late }
 
-// open is how many watches have not ended.
+// open returns how many watches have not ended.
 func (s *loopServer) open() int { return int(s.opened.Load()) - int(s.watches.Stats.Departed()) }
 
-// figure is the value of a metric; -1: it is not there.
+// figure returns the value of a metric; -1: the metric does not exist.
 func (s *loopServer) figure(metric string) float64 {
 	s.t.Helper()
 	page := httptest.NewRecorder()

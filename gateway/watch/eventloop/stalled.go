@@ -6,7 +6,7 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// pause stops the delivery to a client that takes nothing now.
+// pause stops deliveries to a client that accepts no bytes now, until onWritable.
 func (l *eventLoop) pause(c *client) {
 	c.paused = true
 	c.session.Counters.SetBlockedSince(l.now)
@@ -16,7 +16,7 @@ func (l *eventLoop) pause(c *client) {
 	}
 }
 
-// onWritable is called when a client may take something again.
+// onWritable is called when a client may accept bytes again.
 func (l *eventLoop) onWritable(c *client) {
 	if c.closed {
 		return
@@ -34,7 +34,7 @@ func (l *eventLoop) onWritable(c *client) {
 	l.serve(c)
 }
 
-// onDue is called when a client is due: it is cut when it takes nothing, and otherwise gets a bookmark or the end.
+// onDue is called when a client is due. It closes a stalled client, and requests a bookmark or the end for any other.
 func (l *eventLoop) onDue(c *client) {
 	defer l.recoverSession(c)
 	switch {
@@ -49,7 +49,8 @@ func (l *eventLoop) onDue(c *client) {
 	}
 }
 
-// onStalled cuts a client that has taken nothing for too long, unless it has got everything that its connection let through.
+// onStalled closes a client that has accepted no bytes for writeTimeout, unless its connection is still writing: then the client has
+// accepted all bytes that the connection has written, and the stall timer restarts.
 func (l *eventLoop) onStalled(c *client) {
 	if !c.conn.flushing() {
 		l.close(c, socket.ErrStalled)

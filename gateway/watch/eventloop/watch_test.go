@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/gatewaytest/rawhttp"
 )
 
-// smallBuffer is the size of the system's buffers: it makes more of it, but little.
+// smallBuffer is the requested size of the kernel's socket buffers, in bytes. The kernel uses somewhat more.
 const smallBuffer = 8 << 10
 
 type narrowListener struct{ net.Listener }
@@ -58,7 +58,7 @@ func (s *loopServer) watchFrom(revision etcdstore.Revision, query string) (net.C
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path); err != nil {
 		s.t.Fatal(err)
 	}
-	var head strings.Builder // byte by byte: what follows is left to the caller
+	var head strings.Builder // byte by byte, because the caller reads the bytes after the header
 	for one := make([]byte, 1); !strings.HasSuffix(head.String(), "\r\n\r\n"); head.Write(one) {
 		if _, err := io.ReadFull(conn, one); err != nil {
 			s.t.Fatalf("after %q: %v", head.String(), err)
@@ -68,7 +68,7 @@ func (s *loopServer) watchFrom(revision etcdstore.Revision, query string) (net.C
 	return conn, bufio.NewReader(httputil.NewChunkedReader(conn))
 }
 
-// awaitAdoption waits until the event loop has adopted more watches than before, if there is one.
+// awaitAdoption waits until the event loop has adopted more sessions than before, if there is an event loop.
 func (s *loopServer) awaitAdoption(before int64) {
 	s.t.Helper()
 	if s.variant.adopts() {
@@ -76,13 +76,13 @@ func (s *loopServer) awaitAdoption(before int64) {
 	}
 }
 
-// create writes an object, and returns its revision.
+// create writes an object and returns its revision.
 func (s *loopServer) create(name string) etcdstore.Revision {
 	return s.store.Txn(map[string][]byte{"/registry/configmaps/default/" + name: fmt.Appendf(nil,
 		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"namespace":"default"}}`, name)}, nil)
 }
 
-// large writes an object of about 1 MiB; its value begins with a number.
+// large writes an object of about 1 MiB whose value begins with number.
 func (s *loopServer) large(number int) { s.sized(number, 1<<20) }
 
 func (s *loopServer) sized(number, size int) {
@@ -91,7 +91,7 @@ func (s *loopServer) sized(number, size int) {
 		number, strings.Repeat("x", size))}, nil)
 }
 
-// expectLarge reads the events of large objects, from one number to another.
+// expectLarge reads the events of the large objects that are numbered from through to.
 func (s *loopServer) expectLarge(body *bufio.Reader, from, to int) {
 	s.t.Helper()
 	for number := from; number <= to; number++ {

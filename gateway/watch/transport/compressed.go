@@ -5,15 +5,15 @@ import (
 	"revtail/gateway/netio/buffer"
 )
 
-// compressedTransport compresses what another transport sends: each flush is one frame of that one.
+// compressedTransport compresses the frames of another transport. Each flush writes one frame to that transport.
 type compressedTransport struct {
 	transport
 	coding     *response.Coding
-	compressor response.Compressor // nil until the first frame: a watch that has nothing to say needs none
-	pending    *buffer.Buffer      // compressed; nil: none
+	compressor response.Compressor // nil until the first frame, because an idle watch needs none
+	pending    *buffer.Buffer      // compressed bytes; nil: none
 }
 
-// Write is where the compressor puts its output.
+// Write implements io.Writer for the compressor. It appends p to pending and never fails.
 func (t *compressedTransport) Write(p []byte) (int, error) {
 	if t.pending == nil {
 		t.pending = buffer.Get()

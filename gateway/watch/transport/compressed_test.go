@@ -17,8 +17,8 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// TestCompressedStreamIsReadableInTurn: an event is readable before the next one exists, over each transport and with each
-// coding; after the last one comes the end of the one gzip member or zstd frame, and nothing else.
+// TestCompressedStreamIsReadableInTurn checks, for each transport and each coding, that the client can decode an event before the next one
+// exists, and that one gzip member or zstd frame ends after the last event and nothing follows it.
 func TestCompressedStreamIsReadableInTurn(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -44,7 +44,7 @@ func TestCompressedStreamIsReadableInTurn(t *testing.T) {
 	}
 }
 
-// TestCompressedStreamIsReadByGo: the client that asks for gzip by itself, and decodes by itself.
+// TestCompressedStreamIsReadByGo checks the stream with Go's client, which requests gzip and decodes it by default.
 func TestCompressedStreamIsReadByGo(t *testing.T) {
 	lines := make(chan string)
 	server := newStreamServer(t, socket.WriteTimeout, inTurn(lines))
@@ -84,11 +84,11 @@ func newDecoded(coding string, r io.Reader) io.Reader {
 	return &decoded{coding: coding, from: bufio.NewReader(r)}
 }
 
-// decoded reads a coding: one gzip member only, after which it wants the end of what it reads from.
+// decoded decodes a body. It reads only one gzip member, and fails if anything follows it.
 type decoded struct {
 	coding string
 	from   *bufio.Reader
-	reader io.Reader // nil until the first read: the beginning of a stream comes with its first event
+	reader io.Reader // nil until the first read, because a compressed stream begins with its first event
 }
 
 var errMore = errors.New("something comes after the compressed stream")
@@ -150,7 +150,7 @@ func TestCompressedStreamThatIsBrokenHasNoEnd(t *testing.T) {
 	}
 }
 
-// TestCompressedBatchIsOneChunk: what is between two flushes is one chunk.
+// TestCompressedBatchIsOneChunk checks that the bytes between two flushes are one chunk.
 func TestCompressedBatchIsOneChunk(t *testing.T) {
 	server := newStreamServer(t, socket.WriteTimeout, func(_ context.Context, s *Stream) error {
 		for range 100 {
@@ -171,7 +171,7 @@ func TestCompressedBatchIsOneChunk(t *testing.T) {
 	}
 }
 
-// TestCompressedStreamsAreLimited: those beyond the limit are sent as they are, until one ends.
+// TestCompressedStreamsAreLimited checks that streams beyond the limit are not compressed until a compressed one ends.
 func TestCompressedStreamsAreLimited(t *testing.T) {
 	const limit = 64
 	server := newStreamServer(t, socket.WriteTimeout, func(ctx context.Context, _ *Stream) error {

@@ -15,47 +15,48 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// MaxClientBytes is how many bytes a client may send after its request; they are thrown away.
+// MaxClientBytes is how many bytes a client may send after its request. The server discards them. A client that sends more is disconnected.
 const MaxClientBytes = 64 << 10
 
-// hijackedTransport writes to a connection that was taken from net/http after the head of the answer: net/http can make a chunk
-// of each frame only by a write of its own for each. The connection ends with the stream, as the head says.
+// hijackedTransport writes to a connection that was hijacked from net/http after the response header, because net/http needs one write for
+// each chunk. The connection closes at the end of the stream, as the header announces.
 type hijackedTransport struct {
 	conn         socket.DeadlineConn
-	gone         context.CancelCauseFunc // ends the stream's context
+	gone         context.CancelCauseFunc // cancels the stream's context
 	reading      sync.WaitGroup
 	detectsClose bool
-	pending      *buffer.Buffer // chunks; nil: nothing waits for flush
+	pending      *buffer.Buffer // chunks; nil: nothing to flush
 	ended        bool
 }
 
-// canHijack tells whether the answer will be chunks on a connection of which every byte is ours. Bytes of a request's body
-// that have not been read would belong to net/http.
+// canHijack reports whether the connection of r can be hijacked: the response is chunked, and the request has no body, because net/http
+// would own the unread bytes of a body.
 func canHijack(r *http.Request) bool {
 	return r.ProtoMajor == 1 && r.ProtoMinor == 1 && r.ContentLength == 0 && !request.IsHead(r)
 }
 
-// hijack takes the connection after the head has been sent. The context it returns ends also when the client goes away.
-// An error that is http.ErrNotSupported leaves everything as it was.
+// hijack takes the connection over after the response header is sent. The returned context also ends when detectClose finds that the client
+// has closed. limit is the longest time without progress of a write. If the error is http.ErrNotSupported, nothing has changed.
 func hijack(ctx context.Context, w http.ResponseWriter, limit time.Duration) (*hijackedTransport, context.Context, error) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil, ctx, err
 	}
-	// net/http keeps these two until its handler returns: without their 8 KiB an idle watch costs a third less.
+	// net/http keeps the reader and the writer until its handler returns. Dropping their 8 KiB makes an idle watch a third cheaper.
 	*buffered.Reader, *buffered.Writer = bufio.Reader{}, bufio.Writer{}
 	socket.LimitUnsent(socket.Base(conn))
 	t, ctx := newHijackedTransport(ctx, conn, limit)
 	return t, ctx, nil
 }
 
-// newHijackedTransport writes to a connection. The context it returns ends also when the client goes away.
+// newHijackedTransport returns a transport that writes to conn. The returned context also ends when detectClose finds that the client has
+// closed.
 func newHijackedTransport(ctx context.Context, conn net.Conn, limit time.Duration) (*hijackedTransport, context.Context) {
 	ctx, gone := context.WithCancelCause(ctx)
 	return &hijackedTransport{conn: socket.DeadlineConn{Conn: conn, Limit: limit}, gone: gone}, ctx
 }
 
-// detectClose ends the stream's context when the client goes away.
+// detectClose starts a goroutine that cancels the stream's context when the client closes. Further calls do nothing.
 func (t *hijackedTransport) detectClose() {
 	if t.detectsClose {
 		return
@@ -71,13 +72,13 @@ func (t *hijackedTransport) detectClose() {
 // detach implements detacher.
 func (t *hijackedTransport) detach() Handle { return Handle{Conn: t.release()} }
 
-// Abort implements aborter.
+// Abort implements Aborter.
 func (t *hijackedTransport) Abort() { socket.Abort(t.conn) }
 
-// release stops what detectClose has begun, and returns the connection.
+// release stops the goroutine of detectClose and returns the connection.
 func (t *hijackedTransport) release() net.Conn {
 	if t.detectsClose {
-		_ = t.conn.SetReadDeadline(time.Unix(1, 0)) // a connection that is gone shows that to whoever uses it next
+		_ = t.conn.SetReadDeadline(time.Unix(1, 0)) // ignored, because a broken connection fails at its next use
 		t.reading.Wait()
 		_ = t.conn.SetReadDeadline(time.Time{})
 		t.detectsClose = false
@@ -85,8 +86,8 @@ func (t *hijackedTransport) release() net.Conn {
 	return t.conn.Conn
 }
 
-// readUntilClosed reads until the connection ends: that is how a client that has gone is noticed while nothing is written. False:
-// somebody has put an end to the reading.
+// readUntilClosed reads until the connection ends, because only a read detects a closed connection while the server writes nothing. It
+// reports whether the client has disconnected: it has closed, or has sent MaxClientBytes. False: release has set a read deadline.
 func readUntilClosed(conn net.Conn) (gone bool) {
 	scrap := make([]byte, 128)
 	for received := 0; received < MaxClientBytes; {
@@ -131,7 +132,7 @@ func (t *hijackedTransport) close() {
 	if !t.ended {
 		socket.ResetOnClose(t.conn)
 	}
-	_ = t.conn.Close() // nothing is left to be done with it
+	_ = t.conn.Close() // the connection is not used again
 	t.reading.Wait()
 	t.gone(context.Canceled)
 }

@@ -39,7 +39,7 @@ func TestHijackedConnectionWritesABatchAtOnce(t *testing.T) {
 	}
 }
 
-// TestHijackedConnectionNoticesItsClientLeave: the context ends, whether the client said something before or not.
+// TestHijackedConnectionNoticesItsClientLeave checks that the context ends when the client closes, whether or not it has sent bytes before.
 func TestHijackedConnectionNoticesItsClientLeave(t *testing.T) {
 	for _, more := range []string{"", rawhttp.Request, strings.Repeat("x", MaxClientBytes/2)} {
 		cause := make(chan error, 1)

@@ -14,15 +14,15 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// http2Transport writes to a stream of HTTP/2 that was taken from net/http after the head of the answer. The end is for net/http to
-// write, when the handler returns.
+// http2Transport writes to an HTTP/2 stream that was hijacked from net/http after the response header. net/http ends the stream when the
+// handler returns.
 type http2Transport struct {
 	stream       *http2.Stream
-	request      context.Context //nolint:containedctx // of the request: it ends when the client goes away
+	request      context.Context //nolint:containedctx // of the request; it ends when the client disconnects
 	writeTimeout time.Duration
-	room         chan struct{} // holds one: there may be room, or aborted
+	room         chan struct{} // capacity 1; signaled when there may be room, and by Abort
 	aborted      atomic.Bool
-	pending      *buffer.Buffer // nil: nothing waits for flush
+	pending      *buffer.Buffer // nil: nothing to flush
 }
 
 func newHTTP2Transport(ctx context.Context, stream *http2.Stream, limit time.Duration) *http2Transport {
@@ -38,19 +38,19 @@ func (t *http2Transport) wake() {
 	}
 }
 
-// Abort implements aborter.
+// Abort implements Aborter.
 func (t *http2Transport) Abort() {
 	t.aborted.Store(true)
 	t.wake()
 }
 
-// streamHolder is a ResponseWriter, or one below, that knows the HTTP/2 stream of its request.
+// streamHolder is a ResponseWriter that has the HTTP/2 stream of its request. Other ResponseWriters may wrap it.
 type streamHolder interface {
-	// HTTP2Stream returns the stream, and the context of the request as net/http made it. nil: the stream cannot be taken.
+	// HTTP2Stream returns the stream, and the context of the request as net/http made it. nil: the stream cannot be hijacked.
 	HTTP2Stream() (*http2.Stream, context.Context)
 }
 
-// http2StreamOf is nil where net/http has to write the answer.
+// http2StreamOf returns the HTTP/2 stream of a request and its context; nil: net/http must write the response.
 func http2StreamOf(w http.ResponseWriter, r *http.Request) (*http2.Stream, context.Context) {
 	for !request.IsHead(r) {
 		switch below := w.(type) {
@@ -65,7 +65,7 @@ func http2StreamOf(w http.ResponseWriter, r *http.Request) (*http2.Stream, conte
 	return nil, nil
 }
 
-// takeHTTP2Stream sends the head of the answer and takes the stream.
+// takeHTTP2Stream sends the response header and hijacks the stream.
 func takeHTTP2Stream(ctx context.Context, stream *http2.Stream, w http.ResponseWriter, limit time.Duration) (*http2Transport, error) {
 	w.WriteHeader(http.StatusOK)
 	if err := http.NewResponseController(w).Flush(); err != nil {
@@ -99,7 +99,8 @@ func (t *http2Transport) end() error { return t.flush() }
 
 func (t *http2Transport) close() {}
 
-// send waits until the client has taken the data.
+// send blocks until all of data is sent. It fails with socket.ErrStalled when the stream has no room for writeTimeout, and with
+// socket.ErrPeerGone after Abort.
 func (t *http2Transport) send(data []byte) error {
 	for timer := (*time.Timer)(nil); ; {
 		n, err := t.stream.Send(data)
@@ -119,7 +120,7 @@ func (t *http2Transport) send(data []byte) error {
 	}
 }
 
-// waitForRoom waits until there may be room.
+// waitForRoom blocks until the stream may have room, the request ends, Abort is called or the timer fires.
 func (t *http2Transport) waitForRoom(timer *time.Timer) error {
 	for {
 		select {
@@ -134,7 +135,7 @@ func (t *http2Transport) waitForRoom(timer *time.Timer) error {
 			if !t.stream.Conn().Draining() {
 				return socket.ErrStalled
 			}
-			timer.Reset(t.writeTimeout) // the connection has a limit of its own
+			timer.Reset(t.writeTimeout) // the connection's own write timeout applies
 		}
 	}
 }
@@ -142,12 +143,14 @@ func (t *http2Transport) waitForRoom(timer *time.Timer) error {
 // detach implements detacher.
 func (t *http2Transport) detach() Handle { return Handle{Stream: t.stream, Ctx: t.request} }
 
-// ResumeHTTP2 goes on with a stream of HTTP/2 that was detached. ctx is the one of its request.
+// ResumeHTTP2 returns a Stream that writes to an HTTP/2 stream that was detached. The header is sent already. ctx is the context of the
+// request on s, as in Handle.Ctx.
 func (t *Opener) ResumeHTTP2(ctx context.Context, s *http2.Stream) *Stream {
 	return &Stream{shared: t, transport: newHTTP2Transport(ctx, s, t.WriteTimeout)}
 }
 
-// StreamError says why nothing can be sent: when nobody has waited for long enough, it is the client that has gone.
+// StreamError maps an error of an HTTP/2 stream to one of package socket: nil and socket.ErrStalled are returned as they are, every other
+// error becomes socket.ErrPeerGone, because without a timeout only the client can have ended the stream.
 func StreamError(err error) error {
 	if err == nil || errors.Is(err, socket.ErrStalled) {
 		return err

@@ -10,17 +10,19 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// Listen returns a listener for tls.NewListener or http.Server.ServeTLS, with connections that an event loop can own below TLS. With HTTP/2
-// as http2.Configure has it, a connection is cut when its client has taken nothing for 30 s.
+// Listen wraps a listener for tls.NewListener or http.Server.ServeTLS, because an event loop can only own a connection if an InterceptConn
+// is below its TLS. If the server uses http2.Configure, an HTTP/2 connection is closed when its client accepts no bytes for
+// socket.WriteTimeout (30 s).
 func Listen(l net.Listener) net.Listener { return InterceptListener{l, socket.WriteTimeout} }
 
-// InterceptListener accepts connections as InterceptConns.
+// InterceptListener wraps the connections that it accepts in InterceptConns. WriteTimeout is the longest time without progress of a write
+// over HTTP/2.
 type InterceptListener struct {
 	net.Listener
 	WriteTimeout time.Duration
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. The connection is an *InterceptConn.
 func (l InterceptListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
@@ -30,16 +32,17 @@ func (l InterceptListener) Accept() (net.Conn, error) {
 }
 
 // InterceptConn is a connection below TLS. Once an event loop owns it, writes go to the loop's buffer and reads return immediately. Over
-// HTTP/2 no loop owns it, but writes go to the sink.
+// HTTP/2 no loop owns it; writes go to the sink of package http2.
 type InterceptConn struct {
 	net.Conn                   // nil while a loop owns it
-	socket       socket.Socket // the loop's
+	socket       socket.Socket // set by Intercept
 	encrypted    *[]byte       // the loop's buffer; nil: no loop owns it
-	sink         http2.Sink    // where HTTP/2 wants it; nil: it is no connection of HTTP/2
+	sink         http2.Sink    // set by Divert; nil: not an HTTP/2 connection
 	writeTimeout time.Duration
 }
 
-// UnwrapTLS returns the connection below TLS, the InterceptConn on it and TLS itself; without TLS the last two are nil.
+// UnwrapTLS returns the connection below TLS, the InterceptConn around it, and the TLS connection. w is nil if there is no InterceptConn,
+// and secure is nil if conn does not use TLS.
 func UnwrapTLS(conn net.Conn) (below net.Conn, w *InterceptConn, secure *tls.Conn) {
 	secure, ok := conn.(*tls.Conn)
 	if !ok {
@@ -51,18 +54,19 @@ func UnwrapTLS(conn net.Conn) (below net.Conn, w *InterceptConn, secure *tls.Con
 	return w.Conn, w, secure
 }
 
-// Intercept lets an event loop own the connection: TLS reads from s and appends what it writes to encrypted.
+// Intercept makes an event loop the owner: TLS reads from s without blocking, and its writes are appended to *encrypted. The loop owns
+// both. Restore undoes it.
 func (w *InterceptConn) Intercept(s socket.Socket, encrypted *[]byte) {
 	w.Conn, w.socket, w.encrypted = nil, s, encrypted
 }
 
-// Restore ends what Intercept began. TLS uses conn from now on.
+// Restore undoes Intercept. TLS then reads from conn and writes to it, and may block.
 func (w *InterceptConn) Restore(conn net.Conn) { w.Conn, w.encrypted = conn, nil }
 
-// NetConn is the connection below, as crypto/tls calls it.
+// NetConn returns the wrapped connection, like tls.Conn.NetConn; nil while an event loop owns it.
 func (w *InterceptConn) NetConn() net.Conn { return w.Conn }
 
-// Divert implements http2.Below.
+// Divert implements http2.Below. It fails with socket.ErrNotPollable if the connection is not a socket of the operating system.
 func (w *InterceptConn) Divert(sink http2.Sink) (net.Conn, syscall.RawConn, error) {
 	system, ok := socket.Base(w.Conn).(syscall.Conn)
 	if !ok {
@@ -77,6 +81,7 @@ func (w *InterceptConn) Divert(sink http2.Sink) (net.Conn, syscall.RawConn, erro
 	return socket.DeadlineConn{Conn: w.Conn, Limit: w.writeTimeout}, raw, nil
 }
 
+// Write implements net.Conn. It does not block after Intercept.
 func (w *InterceptConn) Write(p []byte) (int, error) {
 	switch {
 	case w.sink != nil:
@@ -88,7 +93,7 @@ func (w *InterceptConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close implements net.Conn.
+// Close implements net.Conn. Over HTTP/2 it flushes the sink first.
 func (w *InterceptConn) Close() error {
 	if w.sink != nil {
 		w.sink.Flush()
@@ -96,6 +101,7 @@ func (w *InterceptConn) Close() error {
 	return w.Conn.Close()
 }
 
+// Read implements net.Conn. After Intercept it does not block: it fails with NoDataError when the socket has no data.
 func (w *InterceptConn) Read(p []byte) (int, error) {
 	if w.encrypted == nil {
 		return w.Conn.Read(p)
@@ -107,7 +113,8 @@ func (w *InterceptConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline implements net.Conn. crypto/tls calls it before its close_notify; where writes do not block, it does nothing.
+// SetWriteDeadline implements net.Conn. crypto/tls calls it before it writes a close_notify. It does nothing after Intercept or Divert,
+// because writes do not block then.
 func (w *InterceptConn) SetWriteDeadline(t time.Time) error {
 	if w.encrypted == nil && w.sink == nil {
 		return w.Conn.SetWriteDeadline(t)
@@ -115,15 +122,16 @@ func (w *InterceptConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// NoDataError is an error after which TLS can read on.
+// NoDataError means that an InterceptConn has no data to read now. It is a temporary timeout, because crypto/tls cannot read again after
+// other errors.
 type NoDataError struct{}
 
 func (NoDataError) Error() string { return "nothing to read yet" }
 
-// Timeout implements net.Error: TLS continues after a timeout.
+// Timeout implements net.Error. It returns true.
 func (NoDataError) Timeout() bool { return true }
 
-// Temporary implements net.Error.
+// Temporary implements net.Error. It returns true.
 func (NoDataError) Temporary() bool { return true }
 
 var _ net.Error = NoDataError{}

@@ -8,16 +8,17 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// responsePiece is how much of a batch is written with one time limit.
+// responsePiece is how many bytes of a batch are written under one time limit.
 const responsePiece = 16<<10 - 9
 
-// responseWriterTransport writes through net/http. To keep a frame a chunk of HTTP/1.1, it has to flush after each.
+// responseWriterTransport writes through net/http. Over HTTP/1.1 it flushes after each frame, because net/http makes one chunk of the bytes
+// between two flushes.
 type responseWriterTransport struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
 	limit   *socket.WriteLimit
-	chunked bool           // what is written between two flushes is one chunk
-	pending *buffer.Buffer // nil: nothing waits for flush
+	chunked bool           // HTTP/1.1: the bytes between two flushes are one chunk
+	pending *buffer.Buffer // nil: nothing to flush
 }
 
 func newResponseWriterTransport(w http.ResponseWriter, r *http.Request, limit time.Duration) *responseWriterTransport {
@@ -28,7 +29,7 @@ func newResponseWriterTransport(w http.ResponseWriter, r *http.Request, limit ti
 	}
 }
 
-// open sends the head.
+// open sends the response header.
 func (t *responseWriterTransport) open() error {
 	t.writer.WriteHeader(http.StatusOK)
 	return t.send(nil)
@@ -55,7 +56,7 @@ func (t *responseWriterTransport) flush() error {
 	return err
 }
 
-// end leaves the last chunk to net/http, which writes it when the handler returns.
+// end flushes. net/http writes the last chunk when the handler returns.
 func (t *responseWriterTransport) end() error {
 	if err := t.flush(); err != nil {
 		return err
@@ -65,8 +66,8 @@ func (t *responseWriterTransport) end() error {
 
 func (t *responseWriterTransport) close() { t.limit.Close() }
 
-// send writes data, in one write where that makes a chunk, otherwise in pieces that each have the time limit. Only the last may be
-// so small that it waits for a flush.
+// send writes data and flushes. Chunked data needs a single write; other data is written in pieces, each with its own time limit. net/http
+// may buffer the last piece until the flush.
 func (t *responseWriterTransport) send(data []byte) error {
 	for !t.chunked && len(data) > responsePiece {
 		if err := t.sendPiece(data[:responsePiece], false); err != nil {
@@ -93,5 +94,5 @@ func (t *responseWriterTransport) writePiece(piece []byte, last bool) error {
 	if !last {
 		return nil
 	}
-	return t.control.Flush() // reports the error of the connection
+	return t.control.Flush() // returns the write error of the connection
 }

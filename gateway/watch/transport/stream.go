@@ -20,67 +20,72 @@ import (
 )
 
 const (
-	// flushSize is how many bytes of frames are collected before they are written between two revisions. More than 16 KiB would make
-	// writes hardly cheaper, and each client that takes nothing costs as much memory.
+	// flushSize is how many bytes of frames FlushIfLarge lets a stream collect. More than 16 KiB would hardly make writes cheaper, and each
+	// client that does not read costs as much memory.
 	flushSize = 16 << 10
-	// MaxCollected is how many bytes are collected within a revision: a revision of any usual size is one write.
+	// MaxCollected is how many bytes of frames a stream collects within one revision before it flushes. A revision of any usual size is one
+	// write.
 	MaxCollected = 1 << 20
 )
 
-// transport writes a stream to its client. Its methods are called by one goroutine: frame and flush any number of
-// times, then end unless something failed, close in any case. After an error nothing but close is called.
+// transport writes a stream to its client. One goroutine calls its methods: frame and flush any number of times, then end unless a call
+// failed, and close in every case. After an error it calls only close.
 type transport interface {
-	// frame adds one line, with its newline; it may be sent at once, or wait for flush. The line is the caller's.
+	// frame adds one line, with its newline. The transport may send it at once or keep it until flush. It does not keep line.
 	frame(line []byte) error
-	// flush sends what has been added.
+	// flush sends the added frames. It blocks until the client's connection accepts them.
 	flush() error
-	// end sends what has been added and what tells the client that the stream is complete.
+	// end sends the added frames and the end of the stream.
 	end() error
-	// close frees what the transport holds and waits for its goroutines. Without end before it, the client sees a broken
+	// close frees the resources of the transport and waits for its goroutines. Unless end was called before, the client gets a broken
 	// stream.
 	close()
 }
 
-// Opener makes streams, and holds what they share.
+// Opener makes streams and holds their shared settings. All requests of a server share one Opener.
 type Opener struct {
-	WriteTimeout time.Duration // shorter in tests
+	WriteTimeout time.Duration // how long a client may accept no bytes; shorter in tests
 	compressors  *response.Compressors
-	origins      []string // patterns of pages that may open a WebSocket, beside the server's own
+	origins      []string // patterns of the origins that may open a WebSocket, besides the server's own
 }
 
-// NewOpener returns an Opener. Pages of the origins may open a WebSocket.
+// NewOpener returns an Opener whose write timeout is socket.WriteTimeout. Pages of the origins may open a WebSocket, besides pages of the
+// server's own origin. compressors chooses the content coding of a stream.
 func NewOpener(origins []string, compressors *response.Compressors) *Opener {
 	return &Opener{WriteTimeout: socket.WriteTimeout, compressors: compressors, origins: originPatterns(origins)}
 }
 
-// Stream writes the frames of a watch to a client. It picks the transport:
+// Stream writes the frames of a watch to a client. One goroutine uses it. Writes block while the client is slow. They fail with
+// socket.ErrStalled when the client accepts no bytes for Opener.WriteTimeout, and with another error when it has disconnected. Open chooses
+// the transport:
 //
 //	WebSocket                  one message for each frame
-//	HTTP/1.1                   the connection, taken over: one chunk for each frame, one write for each flush
-//	HTTP/2                     the stream, taken over, where that is possible and nothing is compressed
+//	HTTP/1.1                   the connection, hijacked: one chunk for each frame, one write for each flush
+//	HTTP/2                     the stream, hijacked, where that is possible and nothing is compressed
 //	otherwise                  net/http: one write for each flush
 //
-// The first and the last of these three may be compressed; then what is between two flushes is one chunk.
+// Streams over HTTP/1.1 and net/http may be compressed. Then the bytes between two flushes are one chunk.
 type Stream struct {
 	writer  http.ResponseWriter
-	request *http.Request // nil when open, but for a WebSocket
+	request *http.Request // nil after Open, except for a WebSocket
 	shared  *Opener
 
-	ContentType string    // empty: JSON
-	transport   transport // nil until open
-	uncount     func()    // of a compressed stream; nil: not compressed
+	ContentType string    // set before Open; empty: JSON
+	transport   transport // nil until Open
+	uncount     func()    // releases the compressor's place in the limit; nil: not compressed
 	collected   int       // bytes since the last flush
 	sent        int       // bytes since the last TakeSent
-	err         error     // of the transport; what is added afterwards goes nowhere
+	err         error     // of the transport; frames added after it are dropped
 }
 
-// NewStream does nothing yet: the caller opens the stream, and closes it in any case.
+// NewStream returns a stream for the response of r. It sends nothing. The caller calls Open, and Close in every case.
 func (t *Opener) NewStream(w http.ResponseWriter, r *http.Request) *Stream {
 	return &Stream{writer: w, request: r, shared: t}
 }
 
-// Open sends the head of the answer at once: a client knows that its watch stands before the first event. The context it
-// returns ends also when the client goes away, if detectClose is called. After an error there is nothing more to tell the client.
+// Open sends the response header at once, because a client must learn that its watch is open before the first event. The returned context
+// is derived from ctx. It also ends when the client disconnects; for a hijacked HTTP/1.1 connection only after DetectClose. After an error
+// the caller must not write a response.
 func (s *Stream) Open(ctx context.Context) (context.Context, error) {
 	if request.WantsWebSocket(s.request) {
 		return s.openWebSocket(ctx)
@@ -95,15 +100,15 @@ func (s *Stream) Open(ctx context.Context) (context.Context, error) {
 	}
 	var err error
 	OnNewGoroutine(func() { ctx, err = s.openHTTP(ctx, coding == nil) })
-	s.request = nil // a watch that waits holds neither what it was asked with
-	clear(header)   // nor the head, which has been sent
+	s.request = nil // an idle watch holds neither its request
+	clear(header)   // nor the header, which is sent
 	if coding != nil {
 		s.transport = &compressedTransport{transport: s.transport, coding: coding}
 	}
 	return ctx, err
 }
 
-// openHTTP sends the head and takes the connection, or the stream, over where that is possible.
+// openHTTP sends the response header and hijacks the connection or the stream where that is possible.
 func (s *Stream) openHTTP(ctx context.Context, plain bool) (context.Context, error) {
 	take := canHijack(s.request)
 	if take {
@@ -132,9 +137,9 @@ func (s *Stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 	return hijackedCtx, nil
 }
 
-// OnNewGoroutine runs f on a goroutine of its own and waits for it. A panic of f, with its stack in the message, becomes one of the caller.
-// This keeps the stack of the waiting goroutine small: Go never shrinks a
-// stack below four times its use, which would cost each idle watch 8 KiB.
+// OnNewGoroutine runs f on a new goroutine and waits for it. If f panics, OnNewGoroutine panics with an error that contains the value and
+// the stack; http.ErrAbortHandler is passed on unchanged. The new goroutine keeps the stack of the waiting goroutine small: Go never
+// shrinks a stack below four times its use, which would cost each idle watch 8 KiB.
 func OnNewGoroutine(f func()) {
 	var (
 		running  sync.WaitGroup
@@ -142,7 +147,7 @@ func OnNewGoroutine(f func()) {
 	)
 	running.Go(func() {
 		defer func() {
-			if panicked = recover(); panicked != nil && panicked != http.ErrAbortHandler { //nolint:errorlint // the value that net/http compares too
+			if panicked = recover(); panicked != nil && panicked != http.ErrAbortHandler { //nolint:errorlint // net/http compares the value too
 				panicked = fmt.Errorf("%v, on a goroutine with the stack\n%s", panicked, debug.Stack())
 			}
 		}()
@@ -154,14 +159,14 @@ func OnNewGoroutine(f func()) {
 	}
 }
 
-// ResumeConn goes on with the stream on a connection that was taken before. The context it returns ends also when the client
-// goes away.
+// ResumeConn returns a Stream that writes to a connection that was detached. The header is sent already. The Stream owns conn, and its
+// Close closes it. The returned context is derived from ctx. It also ends when the client disconnects, after DetectClose.
 func (t *Opener) ResumeConn(ctx context.Context, conn net.Conn) (*Stream, context.Context) {
 	hijacked, ctx := newHijackedTransport(ctx, conn, t.WriteTimeout)
 	return &Stream{shared: t, transport: hijacked}, ctx
 }
 
-// Handle is what a stream is written to: a connection of HTTP/1.1 or, where that is nil, a stream of HTTP/2.
+// Handle is the connection of a detached stream: an HTTP/1.1 connection in Conn or, if Conn is nil, an HTTP/2 stream in Stream.
 type Handle struct {
 	Conn   net.Conn
 	Stream *http2.Stream
@@ -170,12 +175,13 @@ type Handle struct {
 
 // detacher is a transport whose connection can be served without it.
 type detacher interface {
-	// detach returns what the transport writes to, and leaves it alone from now on. Everything added has been sent. The transport
-	// may be used again if the caller has no use for what it got.
+	// detach returns the connection, and stops using it. All frames must be sent. A caller that does not need the connection may continue
+	// to use the transport.
 	detach() Handle
 }
 
-// Detach returns what the stream is written to. False: the stream is broken, or its transport does not part with its connection.
+// Detach flushes and returns the connection of the stream, which the caller then owns. It reports false if the stream is broken, or if its
+// transport is no detacher. A caller that does not need the connection may continue to use the stream.
 func (s *Stream) Detach() (Handle, bool) {
 	t, ok := s.transport.(detacher)
 	if !ok || s.Flush() != nil {
@@ -184,13 +190,13 @@ func (s *Stream) Detach() (Handle, bool) {
 	return t.detach(), true
 }
 
-// Aborter is the connection that was taken from net/http; nil: none was.
+// Aborter returns the Aborter of the hijacked connection; nil: net/http owns the connection.
 func (s *Stream) Aborter() Aborter {
 	hijacked, _ := s.uncompressed().(Aborter)
 	return hijacked
 }
 
-// uncompressed is the transport that has the connection.
+// uncompressed returns the transport below the compression.
 func (s *Stream) uncompressed() transport {
 	if compressed, ok := s.transport.(*compressedTransport); ok {
 		return compressed.transport
@@ -198,19 +204,21 @@ func (s *Stream) uncompressed() transport {
 	return s.transport
 }
 
-// DetectClose makes the stream's context end when the client goes away, where nothing else does.
+// DetectClose makes the context of Open end when the client closes a hijacked HTTP/1.1 connection. With other transports it does nothing,
+// because their context ends without it.
 func (s *Stream) DetectClose() {
 	if hijacked, ok := s.uncompressed().(*hijackedTransport); ok {
 		hijacked.detectClose()
 	}
 }
 
-// event adds the frame of an event.
+// event adds the frame of one event.
 func (s *Stream) event(t encoding.EventType, object []byte) {
 	s.Add(func(dst []byte) []byte { return encoding.AppendEvent(dst, t, object) })
 }
 
-// Add adds the frame that a function appends.
+// Add adds the frame that appendFrame appends to dst; an empty frame is not added. Add flushes when MaxCollected bytes are collected. Flush
+// returns its error.
 func (s *Stream) Add(appendFrame func(dst []byte) []byte) {
 	line := buffer.Get()
 	line.Bytes = appendFrame(line.Bytes)
@@ -218,7 +226,7 @@ func (s *Stream) Add(appendFrame func(dst []byte) []byte) {
 	line.Put()
 }
 
-// frame adds a frame that is ready.
+// frame adds an encoded frame.
 func (s *Stream) frame(frame []byte) {
 	if s.err != nil || len(frame) == 0 {
 		return
@@ -231,20 +239,20 @@ func (s *Stream) frame(frame []byte) {
 	}
 }
 
-// FlushIfLarge is called between two revisions: when much has been added since the last flush, it is sent.
+// FlushIfLarge flushes if at least flushSize bytes are collected. The caller calls it between two revisions. Flush returns its error.
 func (s *Stream) FlushIfLarge() {
 	if s.collected >= flushSize {
 		_ = s.Flush() // kept in err
 	}
 }
 
-// Write adds a frame and flushes.
+// Write adds a frame and flushes. It does not keep frame.
 func (s *Stream) Write(frame []byte) error {
 	s.frame(frame)
 	return s.Flush()
 }
 
-// Flush sends what has been added.
+// Flush sends the added frames, and blocks until the connection accepts them. It returns the first error of the stream.
 func (s *Stream) Flush() error {
 	if s.err == nil && s.collected > 0 {
 		s.err = s.transport.flush()
@@ -253,14 +261,15 @@ func (s *Stream) Flush() error {
 	return s.err
 }
 
-// TakeSent is how many bytes of frames were added since it was asked last.
+// TakeSent returns how many bytes of frames, before compression, were added since its last call.
 func (s *Stream) TakeSent() int {
 	n := s.sent
 	s.sent = 0
 	return n
 }
 
-// End tells the client that the stream is complete.
+// End sends the added frames and the end of the stream, from which the client learns that the stream is complete. It returns the first
+// error of the stream. Close must follow.
 func (s *Stream) End() error {
 	if s.err == nil {
 		s.err = s.transport.end()
@@ -268,8 +277,8 @@ func (s *Stream) End() error {
 	return s.err
 }
 
-// Close frees what the stream holds. Unless end came before, the client finds its stream broken; where net/http has the
-// connection, the caller has to panic with http.ErrAbortHandler for that.
+// Close frees the resources of the stream and closes a hijacked HTTP/1.1 connection. Unless End was called before, the client gets a broken
+// stream; if net/http owns the connection, the caller must panic with http.ErrAbortHandler for that.
 func (s *Stream) Close() {
 	if s.transport != nil {
 		s.transport.close()
@@ -279,8 +288,8 @@ func (s *Stream) Close() {
 	}
 }
 
-// Aborter is a connection that was taken from net/http.
+// Aborter is a connection that was hijacked from net/http. Any goroutine may call Abort.
 type Aborter interface {
-	// Abort makes all that waits for the client fail.
+	// Abort makes all pending and later reads and writes of the connection fail. It does not wait for them.
 	Abort()
 }

@@ -14,10 +14,10 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// BenchmarkStream writes events of 1 KiB to a client that reads them at once. One event a flush is what a watch of a quiet
-// resource costs, 64 are a late watcher, or the beginning of a watch.
+// BenchmarkStream writes events of 1 KiB to a client that reads them at once. One event per flush is the cost of a watch of a quiet
+// resource; 64 events per flush are the cost of a watch that is behind, or that begins.
 //
-//	go test ./gateway -run '^$' -bench Stream -count 6 | benchstat -
+//	go test ./gateway/watch/transport -run '^$' -bench Stream -count 6 | benchstat -
 func BenchmarkStream(b *testing.B) {
 	for _, transport := range []struct{ name, request string }{
 		{"identity", rawhttp.Request},
@@ -51,11 +51,11 @@ func benchmarkStream(b *testing.B, request string, batch int) {
 	})
 	server.Start()
 	_, r := rawhttp.Connect(b, server.Listener.Addr().String(), request)
-	read, _ := io.Copy(io.Discard, bufio.NewReader(r)) // the end of a WebSocket is no end of the connection
+	read, _ := io.Copy(io.Discard, bufio.NewReader(r)) // a WebSocket ends before its connection ends
 	b.ReportMetric(float64(read)/float64(b.N), "bytes/event")
 }
 
-// benchmarkObjects are alike, as the objects of one resource are, and no two are the same.
+// benchmarkObjects returns objects that are similar, like the objects of one resource, but all different.
 func benchmarkObjects() [][]byte {
 	source := rand.New(rand.NewPCG(1, 2))
 	objects := make([][]byte, 1000)

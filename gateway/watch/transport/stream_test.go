@@ -24,15 +24,15 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// streamServer answers every request with one stream, over connections whose writes are counted.
+// streamServer answers every request with one stream, and counts the writes to its connections.
 type streamServer struct {
 	*httptest.Server
 	transports *Opener
 	writes     atomic.Int64
 }
 
-// newStreamServer serves streams that serve writes, until its context ends; what serve returns decides whether the stream ends
-// well or is broken.
+// newStreamServer returns a server that is not started. serve writes each stream until its context ends. If serve returns nil, the stream
+// ends, otherwise it breaks.
 func newStreamServer(tb testing.TB, stall time.Duration, serve func(context.Context, *Stream) error) *streamServer {
 	tb.Helper()
 	s := &streamServer{transports: NewOpener(nil, response.NewCompressors())}
@@ -90,7 +90,7 @@ func (c *countingConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// inTurn writes a line for each request for one that comes over a channel.
+// inTurn returns a serve function that writes each line of the channel, and ends when the channel is closed.
 func inTurn(lines <-chan string) func(context.Context, *Stream) error {
 	return func(ctx context.Context, s *Stream) error {
 		for {
@@ -109,7 +109,7 @@ func inTurn(lines <-chan string) func(context.Context, *Stream) error {
 	}
 }
 
-// checkInTurn sends lines one by one: each must be there before the next one is written, and then the end.
+// checkInTurn sends lines one by one, checks that body has each line before it sends the next one, and then checks that body ends.
 func checkInTurn(t *testing.T, lines chan<- string, body io.Reader) {
 	t.Helper()
 	r := bufio.NewReader(body)
@@ -185,7 +185,8 @@ func TestStreamOverHTTP10EndsWithTheConnection(t *testing.T) {
 	}
 }
 
-// TestStreamLeavesRevisionsWhole: what is collected may leave between two revisions, and at last when it is very much.
+// TestStreamLeavesRevisionsWhole checks that a stream writes the collected frames between two revisions, and within a revision only when
+// MaxCollected bytes are collected.
 func TestStreamLeavesRevisionsWhole(t *testing.T) {
 	frame := []byte(strings.Repeat("x", flushSize/4-1) + "\n")
 	written := make(chan int64, 3)
@@ -221,7 +222,7 @@ func TestStreamLeavesRevisionsWhole(t *testing.T) {
 	}
 }
 
-// TestStreamOfStalledClientIsCut runs over each transport: the client takes nothing, and finds no end when it reads again.
+// TestStreamOfStalledClientIsCut checks, for each transport, that a client that reads nothing finds a broken stream when it reads again.
 func TestStreamOfStalledClientIsCut(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -258,7 +259,7 @@ func TestStreamOfStalledClientIsCut(t *testing.T) {
 	}
 }
 
-// pipeListener hands out connections that live in the bubble of a synctest.
+// pipeListener accepts pipes that belong to the bubble of a synctest.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -291,7 +292,7 @@ func (l *pipeListener) dial() net.Conn {
 	return client
 }
 
-// serveInBubble serves one stream over a pipe; ended gets serve's error and the time that has passed when it ended.
+// serveInBubble serves one stream over a pipe. When serve returns, ended receives the time since the call.
 func serveInBubble(t *testing.T, request string, serve func(context.Context, *Stream) error) (client net.Conn, r *bufio.Reader, ended <-chan time.Duration) {
 	t.Helper()
 	shared := NewOpener(nil, response.NewCompressors())
@@ -312,7 +313,7 @@ func serveInBubble(t *testing.T, request string, serve func(context.Context, *St
 	if _, err := io.WriteString(client, request); err != nil {
 		t.Fatal(err)
 	}
-	r = bufio.NewReader(iotest.OneByteReader(client)) // takes no more than it is asked for
+	r = bufio.NewReader(iotest.OneByteReader(client)) // reads no more bytes than requested
 	rawhttp.ReadHead(t, r)
 	return client, r, result
 }

@@ -22,38 +22,38 @@ import (
 )
 
 const (
-	// pingEvery is how often a client has to show that it is there; it has as long to answer.
+	// pingEvery is the interval of pings, and how long a client may take to answer one.
 	pingEvery = 30 * time.Second
-	// maxMessage is how large a message of a client may be. There is nothing to be said to a watch: messages are thrown away.
+	// maxMessage is the largest message, in bytes, that a client may send. Messages are discarded, because a watch has no use for them.
 	maxMessage = 4 << 10
-	// bearerProtocol begins the subprotocol in which browsers send a token to Kubernetes; it must not be sent back.
+	// bearerProtocol is the prefix of the subprotocol in which browsers send a token to Kubernetes. The server must not send it back.
 	bearerProtocol = "base64url.bearer.authorization.k8s.io."
 )
 
-// webSocketTransport is a WebSocket: each frame is a text message, its newline included, as kube-apiserver sends it.
+// webSocketTransport sends each frame, with its newline, as one text message, like kube-apiserver.
 type webSocketTransport struct {
 	socket  *websocket.Conn
 	conn    net.Conn        // below socket
-	forever context.Context // for writes: the connection itself has the time limit
-	client  context.Context // ends with the client; status.ErrDraining is its cause when the server drains
+	forever context.Context // never ends, because the connection limits the time of writes
+	client  context.Context // ends when the client disconnects; its cause is status.ErrDraining when the server drains
 	cancel  context.CancelCauseFunc
 	writing atomic.Bool
-	running sync.WaitGroup // the goroutines that read and that ping
+	running sync.WaitGroup // the goroutines of read and ping
 	ended   bool
 }
 
-// Abort implements aborter.
+// Abort implements Aborter.
 func (t *webSocketTransport) Abort() { socket.Abort(t.conn) }
 
-// openWebSocket answers the handshake. When it is refused, by an origin that is not the server's own or a mistake in it, the
-// client has got a Status.
+// openWebSocket answers the handshake. If it refuses the handshake, because of a foreign origin or an invalid request, it sends a Status.
 func (s *Stream) openWebSocket(ctx context.Context) (context.Context, error) {
 	answer := &handshake{ResponseWriter: s.writer, writeTimeout: s.shared.WriteTimeout}
 	t := &webSocketTransport{forever: context.WithoutCancel(ctx)}
 	socket, err := websocket.Accept(answer, s.request, &websocket.AcceptOptions{
 		Subprotocols:   subprotocols(s.request),
 		OriginPatterns: s.shared.origins,
-		// While an event is being written the client has a proof of life under way, and a pong would have to wait for it.
+		// No pong is sent during the write of a frame, because the frame itself shows that the server is alive, and the pong would have to
+		// wait for it.
 		OnPingReceived: func(context.Context, []byte) bool { return !t.writing.Load() },
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Stream) openWebSocket(ctx context.Context) (context.Context, error) {
 	return t.client, nil
 }
 
-// read answers pings and notices when the client closes.
+// read answers pings, discards messages, and cancels the context when the client closes.
 func (t *webSocketTransport) read() {
 	defer t.cancel(socket.ErrPeerGone)
 	for {
@@ -85,7 +85,8 @@ func (t *webSocketTransport) read() {
 	}
 }
 
-// ping ends the stream of a client that does not answer. One that is being written to has writeTimeout for itself.
+// ping cancels the context when the client does not answer a ping. It does not do that during the write of a frame, because writes have
+// their own time limit.
 func (t *webSocketTransport) ping() {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
@@ -111,16 +112,17 @@ func (t *webSocketTransport) frame(line []byte) error {
 	return t.socket.Write(t.forever, websocket.MessageText, line)
 }
 
-func (t *webSocketTransport) flush() error { return nil } // a message is sent when it is complete
+func (t *webSocketTransport) flush() error { return nil } // frame has sent the whole message
 
-// end closes the WebSocket in good order: the client may come back for more, elsewhere when this server shuts down.
+// end closes the WebSocket with code 1000 (normal closure) or, when the server drains, 1001 (going away), because the client may then watch
+// again at another server.
 func (t *webSocketTransport) end() error {
 	t.ended = true
 	code, reason := websocket.StatusNormalClosure, ""
 	if errors.Is(context.Cause(t.client), status.ErrDraining) {
 		code, reason = websocket.StatusGoingAway, status.ErrDraining.Error()
 	}
-	_ = t.socket.Close(code, reason) // the stream was complete, whatever the client answers
+	_ = t.socket.Close(code, reason) // the stream is complete, whatever the client answers
 	return nil
 }
 
@@ -128,12 +130,13 @@ func (t *webSocketTransport) close() {
 	if !t.ended {
 		socket.ResetOnClose(t.conn)
 	}
-	_ = t.socket.CloseNow() // closed already, unless something failed
+	_ = t.socket.CloseNow() // already closed, unless something failed
 	t.cancel(context.Canceled)
 	t.running.Wait()
 }
 
-// subprotocols are what a client offers: browsers fail when none is chosen, and for a watch they mean nothing.
+// subprotocols returns the subprotocols that the client offers, without bearer tokens. The server accepts one, because browsers fail if it
+// accepts none; it has no meaning for a watch.
 func subprotocols(r *http.Request) []string {
 	var offered []string
 	for _, header := range r.Header.Values("Sec-WebSocket-Protocol") {
@@ -146,13 +149,13 @@ func subprotocols(r *http.Request) []string {
 	return offered
 }
 
-// handshake is where websocket.Accept writes to: a refusal is kept, to be said as a Status, and the connection gets the time
-// limit of writes.
+// handshake is the ResponseWriter of websocket.Accept. It keeps a refusal, because the response must be a Status, and limits the time of
+// writes to the hijacked connection.
 type handshake struct {
 	http.ResponseWriter
 	writeTimeout time.Duration
-	conn         net.Conn // once taken
-	refused      int      // the HTTP code; 0: not refused
+	conn         net.Conn // nil until Hijack
+	refused      int      // the HTTP status code; 0: not refused
 	message      bytes.Buffer
 }
 
@@ -166,7 +169,7 @@ func (h *handshake) WriteHeader(code int) {
 
 func (h *handshake) Write(p []byte) (int, error) { return h.message.Write(p) }
 
-// Hijack implements http.Hijacker.
+// Hijack implements http.Hijacker. The connection is a socket.DeadlineConn.
 func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {
@@ -188,7 +191,8 @@ func (h *handshake) status() error {
 	return status.Error(int32(h.refused), reason, strings.TrimSpace(h.message.String()))
 }
 
-// originPatterns are the origins as websocket.Accept matches them: by path.Match, to which brackets mean something.
+// originPatterns escapes the brackets in origins, because websocket.Accept matches the patterns with path.Match, where brackets have a
+// meaning.
 func originPatterns(origins []string) []string {
 	patterns := make([]string, len(origins))
 	for i, origin := range origins {

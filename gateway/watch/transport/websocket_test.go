@@ -18,11 +18,11 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// handshakeRequest is the sample of RFC 6455, section 1.2.
+// handshakeRequest is the example of RFC 6455, section 1.2.
 const handshakeRequest = "GET / HTTP/1.1\r\nHost: test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n" +
 	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
-// readFrame reads a frame of a server as it stands on the wire: its first byte and its content.
+// readFrame reads one frame of a server, and returns its first byte and its payload.
 func readFrame(r io.Reader) (first byte, content string, err error) {
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -83,7 +83,7 @@ func TestWebSocketFramesOnTheWire(t *testing.T) {
 	}
 }
 
-// TestWebSocketNoticesItsClientLeave: with a close frame, and without one.
+// TestWebSocketNoticesItsClientLeave checks that the context ends when the client disconnects, with a close frame and without one.
 func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 	for name, leave := range map[string]func(*websocket.Conn) error{
 		"closed": func(c *websocket.Conn) error { return c.Close(websocket.StatusNormalClosure, "") },
@@ -100,7 +100,7 @@ func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 			if err := leave(rawhttp.DialWebSocket(t, server.URL, nil)); err != nil {
 				t.Errorf("leave: %v", err)
 			}
-			// net/http may notice it first: a client can be gone before its connection is taken over.
+			// net/http may detect it first, because the client can disconnect before its connection is hijacked.
 			if err := <-cause; !errors.Is(err, socket.ErrPeerGone) && !errors.Is(err, context.Canceled) {
 				t.Errorf("the context ended with %v", err)
 			}
@@ -108,7 +108,7 @@ func TestWebSocketNoticesItsClientLeave(t *testing.T) {
 	}
 }
 
-// TestWebSocketIgnoresMessages: a watch has nothing to be told, as long as it is not much.
+// TestWebSocketIgnoresMessages checks that a watch ignores messages of the client up to maxMessage bytes.
 func TestWebSocketIgnoresMessages(t *testing.T) {
 	lines := make(chan string)
 	server := newStreamServer(t, socket.WriteTimeout, inTurn(lines))
@@ -174,7 +174,8 @@ func TestWebSocketOfStalledClientIsCut(t *testing.T) {
 	}
 }
 
-// TestWebSocketPings: a client that answers stays, one that does not is gone after the second ping would be due.
+// TestWebSocketPings checks that a client that answers pings stays connected, and that the stream of a client that does not answer ends
+// when the second ping is due.
 func TestWebSocketPings(t *testing.T) {
 	untilGone := func(ctx context.Context, _ *Stream) error {
 		<-ctx.Done()
@@ -211,7 +212,7 @@ func TestWebSocketPings(t *testing.T) {
 	})
 }
 
-// sendPong writes a frame of a client, with a mask of zeros.
+// sendPong writes the pong of a client, with a mask of zeros.
 func sendPong(conn net.Conn, content string) error {
 	frame := append([]byte{0x8a, 0x80 | byte(len(content)), 0, 0, 0, 0}, content...)
 	_, err := conn.Write(frame)
