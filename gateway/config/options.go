@@ -94,7 +94,7 @@ var options = []option{
 	{"garbage-collector", "delete objects whose owners in ownerReferences are all gone; false if another program does that",
 		func(c *Config) value { return (*boolValue)(&c.GarbageCollector) }},
 
-	{"garbage-collector-limit", "`number` of objects that are deleted in an hour because their owners are gone where nobody sent a DELETE request for an owner; what is more stops the collector until an operator looks. 0: 100, and no more than a tenth of a resource",
+	{"garbage-collector-limit", "`number` of objects that are deleted in an hour because their owners are gone without a DELETE request; more such objects stop the collector until an operator decides. 0: 100, and no more than a tenth of a resource",
 		func(c *Config) value { return (*countValue)(&c.GarbageCollectorLimit) }},
 
 	{"otlp-endpoint", "`URL` of an OpenTelemetry collector, as http://127.0.0.1:4317, or https:// with TLS: receives traces of requests; OTEL_EXPORTER_OTLP_HEADERS and OTEL_EXPORTER_OTLP_CERTIFICATE in the environment apply; none: no traces",

@@ -18,7 +18,7 @@ const (
 )
 
 var errAnswersMemory = status.RetryableError(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
-	"too many large answers are on their way at the same time: ask again, or for less with limit= or keysOnly=1", 1)
+	"the gateway sends too many large responses at the same time: ask again, or for less with limit= or keysOnly=1", 1)
 
 // memoryBudget limits the memory of all answers in flight.
 type memoryBudget struct{ held atomic.Int64 }

@@ -51,7 +51,7 @@ func path(verb, path string) authorization.Attributes {
 func TestAllows(t *testing.T) {
 	p := policy(t)
 	admin, reader, dev := known("root", "admins"), known("reader"), known("dev", "developers")
-	named, keeper, nobody := known("named"), known("keeper"), known("nobody")
+	named, keeper, unbound := known("named"), known("keeper"), known("unbound")
 	anonymous := subject{"system:anonymous", []string{"system:unauthenticated"}}
 	builder := known("system:serviceaccount:eu:builder")
 	for _, tt := range []struct {
@@ -115,13 +115,13 @@ func TestAllows(t *testing.T) {
 		{keeper, path("get", "/app/config/a"), false},
 
 		// What holds without a file.
-		{nobody, path("get", "/apis/apps/v1"), true},
-		{nobody, path("get", "/openapi/v3"), true},
-		{nobody, authorization.Attributes{Verb: "create", Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, true},
-		{nobody, path("post", "/v1/tickets"), true},
-		{nobody, path("get", "/metrics"), false},
-		{nobody, path("post", "/api"), false},
-		{nobody, pods("list", "eu", ""), false},
+		{unbound, path("get", "/apis/apps/v1"), true},
+		{unbound, path("get", "/openapi/v3"), true},
+		{unbound, authorization.Attributes{Verb: "create", Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, true},
+		{unbound, path("post", "/v1/tickets"), true},
+		{unbound, path("get", "/metrics"), false},
+		{unbound, path("post", "/api"), false},
+		{unbound, pods("list", "eu", ""), false},
 		{anonymous, path("get", "/version"), true},
 		{anonymous, path("get", "/api"), false},
 		{anonymous, pods("list", "public", ""), true},

@@ -33,7 +33,7 @@ type Stop struct {
 }
 
 func (s Stop) String() string {
-	return fmt.Sprintf("%d %s, as %s, have owners that are gone though nobody sent a DELETE request for them: more than %d are not collected without a person's word. "+
+	return fmt.Sprintf("%d %s, as %s, have owners that are gone without a DELETE request: the collector deletes at most %d of such objects. "+
 		"Restore the owners, delete the objects, or start revtail with --garbage-collector-limit above their number", s.Objects, cmp.Or(s.What, "objects"), s.Example, s.Limit)
 }
 

@@ -61,7 +61,7 @@ func FuzzApply(f *testing.F) {
 				merged, err = wr.merge(applied, old)
 			}
 			if after, failed := json.Marshal(old.Object); failed != nil || string(after) != string(before) {
-				tt.Errorf("what stands has changed:\n%s\n%s", before, after)
+				tt.Errorf("applying has changed the stored object:\n%s\n%s", before, after)
 			}
 			if err != nil {
 				if code := status.Of(err).Code; code >= http.StatusInternalServerError || errors.Is(err, status.ErrInternal) {

@@ -26,7 +26,7 @@ func TestWatchKeepsTheRestOfAShortWrite(t *testing.T) {
 		}
 		rawhttp.Await(t, "a client that takes nothing", func() bool { return s.blocked() == 1 })
 		s.expectLarge(late, 0, 2)
-		rawhttp.Await(t, "nobody to wait", func() bool { return s.blocked() == 0 })
+		rawhttp.Await(t, "no client to be blocked", func() bool { return s.blocked() == 0 })
 	})
 }
 

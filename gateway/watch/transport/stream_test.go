@@ -320,7 +320,7 @@ func serveInBubble(t *testing.T, request string, serve func(context.Context, *St
 
 func TestStreamIsCutAfterStallLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, _, ended := serveInBubble(t, rawhttp.Request, func(_ context.Context, s *Stream) error { return s.Write([]byte("nobody reads this\n")) })
+		_, _, ended := serveInBubble(t, rawhttp.Request, func(_ context.Context, s *Stream) error { return s.Write([]byte("the client does not read this\n")) })
 		if after := <-ended; after != socket.WriteTimeout {
 			t.Errorf("cut after %v, want %v", after, socket.WriteTimeout)
 		}
