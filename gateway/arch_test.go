@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"gateway/resource":                {"encoding"},
 	"gateway/watch":                   {"encoding", "etcdstore", "gateway/access", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket", "gateway/watch/transport", "gateway/watchcache"},
 	"gateway/watch/eventloop":         {"etcdstore", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/http2", "gateway/netio/socket", "gateway/watch", "gateway/watch/transport", "gateway/watchcache"},
-	"gateway/watch/transport":         {"encoding", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket"},
+	"gateway/watch/transport":         {"gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket"},
 	"gateway/watchcache":              {"encoding", "etcdstore", "gateway/watchcache/filter", "gateway/watchcache/history", "gateway/watchcache/selector"},
 	"gateway/watchcache/filter":       {"encoding", "encoding/jsontext", "encoding/projection"},
 	"gateway/watchcache/history":      {"etcdstore"},

@@ -144,7 +144,7 @@ func (h *health) collectors() []prometheus.Collector {
 			}
 			return 0
 		}),
-		gauge("revtail_garbage_collector_held_objects", "Objects for which the garbage collector has stopped: their owners are gone without a DELETE request, and they are too many to be deleted without a person's word.", func() int {
+		gauge("revtail_garbage_collector_held_objects", "Objects for which the garbage collector has stopped: their owners are gone without a DELETE request, and they are more than it deletes without an operator.", func() int {
 			if stop := h.collector.Stopped(); stop != nil {
 				return stop.Objects
 			}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"revtail/encoding"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/netio/buffer"
@@ -210,11 +209,6 @@ func (s *Stream) DetectClose() {
 	if hijacked, ok := s.uncompressed().(*hijackedTransport); ok {
 		hijacked.detectClose()
 	}
-}
-
-// event adds the frame of one event.
-func (s *Stream) event(t encoding.EventType, object []byte) {
-	s.Add(func(dst []byte) []byte { return encoding.AppendEvent(dst, t, object) })
 }
 
 // Add adds the frame that appendFrame appends to dst; an empty frame is not added. Add flushes when MaxCollected bytes are collected. Flush

@@ -344,3 +344,8 @@ func TestStreamOfSlowClientIsNotCut(t *testing.T) {
 		<-ended
 	})
 }
+
+// event adds the frame of one event.
+func (s *Stream) event(t encoding.EventType, object []byte) {
+	s.Add(func(dst []byte) []byte { return encoding.AppendEvent(dst, t, object) })
+}
