@@ -34,7 +34,7 @@ func TestContractWithoutParts(t *testing.T) {
 			t.Parallel()
 			server, endpoint := serveEmbedded(t)
 			if test.secure {
-				server.watches.HTTP2 = nil
+				server.watches.Opener.HTTP2 = nil
 			} else {
 				server.watches.Adopter = nil
 			}

@@ -20,7 +20,6 @@ import (
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/metrics"
 	"revtail/gateway/middleware"
-	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
 	"revtail/gateway/watch"
 	"revtail/gateway/watch/eventloop"
@@ -72,7 +71,7 @@ func New(options Options) (*Server, error) {
 	}
 	s.loops = eventloop.New(options.Logger)
 	s.watches = &watch.Service{
-		Opener: transport.NewOpener(options.Origins, responder.Compressors), Adopter: s.loops, HTTP2: http2.Of,
+		Opener: transport.NewOpener(options.Origins, responder.Compressors), Adopter: s.loops,
 		Access: s.access, Responder: responder, Logger: options.Logger, Opened: chain.EndSpan,
 	}
 	if options.Authenticator != nil || options.Policy != nil {
@@ -135,7 +134,7 @@ func (s *Server) Remount(ctx context.Context, wanted []mount.Mount) error {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.watches.ServeHTTP(s.handler, w, r)
+	s.handler.ServeHTTP(w, r)
 }
 
 // StartDraining makes /readyz answer 503, so that load balancers send no more requests. Requests are still served.

@@ -27,123 +27,79 @@ const (
 	InitialEventsTimeout = 2 * time.Second
 )
 
-// runBlocking serves the session on the caller's goroutine until the session ends or an event loop adopts it. Over HTTP/2 it also waits
-// until the loop has finished the session. After an error the caller must make sure that the client sees a broken stream.
-func (s *Session) runBlocking(ctx context.Context) error {
-	interval := &bookmarkInterval{parent: ctx}
-	wake, err := s.advance(interval)
-	return s.wait(interval, wake, err)
-}
+// errAdopted is the error of follow and deliver if an event loop has adopted the session.
+var errAdopted = errors.New("adopted")
 
-// wait is runBlocking after a first advance, whose results it gets. It waits on a single channel in a shallow stack frame, because a select
-// would need a larger stack.
-func (s *Session) wait(interval *bookmarkInterval, wake <-chan struct{}, err error) error {
-	for wake != nil {
-		<-wake
-		wake, err = s.advance(interval)
-	}
-	return err
-}
-
-// advance writes the frames that are due, and returns the channel that gets a value, or is closed, when advance is worth another call. A nil
-// wake means that the goroutine is done with the session: the watch has ended, with err, or a loop has adopted it over HTTP/1.1. A panic
-// ends the watch with status.ErrInternal.
-func (s *Session) advance(interval *bookmarkInterval) (wake <-chan struct{}, err error) {
+// run serves the session on the caller's goroutine until the session ends or an event loop adopts it. After an error the client must see a
+// broken stream. A panic ends the watch with status.ErrInternal.
+func (s *Session) run(ctx context.Context) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			response.LogPanic(s.service.Logger, reason, "path", s.Counters.Path)
-			wake, err = nil, status.ErrInternal
-			interval.end()
+			err = status.ErrInternal
 			s.Close(err)
 		}
 	}()
-	if s.Handover != nil {
-		if s.Handover.ended {
-			return nil, s.Handover.err
-		}
-		s.resumeHTTP2(interval)
-	}
-	if wake, err = s.run(interval); wake != nil {
-		return wake, nil
-	}
-	if errors.Is(err, errAdopted) {
-		return s.adopted(interval), nil
+	if err = s.follow(ctx); errors.Is(err, errAdopted) {
+		return nil
 	}
 	if err == nil {
 		err = s.Stream.End()
 	}
 	s.Close(err)
-	return nil, err
+	return err
 }
 
-// adopted returns the channel that the loop closes when it is done with the session; nil over HTTP/1.1, where no handler waits for the loop.
-func (s *Session) adopted(interval *bookmarkInterval) <-chan struct{} {
-	if s.Handover == nil {
-		return nil
-	}
-	interval.parent = nil // it has ended; frees its memory
-	return s.Handover.done
-}
-
-// run writes the events and bookmarks that are due, and returns the channel to wait for. A nil wake means that the deadline, the client,
-// the server or an ERROR frame has ended the watch, or, with errAdopted, that a loop has adopted it. Any other error is one of the
-// connection.
-func (s *Session) run(interval *bookmarkInterval) (wake <-chan struct{}, err error) {
-	ctx := interval.parent
+// follow writes events and bookmarks until the deadline, the client, the server or an ERROR frame has ended the watch. The error is errAdopted,
+// or one of the connection.
+func (s *Session) follow(ctx context.Context) error {
 	for {
-		if interval.ctx == nil {
-			if s.tryAdopt() { // before begin, because an adopted watch needs no timer
-				return nil, errAdopted
-			}
-			interval.begin(ctx, s.NextBookmark(), s.Watcher.WakeChan())
+		if s.tryAdopt() { // before the timer of an interval, because an adopted watch needs none
+			return errAdopted
 		}
-		wake, ended, err := s.deliver(interval.ctx)
-		if wake != nil {
-			return wake, nil
-		}
-		interval.end()
+		interval, cancel := context.WithDeadline(ctx, s.NextBookmark())
+		ended, err := s.deliver(interval)
+		cancel()
 		switch {
 		case err != nil:
-			return nil, err
+			return err
 		case ended:
-			return nil, nil
+			return nil
 		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), status.ErrDraining):
-			return nil, nil // the client has disconnected
+			return nil // the client has disconnected
 		}
 		last := ctx.Err() != nil || s.Expired(time.Now())
 		if err := s.catchUp(last); err != nil || last {
-			return nil, err
+			return err
 		}
 	}
 }
 
-// deliver writes the events of the watcher, and returns the channel to wait for. A nil wake means that ctx has ended or, with ended, that
-// the watch has: deliver has written an ERROR frame if one is due, a write has failed, or, with errAdopted, a loop has adopted the watch.
-func (s *Session) deliver(ctx context.Context) (wake <-chan struct{}, ended bool, err error) {
+// deliver writes the events of the watcher until ctx ends. ended reports that the watch has ended, with an ERROR frame if one is due. The error
+// is errAdopted, or one of the connection.
+func (s *Session) deliver(ctx context.Context) (ended bool, err error) {
 	for {
 		if !s.Watcher.CaughtUp() {
 			s.Stream.DetectClose()
 			s.Watcher.Begin(ctx)
 		}
 		if s.tryAdopt() {
-			return nil, true, errAdopted
+			return false, errAdopted
 		}
 		s.Stream.DetectClose()
-		batch, wake, err := s.Watcher.Try(ctx)
+		batch, err := s.Watcher.Next(ctx)
 		if why := s.Registration.revoked.Load(); why != nil {
-			return nil, true, s.Stream.Write(s.ErrorFrame(*why))
+			return true, s.Stream.Write(s.ErrorFrame(*why))
 		}
 		switch {
-		case ctx.Err() != nil && (err != nil || wake != nil):
-			return nil, false, nil //nolint:nilerr // run finds the reason in the context
-		case wake != nil:
-			return wake, false, nil
 		case err == nil:
 			if err := s.write(batch); err != nil {
-				return nil, true, err
+				return false, err
 			}
+		case ctx.Err() != nil:
+			return false, nil //nolint:nilerr // follow finds the reason in the context
 		default:
-			return nil, true, s.Stream.Write(s.ErrorFrame(err))
+			return true, s.Stream.Write(s.ErrorFrame(err))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"revtail/gateway/access"
 	"revtail/gateway/http/response"
-	"revtail/gateway/netio/http2"
 	"revtail/gateway/watch/transport"
 	"revtail/gateway/watchcache"
 )
@@ -16,13 +15,12 @@ import (
 // Service opens watches and serves them. The caller sets the fields before the first request, and does not change them afterwards. Its
 // methods may be called by any goroutine.
 type Service struct {
-	Opener    *transport.Opener                 // opens the streams; its WriteTimeout limits slow clients
-	Adopter   adopter                           // nil: a goroutine serves each watch
-	HTTP2     func(*http.Request) *http2.Stream // returns the stream of a request; nil: net/http writes all HTTP/2 bodies
-	Registry  registry                          // the open streams, with their limit per user
-	Stats     stats                             // counts what watches send
-	Access    *access.Control                   // revalidates callers
-	Responder *response.Responder               // counts and answers errors
+	Opener    *transport.Opener   // opens the streams; its WriteTimeout limits slow clients
+	Adopter   adopter             // nil: a goroutine serves each watch
+	Registry  registry            // the open streams, with their limit per user
+	Stats     stats               // counts what watches send
+	Access    *access.Control     // revalidates callers
+	Responder *response.Responder // counts and answers errors
 	Logger    *slog.Logger
 	Opened    func(*http.Request) // called when the header of the response has been sent; not nil
 }
@@ -58,9 +56,8 @@ type Start struct {
 }
 
 // Follow opens a watch of the request's caller and serves it. It calls start.Fail with an error of the registry, of the caller's rights or of
-// the cache; later errors are ERROR frames. Follow returns when the watch has ended, when an event loop has adopted it over HTTP/1.1, or over
-// HTTP/2, below Service.ServeHTTP, when the header has been sent. It panics with http.ErrAbortHandler if the stream has broken. A client that
-// takes no data for socket.WriteTimeout is disconnected.
+// the cache; later errors are ERROR frames. Follow returns when the watch has ended or an event loop has adopted it. It panics with
+// http.ErrAbortHandler if the stream has broken. A client that takes no data for socket.WriteTimeout is disconnected.
 func (s *Service) Follow(w http.ResponseWriter, r *http.Request, start Start) {
 	entry, ctx, err := s.Registry.Add(r.Context(), access.CallerOf(r))
 	if err != nil {

@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"time"
 
@@ -16,8 +15,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// serve sends the header of the response and serves the session on the goroutine of its request. With a deferredWatch it leaves the session
-// to that and returns.
+// serve sends the header of the response and serves the session on the goroutine of its request.
 func (s *Session) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	Begin(ctx, s.Watcher, headerDelay)
 	s.Stream = s.service.Opener.NewStream(w, r)
@@ -32,11 +30,7 @@ func (s *Session) serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	s.requestLog.Detach()
 	s.service.Opened(r)
 	_ = s.Stream.Write(s.Encoder.Preamble()) // the stream returns its error again
-	if deferred := deferredOf(w); deferred != nil {
-		deferred.session, deferred.interval = s, &bookmarkInterval{parent: ctx}
-		return
-	}
-	if err := s.runBlocking(ctx); err != nil {
+	if err := s.run(ctx); err != nil {
 		panic(http.ErrAbortHandler) // net/http breaks the response: the client must not see a clean end
 	}
 }
@@ -56,7 +50,6 @@ type Session struct {
 	Watcher       *watchcache.Watcher // closed by Close
 	Encoder       Encoder             // encodes all frames
 	Stream        *transport.Stream   // nil: an event loop serves the session
-	Handover      *Handover           // of an adopted HTTP/2 session; nil: a goroutine serves the session, or it is not HTTP/2
 	refused       bool                // the adopter has refused the session
 	Bookmarks     bool                // the client wants bookmarks
 	BookmarkEvery time.Duration       // time between two bookmarks
@@ -69,23 +62,12 @@ type Session struct {
 	done         func()             // Start.Done
 }
 
-// errAdopted is the error of run and deliver if an event loop has adopted the session.
-var errAdopted = errors.New("adopted")
-
-// resumeHTTP2 prepares a session that the loop has released for the goroutine of its handler.
-func (s *Session) resumeHTTP2(interval *bookmarkInterval) {
-	interval.parent = s.Registration.resume(s.Handover.Ctx)
-	s.Stream = s.service.Opener.ResumeHTTP2(s.Handover.Ctx, s.Handover.Stream)
+// Resume serves a session that the event loop has released together with its connection or stream. It returns when the session has ended or a
+// loop has adopted it again.
+func (s *Session) Resume(ctx context.Context, h transport.Handle) {
+	s.Stream, ctx = s.service.Opener.Resume(s.Registration.resume(ctx), h)
 	s.Registration.setConn(s.Stream.Aborter())
-	s.Handover = nil
-}
-
-// Resume serves a session that the event loop has released together with its hijacked connection. It returns when the session has ended or a
-// loop has adopted it again, and closes the connection at the end of the session.
-func (s *Session) Resume(ctx context.Context, conn net.Conn) {
-	s.Stream, ctx = s.service.Opener.ResumeConn(s.Registration.resume(ctx), conn)
-	s.Registration.setConn(s.Stream.Aborter())
-	_ = s.runBlocking(ctx) // Close has broken the connection
+	_ = s.run(ctx) // Close has broken the stream
 }
 
 // Close closes the stream and the watcher of the session, counts the end, logs it, and removes the session from the registry. err is the reason
@@ -117,13 +99,10 @@ func (s *Session) tryAdopt() bool {
 	if !ok {
 		return false
 	}
-	if h.Stream != nil {
-		s.Handover = &Handover{Stream: h.Stream, Ctx: h.Ctx, done: make(chan struct{})}
-	}
 	if s.service.Adopter.Adopt(s, h) {
 		return true // the session belongs to the loop
 	}
-	s.refused, s.Handover = true, nil
+	s.refused = true
 	return false
 }
 

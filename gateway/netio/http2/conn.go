@@ -50,21 +50,25 @@ type Conn struct {
 	initial int64 // window of a new stream
 	size    int   // of the largest frame that the client accepts
 	streams map[uint32]*Stream
+	taken   int            // number of hijacked streams that have not ended
+	limit   int            // of taken
+	keeper  chan struct{}  // closed when taken becomes zero; nil: no handler waits
 	frames  *buffer.Buffer // of hijacked streams, not encrypted yet; nil: none
 	err     error          // of a write; nothing is sent after it
 }
 
 var conns atomic.Uint64
 
-// newConn returns the Conn on top of a TLS connection; nil: TLS does not use a Below, or Divert has failed.
-func newConn(secure *tls.Conn) *Conn {
+// newConn returns the Conn on top of a TLS connection, with at most limit hijacked streams; nil: TLS does not use a Below, or Divert has
+// failed.
+func newConn(secure *tls.Conn, limit int) *Conn {
 	below, ok := secure.NetConn().(Below)
 	if !ok {
 		return nil
 	}
 	c := &Conn{
 		secure: secure, number: conns.Add(1), secret: rand.Text()[:8],
-		window: newWindow(), initial: defaultWindow, size: defaultFrame, streams: make(map[uint32]*Stream),
+		window: newWindow(), initial: defaultWindow, size: defaultFrame, streams: make(map[uint32]*Stream), limit: limit,
 	}
 	c.changed.L = &c.mu
 	c.in = incoming{conn: c, pass: prefaceSize}
@@ -86,16 +90,15 @@ func (c *Conn) Write(p []byte) (int, error) {
 	defer c.mu.Unlock()
 	c.awaitLocked()
 	held := c.frames != nil // senders may wait for the buffer
-	n := 0
+	rest := p
+	if len(c.out.begun) > 0 {
+		rest, c.out.begun = append(c.out.begun, p...), nil
+	}
 	if c.out.within() {
-		n = c.passLocked(p, true)
-		c.sealLocked(p[:n])
+		rest = c.passLocked(rest, true)
 	}
 	c.sealFramesLocked() // before any frame that may end one of their streams
-	if rest := p[n:]; len(rest) > 0 {
-		c.passLocked(rest, false)
-		c.sealLocked(rest)
-	}
+	c.passLocked(rest, false)
 	c.sealFramesLocked()
 	c.outbox.Flush()
 	if held && c.frames == nil {
@@ -169,6 +172,7 @@ func (c *Conn) failLocked(err error) {
 	if c.err == nil {
 		c.err = err
 	}
+	c.releaseLocked()
 	c.changed.Broadcast()
 	c.notifyLocked()
 }

@@ -22,10 +22,10 @@ func (h *frameHeader) has(flag h2.Flags) bool { return h2.Flags(h[4]).Has(flag) 
 
 func (h *frameHeader) stream() uint32 { return binary.BigEndian.Uint32(h[5:]) & (1<<31 - 1) }
 
-// appendData appends a DATA frame to dst and returns the extended slice.
-func appendData(dst []byte, stream uint32, payload []byte) []byte {
+// appendFrame appends a frame to dst and returns the extended slice.
+func appendFrame(dst []byte, kind h2.FrameType, flags h2.Flags, stream uint32, payload []byte) []byte {
 	n := len(payload)
-	dst = append(dst, byte(n>>16), byte(n>>8), byte(n), byte(h2.FrameData), 0)
+	dst = append(dst, byte(n>>16), byte(n>>8), byte(n), byte(kind), byte(flags))
 	dst = binary.BigEndian.AppendUint32(dst, stream)
 	return append(dst, payload...)
 }

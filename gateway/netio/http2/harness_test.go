@@ -104,11 +104,15 @@ func dial(t *testing.T, stall time.Duration, stream, connection uint32, handler 
 // newServer starts a server.
 func newServer(stall time.Duration, handler http.HandlerFunc) *httptest.Server {
 	server := httptest.NewUnstartedServer(handler)
+	startServer(server, stall)
+	return server
+}
+
+func startServer(server *httptest.Server, stall time.Duration) {
 	server.EnableHTTP2 = true
 	server.Listener = listener{server.Listener, stall}
 	Configure(server.Config)
 	server.StartTLS()
-	return server
 }
 
 func dialServer(t *testing.T, server *httptest.Server, stream, connection uint32) *peer {
@@ -187,12 +191,18 @@ func (p *peer) next() (h2.Frame, error) {
 var errReset = errors.New("reset")
 
 // body reads the response of the only open stream.
-func (p *peer) body() ([]byte, error) {
+func (p *peer) body() ([]byte, error) { return p.bodyOf(0) }
+
+// bodyOf reads the response of one stream, and ignores other streams; 0: the response of any stream.
+func (p *peer) bodyOf(stream uint32) ([]byte, error) {
 	var body []byte
 	for {
 		frame, err := p.next()
 		if err != nil {
 			return body, err
+		}
+		if stream != 0 && frame.Header().StreamID != stream {
+			continue
 		}
 		switch frame := frame.(type) {
 		case *h2.DataFrame:
@@ -211,9 +221,9 @@ func (p *peer) body() ([]byte, error) {
 }
 
 // take hijacks the stream of a request, in its handler.
-func take(t *testing.T, w http.ResponseWriter, r *http.Request) *Stream {
+func take(t *testing.T, w http.ResponseWriter) *Stream {
 	t.Helper()
-	stream := takeIfThereIsRoom(t, w, r)
+	stream := takeIfThereIsRoom(t, w)
 	if stream == nil {
 		t.Error("the stream cannot be taken")
 		panic(http.ErrAbortHandler)
@@ -222,9 +232,9 @@ func take(t *testing.T, w http.ResponseWriter, r *http.Request) *Stream {
 }
 
 // takeIfThereIsRoom hijacks the stream of a request; nil: the connection has too little room.
-func takeIfThereIsRoom(t *testing.T, w http.ResponseWriter, r *http.Request) *Stream {
+func takeIfThereIsRoom(t *testing.T, w http.ResponseWriter) *Stream {
 	t.Helper()
-	stream := Of(r)
+	stream := StreamOf(w)
 	if stream == nil {
 		return nil
 	}
@@ -237,15 +247,30 @@ func takeIfThereIsRoom(t *testing.T, w http.ResponseWriter, r *http.Request) *St
 	return stream
 }
 
+// owner implements Owner.
+type owner struct {
+	room chan struct{} // gets a value for each call of OnRoom that finds it empty
+	end  chan struct{} // closed by OnEnd
+}
+
+func own(stream *Stream) *owner {
+	o := &owner{room: make(chan struct{}, 1), end: make(chan struct{})}
+	stream.SetOwner(o)
+	return o
+}
+
+func (o *owner) OnRoom() {
+	select {
+	case o.room <- struct{}{}:
+	default:
+	}
+}
+
+func (o *owner) OnEnd() { close(o.end) }
+
 // sendAll sends data, and waits for room when it must.
-func sendAll(r *http.Request, stream *Stream, data []byte) error {
-	room := make(chan struct{}, 1)
-	stream.OnRoom(func() {
-		select {
-		case room <- struct{}{}:
-		default:
-		}
-	})
+func sendAll(stream *Stream, data []byte) error {
+	owner := own(stream)
 	for {
 		n, err := stream.Send(data)
 		stream.Conn().Flush()
@@ -253,9 +278,18 @@ func sendAll(r *http.Request, stream *Stream, data []byte) error {
 			return err
 		}
 		select {
-		case <-room:
-		case <-r.Context().Done():
-			return r.Context().Err()
+		case <-owner.room:
+		case <-owner.end:
+			return stream.Ended()
 		}
 	}
+}
+
+// respond sends data as the rest of the response.
+func respond(t *testing.T, stream *Stream, data []byte) {
+	t.Helper()
+	if err := sendAll(stream, data); err != nil {
+		t.Error(err)
+	}
+	stream.End()
 }

@@ -16,10 +16,12 @@ const (
 	defaultFrame = 16 << 10
 	ourFrame     = 1 << 20
 	// maxSettings is larger than the number of settings that net/http accepts in one frame. maxStreams is larger than the number of streams
-	// that it accepts on one connection.
-	maxSettings = 100
-	settingSize = 6
-	maxStreams  = 4096
+	// that it accepts on one connection, and defaultStreams is that number if the server does not configure it.
+	maxSettings    = 100
+	settingSize    = 6
+	resetSize      = 4
+	maxStreams     = 4096
+	defaultStreams = 250
 )
 
 var (
@@ -78,7 +80,7 @@ func (in *incoming) next() error {
 	h := &in.header
 	switch h.kind() {
 	case h2.FrameHeaders:
-		in.block = in.begin(h.stream())
+		in.block = in.begin(h)
 		return in.fields()
 	case h2.FrameContinuation:
 		return in.fields()
@@ -87,7 +89,7 @@ func (in *incoming) next() error {
 	case h2.FrameSettings:
 		return in.settings()
 	case h2.FrameRSTStream:
-		in.reset(h.stream())
+		return in.reset()
 	}
 	in.passOn()
 	return nil
@@ -106,7 +108,8 @@ type secureReader struct{ conn *Conn }
 func (r secureReader) Read(p []byte) (int, error) { return r.conn.readSecure(p) }
 
 // begin adds a stream; nil: the stream is not new, or net/http will reject it.
-func (in *incoming) begin(id uint32) *Stream {
+func (in *incoming) begin(h *frameHeader) *Stream {
+	id := h.stream()
 	if id <= in.last || id%2 == 0 {
 		return nil
 	}
@@ -117,7 +120,7 @@ func (in *incoming) begin(id uint32) *Stream {
 	if len(c.streams) >= maxStreams {
 		return nil
 	}
-	s := &Stream{conn: c, id: id, window: c.initial}
+	s := &Stream{conn: c, id: id, window: c.initial, requested: h.endsStream()}
 	c.streams[id] = s
 	return s
 }
@@ -250,12 +253,24 @@ func (c *Conn) setting(id h2.SettingID, value uint32) {
 	}
 }
 
-// reset ends a stream that the client has reset.
-func (in *incoming) reset(stream uint32) {
+// reset ends a stream that the client has reset. net/http does not learn of it if the stream is hijacked, because its handler may have
+// returned, or keeps the connection open.
+func (in *incoming) reset() error {
+	h := in.header
 	c := in.conn
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s := c.streams[stream]; s != nil {
-		c.dropLocked(s)
+	s := c.streams[h.stream()]
+	hijacked := s != nil && s.taken
+	if s != nil {
+		s.endLocked()
+		s.returned = s.returned || !hijacked // net/http writes no more frames of a stream that it knows to be reset
+		s.forgetLocked()
 	}
+	c.mu.Unlock()
+	if !hijacked || h.length() != resetSize {
+		in.passOn()
+		return nil
+	}
+	var code [resetSize]byte
+	return in.readFull(code[:])
 }

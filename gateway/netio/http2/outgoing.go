@@ -1,54 +1,81 @@
 package http2
 
-import h2 "golang.org/x/net/http2"
+import (
+	"bytes"
+
+	h2 "golang.org/x/net/http2"
+)
 
 // outgoing parses the bytes that net/http writes, to find the ends of frames, where frames of hijacked streams may be inserted.
 type outgoing struct {
+	begun  []byte // the beginning of a frame's header, which is not sent before it is complete
 	header frameHeader
-	have   int  // bytes of header that are parsed
-	left   int  // bytes of the frame's payload that follow
+	left   int  // bytes of the frame that follow
+	drop   bool // the frame is not sent
 	block  bool // the next frame must follow directly (RFC 9113, section 4.3)
 }
 
 // within reports whether net/http is in the middle of a frame, or of a block of header fields.
-func (o *outgoing) within() bool { return o.have > 0 || o.block }
+func (o *outgoing) within() bool { return o.left > 0 || o.block }
 
-// pass parses p up to the end of a frame. It returns the number of bytes parsed, and whether the frame has ended.
-func (o *outgoing) pass(p []byte) (n int, ended bool) {
-	if o.have < headerSize {
-		n = copy(o.header[o.have:], p)
-		if o.have += n; o.have < headerSize {
-			return n, false
-		}
-		o.left = o.header.length()
+// begin parses the header of the frame that p begins with. If p does not contain all of it, begin keeps p and returns false.
+func (o *outgoing) begin(p []byte) bool {
+	if len(p) < headerSize {
+		o.begun = bytes.Clone(p)
+		return false
 	}
-	payload := min(o.left, len(p)-n)
-	o.left -= payload
-	if n += payload; o.left > 0 {
+	o.header = frameHeader(p)
+	o.left = headerSize + o.header.length()
+	return true
+}
+
+// pass skips the bytes of the frame that p begins with. It returns their number, and whether the frame has ended.
+func (o *outgoing) pass(p []byte) (n int, ended bool) {
+	n = min(o.left, len(p))
+	if o.left -= n; o.left > 0 {
 		return n, false
 	}
-	o.have = 0
 	if o.header.isBlock() {
 		o.block = !o.header.endsBlock()
 	}
 	return n, true
 }
 
-// passLocked parses bytes that net/http writes, updates the windows and the streams, and returns the number of bytes parsed. If end is
-// true, it stops at the first position where other frames may be inserted.
-func (c *Conn) passLocked(p []byte, end bool) (n int) {
+// passLocked sends bytes that net/http writes, except the ends of hijacked streams, and updates the windows and the streams. If end is true,
+// it stops at the first position where other frames may be inserted, and returns the rest of p.
+func (c *Conn) passLocked(p []byte, end bool) (rest []byte) {
+	sent, n := 0, 0
 	for n < len(p) {
+		if c.out.left == 0 {
+			if !c.out.begin(p[n:]) {
+				c.sealLocked(p[sent:n])
+				return nil
+			}
+			if c.out.drop = c.endsHijackedLocked(&c.out.header); c.out.drop {
+				c.sealLocked(p[sent:n])
+			}
+		}
 		passed, ended := c.out.pass(p[n:])
-		n += passed
+		if n += passed; c.out.drop {
+			sent = n
+		}
 		if !ended {
-			continue
+			break
 		}
 		c.onFrameLocked(&c.out.header)
 		if end && !c.out.within() {
 			break
 		}
 	}
-	return n
+	c.sealLocked(p[sent:n])
+	return p[n:]
+}
+
+// endsHijackedLocked reports whether a frame of net/http ends a stream because its handler has returned, although the stream is hijacked and
+// stays open, or has ended already.
+func (c *Conn) endsHijackedLocked(h *frameHeader) bool {
+	s := c.streams[h.stream()]
+	return s != nil && s.taken && h.endsStream() && (s.gone || h.kind() == h2.FrameData)
 }
 
 // onFrameLocked is called at the end of each frame that net/http writes.
@@ -68,6 +95,10 @@ func (c *Conn) onFrameLocked(h *frameHeader) {
 		c.changed.Broadcast()
 	}
 	if h.endsStream() {
-		c.dropLocked(s)
+		s.returned = true
+		if !c.out.drop {
+			s.endLocked()
+		}
+		s.forgetLocked()
 	}
 }

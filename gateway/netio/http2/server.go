@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -19,6 +20,8 @@ import (
 //
 // net/http exports no function that serves one HTTP/2 connection, and a server accepts a connection that is not a [tls.Conn] only from a
 // listener. Therefore a second http.Server, which speaks HTTP/2 with prior knowledge, accepts each connection after its TLS handshake.
+//
+// server.HTTP2.MaxConcurrentStreams limits the hijacked streams of a connection, and separately the others.
 func Configure(server *http.Server) {
 	if slices.Contains(strings.Split(os.Getenv("GODEBUG"), ","), "http2server=0") {
 		return // net/http does not negotiate HTTP/2, and would not serve it
@@ -50,7 +53,7 @@ func Configure(server *http.Server) {
 // serveConn serves a connection until it is closed.
 func serveConn(inner *http.Server, secure *tls.Conn, handler http.Handler) {
 	state := secure.ConnectionState()
-	served := &connection{conn: newConn(secure), tls: &state}
+	served := &connection{conn: newConn(secure, maxHijacked(inner)), tls: &state}
 	conn := net.Conn(secure)
 	if served.conn != nil {
 		conn = served.conn
@@ -78,10 +81,63 @@ type connection struct {
 
 type connectionKey struct{}
 
-// serveRequest sets r.TLS, because the inner server does not set it, and calls the handler.
+// serveRequest calls the handler. It sets r.TLS, because the inner server does not set it.
 func serveRequest(handler http.Handler, w http.ResponseWriter, r *http.Request) {
-	r.TLS = r.Context().Value(connectionKey{}).(*connection).tls
-	handler.ServeHTTP(w, r)
+	served := r.Context().Value(connectionKey{}).(*connection)
+	r.TLS = served.tls
+	stream := served.streamOf(r)
+	if stream == nil {
+		handler.ServeHTTP(w, r)
+		return
+	}
+	handler.ServeHTTP(&responseWriter{w, stream}, r)
+	stream.keepOpen()
+}
+
+// streamOf returns the stream of a request; nil: it cannot be hijacked. It removes the header field that names the stream.
+func (c *connection) streamOf(r *http.Request) *Stream {
+	names := r.Header[streamHeader]
+	if c.conn == nil || len(names) == 0 {
+		return nil
+	}
+	delete(r.Header, streamHeader)
+	return c.conn.stream(names[len(names)-1]) // the last one, because the client may have sent the field too
+}
+
+// responseWriter is the ResponseWriter of a request whose stream may be hijacked.
+type responseWriter struct {
+	http.ResponseWriter
+	stream *Stream
+}
+
+// Unwrap lets http.ResponseController reach the ResponseWriter of net/http.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// StreamOf returns the stream of the response that w writes. Other ResponseWriters with a method Unwrap may wrap w. nil: the stream cannot be
+// hijacked, because the connection is not served by [Configure], the client has not ended its request, has a small window, or has as many
+// hijacked streams as it may have.
+func StreamOf(w http.ResponseWriter) *Stream {
+	for {
+		switch below := w.(type) {
+		case *responseWriter:
+			if !below.stream.available() {
+				return nil
+			}
+			return below.stream
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = below.Unwrap()
+		default:
+			return nil
+		}
+	}
+}
+
+// maxHijacked returns the largest number of hijacked streams of a connection.
+func maxHijacked(server *http.Server) int {
+	if server.HTTP2 == nil {
+		return defaultStreams
+	}
+	return cmp.Or(server.HTTP2.MaxConcurrentStreams, defaultStreams)
 }
 
 // baseContext returns the context that the server has made for a connection. net/http passes it as a method of the handler.
@@ -126,19 +182,4 @@ type servedConn struct {
 func (c servedConn) Close() error {
 	defer c.ended()
 	return c.Conn.Close()
-}
-
-// Of returns the stream of a request that is being served; nil: the stream cannot be hijacked. It removes a header field from r, and
-// returns nil when it is called again for the same request.
-func Of(r *http.Request) *Stream {
-	served, ok := r.Context().Value(connectionKey{}).(*connection)
-	if !ok || served.conn == nil {
-		return nil
-	}
-	names := r.Header[streamHeader]
-	if len(names) == 0 {
-		return nil
-	}
-	delete(r.Header, streamHeader)
-	return served.conn.stream(names[len(names)-1]) // the last one, because the client may have sent the field too
 }

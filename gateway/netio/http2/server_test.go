@@ -33,14 +33,14 @@ func TestShutdown(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		t.Run(fmt.Sprintf("taken=%v", taken), func(t *testing.T) {
 			begun, end := make(chan struct{}), make(chan struct{})
-			server := newServer(time.Minute, func(w http.ResponseWriter, r *http.Request) {
+			server := newServer(time.Minute, func(w http.ResponseWriter, _ *http.Request) {
 				if taken {
-					stream := take(t, w, r)
+					stream := take(t, w)
 					close(begun)
-					<-end
-					if err := sendAll(r, stream, []byte("done")); err != nil {
-						t.Error(err)
-					}
+					go func() {
+						<-end
+						respond(t, stream, []byte("done"))
+					}()
 					return
 				}
 				close(begun)

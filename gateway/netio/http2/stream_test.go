@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -56,11 +57,8 @@ func TestHandlersGetTheirStreams(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		t.Run(name, func(t *testing.T) {
 			p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, r *http.Request) {
-				stream := take(t, w, r)
-				said := fmt.Sprintf("%s %s %q %q", r.Method, r.URL.Path, r.Header["X-More"], r.Header[streamHeader])
-				if err := sendAll(r, stream, []byte(said)); err != nil {
-					t.Error(err)
-				}
+				stream := take(t, w)
+				respond(t, stream, fmt.Appendf(nil, "%s %s %q %q", r.Method, r.URL.Path, r.Header["X-More"], r.Header[streamHeader]))
 			})
 			for i := range 3 { // the header tables of client and server stay equal
 				id := uint32(2*i + 1)
@@ -86,11 +84,9 @@ func TestWindowsAreKept(t *testing.T) {
 			var taken atomic.Int32
 			p := dial(t, time.Minute, uint32(random.IntN(20_000)), 100_000, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/ours" {
-					if stream := takeIfThereIsRoom(t, w, r); stream != nil {
+					if stream := takeIfThereIsRoom(t, w); stream != nil {
 						taken.Add(1)
-						if err := sendAll(r, stream, pattern(size)); err != nil {
-							t.Error(err)
-						}
+						go respond(t, stream, pattern(size))
 						return
 					}
 				}
@@ -238,42 +234,145 @@ func (w *windows) grant(id uint32, n int) {
 	w.must(w.framer.WriteWindowUpdate(id, uint32(n)))
 }
 
-// TestStreamsEndWithTheirHandlers checks that a stream is complete when its handler returns, and broken when it panics.
-func TestStreamsEndWithTheirHandlers(t *testing.T) {
+// TestStreamsOutliveTheirHandlers checks that a hijacked stream stays open when its handler returns, is complete after End, and broken after
+// Reset or a panic of the handler.
+func TestStreamsOutliveTheirHandlers(t *testing.T) {
 	sent := pattern(1 << 20)
+	returned := make(chan *Stream, 4)
 	p := dial(t, time.Minute, 1<<30, 1<<30, func(w http.ResponseWriter, r *http.Request) {
-		stream := take(t, w, r)
+		stream := take(t, w)
+		if r.URL.Path == "/panic" {
+			panic(http.ErrAbortHandler)
+		}
+		go func() {
+			<-r.Context().Done() // the handler has returned, if it does not keep the connection open
+			returned <- stream
+		}()
+	})
+	send := func(stream *Stream) {
 		if n, err := stream.Send(sent[:maxFrames/2]); n != maxFrames/2 || err != nil {
 			t.Errorf("%d bytes, %v", n, err)
-		}
-		if r.URL.Path == "/broken" {
-			panic(http.ErrAbortHandler)
-		} // the handler has not called Flush
-	})
-	p.ask(1, "/complete")
-	if body, err := p.body(); err != nil || !bytes.Equal(body, sent[:maxFrames/2]) {
+		} // and no call of Flush
+	}
+	p.ask(1, "/") // one of the two handlers keeps the connection open
+	p.ask(3, "/")
+	stream := <-returned
+	send(stream)
+	stream.End()
+	if body, err := p.bodyOf(stream.id); err != nil || !bytes.Equal(body, sent[:maxFrames/2]) {
 		t.Errorf("%d bytes, %v", len(body), err)
 	}
-	p.ask(3, "/broken")
-	if _, err := p.body(); !errors.Is(err, errReset) {
+	p.ask(5, "/broken")
+	stream = <-returned
+	send(stream)
+	stream.Reset()
+	if _, err := p.bodyOf(5); !errors.Is(err, errReset) {
 		t.Errorf("a broken stream ends with %v", err)
+	}
+	p.ask(7, "/panic")
+	if _, err := p.bodyOf(7); !errors.Is(err, errReset) {
+		t.Errorf("the stream of a handler that panics ends with %v", err)
+	}
+	if _, err := stream.Send(sent); !errors.Is(err, errGone) {
+		t.Errorf("Send after Reset: %v", err)
 	}
 }
 
-// TestClientsEndStreams checks that the function of OnRoom is called when the client resets a stream that waits for room, and that Send
-// fails afterwards.
+// TestHijackedStreamsKeepTheConnection checks that a connection stays open, and serves other requests, while one of its streams is hijacked:
+// longer than the idle timeout, after the client has reset the stream that was hijacked first, and with all handlers returned. Without a
+// hijacked stream it is closed after the idle timeout.
+func TestHijackedStreamsKeepTheConnection(t *testing.T) {
+	const idle = 50 * time.Millisecond
+	streams := make(chan *Stream, 2)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hijacked" {
+			streams <- take(t, w)
+			return
+		}
+		_, _ = io.WriteString(w, "short") // the client checks it
+	}))
+	server.Config.IdleTimeout = idle
+	startServer(server, time.Minute)
+	t.Cleanup(server.Close)
+	p := dialServer(t, server, 1<<20, 1<<20)
+	p.ask(1, "/hijacked")
+	first := <-streams
+	p.ask(3, "/hijacked")
+	second := <-streams
+	ended := own(first).end
+	p.must(p.framer.WriteRSTStream(1, h2.ErrCodeCancel))
+	<-ended
+	time.Sleep(4 * idle)
+	p.ask(5, "/short")
+	if body, err := p.bodyOf(5); string(body) != "short" || err != nil {
+		t.Errorf("%q, %v", body, err)
+	}
+	time.Sleep(4 * idle)
+	respond(t, second, []byte("still open"))
+	if body, err := p.bodyOf(3); string(body) != "still open" || err != nil {
+		t.Errorf("%q, %v", body, err)
+	}
+	frame, err := p.next()
+	if goAway, ok := frame.(*h2.GoAwayFrame); !ok || goAway.ErrCode != h2.ErrCodeNo {
+		t.Errorf("an idle connection ends with %v, %v", frame, err)
+	}
+}
+
+// TestHijackedStreamsAreLimited checks that a connection has at most HTTP2Config.MaxConcurrentStreams hijacked streams, although net/http does
+// not count those whose handlers have returned.
+func TestHijackedStreamsAreLimited(t *testing.T) {
+	const limit = 3
+	streams := make(chan *Stream)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		streams <- takeIfThereIsRoom(t, w)
+	}))
+	server.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: limit}
+	startServer(server, time.Minute)
+	t.Cleanup(server.Close)
+	p := dialServer(t, server, 1<<20, 1<<20)
+	var taken []*Stream
+	for i := range limit {
+		p.ask(uint32(2*i+1), "/")
+		taken = append(taken, <-streams)
+	}
+	p.ask(101, "/")
+	if <-streams != nil {
+		t.Error("more streams than the limit are hijacked")
+	}
+	taken[1].End()
+	p.ask(103, "/")
+	if <-streams == nil {
+		t.Error("no stream is hijacked after another one has ended")
+	}
+}
+
+// TestUnfinishedRequestsAreLeftToOthers checks that a stream is not hijacked while the client may send a body: net/http would reset it when its
+// handler returns.
+func TestUnfinishedRequestsAreLeftToOthers(t *testing.T) {
+	p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, _ *http.Request) {
+		if StreamOf(w) != nil {
+			t.Error("the stream can be taken")
+		}
+		_, _ = io.WriteString(w, "theirs") // the client checks it
+	})
+	p.must(p.framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 1, BlockFragment: p.block("/"), EndHeaders: true}))
+	if body, err := p.body(); string(body) != "theirs" || err != nil {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
+// TestClientsEndStreams checks that OnEnd is called when the client resets a stream that waits for room, and that Send fails afterwards.
 func TestClientsEndStreams(t *testing.T) {
 	ended := make(chan error, 1)
-	p := dial(t, time.Minute, 1000, 1<<20, func(w http.ResponseWriter, r *http.Request) {
-		stream := take(t, w, r)
-		room := make(chan struct{}, 1)
-		stream.OnRoom(func() { room <- struct{}{} })
+	p := dial(t, time.Minute, 1000, 1<<20, func(w http.ResponseWriter, _ *http.Request) {
+		stream := take(t, w)
+		owner := own(stream)
 		n, err := stream.Send(make([]byte, 2000))
 		stream.Conn().Flush()
 		if n != 1000 || err != nil || stream.Ready() {
 			t.Errorf("%d of 1000 bytes, %v", n, err)
 		}
-		<-room
+		<-owner.end
 		_, err = stream.Send([]byte("more"))
 		ended <- err
 	})
@@ -293,8 +392,8 @@ func TestClientsEndStreams(t *testing.T) {
 
 // TestSmallWindowsAreLeftToOthers checks that net/http alone serves a client that grants nothing on the connection.
 func TestSmallWindowsAreLeftToOthers(t *testing.T) {
-	p := dial(t, time.Minute, 1<<20, 0, func(w http.ResponseWriter, r *http.Request) {
-		if Of(r) != nil {
+	p := dial(t, time.Minute, 1<<20, 0, func(w http.ResponseWriter, _ *http.Request) {
+		if StreamOf(w) != nil {
 			t.Error("the stream can be taken")
 		}
 		_, _ = io.WriteString(w, "theirs")
@@ -311,7 +410,7 @@ func TestWhoTakesNothingIsCut(t *testing.T) {
 	for _, path := range []string{"/ours", "/theirs"} {
 		t.Run(path[1:], func(t *testing.T) {
 			ended := make(chan struct{})
-			p := dial(t, 200*time.Millisecond, 1<<30, 1<<30, func(w http.ResponseWriter, r *http.Request) {
+			p := dial(t, 200*time.Millisecond, 1<<30, 1<<30, func(w http.ResponseWriter, _ *http.Request) {
 				if path == "/theirs" {
 					for err := error(nil); err == nil; {
 						_, err = w.Write(make([]byte, 1<<20))
@@ -319,9 +418,9 @@ func TestWhoTakesNothingIsCut(t *testing.T) {
 					close(ended)
 					return
 				}
-				stream := take(t, w, r)
+				stream := take(t, w)
 				for err := error(nil); err == nil; {
-					err = sendAll(r, stream, make([]byte, 1<<20))
+					err = sendAll(stream, make([]byte, 1<<20))
 				}
 				close(ended)
 			})
@@ -336,9 +435,8 @@ func TestTooMuchIsRefused(t *testing.T) {
 	for name, stream := range map[string]uint32{"connection": 0, "stream": 1} {
 		t.Run(name, func(t *testing.T) {
 			gone := make(chan struct{})
-			p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, r *http.Request) {
-				take(t, w, r)
-				<-r.Context().Done()
+			p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, _ *http.Request) {
+				<-own(take(t, w)).end
 				close(gone)
 			})
 			p.ask(1, "/")

@@ -140,6 +140,6 @@ func (h *http1Conn) release(l *eventLoop, s *watch.Session) error {
 		h.intercepted.Restore(conn)
 		conn = h.secure
 	}
-	l.pool.background.Go(func() { s.Resume(l.ctx, conn) })
+	l.pool.background.Go(func() { s.Resume(l.ctx, transport.Handle{Conn: conn}) })
 	return nil
 }

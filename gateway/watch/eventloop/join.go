@@ -46,7 +46,7 @@ func (l *eventLoop) close(c *client, err error) {
 		return
 	}
 	l.remove(c)
-	defer c.conn.close(err) // deferred, because the handler may return then
+	defer c.conn.close(err) // also after a panic
 	c.session.Close(err)
 }
 

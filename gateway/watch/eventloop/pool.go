@@ -85,7 +85,7 @@ func (p *Pool) Adopt(s *watch.Session, h transport.Handle) bool {
 	}
 	if h.Stream != nil { // all streams of a connection use the same loop
 		l := p.loops[h.Stream.Conn().Number()%uint64(len(p.loops))]
-		l.add(s, &http2Conn{Handover: s.Handover})
+		l.add(s, &http2Conn{stream: h.Stream})
 	} else {
 		l := p.loops[p.adopted%len(p.loops)]
 		conn, err := newHTTP1Conn(l, h.Conn)

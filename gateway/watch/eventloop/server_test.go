@@ -106,8 +106,8 @@ func newLoopServerThrough(t *testing.T, store *memory.Store, through etcdstore.S
 	if v.loop {
 		s.watches.Adopter = s
 	}
-	if v.frames {
-		s.watches.HTTP2 = http2.Of
+	if !v.frames {
+		s.watches.Opener.HTTP2 = nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -128,9 +128,7 @@ func newLoopServerThrough(t *testing.T, store *memory.Store, through etcdstore.S
 // serve starts the server.
 func (s *loopServer) serve(timeout time.Duration) {
 	s.t.Helper()
-	s.front = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.watches.ServeHTTP(http.HandlerFunc(s.follow), w, r)
-	}))
+	s.front = httptest.NewUnstartedServer(http.HandlerFunc(s.follow))
 	s.front.Listener = narrowListener{s.front.Listener}
 	if s.front.EnableHTTP2 = s.variant.protocol == "HTTP/2"; s.variant.frames {
 		http2.Configure(s.front.Config)

@@ -8,73 +8,60 @@ import (
 	"sync/atomic"
 	"time"
 
-	"revtail/gateway/http/request"
 	"revtail/gateway/netio/buffer"
 	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
 )
 
-// http2Transport writes to an HTTP/2 stream that was hijacked from net/http after the response header. net/http ends the stream when the
-// handler returns.
+// http2Transport writes to an HTTP/2 stream that was hijacked from net/http after the response header.
 type http2Transport struct {
 	stream       *http2.Stream
-	request      context.Context //nolint:containedctx // of the request; it ends when the client disconnects
+	gone         context.CancelCauseFunc // cancels the stream's context
 	writeTimeout time.Duration
 	room         chan struct{} // capacity 1; signaled when there may be room, and by Abort
 	aborted      atomic.Bool
 	pending      *buffer.Buffer // nil: nothing to flush
 }
 
-func newHTTP2Transport(ctx context.Context, stream *http2.Stream, limit time.Duration) *http2Transport {
-	t := &http2Transport{stream: stream, request: ctx, writeTimeout: limit, room: make(chan struct{}, 1)}
-	stream.OnRoom(t.wake)
-	return t
+// hijackHTTP2 sends the response header and hijacks the stream. The returned context also ends when the client ends the stream, and after
+// Abort.
+func hijackHTTP2(ctx context.Context, stream *http2.Stream, w http.ResponseWriter, limit time.Duration) (*http2Transport, context.Context, error) {
+	w.WriteHeader(http.StatusOK)
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return nil, ctx, err
+	}
+	if err := stream.Take(); err != nil {
+		return nil, ctx, StreamError(err)
+	}
+	t, ctx := newHTTP2Transport(ctx, stream, limit)
+	return t, ctx, nil
 }
 
-func (t *http2Transport) wake() {
+// newHTTP2Transport returns a transport that writes to a hijacked stream. The returned context also ends when the client ends the stream, and
+// after Abort.
+func newHTTP2Transport(ctx context.Context, stream *http2.Stream, limit time.Duration) (*http2Transport, context.Context) {
+	ctx, gone := context.WithCancelCause(ctx)
+	t := &http2Transport{stream: stream, gone: gone, writeTimeout: limit, room: make(chan struct{}, 1)}
+	stream.SetOwner(t)
+	return t, ctx
+}
+
+// OnRoom implements http2.Owner.
+func (t *http2Transport) OnRoom() {
 	select {
 	case t.room <- struct{}{}:
 	default:
 	}
 }
 
+// OnEnd implements http2.Owner.
+func (t *http2Transport) OnEnd() { t.Abort() }
+
 // Abort implements Aborter.
 func (t *http2Transport) Abort() {
 	t.aborted.Store(true)
-	t.wake()
-}
-
-// streamHolder is a ResponseWriter that has the HTTP/2 stream of its request. Other ResponseWriters may wrap it.
-type streamHolder interface {
-	// HTTP2Stream returns the stream, and the context of the request as net/http made it. nil: the stream cannot be hijacked.
-	HTTP2Stream() (*http2.Stream, context.Context)
-}
-
-// http2StreamOf returns the HTTP/2 stream of a request and its context; nil: net/http must write the response.
-func http2StreamOf(w http.ResponseWriter, r *http.Request) (*http2.Stream, context.Context) {
-	for !request.IsHead(r) {
-		switch below := w.(type) {
-		case streamHolder:
-			return below.HTTP2Stream()
-		case interface{ Unwrap() http.ResponseWriter }:
-			w = below.Unwrap()
-		default:
-			return nil, nil
-		}
-	}
-	return nil, nil
-}
-
-// takeHTTP2Stream sends the response header and hijacks the stream.
-func takeHTTP2Stream(ctx context.Context, stream *http2.Stream, w http.ResponseWriter, limit time.Duration) (*http2Transport, error) {
-	w.WriteHeader(http.StatusOK)
-	if err := http.NewResponseController(w).Flush(); err != nil {
-		return nil, err
-	}
-	if err := stream.Take(); err != nil {
-		return nil, StreamError(err)
-	}
-	return newHTTP2Transport(ctx, stream, limit), nil
+	t.gone(socket.ErrPeerGone)
+	t.OnRoom()
 }
 
 func (t *http2Transport) frame(line []byte) error {
@@ -95,9 +82,19 @@ func (t *http2Transport) flush() error {
 	return StreamError(err)
 }
 
-func (t *http2Transport) end() error { return t.flush() }
+func (t *http2Transport) end() error {
+	err := t.flush()
+	if err == nil {
+		t.stream.End()
+	}
+	return err
+}
 
-func (t *http2Transport) close() {}
+// close breaks the stream unless end has ended it.
+func (t *http2Transport) close() {
+	t.stream.Reset()
+	t.gone(context.Canceled)
+}
 
 // send blocks until all of data is sent. It fails with socket.ErrStalled when the stream has no room for writeTimeout, and with
 // socket.ErrPeerGone after Abort.
@@ -120,17 +117,15 @@ func (t *http2Transport) send(data []byte) error {
 	}
 }
 
-// waitForRoom blocks until the stream may have room, the request ends, Abort is called or the timer fires.
+// waitForRoom blocks until the stream may have room or has ended, Abort is called or the timer fires.
 func (t *http2Transport) waitForRoom(timer *time.Timer) error {
 	for {
 		select {
 		case <-t.room:
 			if t.aborted.Load() {
-				return socket.ErrPeerGone
+				return cmp.Or(t.stream.Ended(), socket.ErrPeerGone)
 			}
 			return nil
-		case <-t.request.Done():
-			return cmp.Or(t.stream.Ended(), socket.ErrPeerGone)
 		case <-timer.C:
 			if !t.stream.Conn().Draining() {
 				return socket.ErrStalled
@@ -141,13 +136,7 @@ func (t *http2Transport) waitForRoom(timer *time.Timer) error {
 }
 
 // detach implements detacher.
-func (t *http2Transport) detach() Handle { return Handle{Stream: t.stream, Ctx: t.request} }
-
-// ResumeHTTP2 returns a Stream that writes to an HTTP/2 stream that was detached. The header is sent already. ctx is the context of the
-// request on s, as in Handle.Ctx.
-func (t *Opener) ResumeHTTP2(ctx context.Context, s *http2.Stream) *Stream {
-	return &Stream{shared: t, transport: newHTTP2Transport(ctx, s, t.WriteTimeout)}
-}
+func (t *http2Transport) detach() Handle { return Handle{Stream: t.stream} }
 
 // StreamError maps an error of an HTTP/2 stream to one of package socket: nil and socket.ErrStalled are returned as they are, every other
 // error becomes socket.ErrPeerGone, because without a timeout only the client can have ended the stream.

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	"revtail/gateway/http/request"
@@ -43,15 +40,16 @@ type transport interface {
 
 // Opener makes streams and holds their shared settings. All requests of a server share one Opener.
 type Opener struct {
-	WriteTimeout time.Duration // how long a client may accept no bytes; shorter in tests
+	WriteTimeout time.Duration                           // how long a client may accept no bytes; shorter in tests
+	HTTP2        func(http.ResponseWriter) *http2.Stream // returns the stream of a response; nil: net/http writes all HTTP/2 bodies
 	compressors  *response.Compressors
 	origins      []string // patterns of the origins that may open a WebSocket, besides the server's own
 }
 
-// NewOpener returns an Opener whose write timeout is socket.WriteTimeout. Pages of the origins may open a WebSocket, besides pages of the
+// NewOpener returns an Opener whose write timeout is socket.WriteTimeout, and which hijacks HTTP/2 streams. Pages of the origins may open a WebSocket, besides pages of the
 // server's own origin. compressors chooses the content coding of a stream.
 func NewOpener(origins []string, compressors *response.Compressors) *Opener {
-	return &Opener{WriteTimeout: socket.WriteTimeout, compressors: compressors, origins: originPatterns(origins)}
+	return &Opener{WriteTimeout: socket.WriteTimeout, HTTP2: http2.StreamOf, compressors: compressors, origins: originPatterns(origins)}
 }
 
 // Stream writes the frames of a watch to a client. One goroutine uses it. Writes block while the client is slow. They fail with
@@ -97,8 +95,7 @@ func (s *Stream) Open(ctx context.Context) (context.Context, error) {
 	if coding != nil {
 		header.Set("Content-Encoding", coding.Name)
 	}
-	var err error
-	OnNewGoroutine(func() { ctx, err = s.openHTTP(ctx, coding == nil) })
+	ctx, err := s.openHTTP(ctx, coding == nil)
 	s.request = nil // an idle watch holds neither its request
 	clear(header)   // nor the header, which is sent
 	if coding != nil {
@@ -113,8 +110,8 @@ func (s *Stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 	if take {
 		s.writer.Header().Set("Connection", "close")
 	}
-	if stream, request := http2StreamOf(s.writer, s.request); plain && stream != nil {
-		hijacked, err := takeHTTP2Stream(request, stream, s.writer, s.shared.WriteTimeout)
+	if stream := s.http2Stream(); plain && stream != nil {
+		hijacked, ctx, err := hijackHTTP2(ctx, stream, s.writer, s.shared.WriteTimeout)
 		if err == nil {
 			s.transport = hijacked
 		}
@@ -136,40 +133,30 @@ func (s *Stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 	return hijackedCtx, nil
 }
 
-// OnNewGoroutine runs f on a new goroutine and waits for it. If f panics, OnNewGoroutine panics with an error that contains the value and
-// the stack; http.ErrAbortHandler is passed on unchanged. The new goroutine keeps the stack of the waiting goroutine small: Go never
-// shrinks a stack below four times its use, which would cost each idle watch 8 KiB.
-func OnNewGoroutine(f func()) {
-	var (
-		running  sync.WaitGroup
-		panicked any
-	)
-	running.Go(func() {
-		defer func() {
-			if panicked = recover(); panicked != nil && panicked != http.ErrAbortHandler { //nolint:errorlint // net/http compares the value too
-				panicked = fmt.Errorf("%v, on a goroutine with the stack\n%s", panicked, debug.Stack())
-			}
-		}()
-		f()
-	})
-	running.Wait()
-	if panicked != nil {
-		panic(panicked)
+// http2Stream returns the HTTP/2 stream that can be hijacked; nil: net/http must write the response.
+func (s *Stream) http2Stream() *http2.Stream {
+	if s.shared.HTTP2 == nil || request.IsHead(s.request) {
+		return nil
 	}
+	return s.shared.HTTP2(s.writer)
 }
 
-// ResumeConn returns a Stream that writes to a connection that was detached. The header is sent already. The Stream owns conn, and its
-// Close closes it. The returned context is derived from ctx. It also ends when the client disconnects, after DetectClose.
-func (t *Opener) ResumeConn(ctx context.Context, conn net.Conn) (*Stream, context.Context) {
-	hijacked, ctx := newHijackedTransport(ctx, conn, t.WriteTimeout)
-	return &Stream{shared: t, transport: hijacked}, ctx
+// Resume returns a Stream that writes to a connection that was detached. The header is sent already. The Stream owns the connection, and its
+// Close closes it. The returned context is derived from ctx. It also ends when the client disconnects, over HTTP/1.1 after DetectClose.
+func (t *Opener) Resume(ctx context.Context, h Handle) (*Stream, context.Context) {
+	s := &Stream{shared: t}
+	if h.Stream != nil {
+		s.transport, ctx = newHTTP2Transport(ctx, h.Stream, t.WriteTimeout)
+	} else {
+		s.transport, ctx = newHijackedTransport(ctx, h.Conn, t.WriteTimeout)
+	}
+	return s, ctx
 }
 
 // Handle is the connection of a detached stream: an HTTP/1.1 connection in Conn or, if Conn is nil, an HTTP/2 stream in Stream.
 type Handle struct {
 	Conn   net.Conn
 	Stream *http2.Stream
-	Ctx    context.Context //nolint:containedctx // of the request on the HTTP/2 stream
 }
 
 // detacher is a transport whose connection can be served without it.
