@@ -302,12 +302,12 @@ func TestHijackedStreamsKeepTheConnection(t *testing.T) {
 	ended := own(first).end
 	p.must(p.framer.WriteRSTStream(1, h2.ErrCodeCancel))
 	<-ended
-	time.Sleep(4 * idle)
+	<-time.After(4 * idle)
 	p.ask(5, "/short")
 	if body, err := p.bodyOf(5); string(body) != "short" || err != nil {
 		t.Errorf("%q, %v", body, err)
 	}
-	time.Sleep(4 * idle)
+	<-time.After(4 * idle)
 	respond(t, second, []byte("still open"))
 	if body, err := p.bodyOf(3); string(body) != "still open" || err != nil {
 		t.Errorf("%q, %v", body, err)

@@ -111,11 +111,12 @@ func (s *Stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 		s.writer.Header().Set("Connection", "close")
 	}
 	if stream := s.http2Stream(); plain && stream != nil {
-		hijacked, ctx, err := hijackHTTP2(ctx, stream, s.writer, s.shared.WriteTimeout)
-		if err == nil {
-			s.transport = hijacked
+		hijacked, hijackedCtx, err := hijackHTTP2(ctx, stream, s.writer, s.shared.WriteTimeout)
+		if err != nil {
+			return ctx, err
 		}
-		return ctx, err
+		s.transport = hijacked
+		return hijackedCtx, nil
 	}
 	response := newResponseWriterTransport(s.writer, s.request, s.shared.WriteTimeout)
 	s.transport = response
