@@ -50,7 +50,7 @@ func readFile(path string) (given []assignment, mounts []mount.Mount, err error)
 			errs = append(errs, fmt.Errorf("%s: %s: %w", path, key, err))
 		}
 		for _, s := range texts {
-			given = append(given, assignment{o, s, path + ": " + key})
+			given = append(given, assignment{o.name, s, path + ": " + key})
 		}
 	}
 	return given, mounts, errors.Join(errs...)
@@ -112,17 +112,25 @@ func scalars(v any) ([]string, error) {
 // YAML returns the configuration as a file for --config, in the order of --help. It omits options that do not apply.
 func (c Config) YAML() ([]byte, error) {
 	out := []byte("apiVersion: " + apiVersion + "\n")
-	for _, o := range options {
-		v := o.value(&c).yaml()
-		if v == nil || c.excluded(o.name) != "" {
-			continue
-		}
-		line, err := yaml.Marshal(map[string]any{o.key(): v})
+	add := func(key string, content any) error {
+		text, err := yaml.Marshal(map[string]any{key: content})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.key(), err)
+			return fmt.Errorf("%s: %w", key, err)
 		}
-		out = append(out, line...)
+		out = append(out, text...)
+		return nil
 	}
-	mounts, err := c.mountsYAML()
-	return append(out, mounts...), err
+	for _, o := range c.options() {
+		v := value{field: o.field}
+		if content := v.yaml(); content != nil && c.excluded(o.name) == "" {
+			if err := add(o.key(), content); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(c.Mounts) == 0 {
+		return out, nil
+	}
+	err := add(mountsKey, c.Mounts)
+	return out, err
 }

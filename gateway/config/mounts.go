@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"regexp"
 
-	"sigs.k8s.io/yaml"
-
 	"revtail/gateway/api/mount"
 	"revtail/gateway/config/suggest"
 )
@@ -56,25 +54,3 @@ func explainMount(err error) string {
 
 // validateMounts does not check for conflicts with built-in kinds; Server.CheckMounts does.
 func (c Config) validateMounts() error { return mount.Check(c.Mounts, c.EtcdPrefix, nil) }
-
-// mountsYAML returns the mounts in the format of the file.
-func (c Config) mountsYAML() ([]byte, error) {
-	if len(c.Mounts) == 0 {
-		return nil, nil
-	}
-	out := []byte(mountsKey + ":\n")
-	for _, m := range c.Mounts {
-		text, err := yaml.Marshal(m)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", mountsKey, err)
-		}
-		for i, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
-			lead := "  "
-			if i == 0 {
-				lead = "- "
-			}
-			out = append(append(append(out, lead...), line...), '\n')
-		}
-	}
-	return out, nil
-}

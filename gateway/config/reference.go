@@ -30,7 +30,7 @@ func Reference() []byte {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	AddFlags(fs)
 	out := bytes.NewBufferString(referenceHead)
-	for _, o := range options {
+	for _, o := range new(Config).options() {
 		flag := fs.Lookup(o.name)
 		argument, usage := pflag.UnquoteUsage(flag)
 		if flag.Value.Type() == "bool" {
