@@ -160,21 +160,3 @@ func (w *timedWriter) Write(p []byte) (int, error) {
 }
 
 func (w *timedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// TestVectorHoldsNothing: a vector that waits for the next answer keeps no block of a cache alive.
-func TestVectorHoldsNothing(t *testing.T) {
-	var sent writes
-	v := newWritev(&sent, socket.WriteTimeout)
-	for range maxPieces + 1 {
-		v.add([]byte("piece"))
-	}
-	pieces := v.pieces[:cap(v.pieces)]
-	if n, err := v.end(); err != nil || int(n) != sent.text.Len() || n != 5*(maxPieces+1) {
-		t.Errorf("%d bytes, %v", n, err)
-	}
-	for _, piece := range pieces {
-		if piece != nil {
-			t.Fatal("a piece is still held")
-		}
-	}
-}
