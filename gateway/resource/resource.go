@@ -4,6 +4,9 @@ package resource
 import (
 	"cmp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Resource is a kind of object that is served: its names, and how its objects are checked and stored.
@@ -139,4 +142,22 @@ func (r *Resource) Split(path string) (Scope, bool) {
 	}
 	namespace, name, found := strings.Cut(path, "/")
 	return Scope{Namespace: namespace, Name: name}, found && validSegment(namespace) && validSegment(name)
+}
+
+// BodyTypes returns the accepted media types of objects and of DeleteOptions.
+func (r *Resource) BodyTypes() []string {
+	accepted := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML}
+	if r.GoType != nil {
+		accepted = append(accepted, runtime.ContentTypeProtobuf)
+	}
+	return accepted
+}
+
+// PatchTypes returns the accepted media types of patches. Strategic merge patches need a Go type.
+func (r *Resource) PatchTypes() []string {
+	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
+	if r.GoType != nil {
+		accepted = append(accepted, string(types.StrategicMergePatchType))
+	}
+	return append(accepted, string(types.ApplyYAMLPatchType))
 }

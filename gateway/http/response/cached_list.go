@@ -122,7 +122,7 @@ func (l *CachedList) WriteTo(w io.Writer) (int64, error) {
 
 // writeVectors writes up to maxPieces in one system call.
 func (l *CachedList) writeVectors(conn tcpConn) (written int64, err error) {
-	pieces := make([][]byte, 0, maxPieces)
+	var pieces [][]byte
 	send := func() bool {
 		var n int64
 		left := net.Buffers(pieces)
