@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -33,7 +34,7 @@ type Server struct {
 	etcd  *embed.Etcd
 	fatal *fatalHook
 	quiet atomic.Bool // etcd is closing
-	dir   *dataDir
+	dir   *os.File    // its lock
 	tls   *tls.Config
 	local *local // nil for a member with a configuration file
 

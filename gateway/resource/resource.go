@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -63,10 +64,7 @@ type Resource struct {
 
 // APIVersion returns the apiVersion of objects: "v1", "apps/v1".
 func (r *Resource) APIVersion() string {
-	if r.Group == "" {
-		return r.Version
-	}
-	return r.Group + "/" + r.Version
+	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
 }
 
 // ListKind returns the kind of a list.
@@ -76,10 +74,7 @@ func (r *Resource) ListKind() string {
 
 // QualifiedName returns the name in messages: "pods", "deployments.apps".
 func (r *Resource) QualifiedName() string {
-	if r.Group == "" {
-		return r.Plural
-	}
-	return r.Plural + "." + r.Group
+	return schema.GroupResource{Group: r.Group, Resource: r.Plural}.String()
 }
 
 // SamePlace reports whether the objects of two resources have the same keys, as two versions of a resource do.

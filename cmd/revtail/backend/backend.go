@@ -73,7 +73,7 @@ func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
 	access := Access(o)
 	access.Endpoints, access.TLS = member.Endpoints(), member.TLS()
 	if o.Password == nil {
-		access.KV, access.Watch = member.KV(), member.Watch()
+		access.KV, access.Watch = member.Local()
 	}
 	return &Backend{Name: "embedded", member: member}, access, nil
 }
