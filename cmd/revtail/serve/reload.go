@@ -3,9 +3,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,16 +28,6 @@ func openFile[T any](p *process, flag, path string, parse func([]byte) (T, error
 	}
 	return file, err
 }
-
-// notifySIGHUP keeps SIGHUP from ending the process. The channel buffers one signal.
-func notifySIGHUP() <-chan os.Signal {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGHUP)
-	return signals
-}
-
-// ignoreSIGPIPE keeps the process alive when the reader of its stdout or stderr exits. Writes to them fail then.
-func ignoreSIGPIPE() { signal.Ignore(syscall.SIGPIPE) }
 
 // reloadOnSIGHUP reads the reloadable files again at each SIGHUP.
 func (p *process) reloadOnSIGHUP(ctx context.Context) error {

@@ -130,10 +130,7 @@ func (p *process) etcdMetrics() metrics.Etcd {
 	return out
 }
 
-// problems are problems of etcd that do not stop the gateway.
-func (p *process) problems() []string { return p.monitor.Health().Problems() }
-
-// openAudit opens the audit log, if it is configured. closeAudit writes its last records.
+// openAudit opens the audit log, if it is configured.
 func (p *process) openAudit(stdout io.Writer) (err error) {
 	level := audit.Level(p.cfg.AuditLevel)
 	if p.cfg.AuditLogPath == "" || level == audit.None {
@@ -143,10 +140,4 @@ func (p *process) openAudit(stdout io.Writer) (err error) {
 		p.auditLog, p.reloadables = audit.New(level, p.audit), append(p.reloadables, p.audit)
 	}
 	return err
-}
-
-func (p *process) closeAudit() {
-	if p.audit != nil {
-		p.audit.Close()
-	}
 }
