@@ -59,15 +59,17 @@ func (v *value) String() string {
 	return fmt.Sprint(reflect.ValueOf(v.field).Elem())
 }
 
-// Type returns the type of the value, which --help shows if the usage names no value.
+// Type returns the type of the value. In --help it names the value if the usage does not, and the default of a string has quotes.
 func (v *value) Type() string {
 	switch v.field.(type) {
+	case *string:
+		return "string"
 	case *bool:
 		return "bool"
 	case *time.Duration:
 		return "duration"
 	}
-	return "text"
+	return "value"
 }
 
 // yaml returns the value in the file; nil: none.
