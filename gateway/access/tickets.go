@@ -16,12 +16,6 @@ import (
 	"revtail/gateway/resource"
 )
 
-// ticketAnswer is the answer of POST /v1/tickets.
-type ticketAnswer struct {
-	Ticket  string    `json:"ticket"`
-	Expires time.Time `json:"expires"`
-}
-
 // ServeTickets issues a ticket, with which a browser opens one stream at a path, because EventSource and WebSocket cannot send a header,
 // and URLs with tokens stay in logs and histories.
 func (c *Control) ServeTickets(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +40,7 @@ func (c *Control) issueTicket(w http.ResponseWriter, r *http.Request) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(ticketAnswer{ticket, expires.UTC()})
+	return json.Marshal(map[string]any{"ticket": ticket, "expires": expires.UTC()})
 }
 
 // ticketPath returns the path in the body of a request, decoded as by middleware.CleanPath.

@@ -27,10 +27,7 @@ func Handler(build Build, source Source, more ...prometheus.Collector) http.Hand
 
 // defaultRegistry returns the default registry with the collectors of Go and the process.
 func defaultRegistry() prometheus.Gatherer {
-	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	} {
+	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		_ = prometheus.Register(c) // the error is that it is registered already
 	}
 	return prometheus.DefaultGatherer
@@ -52,11 +49,12 @@ var buildInfo = prometheus.NewDesc("revtail_build_info", "Constant 1; the labels
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- buildInfo
+	for _, d := range []*prometheus.Desc{buildInfo, sentEvents, sentBytes, ended, late, slowest, delivery} {
+		descriptions <- d
+	}
 	for _, m := range cacheMetrics {
 		descriptions <- m.desc
 	}
-	describeWatches(descriptions)
 }
 
 // Collect implements prometheus.Collector.

@@ -106,10 +106,8 @@ func LimitBody(next http.Handler) http.Handler {
 			// It fails only in tests, with a ResponseWriter without deadlines.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(request.BodyTimeout(r.ContentLength)))
 		}
-		if r.Method == http.MethodGet && r.ContentLength != 0 {
-			if !dropBody(w, r) {
-				return
-			}
+		if r.Method == http.MethodGet && r.ContentLength != 0 && !dropBody(w, r) {
+			return
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -61,11 +61,6 @@ type process struct {
 	running      sync.WaitGroup          // the goroutines
 }
 
-func newProcess(cfg config.Config, version string, logger *slog.Logger) *process {
-	return &process{cfg: cfg, version: version, logger: logger,
-		limit: webserver.NewAddressLimit(cfg.MaxConnectionsPerAddress), requests: metrics.NewStoreRequests()}
-}
-
 // serve opens the resources, runs until ctx ends, and drains. It closes the resources in reverse order. load reads the
 // configuration again.
 func (p *process) serve(ctx context.Context, load func() (config.Config, error), stdout io.Writer) (err error) {

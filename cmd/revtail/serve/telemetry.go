@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -41,11 +40,22 @@ func (p *process) openTracing(ctx context.Context) error {
 	if p.cfg.OTLPEndpoint == "" {
 		return nil
 	}
-	exporter, err := newExporter(ctx, p.cfg)
+	var exporter sdktrace.SpanExporter
+	var err error
+	if p.cfg.OTLPProtocol == config.OTLPHTTP {
+		exporter, err = otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(tracesURL(p.cfg.OTLPEndpoint)))
+	} else {
+		exporter, err = otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(p.cfg.OTLPEndpoint))
+	}
 	if err != nil {
 		return fmt.Errorf("--otlp-endpoint: %w", err)
 	}
-	otel.SetErrorHandler(traceErrorHandler(p.logger))
+	limiter := rate.NewLimiter(rate.Every(traceErrorInterval), 1)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		if limiter.Allow() {
+			p.logger.Warn("traces are not sent, and dropped", "error", err)
+		}
+	}))
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxAttributeLength
 	p.tracing = sdktrace.NewTracerProvider(
@@ -53,13 +63,6 @@ func (p *process) openTracing(ctx context.Context) error {
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(p.cfg.TraceSampling))))
 	p.tracer = p.tracing
 	return nil
-}
-
-func newExporter(ctx context.Context, cfg config.Config) (sdktrace.SpanExporter, error) {
-	if cfg.OTLPProtocol == config.OTLPHTTP {
-		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(tracesURL(cfg.OTLPEndpoint)))
-	}
-	return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cfg.OTLPEndpoint))
 }
 
 // tracesURL adds tracesPath to the URL of a collector, as for OTEL_EXPORTER_OTLP_ENDPOINT. It keeps a URL that has the path, as for
@@ -93,16 +96,6 @@ func (p *process) closeTracing() {
 	if err := p.tracing.Shutdown(ctx); err != nil {
 		p.logger.Warn("the last traces were not sent", "error", err)
 	}
-}
-
-// traceErrorHandler logs the errors of the exporter.
-func traceErrorHandler(logger *slog.Logger) otel.ErrorHandler {
-	limiter := rate.NewLimiter(rate.Every(traceErrorInterval), 1)
-	return otel.ErrorHandlerFunc(func(err error) {
-		if limiter.Allow() {
-			logger.Warn("traces are not sent, and dropped", "error", err)
-		}
-	})
 }
 
 // metrics are the collectors of the process, in addition to those of the gateway.

@@ -2,6 +2,7 @@ package response
 
 import (
 	"net/http"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
@@ -9,6 +10,7 @@ import (
 	"revtail/encoding/projection"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
+	"revtail/gateway/http/table"
 	"revtail/gateway/resource"
 )
 
@@ -55,17 +57,14 @@ func Negotiate(r *http.Request, about Kind) (Representation, error) {
 		}
 		return f, f.readInclude(r)
 	}
-	if refusal == nil {
-		refusal = NotAcceptable("only the following media types are accepted: " + acceptable(about))
+	if refusal != nil {
+		return Representation{}, refusal
 	}
-	return Representation{}, refusal
-}
-
-func acceptable(about Kind) string {
-	if about == Watch {
-		return JSON
+	accepted := JSON
+	if about != Watch {
+		accepted += ", " + YAML
 	}
-	return JSON + ", " + YAML
+	return Representation{}, NotAcceptable("only the following media types are accepted: " + accepted)
 }
 
 // representation returns the representation of a media range. False: the gateway does not have it.
@@ -116,7 +115,7 @@ func (f *Representation) readInclude(r *http.Request) error {
 func (f Representation) View(res *resource.Resource) View {
 	switch f.As {
 	case asTable:
-		return newTableView(f, res)
+		return &tableView{resource: res, apiVersion: f.apiVersion, include: f.include, columns: table.For(res), now: time.Now}
 	case asMetadata, asMetadataList:
 		return metadataView{apiVersion: f.apiVersion}
 	}

@@ -23,10 +23,6 @@ type tableView struct {
 	now        func() time.Time
 }
 
-func newTableView(f Representation, res *resource.Resource) *tableView {
-	return &tableView{resource: res, apiVersion: f.apiVersion, include: f.include, columns: table.For(res), now: time.Now}
-}
-
 func (v *tableView) Object(doc []byte) []byte {
 	revision, _ := jsontext.Lookup(doc, []string{"metadata", "resourceVersion"})
 	n, _ := strconv.ParseInt(revision, 10, 64) // zero for a dry run

@@ -61,7 +61,10 @@ func (s *Server) Listen(ctx context.Context, addresses []string) error {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
 			s.Close()
-			return explainListen(s.flag, address, err)
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with %s (port 0 is any free one)", address, s.flag)
+			}
+			return fmt.Errorf("%w: choose another address with %s", err, s.flag)
 		}
 		s.listeners = append(s.listeners, s.limit.listen(l))
 		s.urls = append(s.urls, s.scheme()+listenHost(address, l.Addr()))
@@ -90,7 +93,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.http.Close() }()
 	for _, l := range s.listeners {
 		serving.Go(func() {
-			if err := s.serveOn(l); !errors.Is(err, http.ErrServerClosed) {
+			serve := s.http.Serve
+			if s.secure {
+				serve = func(l net.Listener) error { return s.http.ServeTLS(transport.Listen(l), "", "") }
+			}
+			if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 		})
@@ -101,13 +108,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err := <-failed:
 		return err
 	}
-}
-
-func (s *Server) serveOn(l net.Listener) error {
-	if s.secure {
-		return s.http.ServeTLS(transport.Listen(l), "", "")
-	}
-	return s.http.Serve(l)
 }
 
 // Shutdown refuses new connections and waits for the open requests. When ctx ends first, it closes their connections.
@@ -124,13 +124,6 @@ func (s *Server) Close() {
 	for _, l := range s.listeners {
 		_ = l.Close()
 	}
-}
-
-func explainListen(flag, address string, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with %s (port 0 is any free one)", address, flag)
-	}
-	return fmt.Errorf("%w: choose another address with %s", err, flag)
 }
 
 // listenHost is the address of the user with the port that the listener is bound to.
