@@ -1,3 +1,4 @@
+// Package systemd implements the sd_notify(3) protocol.
 package systemd
 
 import (
