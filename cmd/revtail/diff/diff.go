@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"revtail/encoding"
 )
 
 // Op is the kind of a line.
@@ -212,11 +214,8 @@ func joinPath(path, key string) string {
 }
 
 func encode(value any) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // a decoded value can be encoded
-	return strings.TrimSuffix(out.String(), "\n")
+	text, _ := encoding.MarshalValue(value) // a decoded value can be encoded
+	return string(text)
 }
 
 func equal(a, b any) bool {

@@ -155,20 +155,16 @@ func parseAuthorities(bundle []byte) ([]*x509.Certificate, error) {
 }
 
 // problems returns the reasons why clients will refuse the certificates, or will be refused, at a time.
-func (s *serving) problems(now time.Time) []string {
-	problems := outOfDate(nil, "the certificate of --tls-cert-file", s.leaf, now)
-	for _, ca := range s.cas {
-		problems = outOfDate(problems, "an authority of --client-ca-file", ca, now)
-	}
-	return problems
-}
-
-func outOfDate(problems []string, what string, c *x509.Certificate, now time.Time) []string {
-	switch {
-	case now.After(c.NotAfter):
-		return append(problems, fmt.Sprintf("%s has expired at %s", what, c.NotAfter.Format(time.RFC3339)))
-	case now.Before(c.NotBefore):
-		return append(problems, fmt.Sprintf("%s is not valid before %s", what, c.NotBefore.Format(time.RFC3339)))
+func (s *serving) problems(now time.Time) (problems []string) {
+	what := "the certificate of --tls-cert-file"
+	for _, c := range append([]*x509.Certificate{s.leaf}, s.cas...) {
+		switch {
+		case now.After(c.NotAfter):
+			problems = append(problems, fmt.Sprintf("%s has expired at %s", what, c.NotAfter.Format(time.RFC3339)))
+		case now.Before(c.NotBefore):
+			problems = append(problems, fmt.Sprintf("%s is not valid before %s", what, c.NotBefore.Format(time.RFC3339)))
+		}
+		what = "an authority of --client-ca-file"
 	}
 	return problems
 }

@@ -1,13 +1,12 @@
 package table
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/util/jsonpath"
 
+	"revtail/encoding"
 	"revtail/gateway/resource"
 )
 
@@ -69,11 +68,9 @@ func textCell(v jsonValue) any {
 	if text := v.scalar(); text != "" || v.value == "" {
 		return text
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v.value); err != nil {
+	text, err := encoding.MarshalValue(v.value)
+	if err != nil {
 		return nil
 	}
-	return strings.TrimSuffix(text.String(), "\n")
+	return string(text)
 }
