@@ -59,19 +59,13 @@ func (p *process) openConfigFile(ctx context.Context, load func() (config.Config
 	return err
 }
 
-// remount installs the mounts of a configuration.
-func (p *process) remount(ctx context.Context, cfg config.Config) error {
+// remount installs the mounts of a configuration. It logs when that differs in more than the mounts, because the rest needs a restart.
+func (p *process) remount(ctx context.Context, next config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, remountTimeout)
 	defer cancel()
-	err := p.gateway.Remount(ctx, cfg.Mounts)
-	if err == nil {
-		p.warnIgnored(cfg)
+	if err := p.gateway.Remount(ctx, next.Mounts); err != nil {
+		return err
 	}
-	return err
-}
-
-// warnIgnored logs when the new configuration differs in more than the mounts, because the rest needs a restart.
-func (p *process) warnIgnored(next config.Config) {
 	now := p.cfg
 	now.Mounts, next.Mounts = nil, nil
 	before, err := now.YAML()
@@ -79,4 +73,5 @@ func (p *process) warnIgnored(next config.Config) {
 	if err == nil && failed == nil && !bytes.Equal(before, after) {
 		p.logger.Warn("only the mounts of a changed configuration apply while the gateway runs: restart it for the rest", "file", p.cfg.File())
 	}
+	return nil
 }

@@ -100,7 +100,7 @@ func (p *process) closeTracing() {
 
 // metrics are the collectors of the process, in addition to those of the gateway.
 func (p *process) metrics() []prometheus.Collector {
-	all := []prometheus.Collector{p.limit.Collector(), p.requests, metrics.NewEtcd(p.etcdMetrics)}
+	all := []prometheus.Collector{p.limit.Refused, p.requests, metrics.NewEtcd(p.etcdMetrics)}
 	for _, f := range p.reloadables {
 		all = append(all, f)
 	}

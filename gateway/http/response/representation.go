@@ -51,11 +51,14 @@ func Negotiate(r *http.Request, about Kind) (Representation, error) {
 		if !ok {
 			continue
 		}
-		if mismatch := f.mismatch(about); mismatch != "" {
-			refusal = NotAcceptable(mismatch)
-			continue
+		switch {
+		case f.As == asMetadata && about == List:
+			refusal = NotAcceptable("you requested PartialObjectMetadata, but the requested object is a list")
+		case f.As == asMetadataList && about != List:
+			refusal = NotAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list")
+		default:
+			return f, f.readInclude(r)
 		}
-		return f, f.readInclude(r)
 	}
 	if refusal != nil {
 		return Representation{}, refusal
@@ -88,17 +91,6 @@ func (m MediaRange) representation(about Kind) (Representation, bool) {
 	return f, known && (f.As == asTable || f.As == asMetadata || f.As == asMetadataList)
 }
 
-// mismatch returns why a kind of response cannot have the representation; empty: it can.
-func (f Representation) mismatch(about Kind) string {
-	switch {
-	case f.As == asMetadata && about == List:
-		return "you requested PartialObjectMetadata, but the requested object is a list"
-	case f.As == asMetadataList && about != List:
-		return "you requested PartialObjectMetadataList, but the requested object is not a list"
-	}
-	return ""
-}
-
 func (f *Representation) readInclude(r *http.Request) error {
 	if f.As != asTable {
 		return nil
@@ -115,7 +107,14 @@ func (f *Representation) readInclude(r *http.Request) error {
 func (f Representation) View(res *resource.Resource) View {
 	switch f.As {
 	case asTable:
-		return &tableView{resource: res, apiVersion: f.apiVersion, include: f.include, columns: table.For(res), now: time.Now}
+		v := &tableView{apiVersion: f.apiVersion, row: metadataView{f.apiVersion}, columns: table.For(res), now: time.Now}
+		switch f.include {
+		case metav1.IncludeNone:
+			v.row = nil
+		case metav1.IncludeObject:
+			v.row = PlainView{res}
+		}
+		return v
 	case asMetadata, asMetadataList:
 		return metadataView{apiVersion: f.apiVersion}
 	}

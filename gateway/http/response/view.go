@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"revtail/encoding"
 	"revtail/encoding/jsontext"
 	"revtail/encoding/projection"
@@ -79,9 +77,8 @@ func (v ProjectedView) Item(doc []byte) []byte { return v.fields.Project(doc) }
 
 // tableView shows objects as rows of a Table. Only the first Table has the column definitions: in a watch, that of the first event.
 type tableView struct {
-	resource   *resource.Resource
 	apiVersion string
-	include    metav1.IncludeObjectPolicy
+	row        View // of the objects in the rows; nil: the rows have none
 	columns    table.Columns
 	described  bool
 	now        func() time.Time
@@ -96,12 +93,8 @@ func (v *tableView) Object(doc []byte) []byte {
 // Bookmark returns a Table with one row without a name.
 func (v *tableView) Bookmark(revision etcdstore.Revision, end bool) []byte {
 	var object []byte
-	switch v.include {
-	case metav1.IncludeNone:
-	case metav1.IncludeObject:
-		object = PlainView{v.resource}.Bookmark(revision, end)
-	default:
-		object = metadataView{v.apiVersion}.Bookmark(revision, end)
+	if v.row != nil {
+		object = v.row.Bookmark(revision, end)
 	}
 	cells := make([]any, len(v.columns))
 	cells[0] = ""
@@ -119,16 +112,9 @@ func (v *tableView) ListHead(meta encoding.ListMeta) []byte {
 }
 
 func (v *tableView) Item(doc []byte) []byte {
-	return encoding.AppendRow(nil, v.columns.Cells(doc, v.now()), v.rowObject(doc))
-}
-
-// rowObject returns the object in a row; nil: none.
-func (v *tableView) rowObject(doc []byte) []byte {
-	switch v.include {
-	case metav1.IncludeNone:
-		return nil
-	case metav1.IncludeObject:
-		return doc
+	var object []byte
+	if v.row != nil {
+		object = v.row.Object(doc)
 	}
-	return metadataView{v.apiVersion}.Object(doc)
+	return encoding.AppendRow(nil, v.columns.Cells(doc, v.now()), object)
 }

@@ -58,6 +58,11 @@ func New(o Options) *Server {
 
 // Listen binds all addresses or none. Serve closes the listeners.
 func (s *Server) Listen(ctx context.Context, addresses []string) error {
+	scheme := "http://"
+	if s.secure {
+		scheme = "https://"
+		http2.Configure(s.http)
+	}
 	for _, address := range addresses {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
@@ -68,23 +73,13 @@ func (s *Server) Listen(ctx context.Context, addresses []string) error {
 			return fmt.Errorf("%w: choose another address with %s", err, s.flag)
 		}
 		s.listeners = append(s.listeners, s.limit.listen(l))
-		s.urls = append(s.urls, s.scheme()+listenHost(address, l.Addr()))
-	}
-	if s.secure {
-		http2.Configure(s.http)
+		s.urls = append(s.urls, scheme+listenHost(address, l.Addr()))
 	}
 	return nil
 }
 
 // URLs are the URLs of the listeners.
 func (s *Server) URLs() []string { return s.urls }
-
-func (s *Server) scheme() string {
-	if s.secure {
-		return "https://"
-	}
-	return "http://"
-}
 
 // Serve serves until ctx ends, also after Shutdown, or until a listener fails.
 func (s *Server) Serve(ctx context.Context) error {
