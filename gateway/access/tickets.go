@@ -2,14 +2,12 @@ package access
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"revtail/gateway/access/authentication"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
@@ -33,12 +31,9 @@ func (c *Control) issueTicket(w http.ResponseWriter, r *http.Request) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	ticket, expires, err := c.Authenticator.Tickets.Issue(identityOf(r), path, time.Now())
-	if errors.Is(err, authentication.ErrTooManyTickets) {
-		return nil, apierrors.NewTooManyRequests(err.Error(), 5)
-	}
-	if err != nil {
-		return nil, err
+	ticket, expires, ok := c.Authenticator.Tickets.Issue(identityOf(r), path, time.Now())
+	if !ok {
+		return nil, apierrors.NewTooManyRequests("too many tickets wait to be used", 5)
 	}
 	return json.Marshal(map[string]any{"ticket": ticket, "expires": expires.UTC()})
 }

@@ -18,8 +18,7 @@ import (
 
 // StatusError is a response with another status than 200.
 type StatusError struct {
-	Code       int    // of HTTP
-	Reason     string // of the Kubernetes Status
+	Code       int // of HTTP
 	Message    string
 	RetryAfter time.Duration
 }
@@ -60,7 +59,7 @@ func newStatusError(resp *http.Response) error {
 	out := &StatusError{Code: resp.StatusCode}
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
-		out.Reason, out.Message = string(status.Reason), status.Message
+		out.Message = status.Message
 	} else {
 		out.Message = resp.Status
 		// An HTML page says no more than the HTTP status.

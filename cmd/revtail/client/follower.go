@@ -149,7 +149,7 @@ func (f *Follower) handle(frame metav1.WatchEvent) error {
 		if err := json.Unmarshal(frame.Object.Raw, &status); err != nil {
 			return fmt.Errorf("an ERROR event: %w", err)
 		}
-		return &StatusError{Code: int(status.Code), Reason: string(status.Reason), Message: status.Message}
+		return &StatusError{Code: int(status.Code), Message: status.Message}
 	}
 	o, err := newObject(frame.Object.Raw)
 	if err != nil {

@@ -87,9 +87,9 @@ func (c *Client) List(ctx context.Context, q Query) (List, error) {
 	}
 	for _, list := range lists {
 		for _, item := range list.Items {
-			o, err := newObject(withType(item.Raw, q.Resource))
-			if err != nil {
-				return out, fmt.Errorf("%s: %w", q.path(), err)
+			o, failed := newObject(withType(item.Raw, q.Resource))
+			if failed != nil {
+				return out, fmt.Errorf("%s: %w", q.path(), failed)
 			}
 			out.Objects = append(out.Objects, o)
 		}

@@ -125,13 +125,12 @@ var nodeColumns = Columns{
 }
 
 func nodeStatus(o jsonValue) string {
-	status := "Unknown"
+	status := "NotReady"
 	switch o.condition("Ready") {
 	case "":
+		status = "Unknown"
 	case "True":
 		status = "Ready"
-	default:
-		status = "NotReady"
 	}
 	if o.at("spec", "unschedulable").isTrue() {
 		status += ",SchedulingDisabled"
