@@ -26,7 +26,9 @@ func containerColumns(pod ...string) (containers, images column) {
 			return strings.Join(o.at(pod...).at("containers").each(func(c jsonValue) string { return c.at(member).text() }), ",")
 		}
 	}
-	return wide(stringColumn("Containers", "The containers of its pods.", all("name"))), wide(stringColumn("Images", "What the containers are made of.", all("image")))
+	containers = wide(stringColumn("Containers", "The containers of its pods.", all("name")))
+	images = wide(stringColumn("Images", "What the containers are made of.", all("image")))
+	return containers, images
 }
 
 // desiredReplicas returns spec.replicas, which is one by default.
