@@ -100,27 +100,11 @@ func (p *process) closeTracing() {
 
 // metrics are the collectors of the process, in addition to those of the gateway.
 func (p *process) metrics() []prometheus.Collector {
-	all := []prometheus.Collector{p.limit.Refused, p.requests, metrics.NewEtcd(p.etcdMetrics)}
+	all := []prometheus.Collector{p.limit.Refused, p.requests, metrics.NewEtcd(p.monitor.Health, p.etcd.Store.Compactions, p.cfg.History)}
 	for _, f := range p.reloadables {
 		all = append(all, f)
 	}
 	return all
-}
-
-// etcdMetrics are the figures of the monitor and of the compactor.
-func (p *process) etcdMetrics() metrics.Etcd {
-	health := p.monitor.Health()
-	out := metrics.Etcd{
-		Alarms: make(map[string]int), Revision: int64(health.Newest), Compacted: int64(health.Oldest), Changed: health.Grown, History: p.cfg.History,
-	}
-	out.Compactions, out.CompactionFailures = p.etcd.Store.Compactions()
-	for _, m := range health.Members {
-		out.Members = append(out.Members, metrics.Member{Endpoint: m.Endpoint, Up: m.Err == nil, Size: m.Size, InUse: m.InUse, Quota: m.Quota})
-	}
-	for _, alarm := range health.Alarms {
-		out.Alarms[alarm.Type]++
-	}
-	return out
 }
 
 // openAudit opens the audit log, if it is configured.
