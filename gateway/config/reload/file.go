@@ -90,13 +90,11 @@ func (f *File[T]) Generation() uint64 { return f.generation.Load() }
 // Run checks the files every few seconds until ctx ends. It logs invalid contents when it sees them for the second time, because a
 // write may be in progress, and several files are rarely replaced at once.
 func (f *File[T]) Run(ctx context.Context) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
+	for tick := time.Tick(pollInterval); ; {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-tick:
 			f.check(false)
 		}
 	}
