@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"syscall"
 	"time"
 
@@ -120,9 +121,16 @@ func (l *CachedList) WriteTo(w io.Writer) (int64, error) {
 	return l.writeWhole(w)
 }
 
+var vectors = sync.Pool{New: func() any { return new([maxPieces][]byte) }}
+
 // writeVectors writes up to maxPieces in one system call.
 func (l *CachedList) writeVectors(conn tcpConn) (written int64, err error) {
-	var pieces [][]byte
+	vector := vectors.Get().(*[maxPieces][]byte)
+	defer func() {
+		clear(vector[:]) // do not keep documents of the cache alive
+		vectors.Put(vector)
+	}()
+	pieces := vector[:0]
 	send := func() bool {
 		var n int64
 		left := net.Buffers(pieces)

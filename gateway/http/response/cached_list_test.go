@@ -103,6 +103,11 @@ func TestListingWrites(t *testing.T) {
 	if failed := <-sent; err != nil || failed != nil || string(got) != want {
 		t.Errorf("%d bytes of %d through a socket: %v, %v", len(got), len(want), err, failed)
 	}
+	for _, piece := range vectors.Get().(*[maxPieces][]byte) {
+		if piece != nil {
+			t.Fatal("a vector that waits for the next answer keeps a block of a cache alive")
+		}
+	}
 }
 
 // writes counts what it is given.
