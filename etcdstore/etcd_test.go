@@ -160,7 +160,8 @@ func TestStoreWithoutConnection(t *testing.T) {
 
 // inProcess is how the process that runs an etcd reaches it.
 func inProcess(server *embedded.Server) etcdstore.Config {
-	return etcdstore.Config{Endpoints: server.Endpoints(), KV: server.KV(), Watch: server.Watch()}
+	kv, watch := server.Local()
+	return etcdstore.Config{Endpoints: server.Endpoints(), KV: kv, Watch: watch}
 }
 
 // An unlimited List asks for pages, all of the revision of the first one.

@@ -31,10 +31,6 @@ type health struct {
 	problems     func() []string // of etcd; nil: none are known
 }
 
-func (h *health) serveLive(w http.ResponseWriter, _ *http.Request) {
-	writeText(w, http.StatusOK, "ok")
-}
-
 // check is one condition of readiness.
 type check struct {
 	name string
@@ -69,7 +65,11 @@ func (h *health) warn(lines *strings.Builder) {
 		warnOf(lines, "etcd-health", h.problems())
 	}
 	warnOf(lines, "claim", h.claimProblems())
-	warnOf(lines, "garbage-collector", h.collectorProblems())
+	var stopped []string
+	if stop := h.collector.Stopped(); stop != nil {
+		stopped = []string{stop.String()}
+	}
+	warnOf(lines, "garbage-collector", stopped)
 }
 
 func warnOf(lines *strings.Builder, check string, problems []string) {
@@ -91,14 +91,6 @@ func (h *health) claimProblems() []string {
 		return []string{"the data is not revtail's own: " + state.Reason + "; clients' writes are carried out (--writable), and revtail does nothing else"}
 	}
 	return []string{"the data is not revtail's own: " + state.Reason + "; it is served read-only"}
-}
-
-// collectorProblems returns a problem if the garbage collector has stopped.
-func (h *health) collectorProblems() []string {
-	if stop := h.collector.Stopped(); stop != nil {
-		return []string{stop.String()}
-	}
-	return nil
 }
 
 func (h *health) readiness(ctx context.Context) []check {

@@ -89,7 +89,7 @@ func (h *handlers) admin() http.Handler {
 
 // operations adds the routes that both listeners have.
 func (h *handlers) operations(r chi.Router) {
-	r.Get("/livez", h.health.serveLive)
+	r.Get("/livez", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
 	r.Get("/readyz", h.health.serveReady)
 	r.Method(http.MethodGet, "/metrics", h.metrics)
 }
@@ -127,3 +127,21 @@ func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 
 // routePattern returns the pattern of the route that matched a request; empty: none.
 func routePattern(r *http.Request) string { return chi.RouteContext(r.Context()).RoutePattern() }
+
+// serveRoot lists the paths of the server, and redirects a browser to the console.
+func serveRoot(w http.ResponseWriter, r *http.Request) {
+	w.Header().Add("Vary", "Accept")
+	if response.WantsHTML(r) {
+		http.Redirect(w, r, console.Path, http.StatusSeeOther)
+		return
+	}
+	writeText(w, http.StatusOK, `revtail: list and watch etcd over HTTP
+
+  /api/v1, /apis            which resources there are; try /api/v1/configmaps?watch=true
+  /v1/keys, /v1/txn         any key of etcd that is opened; /v1/openapi.json describes that
+  /ui/                      a page that shows all this, for a browser
+  /readyz?verbose, /livez   health
+  /metrics                  figures for Prometheus
+  /version                  what runs here
+`)
+}

@@ -145,7 +145,7 @@ func fromFile(path string) (ec *embed.Config, err error) {
 func claim(ec *embed.Config) error {
 	for i := range ec.ListenClientUrls {
 		u := &ec.ListenClientUrls[i]
-		if isUnix(u) {
+		if strings.HasPrefix(u.Scheme, "unix") {
 			continue
 		}
 		l, err := net.Listen("tcp", u.Host)
@@ -160,5 +160,3 @@ func claim(ec *embed.Config) error {
 	}
 	return nil
 }
-
-func isUnix(u *url.URL) bool { return strings.HasPrefix(u.Scheme, "unix") }

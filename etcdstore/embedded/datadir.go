@@ -17,14 +17,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// dataDir is a data directory that this process has locked.
-type dataDir struct {
-	lock *os.File // Close releases the lock
-}
-
 // openDataDir creates dir if necessary, locks it, and checks its files. It fails at once if another process uses them, where etcd would
-// wait without a timeout. Errors are *DataDirError.
-func openDataDir(dir string) (*dataDir, error) {
+// wait without a timeout. Closing the returned file unlocks dir. Errors are *DataDirError.
+func openDataDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &DataDirError{Dir: dir, Err: err}
 	}
@@ -40,11 +35,8 @@ func openDataDir(dir string) (*dataDir, error) {
 		_ = lock.Close()
 		return nil, &DataDirError{Dir: dir, Err: err}
 	}
-	return &dataDir{lock: lock}, nil
+	return lock, nil
 }
-
-// Close unlocks the directory.
-func (d *dataDir) Close() error { return d.lock.Close() }
 
 // probeDatabase checks that no other etcd, which ignores the lock of this package, has opened the database, and that the file is a valid
 // database. A missing or empty file is valid: etcd creates its database there.

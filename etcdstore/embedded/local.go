@@ -33,21 +33,13 @@ func newLocal(member *etcdserver.EtcdServer) *local {
 	return l
 }
 
-// KV returns the KV service without a connection, which saves a third of the cost of a write. It is nil for a member with a configuration
-// file, which may have peers or be a learner: only the interceptors of a connection check for that.
-func (s *Server) KV() pb.KVClient {
+// Local returns the KV and the watch service without a connection, which saves a third of the cost of a write. They are nil for a member
+// with a configuration file, which may have peers or be a learner: only the interceptors of a connection check for that.
+func (s *Server) Local() (pb.KVClient, pb.WatchClient) {
 	if s.local == nil {
-		return nil
+		return nil, nil
 	}
-	return s.local
-}
-
-// Watch returns the watch service without a connection; nil if KV is nil.
-func (s *Server) Watch() pb.WatchClient {
-	if s.local == nil {
-		return nil
-	}
-	return s.local
+	return s.local, s.local
 }
 
 // Range implements pb.KVClient.

@@ -22,7 +22,8 @@ func putting(key string) *pb.TxnRequest {
 // A member that closes lets what is under way come to its end, ends the watches, and refuses what comes later, without a peer.
 func TestCloseWithRequestsUnderWay(t *testing.T) {
 	s := start(t, embedded.Config{DataDir: t.TempDir(), ClientURL: anyPort})
-	watch, err := s.Watch().Watch(t.Context())
+	kv, watches := s.Local()
+	watch, err := watches.Watch(t.Context())
 	if err == nil {
 		err = watch.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{Key: []byte("/a")}}})
 	}
@@ -37,7 +38,7 @@ func TestCloseWithRequestsUnderWay(t *testing.T) {
 	for i := range cap(begun) {
 		writing.Go(func() {
 			for n := 0; ; n++ {
-				_, failed := s.KV().Txn(t.Context(), putting(fmt.Sprintf("/a/%d", i)))
+				_, failed := kv.Txn(t.Context(), putting(fmt.Sprintf("/a/%d", i)))
 				if errors.Is(failed, rpctypes.ErrGRPCStopped) {
 					return
 				}
@@ -62,7 +63,7 @@ func TestCloseWithRequestsUnderWay(t *testing.T) {
 		_, err = watch.Recv()
 	}
 	var to peer.Peer
-	if _, err := s.KV().Txn(t.Context(), putting("/a"), grpc.Peer(&to)); !errors.Is(err, rpctypes.ErrGRPCStopped) || to.Addr != nil {
+	if _, err := kv.Txn(t.Context(), putting("/a"), grpc.Peer(&to)); !errors.Is(err, rpctypes.ErrGRPCStopped) || to.Addr != nil {
 		t.Errorf("a write after Close: %v, to %v", err, to.Addr)
 	}
 }
@@ -70,11 +71,12 @@ func TestCloseWithRequestsUnderWay(t *testing.T) {
 // Whether a request has reached the member, the peer says.
 func TestLocalPeer(t *testing.T) {
 	s := start(t, embedded.Config{DataDir: t.TempDir(), ClientURL: anyPort})
+	kv, _ := s.Local()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, ctx := range []context.Context{t.Context(), ended} {
 		var to peer.Peer
-		_, err := s.KV().Txn(ctx, putting("/a"), grpc.Peer(&to))
+		_, err := kv.Txn(ctx, putting("/a"), grpc.Peer(&to))
 		if done := ctx.Err() == nil; (err == nil) != done || (to.Addr != nil) != done {
 			t.Errorf("with %v: %v, to %v", ctx.Err(), err, to.Addr)
 		}
@@ -84,7 +86,7 @@ func TestLocalPeer(t *testing.T) {
 // A member that a configuration file describes may be one of several: it is reached over a connection only.
 func TestConfiguredMemberHasAConnectionOnly(t *testing.T) {
 	s := start(t, embedded.Config{ConfigFile: write(t, fileConfig(t, "http", ""))})
-	if s.KV() != nil || s.Watch() != nil {
+	if kv, watch := s.Local(); kv != nil || watch != nil {
 		t.Error("it can be reached without one")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/url"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -33,7 +33,7 @@ type Server struct {
 	etcd  *embed.Etcd
 	fatal *fatalHook
 	quiet atomic.Bool // etcd is closing
-	dir   *dataDir
+	dir   *os.File    // its lock
 	tls   *tls.Config
 	local *local // nil for a member with a configuration file
 
@@ -91,7 +91,14 @@ func (s *Server) Endpoints() []string {
 	config := s.etcd.Config()
 	endpoints := make([]string, 0, len(config.ListenClientUrls))
 	for _, u := range config.ListenClientUrls {
-		endpoints = append(endpoints, endpoint(u))
+		if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsUnspecified() {
+			host := "127.0.0.1"
+			if ip.Is6() {
+				host = "::1"
+			}
+			u.Host = net.JoinHostPort(host, u.Port())
+		}
+		endpoints = append(endpoints, u.String())
 	}
 	return endpoints
 }
@@ -214,16 +221,4 @@ func (s *Server) closeEtcd() {
 	case <-closed:
 	case <-s.fatal.happened:
 	}
-}
-
-// endpoint returns the URL for this process of a member that listens on u.
-func endpoint(u url.URL) string {
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsUnspecified() {
-		host := "127.0.0.1"
-		if ip.Is6() {
-			host = "::1"
-		}
-		u.Host = net.JoinHostPort(host, u.Port())
-	}
-	return u.String()
 }

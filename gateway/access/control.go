@@ -27,7 +27,7 @@ type Control struct {
 	Authenticator *authentication.Authenticator       // without a configured one, every request is anonymous
 	policy        *reload.File[*authorization.Policy] // nil: authenticated requests may do everything
 	audit         *audit.Log                          // nil: no audit log
-	unrestricted  bool
+	unrestricted  bool                                // authentication, authorization and auditing are all off
 }
 
 // NewControl returns a Control. A nil authenticator makes every request anonymous, a nil policy allows everything to authenticated
@@ -70,11 +70,17 @@ func (c *Control) Authenticate(next http.Handler) http.Handler {
 		identity, err := c.Authenticator.Authenticate(r)
 		if err != nil {
 			c.responder.Refused.WithLabelValues(status.RefusedUnauthenticated).Inc()
-			unauthorized(w, r)
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			if r.ProtoMajor > 1 {
+				w.Header().Set("Connection", "close") // it ends a connection of HTTP/2, which could bring many such requests
+			}
+			response.WriteError(w, r, errUnauthorized)
 			return
 		}
 		caller := &Caller{Identity: identity, info: request.ParseInfo(r), address: hostOf(r.RemoteAddr), generation: generation}
-		RequestLogOf(r).setCaller(caller)
+		if l := RequestLogOf(r); l != nil {
+			l.caller = caller
+		}
 		if err := c.Authorize(identity, caller.info.Attributes); err != nil {
 			c.responder.Refused.WithLabelValues(status.RefusedForbidden).Inc()
 			response.WriteError(w, r, err)
@@ -131,12 +137,3 @@ func (c *Control) Generation() (n uint64) {
 }
 
 var errUnauthorized = apierrors.NewUnauthorized(authentication.ErrRefused.Error())
-
-// unauthorized answers a request without valid credentials. It ends a connection of HTTP/2, which could bring many such requests.
-func unauthorized(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("WWW-Authenticate", "Bearer")
-	if r.ProtoMajor > 1 {
-		w.Header().Set("Connection", "close")
-	}
-	response.WriteError(w, r, errUnauthorized)
-}

@@ -72,13 +72,6 @@ func RequestLogOf(r *http.Request) *RequestLog {
 	return l
 }
 
-// setCaller adds the caller of the request.
-func (l *RequestLog) setCaller(c *Caller) {
-	if l != nil {
-		l.caller = c
-	}
-}
-
 // AddKeys adds a range of keys that the request uses, and the verb of the use.
 func (l *RequestLog) AddKeys(verb string, keys keyrange.Range) {
 	if l != nil && l.audit != nil {

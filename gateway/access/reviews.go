@@ -49,10 +49,8 @@ func reviewed(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.At
 func (c *Control) ReviewRules(r *http.Request, namespace string) authorizationv1.SubjectRulesReviewStatus {
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
-	var held []authorization.Rule
-	if c.policy == nil {
-		held = authorization.Anything
-	} else {
+	held := authorization.Anything
+	if c.policy != nil {
 		identity := identityOf(r)
 		held = c.policy.Get().Rules(identity.Name, identity.Groups, namespace)
 	}

@@ -2,25 +2,17 @@ package access
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"revtail/gateway/access/authentication"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
 )
-
-// ticketAnswer is the answer of POST /v1/tickets.
-type ticketAnswer struct {
-	Ticket  string    `json:"ticket"`
-	Expires time.Time `json:"expires"`
-}
 
 // ServeTickets issues a ticket, with which a browser opens one stream at a path, because EventSource and WebSocket cannot send a header,
 // and URLs with tokens stay in logs and histories.
@@ -39,14 +31,11 @@ func (c *Control) issueTicket(w http.ResponseWriter, r *http.Request) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	ticket, expires, err := c.Authenticator.Tickets.Issue(identityOf(r), path, time.Now())
-	if errors.Is(err, authentication.ErrTooManyTickets) {
-		return nil, apierrors.NewTooManyRequests(err.Error(), 5)
+	ticket, expires, ok := c.Authenticator.Tickets.Issue(identityOf(r), path, time.Now())
+	if !ok {
+		return nil, apierrors.NewTooManyRequests("too many tickets wait to be used", 5)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(ticketAnswer{ticket, expires.UTC()})
+	return json.Marshal(map[string]any{"ticket": ticket, "expires": expires.UTC()})
 }
 
 // ticketPath returns the path in the body of a request, decoded as by middleware.CleanPath.

@@ -19,7 +19,7 @@ type Owner string
 // The owners.
 const (
 	Own        Owner = "own"            // a marker claims the prefix for revtail
-	Unclaimed  Owner = "nobody"         // the prefix is empty: the first write of a client claims it
+	Unclaimed  Owner = "unclaimed"      // the prefix is empty: the first write of a client claims it
 	Foreign    Owner = "foreign"        // another program wrote it
 	Kubernetes Owner = "kube-apiserver" // a kube-apiserver wrote it, or uses this etcd
 )
@@ -87,8 +87,7 @@ func Open(ctx context.Context, config Config) (*Claim, error) {
 
 // Look determines the owner of the data under the prefix, and writes nothing. The errors are those of the store.
 func Look(ctx context.Context, config Config) (State, error) {
-	c := &Claim{config: config}
-	state, _, err := c.find(ctx)
+	state, _, err := (&Claim{config: config}).find(ctx)
 	return state, err
 }
 
@@ -99,7 +98,7 @@ func (c *Claim) find(ctx context.Context) (state State, because string, err erro
 		return State{}, "", err
 	}
 	if key != "" {
-		return c.kubernetes(key), "", nil
+		return ofKubernetes(key), "", nil
 	}
 	kv, _, err := c.config.Store.Get(ctx, MarkerKey(c.config.Prefix))
 	switch {
@@ -125,25 +124,22 @@ func (c *Claim) findUnmarked(ctx context.Context) (State, string, error) {
 	case err != nil:
 		return State{}, "", err
 	case found.kubernetes != "":
-		return c.kubernetes(found.kubernetes), "", nil
+		return ofKubernetes(found.kubernetes), "", nil
 	case shared && c.config.Adopt && (found.keys == 0 || found.own != ""):
 		return State{Owner: Unclaimed, Writable: true}, "", nil
 	case shared:
-		return c.kubernetes(compactRevKey), "", nil
+		return ofKubernetes(compactRevKey), "", nil
 	case found.own != "":
 		return State{Owner: Own, Evidence: found.own, Writable: true}, becauseEarlier, nil
 	case found.keys > 0:
-		return c.foreign(found.unknown), "", nil
+		reason := fmt.Sprintf("there are unclaimed objects, as %q", found.unknown)
+		return State{Owner: Foreign, Evidence: found.unknown, Reason: reason, Writable: c.config.Writable}, "", nil
 	}
 	return State{Owner: Unclaimed, Writable: true}, "", nil
 }
 
-func (c *Claim) kubernetes(key string) State {
+func ofKubernetes(key string) State {
 	return State{Owner: Kubernetes, Evidence: key, Reason: fmt.Sprintf("a kube-apiserver has written the key %q", key)}
-}
-
-func (c *Claim) foreign(key string) State {
-	return State{Owner: Foreign, Evidence: key, Reason: fmt.Sprintf("there are objects that nobody claimed, as %q", key), Writable: c.config.Writable}
 }
 
 // decide applies the decisions of the operator, and returns the reason for writing a marker; empty: write none.
@@ -209,7 +205,7 @@ func (c *Claim) log(state State) {
 	switch {
 	case state.Owner == Own && state.Evidence != "":
 		log.Info("the data is revtail's own from now on", "marker", MarkerKey(c.config.Prefix), "evidence", state.Evidence)
-	case state.Owner == Own, state.Owner == Unclaimed:
+	case !state.IsForeign():
 	case state.Writable:
 		log.Warn("the data is not revtail's own: revtail carries out what clients write, and does nothing else", "owner", string(state.Owner), "reason", state.Reason)
 	default:

@@ -21,14 +21,12 @@ var kubernetesKeys = []string{
 	"apiregistration.k8s.io/apiservices/", "services/specs/", "services/endpoints/",
 }
 
-// kubernetesValues are the prefixes of the values of a kube-apiserver: protobuf and encrypted values.
-var kubernetesValues = [][]byte{[]byte("k8s\x00"), []byte("k8s:enc:")}
-
 // findKubernetes returns a key that proves that a kube-apiserver uses the prefix, or one above it; empty: there is none.
 func (c *Claim) findKubernetes(ctx context.Context) (string, error) {
 	for _, root := range roots(c.config.Prefix) {
 		for _, below := range kubernetesKeys {
-			key, err := c.findKey(ctx, root+"/"+below, isServiceKey(below))
+			// A namespace that is called specs or endpoints has keys there too, but none with a namespace below it.
+			key, err := c.findKey(ctx, root+"/"+below, strings.HasPrefix(below, "services/"))
 			if errors.Is(err, etcdstore.ErrDenied) && root != c.config.Prefix {
 				break // etcd lets this gateway read its own prefix alone
 			}
@@ -49,15 +47,11 @@ func roots(prefix string) []string {
 	return append(out, "")
 }
 
-// isServiceKey reports whether a kube-apiserver's place for objects is a namespace's place in revtail's: there, only a key with a
-// namespace below it is proof.
-func isServiceKey(below string) bool { return strings.HasPrefix(below, "services/") }
-
 // findKey returns the first key below a prefix, or the first with two segments there; empty: there is none.
 func (c *Claim) findKey(ctx context.Context, prefix string, two bool) (string, error) {
-	after := ""
+	options := etcdstore.ListOptions{Limit: findPage, KeysOnly: true}
 	for {
-		page, err := c.config.Store.List(ctx, prefix, etcdstore.ListOptions{After: after, Limit: findPage, KeysOnly: true})
+		page, err := c.config.Store.List(ctx, prefix, options)
 		if err != nil {
 			return "", fmt.Errorf("looking for keys of a kube-apiserver: %w", err)
 		}
@@ -69,21 +63,16 @@ func (c *Claim) findKey(ctx context.Context, prefix string, two bool) (string, e
 		if page.Remaining == 0 || len(page.KVs) == 0 {
 			return "", nil
 		}
-		after = page.KVs[len(page.KVs)-1].Key
+		options.After = page.KVs[len(page.KVs)-1].Key
 	}
 }
 
 // findPage is how many keys findKey reads at a time: as a rule there is none.
 const findPage = 100
 
-// isKubernetesValue reports whether a kube-apiserver has written a value.
+// isKubernetesValue reports whether a kube-apiserver has written a value: as protobuf, or encrypted.
 func isKubernetesValue(value []byte) bool {
-	for _, begin := range kubernetesValues {
-		if bytes.HasPrefix(value, begin) {
-			return true
-		}
-	}
-	return false
+	return bytes.HasPrefix(value, []byte("k8s\x00")) || bytes.HasPrefix(value, []byte("k8s:enc:"))
 }
 
 // SharesEtcd reports whether a kube-apiserver compacts this etcd, wherever its data is, as far as etcd lets this gateway see. The errors
@@ -105,15 +94,10 @@ var places = map[string]string{
 // KeysElsewhere are the keys that an object of a resource, which revtail keeps in its own place, can have where a kube-apiserver put it:
 // the group is no part of most of them.
 func KeysElsewhere(prefix string, res *resource.Resource, scope resource.Scope) []string {
-	own := res.Prefix(prefix)
-	below := []string{res.Plural + "/"}
-	if place, ok := places[res.Plural]; ok {
-		below = append(below, place+"/")
-	}
 	var keys []string
-	for _, b := range below {
-		if place := prefix + "/" + b; place != own {
-			keys = append(keys, place+scope.Path())
+	for _, place := range []string{res.Plural, places[res.Plural]} {
+		if below := prefix + "/" + place + "/"; place != "" && below != res.Prefix(prefix) {
+			keys = append(keys, below+scope.Path())
 		}
 	}
 	return keys

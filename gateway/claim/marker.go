@@ -35,13 +35,9 @@ const (
 	becauseEarlier = "an earlier release of revtail wrote the data"
 )
 
-func (c *Claim) newMarker(because string) ([]byte, error) {
-	return json.Marshal(marker{Format: markerFormat, Prefix: c.config.Prefix, Made: time.Now().UTC(), Because: because, Version: c.config.Version})
-}
-
 // put is the operation that writes the marker.
 func (c *Claim) put(because string) (etcdstore.Op, error) {
-	value, err := c.newMarker(because)
+	value, err := json.Marshal(marker{Format: markerFormat, Prefix: c.config.Prefix, Made: time.Now().UTC(), Because: because, Version: c.config.Version})
 	return etcdstore.Op{Verb: etcdstore.Put, Key: MarkerKey(c.config.Prefix), Value: value}, err
 }
 

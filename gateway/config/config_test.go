@@ -99,7 +99,7 @@ func writeFile(t *testing.T, content string) string {
 }
 
 func TestEveryOptionFromEverySource(t *testing.T) {
-	for _, o := range options {
+	for _, o := range new(Config).options() {
 		sample, ok := samples[o.name]
 		if !ok {
 			t.Errorf("option %s has no sample in this test", o.name)

@@ -60,13 +60,11 @@ func (c Config) OpenEtcdPassword(logger *slog.Logger) (*reload.File[string], err
 	if c.EtcdPasswordFile == "" {
 		return nil, nil
 	}
-	return reload.Open("--etcd-password-file", c.EtcdPasswordFile, parsePassword, logger)
-}
-
-func parsePassword(content []byte) (string, error) {
-	password := strings.TrimRight(string(content), "\r\n")
-	if password == "" {
-		return "", errors.New("this file is empty")
-	}
-	return password, nil
+	return reload.Open("--etcd-password-file", c.EtcdPasswordFile, func(content []byte) (string, error) {
+		password := strings.TrimRight(string(content), "\r\n")
+		if password == "" {
+			return "", errors.New("this file is empty")
+		}
+		return password, nil
+	}, logger)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 
 	"sigs.k8s.io/yaml"
@@ -50,7 +51,7 @@ func readFile(path string) (given []assignment, mounts []mount.Mount, err error)
 			errs = append(errs, fmt.Errorf("%s: %s: %w", path, key, err))
 		}
 		for _, s := range texts {
-			given = append(given, assignment{o, s, path + ": " + key})
+			given = append(given, assignment{o.name, s, path + ": " + key})
 		}
 	}
 	return given, mounts, errors.Join(errs...)
@@ -112,17 +113,69 @@ func scalars(v any) ([]string, error) {
 // YAML returns the configuration as a file for --config, in the order of --help. It omits options that do not apply.
 func (c Config) YAML() ([]byte, error) {
 	out := []byte("apiVersion: " + apiVersion + "\n")
-	for _, o := range options {
-		v := o.value(&c).yaml()
-		if v == nil || c.excluded(o.name) != "" {
-			continue
-		}
-		line, err := yaml.Marshal(map[string]any{o.key(): v})
+	add := func(key string, content any) error {
+		text, err := yaml.Marshal(map[string]any{key: content})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.key(), err)
+			return fmt.Errorf("%s: %w", key, err)
 		}
-		out = append(out, line...)
+		out = append(out, text...)
+		return nil
 	}
-	mounts, err := c.mountsYAML()
-	return append(out, mounts...), err
+	for _, o := range c.options() {
+		v := value{field: o.field}
+		if content := v.yaml(); content != nil && c.excluded(o.name) == "" {
+			if err := add(o.key(), content); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(c.Mounts) == 0 {
+		return out, nil
+	}
+	err := add(mountsKey, c.Mounts)
+	return out, err
 }
+
+// mountsKey is the key of the mounts, which have no flag, because they are structured.
+const mountsKey = "mounts"
+
+// mountKeys are the keys of one mount.
+var mountKeys = []string{"prefix", "group", "version", "kind", "plural", "namespaced", "codec", "writable"}
+
+// readMounts decodes the value of mountsKey. It refuses unknown keys. Validate checks the mounts.
+func readMounts(content any) ([]mount.Mount, error) {
+	entries, ok := content.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: want a list, each entry with prefix, group, kind and plural", mountsKey)
+	}
+	mounts := make([]mount.Mount, len(entries))
+	for i, entry := range entries {
+		text, err := json.Marshal(entry)
+		if err != nil {
+			return nil, err
+		}
+		mounts[i] = mount.Default()
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&mounts[i]); err != nil {
+			return nil, fmt.Errorf("%s[%d]: %s", mountsKey, i, explainMount(err))
+		}
+	}
+	return mounts, nil
+}
+
+var unknownField = regexp.MustCompile(`unknown field "(.*)"`)
+
+// explainMount translates an error of encoding/json into the words of the file.
+func explainMount(err error) string {
+	if found := unknownField.FindStringSubmatch(err.Error()); found != nil {
+		return "unknown key " + found[1] + suggest.DidYouMean(found[1], mountKeys)
+	}
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && typed.Field != "" {
+		return fmt.Sprintf("%s: want a %s, got a %s", typed.Field, typed.Type.Kind(), typed.Value)
+	}
+	return "want an object with prefix, group, kind and plural"
+}
+
+// validateMounts does not check for conflicts with built-in kinds; Server.CheckMounts does.
+func (c Config) validateMounts() error { return mount.Check(c.Mounts, c.EtcdPrefix, nil) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -30,9 +31,9 @@ type Flags struct {
 
 // assignment is one option with a value from one source.
 type assignment struct {
-	option option
-	value  string
-	where  string // the flag, variable or key, for messages
+	name  string // of the option
+	value string
+	where string // the flag, variable or key, for messages
 }
 
 // AddFlags defines a flag for each option, and --config. After fs is parsed, call Load.
@@ -44,11 +45,11 @@ func AddEtcdFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "etcd-") }
 func addFlags(fs *pflag.FlagSet, prefix string) *Flags {
 	f := &Flags{}
 	shown := Default()
-	for _, o := range options {
+	for _, o := range shown.options() {
 		if !strings.HasPrefix(o.name, prefix) {
 			continue
 		}
-		flag := fs.VarPF(&flagValue{value: o.value(&shown), option: o, flags: f}, o.name, "", o.usage)
+		flag := fs.VarPF(&flagValue{value: value{field: o.field}, name: o.name, flags: f}, o.name, "", o.usage)
 		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
 		}
@@ -60,41 +61,42 @@ func addFlags(fs *pflag.FlagSet, prefix string) *Flags {
 // flagValue is a flag. It checks the value with a temporary Config, and records it for Load.
 type flagValue struct {
 	value
-	option option
-	flags  *Flags
+	name  string
+	flags *Flags
 }
 
 func (v *flagValue) Set(s string) error {
-	v.flags.given = append(v.flags.given, assignment{v.option, s, "--" + v.option.name})
+	v.flags.given = append(v.flags.given, assignment{v.name, s, "--" + v.name})
 	return v.value.Set(s)
 }
 
 // Load merges the flags, an environment (os.Environ) and the file that one of these names. The error lists unknown names and values that
 // cannot be parsed. Validate checks the result.
 func (f *Flags) Load(environ []string) (Config, error) {
-	env, file, err := fromEnvironment(environ)
+	variables := make(map[string]string)
+	for _, variable := range environ {
+		name, text, _ := strings.Cut(variable, "=")
+		variables[name] = text
+	}
+	env, err := fromEnvironment(variables)
 	if err != nil {
 		return Config{}, err
 	}
-	if f.file != "" {
-		file = f.file
-	}
 	c := Default()
-	c.file = file
+	c.file, c.set = cmp.Or(f.file, variables[envFile]), make(map[string]bool)
 	var inFile []assignment
-	if file != "" {
-		if inFile, c.Mounts, err = readFile(file); err != nil {
+	if c.file != "" {
+		if inFile, c.Mounts, err = readFile(c.file); err != nil {
 			return Config{}, err
 		}
 	}
-	c.set = make(map[string]bool)
 	for _, source := range [][]assignment{inFile, env, f.given} {
 		if err := c.apply(source); err != nil {
 			return Config{}, err
 		}
 	}
 	if !c.set["otlp-protocol"] {
-		c.OTLPProtocol = cmp.Or(variable(environ, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), variable(environ, "OTEL_EXPORTER_OTLP_PROTOCOL"), c.OTLPProtocol)
+		c.OTLPProtocol = cmp.Or(variables["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"], variables["OTEL_EXPORTER_OTLP_PROTOCOL"], c.OTLPProtocol)
 	}
 	if c.External() && !c.set["history"] {
 		c.History = 0 // other users of an external etcd may need its history
@@ -120,15 +122,15 @@ func (c Config) Guarded() bool {
 
 // apply sets the options of one source.
 func (c *Config) apply(source []assignment) error {
-	values := make(map[string]value)
+	values := make(map[string]*value)
+	for _, o := range c.options() {
+		values[o.name] = &value{field: o.field}
+	}
 	for _, a := range source {
-		if values[a.option.name] == nil {
-			values[a.option.name] = a.option.value(c)
-		}
-		if err := values[a.option.name].Set(a.value); err != nil {
+		if err := values[a.name].Set(a.value); err != nil {
 			return fmt.Errorf("%s: %w", a.where, err)
 		}
-		c.set[a.option.name] = true
+		c.set[a.name] = true
 	}
 	return nil
 }
@@ -137,32 +139,20 @@ func (c *Config) apply(source []assignment) error {
 // are no options.
 var serviceLink = regexp.MustCompile(`^REVTAIL_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// variable returns the value of an environment variable, or "".
-func variable(environ []string, name string) string {
-	for _, v := range environ {
-		if is, value, _ := strings.Cut(v, "="); is == name {
-			return value
-		}
-	}
-	return ""
-}
-
-// fromEnvironment returns the options and the name of the file in an environment. It ignores empty variables.
-func fromEnvironment(environ []string) (given []assignment, file string, err error) {
+// fromEnvironment returns the options of environment variables. It ignores empty variables.
+func fromEnvironment(variables map[string]string) (given []assignment, err error) {
 	var unknown []error
-	for _, variable := range slices.Sorted(slices.Values(environ)) {
-		name, v, _ := strings.Cut(variable, "=")
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		text := variables[name]
 		o, known := findOption(option.env, name)
 		switch {
-		case !strings.HasPrefix(name, envPrefix) || v == "" || name == EnvServer || serviceLink.MatchString(name):
-		case name == envFile:
-			file = v
+		case !strings.HasPrefix(name, envPrefix) || text == "" || name == envFile || name == EnvServer || serviceLink.MatchString(name):
 		case known:
-			given = append(given, assignment{o, v, name})
+			given = append(given, assignment{o.name, text, name})
 		default:
 			unknown = append(unknown, fmt.Errorf("environment variable %s is none of revtail's%s: correct or unset it",
 				name, suggest.DidYouMean(name, names(option.env, envFile))))
 		}
 	}
-	return given, file, errors.Join(unknown...)
+	return given, errors.Join(unknown...)
 }

@@ -30,7 +30,7 @@ func Reference() []byte {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	AddFlags(fs)
 	out := bytes.NewBufferString(referenceHead)
-	for _, o := range options {
+	for _, o := range new(Config).options() {
 		flag := fs.Lookup(o.name)
 		argument, usage := pflag.UnquoteUsage(flag)
 		if flag.Value.Type() == "bool" {
@@ -42,8 +42,12 @@ func Reference() []byte {
 				meaning += " Has no effect with " + e.by + "."
 			}
 		}
+		shown := "none"
+		if flag.DefValue != "" {
+			shown = "`" + flag.DefValue + "`"
+		}
 		fmt.Fprintf(out, "| `--%s`<br>`%s`<br>`%s` | %s | %s | %s |\n",
-			strings.TrimSpace(o.name+" "+argument), o.env(), o.key(), shownDefault(flag), cmp.Or(reloads[o.name], "no"), meaning)
+			strings.TrimSpace(o.name+" "+argument), o.env(), o.key(), shown, cmp.Or(reloads[o.name], "no"), meaning)
 	}
 	out.WriteString(referenceTail)
 	return out.Bytes()
@@ -52,13 +56,6 @@ func Reference() []byte {
 // sentence returns a usage as a sentence of Markdown.
 func sentence(usage string) string {
 	return strings.ToUpper(usage[:1]) + strings.NewReplacer("<", "&lt;", "*", `\*`, "_", `\_`).Replace(usage[1:]) + "."
-}
-
-func shownDefault(flag *pflag.Flag) string {
-	if flag.DefValue == "" {
-		return "none"
-	}
-	return "`" + flag.DefValue + "`"
 }
 
 const referenceHead = `# Configuration of revtail serve

@@ -180,7 +180,7 @@ func TestServiceLinksAreNoOptions(t *testing.T) {
 	if _, err := load(t, nil, environ, ""); err != nil {
 		t.Error(err)
 	}
-	for _, o := range options {
+	for _, o := range new(Config).options() {
 		if serviceLink.MatchString(o.env()) {
 			t.Errorf("%s looks like a service link and would be ignored", o.env())
 		}

@@ -49,7 +49,7 @@ func (c Config) Validate() error {
 
 func (c Config) validateExclusions() error {
 	var errs []error
-	for _, o := range options {
+	for _, o := range c.options() {
 		if by := c.excluded(o.name); by != "" && c.set[o.name] {
 			errs = append(errs, fmt.Errorf("--%s has no effect with %s: remove one of the two", o.name, by))
 		}

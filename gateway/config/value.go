@@ -2,109 +2,89 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 )
 
-// value is a field of a Config as text.
-type value interface {
-	pflag.Value
-	yaml() any // the value in the file; nil: none
+// value reads a field of a Config from text, and shows it as text. It is a pflag.Value.
+type value struct {
+	field any  // a pointer to a type that Set knows
+	set   bool // Set was called
 }
 
-type textValue string
-
-func (v *textValue) Set(s string) error { *v = textValue(s); return nil }
-func (v *textValue) String() string     { return string(*v) }
-func (v *textValue) Type() string       { return "string" }
-func (v *textValue) yaml() any {
-	if *v == "" {
-		return nil
-	}
-	return string(*v)
-}
-
-// listValue replaces the list at its first Set, because a source overrides the ones before it, and appends at the next ones.
-type listValue struct {
-	at  *[]string
-	set bool
-}
-
-func (v *listValue) Set(s string) error {
-	if !v.set {
-		*v.at = nil
+// Set parses a text. The first Set replaces a list, because a source overrides the ones before it, and the next ones append to it.
+func (v *value) Set(s string) (err error) {
+	switch field := v.field.(type) {
+	case *string:
+		*field = s
+	case *[]string:
+		if !v.set {
+			*field = nil
+		}
+		for part := range strings.SplitSeq(s, ",") {
+			*field = append(*field, strings.TrimSpace(part))
+		}
+	case *bool:
+		*field, err = strconv.ParseBool(s)
+	case *time.Duration:
+		*field, err = time.ParseDuration(s)
+	case *slog.Level:
+		err = field.UnmarshalText([]byte(s))
+	case *int: // not negative
+		var n uint64
+		n, err = strconv.ParseUint(s, 10, 31)
+		*field = int(n)
+	case *float64: // a share
+		*field, err = strconv.ParseFloat(s, 64)
+		if err == nil && !(*field >= 0 && *field <= 1) { // false for NaN
+			err = errors.New("want a number from 0 to 1")
+		}
 	}
 	v.set = true
-	for part := range strings.SplitSeq(s, ",") {
-		*v.at = append(*v.at, strings.TrimSpace(part))
+	return err
+}
+
+// String returns the text that Set parses to the value.
+func (v *value) String() string {
+	switch field := v.field.(type) {
+	case *[]string:
+		return strings.Join(*field, ",")
+	case *slog.Level:
+		return strings.ToLower(field.String())
+	}
+	return fmt.Sprint(reflect.ValueOf(v.field).Elem())
+}
+
+// Type returns the type of the value. In --help it names the value if the usage does not, and the default of a string has quotes.
+func (v *value) Type() string {
+	switch v.field.(type) {
+	case *string:
+		return "string"
+	case *bool:
+		return "bool"
+	case *time.Duration:
+		return "duration"
+	}
+	return "value"
+}
+
+// yaml returns the value in the file; nil: none.
+func (v *value) yaml() any {
+	switch field := v.field.(type) {
+	case *bool, *int, *float64:
+		return field
+	case *[]string:
+		if len(*field) > 0 {
+			return *field
+		}
+	default:
+		if text := v.String(); text != "" {
+			return text
+		}
 	}
 	return nil
 }
-func (v *listValue) String() string { return strings.Join(*v.at, ",") }
-func (v *listValue) Type() string   { return "strings" }
-func (v *listValue) yaml() any {
-	if len(*v.at) == 0 {
-		return nil
-	}
-	return *v.at
-}
-
-type boolValue bool
-
-func (v *boolValue) Set(s string) error {
-	b, err := strconv.ParseBool(s)
-	*v = boolValue(b)
-	return err
-}
-func (v *boolValue) String() string { return strconv.FormatBool(bool(*v)) }
-func (v *boolValue) Type() string   { return "bool" }
-func (v *boolValue) yaml() any      { return bool(*v) }
-
-type durationValue time.Duration
-
-func (v *durationValue) Set(s string) error {
-	d, err := time.ParseDuration(s)
-	*v = durationValue(d)
-	return err
-}
-func (v *durationValue) String() string { return time.Duration(*v).String() }
-func (v *durationValue) Type() string   { return "duration" }
-func (v *durationValue) yaml() any      { return v.String() }
-
-type levelValue slog.Level
-
-func (v *levelValue) Set(s string) error { return (*slog.Level)(v).UnmarshalText([]byte(s)) }
-func (v *levelValue) String() string     { return strings.ToLower(slog.Level(*v).String()) }
-func (v *levelValue) Type() string       { return "level" }
-func (v *levelValue) yaml() any          { return v.String() }
-
-// countValue is a number that is not negative.
-type countValue int
-
-func (v *countValue) Set(s string) error {
-	n, err := strconv.ParseUint(s, 10, 31)
-	*v = countValue(n)
-	return err
-}
-func (v *countValue) String() string { return strconv.Itoa(int(*v)) }
-func (v *countValue) Type() string   { return "number" }
-func (v *countValue) yaml() any      { return int(*v) }
-
-// shareValue is a number from 0 to 1.
-type shareValue float64
-
-func (v *shareValue) Set(s string) error {
-	share, err := strconv.ParseFloat(s, 64)
-	if err == nil && !(share >= 0 && share <= 1) { // false for NaN
-		err = errors.New("want a number from 0 to 1")
-	}
-	*v = shareValue(share)
-	return err
-}
-func (v *shareValue) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }
-func (v *shareValue) Type() string   { return "number" }
-func (v *shareValue) yaml() any      { return float64(*v) }

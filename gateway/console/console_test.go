@@ -20,10 +20,28 @@ func ask(t *testing.T, path string, header ...string) *http.Response {
 	return w.Result()
 }
 
+// readFiles returns the files of the page by their names.
+func readFiles(t *testing.T) map[string]string {
+	t.Helper()
+	entries, err := static.ReadDir("static")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for _, entry := range entries {
+		content, err := static.ReadFile("static/" + entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[entry.Name()] = string(content)
+	}
+	return files
+}
+
 // TestHandler: each file has a type, a policy and an ETag by which it is asked about.
 func TestHandler(t *testing.T) {
 	names := []string{""}
-	for name := range readFiles() {
+	for name := range readFiles(t) {
 		names = append(names, name)
 	}
 	for _, name := range names {
@@ -58,20 +76,20 @@ func TestNoMarkupOfData(t *testing.T) {
 	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|createContextualFragment|setHTML|srcdoc|https?://[^w]`)
 	inline := regexp.MustCompile(`(?i)<script(>|[^>]*>[^<])|<style|\sstyle=|\son[a-z]+=`)
 	named := regexp.MustCompile(`(?:src|href)="([^"]+)"|from '\./([^']+)'`)
-	files := readFiles()
+	files := readFiles(t)
 	missing := map[string]bool{}
 	for name := range files {
 		missing[name] = name != "index.html"
 	}
 	for name, f := range files {
-		if found := forbidden.FindString(string(f.content)); found != "" {
+		if found := forbidden.FindString(f); found != "" {
 			t.Errorf("%s has %q", name, found)
 		}
-		if found := inline.FindString(string(f.content)); found != "" && strings.HasSuffix(name, ".html") {
+		if found := inline.FindString(f); found != "" && strings.HasSuffix(name, ".html") {
 			t.Errorf("%s has %q, which the policy forbids", name, found)
 		}
-		for _, match := range named.FindAllStringSubmatch(string(f.content), -1) {
-			if other := match[1] + match[2]; files[other].content == nil {
+		for _, match := range named.FindAllStringSubmatch(f, -1) {
+			if other := match[1] + match[2]; files[other] == "" {
 				t.Errorf("%s names %s, which is not there", name, other)
 			} else {
 				missing[other] = false

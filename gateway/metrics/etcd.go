@@ -4,33 +4,22 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"revtail/etcdstore"
 )
 
-// Etcd is the status of an etcd, with the compactions of this process.
-type Etcd struct {
-	Members   []Member
-	Alarms    map[string]int // the number of members with an alarm, by type
-	Revision  int64          // the newest; zero: unknown
-	Compacted int64          // the oldest that etcd has; zero: unknown
-	Changed   time.Time      // when Compacted last changed; zero: it has not
-
-	History            time.Duration // that the compactor of this process keeps; zero: it does not compact
-	Compactions        uint64        // by this process
-	CompactionFailures uint64
+// etcdCollector is the collector of NewEtcd.
+type etcdCollector struct {
+	health      func() etcdstore.Health
+	compactions func() (done, failed uint64)
+	history     time.Duration
 }
 
-// Member is the status of a member of the cluster.
-type Member struct {
-	Endpoint           string
-	Up                 bool // otherwise the sizes are unknown
-	Size, InUse, Quota int64
+// NewEtcd returns metrics of an etcd and of the compactions by this process, which each scrape reads. history is what the compactor keeps;
+// zero: it does not compact.
+func NewEtcd(health func() etcdstore.Health, compactions func() (done, failed uint64), history time.Duration) prometheus.Collector {
+	return etcdCollector{health, compactions, history}
 }
-
-// etcdCollector is the collector of an Etcd.
-type etcdCollector struct{ etcd func() Etcd }
-
-// NewEtcd returns metrics of the result of a function, which each scrape calls.
-func NewEtcd(etcd func() Etcd) prometheus.Collector { return etcdCollector{etcd} }
 
 // alarmTypes have a metric without an alarm too.
 var alarmTypes = []string{"NOSPACE", "CORRUPT"}
@@ -60,7 +49,8 @@ func (etcdCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. It omits unknown values.
 func (c etcdCollector) Collect(out chan<- prometheus.Metric) {
-	e := c.etcd()
+	health := c.health()
+	done, failed := c.compactions()
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
@@ -69,8 +59,8 @@ func (c etcdCollector) Collect(out chan<- prometheus.Metric) {
 			gauge(d, float64(value), labels...)
 		}
 	}
-	for _, m := range e.Members {
-		if !m.Up {
+	for _, m := range health.Members {
+		if m.Err != nil {
 			gauge(memberUp, 0, m.Endpoint)
 			continue
 		}
@@ -79,15 +69,19 @@ func (c etcdCollector) Collect(out chan<- prometheus.Metric) {
 		known(memberInUse, m.InUse, m.Endpoint)
 		known(memberQuota, m.Quota, m.Endpoint)
 	}
+	raised := make(map[string]int)
+	for _, alarm := range health.Alarms {
+		raised[alarm.Type]++
+	}
 	for _, kind := range alarmTypes {
-		gauge(alarms, float64(e.Alarms[kind]), kind)
+		gauge(alarms, float64(raised[kind]), kind)
 	}
-	known(newest, e.Revision)
-	known(compacted, e.Compacted)
-	if !e.Changed.IsZero() {
-		gauge(changed, float64(e.Changed.UnixMilli())/1000)
+	known(newest, int64(health.Newest))
+	known(compacted, int64(health.Oldest))
+	if !health.Grown.IsZero() {
+		gauge(changed, float64(health.Grown.UnixMilli())/1000)
 	}
-	gauge(history, e.History.Seconds())
-	out <- prometheus.MustNewConstMetric(compactions, prometheus.CounterValue, float64(e.Compactions))
-	out <- prometheus.MustNewConstMetric(failures, prometheus.CounterValue, float64(e.CompactionFailures))
+	gauge(history, c.history.Seconds())
+	out <- prometheus.MustNewConstMetric(compactions, prometheus.CounterValue, float64(done))
+	out <- prometheus.MustNewConstMetric(failures, prometheus.CounterValue, float64(failed))
 }

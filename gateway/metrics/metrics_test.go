@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"revtail/etcdstore"
 	"revtail/gateway/metrics"
 )
 
@@ -31,7 +32,7 @@ func page(t *testing.T) []byte {
 			sent := metrics.Sent{Events: 1, Bytes: 10}.Plus(metrics.Sent{Events: 2, Bytes: 20})
 			return metrics.Watches{Sent: map[string]metrics.Sent{"pods": sent}, Ended: map[string]uint64{"timeout": 4}, Late: 1, Slowest: 1500 * time.Millisecond, Delays: delays()}
 		},
-	}, requests, store, metrics.NewEtcd(etcd))
+	}, requests, store, metrics.NewEtcd(health, func() (done, failed uint64) { return 2, 1 }, time.Hour))
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if recorder.Code != http.StatusOK {
@@ -50,10 +51,10 @@ func delays() []*metrics.Delays {
 	return both
 }
 
-func etcd() metrics.Etcd {
-	return metrics.Etcd{
-		Members: []metrics.Member{{Endpoint: "http://one", Up: true, Size: 10, InUse: 5, Quota: 100}, {Endpoint: "http://two"}},
-		Alarms:  map[string]int{"NOSPACE": 1}, Revision: 9, Compacted: 4, Changed: time.UnixMilli(1500), History: time.Hour, Compactions: 2, CompactionFailures: 1,
+func health() etcdstore.Health {
+	return etcdstore.Health{
+		Members: []etcdstore.MemberStatus{{Endpoint: "http://one", Size: 10, InUse: 5, Quota: 100}, {Endpoint: "http://two", Err: etcdstore.ErrUnavailable}},
+		Alarms:  []etcdstore.Alarm{{Type: "NOSPACE"}}, Newest: 9, Oldest: 4, Grown: time.UnixMilli(1500),
 	}
 }
 

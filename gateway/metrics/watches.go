@@ -29,12 +29,6 @@ var (
 	slowest    = prometheus.NewDesc("revtail_watcher_lag_seconds", "For how long the slowest client has not taken what was written to it.", nil, nil)
 )
 
-func describeWatches(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{sentEvents, sentBytes, ended, late, slowest, delivery} {
-		descriptions <- d
-	}
-}
-
 func (w Watches) collect(metrics chan<- prometheus.Metric) {
 	for resource, sent := range w.Sent {
 		metrics <- prometheus.MustNewConstMetric(sentEvents, prometheus.CounterValue, float64(sent.Events), resource)

@@ -23,19 +23,14 @@ func (c *Chain) CheckHost(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isLoopback(r.Context().Value(http.LocalAddrContextKey)) && !c.knowsHost(r.Host) {
+		local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+		if ok && local.IP.IsLoopback() && !c.knowsHost(r.Host) {
 			c.Responder.Refused.WithLabelValues(status.RefusedHost).Inc()
 			response.Forbidden(w, r, "the Host of the request is not a name of this server: if it is, say so with --allowed-hosts")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// isLoopback reports whether a local address of a connection is a loopback address.
-func isLoopback(address any) bool {
-	tcp, ok := address.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
 }
 
 // knowsHost reports whether a Host, with or without a port, is a name of this server. An empty Host is.

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -8,7 +9,9 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
+	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
+	"revtail/gateway/http/status"
 	"revtail/gateway/metrics"
 )
 
@@ -32,6 +35,49 @@ func (c *Chain) SetHeaders(next http.Handler) http.Handler {
 		h.Set("Audit-Id", uuid.NewString())
 		h.Set("Cache-Control", "no-cache, private")
 		h.Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// CountRequests counts requests for /metrics, by method and code, with the duration of all but watches and long polls. A panic before the
+// header counts as 500.
+func (c *Chain) CountRequests(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorded, w := response.Record(w)
+		began := time.Now()
+		broken := true
+		defer func() {
+			code := max(recorded.Status, http.StatusOK)
+			if broken && recorded.Status == 0 {
+				code = http.StatusInternalServerError
+			}
+			c.Requests.Done(r.Method, code, time.Since(began), request.IsLongRunning(r))
+		}()
+		next.ServeHTTP(w, r)
+		broken = false
+	})
+}
+
+// RecoverPanic logs a panic of a handler and answers the request with 500. If the header has been sent, RecoverPanic panics with
+// http.ErrAbortHandler instead: net/http then breaks the connection or stream, because the client must not take the response for complete.
+// It does not log http.ErrAbortHandler.
+func (c *Chain) RecoverPanic(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun, w := response.Record(w)
+		defer func() {
+			reason := recover()
+			if reason == nil {
+				return
+			}
+			if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(reason) // intended: the connection must break
+			}
+			response.LogPanic(c.Logger, reason, "method", r.Method, "path", r.URL.Path)
+			if begun.Status != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			c.Responder.Error(w, r, status.ErrInternal)
+		}()
 		next.ServeHTTP(w, r)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -55,11 +57,26 @@ var builtin = []Resource{
 // replicas is the scale subresource of workloads.
 var replicas = &Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}
 
+// virtual are the reviews, by which clients read their user and their permissions.
+var virtual = []Resource{
+	{Group: "authentication.k8s.io", Version: "v1", Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", Virtual: true,
+		GoType: authenticationv1.SelfSubjectReview{}},
+	{Group: "authorization.k8s.io", Version: "v1", Plural: "selfsubjectaccessreviews", Kind: "SelfSubjectAccessReview", Virtual: true,
+		GoType: authorizationv1.SelfSubjectAccessReview{}},
+	{Group: "authorization.k8s.io", Version: "v1", Plural: "selfsubjectrulesreviews", Kind: "SelfSubjectRulesReview", Virtual: true,
+		GoType: authorizationv1.SelfSubjectRulesReview{}},
+}
+
 // Builtin returns the built-in kinds, in the order in which discovery shows them.
-func Builtin() []*Resource {
-	out := make([]*Resource, len(builtin))
-	for i := range builtin {
-		r := builtin[i]
+func Builtin() []*Resource { return copyOf(builtin) }
+
+// Virtual returns the virtual resources. They are in no Registry, because they cannot be read or watched.
+func Virtual() []*Resource { return copyOf(virtual) }
+
+// copyOf returns copies of resources, with the fields that follow from others.
+func copyOf(resources []Resource) []*Resource {
+	out := make([]*Resource, len(resources))
+	for i, r := range resources {
 		r.Singular = strings.ToLower(r.Kind)
 		if r.ValidateName == nil {
 			r.ValidateName = validation.NameIsDNSSubdomain

@@ -14,13 +14,6 @@ const (
 	maxName = 253
 )
 
-// PathError is the error of an invalid URL path.
-type PathError struct{ Segment, Reason string }
-
-func (e *PathError) Error() string {
-	return fmt.Sprintf("the path segment %.64q %s", e.Segment, e.Reason)
-}
-
 // ParsePath returns the segments of an escaped URL path. It splits the path on "/" and then unescapes each segment once, so that an
 // escaped slash separates no segments. Each segment can be a part of an etcd key.
 //
@@ -28,7 +21,7 @@ func (e *PathError) Error() string {
 func ParsePath(escaped string) ([]string, error) {
 	rest, ok := strings.CutPrefix(escaped, "/")
 	if !ok {
-		return nil, &PathError{Segment: escaped, Reason: `does not begin with "/"`}
+		return nil, fmt.Errorf(`the path segment %.64q does not begin with "/"`, escaped)
 	}
 	if rest == "" {
 		return nil, nil
@@ -37,10 +30,10 @@ func ParsePath(escaped string) ([]string, error) {
 	for i, raw := range segments {
 		segment, err := url.PathUnescape(raw)
 		if err != nil {
-			return nil, &PathError{Segment: raw, Reason: "is not properly escaped"}
+			return nil, fmt.Errorf("the path segment %.64q is not properly escaped", raw)
 		}
 		if reason := refuse(segment); reason != "" {
-			return nil, &PathError{Segment: raw, Reason: reason}
+			return nil, fmt.Errorf("the path segment %.64q %s", raw, reason)
 		}
 		segments[i] = segment
 	}

@@ -3,6 +3,7 @@ package resource
 import (
 	"slices"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -71,4 +72,25 @@ func (r Ref) PluralAsKind() schema.GroupKind {
 // KindAsResource is for errors in which kube-apiserver writes the kind instead of the resource.
 func (r Ref) KindAsResource() schema.GroupResource {
 	return schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Kind}
+}
+
+// The subresources, which are parts of an object with a URL of their own.
+const (
+	StatusSubresource = "status" // whose representation is the whole object
+	ScaleSubresource  = "scale"  // whose representation is a Scale
+)
+
+// ScaleKind is the kind of the scale subresource, whatever the resource.
+var ScaleKind = &Resource{Group: "autoscaling", Version: "v1", Kind: "Scale", GoType: autoscalingv1.Scale{}}
+
+// Subresources returns the subresources of the resource.
+func (r *Resource) Subresources() []Ref {
+	var out []Ref
+	if r.Status {
+		out = append(out, Ref{Resource: r, Subresource: StatusSubresource})
+	}
+	if r.Scale != nil {
+		out = append(out, Ref{Resource: r, Subresource: ScaleSubresource})
+	}
+	return out
 }

@@ -4,6 +4,10 @@ package resource
 import (
 	"cmp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Resource is a kind of object that is served: its names, and how its objects are checked and stored.
@@ -60,10 +64,7 @@ type Resource struct {
 
 // APIVersion returns the apiVersion of objects: "v1", "apps/v1".
 func (r *Resource) APIVersion() string {
-	if r.Group == "" {
-		return r.Version
-	}
-	return r.Group + "/" + r.Version
+	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
 }
 
 // ListKind returns the kind of a list.
@@ -73,10 +74,7 @@ func (r *Resource) ListKind() string {
 
 // QualifiedName returns the name in messages: "pods", "deployments.apps".
 func (r *Resource) QualifiedName() string {
-	if r.Group == "" {
-		return r.Plural
-	}
-	return r.Plural + "." + r.Group
+	return schema.GroupResource{Group: r.Group, Resource: r.Plural}.String()
 }
 
 // SamePlace reports whether the objects of two resources have the same keys, as two versions of a resource do.
@@ -139,4 +137,22 @@ func (r *Resource) Split(path string) (Scope, bool) {
 	}
 	namespace, name, found := strings.Cut(path, "/")
 	return Scope{Namespace: namespace, Name: name}, found && validSegment(namespace) && validSegment(name)
+}
+
+// BodyTypes returns the accepted media types of objects and of DeleteOptions.
+func (r *Resource) BodyTypes() []string {
+	accepted := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML}
+	if r.GoType != nil {
+		accepted = append(accepted, runtime.ContentTypeProtobuf)
+	}
+	return accepted
+}
+
+// PatchTypes returns the accepted media types of patches. Strategic merge patches need a Go type.
+func (r *Resource) PatchTypes() []string {
+	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}
+	if r.GoType != nil {
+		accepted = append(accepted, string(types.StrategicMergePatchType))
+	}
+	return append(accepted, string(types.ApplyYAMLPatchType))
 }

@@ -73,7 +73,7 @@ func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
 	access := Access(o)
 	access.Endpoints, access.TLS = member.Endpoints(), member.TLS()
 	if o.Password == nil {
-		access.KV, access.Watch = member.KV(), member.Watch()
+		access.KV, access.Watch = member.Local()
 	}
 	return &Backend{Name: "embedded", member: member}, access, nil
 }
@@ -116,24 +116,22 @@ func explainStart(ctx context.Context, err error, cfg config.Config) error {
 	if cfg.EmbeddedConfig != "" {
 		dirFlag, urlFlag = "data-dir in the file of --embedded-config", "listen-client-urls in the file of --embedded-config"
 	}
-	var (
-		refused *embedded.ConfigError
-		dir     *embedded.DataDirError
-		address *embedded.AddressError
-	)
+	_, refused := errors.AsType[*embedded.ConfigError](err)
+	dir, noDir := errors.AsType[*embedded.DataDirError](err)
+	address, noAddress := errors.AsType[*embedded.AddressError](err)
 	switch {
-	case errors.As(err, &refused) && cfg.EmbeddedConfig != "":
+	case refused && cfg.EmbeddedConfig != "":
 		return command.UsageError(fmt.Errorf("--embedded-config: %w", err))
-	case errors.As(err, &refused):
+	case refused:
 		return command.UsageError(fmt.Errorf("--embedded-client-url: %w (--embedded-config)", err))
-	case errors.Is(err, embedded.ErrDataDirInUse) && errors.As(err, &dir):
+	case noDir && errors.Is(err, embedded.ErrDataDirInUse):
 		return fmt.Errorf("the data directory %s is in use by another process: stop that one, or choose another directory with %s", dir.Dir, dirFlag)
-	case errors.As(err, &dir):
+	case noDir:
 		return fmt.Errorf("%w: repair it, or choose another directory with %s", err, dirFlag)
-	case errors.Is(err, embedded.ErrAddressInUse) && errors.As(err, &address):
+	case noAddress && errors.Is(err, embedded.ErrAddressInUse):
 		return fmt.Errorf("the embedded etcd cannot listen on %s, which is in use: choose another address with %s (port 0 is any free one), "+
 			"or use the etcd that runs there with --etcd-endpoints", address.Address, urlFlag)
-	case errors.As(err, &address):
+	case noAddress:
 		return fmt.Errorf("the embedded etcd cannot %w: choose another address with %s", err, urlFlag)
 	case errors.Is(err, etcdstore.ErrDenied):
 		return fmt.Errorf("%w: check --etcd-user, --etcd-password-file and --etcd-cert", err)

@@ -51,25 +51,23 @@ func diagnoseHTTPS(ctx context.Context, host string, tlsConfig *tls.Config, cfg 
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	err := handshake(ctx, host, tlsConfig)
-	var (
-		unknown x509.UnknownAuthorityError
-		names   x509.HostnameError
-		invalid x509.CertificateInvalidError
-		remote  *net.OpError
-		noTLS   tls.RecordHeaderError
-	)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	names, wrongName := errors.AsType[x509.HostnameError](err)
+	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	remote, isRemote := errors.AsType[*net.OpError](err)
 	switch {
-	case errors.As(err, &unknown) && cfg.EtcdCACert == "":
+	case unknown && cfg.EtcdCACert == "":
 		return fmt.Errorf("the certificate of etcd at %s is signed by no authority that this system knows: name its authorities with --etcd-cacert", host)
-	case errors.As(err, &unknown):
+	case unknown:
 		return fmt.Errorf("the certificate of etcd at %s is signed by none of the authorities in --etcd-cacert %s", host, cfg.EtcdCACert)
-	case errors.As(err, &names):
+	case wrongName:
 		return fmt.Errorf("the certificate of etcd at %s is for other names: correct --etcd-endpoints, or that certificate (%w)", host, names)
-	case errors.As(err, &invalid):
+	case isInvalid:
 		return fmt.Errorf("the certificate of etcd at %s cannot be accepted (--etcd-endpoints, --etcd-cacert): %w", host, invalid)
-	case errors.As(err, &noTLS), errors.Is(err, io.EOF) && speaksHTTP(ctx, host): // etcd closes the connection when it does not speak TLS
+	case noTLS, errors.Is(err, io.EOF) && speaksHTTP(ctx, host): // etcd closes the connection when it does not speak TLS
 		return fmt.Errorf("etcd at %s does not speak TLS: write http:// in --etcd-endpoints, without --etcd-cacert, --etcd-cert and --etcd-key", host)
-	case !errors.As(err, &remote) || remote.Op != RemoteError:
+	case !isRemote || remote.Op != RemoteError:
 		return nil
 	case cfg.EtcdCert == "":
 		return fmt.Errorf("etcd at %s wants a client certificate: give --etcd-cert and --etcd-key (%w)", host, remote)

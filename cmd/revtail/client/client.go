@@ -128,11 +128,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, accept 
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil {
-		err = json.Unmarshal(body, into)
-	}
-	if err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

@@ -18,8 +18,7 @@ import (
 
 // StatusError is a response with another status than 200.
 type StatusError struct {
-	Code       int    // of HTTP
-	Reason     string // of the Kubernetes Status
+	Code       int // of HTTP
 	Message    string
 	RetryAfter time.Duration
 }
@@ -60,9 +59,13 @@ func newStatusError(resp *http.Response) error {
 	out := &StatusError{Code: resp.StatusCode}
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
-		out.Reason, out.Message = string(status.Reason), status.Message
+		out.Message = status.Message
 	} else {
-		out.Message = resp.Status + bodyText(resp.Header.Get("Content-Type"), string(body))
+		out.Message = resp.Status
+		// An HTML page says no more than the HTTP status.
+		if text := strings.TrimSpace(string(body)); text != "" && !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+			out.Message += ": " + text[:min(len(text), maxText)]
+		}
 	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		out.RetryAfter = time.Duration(min(seconds, 60)) * time.Second
@@ -70,14 +73,8 @@ func newStatusError(resp *http.Response) error {
 	return out
 }
 
-// bodyText is the start of a body that is no Status, after a colon. An HTML page says no more than the HTTP status.
-func bodyText(contentType, body string) string {
-	const maxText = 500
-	if body = strings.TrimSpace(body); body == "" || strings.HasPrefix(contentType, "text/html") {
-		return ""
-	}
-	return ": " + body[:min(len(body), maxText)]
-}
+// maxText is how many bytes of a body that is no Status are in a message.
+const maxText = 500
 
 // explainFailure describes why a request got no response. It removes the URL, because its query is long.
 func (c *Client) explainFailure(ctx context.Context, server *url.URL, err error) error {

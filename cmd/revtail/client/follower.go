@@ -73,8 +73,14 @@ func (f *Follower) Run(ctx context.Context) error {
 			break
 		}
 		if err != nil || !received {
-			f.noticeLost(ctx, err)
-			sleep(ctx, max(backoff/2+rand.N(backoff), retryAfter(err)))
+			if err != nil && !f.disconnected && ctx.Err() == nil {
+				f.disconnected = true
+				f.OnNotice(fmt.Sprintf("the connection is lost after revision %d, trying again: %v", f.revision, err))
+			}
+			select {
+			case <-time.After(max(backoff/2+rand.N(backoff), retryAfter(err))):
+			case <-ctx.Done():
+			}
 			backoff = min(2*backoff, maxBackoff)
 		}
 		err = nil
@@ -89,23 +95,6 @@ func (f *Follower) Run(ctx context.Context) error {
 type callbackError struct{ error }
 
 func (e *callbackError) Unwrap() error { return e.error }
-
-func (f *Follower) noticeLost(ctx context.Context, err error) {
-	if err == nil || f.disconnected || ctx.Err() != nil {
-		return
-	}
-	f.disconnected = true
-	f.OnNotice(fmt.Sprintf("the connection is lost after revision %d, trying again: %v", f.revision, err))
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
 
 func (f *Follower) reset(list List) {
 	f.known, f.revision = make(map[string]Object, len(list.Objects)), list.Revision
@@ -160,7 +149,7 @@ func (f *Follower) handle(frame metav1.WatchEvent) error {
 		if err := json.Unmarshal(frame.Object.Raw, &status); err != nil {
 			return fmt.Errorf("an ERROR event: %w", err)
 		}
-		return &StatusError{Code: int(status.Code), Reason: string(status.Reason), Message: status.Message}
+		return &StatusError{Code: int(status.Code), Message: status.Message}
 	}
 	o, err := newObject(frame.Object.Raw)
 	if err != nil {

@@ -81,26 +81,23 @@ const pageSize = 500
 // List reads all pages of a list.
 func (c *Client) List(ctx context.Context, q Query) (List, error) {
 	var out List
-	err := c.pages(ctx, q, "application/json", func() { out.Objects = nil }, func(page json.RawMessage) (metav1.ListMeta, error) {
-		var list struct {
-			Metadata metav1.ListMeta
-			Items    []json.RawMessage
-		}
-		if err := json.Unmarshal(page, &list); err != nil {
-			return list.Metadata, err
-		}
+	lists, err := pages[metav1.List](ctx, c, q, "application/json")
+	if err != nil {
+		return out, err
+	}
+	for _, list := range lists {
 		for _, item := range list.Items {
-			o, err := newObject(withType(item, q.Resource))
-			if err != nil {
-				return list.Metadata, err
+			o, failed := newObject(withType(item.Raw, q.Resource))
+			if failed != nil {
+				return out, fmt.Errorf("%s: %w", q.path(), failed)
 			}
 			out.Objects = append(out.Objects, o)
 		}
-		var err error
-		out.Revision, err = strconv.ParseInt(list.Metadata.ResourceVersion, 10, 64)
-		return list.Metadata, err
-	})
-	return out, err
+	}
+	if out.Revision, err = strconv.ParseInt(lists[len(lists)-1].ResourceVersion, 10, 64); err != nil {
+		return out, fmt.Errorf("%s: %w", q.path(), err)
+	}
+	return out, nil
 }
 
 // withType adds kind and apiVersion to an item of a list that lacks them, so that it equals the object of a watch event.
@@ -118,52 +115,45 @@ func withType(item json.RawMessage, r Resource) json.RawMessage {
 
 // Table reads all pages as a Table, as kubectl get does.
 func (c *Client) Table(ctx context.Context, q Query) (metav1.Table, error) {
+	tables, err := pages[metav1.Table](ctx, c, q, "application/json;as=Table;v=v1;g=meta.k8s.io")
 	var out metav1.Table
-	err := c.pages(ctx, q, "application/json;as=Table;v=v1;g=meta.k8s.io", func() { out.Rows = nil }, func(page json.RawMessage) (metav1.ListMeta, error) {
-		var table metav1.Table
-		err := json.Unmarshal(page, &table)
+	for _, table := range tables {
 		if len(table.ColumnDefinitions) > 0 {
 			out.ColumnDefinitions = table.ColumnDefinitions
 		}
 		out.Rows = append(out.Rows, table.Rows...)
-		return table.ListMeta, err
-	})
+	}
 	return out, err
 }
 
-// pages calls read for one page after the other. When the continue token expires, it calls begin and starts again, once.
-func (c *Client) pages(ctx context.Context, q Query, accept string, begin func(), read func(json.RawMessage) (metav1.ListMeta, error)) error {
-	values := q.values()
-	values.Set("limit", strconv.Itoa(pageSize))
-	start := func() {
-		begin()
-		values.Del("continue")
-		if q.Revision > 0 {
+// pages reads one page after the other. When the continue token expires, it starts again, once.
+func pages[T any, P interface {
+	*T
+	metav1.ListInterface
+}](ctx context.Context, c *Client, q Query, accept string) (all []T, err error) {
+	next := ""
+	for restarted := false; ; {
+		values := q.values()
+		values.Set("limit", strconv.Itoa(pageSize))
+		switch {
+		case next != "":
+			values.Set("continue", next)
+		case q.Revision > 0:
 			values.Set("resourceVersion", strconv.FormatInt(q.Revision, 10))
 			values.Set("resourceVersionMatch", "Exact")
 		}
-	}
-	start()
-	for restarted := false; ; {
-		var page json.RawMessage
+		var page T
 		err := c.get(ctx, q.path(), values, accept, &page)
-		if HasCode(err, http.StatusGone) && values.Has("continue") && !restarted {
-			restarted = true
-			start()
+		if HasCode(err, http.StatusGone) && next != "" && !restarted {
+			restarted, next, all = true, "", nil
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		meta, err := read(page)
-		if err != nil {
-			return fmt.Errorf("%s: %w", q.path(), err)
+		all = append(all, page)
+		if next = P(&page).GetContinue(); next == "" {
+			return all, nil
 		}
-		if meta.Continue == "" {
-			return nil
-		}
-		values.Del("resourceVersion")
-		values.Del("resourceVersionMatch")
-		values.Set("continue", meta.Continue)
 	}
 }

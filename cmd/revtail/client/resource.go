@@ -1,12 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Resource is a resource of the gateway.
@@ -61,44 +63,28 @@ func Find(resources []Resource, name string) (Resource, error) {
 			}
 		}
 	}
-	return Resource{}, fmt.Errorf("the gateway serves no resource %q; it serves %s", name, strings.Join(qualifiedNames(resources), ", "))
-}
-
-// qualifiedNames are the names of the resources, sorted and without duplicates.
-func qualifiedNames(resources []Resource) []string {
-	var out []string
+	var served []string
 	for _, r := range resources {
-		out = append(out, r.QualifiedName())
+		served = append(served, r.QualifiedName())
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(served)
+	return Resource{}, fmt.Errorf("the gateway serves no resource %q; it serves %s", name, strings.Join(slices.Compact(served), ", "))
 }
 
 // QualifiedName is "pods" or "deployments.apps".
-func (r Resource) QualifiedName() string { return withGroup(r.Plural, r.Group) }
+func (r Resource) QualifiedName() string {
+	return schema.GroupResource{Group: r.Group, Resource: r.Plural}.String()
+}
 
 // ObjectName is "pod/web" or "deployment.apps/web", as kubectl prints it.
 func (r Resource) ObjectName(name string) string {
-	singular := r.Singular
-	if singular == "" {
-		singular = strings.ToLower(r.Kind)
-	}
-	return withGroup(singular, r.Group) + "/" + name
-}
-
-func withGroup(name, group string) string {
-	if group == "" {
-		return name
-	}
-	return name + "." + group
+	singular := cmp.Or(r.Singular, strings.ToLower(r.Kind))
+	return schema.GroupResource{Group: r.Group, Resource: singular}.String() + "/" + name
 }
 
 // APIVersion is "v1" or "apps/v1".
 func (r Resource) APIVersion() string {
-	if r.Group == "" {
-		return r.Version
-	}
-	return r.Group + "/" + r.Version
+	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
 }
 
 // path is the URL path of the objects in a namespace, or in all namespaces if it is empty.

@@ -1,3 +1,4 @@
+// Package command has what the commands of revtail share: exit codes, argument counts and hints about flags.
 package command
 
 import (
@@ -35,14 +36,6 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // UsageError is an ExitError with ExitUsage.
 func UsageError(err error) error { return &ExitError{ExitUsage, err} }
 
-// withExitCode makes an error without an exit code an ExitError with the code. It returns nil for nil.
-func withExitCode(code int, err error) error {
-	if failure := (*ExitError)(nil); err == nil || errors.As(err, &failure) {
-		return err
-	}
-	return &ExitError{code, err}
-}
-
 // NoArgs is a RunE of cobra that refuses arguments. Its errors are ExitErrors.
 func NoArgs(run func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return MaxArgs(0, func(cmd *cobra.Command, _ []string) error { return run(cmd) })
@@ -54,7 +47,11 @@ func MaxArgs(limit int, run func(cmd *cobra.Command, args []string) error) func(
 		if len(args) > limit {
 			return UsageError(fmt.Errorf("unexpected argument %q%s", args[limit], HelpHint(cmd)))
 		}
-		return withExitCode(ExitFailure, run(cmd, args))
+		err := run(cmd, args)
+		if failure := (*ExitError)(nil); err == nil || errors.As(err, &failure) {
+			return err
+		}
+		return &ExitError{ExitFailure, err}
 	}
 }
 

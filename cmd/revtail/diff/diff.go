@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"revtail/encoding"
 )
 
 // Op is the kind of a line.
@@ -108,15 +110,15 @@ func valueOf(object map[string]any, key string) any {
 
 // arrays compares elements by their names if all have one, else by their positions between the common prefix and suffix.
 func (d *differ) arrays(path string, old, next []any) {
-	oldNames, named := namesOf(old)
-	nextNames, alsoNamed := namesOf(next)
-	if named && alsoNamed && len(old)+len(next) > 0 {
-		for i, name := range oldNames {
-			d.values(path+"["+name+"]", old[i], elementOf(next, nextNames, name))
+	oldNames, oldByName := named(old)
+	nextNames, nextByName := named(next)
+	if oldByName != nil && nextByName != nil {
+		for _, name := range oldNames {
+			d.values(path+"["+name+"]", oldByName[name], valueOf(nextByName, name))
 		}
-		for i, name := range nextNames {
-			if !slices.Contains(oldNames, name) {
-				d.values(path+"["+name+"]", absent{}, next[i])
+		for _, name := range nextNames {
+			if oldByName[name] == nil {
+				d.values(path+"["+name+"]", absent{}, nextByName[name])
 			}
 		}
 		return
@@ -146,24 +148,18 @@ func trim[T any](old, next []T, equal func(a, b T) bool) (from, oldEnd, nextEnd 
 	return from, oldEnd, nextEnd
 }
 
-// namesOf are the names of the elements, if all are objects with distinct names.
-func namesOf(elements []any) (names []string, ok bool) {
+// named returns the names of the elements, and the elements by name, if all are objects with distinct names; else nil.
+func named(elements []any) (names []string, byName map[string]any) {
+	byName = make(map[string]any)
 	for _, element := range elements {
 		object, _ := element.(map[string]any)
 		name, isText := object["name"].(string)
-		if !isText || slices.Contains(names, name) {
-			return nil, false
+		if !isText || byName[name] != nil {
+			return nil, nil
 		}
-		names = append(names, name)
+		names, byName[name] = append(names, name), object
 	}
-	return names, true
-}
-
-func elementOf(elements []any, names []string, name string) any {
-	if i := slices.Index(names, name); i >= 0 {
-		return elements[i]
-	}
-	return absent{}
+	return names, byName
 }
 
 // leaves adds a line for each leaf of an added or removed value.
@@ -182,10 +178,10 @@ func (d *differ) leaves(op Op, path string, value any) {
 			return
 		}
 	case []any:
-		names, named := namesOf(v)
+		names, byName := named(v)
 		for i, element := range v {
 			at := fmt.Sprintf("[%d]", i)
-			if named {
+			if byName != nil {
 				at = "[" + names[i] + "]"
 			}
 			d.leaves(op, path+at, element)
@@ -218,11 +214,8 @@ func joinPath(path, key string) string {
 }
 
 func encode(value any) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // a decoded value can be encoded
-	return strings.TrimSuffix(out.String(), "\n")
+	text, _ := encoding.MarshalValue(value) // a decoded value can be encoded
+	return string(text)
 }
 
 func equal(a, b any) bool {

@@ -32,7 +32,7 @@ func (d *doctor) checkGateway(ctx context.Context, server string, gateway client
 	d.report(ok, "gateway", fmt.Sprintf("%s is ready (%v)", server, elapsed(start)), "")
 	d.checkProblems(page.Text)
 	if version, err := c.Page(ctx, "/version"); err == nil {
-		d.checkVersion(gitVersion(version.Text))
+		d.checkVersion(version.Text)
 	}
 	d.proxy = proxyOf(page.Server)
 	d.checkClock(page)
@@ -98,18 +98,11 @@ func (d *doctor) checkSameEtcd(ctx context.Context, list client.List) {
 	d.report(ok, "same etcd", fmt.Sprintf("the gateway is at etcd's revision %d", list.Revision), "")
 }
 
-// gitVersion reads the document of /version.
-func gitVersion(document string) string {
-	var version struct{ GitVersion string }
-	if err := json.Unmarshal([]byte(document), &version); err != nil {
-		return "unknown: " + err.Error()
-	}
-	return version.GitVersion
-}
-
-// checkVersion compares the version of the gateway with that of this program.
-func (d *doctor) checkVersion(version string) {
-	switch own := discovery.GitVersion(d.version); {
+// checkVersion compares the version of the gateway, in the document of /version, with that of this program.
+func (d *doctor) checkVersion(document string) {
+	var read struct{ GitVersion string }
+	_ = json.Unmarshal([]byte(document), &read) // another document has no version of revtail
+	switch version, own := read.GitVersion, discovery.GitVersion(d.version); {
 	case !strings.Contains(version, "+revtail"):
 		d.report(failed, "version", fmt.Sprintf("the server is not revtail (its version is %q)", version), "check that --server is the URL of a gateway")
 	case version != own:

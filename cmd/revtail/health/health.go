@@ -1,3 +1,4 @@
+// Package health has the command health, which reports whether a gateway is ready.
 package health
 
 import (

@@ -86,7 +86,11 @@ func (p *pacer) adapt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.read()
-	want := gcPercent(now.live, p.headroomLocked(now), minHeadroomOfProcess())
+	least := float64(minHeadroom)
+	if embedsEtcd.Load() {
+		least = minHeadroomWithEtcd
+	}
+	want := gcPercent(now.live, p.headroomLocked(now), least)
 	if 8*max(want-p.percent, p.percent-want) > p.percent {
 		p.percent = want
 		debug.SetGCPercent(want)
@@ -100,13 +104,6 @@ func (p *pacer) headroomLocked(now heap) float64 {
 	p.last = now
 	perCollection := now.gcSeconds / float64(max(now.collections, 1))
 	return p.rate * perCollection / gcShare
-}
-
-func minHeadroomOfProcess() float64 {
-	if embedsEtcd.Load() {
-		return minHeadroomWithEtcd
-	}
-	return minHeadroom
 }
 
 // gcPercent is the GOGC for a live heap. It allows wanted bytes of garbage, but at least the idle headroom, and at most the larger

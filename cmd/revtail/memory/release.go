@@ -33,13 +33,11 @@ func ReleaseWhenIdle(ctx context.Context, endedWatches func() uint64) {
 	}
 	allocated, _ := read()
 	d := idleDetector{allocated: allocated, released: allocated}
-	ticker := time.NewTicker(idlePeriod)
-	defer ticker.Stop()
-	for {
+	for tick := time.Tick(idlePeriod); ; {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
+		case now := <-tick:
 			if allocated, live := read(); d.shouldRelease(now, allocated, live) {
 				release()
 			}

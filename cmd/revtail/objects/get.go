@@ -64,7 +64,12 @@ func (f *flags) get(cmd *cobra.Command, c *client.Client) error {
 		return f.reportNone(cmd)
 	}
 	if f.output == "name" {
-		return f.writeNames(cmd.OutOrStdout(), list)
+		for _, o := range list.Objects {
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), f.query.Resource.ObjectName(o.Name)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return f.writeDocument(cmd.OutOrStdout(), list)
 }
@@ -88,15 +93,6 @@ func explainRevision(err error, revision int64) error {
 		return fmt.Errorf("etcd has compacted revision %d: %w", revision, err)
 	}
 	return err
-}
-
-func (f *flags) writeNames(w io.Writer, list client.List) error {
-	for _, o := range list.Objects {
-		if _, err := fmt.Fprintln(w, f.query.Resource.ObjectName(o.Name)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // writeDocument writes the object that the arguments name, or a List of all.

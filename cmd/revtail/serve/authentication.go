@@ -47,16 +47,6 @@ func (p *process) authenticator() *authentication.Authenticator {
 	return authentication.New(sources)
 }
 
-// startReloads watches the reloadable files and the keys of the issuer for changes.
-func (p *process) startReloads() {
-	for _, f := range p.reloadables {
-		p.background.Go(f.Run)
-	}
-	if p.access.issuer != nil {
-		p.background.Go(p.access.issuer.Run)
-	}
-}
-
 // issuerIdleTimeout closes idle connections to the issuer, because its keys are requested every five minutes only, and the file of
 // authorities may have changed by then.
 const issuerIdleTimeout = 10 * time.Second

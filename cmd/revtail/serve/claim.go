@@ -39,15 +39,6 @@ func (p *process) claimFields() string {
 	return fmt.Sprintf(" data=%s mode=%s", state.Owner, mode)
 }
 
-// startCompactor compacts etcd by --history while mayCompact allows it.
-func (p *process) startCompactor() {
-	if p.cfg.History > 0 {
-		p.background.Go(func(ctx context.Context) error {
-			return p.etcd.Store.Compact(ctx, p.cfg.History, p.mayCompact, p.logger)
-		})
-	}
-}
-
 // mayCompact returns an error if a compaction would remove history that other programs may need: if they own the data under the
 // prefix, or if a kube-apiserver compacts this etcd. In an embedded etcd that had data at the start, unclaimed data counts as
 // theirs too.

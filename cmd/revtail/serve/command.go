@@ -7,7 +7,9 @@ import (
 
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/serve/logging"
+	"revtail/cmd/revtail/serve/webserver"
 	"revtail/gateway/config"
+	"revtail/gateway/metrics"
 )
 
 const longHelp = `Run the gateway, with an etcd in the same process unless --etcd-endpoints is given.
@@ -75,7 +77,8 @@ func NewCommand(version string) *cobra.Command {
 		}
 		logger, flush := logging.New(cfg, cmd.ErrOrStderr())
 		defer flush()
-		p := newProcess(cfg, version, logger)
+		p := &process{cfg: cfg, version: version, logger: logger,
+			limit: webserver.NewAddressLimit(cfg.MaxConnectionsPerAddress), requests: metrics.NewStoreRequests()}
 		return p.serve(cmd.Context(), load, cmd.OutOrStdout())
 	})
 	return cmd

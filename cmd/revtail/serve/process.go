@@ -7,6 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -32,7 +35,7 @@ type process struct {
 	cfg          config.Config
 	version      string
 	logger       *slog.Logger
-	sighup       <-chan os.Signal
+	sighup       chan os.Signal
 	supervisor   systemd.Notifier
 	certificates *certificate.Keeper       // nil: plain HTTP
 	tls          *tls.Config               // nil: plain HTTP
@@ -52,26 +55,26 @@ type process struct {
 	claim        *claim.Claim
 	gateway      *gateway.Server
 	web          *webserver.Server
-	admin        *webserver.Server // nil: no --admin-listen
-	background   *group
-}
-
-func newProcess(cfg config.Config, version string, logger *slog.Logger) *process {
-	return &process{cfg: cfg, version: version, logger: logger,
-		limit: webserver.NewAddressLimit(cfg.MaxConnectionsPerAddress), requests: metrics.NewStoreRequests()}
+	admin        *webserver.Server       // nil: no --admin-listen
+	background   context.Context         // of the goroutines; ends after the drain, or with the error of a goroutine
+	stop         context.CancelCauseFunc // ends background
+	running      sync.WaitGroup          // the goroutines
 }
 
 // serve opens the resources, runs until ctx ends, and drains. It closes the resources in reverse order. load reads the
 // configuration again.
 func (p *process) serve(ctx context.Context, load func() (config.Config, error), stdout io.Writer) (err error) {
-	ignoreSIGPIPE()
+	signal.Ignore(syscall.SIGPIPE) // the process stays alive when the reader of its stdout or stderr exits; writes to them fail then
 	p.logger.Info("starting", "version", p.version, "history", p.cfg.History.String())
-	p.sighup, p.supervisor = notifySIGHUP(), systemd.NewNotifier(p.logger)
+	p.sighup, p.supervisor = make(chan os.Signal, 1), systemd.NewNotifier(p.logger)
+	signal.Notify(p.sighup, syscall.SIGHUP)
 	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openConfigFile(ctx, load))
 	if err != nil {
 		return command.UsageError(err)
 	}
-	defer p.closeAudit()
+	if p.audit != nil {
+		defer p.audit.Close()
+	}
 	defer p.closeTracing()
 	err = p.openEtcd(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -82,17 +85,14 @@ func (p *process) serve(ctx context.Context, load func() (config.Config, error),
 		return err
 	}
 	defer func() { err = errors.Join(err, p.etcd.Close()) }()
-	if err := p.openClaim(ctx); err != nil {
-		return err
+	for _, open := range []func(context.Context) error{p.openClaim, p.openGateway, p.listen} {
+		if err := open(ctx); err != nil {
+			return err
+		}
 	}
-	if err := p.openGateway(ctx); err != nil {
-		return err
-	}
-	if err := p.listen(ctx); err != nil {
-		return err
-	}
-	p.background = newGroup(context.WithoutCancel(ctx)) // the drain after the signal needs its goroutines
-	defer p.background.Stop()
+	p.background, p.stop = context.WithCancelCause(context.WithoutCancel(ctx)) // the drain after the signal needs its goroutines
+	defer p.running.Wait()
+	defer p.stop(nil)
 	if err := p.run(ctx, stdout); err != nil {
 		return err
 	}
@@ -118,8 +118,9 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.Store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Version: p.version,
 		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
-		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer, Authenticator: p.authenticator(), Policy: p.access.policy,
-		Audit: p.auditLog, Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
+		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: func() []string { return p.monitor.Health().Problems() }, Tracing: p.tracer,
+		Authenticator: p.authenticator(), Policy: p.access.policy, Audit: p.auditLog,
+		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
 		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
 	})
 	if err == nil {

@@ -3,9 +3,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,16 +28,6 @@ func openFile[T any](p *process, flag, path string, parse func([]byte) (T, error
 	}
 	return file, err
 }
-
-// notifySIGHUP keeps SIGHUP from ending the process. The channel buffers one signal.
-func notifySIGHUP() <-chan os.Signal {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGHUP)
-	return signals
-}
-
-// ignoreSIGPIPE keeps the process alive when the reader of its stdout or stderr exits. Writes to them fail then.
-func ignoreSIGPIPE() { signal.Ignore(syscall.SIGPIPE) }
 
 // reloadOnSIGHUP reads the reloadable files again at each SIGHUP.
 func (p *process) reloadOnSIGHUP(ctx context.Context) error {
@@ -72,19 +59,13 @@ func (p *process) openConfigFile(ctx context.Context, load func() (config.Config
 	return err
 }
 
-// remount installs the mounts of a configuration.
-func (p *process) remount(ctx context.Context, cfg config.Config) error {
+// remount installs the mounts of a configuration. It logs when that differs in more than the mounts, because the rest needs a restart.
+func (p *process) remount(ctx context.Context, next config.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, remountTimeout)
 	defer cancel()
-	err := p.gateway.Remount(ctx, cfg.Mounts)
-	if err == nil {
-		p.warnIgnored(cfg)
+	if err := p.gateway.Remount(ctx, next.Mounts); err != nil {
+		return err
 	}
-	return err
-}
-
-// warnIgnored logs when the new configuration differs in more than the mounts, because the rest needs a restart.
-func (p *process) warnIgnored(next config.Config) {
 	now := p.cfg
 	now.Mounts, next.Mounts = nil, nil
 	before, err := now.YAML()
@@ -92,4 +73,5 @@ func (p *process) warnIgnored(next config.Config) {
 	if err == nil && failed == nil && !bytes.Equal(before, after) {
 		p.logger.Warn("only the mounts of a changed configuration apply while the gateway runs: restart it for the rest", "file", p.cfg.File())
 	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"revtail/cmd/revtail/memory"
 	"revtail/etcdstore"
@@ -13,17 +12,26 @@ import (
 
 // run serves until ctx ends, or until a part fails that the gateway needs.
 func (p *process) run(ctx context.Context, stdout io.Writer) error {
-	p.background.Go(p.web.Serve) // /livez and /readyz answer while the caches are filled
+	p.start(p.web.Serve) // /livez and /readyz answer while the caches are filled
 	if p.admin != nil {
-		p.background.Go(p.admin.Serve)
+		p.start(p.admin.Serve)
 	}
-	p.background.Go(p.gateway.Run)
-	p.background.Go(p.monitor.Run)
-	p.background.Go(p.reloadOnSIGHUP)
-	p.startReloads()
-	p.startCompactor()
-	p.background.Go(func(ctx context.Context) error { return p.supervisor.RunWatchdog(ctx, p.gateway.Alive) })
-	p.background.Go(func(background context.Context) error {
+	p.start(p.gateway.Run)
+	p.start(p.monitor.Run)
+	p.start(p.reloadOnSIGHUP)
+	for _, f := range p.reloadables {
+		p.start(f.Run)
+	}
+	if p.access.issuer != nil {
+		p.start(p.access.issuer.Run)
+	}
+	if p.cfg.History > 0 {
+		p.start(func(ctx context.Context) error {
+			return p.etcd.Store.Compact(ctx, p.cfg.History, p.mayCompact, p.logger)
+		})
+	}
+	p.start(func(ctx context.Context) error { return p.supervisor.RunWatchdog(ctx, p.gateway.Alive) })
+	p.start(func(background context.Context) error {
 		err := p.announce(ctx, stdout)
 		if err == nil {
 			memory.ReleaseWhenIdle(background, p.gateway.Departed) // filling the caches allocates several times their size
@@ -31,6 +39,15 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 		return err
 	})
 	return p.wait(ctx)
+}
+
+// start runs f in a goroutine until the background ends. An error of f ends the background.
+func (p *process) start(f func(context.Context) error) {
+	p.running.Go(func() {
+		if err := f(p.background); err != nil {
+			p.stop(err)
+		}
+	})
 }
 
 // announce prints the ready line when all caches are filled, unless ctx ends before.
@@ -60,8 +77,8 @@ func (p *process) wait(ctx context.Context) error {
 		return nil
 	case err := <-p.etcd.Failed():
 		return fmt.Errorf("the embedded etcd ended: %w", err)
-	case err := <-p.background.Failed():
-		return err
+	case <-p.background.Done():
+		return context.Cause(p.background)
 	}
 }
 
@@ -85,41 +102,4 @@ func (p *process) drain() error {
 		p.logger.Warn("some requests did not end within --drain-grace and are cut", "error", err)
 	}
 	return nil
-}
-
-// group runs goroutines until Stop.
-type group struct {
-	ctx     context.Context // of the goroutines
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-	failed  chan error // holds the first error
-}
-
-func newGroup(ctx context.Context) *group {
-	g := &group{failed: make(chan error, 1)}
-	g.ctx, g.cancel = context.WithCancel(ctx)
-	return g
-}
-
-// Go runs f until its context ends. An error before that goes to Failed.
-func (g *group) Go(f func(context.Context) error) {
-	g.running.Go(func() {
-		err := f(g.ctx)
-		if err == nil || g.ctx.Err() != nil {
-			return
-		}
-		select {
-		case g.failed <- err:
-		default:
-		}
-	})
-}
-
-// Failed receives the first error of a goroutine.
-func (g *group) Failed() <-chan error { return g.failed }
-
-// Stop ends the goroutines and waits for them.
-func (g *group) Stop() {
-	g.cancel()
-	g.running.Wait()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -41,11 +40,22 @@ func (p *process) openTracing(ctx context.Context) error {
 	if p.cfg.OTLPEndpoint == "" {
 		return nil
 	}
-	exporter, err := newExporter(ctx, p.cfg)
+	var exporter sdktrace.SpanExporter
+	var err error
+	if p.cfg.OTLPProtocol == config.OTLPHTTP {
+		exporter, err = otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(tracesURL(p.cfg.OTLPEndpoint)))
+	} else {
+		exporter, err = otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(p.cfg.OTLPEndpoint))
+	}
 	if err != nil {
 		return fmt.Errorf("--otlp-endpoint: %w", err)
 	}
-	otel.SetErrorHandler(traceErrorHandler(p.logger))
+	limiter := rate.NewLimiter(rate.Every(traceErrorInterval), 1)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		if limiter.Allow() {
+			p.logger.Warn("traces are not sent, and dropped", "error", err)
+		}
+	}))
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxAttributeLength
 	p.tracing = sdktrace.NewTracerProvider(
@@ -53,13 +63,6 @@ func (p *process) openTracing(ctx context.Context) error {
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(p.cfg.TraceSampling))))
 	p.tracer = p.tracing
 	return nil
-}
-
-func newExporter(ctx context.Context, cfg config.Config) (sdktrace.SpanExporter, error) {
-	if cfg.OTLPProtocol == config.OTLPHTTP {
-		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(tracesURL(cfg.OTLPEndpoint)))
-	}
-	return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cfg.OTLPEndpoint))
 }
 
 // tracesURL adds tracesPath to the URL of a collector, as for OTEL_EXPORTER_OTLP_ENDPOINT. It keeps a URL that has the path, as for
@@ -95,45 +98,16 @@ func (p *process) closeTracing() {
 	}
 }
 
-// traceErrorHandler logs the errors of the exporter.
-func traceErrorHandler(logger *slog.Logger) otel.ErrorHandler {
-	limiter := rate.NewLimiter(rate.Every(traceErrorInterval), 1)
-	return otel.ErrorHandlerFunc(func(err error) {
-		if limiter.Allow() {
-			logger.Warn("traces are not sent, and dropped", "error", err)
-		}
-	})
-}
-
 // metrics are the collectors of the process, in addition to those of the gateway.
 func (p *process) metrics() []prometheus.Collector {
-	all := []prometheus.Collector{p.limit.Collector(), p.requests, metrics.NewEtcd(p.etcdMetrics)}
+	all := []prometheus.Collector{p.limit.Refused, p.requests, metrics.NewEtcd(p.monitor.Health, p.etcd.Store.Compactions, p.cfg.History)}
 	for _, f := range p.reloadables {
 		all = append(all, f)
 	}
 	return all
 }
 
-// etcdMetrics are the figures of the monitor and of the compactor.
-func (p *process) etcdMetrics() metrics.Etcd {
-	health := p.monitor.Health()
-	out := metrics.Etcd{
-		Alarms: make(map[string]int), Revision: int64(health.Newest), Compacted: int64(health.Oldest), Changed: health.Grown, History: p.cfg.History,
-	}
-	out.Compactions, out.CompactionFailures = p.etcd.Store.Compactions()
-	for _, m := range health.Members {
-		out.Members = append(out.Members, metrics.Member{Endpoint: m.Endpoint, Up: m.Err == nil, Size: m.Size, InUse: m.InUse, Quota: m.Quota})
-	}
-	for _, alarm := range health.Alarms {
-		out.Alarms[alarm.Type]++
-	}
-	return out
-}
-
-// problems are problems of etcd that do not stop the gateway.
-func (p *process) problems() []string { return p.monitor.Health().Problems() }
-
-// openAudit opens the audit log, if it is configured. closeAudit writes its last records.
+// openAudit opens the audit log, if it is configured.
 func (p *process) openAudit(stdout io.Writer) (err error) {
 	level := audit.Level(p.cfg.AuditLevel)
 	if p.cfg.AuditLogPath == "" || level == audit.None {
@@ -143,10 +117,4 @@ func (p *process) openAudit(stdout io.Writer) (err error) {
 		p.auditLog, p.reloadables = audit.New(level, p.audit), append(p.reloadables, p.audit)
 	}
 	return err
-}
-
-func (p *process) closeAudit() {
-	if p.audit != nil {
-		p.audit.Close()
-	}
 }

@@ -1,6 +1,7 @@
 package authentication
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -42,9 +43,7 @@ type Issuer struct {
 
 // NewIssuer returns an Issuer. It sends no requests yet.
 func NewIssuer(config IssuerConfig, logger *slog.Logger) *Issuer {
-	if config.UserClaim == "" {
-		config.UserClaim = "sub"
-	}
+	config.UserClaim = cmp.Or(config.UserClaim, "sub")
 	keys := newKeys(config.URL, config.Client, logger)
 	return &Issuer{config: config, keys: keys, tokens: newOutcomes(), verifier: oidc.NewVerifier(config.URL, keys, &oidc.Config{
 		ClientID: config.Audience, SupportedSigningAlgs: algorithmNames(),

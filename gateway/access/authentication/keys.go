@@ -151,10 +151,8 @@ func (k *keys) run(ctx context.Context) error {
 
 // wait waits for a time or a value of wake, and reports whether ctx has not ended.
 func wait(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-wake:
 		return true

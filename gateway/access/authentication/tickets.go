@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -20,9 +19,6 @@ const (
 	maxTicketsOfOne = 100
 )
 
-// ErrTooManyTickets is the error of Issue if there are too many unused tickets.
-var ErrTooManyTickets = errors.New("too many tickets wait to be used")
-
 // Tickets authenticate their user once, within ticketLife and for one path. Browsers need them because EventSource and WebSocket cannot
 // send a header, and a token in a URL would stay in logs and histories. The zero value is ready to use. A ticket is valid only at the
 // gateway that has issued it.
@@ -37,8 +33,8 @@ type ticket struct {
 	until    time.Time
 }
 
-// Issue returns a ticket for one GET of a path by an identity, or ErrTooManyTickets.
-func (t *Tickets) Issue(identity *Identity, path string, now time.Time) (text string, until time.Time, err error) {
+// Issue returns a ticket for one GET of a path by an identity; false: too many tickets are unused.
+func (t *Tickets) Issue(identity *Identity, path string, now time.Time) (text string, until time.Time, ok bool) {
 	random := make([]byte, 24)
 	_, _ = rand.Read(random) // it never fails
 	text, until = base64.RawURLEncoding.EncodeToString(random), now.Add(ticketLife)
@@ -57,10 +53,10 @@ func (t *Tickets) Issue(identity *Identity, path string, now time.Time) (text st
 		}
 	}
 	if len(t.open) >= maxTickets || own >= maxTicketsOfOne {
-		return "", until, ErrTooManyTickets
+		return "", until, false
 	}
 	t.open[sha256.Sum256([]byte(text))] = ticket{identity, path, until}
-	return text, until, nil
+	return text, until, true
 }
 
 // TicketOf returns the ticket in the query of a request.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,19 +20,15 @@ import (
 // Parse reads a policy file: Roles, ClusterRoles, RoleBindings and ClusterRoleBindings as YAML documents, or a List of them.
 // It refuses unknown fields, because an ignored rule could be one that an operator relies on.
 func Parse(content []byte) (*Policy, error) {
-	f := file{}
-	if err := f.read(content); err != nil {
-		return nil, err
-	}
-	given := f
-	f = file{}
-	if err := f.read([]byte(builtin)); err != nil {
+	all, given := file{}, file{}
+	if err := all.read([]byte(builtin)); err != nil {
 		return nil, fmt.Errorf("built in: %w", err)
 	}
-	for key, o := range given {
-		f[key] = o
+	if err := given.read(content); err != nil {
+		return nil, err
 	}
-	return f.policy()
+	maps.Copy(all, given)
+	return all.policy()
 }
 
 // object is an object of one of the four kinds. check requires the fields that the kind has.

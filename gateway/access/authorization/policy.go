@@ -29,7 +29,7 @@ func (p *Policy) Allows(user string, groups []string, r Attributes) (binding str
 			return "", false
 		}
 	}
-	for g := range p.grants(user, groups) {
+	for _, g := range p.grants(user, groups) {
 		if g.namespace != "" && (r.Resource == "" || g.namespace != r.Namespace) {
 			continue
 		}
@@ -45,7 +45,7 @@ func (p *Policy) Allows(user string, groups []string, r Attributes) (binding str
 // Rules returns the rules of a user in a namespace and outside of namespaces, in the order of the bindings' names.
 func (p *Policy) Rules(user string, groups []string, namespace string) []Rule {
 	var found []grant
-	for g := range p.grants(user, groups) {
+	for _, g := range p.grants(user, groups) {
 		if g.namespace == "" || g.namespace == namespace {
 			found = append(found, g)
 		}
@@ -58,20 +58,11 @@ func (p *Policy) Rules(user string, groups []string, namespace string) []Rule {
 	return rules
 }
 
-// grants yields the grants of a user and of the groups.
-func (p *Policy) grants(user string, groups []string) func(yield func(grant) bool) {
-	return func(yield func(grant) bool) {
-		for _, g := range p.users[user] {
-			if !yield(g) {
-				return
-			}
-		}
-		for _, group := range groups {
-			for _, g := range p.groups[group] {
-				if !yield(g) {
-					return
-				}
-			}
-		}
+// grants returns the grants of a user and of the groups.
+func (p *Policy) grants(user string, groups []string) []grant {
+	all := slices.Clip(p.users[user])
+	for _, group := range groups {
+		all = append(all, p.groups[group]...)
 	}
+	return all
 }

@@ -22,7 +22,8 @@ func (u Rule) allows(r Attributes) bool {
 	}
 	switch {
 	case r.Resource != "":
-		return has(u.APIGroups, r.Group) && u.hasResource(r) && (len(u.ResourceNames) == 0 || slices.Contains(u.ResourceNames, r.Name))
+		inResources := has(u.Resources, r.resource()) || r.Subresource != "" && slices.Contains(u.Resources, "*/"+r.Subresource)
+		return inResources && has(u.APIGroups, r.Group) && (len(u.ResourceNames) == 0 || slices.Contains(u.ResourceNames, r.Name))
 	case r.Key != "":
 		return slices.ContainsFunc(u.Keys, func(key string) bool { return covers(key, r.Key) })
 	}
@@ -31,10 +32,6 @@ func (u Rule) allows(r Attributes) bool {
 
 func has(names []string, name string) bool {
 	return slices.Contains(names, "*") || slices.Contains(names, name)
-}
-
-func (u Rule) hasResource(r Attributes) bool {
-	return has(u.Resources, r.resource()) || r.Subresource != "" && slices.Contains(u.Resources, "*/"+r.Subresource)
 }
 
 // everyKey in a rule is every key, also of those that do not begin with a slash.

@@ -90,13 +90,11 @@ func (f *File[T]) Generation() uint64 { return f.generation.Load() }
 // Run checks the files every few seconds until ctx ends. It logs invalid contents when it sees them for the second time, because a
 // write may be in progress, and several files are rarely replaced at once.
 func (f *File[T]) Run(ctx context.Context) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
+	for tick := time.Tick(pollInterval); ; {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-tick:
 			f.check(false)
 		}
 	}
@@ -168,4 +166,29 @@ func digest(contents [][]byte) [sha256.Size]byte {
 		all = append(all, sum[:]...)
 	}
 	return sha256.Sum256(all)
+}
+
+// SetMetrics names the metrics, of which File is a collector, and their subject. It is called before they are collected.
+func (f *File[T]) SetMetrics(successful, failures, subject string, labels prometheus.Labels) {
+	f.metrics[0] = prometheus.NewDesc(successful,
+		fmt.Sprintf("0 while the content of %s is invalid, so that the content before it stays in use; else 1.", subject), nil, labels)
+	f.metrics[1] = prometheus.NewDesc(failures, fmt.Sprintf("How often the content of %s was invalid.", subject), nil, labels)
+}
+
+var _ prometheus.Collector = (*File[int])(nil)
+
+// Describe implements prometheus.Collector.
+func (f *File[T]) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- f.metrics[0]
+	descriptions <- f.metrics[1]
+}
+
+// Collect implements prometheus.Collector.
+func (f *File[T]) Collect(out chan<- prometheus.Metric) {
+	value := 1.0
+	if f.reported.Load() {
+		value = 0
+	}
+	out <- prometheus.MustNewConstMetric(f.metrics[0], prometheus.GaugeValue, value)
+	out <- prometheus.MustNewConstMetric(f.metrics[1], prometheus.CounterValue, float64(f.failures.Load()))
 }

@@ -1,12 +1,15 @@
 package request
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/gateway/access/authorization"
+	"revtail/gateway/console"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache/selector"
@@ -123,3 +126,41 @@ func (i *Info) parseKeys(r *http.Request) {
 func (i *Info) IsStream() bool {
 	return i.Attributes.Verb == "watch" && (i.Keys == nil || i.Keys.Wait == 0)
 }
+
+// KeysPath is the root of the keys API. The rest of a path below it is a key of etcd.
+const KeysPath = "/v1/keys"
+
+// IsKeysPath reports whether a path names keys.
+func IsKeysPath(path string) bool { return path == KeysPath || strings.HasPrefix(path, KeysPath+"/") }
+
+// IsKeysAPI reports whether a path belongs to the keys API: /v1/keys, /v1/txn and all other paths below /v1.
+func IsKeysAPI(path string) bool { return path == "/v1" || strings.HasPrefix(path, "/v1/") }
+
+// DecodePath joins the decoded segments of an escaped path. It drops a slash at the end, except in a path of keys, where it marks a
+// prefix, and in that of the console, whose files are relative to it.
+func DecodePath(escaped string, segments []string) string {
+	path := "/" + strings.Join(segments, "/")
+	if (IsKeysPath(path) || path+"/" == console.Path) && strings.HasSuffix(escaped, "/") {
+		path += "/"
+	}
+	return path
+}
+
+type headKey struct{}
+
+// HeadIsGet makes handlers see HEAD as GET. net/http drops the body that they write.
+func HeadIsGet(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			r = r.WithContext(context.WithValue(r.Context(), headKey{}, true))
+			r.Method = http.MethodGet
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// IsHead reports whether the method is HEAD, so that no body is sent.
+func IsHead(r *http.Request) bool { return r.Context().Value(headKey{}) != nil }
+
+// Timeout limits every request that is not a watch.
+const Timeout = 60 * time.Second

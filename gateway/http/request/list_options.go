@@ -52,10 +52,11 @@ func ParseListOptions(r *http.Request, watch bool) (ListOptions, error) {
 		send := ParseBool(value[0])
 		options.SendInitialEvents = &send
 	}
-	var err error
-	if p.Limit, err = parseLimit(query); err != nil {
+	limit, err := Int(query, "limit")
+	if err != nil {
 		return p, err
 	}
+	p.Limit = int(min(max(limit, 0), math.MaxInt32)) // zero and less: no limit
 	if err = p.parseTimeout(query); err != nil {
 		return p, err
 	}
@@ -112,8 +113,3 @@ func (p *ListOptions) parseTimeout(query url.Values) error {
 
 // maxTimeoutSeconds is a year. It keeps a time.Duration from overflowing.
 const maxTimeoutSeconds = 365 * 24 * 60 * 60
-
-func parseLimit(query url.Values) (int, error) {
-	limit, err := Int(query, "limit")
-	return int(min(max(limit, 0), math.MaxInt32)), err // zero and less: no limit
-}

@@ -1,8 +1,11 @@
 package response
 
 import (
+	"bufio"
 	"io"
+	"net"
 	"net/http"
+	"sync"
 	"syscall"
 	"time"
 
@@ -17,6 +20,8 @@ const (
 	openingSize = 3 << 10
 	// wholeSize is the size, in bytes, from which a piece is written alone, because copying it would cost more than a write.
 	wholeSize = 16 << 10
+	// maxPieces is how many pieces one write has, whatever their size, because the connection keeps 16 bytes for each afterwards.
+	maxPieces = 256
 )
 
 // CachedList is the JSON of a list, in immutable pieces of the watch cache.
@@ -70,14 +75,15 @@ func (l *CachedList) pieces(yield func([]byte) bool) {
 // Write sends the list as the body of a response with a Content-Length. Over HTTP/1.1 without TLS it writes many pieces to the connection
 // in one system call, and copies none.
 func (l *CachedList) Write(w http.ResponseWriter, r *http.Request) error {
-	if to, ok := unwrapTo[io.ReaderFrom](w); ok && r.TLS == nil {
-		if err := l.open(w); err != nil {
-			return err
-		}
-		_, err := to.ReadFrom(l)
+	to, ok := unwrapTo[io.ReaderFrom](w)
+	if !ok || r.TLS != nil {
+		_, err := l.writeWhole(w)
 		return err
 	}
-	_, err := l.writeWhole(w)
+	if err := l.open(w); err != nil {
+		return err
+	}
+	_, err := to.ReadFrom(l)
 	return err
 }
 
@@ -99,50 +105,62 @@ func (l *CachedList) open(w http.ResponseWriter) error {
 	return http.NewResponseController(w).Flush()
 }
 
+// tcpConn is a connection to which net.Buffers writes in one system call.
+type tcpConn interface {
+	io.Writer
+	syscall.Conn
+	socket.WriteDeadliner
+}
+
 // WriteTo implements io.WriterTo.
 func (l *CachedList) WriteTo(w io.Writer) (int64, error) {
-	if conn, ok := w.(syscall.Conn); ok {
+	if conn, ok := w.(tcpConn); ok {
 		socket.LimitSendBuffer(conn)
-		return l.writeVectors(w)
+		return l.writeVectors(conn)
 	}
 	return l.writeWhole(w)
 }
 
-// writeVectors writes many pieces in one system call.
-func (l *CachedList) writeVectors(w io.Writer) (int64, error) {
-	v := newWritev(w, l.stall)
-	for piece := range l.pieces {
-		if !v.add(piece) {
-			break
-		}
-	}
-	return v.end()
-}
+var vectors = sync.Pool{New: func() any { return new([maxPieces][]byte) }}
 
-// writeWhole writes one piece at a time. It copies small ones together.
-func (l *CachedList) writeWhole(w io.Writer) (written int64, err error) {
-	collected := buffer.Get()
-	defer collected.Put()
-	write := func(p []byte) bool {
-		var n int
-		n, err = w.Write(p)
-		written += int64(n)
+// writeVectors writes up to maxPieces in one system call.
+func (l *CachedList) writeVectors(conn tcpConn) (written int64, err error) {
+	vector := vectors.Get().(*[maxPieces][]byte)
+	defer func() {
+		clear(vector[:]) // do not keep documents of the cache alive
+		vectors.Put(vector)
+	}()
+	pieces := vector[:0]
+	send := func() bool {
+		var n int64
+		left := net.Buffers(pieces)
+		n, err = socket.WriteAll(conn, l.stall, func() (int64, error) { return left.WriteTo(conn) })
+		written += n
+		pieces = pieces[:0]
 		return err == nil
 	}
 	for piece := range l.pieces {
-		whole := len(piece) >= wholeSize
-		if b := collected.Bytes; len(b) > 0 && (whole || len(b)+len(piece) > flushSize) {
-			if !write(b) {
-				return written, err
-			}
-			collected.Bytes = b[:0]
-		}
-		if !whole {
-			collected.Bytes = append(collected.Bytes, piece...)
-		} else if !write(piece) {
+		if pieces = append(pieces, piece); len(pieces) == maxPieces && !send() {
 			return written, err
 		}
 	}
-	write(collected.Bytes)
+	send()
 	return written, err
+}
+
+// writeWhole writes one piece at a time. It copies small ones together.
+func (l *CachedList) writeWhole(w io.Writer) (int64, error) {
+	out := bufio.NewWriterSize(w, wholeSize)
+	for piece := range l.pieces {
+		if len(piece) >= wholeSize {
+			_ = out.Flush() // Write returns the error too
+		}
+		if _, err := out.Write(piece); err != nil {
+			return 0, err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return 0, err
+	}
+	return int64(l.size - l.sent), nil
 }

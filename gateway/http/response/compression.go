@@ -41,23 +41,21 @@ type Compressors struct {
 // NewCompressors returns compressors without memory for a stream yet.
 func NewCompressors() *Compressors {
 	c := new(Compressors)
-	c.gzip = Coding{Name: "gzip", Pool: sync.Pool{New: func() any {
-		w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-		if err != nil {
-			panic(err) // the level is a constant
-		}
-		return w
-	}}}
+	c.gzip = Coding{Name: "gzip", Pool: sync.Pool{New: func() any { return must(gzip.NewWriterLevel(nil, gzip.BestSpeed)) }}}
 	c.zstd = Coding{Name: "zstd", Pool: sync.Pool{New: func() any {
 		// The goroutine of the stream compresses. gzip has a window of 32 KiB too.
-		w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithWindowSize(32<<10), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true))
-		if err != nil {
-			panic(err) // the options are constants
-		}
-		return w
+		return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithWindowSize(32<<10), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true)))
 	}}}
 	return c
+}
+
+// must returns w. There is no error, because the options are constants.
+func must(w Compressor, err error) Compressor {
+	if err != nil {
+		panic(err)
+	}
+	return w
 }
 
 // Choose returns the coding that a client prefers, and gzip if it has no preference. nil: the client accepts none, or maxCompressed is

@@ -2,6 +2,7 @@ package response
 
 import (
 	"net/http"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
@@ -9,6 +10,7 @@ import (
 	"revtail/encoding/projection"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
+	"revtail/gateway/http/table"
 	"revtail/gateway/resource"
 )
 
@@ -49,23 +51,23 @@ func Negotiate(r *http.Request, about Kind) (Representation, error) {
 		if !ok {
 			continue
 		}
-		if mismatch := f.mismatch(about); mismatch != "" {
-			refusal = NotAcceptable(mismatch)
-			continue
+		switch {
+		case f.As == asMetadata && about == List:
+			refusal = NotAcceptable("you requested PartialObjectMetadata, but the requested object is a list")
+		case f.As == asMetadataList && about != List:
+			refusal = NotAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list")
+		default:
+			return f, f.readInclude(r)
 		}
-		return f, f.readInclude(r)
 	}
-	if refusal == nil {
-		refusal = NotAcceptable("only the following media types are accepted: " + acceptable(about))
+	if refusal != nil {
+		return Representation{}, refusal
 	}
-	return Representation{}, refusal
-}
-
-func acceptable(about Kind) string {
-	if about == Watch {
-		return JSON
+	accepted := JSON
+	if about != Watch {
+		accepted += ", " + YAML
 	}
-	return JSON + ", " + YAML
+	return Representation{}, NotAcceptable("only the following media types are accepted: " + accepted)
 }
 
 // representation returns the representation of a media range. False: the gateway does not have it.
@@ -89,17 +91,6 @@ func (m MediaRange) representation(about Kind) (Representation, bool) {
 	return f, known && (f.As == asTable || f.As == asMetadata || f.As == asMetadataList)
 }
 
-// mismatch returns why a kind of response cannot have the representation; empty: it can.
-func (f Representation) mismatch(about Kind) string {
-	switch {
-	case f.As == asMetadata && about == List:
-		return "you requested PartialObjectMetadata, but the requested object is a list"
-	case f.As == asMetadataList && about != List:
-		return "you requested PartialObjectMetadataList, but the requested object is not a list"
-	}
-	return ""
-}
-
 func (f *Representation) readInclude(r *http.Request) error {
 	if f.As != asTable {
 		return nil
@@ -116,7 +107,14 @@ func (f *Representation) readInclude(r *http.Request) error {
 func (f Representation) View(res *resource.Resource) View {
 	switch f.As {
 	case asTable:
-		return newTableView(f, res)
+		v := &tableView{apiVersion: f.apiVersion, row: metadataView{f.apiVersion}, columns: table.For(res), now: time.Now}
+		switch f.include {
+		case metav1.IncludeNone:
+			v.row = nil
+		case metav1.IncludeObject:
+			v.row = PlainView{res}
+		}
+		return v
 	case asMetadata, asMetadataList:
 		return metadataView{apiVersion: f.apiVersion}
 	}

@@ -1,9 +1,14 @@
 package response
 
 import (
+	"strconv"
+	"time"
+
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/encoding/projection"
 	"revtail/etcdstore"
+	"revtail/gateway/http/table"
 	"revtail/gateway/resource"
 )
 
@@ -69,3 +74,47 @@ func (v ProjectedView) Object(doc []byte) []byte { return v.fields.Project(doc) 
 
 // Item implements View.
 func (v ProjectedView) Item(doc []byte) []byte { return v.fields.Project(doc) }
+
+// tableView shows objects as rows of a Table. Only the first Table has the column definitions: in a watch, that of the first event.
+type tableView struct {
+	apiVersion string
+	row        View // of the objects in the rows; nil: the rows have none
+	columns    table.Columns
+	described  bool
+	now        func() time.Time
+}
+
+func (v *tableView) Object(doc []byte) []byte {
+	revision, _ := jsontext.Lookup(doc, []string{"metadata", "resourceVersion"})
+	n, _ := strconv.ParseInt(revision, 10, 64) // zero for a dry run
+	return append(append(v.ListHead(encoding.ListMeta{ResourceVersion: n}), v.Item(doc)...), "]}"...)
+}
+
+// Bookmark returns a Table with one row without a name.
+func (v *tableView) Bookmark(revision etcdstore.Revision, end bool) []byte {
+	var object []byte
+	if v.row != nil {
+		object = v.row.Bookmark(revision, end)
+	}
+	cells := make([]any, len(v.columns))
+	cells[0] = ""
+	head := v.ListHead(encoding.ListMeta{ResourceVersion: int64(revision)})
+	return append(encoding.AppendRow(head, cells, object), "]}"...)
+}
+
+func (v *tableView) ListHead(meta encoding.ListMeta) []byte {
+	meta.APIVersion = v.apiVersion
+	var definitions []byte
+	if !v.described {
+		definitions, v.described = v.columns.Definitions(), true
+	}
+	return encoding.AppendTableHead(nil, meta, definitions)
+}
+
+func (v *tableView) Item(doc []byte) []byte {
+	var object []byte
+	if v.row != nil {
+		object = v.row.Object(doc)
+	}
+	return encoding.AppendRow(nil, v.columns.Cells(doc, v.now()), object)
+}

@@ -29,7 +29,7 @@ const (
 // rules are the rules of both APIs. The first one that matches is used.
 var rules = []rule{
 	spoken[*claim.ReadOnlyError](http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed),
-	withStatus,
+	typed(func(err *apierrors.StatusError) *metav1.Status { return err.ErrStatus.DeepCopy() }),
 	spoken[*watchcache.ExpiredError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*watchcache.RevertedError](http.StatusGone, metav1.StatusReasonExpired),
 	typed(func(*etcdstore.CompactedError) *metav1.Status {
@@ -83,16 +83,6 @@ var keyRules = []rule{
 		}
 		return nil
 	},
-}
-
-// withStatus is the rule of errors that have a Status.
-func withStatus(err error) *metav1.Status {
-	var found apierrors.APIStatus
-	if !errors.As(err, &found) {
-		return nil
-	}
-	status := found.Status()
-	return &status
 }
 
 const etcdUnavailable = "etcd cannot be reached or has no leader"

@@ -1,10 +1,12 @@
 package table
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -123,13 +125,12 @@ var nodeColumns = Columns{
 }
 
 func nodeStatus(o jsonValue) string {
-	status := "Unknown"
+	status := "NotReady"
 	switch o.condition("Ready") {
 	case "":
+		status = "Unknown"
 	case "True":
 		status = "Ready"
-	default:
-		status = "NotReady"
 	}
 	if o.at("spec", "unschedulable").isTrue() {
 		status += ",SchedulingDisabled"
@@ -155,4 +156,37 @@ func nodeAddress(kind string) func(o jsonValue) string {
 	return func(o jsonValue) string {
 		return o.at("status", "addresses").having("type", kind).at("address").textOr(none)
 	}
+}
+
+// mountColumns are the columns of every mount. There is no age, because etcd does not store when a key was created.
+var mountColumns = Columns{
+	nameColumn,
+	stringColumn("Value", "The value of the key, on one line and cut short.", func(o jsonValue) string {
+		if why := o.at("undecodable"); why.exists() {
+			return "<undecodable>"
+		}
+		text, _ := textCell(o.at("value")).(string)
+		return shortened(text)
+	}),
+	stringColumn("Key", "The key in etcd; one that is not UTF-8 in base64.", func(o jsonValue) string {
+		annotations := o.at("metadata", "annotations")
+		return annotations.at("revtail/key").textOr(annotations.at("revtail/key64").text())
+	}),
+	wide(column{name: "Revision", kind: "string", description: "The revision of etcd in which the key was written last.",
+		cell: func(o jsonValue, _ time.Time) any { return o.at("metadata", "resourceVersion").text() }}),
+}
+
+// shortened cuts a text to the size of a cell.
+func shortened(text string) string {
+	const most = 60
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	if runes := []rune(text); len(runes) > most {
+		return fmt.Sprintf("%s…", string(runes[:most-1]))
+	}
+	return text
 }

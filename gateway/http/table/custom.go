@@ -1,13 +1,12 @@
 package table
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/util/jsonpath"
 
+	"revtail/encoding"
 	"revtail/gateway/resource"
 )
 
@@ -42,30 +41,20 @@ func found(path *jsonpath.JSONPath, object jsonValue) any {
 // definedCell returns the cell of a value in a column of an OpenAPI type; nil: the value has another type.
 func definedCell(kind string, value any, now time.Time) any {
 	v := jsonValue{value}
-	switch kind {
-	case "integer":
-		switch value.(type) {
-		case int64, float64:
-			return v.count(0)
-		}
-	case "number":
-		switch value.(type) {
-		case int64, float64, json.Number:
-			return value
-		}
-	case "boolean":
-		if _, ok := value.(bool); ok {
-			return value
-		}
-	case "date":
-		if !v.exists() {
-			return nil
-		}
-		if v.time().IsZero() {
-			return "<invalid>"
-		}
+	_, isInt := value.(int64)
+	_, isFloat := value.(float64)
+	_, isNumber := value.(json.Number)
+	_, isBool := value.(bool)
+	switch {
+	case kind == "integer" && (isInt || isFloat):
+		return v.count(0)
+	case kind == "number" && (isInt || isFloat || isNumber), kind == "boolean" && isBool:
+		return value
+	case kind == "date" && v.exists() && v.time().IsZero():
+		return "<invalid>"
+	case kind == "date" && v.exists():
 		return v.age(now)
-	case "string":
+	case kind == "string":
 		return textCell(v)
 	}
 	return nil
@@ -79,11 +68,9 @@ func textCell(v jsonValue) any {
 	if text := v.scalar(); text != "" || v.value == "" {
 		return text
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v.value); err != nil {
+	text, err := encoding.MarshalValue(v.value)
+	if err != nil {
 		return nil
 	}
-	return strings.TrimSuffix(text.String(), "\n")
+	return string(text)
 }

@@ -10,7 +10,10 @@ var eventColumns = Columns{
 	ageSince("Last Seen", "How long ago it was last seen.", lastSeen),
 	textColumn("Type", "Normal or Warning.", "", "type"),
 	textColumn("Reason", "Why it was reported, in one word.", "", "reason"),
-	stringColumn("Object", "What it is about.", eventObject),
+	stringColumn("Object", "What it is about.", func(o jsonValue) string {
+		about := firstOf(o, []string{"involvedObject"}, []string{"regarding"})
+		return strings.ToLower(about.at("kind").text()) + "/" + about.at("name").text()
+	}),
 	wide(stringColumn("Subobject", "The part of the object it is about.", func(o jsonValue) string {
 		return firstOf(o, []string{"involvedObject", "fieldPath"}, []string{"regarding", "fieldPath"}).text()
 	})),
@@ -19,7 +22,9 @@ var eventColumns = Columns{
 		return strings.TrimSpace(firstOf(o, []string{"message"}, []string{"note"}).text())
 	}),
 	wide(ageSince("First Seen", "How long ago it was first seen.", firstSeen)),
-	wide(column{name: "Count", kind: "integer", description: "How often it was seen.", cell: eventCount}),
+	wide(column{name: "Count", kind: "integer", description: "How often it was seen.", cell: func(o jsonValue, _ time.Time) any {
+		return max(1, firstOf(o, []string{"series", "count"}, []string{"count"}, []string{"deprecatedCount"}).count(1))
+	}}),
 	wide(nameColumn),
 }
 
@@ -47,16 +52,6 @@ func lastSeen(o jsonValue) time.Time {
 		return firstSeen(o)
 	}
 	return last
-}
-
-func eventCount(o jsonValue, _ time.Time) any {
-	n := firstOf(o, []string{"series", "count"}, []string{"count"}, []string{"deprecatedCount"}).count(1)
-	return max(n, 1)
-}
-
-func eventObject(o jsonValue) string {
-	about := firstOf(o, []string{"involvedObject"}, []string{"regarding"})
-	return strings.ToLower(about.at("kind").text()) + "/" + about.at("name").text()
 }
 
 func eventSource(o jsonValue) string {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -49,10 +50,7 @@ func (v jsonValue) text() string {
 }
 
 func (v jsonValue) textOr(otherwise string) string {
-	if text := v.text(); text != "" {
-		return text
-	}
-	return otherwise
+	return cmp.Or(v.text(), otherwise)
 }
 
 func (v jsonValue) isTrue() bool { return v.value == true }
@@ -87,10 +85,7 @@ func (v jsonValue) scalar() string {
 
 // time returns the time, or zero.
 func (v jsonValue) time() time.Time {
-	t, err := time.Parse(time.RFC3339, v.text())
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.RFC3339, v.text()) // zero with an error
 	return t
 }
 

@@ -11,27 +11,24 @@ import (
 
 // Columns of the kinds that run pods by a template.
 var (
-	containersColumn = containersAt("spec", "template", "spec")
-	imagesColumn     = imagesAt("spec", "template", "spec")
-	selectorColumn   = wide(stringColumn("Selector", "The labels of its pods.", podSelector))
-	readyColumn      = stringColumn("Ready", "How many of its pods are ready, and how many there should be.", func(o jsonValue) string {
+	containersColumn, imagesColumn = containerColumns("spec", "template", "spec")
+
+	selectorColumn = wide(stringColumn("Selector", "The labels of its pods.", podSelector))
+	readyColumn    = stringColumn("Ready", "How many of its pods are ready, and how many there should be.", func(o jsonValue) string {
 		return fmt.Sprintf("%d/%d", o.at("status", "readyReplicas").count(0), desiredReplicas(o))
 	})
 )
 
-func containersAt(pod ...string) column {
-	return wide(stringColumn("Containers", "The containers of its pods.", namesAt("name", pod)))
-}
-
-func imagesAt(pod ...string) column {
-	return wide(stringColumn("Images", "What the containers are made of.", namesAt("image", pod)))
-}
-
-func namesAt(member string, pod []string) func(o jsonValue) string {
-	path := append(slices.Clone(pod), "containers")
-	return func(o jsonValue) string {
-		return strings.Join(o.at(path...).each(func(c jsonValue) string { return c.at(member).text() }), ",")
+// containerColumns are the columns of the containers at the path of the spec of a pod.
+func containerColumns(pod ...string) (containers, images column) {
+	all := func(member string) func(o jsonValue) string {
+		return func(o jsonValue) string {
+			return strings.Join(o.at(pod...).at("containers").each(func(c jsonValue) string { return c.at(member).text() }), ",")
+		}
 	}
+	containers = wide(stringColumn("Containers", "The containers of its pods.", all("name")))
+	images = wide(stringColumn("Images", "What the containers are made of.", all("image")))
+	return containers, images
 }
 
 // desiredReplicas returns spec.replicas, which is one by default.
@@ -135,6 +132,8 @@ func jobDuration(o jsonValue, now time.Time) any {
 	return duration.HumanDuration(ended.Sub(began))
 }
 
+var cronContainersColumn, cronImagesColumn = containerColumns("spec", "jobTemplate", "spec", "template", "spec")
+
 var cronJobColumns = Columns{
 	nameColumn,
 	textColumn("Schedule", "When it runs, as cron says it.", "", "spec", "schedule"),
@@ -153,9 +152,7 @@ var cronJobColumns = Columns{
 		}
 		return none
 	}},
-	ageColumn,
-	containersAt("spec", "jobTemplate", "spec", "template", "spec"),
-	imagesAt("spec", "jobTemplate", "spec", "template", "spec"),
+	ageColumn, cronContainersColumn, cronImagesColumn,
 	wide(stringColumn("Selector", "The labels of its jobs' pods.", func(o jsonValue) string {
 		return podSelector(o.at("spec", "jobTemplate"))
 	})),

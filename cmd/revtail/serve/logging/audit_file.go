@@ -57,17 +57,13 @@ type appendFile struct {
 
 // openAppendFile opens a file, or standard output if path is "-".
 func openAppendFile(path string, stdout io.Writer, logger *slog.Logger) (*appendFile, error) {
-	f := &appendFile{path: path, logger: logger}
+	f := &appendFile{path: path, logger: logger, to: nopCloser{stdout}}
 	if path == "-" {
-		f.to = nopCloser{stdout}
 		return f, nil
 	}
-	to, err := openAppending(path)
-	if err != nil {
-		return nil, err
-	}
-	f.to = to
-	return f, nil
+	var err error
+	f.to, err = openAppending(path)
+	return f, err
 }
 
 // nopCloser is standard output, which the process does not close.

@@ -1,3 +1,4 @@
+// Package systemd implements the sd_notify(3) protocol.
 package systemd
 
 import (
@@ -49,13 +50,11 @@ func (n Notifier) RunWatchdog(ctx context.Context, check func()) error {
 	if n.watchdog == 0 {
 		return nil
 	}
-	tick := time.NewTicker(n.watchdog / 2)
-	defer tick.Stop()
-	for {
+	for tick := time.Tick(n.watchdog / 2); ; {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-tick:
 		}
 		check()
 		n.Notify("WATCHDOG=1")

@@ -13,7 +13,7 @@ import (
 type AddressLimit struct {
 	maximum int // zero: no limit
 	exempt  func(net.IP) bool
-	refused prometheus.Counter
+	Refused prometheus.Counter // of connections
 
 	mu   sync.Mutex // guards the field below
 	open map[string]int
@@ -23,14 +23,11 @@ type AddressLimit struct {
 func NewAddressLimit(maxPerAddress int) *AddressLimit {
 	return &AddressLimit{
 		maximum: maxPerAddress, exempt: net.IP.IsLoopback, open: make(map[string]int),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
+		Refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "revtail_connections_refused_total", Help: "Connections that were closed at once, since their address had too many.",
 		}),
 	}
 }
-
-// Collector counts the refused connections.
-func (a *AddressLimit) Collector() prometheus.Collector { return a.refused }
 
 // listen applies the limit to a listener.
 func (a *AddressLimit) listen(l net.Listener) net.Listener {
@@ -60,7 +57,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if address := peer.IP.String(); l.limit.acquire(address) {
 			return &countedConn{TCPConn: tcp, done: sync.OnceFunc(func() { l.limit.release(address) })}, nil
 		}
-		l.limit.refused.Inc()
+		l.limit.Refused.Inc()
 		_ = tcp.SetLinger(0) // Close follows in any case
 		_ = tcp.Close()
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -57,30 +58,28 @@ func New(o Options) *Server {
 
 // Listen binds all addresses or none. Serve closes the listeners.
 func (s *Server) Listen(ctx context.Context, addresses []string) error {
+	scheme := "http://"
+	if s.secure {
+		scheme = "https://"
+		http2.Configure(s.http)
+	}
 	for _, address := range addresses {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
 			s.Close()
-			return explainListen(s.flag, address, err)
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with %s (port 0 is any free one)", address, s.flag)
+			}
+			return fmt.Errorf("%w: choose another address with %s", err, s.flag)
 		}
 		s.listeners = append(s.listeners, s.limit.listen(l))
-		s.urls = append(s.urls, s.scheme()+listenHost(address, l.Addr()))
-	}
-	if s.secure {
-		http2.Configure(s.http)
+		s.urls = append(s.urls, scheme+listenHost(address, l.Addr()))
 	}
 	return nil
 }
 
 // URLs are the URLs of the listeners.
 func (s *Server) URLs() []string { return s.urls }
-
-func (s *Server) scheme() string {
-	if s.secure {
-		return "https://"
-	}
-	return "http://"
-}
 
 // Serve serves until ctx ends, also after Shutdown, or until a listener fails.
 func (s *Server) Serve(ctx context.Context) error {
@@ -90,7 +89,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.http.Close() }()
 	for _, l := range s.listeners {
 		serving.Go(func() {
-			if err := s.serveOn(l); !errors.Is(err, http.ErrServerClosed) {
+			serve := s.http.Serve
+			if s.secure {
+				serve = func(l net.Listener) error { return s.http.ServeTLS(transport.Listen(l), "", "") }
+			}
+			if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 		})
@@ -101,13 +104,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err := <-failed:
 		return err
 	}
-}
-
-func (s *Server) serveOn(l net.Listener) error {
-	if s.secure {
-		return s.http.ServeTLS(transport.Listen(l), "", "")
-	}
-	return s.http.Serve(l)
 }
 
 // Shutdown refuses new connections and waits for the open requests. When ctx ends first, it closes their connections.
@@ -126,13 +122,6 @@ func (s *Server) Close() {
 	}
 }
 
-func explainListen(flag, address string, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with %s (port 0 is any free one)", address, flag)
-	}
-	return fmt.Errorf("%w: choose another address with %s", err, flag)
-}
-
 // listenHost is the address of the user with the port that the listener is bound to.
 func listenHost(given string, bound net.Addr) string {
 	host, _, err := net.SplitHostPort(given)
@@ -141,4 +130,23 @@ func listenHost(given string, bound net.Addr) string {
 		return bound.String()
 	}
 	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+}
+
+// errorHandler is the log handler of http.Server. It lowers errors that any client can cause to debug level.
+type errorHandler struct{ slog.Handler }
+
+// Enabled implements slog.Handler. It is always true, because net/http logs at one level and Handle chooses the real one.
+func (errorHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (h errorHandler) Handle(ctx context.Context, r slog.Record) error {
+	for _, prefix := range []string{"http: TLS handshake error", "http2: server: error reading preface", "http2: server connection error"} {
+		if strings.HasPrefix(r.Message, prefix) {
+			r.Level = slog.LevelDebug
+		}
+	}
+	if !h.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
 }

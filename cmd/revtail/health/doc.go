@@ -1,2 +1,0 @@
-// Package health has the command health, which reports whether a gateway is ready.
-package health
