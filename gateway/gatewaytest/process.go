@@ -19,15 +19,12 @@ import (
 // Patience is how long anything is waited for. Only a test that fails takes so long.
 const Patience = 60 * time.Second
 
-// Until tries until done returns true, and fails the test when it does not within Patience.
+// Until polls until done returns true, and fails the test after Patience.
 func Until(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
-	deadline := time.After(Patience)
-	for !done() {
-		select {
-		case <-deadline:
+	for start := time.Now(); !done(); <-time.After(20 * time.Millisecond) {
+		if time.Since(start) > Patience {
 			tb.Fatalf("%s: not within %v", what, Patience)
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
