@@ -2,15 +2,15 @@ package gateway
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
 const (
@@ -275,19 +275,7 @@ func TestHead(t *testing.T) {
 // watched is the first events of a watch, each decoded.
 func (s *testServer) watched(n int, query string, header ...string) []any {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+configMaps+"?watch=1&"+query, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	response := rawhttp.Get(s.t, &http.Client{Transport: &http.Transport{DisableCompression: true}}, s.url+configMaps+"?watch=1&"+query, header...)
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" {
 		s.t.Fatalf("%s %v", response.Status, response.Header)

@@ -63,7 +63,7 @@ func (e *SecureEtcd) Trust(tb testing.TB, clients *Authority) {
 // WritePair writes, or writes over, the files of a certificate and its key.
 func (e *SecureEtcd) WritePair(tb testing.TB, name string, pair Pair) (cert, key string) {
 	tb.Helper()
-	return e.write(tb, name+".crt", pair.Cert), e.write(tb, name+".key", pair.Key)
+	return pair.Write(tb, e.dir, name)
 }
 
 func (e *SecureEtcd) write(tb testing.TB, name string, content []byte) string {

@@ -2,7 +2,9 @@ package object
 
 import (
 	"math/rand/v2"
+	"os"
 	"reflect"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,20 +13,19 @@ import (
 	"revtail/gateway/resource"
 )
 
-// sampleObjects are objects of built-in kinds, by kind.
-var sampleObjects = map[string]string{
-	"ConfigMap": `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","labels":{"a":"b","c":"d"},"annotations":{"x/y":"1"},
-		"finalizers":["a/b","c/d"],"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"},{"apiVersion":"v1","kind":"Pod","name":"q","uid":"v"}]},
-		"data":{"k":"1","l":"2"},"binaryData":{},"immutable":false}`,
-	"Deployment": `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"d","generateName":"x"},"spec":{"replicas":3,"selector":{"matchLabels":{"a":"b"}},
-		"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1,"maxUnavailable":"25%"}},
-		"template":{"metadata":{"labels":{"a":"b"}},"spec":{"nodeSelector":{"n":"m"},"tolerations":[{"key":"k"}],
-		"containers":[{"name":"c","image":"i","args":["x","y"],"ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}],"env":[{"name":"A","value":"1"},
-		{"name":"B","valueFrom":{"fieldRef":{"fieldPath":"p"}}}],"resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"e"}],
-		"volumes":[{"name":"v","emptyDir":{}},{"name":"w","configMap":{"name":"q","items":[{"key":"k","path":"p"}]}}]}}},
-		"status":{"replicas":1,"conditions":[{"type":"Ready","status":"True"},{"type":"Other","status":"False"}]}}`,
-	"Lease": `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l"},
-		"spec":{"holderIdentity":"h","leaseDurationSeconds":15,"renewTime":"2026-11-21T00:00:00.000000Z","leaseTransitions":1}}`,
+// sampleObject returns an object of a built-in kind, with values in every sort of list and map. The tests of package managedfields read the
+// same files.
+func sampleObject(tb testing.TB, kind string) Object {
+	tb.Helper()
+	text, err := os.ReadFile("testdata/" + strings.ToLower(kind) + ".json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	value, err := jsontext.Unmarshal(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return New(value)
 }
 
 // TestTypeSchemas: the strict parser accepts an object that matches, and ordinary objects match.
@@ -37,11 +38,7 @@ func TestTypeSchemas(t *testing.T) {
 		"Lease": builtin.Lookup("coordination.k8s.io", "v1", "leases"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			object, err := jsontext.Unmarshal([]byte(sampleObjects[name]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			whole := New(object)
+			whole := sampleObject(t, name)
 			whole.Metadata()["creationTimestamp"] = "2026-11-21T00:00:00Z"
 			whole.Metadata()["managedFields"] = []any{map[string]any{"manager": "m", "time": nil, "fieldsV1": map[string]any{"f:a": map[string]any{}}}}
 			if !whole.matchesType(kind) {
@@ -120,11 +117,7 @@ func BenchmarkTypes(b *testing.B) {
 	for name, res := range map[string]*resource.Resource{
 		"ConfigMap": builtin.Lookup("", "v1", "configmaps"), "Deployment": builtin.Lookup("apps", "v1", "deployments"),
 	} {
-		object, err := jsontext.Unmarshal([]byte(sampleObjects[name]))
-		if err != nil {
-			b.Fatal(err)
-		}
-		d := New(object)
+		d := sampleObject(b, name)
 		b.Run(name+"/type", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -235,10 +235,7 @@ func TestInformerRestart(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			etcd := gatewaytest.StartEtcd(t, 1)
-			keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
-			gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
-			maps := newClient(t, gw).configMaps(t)
+			gw, keys, maps := startOnEtcd(t)
 			create(t, maps, "a", "1")
 			create(t, maps, "b", "1")
 			i := startInformer(t, gw, "dynamic")
@@ -266,10 +263,7 @@ func TestInformerRestart(t *testing.T) {
 // TestInformerExpired: an informer that comes back too late begins anew, and misses nothing.
 func TestInformerExpired(t *testing.T) {
 	t.Parallel()
-	etcd := gatewaytest.StartEtcd(t, 1)
-	keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
-	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
-	maps := newClient(t, gw).configMaps(t)
+	gw, keys, maps := startOnEtcd(t)
 	create(t, maps, "a", "1")
 	create(t, maps, "b", "1")
 	i := startInformer(t, gw, "dynamic")

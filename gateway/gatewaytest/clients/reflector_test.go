@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
 	"revtail/gateway/gatewaytest"
@@ -19,6 +20,14 @@ import (
 var ends = map[string]func(*testing.T, *gatewaytest.Gateway){
 	"SIGTERM": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Stop(t) },
 	"kill -9": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Kill(t) },
+}
+
+// startOnEtcd starts a gateway on an etcd process of its own, so that each of the two can end alone.
+func startOnEtcd(t *testing.T) (*gatewaytest.Gateway, *gatewaytest.Keys, dynamic.ResourceInterface) {
+	t.Helper()
+	etcd := gatewaytest.StartEtcd(t, 1)
+	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
+	return gw, gatewaytest.DialEtcd(t, etcd.Endpoints()), newClient(t, gw).configMaps(t)
 }
 
 // reflector is a reflector on the typed client, which would rather read protobuf.
@@ -80,10 +89,7 @@ func TestReflectorRestart(t *testing.T) {
 		for compacted, states := range map[bool]int{false: 1, true: 2} {
 			t.Run(fmt.Sprintf("%s, compacted %v", name, compacted), func(t *testing.T) {
 				t.Parallel()
-				etcd := gatewaytest.StartEtcd(t, 1)
-				keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
-				gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
-				maps := newClient(t, gw).configMaps(t)
+				gw, keys, maps := startOnEtcd(t)
 				create(t, maps, "a", "1")
 				create(t, maps, "b", "1")
 				r := startReflector(t, gw)
@@ -114,10 +120,7 @@ func mapKey(name string) string { return "/registry/configmaps/" + namespace + "
 // changed for long resumes, though its last event is compacted.
 func TestReflectorBookmark(t *testing.T) {
 	t.Parallel()
-	etcd := gatewaytest.StartEtcd(t, 1)
-	keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
-	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
-	maps := newClient(t, gw).configMaps(t)
+	gw, keys, maps := startOnEtcd(t)
 	create(t, maps, "a", "1")
 	r := startReflector(t, gw)
 	r.expect(t, map[string]string{"a": "1"})
