@@ -79,7 +79,7 @@ func TestDeliveryOnAGoroutineIsTimed(t *testing.T) {
 	}
 }
 
-// TestHistoryIsCounted: what was read from etcd's history, and what was not.
+// TestHistoryIsCounted checks the metrics of lists and watches that are read from etcd's history.
 func TestHistoryIsCounted(t *testing.T) {
 	store := memory.New()
 	s := serveStore(t, store)
@@ -87,7 +87,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	for i := range 3 {
 		s.create(fmt.Sprint("other-", i))
 	}
-	s.catchUp(configMaps) // memory is past the first one
+	s.catchUp(configMaps) // s.catchUp(configMaps) // the cache is later than the first one
 	list := func() {
 		t.Helper()
 		if a := s.get(configMaps + "?resourceVersionMatch=Exact&resourceVersion=" + first); a.code != 200 {
@@ -96,7 +96,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	}
 	const lists = `revtail_history_lists_total{resource="configmaps"}`
 	list()
-	list() // the state is kept for a while
+	list() // list() // the state is cached for a while
 	if n := s.figure(lists); n != 1 {
 		t.Errorf("%v lists from history, want 1", n)
 	}
@@ -108,7 +108,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreCounted by reason.
+// TestRefusalsAreCounted checks the metric of refused requests by reason.
 func TestRefusalsAreCounted(t *testing.T) {
 	s := newTestServer(t)
 	for _, test := range []struct {

@@ -12,7 +12,7 @@ func TestEtcdTLS(t *testing.T) {
 	cert, key := gatewaytest.NewAuthority(t, "etcd").Issue(t, "gateway").Write(t, t.TempDir(), "gateway")
 
 	if got, err := (Config{}).EtcdTLS(); got != nil || err != nil {
-		t.Errorf("no options: %v, %v; want nil", got, err)
+		t.Errorf("no options: %v, error %v; want nil", got, err)
 	}
 	got, err := Config{EtcdCACert: cert, EtcdCert: cert, EtcdKey: key}.EtcdTLS()
 	if err != nil {

@@ -145,7 +145,7 @@ func FuzzFastUpdate(f *testing.F) {
 	})
 	for name, n := range updates {
 		if n > 500 && fast[name] < n/3 {
-			f.Errorf("%s: fastUpdate has done %d of %d updates", name, fast[name], n)
+			f.Errorf("%s: fastUpdate has made %d of %d updates", name, fast[name], n)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func randomChange(random *rand.Rand, res *resource.Resource, old, whole object.O
 		next = old.Copy()
 		next.Object["status"] = status
 	}
-	if random.IntN(2) == 0 { // as after a get
+	if random.IntN(2) == 0 { // if random.IntN(2) == 0 { // as after a get
 		next.CopyMetadata(old, "managedFields")
 	} else {
 		next.DeleteMetadata("managedFields")
@@ -169,7 +169,7 @@ func randomChange(random *rand.Rand, res *resource.Resource, old, whole object.O
 	return by, next
 }
 
-// BenchmarkFastUpdate is a change of one label.
+// BenchmarkFastUpdate changes one label.
 func BenchmarkFastUpdate(b *testing.B) {
 	kinds := managedKinds(b)
 	for _, name := range []string{"ConfigMap", "Deployment"} {
@@ -183,14 +183,14 @@ func BenchmarkFastUpdate(b *testing.B) {
 			for b.Loop() {
 				next.DeleteMetadata("managedFields")
 				if !m.fastUpdate(Change{Manager: "m"}, d, next) {
-					b.Fatal("left to the library")
+					b.Fatal("fastUpdate has left the change to the library")
 				}
 			}
 		})
 	}
 }
 
-// withoutTimes is an object whose managedFields have no times, in an order that does not depend on them.
+// withoutTimes returns an object whose managedFields have no times, in an order that does not depend on them.
 func withoutTimes(d object.Object) map[string]any {
 	out := d.Copy()
 	entries, _, _ := unstructured.NestedSlice(out.Object, "metadata", "managedFields")

@@ -28,7 +28,7 @@ func sampleObject(tb testing.TB, kind string) Object {
 	return New(value)
 }
 
-// TestTypeSchemas: the strict parser accepts an object that matches, and ordinary objects match.
+// TestTypeSchemas checks that the strict parser accepts an object that matches, and that ordinary objects match.
 func TestTypeSchemas(t *testing.T) {
 	odd := []any{nil, "", "x", "1", "AA==", "25%", "2026-11-21T00:00:00Z", "2026-11-21T00:00:00.000000Z", true, int64(1), int64(1) << 40, -1.5, 2.0,
 		map[string]any{}, map[string]any{"x": "y"}, []any{}, []any{"x"}, []any{int64(1)}, []any{map[string]any{}}}
@@ -42,7 +42,7 @@ func TestTypeSchemas(t *testing.T) {
 			whole.Metadata()["creationTimestamp"] = "2026-11-21T00:00:00Z"
 			whole.Metadata()["managedFields"] = []any{map[string]any{"manager": "m", "time": nil, "fieldsV1": map[string]any{"f:a": map[string]any{}}}}
 			if !whole.matchesType(kind) {
-				t.Fatal("an ordinary object does not fit")
+				t.Fatal("an ordinary object does not match")
 			}
 			random := rand.New(rand.NewPCG(1, 2))
 			fitting := 0
@@ -55,7 +55,7 @@ func TestTypeSchemas(t *testing.T) {
 				fitting++
 				found, err := d.readStrictly(d.Object, reflect.New(reflect.TypeOf(kind.GoType)).Interface())
 				if found || err != nil {
-					t.Fatalf("%v fits, and is refused: %v %v", d.Object, err, d.FieldWarnings)
+					t.Fatalf("%v matches, but is refused: %v %v", d.Object, err, d.FieldWarnings)
 				}
 				slow := &metav1.ObjectMeta{}
 				if err := readMeta(d.Metadata(), slow); err != nil {
@@ -64,23 +64,23 @@ func TestTypeSchemas(t *testing.T) {
 				fast, err := d.TypedMetadata()
 				slow.ManagedFields = nil
 				if err != nil || !sameMeta(slow, fast) {
-					t.Fatalf("metadata %v is read as %v, not as %v: %v", d.Metadata(), fast, slow, err)
+					t.Fatalf("metadata %v is read as %v, want %v: %v", d.Metadata(), fast, slow, err)
 				}
 			}
 			if fitting < 1000 {
-				t.Errorf("only %d fit", fitting)
+				t.Errorf("only %d objects match", fitting)
 			}
 		})
 	}
 }
 
-// sameMeta takes nothing for the same as an empty list or map.
+// sameMeta treats nil, an empty list and an empty map as equal.
 func sameMeta(a, b *metav1.ObjectMeta) bool {
 	text := func(m *metav1.ObjectMeta) string { out, _ := m.Marshal(); return string(out) }
 	return text(a) == text(b)
 }
 
-// disturb is a value in which one thing is something else.
+// disturb returns a copy of a value with one part replaced.
 func disturb(random *rand.Rand, v any, odd []any) any {
 	if random.IntN(4) == 0 {
 		return odd[random.IntN(len(odd))]
@@ -111,7 +111,7 @@ func disturb(random *rand.Rand, v any, odd []any) any {
 	return odd[random.IntN(len(odd))]
 }
 
-// BenchmarkTypes are the steps of a write that read all fields of an object: whether it matches its Go type, and its metadata.
+// BenchmarkTypes measures the steps of a write that read all fields of an object: the comparison with its Go type, and its metadata.
 func BenchmarkTypes(b *testing.B) {
 	builtin := resource.NewRegistry(resource.Builtin())
 	for name, res := range map[string]*resource.Resource{
@@ -122,7 +122,7 @@ func BenchmarkTypes(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if !d.matchesType(res) {
-					b.Fatal("does not match")
+					b.Fatal("the object does not match its type")
 				}
 			}
 		})

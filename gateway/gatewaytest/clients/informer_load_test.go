@@ -19,9 +19,9 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestInformerLoad: under a load of creates, updates and deletes by several writers, informers of every kind of client are
-// told the whole history of each object, in order, and end with what the server has. Those that start in the middle of the
-// load are told what there is, and everything after that.
+// TestInformerLoad checks that informers of every kind of client get the whole history of each object, in order, under a load of creates,
+// updates and deletes by several writers, and end with the server's state. Those that start during the load get the current state, and
+// everything after that.
 func TestInformerLoad(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -42,14 +42,14 @@ func TestInformerLoad(t *testing.T) {
 	}
 	for _, i := range early {
 		if diff := cmp.Diff(history, i.histories()); diff != "" {
-			t.Errorf("the %s informer's handlers (-written +told):\n%s", i.kind, diff)
+			t.Errorf("the %s informer's handlers (-written +received):\n%s", i.kind, diff)
 		}
 	}
 	for _, i := range late {
 		told := i.histories()
 		for name := range history {
 			if !continues(history[name], told[name]) {
-				t.Errorf("the late %s informer's handlers were told %q, what was written is %q", i.kind, told[name], history[name])
+				t.Errorf("the late %s informer's handlers got %q, written was %q", i.kind, told[name], history[name])
 			}
 		}
 	}
