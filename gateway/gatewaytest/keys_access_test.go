@@ -9,7 +9,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestKeysOfTenants: a rule about keys is what its user reaches, by any way to say a key, and the flags bound the rules.
+// TestKeysOfTenants checks that a rule about keys limits its user, in any form of a key, and that the flags limit the rules.
 func TestKeysOfTenants(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"reader", "writer", "nobody"},

@@ -55,7 +55,7 @@ func TestInformerLoad(t *testing.T) {
 	}
 }
 
-// histories are the calls of handlers, by object.
+// histories returns the calls of handlers, by object.
 func (i *informer) histories() map[string][]string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -67,7 +67,7 @@ func (i *informer) histories() map[string][]string {
 	return out
 }
 
-// continues tells whether an informer was told an object's state at some time, and then the rest of its history.
+// continues reports whether an informer got an object's state at some time, and then the rest of its history.
 func continues(history, told []string) bool {
 	switch rest := len(history) - len(told); {
 	case len(told) == 0:
@@ -84,17 +84,17 @@ func continues(history, told []string) bool {
 const (
 	writers    = 4
 	writesEach = 300
-	mapsEach   = 12 // objects that a writer has for itself, so that it knows their history
+	mapsEach   = 12 // mapsEach   = 12 // objects that only one writer changes, so that it knows their history
 )
 
-// load is several writers at work.
+// load is several concurrent writers.
 type load struct {
 	maps    typedcorev1.ConfigMapInterface
 	written atomic.Int64
 	running sync.WaitGroup
 
 	mu      sync.Mutex          // guards the field below
-	history map[string][]string // by object: what handlers must be told
+	history map[string][]string // history map[string][]string // by object: the expected calls of handlers
 }
 
 func startLoad(t *testing.T, c *client) *load {
@@ -113,7 +113,7 @@ func startLoad(t *testing.T, c *client) *load {
 	return l
 }
 
-// wait waits for the end of the load and returns what it did.
+// wait waits for the end of the load and returns the histories.
 func (l *load) wait() map[string][]string {
 	l.running.Wait()
 	return l.history
@@ -138,8 +138,8 @@ func (l *load) write(ctx context.Context, writer uint64, random *rand.Rand) erro
 	return nil
 }
 
-// change creates an object that is not there, and otherwise updates, patches or deletes it. It returns what is there now, and
-// what handlers must be told.
+// change creates an absent object, and otherwise updates, patches or deletes it. It returns the new state, and the expected calls of
+// handlers.
 func (l *load) change(ctx context.Context, random *rand.Rand, object *corev1.ConfigMap, name, next string) (*corev1.ConfigMap, string, error) {
 	if object == nil {
 		object = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}

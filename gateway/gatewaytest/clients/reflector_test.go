@@ -16,7 +16,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// ends are the ways in which a gateway's life ends.
+// ends are the ways to end a gateway.
 var ends = map[string]func(*testing.T, *gatewaytest.Gateway){
 	"SIGTERM": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Stop(t) },
 	"kill -9": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Kill(t) },
@@ -30,7 +30,7 @@ func startOnEtcd(t *testing.T) (*gatewaytest.Gateway, *gatewaytest.Keys, dynamic
 	return gw, gatewaytest.DialEtcd(t, etcd.Endpoints()), newClient(t, gw).configMaps(t)
 }
 
-// reflector is a reflector on the typed client, which would rather read protobuf.
+// reflector is a reflector on the typed client, which prefers protobuf.
 type reflector struct {
 	*client
 	store cache.Store
@@ -63,7 +63,7 @@ func (r *reflector) expect(t *testing.T, want map[string]string) {
 	})
 }
 
-// TestReflector: what is compacted while a reflector follows is behind it.
+// TestReflector checks that a compaction does not disturb a reflector that has got the events.
 func TestReflector(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -81,8 +81,8 @@ func TestReflector(t *testing.T) {
 	r.requests.expectState(t, "configmaps", 1)
 }
 
-// TestReflectorRestart: a reflector whose gateway was away gets what it missed. It asks for the state again if, and only if,
-// etcd has forgotten what comes after the last revision that it was told.
+// TestReflectorRestart checks that a reflector gets the changes during a restart of the gateway, and that it requests the state again if,
+// and only if, etcd has compacted changes after its last revision.
 func TestReflectorRestart(t *testing.T) {
 	t.Parallel()
 	for name, end := range ends {
@@ -113,11 +113,11 @@ func TestReflectorRestart(t *testing.T) {
 	}
 }
 
-// mapKey is the key of a ConfigMap in etcd.
+// mapKey returns the key of a ConfigMap in etcd.
 func mapKey(name string) string { return "/registry/configmaps/" + namespace + "/" + name }
 
-// TestReflectorBookmark: a gateway that ends in order tells a reflector how far it has come. So one whose objects have not
-// changed for long resumes, though its last event is compacted.
+// TestReflectorBookmark checks that a gateway that ends gracefully sends a bookmark, so that a reflector whose objects have not changed for
+// long resumes, although its last event is compacted.
 func TestReflectorBookmark(t *testing.T) {
 	t.Parallel()
 	gw, keys, maps := startOnEtcd(t)
