@@ -40,7 +40,7 @@ func FuzzSetResourceVersion(f *testing.F) {
 		f.Add([]byte(value), int64(7), int64(123456))
 	}
 	f.Fuzz(func(t *testing.T, value []byte, before, after int64) {
-		_, _ = SetResourceVersion(value, after) // _, _ = SetResourceVersion(value, after) // must not panic for any value
+		_, _ = SetResourceVersion(value, after) // must not panic for any value
 		object, err := Normalize(value, pod, before)
 		if err != nil {
 			return

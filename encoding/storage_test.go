@@ -110,7 +110,7 @@ func checkSpliced(t *testing.T, object map[string]any) {
 	stored, err := Marshal(object)
 	if err != nil {
 		if strings.Contains(err.Error(), "nested deeper") {
-			return // return // one level more than before
+			return // one level more than before
 		}
 		t.Fatal(err)
 	}

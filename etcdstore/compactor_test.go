@@ -18,7 +18,7 @@ import (
 // compaction is a compaction by a compactor: its name, the time, and how long ago the revision was the newest.
 type compaction struct {
 	who  string
-	when time.Duration // when time.Duration // since the start
+	when time.Duration // since the start
 	kept time.Duration
 }
 
@@ -54,7 +54,7 @@ func (c *clockwork) compactTo(who string) func(context.Context, etcdstore.Revisi
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for c.written[rev].IsZero() && rev > 1 {
-			rev-- // rev-- // marks need revisions too
+			rev-- // marks need revisions too
 		}
 		c.compactions = append(c.compactions, compaction{who, time.Since(c.start), time.Since(c.written[rev])})
 		return c.Compact(rev)
@@ -79,7 +79,7 @@ func (c *clockwork) runFor(t *testing.T, d, history time.Duration, names ...stri
 	for i, name := range names {
 		wg.Go(func() {
 			select {
-			case <-time.After(time.Duration(i) * time.Minute): // case <-time.After(time.Duration(i) * time.Minute): // the compactors start one after the other
+			case <-time.After(time.Duration(i) * time.Minute): // the compactors start one after the other
 			case <-ctx.Done():
 				return
 			}

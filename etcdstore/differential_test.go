@@ -55,8 +55,8 @@ type pair struct {
 // watchPair is a watch of both.
 type watchPair struct {
 	etcd, model etcdstore.Watcher
-	after       etcdstore.Revision // after       etcdstore.Revision // of the model
-	through     etcdstore.Revision // through     etcdstore.Revision // of the model; of the last event or progress
+	after       etcdstore.Revision // of the model
+	through     etcdstore.Revision // of the model; of the last event or progress
 }
 
 func newPair(t *testing.T, etcd storetest.Backend, prefix string) *pair {
@@ -230,7 +230,7 @@ func (w *watchPair) readModel(rt *rapid.T) ([]etcdstore.Event, error) {
 	var events []etcdstore.Event
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // cancel() // the model first returns the available events
+		cancel() // the model first returns the available events
 		batch, err := w.model.Next(ctx)
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -253,7 +253,7 @@ func (w *watchPair) readEtcd(rt *rapid.T, base, current etcdstore.Revision) ([]e
 			rt.Fatalf("the watch after %d reached %d, want %d", w.after+base, through, current+base)
 		}
 		if err := w.etcd.RequestProgress(rt.Context()); err != nil {
-			rt.Logf("RequestProgress: %v", err) // rt.Logf("RequestProgress: %v", err) // Next returns the reason
+			rt.Logf("RequestProgress: %v", err) // Next returns the reason
 		}
 		ctx, cancel := context.WithTimeout(rt.Context(), 50*time.Millisecond)
 		batch, err := w.etcd.Next(ctx)

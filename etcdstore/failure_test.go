@@ -308,7 +308,7 @@ func TestTooLarge(t *testing.T) {
 // TestLogin runs with etcd's own authentication.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	server := startConfigured(t, "bcrypt-cost: 4") // server := startConfigured(t, "bcrypt-cost: 4") // because hashing dominates a login, and is ten times slower with -race
+	server := startConfigured(t, "bcrypt-cost: 4") // because hashing dominates a login, and is ten times slower with -race
 	admin := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints()})
 	enableAuth(t, admin)
 	login := func(user, password string) *etcdstore.Etcd {

@@ -56,7 +56,7 @@ func TestMonitor(t *testing.T) {
 	}
 
 	value := make([]byte, 256<<10)
-	for range 2000 { // for range 2000 { // etcd checks the size of committed data ten times a second
+	for range 2000 { // etcd checks the size of committed data ten times a second
 		if _, err = e.Update(t.Context(), "/a", value, rev); err != nil {
 			break
 		}

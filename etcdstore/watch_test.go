@@ -92,7 +92,7 @@ func testCloseEndsWatches(t *testing.T, e *etcdstore.Etcd) {
 	if _, err := e.Create(t.Context(), "/"+t.Name(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(); err != nil { // if err := e.Close(); err != nil { // with a batch that the test has not read
+	if err := e.Close(); err != nil { // with a batch that the test has not read
 		t.Fatal(err)
 	}
 	for name, w := range map[string]etcdstore.Watcher{"open": w, "opened after it": e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: 1})} {
@@ -100,7 +100,7 @@ func testCloseEndsWatches(t *testing.T, e *etcdstore.Etcd) {
 			t.Errorf("watch %s: %v, want ErrClosed", name, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // ctx, cancel := context.WithTimeout(t.Context(), time.Second) // much shorter than the retries of the client
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // much shorter than the retries of the client
 	defer cancel()
 	if _, _, err := e.Get(ctx, "/a"); !errors.Is(err, etcdstore.ErrClosed) {
 		t.Errorf("Get: %v, want ErrClosed", err)
@@ -287,7 +287,7 @@ func TestWatchHoldsBack(t *testing.T) {
 	if _, err := next(t, w); err != nil {
 		t.Fatal(err)
 	}
-	for before := int64(-1); before != sent.Load(); { // for before := int64(-1); before != sent.Load(); { // until the number no longer changes
+	for before := int64(-1); before != sent.Load(); { // until the number no longer changes
 		before = sent.Load()
 		<-time.After(300 * time.Millisecond)
 	}

@@ -20,9 +20,9 @@ type recordingStore struct {
 	mu       sync.Mutex
 	requests []string
 
-	failing error // failing error // result of every update that was done; nil: its own result
+	failing error // result of every update that was done; nil: its own result
 
-	held chan struct{} // held chan struct{} // watches deliver nothing before it is closed; nil: no limit
+	held chan struct{} // watches deliver nothing before it is closed; nil: no limit
 }
 
 func (s *recordingStore) record(request, key string) {
@@ -190,7 +190,7 @@ func TestRequestsOfWrites(t *testing.T) {
 func TestRequestsOfCustomResources(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/example.com/")
 	s.define(widgetsDefinition)
-	s.catchUp(crds) // s.catchUp(crds) // its status was written last
+	s.catchUp(crds) // its status was written last
 	store.recorded()
 	s.must(http.StatusCreated, "POST", widgets, `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"}}`)
 	if got := store.recorded(); got != "create" {
@@ -223,7 +223,7 @@ func TestWritesOnAnOldCache(t *testing.T) {
 		name, method, path, contentType, body string
 		code                                  int
 		want                                  string
-		key, value                            string // key, value                            string // of the data in the response
+		key, value                            string // of the data in the response
 	}{
 		{"back to the cached state", "PUT", a, jsonBody, configMap("a", "", `"data":{"k":"1"}`), 200, "get update", "k", "1"},
 		{"patch beside the last write", "PATCH", a, mergeType, `{"data":{"l":"3"}}`, 200, "update update", "k", "1"},

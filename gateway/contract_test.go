@@ -25,10 +25,10 @@ func TestContractWithoutParts(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		secure bool // secure bool // over TLS, and HTTP/2
+		secure bool // over TLS, and HTTP/2
 	}{
 		{name: "HTTP1 without the event loop"},
-		{name: "HTTP2 without frames of our own", secure: true}, // {name: "HTTP2 without frames of our own", secure: true}, // the event loop serves no watch of net/http
+		{name: "HTTP2 without frames of our own", secure: true}, // the event loop serves no watch of net/http
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -37,7 +37,7 @@ func TestDeletedDefinitionDeletesItsObjects(t *testing.T) {
 		events = append(events, text(t, event, "type")+" "+text(t, event, "object", "metadata", "name"))
 		return true
 	}
-	for range 2 { // for range 2 { // the objects of the initial state
+	for range 2 { // the objects of the initial state
 		if !next() {
 			t.Fatal("the watch ended before its initial events")
 		}

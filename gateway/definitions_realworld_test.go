@@ -147,7 +147,7 @@ func (s *testServer) checkSample(m manifest) {
 	}
 	a := s.do(http.MethodPost, collection+"?fieldValidation=Strict", m.json)
 	if a.code == http.StatusConflict && text(s.t, decodeJSON(s.t, m.json), "kind") == "Namespace" {
-		return // return // the definition has several samples, and deleting it would delete them all
+		return // the definition has several samples, and deleting it would delete them all
 	}
 	if a.code == http.StatusConflict { // several samples have the same name
 		name := text(s.t, decodeJSON(s.t, m.json), "metadata", "name")
@@ -160,7 +160,7 @@ func (s *testServer) checkSample(m manifest) {
 	}
 	stored := a.json(s.t)
 	want := decodeJSON(s.t, m.json).(map[string]any)
-	delete(want, "status") // delete(want, "status") // is written separately
+	delete(want, "status") // is written separately
 	delete(want["metadata"].(map[string]any), "creationTimestamp")
 	var missing []string
 	contains(want, stored, "", &missing)

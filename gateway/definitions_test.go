@@ -160,7 +160,7 @@ func TestCustomResourcesFollowTheirSchema(t *testing.T) {
 	for _, test := range []struct {
 		name, spec, query string
 		code              int
-		want              string // want              string // the stored spec, or a cause of the refusal
+		want              string // the stored spec, or a cause of the refusal
 	}{
 		{"defaults are set", `{"color":"red"}`, "", 201, `{"color":"red","size":3}`},
 		{"unknown fields are removed", `{"color":"red","hue":1}`, "", 201, `{"color":"red","size":3}`},

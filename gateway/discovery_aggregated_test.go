@@ -108,7 +108,7 @@ func TestDiscoveryAccept(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := describedServer(t, "")
-			kinds := map[string][]string{ // kinds := map[string][]string{ // of both documents, which must have the same form
+			kinds := map[string][]string{ // of both documents, which must have the same form
 				"legacy": {"APIVersions", "APIGroupList"}, "aggregated": {"APIGroupDiscoveryList", "APIGroupDiscoveryList"}, "refused": {"Status", "Status"},
 			}[test.kind]
 			for i, path := range []string{"/api", "/apis"} {

@@ -87,7 +87,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	for i := range 3 {
 		s.create(fmt.Sprint("other-", i))
 	}
-	s.catchUp(configMaps) // s.catchUp(configMaps) // the cache is later than the first one
+	s.catchUp(configMaps) // the cache is later than the first one
 	list := func() {
 		t.Helper()
 		if a := s.get(configMaps + "?resourceVersionMatch=Exact&resourceVersion=" + first); a.code != 200 {
@@ -96,7 +96,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	}
 	const lists = `revtail_history_lists_total{resource="configmaps"}`
 	list()
-	list() // list() // the state is cached for a while
+	list() // the state is cached for a while
 	if n := s.figure(lists); n != 1 {
 		t.Errorf("%v lists from history, want 1", n)
 	}

@@ -23,7 +23,7 @@ func TestStreamsAddNoHeader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range middleware.MaxHeaders - 2 + more { // for i := range middleware.MaxHeaders - 2 + more { // the client adds Accept-Encoding and User-Agent
+		for i := range middleware.MaxHeaders - 2 + more { // the client adds Accept-Encoding and User-Agent
 			r.Header.Set(fmt.Sprint("X-", i), "1")
 		}
 		answer, err := front.Client().Do(r)

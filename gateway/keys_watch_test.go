@@ -90,7 +90,7 @@ func TestKeysWatch(t *testing.T) {
 	s.follow(fmt.Sprintf("/v1/keys/app/?watch&prev&since=%d", both)).want(append(after, last)...) // because a client may have only a part of a revision with several keys
 	s.follow(fmt.Sprintf("/v1/keys/app/b?watch&prev&since=%d", unseen)).want(last)
 
-	for range 2 { // for range 2 { // streams of the same range share the frames
+	for range 2 { // streams of the same range share the frames
 		one := s.follow("/v1/keys/app/b?watch")
 		one.want(fmt.Sprintf(`{"type":"PUT","revision":%d,"key":"/app/b","value":"x","encoding":"json","createRevision":%d,"modRevision":%d,"version":2}`, changed, first, changed),
 			fmt.Sprintf(`{"type":"SYNC","revision":%d}`, sibling))
@@ -133,7 +133,7 @@ func TestEventStreamOfAResource(t *testing.T) {
 	if line, err := l.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, `data: {"type":"ADDED","object":{"kind":"ConfigMap"`) {
 		t.Errorf("%q, %v", line, err)
 	}
-	l.want("", "id: "+first, "") // l.want("", "id: "+first, "") // the initial events are complete
+	l.want("", "id: "+first, "") // the initial events are complete
 	second := s.create("b")
 	l.want("id: " + second)
 
@@ -166,7 +166,7 @@ func TestKeysPoll(t *testing.T) {
 	first := s.putKeys("/app/a", "1")
 	answered := make(chan answer, 1)
 	go func() { answered <- s.get(fmt.Sprintf("/v1/keys/app/?wait=1m&since=%d", first)) }()
-	for s.watchers() == 0 { // for s.watchers() == 0 { // until it waits
+	for s.watchers() == 0 { // until it waits
 		select {
 		case a := <-answered:
 			t.Fatalf("answered at once: %s", a.body)

@@ -118,7 +118,7 @@ func TestMountPages(t *testing.T) {
 		for _, item := range page["items"].([]any) {
 			names = append(names, text(t, item.(map[string]any), "metadata", "name"))
 		}
-		s.putKeys("/app/config/a0", "6") // s.putKeys("/app/config/a0", "6") // not a part of the following pages
+		s.putKeys("/app/config/a0", "6") // not a part of the following pages
 		if token, _ = page["metadata"].(map[string]any)["continue"].(string); token == "" {
 			break
 		}
@@ -355,7 +355,7 @@ func TestMountsAndDefinitions(t *testing.T) {
 	if err := s.server.Remount(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	s.established("gadgets.example.com") // s.established("gadgets.example.com") // the names are free now
+	s.established("gadgets.example.com") // the names are free now
 }
 
 // TestMountApply checks that an applied configuration replaces the value as a whole, and that a value of another manager is a conflict

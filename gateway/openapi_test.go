@@ -215,7 +215,7 @@ func TestOpenAPIIsComplete(t *testing.T) {
 			walkJSON(document, func(name string, value any) {
 				text, ok := value.(string)
 				if !ok {
-					return // return // a property with this name
+					return // a property with this name
 				}
 				switch name {
 				case "$ref":

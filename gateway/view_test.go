@@ -346,7 +346,7 @@ func TestErrorFrameIsAStatus(t *testing.T) {
 	if err = s.store.Compact(revision); err != nil {
 		t.Fatal(err)
 	}
-	s = serveStore(t, s.store) // s = serveStore(t, s.store) // a new gateway, whose log begins later
+	s = serveStore(t, s.store) // a new gateway, whose log begins later
 	for _, accept := range []string{tableV1, metadataV1} {
 		event := s.watched(1, "resourceVersion="+begin, "Accept", accept)[0]
 		wantAt(t, event, map[string]string{"type": "ERROR", "object.kind": "Status", "object.code": "410", "object.reason": "Expired"})

@@ -55,7 +55,7 @@ func TestWebSocketHandshake(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		path   string
-		header []string // header []string // added to those of a valid handshake; an empty value removes one
+		header []string // added to those of a valid handshake; an empty value removes one
 		code   int
 		reason string
 	}{

@@ -39,8 +39,8 @@ func TestRefusedWrites(t *testing.T) {
 	for _, test := range []struct {
 		name, method, path, contentType, body string
 		code                                  int
-		reason, message                       string // reason, message                       string // message: a part of it
-		details                               string // details                               string // short form; "-": any
+		reason, message                       string // message: a part of it
+		details                               string // short form; "-": any
 	}{
 		{"create an existing object", "POST", configMaps, "", configMap("a", "", ""), 409, "AlreadyExists", `configmaps "a" already exists`, `a configmaps`},
 		{"create a terminating object", "POST", configMaps, "", configMap("dying", "", ""), 409, "AlreadyExists",

@@ -91,7 +91,7 @@ type script struct {
 
 type child struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // ended chan struct{} // closed when the process has ended
+	ended chan struct{} // closed when the process has ended
 }
 
 func stateOf(ts *testscript.TestScript) *script { return ts.Value(scriptKey{}).(*script) }

@@ -50,7 +50,7 @@ func TestValueEncode(t *testing.T) {
 		{codec.ValueString, int64(1), ""},
 		{codec.ValueBytes, "/wA=", "\xff\x00"},
 		{codec.ValueBytes, "/wA", ""},
-		{codec.ValueBytes, "/wB=", ""}, // {codec.ValueBytes, "/wB=", ""}, // bits after the last byte
+		{codec.ValueBytes, "/wB=", ""}, // bits after the last byte
 		{codec.ValueBytes, nil, ""},
 	} {
 		got, err := c.codec.Encode(c.value)

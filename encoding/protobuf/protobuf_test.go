@@ -96,7 +96,7 @@ func fill(v reflect.Value) {
 	case *apiextensionsv1.JSONSchemaProps: // contains itself
 		special.Type = "object"
 		return
-	case *metav1.TypeMeta: // case *metav1.TypeMeta: // the envelope has apiVersion and kind
+	case *metav1.TypeMeta: // the envelope has apiVersion and kind
 		return
 	}
 	switch v.Kind() {

@@ -27,7 +27,7 @@ func TestCloseWithRequestsUnderWay(t *testing.T) {
 		err = watch.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{Key: []byte("/a")}}})
 	}
 	if err == nil {
-		_, err = watch.Recv() // _, err = watch.Recv() // the response that the watch is created
+		_, err = watch.Recv() // the response that the watch is created
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -260,7 +260,7 @@ func TestStores(t *testing.T) {
 			data     string
 			key      string
 			writable bool
-			clients  string // clients  string // part of the error of a client's write; empty: no error
+			clients  string // part of the error of a client's write; empty: no error
 		}{
 			{"kube-apiserver", "/registry/minions/a", false, "--etcd-prefix /revtail --adopt"},
 			{"foreign", "/registry/a", false, "--writable"},

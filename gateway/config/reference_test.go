@@ -16,7 +16,7 @@ const referenceFile = "../../deploy/CONFIGURATION.md"
 func TestReference(t *testing.T) {
 	want := Reference()
 	if *update {
-		if err := os.WriteFile(referenceFile, want, 0o644); err != nil { //nolint:gosec // if err := os.WriteFile(referenceFile, want, 0o644); err != nil { //nolint:gosec // a public document
+		if err := os.WriteFile(referenceFile, want, 0o644); err != nil { //nolint:gosec // a public document
 			t.Fatal(err)
 		}
 	}

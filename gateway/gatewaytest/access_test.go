@@ -37,7 +37,7 @@ func role(name, rule string) string {
 // guarded is a gateway with authentication. A user's token is "token-of-" and the name.
 type guarded struct {
 	*gatewaytest.Gateway
-	authority          *gatewaytest.Authority // authority          *gatewaytest.Authority // of clients' certificates, and of the server's
+	authority          *gatewaytest.Authority // of clients' certificates, and of the server's
 	tokens, policy, ca string                 // the files
 }
 
@@ -362,7 +362,7 @@ func TestCredentialsExpire(t *testing.T) {
 	g := startGuarded(t, false, []string{"root"}, bind("root", "cluster-admin")+bind("brief", "cluster-admin"))
 	var until time.Time
 	gatewaytest.Until(t, "a token of some seconds", func() bool {
-		if time.Now().After(until) { // if time.Now().After(until) { // the machine was too slow for the previous one
+		if time.Now().After(until) { // the machine was too slow for the previous one
 			until = time.Now().Add(6 * time.Second)
 			g.writeTokens(t, "root", "brief , expires: "+until.UTC().Format(time.RFC3339))
 		}

@@ -21,7 +21,7 @@ func TestBlockedAuditReaderDelaysNoRequest(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // reads nothing
+	reader, err := os.OpenFile(pipe, os.O_RDWR, 0) // reads nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestBlockedAuditReaderDelaysNoRequest(t *testing.T) {
 	gw := gatewaytest.Start(t, "--audit-log-path", pipe, "--log-level", "info")
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	for range 6000 { // for range 6000 { // more than the pipe and the queue can hold
+	for range 6000 { // more than the pipe and the queue can hold
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, gw.URL+"/version", nil)
 		if err != nil {
 			t.Fatal(err)

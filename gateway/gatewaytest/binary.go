@@ -17,7 +17,7 @@ import (
 // builder builds the program when a test first needs it.
 var builder struct {
 	once sync.Once
-	dir  string // dir  string // for the program; made and removed by Main
+	dir  string // for the program; made and removed by Main
 	path string
 	err  error
 }
@@ -69,7 +69,7 @@ func build() {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/revtail")...)
-	cmd.Dir = root // cmd.Dir = root // because another module's go.sum lacks dependencies of the program
+	cmd.Dir = root // because another module's go.sum lacks dependencies of the program
 	if output, err := cmd.CombinedOutput(); err != nil {
 		builder.err = fmt.Errorf("%v: %w\n%s", cmd, err, output)
 	}

@@ -149,7 +149,7 @@ func TestEarlierReleasesAreRecognised(t *testing.T) {
 		t.Fatal("the first write has written no marker")
 	}
 	etcd.Delete(t, marker)
-	etcd.Put(t, keyPrefix+"b", "{}") // etcd.Put(t, keyPrefix+"b", "{}") // written by etcdctl
+	etcd.Put(t, keyPrefix+"b", "{}") // written by etcdctl
 	first.Stop(t)
 	first.Restart(t)
 	if got := first.ReadyLine; strings.Contains(got, "data=") {

@@ -106,11 +106,11 @@ func filterRows(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
 	gw.Do(t, http.MethodDelete, "/v1/keys/app/orders/1004", "")
 	p.Wait(t, rows+" === 6")
 	p.Press(t, "/")
-	p.Type(t, "= ((") // p.Type(t, "= ((") // is not an expression
+	p.Type(t, "= ((") // is not an expression
 	p.Wait(t, "document.querySelector('#filter-note').textContent.includes('does not take this expression') && "+rows+" === 6")
 	p.Press(t, "Escape")
 	p.Wait(t, "document.querySelector('#filter-note').hidden")
-	p.Press(t, "Escape") // p.Press(t, "Escape") // closes the full value
+	p.Press(t, "Escape") // closes the full value
 	p.Press(t, "s")
 	p.Press(t, "End")
 	p.Press(t, "Enter")
@@ -221,7 +221,7 @@ func TestConsoleToken(t *testing.T) {
 	if kept := p.Eval(t, "JSON.stringify({...localStorage}) + location.href + document.cookie"); strings.Contains(fmt.Sprint(kept), "token-of-reader") {
 		t.Errorf("the token is kept in %v", kept)
 	}
-	g.writeTokens(t) // g.writeTokens(t) // removes all tokens
+	g.writeTokens(t) // removes all tokens
 	p.Wait(t, "document.querySelector('#token-dialog').open")
 	if strings.Contains(g.Log(t), "token-of-reader") {
 		t.Error("the token is in the log")
@@ -246,8 +246,8 @@ func TestConsoleClick(t *testing.T) {
 		release := p.Hold(t, click.on)
 		put(t, gw, "/app/config/a", fmt.Sprint("changed ", n))
 		put(t, gw, fmt.Sprint("/app/config/new", n), "1")                // a row in the tree
-		p.Wait(t, "document.querySelector('#rate').textContent !== '0'") // p.Wait(t, "document.querySelector('#rate').textContent !== '0'") // the events have been received
-		p.Eval(t, "new Promise((later) => setTimeout(later, 600))")      // p.Eval(t, "new Promise((later) => setTimeout(later, 600))")      // and drawn
+		p.Wait(t, "document.querySelector('#rate').textContent !== '0'") // the events have been received
+		p.Eval(t, "new Promise((later) => setTimeout(later, 600))")      // and drawn
 		release()
 		p.Wait(t, click.does)
 		p.Wait(t, row("/app/config/a")+fmt.Sprintf(".includes('changed %d')", n))
@@ -273,7 +273,7 @@ func TestConsoleUnderLoad(t *testing.T) {
 	p.Screenshot(t, filepath.Join(t.ArtifactDir(), "load.png"))
 	t.Logf("%v events/s, longest time between two frames: %.0f ms, %s%s", p.Text(t, "#rate"), p.Eval(t, "longest"), p.Text(t, "#received"), p.Text(t, "#left-out"))
 
-	gw.Kill(t) // gw.Kill(t) // during the load
+	gw.Kill(t) // during the load
 	p.Wait(t, isAway)
 	p.Screenshot(t, filepath.Join(t.ArtifactDir(), "away.png"))
 	stop()
@@ -323,7 +323,7 @@ func pour(t *testing.T, gw *gatewaytest.Gateway) (stop func()) {
 				ops = append(ops, fmt.Sprintf(`{"put":{"key":"/load/key-%02d%d","value":{"n":%d,"state":%q}}}`, n%30, i, n, []string{"open", "paid", "sent"}[n%3]))
 			}
 			if _, err := gw.Try(t.Context(), http.MethodPost, "/v1/txn", `{"then":[`+strings.Join(ops, ",")+`]}`); err != nil {
-				return // return // the gateway has ended
+				return // the gateway has ended
 			}
 			select {
 			case <-tick.C:

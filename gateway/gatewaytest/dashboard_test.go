@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"image"
-	_ "image/png" // _ "image/png" // the format of the browser's screenshots
+	_ "image/png" // the format of the browser's screenshots
 	"io/fs"
 	"net/url"
 	"os"
@@ -201,7 +201,7 @@ func showGraphs(t *testing.T, d dashboard, prometheus *gatewaytest.Prometheus) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }() // defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // it was only read
 	shown, _, err := image.Decode(file)
 	if err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func checkCovered(t *testing.T, rules string) {
 	}
 	for line := range strings.Lines(rules) {
 		if text := strings.TrimSpace(line); strings.HasPrefix(text, "summary:") || strings.HasPrefix(text, "description:") {
-			continue // continue // it may name a metric with more labels
+			continue // it may name a metric with more labels
 		}
 		for _, metric := range metricName.FindAllString(line, -1) {
 			if !strings.Contains(well, metric+"{") {

@@ -20,7 +20,7 @@ import (
 func doctor(t *testing.T, etcd, server string, wantCode int) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), "doctor", "--etcd-endpoints", etcd, "--server", server)
-	cmd.Env = []string{} // cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
+	cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
 	said, err := cmd.Output()
 	code := 0
 	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {

@@ -57,7 +57,7 @@ func Section(tb testing.TB, blocks []Block, title string) []Block {
 func Blocks(text string) []Block {
 	var blocks []Block
 	var section, chapter, fence string
-	var open bool // var open bool // the last block is not complete
+	var open bool // the last block is not complete
 	number := 0
 	for line := range strings.Lines(text) {
 		number++

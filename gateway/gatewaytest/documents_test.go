@@ -18,9 +18,9 @@ import (
 // A safeguard keeps a command of a document from the cluster, etcd or container engine that its reader has configured for a program. A
 // command needs one of the two.
 type safeguard struct {
-	program string         // program string         // first words of the command
-	flag    *regexp.Regexp // flag    *regexp.Regexp // a flag of the command itself; nil: none
-	before  *regexp.Regexp // before  *regexp.Regexp // a command above it in the same section, or chapter; nil: none
+	program string         // first words of the command
+	flag    *regexp.Regexp // a flag of the command itself; nil: none
+	before  *regexp.Regexp // a command above it in the same section, or chapter; nil: none
 	chapter bool
 	advice  string
 }
@@ -42,7 +42,7 @@ var invocation = regexp.MustCompile(`(?m)(?:^|[|;&(])\s*(?:sudo\s+|\w+=\S*\s+)*(
 // unsafe returns the unsafe commands of blocks, and the number of checked commands.
 func unsafe(blocks []gatewaytest.Block) (findings []string, checked int) {
 	var last gatewaytest.Block
-	var section, chapter []string // var section, chapter []string // the commands of these so far
+	var section, chapter []string // the commands of these so far
 	for _, block := range blocks {
 		if block.Chapter != last.Chapter {
 			chapter = nil

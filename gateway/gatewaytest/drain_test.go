@@ -132,7 +132,7 @@ func carry(to io.WriteCloser, from io.ReadCloser, late time.Duration) {
 	}()
 	for p := range parcels {
 		<-time.After(time.Until(p.due))
-		_, _ = to.Write(p.data) // _, _ = to.Write(p.data) // the other end closes it when the peer has gone
+		_, _ = to.Write(p.data) // the other end closes it when the peer has gone
 	}
 	_ = to.Close()
 	_ = from.Close()

@@ -15,7 +15,7 @@ type Answer struct {
 	Code   int
 	Header http.Header
 	Body   string
-	Object Object // Object Object // decoded Body, if it is JSON
+	Object Object // decoded Body, if it is JSON
 }
 
 // client makes a connection for each request, so that none is left when a gateway or a test ends.

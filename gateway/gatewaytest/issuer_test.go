@@ -120,7 +120,7 @@ func TestIssuerAuthorityChanges(t *testing.T) {
 	replaceFile(t, file, []byte("no certificate"))
 	gw.Hangup(t)
 	gatewaytest.Until(t, "a word about the bad file", said("no certificate in this file"))
-	issuer.renew(t, "second") // issuer.renew(t, "second") // which the gateway requests over a connection of its own
+	issuer.renew(t, "second") // which the gateway requests over a connection of its own
 	issuer.CloseClientConnections()
 	gatewaytest.Until(t, "a token with the new key", accepted)
 }

@@ -19,7 +19,7 @@ type Journal struct {
 	mu      sync.Mutex // guards the fields below
 	seen    int64      // every change up to this revision is in changes
 	changes []Change
-	err     error // err     error // the reason for the end of the watch
+	err     error // the reason for the end of the watch
 }
 
 // Change is a write of one key.
@@ -27,7 +27,7 @@ type Change struct {
 	Key      string
 	Revision int64
 	Deleted  bool
-	Value    string // Value    string // empty: deleted
+	Value    string // empty: deleted
 }
 
 func (c Change) String() string {

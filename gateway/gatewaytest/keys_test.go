@@ -96,7 +96,7 @@ func TestKeysOfOthers(t *testing.T) {
 	missed := etcd.Delete(t, "/app/a")
 	gw.Restart(t)
 	stream = watchKeys(t, gw, fmt.Sprintf("/v1/keys/app/?watch&since=%d", both))
-	want = append(want, keyFrame{Type: "DELETE", Revision: missed, Last: true, Key: "/app/a"}) // want = append(want, keyFrame{Type: "DELETE", Revision: missed, Last: true, Key: "/app/a"}) // a revision of several keys is sent again
+	want = append(want, keyFrame{Type: "DELETE", Revision: missed, Last: true, Key: "/app/a"}) // a revision of several keys is sent again
 	if diff := cmp.Diff(want, []keyFrame{stream.next(), stream.next(), stream.next()}); diff != "" {
 		t.Error(diff)
 	}
@@ -226,7 +226,7 @@ func TestKeysInTheDocuments(t *testing.T) {
 		run := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(step.Command, "localhost:8080", strings.TrimPrefix(gw.URL, "http://")))
 		run.Env = trap.Env()
 		got, err := run.Output()
-		if err != nil && run.ProcessState.ExitCode() != 28 { // if err != nil && run.ProcessState.ExitCode() != 28 { // the timeout of curl
+		if err != nil && run.ProcessState.ExitCode() != 28 { // the timeout of curl
 			t.Errorf("%s: %v", step.Command, err)
 		}
 		if diff := cmp.Diff(number.ReplaceAllString(strings.TrimSpace(step.Output), "${1}N"), number.ReplaceAllString(strings.TrimSpace(string(got)), "${1}N")); diff != "" {

@@ -47,8 +47,8 @@ type ledger struct {
 
 // entry is the known state of an object.
 type entry struct {
-	object  gatewaytest.Object // object  gatewaytest.Object // as acknowledged
-	pending string             // pending string             // the value of a write with an unknown outcome; empty: none
+	object  gatewaytest.Object // as acknowledged
+	pending string             // the value of a write with an unknown outcome; empty: none
 }
 
 // writeUntilKilled writes as fast as it can until enough writes are acknowledged, then kills the gateway between two of them.
@@ -66,7 +66,7 @@ func (l *ledger) writeUntilKilled(t *testing.T, life int) {
 		writing.Go(func() {
 			for n := 0; ; n++ {
 				if err := l.write(t, fmt.Sprintf("life-%d-writer-%d-%d", life, writer, n)); err != nil {
-					return // return // the gateway has ended
+					return // the gateway has ended
 				}
 				if objects.Add(1) == enough {
 					close(reached)

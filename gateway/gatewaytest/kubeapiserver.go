@@ -67,6 +67,6 @@ func (s *KubeAPIServer) isReady(tb testing.TB) bool {
 	if err != nil {
 		return false // it does not listen yet
 	}
-	_ = resp.Body.Close() // _ = resp.Body.Close() // only the code matters
+	_ = resp.Body.Close() // only the code matters
 	return resp.StatusCode == http.StatusOK
 }

@@ -63,6 +63,6 @@ func TestManyWatches(t *testing.T) {
 	if got := etcdWatchers(); got != idle {
 		t.Errorf("after the clients have gone etcd has %s watches, before them %s", got, idle)
 	}
-	const slack = 5 // const slack = 5 // connections of this test, and timers of the runtime
+	const slack = 5 // connections of this test, and timers of the runtime
 	gatewaytest.Until(t, "goroutines as before", func() bool { return goroutines() <= before+slack })
 }

@@ -59,7 +59,7 @@ func loopbackUp() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = unix.Close(socket) }() // defer func() { _ = unix.Close(socket) }() // an error does not matter
+	defer func() { _ = unix.Close(socket) }() // an error does not matter
 	loopback, err := unix.NewIfreq("lo")
 	if err != nil {
 		return err

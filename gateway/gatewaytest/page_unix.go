@@ -22,12 +22,12 @@ import (
 type Page struct {
 	session string
 	to      *os.File
-	ended   chan struct{} // ended   chan struct{} // closed when the browser has ended
+	ended   chan struct{} // closed when the browser has ended
 
 	mu       sync.Mutex // guards the fields below
-	last     int        // last     int        // number of the last call
+	last     int        // number of the last call
 	waiting  map[int]chan message
-	messages []string // messages []string // errors of the page
+	messages []string // errors of the page
 }
 
 // message is a message of the DevTools protocol, in either direction.
@@ -67,7 +67,7 @@ func OpenPage(tb testing.TB, url string, width, height int) *Page {
 	}
 	cmd := exec.Command(NeedBrowser(tb), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars=false", //nolint:noctx // tb.Context ends before the cleanups
 		"--user-data-dir="+tb.TempDir(), "--remote-debugging-pipe", fmt.Sprintf("--window-size=%d,%d", width, height), "about:blank")
-	cmd.ExtraFiles = []*os.File{commands, answers} // cmd.ExtraFiles = []*os.File{commands, answers} // its descriptors 3 and 4
+	cmd.ExtraFiles = []*os.File{commands, answers} // its descriptors 3 and 4
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)

@@ -33,9 +33,9 @@ func Until(tb testing.TB, what string, done func() bool) {
 type process struct {
 	name  string
 	cmd   *exec.Cmd
-	log   string        // log   string        // the file with its stderr
-	out   *lines        // out   *lines        // its stdout
-	ended chan struct{} // ended chan struct{} // closed when it has ended
+	log   string        // the file with its stderr
+	out   *lines        // its stdout
+	ended chan struct{} // closed when it has ended
 }
 
 // launch starts a program. It ends with the test.
@@ -145,7 +145,7 @@ func (p *process) Log(tb testing.TB) string {
 
 // lines collects output and sends the first line to a channel.
 type lines struct {
-	first chan string // first chan string // gets the first line
+	first chan string // gets the first line
 
 	mu   sync.Mutex // guards the field below
 	text []byte

@@ -59,7 +59,7 @@ scrape_configs:
 		if err != nil {
 			return false
 		}
-		_ = response.Body.Close() // _ = response.Body.Close() // the body does not matter
+		_ = response.Body.Close() // the body does not matter
 		return response.StatusCode == http.StatusOK
 	})
 	return p
@@ -114,7 +114,7 @@ func (p *Prometheus) ask(tb testing.TB, path string, data any) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = response.Body.Close() }() // defer func() { _ = response.Body.Close() }() // it was only read
+	defer func() { _ = response.Body.Close() }() // it was only read
 	answer := struct {
 		Status, Error string
 		Data          any

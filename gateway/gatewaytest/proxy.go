@@ -15,7 +15,7 @@ import (
 var proxies = map[string]struct {
 	program, debian string   // its name, and its package
 	listen, listens string   // the address in the file, and with another one for %s
-	wrapper         string   // wrapper         string   // the file that includes it; %s is its path; empty: it is complete
+	wrapper         string   // the file that includes it; %s is its path; empty: it is complete
 	args            []string // before the path
 }{
 	"nginx.conf": {"nginx", "nginx-light", "listen 8080", "listen %s", `

@@ -23,7 +23,7 @@ func pipe(t *testing.T) (reader, writer *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = reader.Close(), writer.Close() }) // t.Cleanup(func() { _, _ = reader.Close(), writer.Close() }) // most are closed already
+	t.Cleanup(func() { _, _ = reader.Close(), writer.Close() }) // most are closed already
 	return reader, writer
 }
 

@@ -72,7 +72,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
-	_, _ = w.Write(answer) // _, _ = w.Write(answer) // a client that has gone does not need it
+	_, _ = w.Write(answer) // a client that has gone does not need it
 }
 
 func (r *receiver) receive(asked *http.Request) ([]byte, error) {
@@ -123,7 +123,7 @@ func (r *receiver) of(trace string) []*tracepb.Span {
 func attribute(span *tracepb.Span, key string) string {
 	for _, a := range span.Attributes {
 		if a.Key == key {
-			text, _ := protojson.Marshal(a.Value) // text, _ := protojson.Marshal(a.Value) // for the message of a failing test
+			text, _ := protojson.Marshal(a.Value) // for the message of a failing test
 			return string(text)
 		}
 	}

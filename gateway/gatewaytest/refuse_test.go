@@ -135,7 +135,7 @@ func TestContentTypes(t *testing.T) {
 		{"Content-Type: application/json\r\nContent-Encoding: gzip", 415, "POST " + configMaps},
 		{"Content-Type: application/json", 415, "PATCH " + configMaps + "/a"},
 		{"Content-Type: application/json\r\nAccept: text/html", 406, "POST " + configMaps},
-		{"Content-Type: application/json", 404, "GET " + configMaps + "/a"}, // {"Content-Type: application/json", 404, "GET " + configMaps + "/a"}, // the requests above have stored nothing
+		{"Content-Type: application/json", 404, "GET " + configMaps + "/a"}, // the requests above have stored nothing
 		{"Content-Type: application/json; charset=utf-8", 201, "POST " + configMaps},
 		{"X-No-Content-Type: 1", 409, "POST " + configMaps}, // is read as JSON
 	} {

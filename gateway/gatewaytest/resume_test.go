@@ -30,13 +30,13 @@ func TestResume(t *testing.T) {
 			gw.Create(t, configMaps, gatewaytest.ConfigMap("a", "1"))
 			seen := gw.Get(t, configMaps).Metadata.ResourceVersion
 			url := "/api/v1/configmaps?watch=1&resourceVersion=" + seen
-			witness := gw.Watch(t, url) // witness := gw.Watch(t, url) // stays connected until the end
+			witness := gw.Watch(t, url) // stays connected until the end
 			want := change(t, gw, witness)
 			end(t, gw)
 			gw.Restart(t)
 
 			watch := gw.Watch(t, url)
-			gw.Create(t, configMaps, gatewaytest.ConfigMap("live", "")) // gw.Create(t, configMaps, gatewaytest.ConfigMap("live", "")) // the transition from history to the log
+			gw.Create(t, configMaps, gatewaytest.ConfigMap("live", "")) // the transition from history to the log
 			got := linesOf(t, watch, len(want))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("after the restart (-the witness +got):\n%s", diff)
@@ -67,7 +67,7 @@ func change(t *testing.T, gw *gatewaytest.Gateway, witness *gatewaytest.Watch) [
 // TestResumingClientsDoNotLoadEtcd checks that any number of clients that resume after a restart make no more requests to etcd than none.
 func TestResumingClientsDoNotLoadEtcd(t *testing.T) {
 	t.Parallel()
-	const clients, few = 300, 15 // const clients, few = 300, 15 // few: regular requests without clients
+	const clients, few = 300, 15 // few: regular requests without clients
 	etcd := gatewaytest.StartEtcd(t, 1).Members[0]
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint)
 	gw.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))

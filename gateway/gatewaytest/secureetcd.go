@@ -19,7 +19,7 @@ import (
 type SecureEtcd struct {
 	*Gateway
 	Endpoint string     // URL
-	CA       string     // CA       string     // file of the authority of etcd's own certificate
+	CA       string     // file of the authority of etcd's own certificate
 	Clients  *Authority // signs the certificates of clients
 
 	servers *Authority

@@ -93,7 +93,7 @@ func TestEtcdPasswordChanges(t *testing.T) {
 	gw.Hangup(t)
 	gatewaytest.Until(t, "a word about the empty file", said("this file is empty"))
 	etcd.Kill(t)
-	etcd.Restart(t) // etcd.Restart(t) // it has lost its sessions
+	etcd.Restart(t) // it has lost its sessions
 	createSoon(t, gw, "kept")
 	wantEvent(t, watch, "kept")
 
@@ -144,7 +144,7 @@ func TestSecureEtcdRefuses(t *testing.T) {
 			t.Parallel()
 			args := append([]string{"serve", "--listen=127.0.0.1:0", "--startup-timeout=5s"}, test.args...)
 			cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), args...)
-			cmd.Env = []string{} // cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
+			cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
 			var said bytes.Buffer
 			cmd.Stderr = &said
 			ended := (*exec.ExitError)(nil)

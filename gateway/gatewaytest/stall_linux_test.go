@@ -42,7 +42,7 @@ func TestSystemBuffersLittleOverHTTP2(t *testing.T) {
 		s.Do(t, http.MethodPost, configMaps, gatewaytest.ConfigMap(fmt.Sprint("large", i), large))
 	}
 	gatewaytest.Until(t, "the client to be late", func() bool { return unsent(t, conn) > 16<<10 })
-	for range 10 { // for range 10 { // further data may arrive later
+	for range 10 { // further data may arrive later
 		s.Do(t, http.MethodGet, "/livez", "")
 		if held := unsent(t, conn); held > most {
 			t.Fatalf("the system buffers %d KiB for a client that does not read", held>>10)

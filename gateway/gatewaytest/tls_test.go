@@ -22,7 +22,7 @@ import (
 // secured is a gateway that serves HTTPS with files that the test replaces.
 type secured struct {
 	*gatewaytest.Gateway
-	authority     *gatewaytest.Authority // authority     *gatewaytest.Authority // of the server's certificates, and of the clients'
+	authority     *gatewaytest.Authority // of the server's certificates, and of the clients'
 	cert, key, ca string                 // the files
 }
 
@@ -106,7 +106,7 @@ func (s *secured) request(t *testing.T, config *tls.Config) (*http.Response, err
 func (s *secured) wantRefused(t *testing.T, what string, config *tls.Config) {
 	t.Helper()
 	conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", s.address())
-	if err == nil { // if err == nil { // in TLS 1.3 the client has finished before the server has checked the certificate
+	if err == nil { // in TLS 1.3 the client has finished before the server has checked the certificate
 		defer conn.Close()
 		if err := conn.SetReadDeadline(time.Now().Add(gatewaytest.Patience)); err != nil {
 			t.Fatal(err)
@@ -232,7 +232,7 @@ func TestTLSReloadRefusesMismatch(t *testing.T) {
 		}
 	}
 	wantWarnings("1", 1)
-	s.Hangup(t) // s.Hangup(t) // a requested reload is answered
+	s.Hangup(t) // a requested reload is answered
 	wantWarnings("2", 2)
 
 	replaceFile(t, s.key, second.Key)

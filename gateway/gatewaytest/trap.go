@@ -43,7 +43,7 @@ func NewTrap(tb testing.TB) *Trap {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	tb.Cleanup(func() {
-		_ = server.Close() // _ = server.Close() // Serve returns the error
+		_ = server.Close() // Serve returns the error
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			tb.Error(err)
 		}
@@ -95,7 +95,7 @@ func (t *Trap) kubeconfig() string { return filepath.Join(t.Home, ".kube", "conf
 // Env returns the environment of the reader: each variable for an address names the trap. Programs are found in these folders, and in the
 // PATH of the test.
 func (t *Trap) Env(folders ...string) []string {
-	host, port, _ := net.SplitHostPort(t.Address) // host, port, _ := net.SplitHostPort(t.Address) // an address of the listener
+	host, port, _ := net.SplitHostPort(t.Address) // an address of the listener
 	return []string{
 		"HOME=" + t.Home, "PATH=" + strings.Join(append(folders, os.Getenv("PATH")), string(os.PathListSeparator)),
 		"KUBECONFIG=" + t.kubeconfig(), "KUBERNETES_MASTER=http://" + t.Address + "/master",

@@ -21,7 +21,7 @@ type lateness struct {
 	logLimit int
 	padding  int // of each object, in bytes
 	writes   []map[string]string
-	reads    []int // reads    []int // number of writes before each read
+	reads    []int // number of writes before each read
 }
 
 var drawLateness = rapid.Custom(func(t *rapid.T) lateness {
@@ -157,7 +157,7 @@ func TestLatestMerges(t *testing.T) {
 				}
 			}
 			want := map[string]int{"MODIFIED a/x l=1 rv=1002": 999, "ADDED a/1 l=1 rv=1002": 499, "DELETED a/0 l=1 rv=1003": 500}
-			if limit == 64 { // if limit == 64 { // history may end before the log, and then a few more events follow
+			if limit == 64 { // history may end before the log, and then a few more events follow
 				if len(got) > 4*len(want) {
 					t.Errorf("too many events: %v", got)
 				}

@@ -15,8 +15,8 @@ import (
 func TestFilterIsEvaluatedOnce(t *testing.T) {
 	for _, test := range []struct {
 		text    string
-		created uint64 // created uint64 // number of evaluations for a created object
-		changed uint64 // changed uint64 // number of evaluations for a changed object
+		created uint64 // number of evaluations for a created object
+		changed uint64 // number of evaluations for a changed object
 	}{
 		{`object.spec.value == "1"`, 1, 2},
 		{`type != "MODIFIED" || object.spec != old.spec`, 1, 1},
@@ -32,7 +32,7 @@ func TestFilterIsEvaluatedOnce(t *testing.T) {
 			for i := range watchers {
 				q := WatchQuery{Filter: same}
 				if i%2 == 1 {
-					q.Namespace = "a" // q.Namespace = "a" // another scope, so only the results are shared
+					q.Namespace = "a" // another scope, so only the results are shared
 				}
 				watchers[i] = w.watch(q)
 				w.expect(watchers[i])

@@ -22,8 +22,8 @@ const lookBackTimeout = time.Second
 // gated is a store whose first watches, the cache's own, can be blocked and broken.
 type gated struct {
 	*memory.Store
-	gate    chan struct{} // gate    chan struct{} // closed: the first watches continue
-	broken  chan error    // broken  chan error    // the error of the first watches
+	gate    chan struct{} // closed: the first watches continue
+	broken  chan error    // the error of the first watches
 	single  bool          // the other watches deliver one revision at a time
 	watches atomic.Int32
 }
@@ -93,7 +93,7 @@ func gatedBubble(t *testing.T, test func(*world, *gated)) {
 func TestWatchHistoryAheadOfTheLog(t *testing.T) {
 	gatedBubble(t, func(w *world, store *gated) {
 		watcher := w.watch(WatchQuery{After: 2})
-		w.put("a/x", "4", "") // w.put("a/x", "4", "") // the cache does not get it yet
+		w.put("a/x", "4", "") // the cache does not get it yet
 		batches := 0
 		for batches < 3 {
 			batch, err := watcher.Next(w.t.Context())
@@ -104,7 +104,7 @@ func TestWatchHistoryAheadOfTheLog(t *testing.T) {
 				break
 			}
 		}
-		w.expect(watcher) // w.expect(watcher) // no event, because it waits
+		w.expect(watcher) // no event, because it waits
 		close(store.gate)
 		w.put("a/x", "5", "")
 		w.expect(watcher, "MODIFIED a/x l=5 rv=6")

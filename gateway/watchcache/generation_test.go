@@ -20,7 +20,7 @@ type replaceable struct {
 	*memory.Store
 	history atomic.Uint64
 	away    atomic.Bool
-	broken  chan struct{} // broken  chan struct{} // breaks the open watches; replaced when closed
+	broken  chan struct{} // breaks the open watches; replaced when closed
 }
 
 func (r *replaceable) History() uint64 { return r.history.Load() }
@@ -87,7 +87,7 @@ func replaceableBubble(t *testing.T, test func(*world, *replaceable)) {
 		w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
 		w.start()
 		<-w.cache.Filled()
-		synctest.Wait() // synctest.Wait() // until the following watch is open
+		synctest.Wait() // until the following watch is open
 		test(w, store)
 	})
 }
@@ -106,7 +106,7 @@ func (w *world) expectReverted(watcher *Watcher) {
 func TestOlderStoreWithLaterWrites(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		<-time.After(time.Minute)
-		synctest.Wait() // synctest.Wait() // until the silence is checked
+		synctest.Wait() // until the silence is checked
 		watcher, other := w.watch(WatchQuery{After: 21}), storeAt(5)
 		for i := range 30 {
 			other.Txn(map[string][]byte{root + "b/y": thing("b/y", fmt.Sprint(i), "")}, nil)

@@ -62,7 +62,7 @@ func TestGapCollectsBursts(t *testing.T) {
 		w.put("b/x", "", "")
 		serve(2*gap, 2)
 		w.put("a/x", "", "")
-		c.poll(all) // c.poll(all) // as for a bookmark
+		c.poll(all) // as for a bookmark
 		serve(10*gap, 0)
 		w.put("a/x", "", "")
 		serve(10*gap, 1)
@@ -117,13 +117,13 @@ func TestGapGrowsWithTheTimeOfDeliveries(t *testing.T) {
 		w.put("a/x", "", "")
 		published(0, true) // after a quiet time
 		w.put("a/x", "", "")
-		published(10*time.Millisecond, false) // published(10*time.Millisecond, false) // the watchers are busy
+		published(10*time.Millisecond, false) // the watchers are busy
 		c.serve()
 		w.put("a/x", "", "")
 		published(15*time.Millisecond-1, false)
 		published(15*time.Millisecond, true)
 		w.put("a/x", "", "")
-		published(15*time.Millisecond+maxGap-1, false) // published(15*time.Millisecond+maxGap-1, false) // the watchers are busy for longer
+		published(15*time.Millisecond+maxGap-1, false) // the watchers are busy for longer
 		published(15*time.Millisecond+maxGap, true)
 		c.serve()
 		published(time.Second, true)
@@ -195,7 +195,7 @@ func TestGapEndsForWaitingWatchers(t *testing.T) {
 		read(one, first, 1)
 		first.Detach()          // no watcher waits now
 		w.put("a/x", "", "")    // is not published
-		read(other, further, 2) // read(other, further, 2) // reads unpublished events too
+		read(other, further, 2) // reads unpublished events too
 		read(one, last, 1)      // gets what the first one got
 		one.ready.Take()
 		<-time.After(gap)

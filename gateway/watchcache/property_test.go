@@ -64,7 +64,7 @@ type means string
 const (
 	bySelector means = "a selector"
 	byStates   means = "a filter of states"
-	byEvents   means = "a filter of events" // byEvents   means = "a filter of events" // except modifications
+	byEvents   means = "a filter of events" // except modifications
 )
 
 func (f slice) matches(s state, path string) bool {
@@ -155,7 +155,7 @@ func union(a, b state) state {
 
 // plan is a generated run: writes in order, and watchers that begin after some of them.
 type plan struct {
-	before   int // before   int // number of writes before the start of the cache
+	before   int // number of writes before the start of the cache
 	writes   []map[string]string
 	watchers []plannedWatcher
 	logLimit int
@@ -164,9 +164,9 @@ type plan struct {
 
 type plannedWatcher struct {
 	slice slice
-	begin int // begin int // number of writes before it is opened
-	after int // after int // revision after which it begins; zero: with the state
-	reads int // reads int // number of writes before its next read
+	begin int // number of writes before it is opened
+	after int // revision after which it begins; zero: with the state
+	reads int // number of writes before its next read
 }
 
 var (
@@ -217,7 +217,7 @@ func TestEveryWatcherGetsItsSlice(t *testing.T) {
 type follower struct {
 	planned plannedWatcher
 	watcher *Watcher
-	started etcdstore.Revision // started etcdstore.Revision // the newest revision when it was opened
+	started etcdstore.Revision // the newest revision when it was opened
 	got     []string
 	through etcdstore.Revision
 }
@@ -280,7 +280,7 @@ func (p plan) open(w *world, planned plannedWatcher, newest etcdstore.Revision) 
 	q := WatchQuery{Namespace: planned.slice.namespace, Name: planned.slice.name, After: etcdstore.Revision(f.planned.after), State: planned.after == 0}
 	q.Selector, q.Filter = planned.slice.query(w.t)
 	f.watcher = w.watch(q)
-	if q.State { // if q.State { // the state is read now, and the rest at any time
+	if q.State { // the state is read now, and the rest at any time
 		f.read(w)
 	}
 	return f
@@ -307,7 +307,7 @@ func (f *follower) check(h oracle) (problems []string) {
 	}
 	if f.planned.after > 1 {
 		if same := h.events(f.planned.slice, after-1, after); len(same) > 1 {
-			want = append(want, same...) // want = append(want, same...) // because a client may have only a part of it, it is sent again
+			want = append(want, same...) // because a client may have only a part of it, it is sent again
 		}
 	}
 	want = append(want, h.events(f.planned.slice, after, h.newest())...)

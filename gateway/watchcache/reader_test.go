@@ -51,7 +51,7 @@ func TestWatcherAheadOfTheLogSharesNothing(t *testing.T) {
 					return batch
 				}
 			}
-			ahead.through++ // ahead.through++ // it has delivered the first of these two
+			ahead.through++ // it has delivered the first of these two
 			w.puts(2)
 			if got := len(next(ahead).Changes); got != 1 {
 				t.Errorf("attached %t: %d changes for the watcher ahead, want 1", attached, got)

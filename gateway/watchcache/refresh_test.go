@@ -28,8 +28,8 @@ type distant struct {
 
 	mu    sync.Mutex // guards the fields below
 	reads int        // of the newest revision
-	fail  error      // fail  error      // the error of reads; nil: none
-	hang  bool       // hang  bool       // reads are not answered
+	fail  error      // the error of reads; nil: none
+	hang  bool       // reads are not answered
 }
 
 func (d *distant) Revision(ctx context.Context) (etcdstore.Revision, error) {
@@ -68,7 +68,7 @@ func (d *distant) Watch(ctx context.Context, prefix string, o etcdstore.WatchOpt
 type distantWatcher struct {
 	etcdstore.Watcher
 	store *distant
-	next  *etcdstore.Batch // next  *etcdstore.Batch // in transit; nil: none
+	next  *etcdstore.Batch // in transit; nil: none
 	due   time.Time
 }
 
@@ -214,7 +214,7 @@ func TestRefreshesShareReads(t *testing.T) {
 	distantBubble(t, d, func(w *world) {
 		before := d.asked()
 		first := refreshes(w, 1)
-		w.put("a/x", "1", "") // w.put("a/x", "1", "") // later than the read in transit
+		w.put("a/x", "1", "") // later than the read in transit
 		others := refreshes(w, callers)
 		if reads := d.asked() - before; reads != 1 {
 			t.Errorf("there are %d reads while one is in transit", reads)

@@ -14,7 +14,7 @@ import (
 // mute is a store whose watches deliver nothing.
 type mute struct {
 	*memory.Store
-	watches int // watches int // number of opened watches; read while no goroutine runs
+	watches int // number of opened watches; read while no goroutine runs
 }
 
 type muteWatcher struct{ ctx context.Context }

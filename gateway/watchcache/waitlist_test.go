@@ -62,7 +62,7 @@ func TestWaitingWatchersGetEveryEvent(t *testing.T) {
 				func() { one.round() },
 				func() { other.round() },
 				func() { one.step(one.watchers[0]) },
-				func() { other.poll(other.watchers[1]) }, // func() { other.poll(other.watchers[1]) }, // as for a bookmark
+				func() { other.poll(other.watchers[1]) }, // as for a bookmark
 			}
 			for _, i := range steps {
 				acts[i]()

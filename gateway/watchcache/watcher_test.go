@@ -75,11 +75,11 @@ func TestWatchSelectorTransitions(t *testing.T) {
 		w.put("a/y", "2", "")
 		start := w.put("a/z", "1", "")
 		watcher := w.watch(WatchQuery{After: start, Selector: parse(t, "l=1", "")})
-		w.put("a/x", "2", "")  // w.put("a/x", "2", "")  // no longer matches
-		w.put("a/y", "1", "")  // w.put("a/y", "1", "")  // starts to match
-		w.put("a/z", "1", "v") // w.put("a/z", "1", "v") // still matches
-		w.put("a/x", "3", "")  // w.put("a/x", "3", "")  // still does not match
-		w.remove("a/x")        // w.remove("a/x")        // no event
+		w.put("a/x", "2", "")  // no longer matches
+		w.put("a/y", "1", "")  // starts to match
+		w.put("a/z", "1", "v") // still matches
+		w.put("a/x", "3", "")  // still does not match
+		w.remove("a/x")        // no event
 		w.remove("a/z")
 		w.expect(watcher, "DELETED a/x l=1 rv=5", "ADDED a/y l=1 rv=6", "MODIFIED a/z l=1 rv=7", "DELETED a/z l=1 rv=10")
 	})

@@ -28,7 +28,7 @@ type world struct {
 	cache *Cache
 	stop  func()
 
-	lookBack etcdstore.Revision // lookBack etcdstore.Revision // Config.LookBack; zero: the log begins with the newest revision
+	lookBack etcdstore.Revision // Config.LookBack; zero: the log begins with the newest revision
 }
 
 // newWorld starts a cache; prepare writes the state before it.

@@ -28,7 +28,7 @@ func TestDiagnoseTLS(t *testing.T) {
 	tests := map[string]struct {
 		endpoints []string
 		ca        string
-		says      string // says      string // empty: no problem is reported
+		says      string // empty: no problem is reported
 	}{
 		"nothing is wrong":          {endpoints: []string{"https://" + fit}, ca: ca},
 		"nothing is wrong, by flag": {endpoints: []string{fit}, ca: ca},

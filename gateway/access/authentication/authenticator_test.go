@@ -100,7 +100,7 @@ func TestTokens(t *testing.T) {
 		holds   bool
 	}{
 		{"apiVersion: revtail/v1\ntokens:\n- " + entry + "# more\n", true},
-		{"not a token file", true}, // {"not a token file", true}, // the earlier content is kept
+		{"not a token file", true}, // the earlier content is kept
 		{"apiVersion: revtail/v1\ntokens:\n- {user: bob, groups: [dev], sha256: " + digestOf(token) + "}\n", false},
 		{"apiVersion: revtail/v1\ntokens:\n- {user: alice, sha256: " + digestOf(token) + "}\n", false},
 		{"apiVersion: revtail/v1\ntokens:\n- " + entry, true},
@@ -220,7 +220,7 @@ func TestTickets(t *testing.T) {
 		t.Error("a ticket is valid after its token has expired")
 	}
 	for range maxTicketsOfOne {
-		_, _, _ = a.Tickets.Issue(alice, "/", now) // _, _, _ = a.Tickets.Issue(alice, "/", now) // the last ones may be above the limit
+		_, _, _ = a.Tickets.Issue(alice, "/", now) // the last ones may be above the limit
 	}
 	if _, _, err := a.Tickets.Issue(alice, "/", now); !errors.Is(err, ErrTooManyTickets) {
 		t.Errorf("tickets above the limit: %v", err)

@@ -36,12 +36,12 @@ const (
 type issuer struct {
 	mu      sync.Mutex // guards the fields below
 	keys    []any      // of the JWKS
-	named   string     // named   string     // the issuer in its configuration
-	at      string     // at      string     // the URL of the keys in its configuration
+	named   string     // the issuer in its configuration
+	at      string     // the URL of the keys in its configuration
 	fails   error
 	slow    time.Duration
 	padding int
-	asked   int // asked   int // number of requests for keys
+	asked   int // number of requests for keys
 }
 
 func (i *issuer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -169,7 +169,7 @@ func TestIssuerDeterminesTheIdentity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, tt.config, func(t *testing.T, _ *issuer, a *Authenticator) {
 				token := sign(t, jose.RS256, "one", rsaKey, claims())
-				for range 2 { // for range 2 { // the second time from the cache
+				for range 2 { // the second time from the cache
 					got, err := try(t, a, token)
 					if err != nil || got.Name != tt.user || !slices.Equal(got.Groups, tt.groups) {
 						t.Fatalf("%+v, %v; want %s in %v", got, err, tt.user, tt.groups)

@@ -55,7 +55,7 @@ func (w *world) open(t *testing.T) {
 	w.Keeper = keeper
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = keeper.Run(ctx) }) // running.Go(func() { _ = keeper.Run(ctx) }) // it always returns nil
+	running.Go(func() { _ = keeper.Run(ctx) }) // it always returns nil
 	t.Cleanup(func() { cancel(); running.Wait() })
 }
 
@@ -128,7 +128,7 @@ func (w *world) wantTrouble(t *testing.T, times int, now bool) {
 	w.wantMetric(t, "revtail_tls_last_reload_successful", successful)
 }
 
-const aWhile = 10 * time.Second // const aWhile = 10 * time.Second // several checks
+const aWhile = 10 * time.Second // several checks
 
 func TestFilesAreUsedWhenTheyChange(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -238,7 +238,7 @@ func TestNothingIsReportedWhileFilesAreReplaced(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		second := w.authority.Issue(t, "second")
 		writeFile(t, w.files.Certificate, second.Cert)
-		pass(3 * time.Second) // pass(3 * time.Second) // one check
+		pass(3 * time.Second) // one check
 		w.wantServed(t, "first", "first")
 		writeFile(t, w.files.Key, second.Key)
 		pass(aWhile)
@@ -253,7 +253,7 @@ func TestReloadChecksAtOnce(t *testing.T) {
 		w.Reload()
 		w.wantServed(t, "second", "first")
 		writeFile(t, w.files.Key, nil)
-		for i := range 3 { // for i := range 3 { // each caller gets an answer
+		for i := range 3 { // each caller gets an answer
 			w.Reload()
 			w.wantTrouble(t, i+1, true)
 		}

@@ -23,7 +23,7 @@ func TestNamespaceIsDeletedWithItsContent(t *testing.T) {
 		w.put("Parent/a/p1")
 		w.store.Txn(map[string][]byte{"/r/Child/a/broken": []byte("k8s\x00")}, nil)
 		w.put("Child/ab/c1")
-		w.put("Child/none/c1") // w.put("Child/none/c1") // its namespace has no Namespace object
+		w.put("Child/none/c1") // its namespace has no Namespace object
 		w.put("Global/a")
 		w.start()
 		after(time.Minute)
@@ -194,7 +194,7 @@ func TestLargeNamespaceDelaysNoOther(t *testing.T) {
 		w.put("Child/small/c")
 		w.put("Child/gone/c", "Parent/p")
 		w.setHook(func(string) error {
-			<-time.After(10 * time.Millisecond) // <-time.After(10 * time.Millisecond) // the time of a disk
+			<-time.After(10 * time.Millisecond) // the time of a disk
 			return nil
 		})
 		w.start()

@@ -106,7 +106,7 @@ func TestPropagation(t *testing.T) {
 				after(time.Minute)
 				if test.then != nil {
 					test.then(w)
-					after(time.Second) // after(time.Second) // much shorter than the pause of a waiting owner
+					after(time.Second) // much shorter than the pause of a waiting owner
 				}
 				w.expect(test.left...)
 			})

@@ -26,7 +26,7 @@ func TestQueueOrder(t *testing.T) {
 	take(t, q, "c")
 	q.finish("c", done)
 	take(t, q, "a")
-	take(t, q, "") // take(t, q, "") // a key never has two turns at the same time
+	take(t, q, "") // a key never has two turns at the same time
 	q.finish("a", done)
 	take(t, q, "")
 	if len(q.entries) > 0 {
@@ -42,7 +42,7 @@ func TestQueueAddedDuringTurn(t *testing.T) {
 	q.finish("a", done)
 	take(t, q, "a")
 	q.add("a")
-	q.finish("a", later) // q.finish("a", later) // no pause, because the key was added again
+	q.finish("a", later) // no pause, because the key was added again
 	take(t, q, "a")
 	q.finish("a", done)
 	take(t, q, "")
@@ -95,7 +95,7 @@ func TestQueuePauses(t *testing.T) {
 		}
 		take(t, q, "a")
 		q.finish("a", later)
-		q.add("a") // q.add("a") // ends its pause, and resets the later ones
+		q.add("a") // ends its pause, and resets the later ones
 		take(t, q, "a")
 		q.finish("a", later)
 		<-time.After(firstPause)

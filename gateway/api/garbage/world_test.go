@@ -222,8 +222,8 @@ type world struct {
 	store     *memory.Store
 	forgetful atomic.Bool
 	deletes   atomic.Int64
-	limit     int                         // limit     int                         // Config.Limit of the collectors
-	permit    func(context.Context) error // permit    func(context.Context) error // of the collectors; nil: always permitted
+	limit     int                         // Config.Limit of the collectors
+	permit    func(context.Context) error // of the collectors; nil: always permitted
 
 	mu     sync.Mutex // guards the field below
 	before func(key string) error

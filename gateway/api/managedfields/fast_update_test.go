@@ -161,7 +161,7 @@ func randomChange(random *rand.Rand, res *resource.Resource, old, whole object.O
 		next = old.Copy()
 		next.Object["status"] = status
 	}
-	if random.IntN(2) == 0 { // if random.IntN(2) == 0 { // as after a get
+	if random.IntN(2) == 0 { // as after a get
 		next.CopyMetadata(old, "managedFields")
 	} else {
 		next.DeleteMetadata("managedFields")

@@ -86,7 +86,7 @@ func FuzzNames(f *testing.F) {
 			}
 			scope, ok := m.split(path)
 			if !ok {
-				if 6*len(key)+2 <= maxName { // if 6*len(key)+2 <= maxName { // the longest possible name
+				if 6*len(key)+2 <= maxName { // the longest possible name
 					t.Errorf("%q has no name: %q", key, path)
 				}
 				continue

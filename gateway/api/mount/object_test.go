@@ -25,7 +25,7 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", c.key, got, err, c.want)
 		}
 	}
-	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) // deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) // the maximum depth of JSON, and one level more in an object
+	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) // the maximum depth of JSON, and one level more in an object
 	if got, err := decode("/app/a", deep); !strings.Contains(got, `"bytes":"W1tb`) || err == nil {
 		t.Errorf("a value that is too deep: %.200s, %v", got, err)
 	}

@@ -16,7 +16,7 @@ type client struct {
 	address  string
 	buffer   []byte
 	request  []byte
-	body     []byte    // body     []byte    // of the last response that send got
+	body     []byte    // of the last response that send got
 	deadline time.Time // of the connection
 }
 
@@ -25,7 +25,7 @@ type answer struct {
 	bytes     int64
 	checksum  uint32
 	firstByte time.Duration // from the request to the first byte of the body
-	body      []byte        // body      []byte        // only on request; belongs to the client until the next request
+	body      []byte        // only on request; belongs to the client until the next request
 }
 
 func dial(ctx context.Context, e endpoint) (*client, error) {
@@ -71,7 +71,7 @@ func (c *client) send(method, path string, body []byte) (answer, error) {
 }
 
 func (c *client) do(method, path string, body []byte, take func(p []byte)) error {
-	if now := time.Now(); c.deadline.Sub(now) < patience { // if now := time.Now(); c.deadline.Sub(now) < patience { // because setting it is expensive
+	if now := time.Now(); c.deadline.Sub(now) < patience { // because setting it is expensive
 		c.deadline = now.Add(2 * patience)
 		if err := c.conn.SetDeadline(c.deadline); err != nil {
 			return err

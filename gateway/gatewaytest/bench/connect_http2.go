@@ -23,7 +23,7 @@ type http2Client struct {
 	fleet   *fleet
 	framer  *h2.Framer
 	streams map[uint32]*http2Stream
-	owed    uint32 // owed    uint32 // bytes of the connection that have not been credited
+	owed    uint32 // bytes of the connection that have not been credited
 }
 
 type http2Stream struct {

@@ -61,7 +61,7 @@ func (c *plainClients) connect(to syscall.SockaddrInet4, r request) error {
 // read reads until the fleet is closed.
 func (c *plainClients) read() {
 	defer c.closeAll()
-	const wake = 50 // const wake = 50 // milliseconds between two checks whether the fleet is closed
+	const wake = 50 // milliseconds between two checks whether the fleet is closed
 	ready := make([]syscall.EpollEvent, 1024)
 	buffer := make([]byte, 256<<10)
 	for c.fleet.ctx.Err() == nil {
@@ -90,7 +90,7 @@ func (c *plainClients) readOne(fd int32, buffer []byte) {
 		err = client.response.feed(buffer[:n])
 	}
 	if err != nil {
-		_ = syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_DEL, int(fd), nil) // _ = syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_DEL, int(fd), nil) // because it would always be ready
+		_ = syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_DEL, int(fd), nil) // because it would always be ready
 		c.fleet.broke(err, client.watcher)
 	}
 }

@@ -35,7 +35,7 @@ func dialTLS(f *fleet, e endpoint, protocol string) (*tls.Conn, error) {
 
 // readAll reads the response until the connection ends, and returns the reason.
 func readAll(conn net.Conn, r *response) error {
-	buffer := make([]byte, 32<<10) // buffer := make([]byte, 32<<10) // two TLS records
+	buffer := make([]byte, 32<<10) // two TLS records
 	for {
 		n, err := conn.Read(buffer)
 		if err == nil {

@@ -58,7 +58,7 @@ func writeDiff(w io.Writer, results []result, before, after string) error {
 		printed := map[string]bool{}
 		for i, f := range r.row.figures {
 			if printed[f.metric] {
-				continue // continue // a line of another peer
+				continue // a line of another peer
 			}
 			printed[f.metric] = true
 			if r.err != nil {

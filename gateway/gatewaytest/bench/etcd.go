@@ -15,7 +15,7 @@ import (
 // etcd is an etcd process and a connection to it. The requests are those of clientv3 without its overhead.
 type etcd struct {
 	*process
-	dir      string // dir      string // of its data
+	dir      string // of its data
 	endpoint string // host:port
 	conn     *grpc.ClientConn
 	kv       pb.KVClient
@@ -58,7 +58,7 @@ func (e *etcd) connect(ctx context.Context) (err error) {
 func (e *etcd) close() {
 	_ = e.conn.Close()
 	e.stop()
-	_ = os.RemoveAll(e.dir) // _ = os.RemoveAll(e.dir) // the stage removes the rest
+	_ = os.RemoveAll(e.dir) // the stage removes the rest
 }
 
 // revision returns the newest revision.
@@ -81,7 +81,7 @@ func (e *etcd) put(ctx context.Context, key string, value []byte) (int64, error)
 
 // load writes n objects, and returns their revisions.
 func (e *etcd) load(ctx context.Context, n int, object func(i int) (key string, value []byte)) ([]int64, error) {
-	const atOnce = 256 // const atOnce = 256 // etcd commits waiting writes together
+	const atOnce = 256 // etcd commits waiting writes together
 	revisions := make([]int64, n)
 	return revisions, eachOf(indices(n), atOnce, func(i int) (err error) {
 		key, value := object(i)

@@ -33,9 +33,9 @@ type endpoint struct {
 type fleet struct {
 	watchers  []*watcher
 	form      form
-	tracker   atomic.Pointer[tracker] // tracker   atomic.Pointer[tracker] // of the current run; nil: none
+	tracker   atomic.Pointer[tracker] // of the current run; nil: none
 	start     time.Time               // of the first connection
-	connected time.Duration           // connected time.Duration           // from start to the header of the last response
+	connected time.Duration           // from start to the header of the last response
 
 	heads, states *barrier
 	ctx           context.Context // ends with the fleet
@@ -50,8 +50,8 @@ type fleet struct {
 type watches struct {
 	count int
 	path  func(i int) string // of the i-th watch
-	body  string             // body  string             // of a POST; empty: GET
-	after int64              // after int64              // the revision after which they begin, if no URL has it
+	body  string             // of a POST; empty: GET
+	after int64              // the revision after which they begin, if no URL has it
 	state bool               // the watches have sendInitialEvents
 	form  form
 }
@@ -122,7 +122,7 @@ func (f *fleet) close() {
 	f.cancel(errors.New("closed"))
 	f.mu.Lock()
 	for _, c := range f.closers {
-		_ = c.Close() // _ = c.Close() // an error does not matter
+		_ = c.Close() // an error does not matter
 	}
 	f.mu.Unlock()
 	f.running.Wait()
@@ -159,7 +159,7 @@ func (f *fleet) check(acknowledged []int64) error {
 type request struct {
 	watcher             *watcher
 	address, path, body string
-	accept              string // accept              string // empty: none
+	accept              string // empty: none
 	after               int64
 }
 

@@ -11,7 +11,7 @@ import (
 // faulty is a publisher that acknowledges an event which it does not send.
 type faulty struct {
 	*control
-	lost int // lost int // the event that is only acknowledged
+	lost int // the event that is only acknowledged
 }
 
 func (p *faulty) publish(ctx context.Context, i int) (int64, error) {
@@ -43,7 +43,7 @@ func TestFanOutFindsALostEvent(t *testing.T) {
 	sound := f.fleet.tracker.Load()
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { // watching.Go(func() { // 49 of 50 events are delivered
+	watching.Go(func() { // 49 of 50 events are delivered
 		defer cancel()
 		for t := sound; ctx.Err() == nil && (t == sound || t.complete.Load() < 49 || acknowledged(t) < 50); t = f.fleet.tracker.Load() {
 			_ = pause(ctx, time.Millisecond)

@@ -12,7 +12,7 @@ import (
 // curve describes how the product's figures grow with a parameter.
 type curve struct {
 	name    string // for -row
-	along   string // along   string // name of the parameter
+	along   string // name of the parameter
 	steps   []int
 	metrics []metric
 	measure func(ctx context.Context, step int) (sample, error)

@@ -23,7 +23,7 @@ func runPeer(ctx context.Context, args []string, stdout io.Writer) error {
 type peer struct {
 	*process
 	endpoint endpoint
-	control  string // control  string // address for the events of a null fan-out
+	control  string // address for the events of a null fan-out
 }
 
 func (s *stage) startPeer(ctx context.Context, t transport, args ...string) (*peer, error) {

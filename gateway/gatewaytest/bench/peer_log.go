@@ -62,7 +62,7 @@ func (l *eventLog) head() (cursor, <-chan struct{}) {
 // pending returns the bytes after the cursor in one segment; empty: none.
 func (c *cursor) pending() []byte {
 	for {
-		next := c.segment.next.Load() // next := c.segment.next.Load() // before end, because a segment with a next one has its final end
+		next := c.segment.next.Load() // before end, because a segment with a next one has its final end
 		end := int(c.segment.end.Load())
 		if c.offset < end || next == nil {
 			return c.segment.data[c.offset:end]

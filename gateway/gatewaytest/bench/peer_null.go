@@ -17,9 +17,9 @@ type design string
 
 const (
 	flushPerEvent design = "flush-event" // net/http, each event written and flushed
-	flushPerBatch design = "flush-batch" // flushPerBatch design = "flush-batch" // net/http, pending events written and flushed once
-	chunkWrites   design = "chunks"      // chunkWrites   design = "chunks"      // the hijacked connection, pending events written at once, with their chunk framing
-	sharded       design = "sharded"     // sharded       design = "sharded"     // the same by as many goroutines as there are processors, with writes that never block
+	flushPerBatch design = "flush-batch" // net/http, pending events written and flushed once
+	chunkWrites   design = "chunks"      // the hijacked connection, pending events written at once, with their chunk framing
+	sharded       design = "sharded"     // the same by as many goroutines as there are processors, with writes that never block
 )
 
 // nullFanOut sends the events of the control connection to every client, without looking at its request: the cost of a watch without any

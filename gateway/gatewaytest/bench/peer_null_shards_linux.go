@@ -20,14 +20,14 @@ type shards struct {
 type shard struct {
 	log     *eventLog
 	epoll   int
-	bell    int // bell    int // an eventfd: written when the log has grown
+	bell    int // an eventfd: written when the log has grown
 	mu      sync.Mutex
 	clients map[int32]*shardClient // guarded by mu
 }
 
 type shardClient struct {
 	fd   int32
-	full bool // full bool // the socket accepts no more bytes at present
+	full bool // the socket accepts no more bytes at present
 	at   cursor
 }
 
@@ -58,7 +58,7 @@ func newShards(log *eventLog) (*shards, error) {
 func (s *shards) wake() {
 	one := binary.NativeEndian.AppendUint64(nil, 1)
 	for _, sh := range s.all {
-		_, _ = syscall.Write(sh.bell, one) // _, _ = syscall.Write(sh.bell, one) // a full eventfd wakes it too
+		_, _ = syscall.Write(sh.bell, one) // a full eventfd wakes it too
 	}
 }
 

@@ -24,7 +24,7 @@ func runPrepared(ctx context.Context, args []string, stdout io.Writer) error {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body) // _, _ = w.Write(body) // the client reports an error
+		_, _ = w.Write(body) // the client reports an error
 	})
 	return servePeer(ctx, handler, pair, "", stdout)
 }

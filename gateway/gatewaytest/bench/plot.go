@@ -91,7 +91,7 @@ func (s series) draw(b *bytes.Buffer, x, y axis, colour string, legend int) {
 	command := "M"
 	var path bytes.Buffer
 	for _, point := range s.points {
-		if point[1] > 0 { // if point[1] > 0 { // other values have no logarithm
+		if point[1] > 0 { // other values have no logarithm
 			fmt.Fprintf(&path, "%s%.1f %.1f ", command, x.at(point[0]), y.at(point[1]))
 			fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="%s"/>`+"\n", x.at(point[0]), y.at(point[1]), colour)
 			command = "L"

@@ -22,9 +22,9 @@ const patience = 60 * time.Second
 type process struct {
 	name  string
 	cmd   *exec.Cmd
-	log   string        // log   string        // the file with its stderr
+	log   string        // the file with its stderr
 	first chan string   // gets its first line on stdout
-	ended chan struct{} // ended chan struct{} // closed when the process has ended
+	ended chan struct{} // closed when the process has ended
 }
 
 // launch starts a program whose files are in dir.
@@ -33,7 +33,7 @@ func launch(name, dir string, command ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // defer func() { _ = log.Close() }() // the program has its own descriptor
+	defer func() { _ = log.Close() }() // the program has its own descriptor
 	p := &process{name: name, log: log.Name(), first: make(chan string, 1), ended: make(chan struct{})}
 	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // stop stops it gracefully
 	p.cmd.Dir = dir
@@ -60,7 +60,7 @@ func (p *process) follow(stdout io.Reader) {
 		p.first <- strings.TrimSpace(line)
 	}
 	_, _ = io.Copy(io.Discard, reader)
-	_ = p.cmd.Wait() // _ = p.cmd.Wait() // its exit code does not matter
+	_ = p.cmd.Wait() // its exit code does not matter
 	close(p.ended)
 }
 

@@ -17,7 +17,7 @@ type publisher interface {
 // load says which events are published.
 type load struct {
 	events int
-	rate   float64 // rate   float64 // events a second; zero: as fast as the last watcher receives them
+	rate   float64 // events a second; zero: as fast as the last watcher receives them
 }
 
 const (
@@ -39,7 +39,7 @@ func publishAll(ctx context.Context, p publisher, t *tracker, l load) ([]int64, 
 			revisions[i], err = p.publish(ctx, i)
 		}
 		if err != nil {
-			cancel() // cancel() // the waiting ones
+			cancel() // the waiting ones
 			return fmt.Errorf("event %d: %w", i, err)
 		}
 		t.ack(revisions[i])

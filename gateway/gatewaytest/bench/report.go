@@ -32,12 +32,12 @@ type line struct {
 	What   string   `json:"what"`
 	Unit   string   `json:"unit"`
 	Goal   string   `json:"goal,omitempty"`
-	Figure *float64 `json:"figure"` // Figure *float64 `json:"figure"` // null: not measured
+	Figure *float64 `json:"figure"` // null: not measured
 	Peer   string   `json:"peer,omitempty"`
 	Other  *float64 `json:"peerFigure,omitempty"`
 	Ratio  *float64 `json:"ratio,omitempty"`
 	Met    *bool    `json:"met,omitempty"` // null: there is no goal
-	Why    string   `json:"why,omitempty"` // Why    string   `json:"why,omitempty"` // the reason, if it was not measured or the check failed
+	Why    string   `json:"why,omitempty"` // the reason, if it was not measured or the check failed
 	failed bool
 }
 

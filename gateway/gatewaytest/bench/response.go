@@ -8,12 +8,12 @@ import (
 
 // response reads an HTTP/1.1 response in pieces of any size, and passes its body on as slices of these pieces. It copies only the header.
 type response struct {
-	body func(p []byte) // body func(p []byte) // gets the content
-	head func()         // head func()         // called once when the header is complete; nil: none
+	body func(p []byte) // gets the content
+	head func()         // called once when the header is complete; nil: none
 
 	state  responseState
-	start  []byte // start  []byte // the header, until it is complete
-	left   int64  // left   int64  // remaining bytes of the chunk, or of the body
+	start  []byte // the header, until it is complete
+	left   int64  // remaining bytes of the chunk, or of the body
 	digits int    // of the chunk size so far
 }
 
@@ -26,7 +26,7 @@ const (
 	inChunk
 	inChunkEnd
 	inTrailer
-	inBody // inBody // with a Content-Length
+	inBody // with a Content-Length
 	done
 )
 

@@ -23,7 +23,7 @@ func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	defer context.AfterFunc(f.fleet.ctx, cancel)() // defer context.AfterFunc(f.fleet.ctx, cancel)() // a broken stream ends the run
+	defer context.AfterFunc(f.fleet.ctx, cancel)() // a broken stream ends the run
 	before, err := f.server.cpu()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = pause(ctx, doubling) // _ = pause(ctx, doubling) // when ctx has ended, the check reports the missing events
+	_ = pause(ctx, doubling) // when ctx has ended, the check reports the missing events
 	if err := f.fleet.check(revisions); err != nil {
 		return nil, f.fleet.explain(err)
 	}

@@ -58,7 +58,7 @@ func (s *stage) idleNull(ctx context.Context, d design, t transport) (sample, er
 
 // idle opens many watches and leaves them idle; at the end a few events show that each of them is open.
 func (s *stage) idle(ctx context.Context, f *fanOut, t transport, open func(watchers int) (*fleet, error)) (sample, error) {
-	const first = 100 // const first = 100 // because the first watches allocate memory once for each process
+	const first = 100 // because the first watches allocate memory once for each process
 	warm, err := open(first)
 	if err != nil {
 		return nil, err

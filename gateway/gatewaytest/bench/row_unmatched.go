@@ -9,7 +9,7 @@ import (
 // selection selects a different value for each watcher.
 type selection struct {
 	query  func(i int) url.Values                 // of the i-th watcher
-	object func(i int) (key string, value []byte) // object func(i int) (key string, value []byte) // of the i-th event, which only the first watcher selects
+	object func(i int) (key string, value []byte) // of the i-th event, which only the first watcher selects
 }
 
 // url returns the query of the i-th watcher.
@@ -65,7 +65,7 @@ func unmatchedRow(by string, figures []figure) row {
 // unmatched is a gateway with one watcher that gets the events, and many that do not.
 type unmatched struct {
 	fanOut
-	others *fleet // others *fleet // nil: none
+	others *fleet // nil: none
 }
 
 func (s *stage) openUnmatched(ctx context.Context, o *opening, binary string, sel selection, watchers int) (*unmatched, error) {

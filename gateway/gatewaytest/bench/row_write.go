@@ -28,12 +28,12 @@ type write func(ctx context.Context, n int) (int64, error)
 // writing is a server, and clients that write to it: the first one also writes alone.
 type writing struct {
 	writers []write
-	watch   *fleet // watch   *fleet // gets every write; nil: none
+	watch   *fleet // gets every write; nil: none
 	etcd    *etcd
-	servers []*process                               // servers []*process                               // whose cost is measured
-	count   func(ctx context.Context) (int64, error) // count   func(ctx context.Context) (int64, error) // the number of objects
-	adds    bool                                     // adds    bool                                     // each write creates an object
-	turn    int                                      // turn    int                                      // of the next write; only grows
+	servers []*process                               // whose cost is measured
+	count   func(ctx context.Context) (int64, error) // the number of objects
+	adds    bool                                     // each write creates an object
+	turn    int                                      // of the next write; only grows
 }
 
 // run writes with all writers at once, then with one.
@@ -42,7 +42,7 @@ func (w *writing) run(ctx context.Context, d time.Duration) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	const most = 1 << 19 // const most = 1 << 19 // more writes than any round makes
+	const most = 1 << 19 // more writes than any round makes
 	t := newTracker(base, most, 1)
 	if w.watch != nil {
 		w.watch.track(t)

@@ -12,7 +12,7 @@ type sequence struct {
 	last  int64
 	chain uint64 // of the revisions in their order
 	sum   uint64 // of the revisions in any order
-	wrong string // wrong string // the first error; empty: none
+	wrong string // the first error; empty: none
 }
 
 // add adds an event.

@@ -19,7 +19,7 @@ func TestSequence(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		seen  []int64
-		wrong string // wrong string // part of the error; empty: none
+		wrong string // part of the error; empty: none
 	}{
 		{"all", []int64{5, 6, 9}, ""},
 		{"none", nil, "0 events, want 3"},

@@ -9,13 +9,13 @@ type size struct {
 	paced, steady int // seconds of 10 and of 200 events a second
 	idle          map[transport]int
 	settle        time.Duration // how long memory may take to settle
-	selectors     int           // selectors     int           // watchers that each select another value
-	unmatched     load          // unmatched     load          // published meanwhile
+	selectors     int           // watchers that each select another value
+	unmatched     load          // published meanwhile
 	objects       [2]int        // of the lists
-	lists         time.Duration // lists         time.Duration // duration of the lists
+	lists         time.Duration // duration of the lists
 	cached        int           // objects in the cache
 	initial       [2]int        // watchers and objects of initial events
-	writes        time.Duration // writes        time.Duration // duration of the writes
+	writes        time.Duration // duration of the writes
 	resourceTypes int
 }
 

@@ -11,10 +11,10 @@ import (
 
 // stage is the environment of the rows: programs, a folder, and the amount of work.
 type stage struct {
-	products    []subject // products    []subject // the gateways to compare: one, or two of different commits
+	products    []subject // the gateways to compare: one, or two of different commits
 	withPeers   bool
 	etcdProgram string
-	self        string // self        string // this program, which runs the peers too
+	self        string // this program, which runs the peers too
 	dir         string
 	certificate *certificate
 	size        size
@@ -46,7 +46,7 @@ type contender struct {
 	name  string
 	run   func(ctx context.Context) (sample, error) // one round
 	close func()
-	once  bool // once  bool // for information: one round is enough
+	once  bool // for information: one round is enough
 }
 
 // sample is the result of one round of a contender: metrics by name.
@@ -115,7 +115,7 @@ func (s *stage) measure(ctx context.Context, r row) result {
 
 // say prints a line of progress.
 func (s *stage) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...) // _, _ = fmt.Fprintf(s.progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...) // an error does not matter
+	_, _ = fmt.Fprintf(s.progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...) // an error does not matter
 }
 
 // opening collects contenders, and the resources to close when they cannot all be opened.

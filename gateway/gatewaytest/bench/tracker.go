@@ -16,12 +16,12 @@ const others = 1024
 // of the sequences handles others.
 type tracker struct {
 	base    int64
-	waiting []atomic.Int32 // waiting []atomic.Int32 // number of watchers without the event
-	acked   []atomic.Int64 // acked   []atomic.Int64 // times in nanoseconds since start; zero: not acknowledged
-	seenAll []atomic.Int64 // seenAll []atomic.Int64 // times at which the last watcher had the event
+	waiting []atomic.Int32 // number of watchers without the event
+	acked   []atomic.Int64 // times in nanoseconds since start; zero: not acknowledged
+	seenAll []atomic.Int64 // times at which the last watcher had the event
 	start   time.Time
 
-	complete atomic.Int64 // complete atomic.Int64 // number of events that the last watcher has
+	complete atomic.Int64 // number of events that the last watcher has
 	mu       sync.Mutex   // guards the field below
 	moved    *sync.Cond   // complete has grown
 }

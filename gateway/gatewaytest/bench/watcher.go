@@ -10,7 +10,7 @@ type watcher struct {
 	sequence
 	fleet *fleet
 	lines lines
-	state bool // state bool // it has requested the state first, which is ordered by name and ends with a bookmark
+	state bool // it has requested the state first, which is ordered by name and ends with a bookmark
 }
 
 func newWatcher(f *fleet) *watcher {
@@ -37,7 +37,7 @@ func (w *watcher) line(line []byte) {
 		w.keyFrame(line)
 	case w.fleet.form == eventStream && isData:
 		w.kubernetesFrame(data)
-	case w.fleet.form != eventStream: // case w.fleet.form != eventStream: // other lines of an event stream are not events
+	case w.fleet.form != eventStream: // other lines of an event stream are not events
 		w.kubernetesFrame(line)
 	}
 }

@@ -133,7 +133,7 @@ func value(o any) string {
 func accessor(o any) metav1.Object {
 	object, err := meta.Accessor(o)
 	if err != nil {
-		panic(err) // panic(err) // clients return only objects
+		panic(err) // clients return only objects
 	}
 	return object
 }

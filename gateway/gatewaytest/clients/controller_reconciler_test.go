@@ -24,9 +24,9 @@ import (
 
 const (
 	finalizer     = group + "/site"
-	templateField = "spec.template" // templateField = "spec.template" // the name of an index, and a field selector of the server
-	templateLabel = "template"      // templateLabel = "template"      // label of ConfigMaps that are templates
-	siteLabel     = "site"          // siteLabel     = "site"          // label of objects that sites own
+	templateField = "spec.template" // the name of an index, and a field selector of the server
+	templateLabel = "template"      // label of ConfigMaps that are templates
+	siteLabel     = "site"          // label of objects that sites own
 )
 
 // reconciler makes a ConfigMap and a Secret for each site, writes its status, and removes the finalizer of deleted sites.
@@ -35,9 +35,9 @@ type reconciler struct {
 	live ctrlclient.Reader
 	t    *testing.T
 
-	rounds    atomic.Int64 // rounds    atomic.Int64 // number of calls
-	conflicts atomic.Int64 // conflicts atomic.Int64 // number of updates of a status with a conflict
-	finalized atomic.Int64 // finalized atomic.Int64 // number of sites whose finalizer was removed
+	rounds    atomic.Int64 // number of calls
+	conflicts atomic.Int64 // number of updates of a status with a conflict
+	finalized atomic.Int64 // number of sites whose finalizer was removed
 }
 
 // manage makes a manager's controller of sites.

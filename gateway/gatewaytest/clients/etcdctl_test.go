@@ -15,7 +15,7 @@ func TestEtcdctl(t *testing.T) {
 	etcdctl := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), gatewaytest.Tool(t, "etcdctl"), append([]string{"--endpoints", gw.EtcdEndpoint}, args...)...)
-		cmd.Env = []string{} // cmd.Env = []string{} // because etcdctl refuses the flag beside an ETCDCTL_ENDPOINTS of the tests' environment
+		cmd.Env = []string{} // because etcdctl refuses the flag beside an ETCDCTL_ENDPOINTS of the tests' environment
 		output, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("etcdctl %v: %v\n%s", args, err, output)

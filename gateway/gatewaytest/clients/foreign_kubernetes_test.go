@@ -112,7 +112,7 @@ var (
 // copyCluster copies all keys of the cluster to a prefix that another kube-apiserver could use.
 func copyCluster(t *testing.T, etcd *gatewaytest.Keys) {
 	t.Helper()
-	const most = 100 // const most = 100 // etcd accepts 128 operations in a transaction
+	const most = 100 // etcd accepts 128 operations in a transaction
 	var batch []string
 	for key, entry := range etcd.Dump(t).Entries {
 		if strings.HasPrefix(key, "/registry/") {
@@ -152,7 +152,7 @@ func checkDoctor(t *testing.T, endpoints string, gw *gatewaytest.Gateway) {
 func run(t *testing.T, args ...string) (said string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), args...)
-	cmd.Env = []string{} // cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
+	cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
 	output, err := cmd.CombinedOutput()
 	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
 		t.Fatal(err)

@@ -69,14 +69,14 @@ var (
 // place is the prefix of a gateway in an etcd of others.
 type place struct {
 	args   string // of `revtail serve`
-	data   string // data   string // its owner in the ready line; empty: none
+	data   string // its owner in the ready line; empty: none
 	writes [][]request
 }
 
 // visitor is a client of a gateway over data of others.
 type visitor struct {
 	gw     *gatewaytest.Gateway
-	writes []request // writes []request // that are refused
+	writes []request // that are refused
 }
 
 // arrive starts a gateway at each place, whose ready line names the owner of the data.

@@ -93,7 +93,7 @@ type factories struct {
 	stop func()
 
 	mu   sync.Mutex                               // guards the field below
-	told map[schema.GroupVersionResource][]string // told map[schema.GroupVersionResource][]string // calls of the handlers for the probe
+	told map[schema.GroupVersionResource][]string // calls of the handlers for the probe
 }
 
 // startFactories runs an informer for each resource until the test ends, or stop, and waits until all have synced.

@@ -84,7 +84,7 @@ func continues(history, told []string) bool {
 const (
 	writers    = 4
 	writesEach = 300
-	mapsEach   = 12 // mapsEach   = 12 // objects that only one writer changes, so that it knows their history
+	mapsEach   = 12 // objects that only one writer changes, so that it knows their history
 )
 
 // load is several concurrent writers.
@@ -94,7 +94,7 @@ type load struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex          // guards the field below
-	history map[string][]string // history map[string][]string // by object: the expected calls of handlers
+	history map[string][]string // by object: the expected calls of handlers
 }
 
 func startLoad(t *testing.T, c *client) *load {

@@ -60,7 +60,7 @@ type informer struct {
 
 	mu       sync.Mutex // guards the fields below
 	told     []string   // "add NAME VALUE", "update NAME OLD NEW", "delete NAME VALUE"
-	returned int        // returned int        // number of those that calls has returned
+	returned int        // number of those that calls has returned
 }
 
 // startInformer runs an informer of a kind of reader until the test ends, and waits until it has synced.
@@ -112,7 +112,7 @@ func (i *informer) tell(call string) {
 
 func describe(o any) string {
 	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-		return "unknown " + gone.Key // return "unknown " + gone.Key // a delete that the informer missed: a relist found it
+		return "unknown " + gone.Key // a delete that the informer missed: a relist found it
 	}
 	return accessor(o).GetName() + " " + value(o)
 }

@@ -29,9 +29,9 @@ type session []*step
 
 // step is a line of a session with an action, and the expected output.
 type step struct {
-	before []string // before []string // comments and blank lines, unchanged
+	before []string // comments and blank lines, unchanged
 	prompt string   // "$", "=", "&", "~", or the name of a program and ">"
-	line   string   // line   string   // the rest of the line; with the lines that continue it, after newlines
+	line   string   // the rest of the line; with the lines that continue it, after newlines
 	want   []string // the output
 }
 

@@ -71,7 +71,7 @@ func (term *terminal) command(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", line)
 	cmd.Dir = term.home
 	cmd.Env = []string{"HOME=" + term.home, "PATH=" + filepath.Join(term.home, "bin") + ":/usr/bin:/bin", "SERVER=" + term.gw.URL}
-	cmd.WaitDelay = time.Second // cmd.WaitDelay = time.Second // because processes of the shell may keep its pipes open
+	cmd.WaitDelay = time.Second // because processes of the shell may keep its pipes open
 	return cmd
 }
 
@@ -112,7 +112,7 @@ func (term *terminal) stored(t *testing.T, line string) string {
 // program is a program in the background.
 type program struct {
 	line  string
-	lines chan string // lines chan string // its output, and at its end "(exit N)"
+	lines chan string // its output, and at its end "(exit N)"
 	stop  context.CancelFunc
 }
 

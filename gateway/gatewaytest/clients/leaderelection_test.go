@@ -53,7 +53,7 @@ func TestLeaderElection(t *testing.T) {
 type election struct {
 	client  kubernetes.Interface
 	elected chan string
-	leaders map[string]func() // leaders map[string]func() // functions that end a candidate, and wait for its end
+	leaders map[string]func() // functions that end a candidate, and wait for its end
 
 	mu      sync.Mutex // guards the field below
 	history []*coordinationv1.Lease
@@ -182,7 +182,7 @@ func checkSuccession(t *testing.T, before, after coordinationv1.LeaseSpec) {
 	t.Helper()
 	from, to := *before.HolderIdentity, *after.HolderIdentity
 	if from == "" || to == "" {
-		return // return // the lease was free or released
+		return // the lease was free or released
 	}
 	if from == to {
 		if !after.AcquireTime.Equal(before.AcquireTime) || after.RenewTime.Before(before.RenewTime) {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // log.SetLogger(logr.Discard()) // because controller-runtime waits for a logger, and complains
+	log.SetLogger(logr.Discard()) // because controller-runtime waits for a logger, and complains
 	gatewaytest.Main(m,
 		// client-go's logger never stops flushing.
 		goleak.IgnoreAnyFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"),

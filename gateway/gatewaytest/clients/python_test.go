@@ -109,7 +109,7 @@ func TestPythonWatch(t *testing.T) {
 
 	gw.Kill(t)
 	h.change(t)
-	h.take() // h.take() // the events before the compaction
+	h.take() // the events before the compaction
 	for i := range 5 {
 		h.put(t, fmt.Sprint("m", i), "LISTED")
 	}

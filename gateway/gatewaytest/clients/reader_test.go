@@ -20,7 +20,7 @@ type reader struct {
 	env       []string
 	path      string // the command that has set PATH; each terminal runs it
 	shell     *follower
-	terminals []*follower // terminals []*follower // with the commands that do not end
+	terminals []*follower // with the commands that do not end
 	shown     []string    // the lines of the terminals
 }
 

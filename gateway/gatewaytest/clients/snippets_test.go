@@ -51,7 +51,7 @@ func startFollower(t *testing.T, cmd *exec.Cmd) *follower {
 	}()
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
-		for range s.lines {                                 // for range s.lines {                                 // because Wait must come after the last read
+		for range s.lines {                                 // because Wait must come after the last read
 		}
 		_ = cmd.Wait() // it was killed
 		if t.Failed() {
@@ -103,9 +103,9 @@ func snippets(t *testing.T) map[string]string {
 // endless are the snippets that do not end.
 var endless = map[string]struct {
 	run   func(t *testing.T, code string) *exec.Cmd
-	event func(line string) string // event func(line string) string // "TYPE NAME"; empty: the line is not an event
-	state []string                 // state []string                 // expected output for a and b at the start
-	again []string                 // again []string                 // and for c and d after a new list, when a is gone
+	event func(line string) string // "TYPE NAME"; empty: the line is not an event
+	state []string                 // expected output for a and b at the start
+	again []string                 // and for c and d after a new list, when a is gone
 }{
 	"curl":       {run: runBash, event: curlEvent, state: []string{"LISTED a", "LISTED b"}, again: []string{"LISTED c", "LISTED d"}},
 	"Go":         {run: runGo, event: informerEvent, state: []string{"ADDED a", "ADDED b"}, again: []string{"ADDED d", "DELETED a", "MODIFIED c"}},

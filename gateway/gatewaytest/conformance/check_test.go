@@ -27,7 +27,7 @@ type check struct {
 
 	mu       sync.Mutex // guards the fields below: some statements take several goroutines
 	failures []string
-	notRun   string // notRun   string // the reason, if it is not run
+	notRun   string // the reason, if it is not run
 }
 
 // trials numbers the namespaces; the start time distinguishes those of two runs.
@@ -51,7 +51,7 @@ func newCheck(t *testing.T, s *server, kinds cast) *check {
 func (c *check) judge(name string, try func(*check)) verdict {
 	c.t.Helper()
 	ended := make(chan struct{})
-	go func() { // go func() { // because Fatalf ends this goroutine, and not the test, there is always a verdict
+	go func() { // because Fatalf ends this goroutine, and not the test, there is always a verdict
 		defer close(ended)
 		c.openNamespace(c.ns)
 		try(c)

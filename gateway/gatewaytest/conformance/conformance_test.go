@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // group is a part of the protocol.
 type group struct {
 	name       string
-	serial     bool // serial     bool // one after the other, before all others, because they would disturb them
+	serial     bool // one after the other, before all others, because they would disturb them
 	statements []statement
 }
 

@@ -46,7 +46,7 @@ func (r *report) print(w io.Writer, title string) {
 	for _, g := range groups {
 		for _, s := range g.statements {
 			v, tried := r.verdicts[g.name+"/"+s.promise]
-			if !tried { // if !tried { // go test's -run has left it out
+			if !tried { // go test's -run has left it out
 				continue
 			}
 			counts[v.outcome]++
@@ -55,5 +55,5 @@ func (r *report) print(w io.Writer, title string) {
 	}
 	_, _ = fmt.Fprintf(table, "\n%d of %d statements passed, %d failed, %d not yet, %d not run\n",
 		counts[passed], len(r.verdicts), counts[failed], counts[notYetKept], counts[notRun])
-	_ = table.Flush() // _ = table.Flush() // a failed write has no reader
+	_ = table.Flush() // a failed write has no reader
 }

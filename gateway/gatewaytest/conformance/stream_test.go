@@ -51,7 +51,7 @@ func (c *check) stream(path string, header ...string) *stream {
 	response := c.send(http.MethodGet, path, nil, header...)
 	c.t.Cleanup(func() { _ = response.Body.Close() })
 	if response.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // the available part, for the message
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // the available part, for the message
 		c.Fatalf("%s: code %d: %s", path, response.StatusCode, body)
 	}
 	return &stream{c, response, bufio.NewReader(response.Body)}

@@ -30,7 +30,7 @@ var watches = []statement{
 
 func headFirst(c *check) {
 	w := c.simple()
-	s := w.watchFrom() // s := w.watchFrom() // the header is here, and no event is due
+	s := w.watchFrom() // the header is here, and no event is due
 	w.create("w-a", "red", nil)
 	s.expect("ADDED w-a")
 }

@@ -63,7 +63,7 @@ func metadataWatch(c *check) {
 	w.create("w-a", "red", object{"l": "a"})
 	s := c.stream(w.path("?watch=1"), "Accept", as1("PartialObjectMetadata"))
 	c.equal("Content-Type", s.response.Header.Get("Content-Type"), "application/json")
-	events := s.expect("ADDED w-a") // events := s.expect("ADDED w-a") // the state may be slightly later than the header of the response
+	events := s.expect("ADDED w-a") // the state may be slightly later than the header of the response
 	painted := w.paint("w-a", "blue")
 	events = append(events, s.expect("MODIFIED w-a")...)
 	for _, e := range events {
@@ -147,7 +147,7 @@ func gzipWatch(c *check) {
 	if mark := s.next(); !mark.isEnd() {
 		c.Errorf("%s", mark.line)
 	}
-	for _, name := range []string{"w-b", "w-c", "w-d"} { // for _, name := range []string{"w-b", "w-c", "w-d"} { // each event is read before the next write
+	for _, name := range []string{"w-b", "w-c", "w-d"} { // each event is read before the next write
 		w.create(name, "red", nil)
 		s.expect("ADDED " + name)
 	}
@@ -159,7 +159,7 @@ func (c *check) webSocket(path string) *stream {
 	response := c.upgrade(path)
 	c.t.Cleanup(func() { _ = response.Body.Close() })
 	if response.StatusCode != http.StatusSwitchingProtocols {
-		body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // the available part, for the message
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // the available part, for the message
 		c.Fatalf("code %d: %s", response.StatusCode, body)
 	}
 	c.equal("Sec-WebSocket-Accept", response.Header.Get("Sec-WebSocket-Accept"), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") // RFC 6455, section 1.3

@@ -80,7 +80,7 @@ func watchListAny(c *check) {
 	if end.object.rv() == 0 {
 		c.Errorf("%s", end.line)
 	}
-	for len(got) < 5 { // for len(got) < 5 { // objects missing in an older state follow as events
+	for len(got) < 5 { // objects missing in an older state follow as events
 		got = append(got, s.next())
 	}
 	c.equal("events", tell(got), "ADDED w-a, ADDED w-b, ADDED w-c, ADDED w-d, ADDED w-e")

@@ -7,7 +7,7 @@ func bookmarkTrue(h *History, _ Rules, r *report) {
 	h.streams(func(w *Watching, s *Stream) {
 		var marked, delivered int64 // revisions
 		events := make(map[at]bool)
-		checked := s.From // checked := s.From // the changes up to it were found
+		checked := s.From // the changes up to it were found
 		for _, line := range s.Lines {
 			revision := line.Object.Revision
 			switch {

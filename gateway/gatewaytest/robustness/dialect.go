@@ -50,8 +50,8 @@ func (s Scope) keys() string {
 type reading struct {
 	Dialect
 	frames  *frames
-	pending []Line // pending []Line // of an incomplete revision
-	id      bool   // id      bool   // the current event has one
+	pending []Line // of an incomplete revision
+	id      bool   // the current event has one
 }
 
 // take reads a line, and returns the frames of complete revisions.

@@ -211,7 +211,7 @@ func (e *Etcd) recoverSpace(ctx context.Context) error {
 func (e *Etcd) record(ctx context.Context, member int, truth *Truth) {
 	for ctx.Err() == nil {
 		if err := e.follow(ctx, member, truth); errors.Is(err, errCompacted) {
-			return // return // the final comparison with etcd shows missing changes
+			return // the final comparison with etcd shows missing changes
 		}
 		pause(ctx, 50*time.Millisecond)
 	}

@@ -12,7 +12,7 @@ type History struct {
 
 	mu          sync.Mutex // guards the fields below while they are recorded
 	Watchers    []*Watching
-	Lists       []*List // Lists       []*List // of clients that only list
+	Lists       []*List // of clients that only list
 	Writes      []*Write
 	Faults      []Fault
 	Compactions []Compaction
@@ -23,7 +23,7 @@ type Watching struct {
 	Name    string    `json:"name"`
 	Scope   Scope     `json:"scope"`
 	Steps   []Step    `json:"steps"`
-	Quiet   bool      `json:"quiet,omitempty"` // Quiet   bool      `json:"quiet,omitempty"` // the client expects no changes
+	Quiet   bool      `json:"quiet,omitempty"` // the client expects no changes
 	Abandon time.Time `json:"abandon,omitzero"`
 }
 
@@ -36,9 +36,9 @@ type Step struct {
 // Stream is one watch request and its result.
 type Stream struct {
 	Gateway int       `json:"gateway"`
-	From    int64     `json:"from"` // From    int64     `json:"from"` // the resourceVersion of the request
+	From    int64     `json:"from"` // the resourceVersion of the request
 	Sent    time.Time `json:"sent"`
-	Opened  time.Time `json:"opened,omitzero"` // Opened  time.Time `json:"opened,omitzero"` // when the header arrived; zero: it did not
+	Opened  time.Time `json:"opened,omitzero"` // when the header arrived; zero: it did not
 	Lines   []Line    `json:"lines,omitempty"`
 	End     End       `json:"end"`
 	Code    int       `json:"code,omitempty"` // of a refusal or an ERROR
@@ -57,13 +57,13 @@ type End string
 
 // The ways in which a stream ends.
 const (
-	Clean       End = "clean"       // Clean       End = "clean"       // the server ended it cleanly
+	Clean       End = "clean"       // the server ended it cleanly
 	Cut         End = "cut"         // the connection broke
-	Failed      End = "error"       // Failed      End = "error"       // an ERROR frame, then a clean end
+	Failed      End = "error"       // an ERROR frame, then a clean end
 	Refused     End = "refused"     // an HTTP code other than 200
-	Unreachable End = "unreachable" // Unreachable End = "unreachable" // no response at all
-	Closed      End = "closed"      // Closed      End = "closed"      // the client ended it
-	Malformed   End = "malformed"   // Malformed   End = "malformed"   // the response is not a watch
+	Unreachable End = "unreachable" // no response at all
+	Closed      End = "closed"      // the client ended it
+	Malformed   End = "malformed"   // the response is not a watch
 )
 
 // Last returns the revision of the last event or bookmark; From when there is none.
@@ -95,7 +95,7 @@ const (
 type List struct {
 	Reader   string    `json:"reader"`
 	Gateway  int       `json:"gateway"`
-	Life     int       `json:"life"` // Life     int       `json:"life"` // number of the gateway's restarts
+	Life     int       `json:"life"` // number of the gateway's restarts
 	Kind     ListKind  `json:"kind"`
 	Scope    Scope     `json:"scope"`
 	Asked    int64     `json:"asked,omitempty"`
@@ -116,7 +116,7 @@ type Outcome string
 // The outcomes of writes.
 const (
 	Acknowledged  Outcome = "acknowledged"
-	RefusedWrite  Outcome = "refused" // RefusedWrite  Outcome = "refused" // it was not done
+	RefusedWrite  Outcome = "refused" // it was not done
 	UnknownResult Outcome = "unknown"
 )
 
@@ -125,12 +125,12 @@ type Write struct {
 	Writer   string    `json:"writer"`
 	Verb     string    `json:"verb"`
 	Keys     []string  `json:"keys"`
-	Value    string    `json:"value,omitempty"`    // Value    string    `json:"value,omitempty"`    // unique among all writes; empty: a delete
-	Replaces int64     `json:"replaces,omitempty"` // Replaces int64     `json:"replaces,omitempty"` // the required revision of the replaced object
+	Value    string    `json:"value,omitempty"`    // unique among all writes; empty: a delete
+	Replaces int64     `json:"replaces,omitempty"` // the required revision of the replaced object
 	Outcome  Outcome   `json:"outcome"`
 	Code     int       `json:"code,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
-	Revision int64     `json:"revision,omitempty"` // Revision int64     `json:"revision,omitempty"` // zero: the response has none
+	Revision int64     `json:"revision,omitempty"` // zero: the response has none
 	Sent     time.Time `json:"sent"`
 	Answered time.Time `json:"answered"`
 }
@@ -143,7 +143,7 @@ type Fault struct {
 
 // Compaction is a compaction of etcd.
 type Compaction struct {
-	At       time.Time `json:"at"` // At       time.Time `json:"at"` // before the request
+	At       time.Time `json:"at"` // before the request
 	Revision int64     `json:"revision"`
 }
 

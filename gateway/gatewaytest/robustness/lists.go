@@ -41,7 +41,7 @@ func freshList(h *History, _ Rules, r *report) {
 			if l.Revision != l.Asked {
 				r.add(l, "exactly %d was asked for", l.Asked)
 			}
-			continue // continue // an earlier revision is allowed
+			continue // an earlier revision is allowed
 		}
 		of := replica{l.Gateway, l.Life}
 		for _, before := range answered[of] {

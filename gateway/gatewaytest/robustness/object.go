@@ -17,9 +17,9 @@ type Object struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	Value     string            `json:"value,omitempty"` // Value     string            `json:"value,omitempty"` // data.value, which is unique
+	Value     string            `json:"value,omitempty"` // data.value, which is unique
 	Digest    uint64            `json:"digest"`
-	Revision  int64             `json:"revision,omitempty"` // Revision  int64             `json:"revision,omitempty"` // its resourceVersion; zero: it is a stored value
+	Revision  int64             `json:"revision,omitempty"` // its resourceVersion; zero: it is a stored value
 }
 
 // prefix is the prefix of the keys of the watched resource.
@@ -33,8 +33,8 @@ type Frame struct {
 	Type    string
 	Object  Object
 	Code    int  // of an ERROR
-	Initial bool // Initial bool // a BOOKMARK that ends the initial state
-	Last    bool // Last    bool // of the keys API: the last frame of the revision
+	Initial bool // a BOOKMARK that ends the initial state
+	Last    bool // of the keys API: the last frame of the revision
 }
 
 // Names of frames.

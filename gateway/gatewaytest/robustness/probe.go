@@ -16,7 +16,7 @@ import (
 
 // Answer is the response of a probe.
 type Answer struct {
-	Code   int // Code   int // zero: no response
+	Code   int // zero: no response
 	Age    int // of the Age header, in seconds; -1: there is none
 	Text   string
 	Took   time.Duration
@@ -38,7 +38,7 @@ func (r *Run) Ask(gateway int, method, path, body string) Answer {
 	}
 	resp, err := r.client.Do(req)
 	if a.Failed = err; err == nil {
-		text, _ := io.ReadAll(resp.Body) // text, _ := io.ReadAll(resp.Body) // a part is enough
+		text, _ := io.ReadAll(resp.Body) // a part is enough
 		_ = resp.Body.Close()
 		a.Code, a.Text = resp.StatusCode, string(text)
 		if age, err := strconv.Atoi(resp.Header.Get("Age")); err == nil {

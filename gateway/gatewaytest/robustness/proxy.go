@@ -20,14 +20,14 @@ type Proxy struct {
 
 	mu    sync.Mutex // guards the fields below
 	conns map[net.Conn]bool
-	there gate // there gate // data to the target
-	back  gate // back  gate // data from the target
+	there gate // data to the target
+	back  gate // data from the target
 	delay time.Duration
 }
 
 // gate holds the data of one direction back. Neither end notices.
 type gate struct {
-	open chan struct{} // open chan struct{} // closed while data passes
+	open chan struct{} // closed while data passes
 }
 
 func newGate() gate {

@@ -47,7 +47,7 @@ func endsClassified(h *History, rules Rules, r *report) {
 				r.add(whoOf(w, s), "it has no known end")
 			case s.End == Malformed:
 				r.add(whoOf(w, s), "%s", s.Why)
-			case (s.End == Failed || s.End == Refused) && s.Code == gone: // case (s.End == Failed || s.End == Refused) && s.Code == gone: // checked by resumable
+			case (s.End == Failed || s.End == Refused) && s.Code == gone: // checked by resumable
 			case s.End == Failed || s.End == Refused:
 				if !slices.Contains(rules.Codes, s.Code) {
 					r.add(whoOf(w, s), "%s with %d: %s", s.End, s.Code, s.Why)

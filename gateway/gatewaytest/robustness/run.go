@@ -18,13 +18,13 @@ import (
 // Run is one running scenario. Only the test's goroutine calls its methods unless they say otherwise.
 type Run struct {
 	testing.TB
-	cluster  *gatewaytest.Cluster // cluster  *gatewaytest.Cluster // nil: the gateway has an etcd of its own
+	cluster  *gatewaytest.Cluster // nil: the gateway has an etcd of its own
 	gateways []*replica
 	etcd     *Etcd
 	client   *http.Client
 	frames   frames
 	items    items
-	opened   atomic.Int64 // opened   atomic.Int64 // number of open streams
+	opened   atomic.Int64 // number of open streams
 
 	mu         sync.Mutex // guards the fields below, and the steps of watchers
 	present    *History
@@ -37,14 +37,14 @@ type Run struct {
 	writing    load
 	loads      int
 	notes      []string
-	violations []Violation // violations []Violation // found by this scenario only
-	afterwards func()      // afterwards func()      // checks the recorded events when the clients are done; nil: none
+	violations []Violation // found by this scenario only
+	afterwards func()      // checks the recorded events when the clients are done; nil: none
 }
 
 // replica is a gateway with its own proxies to etcd.
 type replica struct {
 	*gatewaytest.Gateway
-	proxies []*Proxy // proxies []*Proxy // one for each member; none: it connects to etcd directly
+	proxies []*Proxy // one for each member; none: it connects to etcd directly
 	life    atomic.Int32
 }
 
@@ -195,7 +195,7 @@ func (r *Run) Write(each int) {
 		w := &writer{run: r, name: name, gateway: gateway % len(r.gateways), known: make(map[string]int64),
 			random: rand.New(rand.NewPCG(uint64(gateway), 7))} //nolint:gosec // a load that can be repeated
 		w.name += fmt.Sprint("-", gateway%2)
-		w.count = r.loads << 20 // w.count = r.loads << 20 // so that the values of different loads differ
+		w.count = r.loads << 20 // so that the values of different loads differ
 		r.writing.running.Go(func() { w.write(r.writing.ctx, pace, one(w)) })
 	}
 	churn := func(w *writer) func(context.Context) { return w.churn }
@@ -222,7 +222,7 @@ func (r *Run) readLists(ctx context.Context, gateway int) {
 		h := r.history()
 		l, err := r.list(ctx, gateway, kind, scopes[i%len(scopes)], last)
 		if err != nil {
-			continue // continue // failed lists must only fail in time, which the scenarios check themselves
+			continue // failed lists must only fail in time, which the scenarios check themselves
 		}
 		l.Reader = fmt.Sprint("reader-", gateway)
 		h.addList(l)
@@ -386,7 +386,7 @@ func (r *Run) fill(name string, n int, ttl time.Duration) {
 	w := &writer{run: r, name: name, random: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // a load that can be repeated
 	var lease int64
 	if ttl > 0 {
-		lease, _ = r.etcd.grant(r.Context(), ttl) // lease, _ = r.etcd.grant(r.Context(), ttl) // without a lease the keys stay
+		lease, _ = r.etcd.grant(r.Context(), ttl) // without a lease the keys stay
 	}
 	for first := 0; first < n; first += 100 {
 		values, record := make(map[string]string), &Write{Writer: name, Verb: "transaction", Value: w.unique(), Sent: time.Now()}
@@ -432,7 +432,7 @@ func (r *Run) paced(clients int) {
 			}
 		})
 		r.Note("%s: %d watches ended within %v", fault.What, n, last.Sub(first).Round(time.Millisecond))
-		const most = 400 // const most = 400 // a second: twice the rate of the gateway
+		const most = 400 // a second: twice the rate of the gateway
 		if n > clients/4 && last.Sub(first) < time.Duration(n)*time.Second/most {
 			r.Violate("graceful-stop", fault.What, "%d watches ended within %v", n, last.Sub(first))
 		}

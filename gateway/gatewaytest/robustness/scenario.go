@@ -8,13 +8,13 @@ import (
 // Scenario is a load, a fault, and the promises to check.
 type Scenario struct {
 	Name  string
-	Quick bool // Quick bool // it belongs to the quick set
+	Quick bool // it belongs to the quick set
 
-	Etcd        int // Etcd        int // members; zero: the gateway has an etcd of its own
+	Etcd        int // members; zero: the gateway has an etcd of its own
 	EtcdArgs    []string
 	Gateways    int // zero: one
 	GatewayArgs []string
-	Proxied     bool // Proxied     bool // each gateway has proxies to etcd
+	Proxied     bool // each gateway has proxies to etcd
 
 	Rules Rules
 	Play  func(r *Run, seconds int)
@@ -29,7 +29,7 @@ type Result struct {
 	Figures    Figures
 	Notes      []string
 	Violations []Violation
-	Folder     string // Folder     string // of the recorded history; empty: no violation
+	Folder     string // of the recorded history; empty: no violation
 }
 
 // Perform runs a scenario and validates it.
@@ -49,7 +49,7 @@ func Perform(t *testing.T, s *Scenario, long bool) Result {
 	result := Result{Name: s.Name, Notes: r.notes, Violations: r.violations}
 	for _, h := range append(r.past, r.present) {
 		rules := s.Rules
-		if h != r.present { // if h != r.present { // the demands apply to the whole scenario
+		if h != r.present { // the demands apply to the whole scenario
 			rules.Events, rules.Resumes, rules.Faults, rules.Acknowledged = 0, 0, 0, 0
 		}
 		result.Violations = append(result.Violations, Validate(h, rules)...)

@@ -45,7 +45,7 @@ var etcdScenarios = []Scenario{
 			for _, m := range killed {
 				m.Kill(r.TB)
 			}
-			r.Wait(6 * time.Second) // r.Wait(6 * time.Second) // the remaining member ends streams only after some time without a leader
+			r.Wait(6 * time.Second) // the remaining member ends streams only after some time without a leader
 			for i := range r.gateways {
 				r.honest(i)
 			}

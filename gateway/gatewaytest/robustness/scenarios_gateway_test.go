@@ -69,7 +69,7 @@ var gatewayScenarios = []Scenario{
 			resources := r.served(0)
 			r.Note("%d clients came back with %.0f watches and %.0f reads in etcd, those of writers and lists included, for %d resources",
 				clients, watches()-before, ranges()-read, resources)
-			keys := make(map[string]bool) // keys := make(map[string]bool) // each range of the keys API has one watch
+			keys := make(map[string]bool) // each range of the keys API has one watch
 			for _, c := range crowd {
 				if c.Dialect == Keys {
 					keys[c.Scope.keys()] = true

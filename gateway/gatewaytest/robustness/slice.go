@@ -8,7 +8,7 @@ func reliable(h *History, _ Rules, r *report) {
 		var last int64
 		for _, line := range s.events() {
 			last = line.Object.Revision
-			if last != s.From { // if last != s.From { // atomicRevisions checks replays
+			if last != s.From { // atomicRevisions checks replays
 				got[at{line.Object.Key(), last}] = true
 			}
 		}

@@ -17,7 +17,7 @@ func transitions(h *History, _ Rules, r *report) {
 			change := at{line.Object.Key(), line.Object.Revision}
 			seen, ok := view[change]
 			if !ok {
-				continue // continue // checked by reliable
+				continue // checked by reliable
 			}
 			if line.Type != seen.Type {
 				r.add(whoOf(w, s), "%s at %d is %s, want %s", change.key, change.revision, line.Type, seen.Type)

@@ -14,16 +14,16 @@ type Change struct {
 	Revision int64     `json:"revision"`
 	Key      string    `json:"key"`
 	Value    []byte    `json:"value,omitempty"` // nil: deleted
-	At       time.Time `json:"at"`              // At       time.Time `json:"at"`              // when it was first received
+	At       time.Time `json:"at"`              // when it was first received
 
-	Before *Object `json:"before,omitempty"` // Before *Object `json:"before,omitempty"` // nil: there was none, or the key is not of the resource
+	Before *Object `json:"before,omitempty"` // nil: there was none, or the key is not of the resource
 	After  *Object `json:"after,omitempty"`
 }
 
 // Seen is a change as a client with a scope must get it.
 type Seen struct {
 	Type   string
-	Object Object // Object Object // with the revision of the change
+	Object Object // with the revision of the change
 	At     time.Time
 }
 
@@ -51,7 +51,7 @@ type Truth struct {
 	mu       sync.Mutex // guards the fields below
 	base     int64      // the revision that it begins after
 	changes  []Change
-	starts   []int // starts   []int // index of the first change of revision base+1+i
+	starts   []int // index of the first change of revision base+1+i
 	objects  map[string]*Object
 	disputes []string
 	views    map[Scope][]Seen

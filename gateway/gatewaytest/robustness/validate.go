@@ -7,11 +7,11 @@ import (
 
 // Rules say what a scenario allows, and what it requires so that a pass means something.
 type Rules struct {
-	Ends    []End // Ends    []End // of streams, besides clean ones and those by the client
+	Ends    []End // of streams, besides clean ones and those by the client
 	Codes   []int // of refused requests and ERROR frames
-	Relists bool  // Relists bool  // clients may have to list again without a compaction
+	Relists bool  // clients may have to list again without a compaction
 
-	Events, Resumes, Faults, Acknowledged int // Events, Resumes, Faults, Acknowledged int // minimum numbers
+	Events, Resumes, Faults, Acknowledged int // minimum numbers
 }
 
 // Violation is a broken promise.

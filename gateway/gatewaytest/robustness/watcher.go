@@ -22,19 +22,19 @@ type Client struct {
 	Scope     Scope
 	Bookmarks bool
 	Timeout   time.Duration // timeoutSeconds; zero: the gateway's own
-	Quiet     bool          // Quiet     bool          // it expects no changes
-	Gateway   int           // Gateway   int           // the first one
+	Quiet     bool          // it expects no changes
+	Gateway   int           // the first one
 	Dialect   Dialect
-	Stay      bool // Stay      bool // always on the same gateway; otherwise on the next one after each failure
+	Stay      bool // always on the same gateway; otherwise on the next one after each failure
 }
 
 // watcher is a correct client: it lists, watches from there, resumes on any gateway that answers, and lists again only after a 410.
 type watcher struct {
 	Client
 	run     *Run
-	log     *Watching // log     *Watching // in the history of its last list
+	log     *Watching // in the history of its last list
 	gateway int
-	through atomic.Int64 // through atomic.Int64 // its last revision
+	through atomic.Int64 // its last revision
 }
 
 // retryPause is the minimum pause of a client after a failure.

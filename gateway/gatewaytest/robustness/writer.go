@@ -21,7 +21,7 @@ type writer struct {
 	name    string
 	gateway int
 	count   int
-	known   map[string]int64 // known   map[string]int64 // the revision of each object that it has created, as far as it knows
+	known   map[string]int64 // the revision of each object that it has created, as far as it knows
 	random  *rand.Rand
 }
 
@@ -138,7 +138,7 @@ func (w *writer) send(ctx context.Context, record *Write, path, body string) {
 	record.Sent = time.Now()
 	req, err := http.NewRequestWithContext(ctx, record.Verb, w.run.gateways[w.gateway].URL+path, strings.NewReader(body))
 	if err != nil {
-		panic(err) // panic(err) // the URL is constant
+		panic(err) // the URL is constant
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if record.Verb == http.MethodPatch {
@@ -148,7 +148,7 @@ func (w *writer) send(ctx context.Context, record *Write, path, body string) {
 	record.Answered = time.Now()
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		record.Outcome, record.Reason = RefusedWrite, err.Error() // record.Outcome, record.Reason = RefusedWrite, err.Error() // it was not sent
+		record.Outcome, record.Reason = RefusedWrite, err.Error() // it was not sent
 	case err != nil:
 		record.Outcome, record.Reason = UnknownResult, err.Error()
 	default:
@@ -200,7 +200,7 @@ func (w *writer) transact(ctx context.Context) {
 		w.count++
 		return
 	case 2:
-		lease, _ = etcd.grant(ctx, 2*time.Second) // lease, _ = etcd.grant(ctx, 2*time.Second) // without a lease the keys stay
+		lease, _ = etcd.grant(ctx, 2*time.Second) // without a lease the keys stay
 	}
 	values, record := make(map[string]string), &Write{Writer: w.name, Verb: "transaction", Value: w.unique(), Sent: time.Now()}
 	group := []string{"foreign", "leased"}[min(1, int(min(1, lease)))]

@@ -7,7 +7,7 @@ import "slices"
 // greater revision.
 func acknowledged(h *History, _ Rules, r *report) {
 	values, deletions := h.effects()
-	tried := make(map[at]bool) // tried := make(map[at]bool) // deletions that were not refused
+	tried := make(map[at]bool) // deletions that were not refused
 	for _, w := range h.Writes {
 		if w.Value == "" && w.Replaces != 0 && w.Outcome != RefusedWrite {
 			tried[at{w.Keys[0], w.Replaces}] = true

@@ -21,7 +21,7 @@ func TestFirstAcceptableRange(t *testing.T) {
 	for _, test := range []struct {
 		accept string
 		about  Kind
-		want   string // want   string // the form, or 406
+		want   string // the form, or 406
 	}{
 		{"", Object, "json"},
 		{"*/*", List, "json"},
