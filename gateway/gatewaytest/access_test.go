@@ -102,7 +102,7 @@ func maps(namespace string) string { return "/api/v1/namespaces/" + namespace + 
 // TestAccess is a table of users and requests through real HTTPS. A request without the right gets 403, whether or not the object exists.
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	g := startGuarded(t, true, []string{"root", "reader", "tenant", "one", "nobody", "updater"},
+	g := startGuarded(t, true, []string{"root", "reader", "tenant", "one", "unprivileged", "updater"},
 		bind("root", "cluster-admin")+bind("certified", "reader")+role("reader", reader)+role("writer", writer)+role("one", oneMap)+
 			role("updater", "{apiGroups: [''], resources: [configmaps], verbs: [update, patch]}")+
 			bind("reader", "reader")+bindInA("tenant", "writer")+bindInA("one", "one")+bindInA("updater", "updater"))
@@ -146,7 +146,7 @@ func TestAccess(t *testing.T) {
 		{"tenant", g.user("tenant"), "224222333" + "333" + "22422" + "3223"},
 		{"one", g.user("one"), "233323333" + "333" + "32323" + "3223"},
 		{"updater", g.user("updater"), "333333333" + "333" + "32433" + "3223"},
-		{"nobody", g.user("nobody"), "333333333" + "333" + "33333" + "3223"},
+		{"unprivileged", g.user("unprivileged"), "333333333" + "333" + "33333" + "3223"},
 		{"an unknown token", g.As("token-of-an-unknown-user"), "111111111" + "111" + "11111" + "1121"},
 		{"without credentials", g.As(""), "111111111" + "111" + "11111" + "1121"},
 	}

@@ -87,12 +87,12 @@ func distant(t *testing.T, etcd string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var roads sync.WaitGroup
+	var forwarding sync.WaitGroup
 	t.Cleanup(func() {
 		_ = listener.Close()
-		roads.Wait()
+		forwarding.Wait()
 	})
-	roads.Go(func() {
+	forwarding.Go(func() {
 		for {
 			near, err := listener.Accept()
 			if err != nil {
@@ -103,8 +103,8 @@ func distant(t *testing.T, etcd string) string {
 				_ = near.Close()
 				continue
 			}
-			roads.Go(func() { carry(far, near, 0) })
-			roads.Go(func() { carry(near, far, delay) })
+			forwarding.Go(func() { carry(far, near, 0) })
+			forwarding.Go(func() { carry(near, far, delay) })
 		}
 	})
 	return "http://" + listener.Addr().String()

@@ -39,7 +39,7 @@ func TestEtcdLogin(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
 	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
-	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "no-user"))
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key,
 		"--etcd-user", "revtail", "--etcd-password-file", secretFile(t, password+"\n"), "--history", "1h")
 	watch := gw.Watch(t, configMaps+"?watch=1")
@@ -59,7 +59,7 @@ func TestEtcdLogin(t *testing.T) {
 func TestLoginIsDemanded(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
-	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "no-user"))
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key)
 	gw.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))
 	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
@@ -80,7 +80,7 @@ func TestEtcdPasswordChanges(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
 	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
-	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "no-user"))
 	file := secretFile(t, password)
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key,
 		"--etcd-user", "revtail", "--etcd-password-file", file)
@@ -118,8 +118,8 @@ func TestSecureEtcdRefuses(t *testing.T) {
 	etcd := gatewaytest.StartSecureEtcd(t)
 	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
 	stranger := gatewaytest.NewAuthority(t, "stranger")
-	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
-	otherCert, otherKey := etcd.WritePair(t, "other", stranger.Issue(t, "nobody"))
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "no-user"))
+	otherCert, otherKey := etcd.WritePair(t, "other", stranger.Issue(t, "no-user"))
 	address := strings.TrimPrefix(etcd.Endpoint, "https://")
 	secure, known, shown := "--etcd-endpoints="+etcd.Endpoint, "--etcd-cacert="+etcd.CA, []string{"--etcd-cert=" + cert, "--etcd-key=" + key}
 	wrong := secretFile(t, "guess")

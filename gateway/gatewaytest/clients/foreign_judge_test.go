@@ -44,8 +44,8 @@ func (j *judge) check(t *testing.T, may func(gatewaytest.Change) bool) {
 	}
 }
 
-// nobody allows no writer.
-func nobody(gatewaytest.Change) bool { return false }
+// noWriter allows no writer.
+func noWriter(gatewaytest.Change) bool { return false }
 
 // kubernetesLeases are the prefixes of the keys that an idle kube-apiserver writes to show that it runs.
 var kubernetesLeases = []string{

@@ -54,7 +54,7 @@ func checkStopped(t *testing.T, etcd *gatewaytest.Keys, endpoints string) {
 	checkRefused(t, endpoints)
 	checkDoctor(t, endpoints, visitors[0].gw)
 	visit(t, nil, visitors...)
-	judge.check(t, nobody)
+	judge.check(t, noWriter)
 }
 
 // checkEmbedded checks that a gateway whose embedded etcd uses the data directory of the cluster's leaves all data unchanged, also for the
@@ -71,7 +71,7 @@ func checkEmbedded(t *testing.T, etcd *gatewaytest.Keys, member *gatewaytest.Mem
 		checkOwner(t, gw, kubeAPIServer)
 		v.tryAll(t)
 		visit(t, nil, v)
-		judge.check(t, nobody)
+		judge.check(t, noWriter)
 	})
 	gw.Stop(t)
 	member.Restart(t)

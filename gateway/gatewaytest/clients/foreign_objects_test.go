@@ -44,7 +44,7 @@ func TestForeignObjects(t *testing.T) {
 			v.tryAll(t)
 		}
 		visit(t, nil, visitors...)
-		judge.check(t, nobody)
+		judge.check(t, noWriter)
 	})
 	t.Run("writable", func(t *testing.T) { checkWritable(t, cluster.Endpoints(), etcd) })
 	t.Run("adopted", func(t *testing.T) { checkAdopted(t, cluster.Endpoints(), etcd) })

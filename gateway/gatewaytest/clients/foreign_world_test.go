@@ -79,7 +79,7 @@ func (w *world) fill(t *testing.T, namespace string, owners []*unstructured.Unst
 	gone := newObject(mapKind, "gone")
 	gone.SetUID("00000000-0000-0000-0000-000000000001")
 	for _, kind := range []schema.GroupVersionKind{mapKind, widgetKind, gadgetKind} {
-		w.create(t, newObject(kind, "of-nobody", gone), namespace)
+		w.create(t, newObject(kind, "without-owner", gone), namespace)
 	}
 }
 

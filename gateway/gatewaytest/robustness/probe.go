@@ -71,9 +71,9 @@ func (r *Run) honest(gateway int) {
 		r.Violate("partition-honest", who, "a list of whatever is there was answered with %d", a.Code)
 	}
 	if a.Age < 1 {
-		r.Violate("partition-honest", who, "a list of whatever is there does not say how old it is: Age %d", a.Age)
+		r.Violate("partition-honest", who, "a list at any revision has no age: Age %d", a.Age)
 	}
-	r.Note("%s without a majority: a list of whatever is there: %d, Age %d", who, a.Code, a.Age)
+	r.Note("%s without a majority: a list at any revision: %d, Age %d", who, a.Code, a.Age)
 	if a := r.Ask(gateway, http.MethodGet, "/readyz", ""); a.Code != http.StatusServiceUnavailable {
 		r.Violate("partition-honest", who, "/readyz says %d", a.Code)
 	}
