@@ -14,7 +14,7 @@ func expired() *metav1.Status {
 	return &metav1.Status{Status: "Failure", Message: `too old resource version: 1 (361) <"…">`, Reason: "Expired", Code: 410}
 }
 
-// TestEvents: the lines of a watch stream, byte for byte.
+// TestEvents compares the lines of a watch stream with a golden file, byte for byte.
 func TestEvents(t *testing.T) {
 	object := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"web"}}`)
 	var stream []byte
@@ -76,11 +76,11 @@ func TestStatus(t *testing.T) {
 	}
 	golden(t, "statuses", append(append(statuses, line...), pretty...))
 	if _, err := jsontext.Indent([]byte(`{`)); err == nil {
-		t.Error("Indent took what is not JSON")
+		t.Error("Indent accepts malformed JSON")
 	}
 }
 
-// TestAppendEventAllocates holds the promise that a frame costs nothing but its bytes.
+// TestAppendEventAllocates checks that a frame allocates no memory besides its bytes.
 func TestAppendEventAllocates(t *testing.T) {
 	frame, object := make([]byte, 0, 1024), []byte(`{}`)
 	if n := testing.AllocsPerRun(100, func() { frame = AppendEvent(frame[:0], Added, object) }); n != 0 {

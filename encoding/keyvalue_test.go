@@ -51,7 +51,7 @@ func TestAppendKeyEvent(t *testing.T) {
 	}
 }
 
-// FuzzKeyValue: whatever stands in etcd is one line of JSON, of which the value can be had back.
+// FuzzKeyValue checks that any value in etcd becomes one line of JSON, from which the value can be restored.
 func FuzzKeyValue(f *testing.F) {
 	f.Add("/a", []byte(`{"a":[1]}`))
 	f.Add("\xff", []byte("\n\xff"))
@@ -79,7 +79,7 @@ func FuzzKeyValue(f *testing.F) {
 		switch got.Encoding {
 		case "json":
 			if !json.Valid(value) {
-				t.Errorf("%q is shown as JSON", value)
+				t.Errorf("%q is sent as JSON", value)
 			}
 		case "base64":
 			decoded, err := base64.StdEncoding.DecodeString(text)

@@ -28,11 +28,11 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs from what is sent (-file +sent); after a wanted change, run the test with -update:\n%s", file, diff)
+		t.Errorf("%s differs from the bytes sent (-file +sent); after an intended change, run the test with -update:\n%s", file, diff)
 	}
 }
 
-// decode is the oracle of the tests: encoding/json, with numbers as they are written.
+// decode is the oracle of the tests: encoding/json, which keeps the text of numbers.
 func decode(doc []byte) (any, bool) {
 	if !utf8.Valid(doc) {
 		return nil, false

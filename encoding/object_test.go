@@ -61,7 +61,7 @@ func TestNormalize(t *testing.T) {
 			want:  head + `"spec":{"b":1,"a":2},"metadata":{"resourceVersion":"7","name":"web","namespace":"eu","labels":{"l":"x"}}}`,
 			label: map[string]string{"l": "x"}},
 		{
-			name: "the key is the truth", id: pod,
+			name: "the key overrides the metadata", id: pod,
 			value: `{"apiVersion":"v2","kind":5,"metadata":{"name":"db","uid":null,"namespace":"us","labels":null}}`,
 			want:  `{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"7","name":"web","uid":null,"namespace":"eu","labels":null}}`,
 		},
@@ -136,7 +136,7 @@ func TestNormalizeRefuses(t *testing.T) {
 	}
 }
 
-// TestNormalizeAllocates holds the price of a value of our own: the document, and what the scan closes over.
+// TestNormalizeAllocates checks how much memory Normalize allocates for a value of revtail: the document, and the closure of the scan.
 func TestNormalizeAllocates(t *testing.T) {
 	value := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"eu","uid":"u1"},"spec":{"nodeName":"n1"}}`)
 	allocations := testing.AllocsPerRun(100, func() {
@@ -162,7 +162,7 @@ var texts = []string{
 	" {\n\t\"a\" : [ 1 , 2 ]\r\n} ", `{"a":{"b":{"c":[{"d":null}]}},"a":{"b":2}}`, `{"meta\u0064ata":{"name":"x"}}`, `{"a":1e400}`, `{"a":1e-400}`,
 }
 
-// FuzzNormalize: the document is the one that decoding, correcting and encoding would make, on one line.
+// FuzzNormalize checks that the document is the one that decoding, correcting and encoding would make, on one line.
 func FuzzNormalize(f *testing.F) {
 	for _, value := range append(values, texts...) {
 		f.Add([]byte(value), "eu", int64(7))

@@ -34,13 +34,13 @@ func TestSetResourceVersion(t *testing.T) {
 	}
 }
 
-// FuzzSetResourceVersion: of any document Normalize makes, only the resourceVersion changes.
+// FuzzSetResourceVersion checks that only the resourceVersion changes, for any document of Normalize.
 func FuzzSetResourceVersion(f *testing.F) {
 	for _, value := range append(values, texts...) {
 		f.Add([]byte(value), int64(7), int64(123456))
 	}
 	f.Fuzz(func(t *testing.T, value []byte, before, after int64) {
-		_, _ = SetResourceVersion(value, after) // whatever it is given, it must not panic
+		_, _ = SetResourceVersion(value, after) // must not panic for any value
 		object, err := Normalize(value, pod, before)
 		if err != nil {
 			return
@@ -61,7 +61,7 @@ func FuzzSetResourceVersion(f *testing.F) {
 	})
 }
 
-// FuzzAddResourceVersion: what is added to what Marshal wrote is what Normalize adds.
+// FuzzAddResourceVersion checks that adding a resourceVersion to the result of Marshal gives the result of Normalize.
 func FuzzAddResourceVersion(f *testing.F) {
 	for _, value := range append(values, texts...) {
 		f.Add([]byte(value), int64(7))

@@ -63,7 +63,7 @@ func TestMarshalRefuses(t *testing.T) {
 	}
 }
 
-// FuzzStorage: what Unmarshal reads, Marshal writes, with no number changed; and what it writes, Normalize serves undecoded.
+// FuzzStorage checks that Marshal writes the result of Unmarshal without changing a number, and that Normalize serves it without decoding.
 func FuzzStorage(f *testing.F) {
 	for _, value := range append(values, texts...) {
 		f.Add([]byte(value))
@@ -102,7 +102,7 @@ func sameNumber(a, b json.Number) bool {
 	return a == b || x == y
 }
 
-// checkSpliced: an object with an identity is stored in the form that splice serves.
+// checkSpliced checks that an object with an identity is stored in the form that splice serves.
 func checkSpliced(t *testing.T, object map[string]any) {
 	t.Helper()
 	object["kind"], object["apiVersion"] = pod.Kind, pod.APIVersion
@@ -110,7 +110,7 @@ func checkSpliced(t *testing.T, object map[string]any) {
 	stored, err := Marshal(object)
 	if err != nil {
 		if strings.Contains(err.Error(), "nested deeper") {
-			return // one level more than there was
+			return // one level more than before
 		}
 		t.Fatal(err)
 	}

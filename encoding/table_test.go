@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTable: lists and events that are tables, byte for byte.
+// TestTable compares lists and events that are tables with golden files, byte for byte.
 func TestTable(t *testing.T) {
 	remaining := int64(3)
 	columns := []byte(`[{"name":"Name","type":"string","format":"name","description":"","priority":0}]`)
@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 	golden(t, "tables", lines)
 }
 
-// TestMetadata: the metadata is copied as it stands, wherever it stands.
+// TestMetadata checks that the metadata is copied unchanged from any position.
 func TestMetadata(t *testing.T) {
 	const head = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":`
 	for doc, want := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"revtail/encoding/jsontext"
 )
 
-// TestYAML: people can read it, and no digit is lost.
+// TestYAML checks that the text is readable and keeps all digits.
 func TestYAML(t *testing.T) {
 	doc := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"web","labels":{"on":"off","n":"1","v":"1e3","date":"2026-11-21"},"finalizers":[]},` +
 		`"data":{"script":"#!/bin/sh\nexit 0\n","list":"- a\n- b","empty":"","lead":"  a\nb","end":"a\n\n","tab":"a\tb","quote":"it's \"so\"","colon":"a: b"},` +
@@ -25,11 +25,11 @@ func TestYAML(t *testing.T) {
 	golden(t, "yaml", text)
 	var decodeErr *jsontext.DecodeError
 	if _, err := YAML([]byte(`{"a"}`)); !errors.As(err, &decodeErr) {
-		t.Errorf("what is not JSON: %v, want a *jsontext.DecodeError", err)
+		t.Errorf("malformed JSON: %v, want a *jsontext.DecodeError", err)
 	}
 }
 
-// TestYAMLStaysSmall: indentation does not make the text of a deep document grow with the square of its depth.
+// TestYAMLStaysSmall checks that indentation does not make the text of a deep document grow with the square of its depth.
 func TestYAMLStaysSmall(t *testing.T) {
 	const depth = 5000
 	text, err := YAML([]byte(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)))
@@ -41,7 +41,7 @@ func TestYAMLStaysSmall(t *testing.T) {
 	}
 }
 
-// FuzzYAML: a YAML parser reads the document that was written.
+// FuzzYAML checks that a YAML parser reads the document that was written.
 func FuzzYAML(f *testing.F) {
 	for _, text := range []string{
 		"", " ", "\n", "a\n", "a\nb", "a\n\nb\n", " a\nb", "a \nb", "\ta\nb", "a\n\tb", "a\n ", "a\r\nb", "\u0085", "\u2028", "\ufeff", "\x7f", "\x00", "😀",

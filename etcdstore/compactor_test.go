@@ -15,7 +15,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// compaction is one that a compactor asked for: who, when, and how long ago the revision was the newest.
+// compaction is a compaction by a compactor: its name, the time, and how long ago the revision was the newest.
 type compaction struct {
 	who  string
 	when time.Duration // since the start
@@ -48,13 +48,13 @@ func (c *clockwork) write(ctx context.Context) {
 	}
 }
 
-// compactTo records what who asks for, and does it.
+// compactTo records the compaction with the name of the compactor, and compacts.
 func (c *clockwork) compactTo(who string) func(context.Context, etcdstore.Revision) error {
 	return func(_ context.Context, rev etcdstore.Revision) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for c.written[rev].IsZero() && rev > 1 {
-			rev-- // marks take revisions too
+			rev-- // marks need revisions too
 		}
 		c.compactions = append(c.compactions, compaction{who, time.Since(c.start), time.Since(c.written[rev])})
 		return c.Compact(rev)
@@ -70,7 +70,7 @@ func (c *clockwork) marks(t *testing.T) (etcdstore.KV, bool) {
 	return kv, err == nil
 }
 
-// runFor runs compactors with a history of an hour for a while.
+// runFor runs compactors with a history of an hour for a duration.
 func (c *clockwork) runFor(t *testing.T, d, history time.Duration, names ...string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -79,7 +79,7 @@ func (c *clockwork) runFor(t *testing.T, d, history time.Duration, names ...stri
 	for i, name := range names {
 		wg.Go(func() {
 			select {
-			case <-time.After(time.Duration(i) * time.Minute): // they start one after the other
+			case <-time.After(time.Duration(i) * time.Minute): // the compactors start one after the other
 			case <-ctx.Done():
 				return
 			}
@@ -95,7 +95,7 @@ func (c *clockwork) runFor(t *testing.T, d, history time.Duration, names ...stri
 
 func TestCompactor(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *clockwork){
-		"nothing written before the first interval is over": func(t *testing.T, c *clockwork) {
+		"writes nothing before the end of the first interval": func(t *testing.T, c *clockwork) {
 			c.runFor(t, 6*time.Minute-time.Second, time.Hour, "a")
 			if kv, ok := c.marks(t); ok {
 				t.Errorf("found %s", kv.Value)
@@ -103,7 +103,7 @@ func TestCompactor(t *testing.T) {
 		},
 		"keeps between a history and a tenth more": func(t *testing.T, c *clockwork) {
 			c.runFor(t, 3*time.Hour-time.Second, time.Hour, "a")
-			// Marks at 6, 12, … minutes; the first that has one an hour older at 66, the last at 174.
+			// Marks at 6, 12, … minutes; the first compaction is at 66, when a mark is an hour old, the last at 174.
 			if n := len(c.compactions); n != 19 {
 				t.Errorf("%d compactions, want 19: %+v", n, c.compactions)
 			}
@@ -113,7 +113,7 @@ func TestCompactor(t *testing.T) {
 				}
 			}
 		},
-		"of several one compacts": func(t *testing.T, c *clockwork) {
+		"one of several compacts": func(t *testing.T, c *clockwork) {
 			c.runFor(t, 3*time.Hour-time.Second, time.Hour, "a", "b", "c")
 			for _, got := range c.compactions {
 				if got.who != "a" {
@@ -124,7 +124,7 @@ func TestCompactor(t *testing.T) {
 				t.Errorf("%d compactions, want 19", n)
 			}
 		},
-		"another takes over": func(t *testing.T, c *clockwork) {
+		"another one continues": func(t *testing.T, c *clockwork) {
 			c.runFor(t, 2*time.Hour, time.Hour, "a")
 			before := len(c.compactions)
 			c.runFor(t, 29*time.Minute, time.Hour, "b")
@@ -137,7 +137,7 @@ func TestCompactor(t *testing.T) {
 				}
 			}
 		},
-		"often restarted it compacts too": func(t *testing.T, c *clockwork) {
+		"compacts also when it restarts often": func(t *testing.T, c *clockwork) {
 			for i := range 20 {
 				c.runFor(t, 10*time.Minute, time.Hour, fmt.Sprint(i))
 			}
@@ -150,7 +150,7 @@ func TestCompactor(t *testing.T) {
 				}
 			}
 		},
-		"a longer history does not count on the marks of a shorter": func(t *testing.T, c *clockwork) {
+		"a longer history ignores the marks of a shorter one": func(t *testing.T, c *clockwork) {
 			c.runFor(t, time.Hour, 10*time.Minute, "short")
 			before := len(c.compactions)
 			c.runFor(t, 2*time.Hour, time.Hour, "long")
@@ -163,14 +163,14 @@ func TestCompactor(t *testing.T) {
 				t.Error("no compaction")
 			}
 		},
-		"marks that cannot be read are replaced": func(t *testing.T, c *clockwork) {
+		"unreadable marks are replaced": func(t *testing.T, c *clockwork) {
 			c.Txn(map[string][]byte{etcdstore.BookkeepingKey: []byte("not JSON")}, nil)
 			c.runFor(t, 2*time.Hour, time.Hour, "a")
 			if len(c.compactions) == 0 {
 				t.Error("no compaction")
 			}
 		},
-		"marks of a lost future are dropped": func(t *testing.T, c *clockwork) {
+		"marks above the newest revision are dropped": func(t *testing.T, c *clockwork) {
 			lost := `{"time":"2026-11-21T00:00:00Z","history":"1h0m0s","revisions":[1,2,3,4,5,6,7,8,9,10,1000000]}`
 			c.Txn(map[string][]byte{etcdstore.BookkeepingKey: []byte(lost)}, nil)
 			c.runFor(t, 30*time.Minute, time.Hour, "a")

@@ -13,7 +13,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// TestClientLog: that a revision is compacted is an answer, and no failure that is worth a line.
+// TestClientLog checks that the client does not log compacted revisions, because they are answers and not failures.
 func TestClientLog(t *testing.T) {
 	var log bytes.Buffer
 	logger := etcdstore.ClientLogger(slog.New(slog.NewTextHandler(&log, nil)))

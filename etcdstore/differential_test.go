@@ -17,7 +17,7 @@ import (
 	"revtail/etcdstore/storetest"
 )
 
-// Whatever is done to an etcd and to the model, both give the same answers.
+// TestDifferential checks that etcd and the model give the same answers to the same operations.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	etcd := newBackend(t, startEtcd(t))
@@ -41,8 +41,8 @@ func TestDifferential(t *testing.T) {
 	})
 }
 
-// pair is an etcd and a model to which the same is done. The model begins at revision 1 and etcd where the last pair left
-// it, so that each revision of etcd is greater by base.
+// pair is an etcd and a model that get the same operations. The model begins at revision 1 and etcd at the last revision of the previous
+// pair, so that each revision of etcd is greater by base.
 type pair struct {
 	t       *testing.T
 	etcd    storetest.Backend
@@ -55,13 +55,13 @@ type pair struct {
 // watchPair is a watch of both.
 type watchPair struct {
 	etcd, model etcdstore.Watcher
-	after       etcdstore.Revision // the model's
-	through     etcdstore.Revision // the model's; of the last event or progress
+	after       etcdstore.Revision // of the model
+	through     etcdstore.Revision // of the model; of the last event or progress
 }
 
 func newPair(t *testing.T, etcd storetest.Backend, prefix string) *pair {
 	t.Helper()
-	// A revision of its own: the one before it may be as far as the last pair has compacted.
+	// A write makes a new revision, because the previous pair may have compacted up to the one before it.
 	rev := etcd.Txn(map[string][]byte{"/differential/pair": nil}, nil)
 	return &pair{t: t, etcd: etcd, model: memory.New(), prefix: prefix, base: rev - 1}
 }
@@ -76,7 +76,7 @@ func (p *pair) close() {
 	}
 }
 
-// names are few, so that writes meet each other, and lie around the prefixes that are listed and watched.
+// names are few, so that writes meet each other, and they are around the prefixes that are listed and watched.
 var (
 	names    = []string{"a", "a/1", "a/2", "a/2/x", "ab", "b", "b/1", "\xff"}
 	prefixes = []string{"", "a", "a/", "a/2", "b/", "\xff", "none"}
@@ -92,12 +92,12 @@ func (p *pair) current() etcdstore.Revision {
 	return rev
 }
 
-// revision is one of the model's history, or a little beyond it.
+// revision returns a revision of the model's history, or a slightly later one.
 func (p *pair) revision(rt *rapid.T) etcdstore.Revision {
 	return etcdstore.Revision(rapid.IntRange(1, int(p.current())+2).Draw(rt, "revision"))
 }
 
-// want is what a writer may believe a key's revision to be: often right, sometimes not.
+// want returns the revision that a writer expects of a key: mostly the right one.
 func (p *pair) want(rt *rapid.T, key string) etcdstore.Revision {
 	kv, _, err := p.model.Get(p.t.Context(), key)
 	if err != nil || rapid.IntRange(0, 3).Draw(rt, "wrong") == 0 {
@@ -180,7 +180,7 @@ func (p *pair) list(rt *rapid.T) {
 	p.same(rt, "page", want, got)
 }
 
-// compact lets the watches read first: what a late one gets is left to the store.
+// compact reads the watches first, because what a late watch gets depends on the store.
 func (p *pair) compact(rt *rapid.T) {
 	p.follow(rt)
 	rev := p.revision(rt)
@@ -204,7 +204,7 @@ func (p *pair) watch(rt *rapid.T) {
 	})
 }
 
-// follow reads all watches up to now, and lets go of those that have ended.
+// follow reads all watches up to the newest revision, and forgets those that have ended.
 func (p *pair) follow(rt *rapid.T) {
 	p.watches = slices.DeleteFunc(p.watches, func(w *watchPair) bool {
 		want, wantErr := w.readModel(rt)
@@ -225,12 +225,12 @@ func (p *pair) follow(rt *rapid.T) {
 	})
 }
 
-// readModel reads what there is.
+// readModel reads the available events.
 func (w *watchPair) readModel(rt *rapid.T) ([]etcdstore.Event, error) {
 	var events []etcdstore.Event
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // the model looks first what there is
+		cancel() // the model first returns the available events
 		batch, err := w.model.Next(ctx)
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -238,22 +238,22 @@ func (w *watchPair) readModel(rt *rapid.T) ([]etcdstore.Event, error) {
 		case err != nil:
 			return events, err
 		case len(batch.Events) == 0:
-			rt.Fatalf("progress that nobody asked for")
+			rt.Fatalf("progress without a request")
 		}
 		events = append(events, batch.Events...)
 	}
 }
 
-// readEtcd reads until etcd says that the watch has brought everything up to current.
+// readEtcd reads until etcd reports that the watch has delivered everything up to current.
 func (w *watchPair) readEtcd(rt *rapid.T, base, current etcdstore.Revision) ([]etcdstore.Event, error) {
 	var events []etcdstore.Event
 	through := w.through + base
 	for deadline := time.Now().Add(patience); through < current+base; {
 		if time.Now().After(deadline) {
-			rt.Fatalf("the watch after %d came to %d and not to %d", w.after+base, through, current+base)
+			rt.Fatalf("the watch after %d reached %d, want %d", w.after+base, through, current+base)
 		}
 		if err := w.etcd.RequestProgress(rt.Context()); err != nil {
-			rt.Logf("RequestProgress: %v", err) // Next says why
+			rt.Logf("RequestProgress: %v", err) // Next returns the reason
 		}
 		ctx, cancel := context.WithTimeout(rt.Context(), 50*time.Millisecond)
 		batch, err := w.etcd.Next(ctx)
@@ -279,7 +279,7 @@ func (p *pair) both(rt *rapid.T, write func(etcdstore.Store, etcdstore.Revision)
 	}
 }
 
-// shift turns a KV of the model into one of etcd.
+// shift converts a KV of the model to one of etcd.
 func (p *pair) shift(kv *etcdstore.KV) *etcdstore.KV {
 	if kv == nil || kv.Modified == 0 {
 		return kv
@@ -297,7 +297,7 @@ func (p *pair) same(rt *rapid.T, what string, model, etcd any) {
 	}
 }
 
-// sameError compares errors by kind, and the revisions in them.
+// sameError compares the kinds of errors, and the revisions in them.
 func (p *pair) sameError(rt *rapid.T, model, etcd error) {
 	rt.Helper()
 	if (model == nil) != (etcd == nil) {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience bounds each wait for something that must happen.
 const patience = 20 * time.Second
 
-// startEtcd runs an etcd for the length of a test.
+// startEtcd runs an etcd until the test ends.
 func startEtcd(t *testing.T) *embedded.Server {
 	t.Helper()
 	return start(t, embedded.Config{DataDir: t.TempDir(), ClientURL: "http://127.0.0.1:0"})
@@ -88,7 +88,7 @@ func openWith(t *testing.T, cfg etcdstore.Config) *etcdstore.Etcd {
 	return e
 }
 
-// backend is an Etcd with a second client for what the suite provokes, as a foreign program would.
+// backend is an Etcd with a second client, for the operations of a foreign program that the suite needs.
 type backend struct {
 	*etcdstore.Etcd
 	t       *testing.T
@@ -158,13 +158,13 @@ func TestStoreWithoutConnection(t *testing.T) {
 	})
 }
 
-// inProcess is how the process that runs an etcd reaches it.
+// inProcess returns the options with which the process of an etcd reaches it.
 func inProcess(server *embedded.Server) etcdstore.Config {
 	kv, watch := server.Local()
 	return etcdstore.Config{Endpoints: server.Endpoints(), KV: kv, Watch: watch}
 }
 
-// An unlimited List asks for pages, all of the revision of the first one.
+// A List without a limit asks for pages, all of the revision of the first one.
 func TestListOfMoreThanAPage(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, startEtcd(t))
@@ -190,7 +190,7 @@ func TestListOfMoreThanAPage(t *testing.T) {
 	}
 }
 
-// All pages of a List are of the revision that the first one found, however far etcd has gone since.
+// All pages of a List are of the revision of the first one, even if etcd gets writes meanwhile.
 func TestListPinsItsPages(t *testing.T) {
 	header, keys := int64(20), []string{"/a", "/b", "/c"}
 	var asked []int64
@@ -217,7 +217,7 @@ func TestListPinsItsPages(t *testing.T) {
 	}
 }
 
-// The compactor on an etcd: what is older than the history goes, what is not stays.
+// The compactor on an etcd compacts revisions older than the history, and no others.
 func TestCompact(t *testing.T) {
 	e := open(t, startEtcd(t).Endpoints()...)
 	first, err := e.Create(t.Context(), "/a", nil)
@@ -241,7 +241,7 @@ func TestCompact(t *testing.T) {
 		t.Fatal(err)
 	}
 	if done, failed := e.Compactions(); done == 0 || failed > 0 {
-		t.Errorf("it says that it has compacted %d times, and failed %d times", done, failed)
+		t.Errorf("it counts %d compactions and %d failures", done, failed)
 	}
 	if _, err := e.List(ctx, "/a", etcdstore.ListOptions{At: now - 1}); err != nil {
 		t.Errorf("revision %d of %d, with marks %s: %v", now-1, now, kv.Value, err)

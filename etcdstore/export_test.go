@@ -11,15 +11,15 @@ func RunCompactor(ctx context.Context, s Store, compact func(context.Context, Re
 	return (&compactor{store: s, permit: func(context.Context) error { return nil }, compact: compact, history: history, log: slog.New(slog.DiscardHandler), failed: func() {}}).run(ctx)
 }
 
-// BookkeepingKey is where the compactor keeps its marks.
+// BookkeepingKey is the key of the compactor's marks.
 const BookkeepingKey = bookkeepingKey
 
-// Ask has a Monitor ask once.
+// Ask makes a Monitor ask once.
 func (m *Monitor) Ask(ctx context.Context) Health {
 	c := m.poll(ctx, m.Health())
 	m.latest.Store(&c)
 	return c
 }
 
-// ClientLogger is what etcd's client logs to.
+// ClientLogger is the logger of etcd's client.
 var ClientLogger = clientLogger

@@ -22,9 +22,9 @@ import (
 	"revtail/etcdstore"
 )
 
-// Without an etcd, requests without a deadline of their own fail within a bound, and say that nothing was done.
+// Without an etcd, requests without a deadline fail within a limit with ErrUnavailable, because nothing was sent.
 func TestUnreachable(t *testing.T) {
-	for name, address := range map[string]func(*testing.T) string{"nobody listens": deadAddress, "nobody answers": silentAddress} {
+	for name, address := range map[string]func(*testing.T) string{"no listener": deadAddress, "no response": silentAddress} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := open(t, address(t))
@@ -96,7 +96,7 @@ func TestOpenRefuses(t *testing.T) {
 	for name, cfg := range map[string]etcdstore.Config{
 		"no endpoints":          {},
 		"user without password": {Endpoints: []string{"127.0.0.1:1"}, Username: "u"},
-		"half a member":         {Endpoints: []string{"127.0.0.1:1"}, Watch: pb.NewWatchClient(nil)},
+		"incomplete member":     {Endpoints: []string{"127.0.0.1:1"}, Watch: pb.NewWatchClient(nil)},
 		"password without user": {Endpoints: []string{"127.0.0.1:1"}, Password: func() string { return "p" }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// answers are what an etcd may say, with what it means for a read and for a write that was sent.
+// answers are the errors of etcd, with the errors of the store for a read and for a write that was sent.
 var answers = map[string]struct {
 	err         error
 	read, write error
@@ -127,20 +127,20 @@ var answers = map[string]struct {
 	"unimplemented":     {status.Error(codes.Unimplemented, "unknown service"), etcdstore.ErrUnavailable, etcdstore.ErrUnavailable},
 	"bad request":       {rpctypes.ErrGRPCDuplicateKey, etcdstore.ErrInvalid, etcdstore.ErrInvalid},
 
-	"leader changed":     {rpctypes.ErrGRPCLeaderChanged, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"timeout":            {rpctypes.ErrGRPCTimeout, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"leader fail":        {rpctypes.ErrGRPCTimeoutDueToLeaderFail, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"stopped":            {rpctypes.ErrGRPCStopped, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"etcd's deadline":    {rpctypes.ErrGRPCDeadlineExceeded, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"etcd's cancel":      {rpctypes.ErrGRPCCanceled, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"a proxy's cancel":   {status.Error(codes.Canceled, "stream reset"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"unavailable":        {status.Error(codes.Unavailable, "transport is closing"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"internal":           {status.Error(codes.Internal, "stream terminated"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"unknown":            {status.Error(codes.Unknown, "?"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
-	"nobody knows where": {errors.New("plain"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"leader changed":   {rpctypes.ErrGRPCLeaderChanged, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"timeout":          {rpctypes.ErrGRPCTimeout, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"leader fail":      {rpctypes.ErrGRPCTimeoutDueToLeaderFail, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"stopped":          {rpctypes.ErrGRPCStopped, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"etcd's deadline":  {rpctypes.ErrGRPCDeadlineExceeded, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"etcd's cancel":    {rpctypes.ErrGRPCCanceled, etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"a proxy's cancel": {status.Error(codes.Canceled, "stream reset"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"unavailable":      {status.Error(codes.Unavailable, "transport is closing"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"internal":         {status.Error(codes.Internal, "stream terminated"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"unknown":          {status.Error(codes.Unknown, "?"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
+	"plain error":      {errors.New("plain"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
 }
 
-// isKind is errors.Is, and for the two error types whether there is one.
+// isKind is errors.Is, but for the two error types it compares the type.
 func isKind(err, kind error) bool {
 	switch kind.(type) { //nolint:errorlint // the kinds of the table are not wrapped
 	case *etcdstore.CompactedError:
@@ -151,7 +151,7 @@ func isKind(err, kind error) bool {
 	return errors.Is(err, kind)
 }
 
-func TestAnswers(t *testing.T) {
+func TestErrorsOfEtcd(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,8 +180,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// The errors of revisions name the revision.
-func TestAnswersNameTheRevision(t *testing.T) {
+// The errors about revisions name the revision.
+func TestRevisionErrorsNameTheRevision(t *testing.T) {
 	f := &fakeEtcd{onRange: func(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
 		return nil, rpctypes.ErrGRPCCompacted
 	}}
@@ -192,7 +192,7 @@ func TestAnswersNameTheRevision(t *testing.T) {
 	}
 }
 
-// Members without a leader are to refuse each request, instead of keeping it until their own time limit.
+// Members without a leader must refuse each request at once, not after their own time limit.
 func TestRequireLeader(t *testing.T) {
 	check := func(ctx context.Context) error {
 		if got := metadata.ValueFromIncomingContext(ctx, rpctypes.MetadataRequireLeaderKey); !slices.Equal(got, []string{rpctypes.MetadataHasLeader}) {
@@ -218,7 +218,7 @@ func TestRequireLeader(t *testing.T) {
 	}
 }
 
-// A write that was sent and not answered may have been done, whoever stops waiting for it.
+// The outcome of a write that was sent and not answered is unknown, whether the caller or the store stops waiting.
 func TestUnansweredWrite(t *testing.T) {
 	t.Parallel()
 	received := make(chan struct{}, 1)
@@ -242,7 +242,7 @@ func TestUnansweredWrite(t *testing.T) {
 	t.Run("given up by the store", func(t *testing.T) {
 		_, err := e.Create(t.Context(), "/a", nil)
 		if !errors.Is(err, etcdstore.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want ErrUnknownOutcome, and no deadline that the caller knows nothing of", err)
+			t.Errorf("%v, want ErrUnknownOutcome, and no deadline error, because the caller has set none", err)
 		}
 		<-received
 	})
@@ -251,7 +251,7 @@ func TestUnansweredWrite(t *testing.T) {
 	}
 }
 
-// Each write is one transaction and nothing beside it, however it ends: a conflict says what stands without a read.
+// Each write is a single transaction. A conflict returns the stored value without a read.
 func TestWritesAreOneRequest(t *testing.T) {
 	standing := &mvccpb.KeyValue{Key: []byte("/a"), Value: []byte("v"), CreateRevision: 3, ModRevision: 7}
 	for _, succeeded := range []bool{true, false} {
@@ -287,13 +287,13 @@ func TestWritesAreOneRequest(t *testing.T) {
 			}
 			conflict, ok := errors.AsType[*etcdstore.ConflictError](err)
 			if isCAS := name == "Update" || name == "Delete"; ok != (isCAS && !succeeded) || ok && (conflict.KV.Modified != 7 || string(conflict.KV.Value) != "v") {
-				t.Errorf("%s: %v, want what stands", name, err)
+				t.Errorf("%s: %v, want the stored value", name, err)
 			}
 		}
 	}
 }
 
-// What etcd itself finds too large, in both its layers.
+// etcd refuses a request that is too large in both of its layers.
 func TestTooLarge(t *testing.T) {
 	server := startEtcd(t)
 	for name, e := range map[string]*etcdstore.Etcd{"connected": open(t, server.Endpoints()...), "in process": openWith(t, inProcess(server))} {
@@ -305,10 +305,10 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// With etcd's own authentication switched on.
+// TestLogin runs with etcd's own authentication.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	server := startConfigured(t, "bcrypt-cost: 4") // hashing is what a login costs, and ten times that with -race
+	server := startConfigured(t, "bcrypt-cost: 4") // because hashing dominates a login, and is ten times slower with -race
 	admin := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints()})
 	enableAuth(t, admin)
 	login := func(user, password string) *etcdstore.Etcd {
@@ -358,7 +358,7 @@ func TestLogin(t *testing.T) {
 			}
 		}
 	})
-	t.Run("another password", func(t *testing.T) {
+	t.Run("changed password", func(t *testing.T) {
 		root := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints(), Username: "root", Password: "secret"})
 		if _, err := root.UserAdd(t.Context(), "other", "first"); err != nil {
 			t.Fatal(err)
@@ -380,21 +380,21 @@ func TestLogin(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := e.Revision(t.Context()); !errors.Is(err, etcdstore.ErrDenied) {
-			t.Errorf("with the password of before: %v, want ErrDenied", err)
+			t.Errorf("with the old password: %v, want ErrDenied", err)
 		}
 		password.Store("second")
 		if _, err := e.Revision(t.Context()); err != nil {
 			t.Errorf("with the new password: %v", err)
 		}
 	})
-	t.Run("nobody", func(t *testing.T) {
+	t.Run("unknown user", func(t *testing.T) {
 		if err := open(t, server.Endpoints()...).Await(t.Context()); !errors.Is(err, etcdstore.ErrDenied) {
 			t.Errorf("Await: %v, want ErrDenied", err)
 		}
 	})
 }
 
-// enableAuth makes root, who may do everything, and guest, who may do nothing, and switches authentication on.
+// enableAuth makes root, who may do everything, and guest, who may do nothing, and enables authentication.
 func enableAuth(t *testing.T, admin *clientv3.Client) {
 	t.Helper()
 	ctx := t.Context()

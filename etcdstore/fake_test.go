@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// fakeEtcd is a gRPC server that answers as a test says: what a real etcd does only in the worst moment.
+// fakeEtcd is a gRPC server with the responses of a test, which a real etcd gives rarely.
 type fakeEtcd struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedWatchServer
@@ -33,7 +33,7 @@ func (f *fakeEtcd) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, 
 
 func (f *fakeEtcd) Watch(s pb.Watch_WatchServer) error { return f.onWatch(s) }
 
-// serve runs the server for the length of the test and returns its address.
+// serve runs the server until the test ends and returns its address.
 func (f *fakeEtcd) serve(t *testing.T) string {
 	t.Helper()
 	l := listen(t)
@@ -60,7 +60,7 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// deadAddress is one where nobody listens.
+// deadAddress returns an address without a listener.
 func deadAddress(t *testing.T) string {
 	t.Helper()
 	l := listen(t)
@@ -68,7 +68,7 @@ func deadAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// silentAddress is one where connections are taken and never answered, as by a frozen process.
+// silentAddress returns an address whose connections are accepted and never answered, as by a frozen process.
 func silentAddress(t *testing.T) string {
 	t.Helper()
 	l := listen(t)

@@ -12,7 +12,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// health is what a Monitor finds out when it runs.
+// health is the result of a Monitor that runs.
 func health(t *testing.T, m *etcdstore.Monitor) etcdstore.Health {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -20,12 +20,12 @@ func health(t *testing.T, m *etcdstore.Monitor) etcdstore.Health {
 	return m.Ask(ctx)
 }
 
-// mentions tells whether one of the sentences has the words.
+// mentions reports whether one of the sentences has the words.
 func mentions(problems []string, words string) bool {
 	return slices.ContainsFunc(problems, func(p string) bool { return strings.Contains(p, words) })
 }
 
-// TestMonitor: an etcd that is well, one that somebody compacts, one that is full, and one that is gone.
+// TestMonitor checks the reports about a healthy etcd, a compacted one, a full one, and an unreachable one.
 func TestMonitor(t *testing.T) {
 	t.Parallel()
 	server := startConfigured(t, "quota-backend-bytes: 2097152")
@@ -52,11 +52,11 @@ func TestMonitor(t *testing.T) {
 		t.Errorf("after a compaction to %d: %+v", rev, compacted)
 	}
 	if again := health(t, m); again.Oldest != rev || !again.Grown.Equal(compacted.Grown) {
-		t.Errorf("and a while later: %+v", again)
+		t.Errorf("later: %+v", again)
 	}
 
 	value := make([]byte, 256<<10)
-	for range 2000 { // etcd looks at what it has committed, ten times a second
+	for range 2000 { // etcd checks the size of committed data ten times a second
 		if _, err = e.Update(t.Context(), "/a", value, rev); err != nil {
 			break
 		}
@@ -84,6 +84,6 @@ func TestMonitor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := health(t, m); len(c.Members) != 1 || c.Members[0].Err == nil || !mentions(c.Problems(), "does not answer") {
-		t.Errorf("an etcd that is gone: %+v, problems %q", c, c.Problems())
+		t.Errorf("an unreachable etcd: %+v, problems %q", c, c.Problems())
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"revtail/etcdstore/embedded"
 )
 
-// next is Next with a bound.
+// next is Next with a timeout.
 func next(t *testing.T, w etcdstore.Watcher) (etcdstore.Batch, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -25,7 +25,7 @@ func next(t *testing.T, w etcdstore.Watcher) (etcdstore.Batch, error) {
 	return w.Next(ctx)
 }
 
-// A watch says when its etcd has gone, instead of waiting for it to come back; the next one continues where it was.
+// A watch ends with ErrUnavailable when its etcd is gone, and does not wait; the next watch continues at its revision.
 func TestWatchOfAnEtcdThatGoes(t *testing.T) {
 	t.Parallel() // an etcd with open watches takes seconds to close
 	cfg := embedded.Config{DataDir: t.TempDir(), ClientURL: "http://" + deadAddress(t)}
@@ -92,7 +92,7 @@ func testCloseEndsWatches(t *testing.T, e *etcdstore.Etcd) {
 	if _, err := e.Create(t.Context(), "/"+t.Name(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(); err != nil { // with a batch that nobody takes
+	if err := e.Close(); err != nil { // with a batch that the test has not read
 		t.Fatal(err)
 	}
 	for name, w := range map[string]etcdstore.Watcher{"open": w, "opened after it": e.Watch(t.Context(), "/", etcdstore.WatchOptions{After: 1})} {
@@ -100,14 +100,14 @@ func testCloseEndsWatches(t *testing.T, e *etcdstore.Etcd) {
 			t.Errorf("watch %s: %v, want ErrClosed", name, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // much less than the client would go on trying
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // much shorter than the retries of the client
 	defer cancel()
 	if _, _, err := e.Get(ctx, "/a"); !errors.Is(err, etcdstore.ErrClosed) {
 		t.Errorf("Get: %v, want ErrClosed", err)
 	}
 }
 
-// event is a put of key at a revision, as it comes from etcd; a create, unless created is earlier.
+// event returns a put of key at a revision, as etcd sends it; a create, unless created is earlier.
 func event(key string, created, modified int64) *mvccpb.Event {
 	return &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte(key), CreateRevision: created, ModRevision: modified}}
 }
@@ -137,7 +137,7 @@ func replay(result error, responses ...*pb.WatchResponse) *fakeEtcd {
 	}}
 }
 
-// step is a batch in short: its revisions, and Through.
+// step is the short form of a batch: its revisions, and Through.
 type step struct {
 	Revisions []etcdstore.Revision
 	Through   etcdstore.Revision
@@ -162,7 +162,7 @@ func follow(t *testing.T, f *fakeEtcd) ([]step, error) {
 	}
 }
 
-// Through is the last event's revision, and the header's only when it is progress; fragments make whole revisions.
+// Through is the revision of the last event, and that of the header only for progress; fragments make whole revisions.
 func TestWatchBatches(t *testing.T) {
 	for name, tc := range map[string]struct {
 		responses []*pb.WatchResponse
@@ -198,7 +198,7 @@ func TestWatchBatches(t *testing.T) {
 	}
 }
 
-// What breaks etcd's promises is not handed on.
+// A response that breaks etcd's promises ends the watch.
 func TestWatchChecksEtcd(t *testing.T) {
 	for name, responses := range map[string][]*pb.WatchResponse{
 		"an event not later than the watch":    {response(50, event("/a", 10, 10))},
@@ -209,7 +209,7 @@ func TestWatchChecksEtcd(t *testing.T) {
 		"progress that goes back":              {response(20), response(19)},
 		"progress before its events":           {response(50, event("/a", 12, 12)), response(11)},
 		"progress in the middle of a revision": {fragment(event("/a", 12, 12)), response(13)},
-		"an event that progress denied":        {response(20), response(50, event("/a", 20, 20))},
+		"an event not later than progress":     {response(20), response(50, event("/a", 20, 20))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := follow(t, replay(errors.New("the end was reached"), responses...))
@@ -249,7 +249,7 @@ func TestWatchEndedByEtcd(t *testing.T) {
 	}
 }
 
-// A state before the change that etcd left out without need is read after all.
+// The store reads the previous value that etcd left out without need.
 func TestWatchFindsPrevious(t *testing.T) {
 	f := replay(nil, response(50, event("/a", 5, 11)))
 	f.onRange = func(_ context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
@@ -267,7 +267,7 @@ func TestWatchFindsPrevious(t *testing.T) {
 	}
 }
 
-// What nobody reads stays in etcd, but for little.
+// etcd buffers the events that the caller does not read; only a few are under way.
 func TestWatchHoldsBack(t *testing.T) {
 	const size, all = 1 << 20, 200
 	var sent atomic.Int64
@@ -287,13 +287,13 @@ func TestWatchHoldsBack(t *testing.T) {
 	if _, err := next(t, w); err != nil {
 		t.Fatal(err)
 	}
-	for before := int64(-1); before != sent.Load(); { // until it stands still
+	for before := int64(-1); before != sent.Load(); { // until the number no longer changes
 		before = sent.Load()
 		<-time.After(300 * time.Millisecond)
 	}
 	t.Logf("%d MiB are under way", sent.Load())
 	if n := sent.Load(); n > 50 {
-		t.Errorf("etcd could send %d MiB that nobody read", n)
+		t.Errorf("etcd has sent %d MiB that the caller has not read", n)
 	}
 	for rev := etcdstore.Revision(12); rev < 11+all; rev++ {
 		batch, err := next(t, w)
@@ -303,8 +303,8 @@ func TestWatchHoldsBack(t *testing.T) {
 	}
 }
 
-// Progress is asked for only when etcd has said that the watch is made: an answer before that may overtake the watch's first
-// events, and so deny them.
+// The store requests progress only after etcd has created the watch, because an earlier answer may overtake the first events and report
+// them as delivered.
 func TestProgressIsNotAskedForTooSoon(t *testing.T) {
 	announce, asked := make(chan struct{}), make(chan int, 1)
 	f := &fakeEtcd{onWatch: func(s pb.Watch_WatchServer) error {
@@ -332,14 +332,14 @@ func TestProgressIsNotAskedForTooSoon(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := w.RequestProgress(soon); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("progress before the watch stands: %v", err)
+		t.Errorf("progress before the watch is created: %v", err)
 	}
 	close(announce)
 	if err := w.RequestProgress(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if batch, err := next(t, w); err != nil || batch.Through != 20 {
-		t.Errorf("progress: %v, %v", batch, err)
+		t.Errorf("progress: %v, error %v", batch, err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ func (s *testServer) apply(code int, path, manager, configuration string) map[st
 	return s.must(code, "PATCH", path+"?fieldManager="+manager, configuration, "Content-Type", applyType)
 }
 
-// managerEntries are the field managers of an object, as "manager operation[ subresource]: fields".
+// managerEntries returns the field managers of an object, as "manager operation[ subresource]: fields".
 func managerEntries(t *testing.T, object map[string]any) []string {
 	t.Helper()
 	entries, _ := object["metadata"].(map[string]any)["managedFields"].([]any)
@@ -42,7 +42,7 @@ func versionOf(object map[string]any) string {
 	return object["metadata"].(map[string]any)["resourceVersion"].(string)
 }
 
-// TestApply: the life of an object that two managers share.
+// TestApply follows an object that two managers share.
 func TestApply(t *testing.T) {
 	s := newTestServer(t)
 	const path = configMaps + "/s"
@@ -60,7 +60,7 @@ func TestApply(t *testing.T) {
 	made := s.apply(http.StatusCreated, path, "m1", yaml)
 	check(made, `{"a":"1","b":"2"}`, "m1 Apply: {f:data:{f:a,f:b}}")
 	if diff := cmp.Diff(made, s.apply(http.StatusOK, path, "m1", yaml)); diff != "" {
-		t.Errorf("the same again (-want +got):\n%s", diff)
+		t.Errorf("applied again (-want +got):\n%s", diff)
 	}
 
 	refused := s.apply(http.StatusConflict, path, "m2", configMap("s", "", `"data":{"a":"3","c":"4"}`))
@@ -79,7 +79,7 @@ func TestApply(t *testing.T) {
 	check(s.apply(http.StatusOK, path, "m2", configMap("s", "", "")), `{"c":"4"}`, "m1 Apply: {f:data:{f:c}}")
 }
 
-// TestApplyMergesListsByTheirKeys, where Kubernetes does: by more than one key, too, and with their defaults.
+// TestApplyMergesListsByTheirKeys checks that lists are merged by their keys, also by several keys and by keys with defaults.
 func TestApplyMergesListsByTheirKeys(t *testing.T) {
 	s := newTestServer(t)
 	pod := func(container string) string {
@@ -95,7 +95,7 @@ func TestApplyMergesListsByTheirKeys(t *testing.T) {
 	}
 }
 
-// TestRefusedConfigurations: and nothing is created by them.
+// TestRefusedConfigurations checks that a configuration is refused with the right status, and that nothing is created.
 func TestRefusedConfigurations(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")
@@ -106,7 +106,7 @@ func TestRefusedConfigurations(t *testing.T) {
 		reason, message  string
 		details          string
 	}{
-		{"nobody's", configMaps + "/a", configMap("a", "", ""), 422, "Invalid", `PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch`,
+		{"without a manager", configMaps + "/a", configMap("a", "", ""), 422, "Invalid", `PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch`,
 			" meta.k8s.io PatchOptions fieldManager=FieldValueRequired"},
 		{"without kind", a, `{"metadata":{"name":"a"}}`, 400, "BadRequest", "invalid object type: /, Kind=", ""},
 		{"of another kind", a, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"}}`, 400, "BadRequest", "invalid object type: /v1, Kind=Secret", ""},
@@ -133,7 +133,7 @@ func TestRefusedConfigurations(t *testing.T) {
 	s.must(http.StatusNotFound, "GET", configMaps+"/x", "")
 }
 
-// TestApplyToStatus changes the status and the labels, and manages nothing else.
+// TestApplyToStatus checks that applying to the status changes and manages only the status and the labels.
 func TestApplyToStatus(t *testing.T) {
 	s := newTestServer(t)
 	s.apply(http.StatusCreated, pods+"/p", "m", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"phase":"Failed"}}`)
@@ -147,7 +147,7 @@ func TestApplyToStatus(t *testing.T) {
 	}
 }
 
-// TestApplyToCustomResource: the schema says how lists are merged, and what is unknown.
+// TestApplyToCustomResource checks that the schema determines how lists are merged, and which fields are unknown.
 func TestApplyToCustomResource(t *testing.T) {
 	s := newTestServer(t)
 	s.define(widgetsDefinition)

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// mayImport says, for each package of the module, which of its own packages it may import. A package without a line fails:
-// where it belongs in the house is decided before it is written.
+// mayImport names, for each package of the module, the packages of the module that it may import. A package without a line fails, so that
+// its position in the layout is decided first.
 var mayImport = map[string][]string{
 	"cmd/revtail":                     {"cmd/revtail/command", "cmd/revtail/doctor", "cmd/revtail/health", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/serve", "cmd/revtail/token", "etcdstore/embedded"},
 	"cmd/revtail/backend":             {"cmd/revtail/command", "etcdstore", "etcdstore/embedded", "gateway/config", "gateway/config/reload", "gateway/metrics"},
@@ -90,31 +90,31 @@ var mayImport = map[string][]string{
 	"gateway/watchcache/selector":     {"encoding/jsontext"},
 }
 
-// doors are the outside dependencies that one package alone may import.
-var doors = map[string]string{
+// soleImporters are the outside dependencies that one package alone may import.
+var soleImporters = map[string]string{
 	"go.etcd.io/etcd/client/v3":       "etcdstore",
 	"go.etcd.io/etcd/server/v3/embed": "etcdstore/embedded",
 	"github.com/go-chi/chi/v5":        "gateway",
 }
 
-// TestImports reads the files itself: a test that asks the go command is cached and keeps passing.
+// TestImports reads the files itself, because the result of a test that runs the go command is cached and keeps passing.
 func TestImports(t *testing.T) {
 	seen := map[string]bool{}
 	walkGoFiles(t, "..", func(file, pkg string) {
 		seen[pkg] = true
 		allowed, ok := mayImport[pkg]
 		if !ok {
-			t.Errorf("package %s has no line in mayImport: say what it may import", pkg)
+			t.Errorf("package %s has no line in mayImport: add the packages that it may import", pkg)
 			return
 		}
 		test := strings.HasSuffix(file, "_test.go")
 		for _, imported := range importsOf(t, file) {
 			if own, ok := strings.CutPrefix(imported, "revtail/"); ok && !test && own != pkg && !slices.Contains(allowed, own) {
-				t.Errorf("%s imports %s, which the house does not allow", file, imported)
+				t.Errorf("%s imports %s, which mayImport does not allow", file, imported)
 			}
-			for door, keeper := range doors {
-				if (imported == door || strings.HasPrefix(imported, door+"/")) && pkg != keeper {
-					t.Errorf("%s imports %s: only %s may", file, imported, keeper)
+			for door, only := range soleImporters {
+				if (imported == door || strings.HasPrefix(imported, door+"/")) && pkg != only {
+					t.Errorf("%s imports %s: only %s may", file, imported, only)
 				}
 			}
 		}
@@ -126,31 +126,31 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestTopLevel keeps the top level to what the layout names.
+// TestTopLevel checks that the top level has only the entries of the layout.
 func TestTopLevel(t *testing.T) {
 	allowed := []string{"cmd", "gateway", "etcdstore", "encoding", "deploy", "go.mod", "go.sum", "Makefile", "README.md", "LICENSE", "CHANGELOG.md",
-		"bin", "revtail.etcd"} // the last two: what make builds and runs, which git ignores
+		"bin", "revtail.etcd"} // the last two are made and used by make, and git ignores them
 	entries, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
 		if !strings.HasPrefix(entry.Name(), ".") && !slices.Contains(allowed, entry.Name()) {
-			t.Errorf("the top level holds %s, which the layout does not name", entry.Name())
+			t.Errorf("the top level has %s, which is not in the layout", entry.Name())
 		}
 	}
 }
 
-// TestPackageNames keeps packages from being called after nothing.
+// TestPackageNames refuses package names that say nothing about their content.
 func TestPackageNames(t *testing.T) {
 	walkGoFiles(t, "..", func(_, pkg string) {
 		if slices.Contains([]string{"util", "utils", "common", "helpers", "types", "model", "pkg", "internal"}, path.Base(pkg)) {
-			t.Errorf("package %s has a name that says nothing", pkg)
+			t.Errorf("package %s has a name that says nothing about its content", pkg)
 		}
 	})
 }
 
-// walkGoFiles visits the module's own files; nested modules and dot folders are not a part of it.
+// walkGoFiles visits the files of the module without nested modules and dot folders.
 func walkGoFiles(t *testing.T, root string, visit func(file, pkg string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

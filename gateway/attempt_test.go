@@ -12,7 +12,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// recordingStore counts the requests about one key. Each call of a Store is one request to etcd.
+// recordingStore counts the requests for one key. Each call of a Store is one request to etcd.
 type recordingStore struct {
 	etcdstore.Store
 	key string
@@ -20,9 +20,9 @@ type recordingStore struct {
 	mu       sync.Mutex
 	requests []string
 
-	failing error // what every update ends with, after it has been done; nil: as it ends
+	failing error // result of every update that was done; nil: its own result
 
-	held chan struct{} // nil, or what watches wait for before they tell more
+	held chan struct{} // watches deliver nothing before it is closed; nil: no limit
 }
 
 func (s *recordingStore) record(request, key string) {
@@ -33,8 +33,8 @@ func (s *recordingStore) record(request, key string) {
 	}
 }
 
-// taken returns what has been recorded since the last call.
-func (s *recordingStore) taken() string {
+// recorded returns the requests since the last call.
+func (s *recordingStore) recorded() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	requests := s.requests
@@ -105,7 +105,7 @@ func (w *heldWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	return batch, err
 }
 
-// hold lets the caches hear of nothing until the test ends.
+// hold keeps the events of the store from the caches until the test ends.
 func (s *recordingStore) hold(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
@@ -115,7 +115,7 @@ func (s *recordingStore) hold(t *testing.T) {
 	t.Cleanup(func() { close(held) })
 }
 
-// newRecordedServer counts the requests about keys that begin so.
+// newRecordedServer counts the requests for keys with a prefix.
 func newRecordedServer(t *testing.T, key string) (*testServer, *recordingStore) {
 	t.Helper()
 	store := memory.New()
@@ -139,7 +139,7 @@ func (s *testServer) catchUp(collection string) {
 	}
 }
 
-// TestRequestsOfWrites holds DESIGN.md to its table: what each kind of write asks of etcd.
+// TestRequestsOfWrites checks the table of DESIGN.md: which requests to etcd each kind of write makes.
 func TestRequestsOfWrites(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/configmaps/")
 	const a = configMaps + "/a"
@@ -151,60 +151,60 @@ func TestRequestsOfWrites(t *testing.T) {
 	}{
 		{"create", "POST", configMaps, jsonBody, configMap("a", "", `"data":{"k":"1"}`), 201, "create"},
 		{"create with a generated name", "POST", configMaps, jsonBody, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"generateName":"g-"}}`, 201, "create"},
-		{"create that is refused", "POST", configMaps, jsonBody, configMap("A", "", ""), 422, ""},
-		{"create of what exists", "POST", configMaps, jsonBody, configMap("a", "", ""), 409, "create get"},
+		{"refused create", "POST", configMaps, jsonBody, configMap("A", "", ""), 422, ""},
+		{"create of an existing object", "POST", configMaps, jsonBody, configMap("a", "", ""), 409, "create get"},
 		{"create, dry run", "POST", configMaps + "?dryRun=All", jsonBody, configMap("b", "", ""), 201, "get"},
 		{"update", "PUT", a, jsonBody, configMap("a", `"resourceVersion":"$RV"`, `"data":{"k":"2"}`), 200, "update"},
 		{"update without resourceVersion", "PUT", a, jsonBody, configMap("a", "", `"data":{"k":"3"}`), 200, "update"},
-		{"update that is stale", "PUT", a, jsonBody, configMap("a", `"resourceVersion":"2"`, `"data":{"k":"4"}`), 409, "get"},
-		{"update that is refused", "PUT", a, jsonBody, configMap("a", `"labels":{"l":"/"}`, ""), 422, "get"},
-		{"update that changes nothing", "PUT", a, jsonBody, configMap("a", "", `"data":{"k":"3"}`), 200, "get"},
+		{"stale update", "PUT", a, jsonBody, configMap("a", `"resourceVersion":"2"`, `"data":{"k":"4"}`), 409, "get"},
+		{"refused update", "PUT", a, jsonBody, configMap("a", `"labels":{"l":"/"}`, ""), 422, "get"},
+		{"update without a change", "PUT", a, jsonBody, configMap("a", "", `"data":{"k":"3"}`), 200, "get"},
 		{"update, dry run", "PUT", a + "?dryRun=All", jsonBody, configMap("a", "", `"data":{"k":"5"}`), 200, "get"},
 		{"merge patch", "PATCH", a, mergeType, `{"data":{"k":"6"}}`, 200, "update"},
 		{"JSON patch", "PATCH", a, jsonPatchType, `[{"op":"replace","path":"/data/k","value":"7"}]`, 200, "update"},
 		{"strategic patch", "PATCH", a, strategicType, `{"data":{"k":"8"}}`, 200, "update"},
 		{"apply", "PATCH", a + "?fieldManager=m", applyType, configMap("a", "", `"data":{"l":"9"}`), 200, "update"},
-		{"apply of what is absent", "PATCH", configMaps + "/n?fieldManager=m", applyType, configMap("n", "", `"data":{"l":"9"}`), 201, "get create"},
-		{"patch of what is absent", "PATCH", configMaps + "/x", mergeType, `{}`, 404, "get"},
+		{"apply of an absent object", "PATCH", configMaps + "/n?fieldManager=m", applyType, configMap("n", "", `"data":{"l":"9"}`), 201, "get create"},
+		{"patch of an absent object", "PATCH", configMaps + "/x", mergeType, `{}`, 404, "get"},
 		{"finalizer", "PATCH", a, mergeType, `{"metadata":{"finalizers":["a.b/c"]}}`, 200, "update"},
-		{"delete that waits", "DELETE", a, jsonBody, ``, 200, "update"},
-		{"delete that waits already", "DELETE", a, jsonBody, ``, 200, "get"},
-		{"last finalizer", "PATCH", a, mergeType, `{"metadata":{"finalizers":null}}`, 200, "delete"},
+		{"delete with a finalizer", "DELETE", a, jsonBody, ``, 200, "update"},
+		{"delete again", "DELETE", a, jsonBody, ``, 200, "get"},
+		{"removal of the last finalizer", "PATCH", a, mergeType, `{"metadata":{"finalizers":null}}`, 200, "delete"},
 		{"delete", "DELETE", configMaps + "/n", jsonBody, ``, 200, "delete"},
-		{"delete of what is absent", "DELETE", configMaps + "/n", jsonBody, ``, 404, "get"},
+		{"delete of an absent object", "DELETE", configMaps + "/n", jsonBody, ``, 404, "get"},
 	} {
 		s.catchUp(configMaps)
 		if standing := s.get(a); standing.code == http.StatusOK {
 			revision = revisionOf(standing.json(t))
 		}
 		body := strings.Replace(step.body, "$RV", revision, 1)
-		store.taken()
+		store.recorded()
 		answer := s.do(step.method, step.path, body, "Content-Type", step.contentType)
-		if got := store.taken(); answer.code != step.code || got != step.want {
+		if got := store.recorded(); answer.code != step.code || got != step.want {
 			t.Errorf("%s: %d, by %q; want %d, by %q: %s", step.name, answer.code, got, step.code, step.want, answer.body)
 		}
 	}
 }
 
-// TestRequestsOfCustomResources: their definition guards a create inside the same transaction.
+// TestRequestsOfCustomResources checks that a create verifies the definition in the same transaction.
 func TestRequestsOfCustomResources(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/example.com/")
 	s.define(widgetsDefinition)
 	s.catchUp(crds) // its status was written last
-	store.taken()
+	store.recorded()
 	s.must(http.StatusCreated, "POST", widgets, `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"}}`)
-	if got := store.taken(); got != "create" {
+	if got := store.recorded(); got != "create" {
 		t.Errorf("create: %q", got)
 	}
 	s.catchUp(widgets)
-	store.taken()
+	store.recorded()
 	s.must(http.StatusOK, "PATCH", widgets+"/w/status", `{"status":{"phase":"x"}}`, "Content-Type", mergeType)
-	if got := store.taken(); got != "update" {
+	if got := store.recorded(); got != "update" {
 		t.Errorf("patch of the status: %q", got)
 	}
 }
 
-// TestWritesOnAnOldCache: what the cache has not heard of costs a request more, and nothing else.
+// TestWritesOnAnOldCache checks that a write on an old cache needs one request more, and has the same result.
 func TestWritesOnAnOldCache(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/configmaps/")
 	const a = configMaps + "/a"
@@ -214,7 +214,7 @@ func TestWritesOnAnOldCache(t *testing.T) {
 	}
 	s.catchUp(configMaps)
 	store.hold(t)
-	// The cache stays where it is: what follows is known to etcd only.
+	// The cache keeps its state; later changes are in etcd only.
 	first := s.must(http.StatusOK, "PUT", a, configMap("a", "", `"data":{"k":"2"}`))
 	s.must(http.StatusOK, "PATCH", configMaps+"/f", `{"metadata":{"finalizers":["a.b/c"]}}`, "Content-Type", mergeType)
 	s.must(http.StatusOK, "DELETE", configMaps+"/gone", "")
@@ -223,21 +223,21 @@ func TestWritesOnAnOldCache(t *testing.T) {
 		name, method, path, contentType, body string
 		code                                  int
 		want                                  string
-		key, value                            string // of the data in the answer
+		key, value                            string // of the data in the response
 	}{
 		{"back to the cached state", "PUT", a, jsonBody, configMap("a", "", `"data":{"k":"1"}`), 200, "get update", "k", "1"},
 		{"patch beside the last write", "PATCH", a, mergeType, `{"data":{"l":"3"}}`, 200, "update update", "k", "1"},
 		{"update of a stale state", "PUT", a, jsonBody, configMap("a", `"resourceVersion":"`+revisionOf(first)+`"`, ""), 409, "get", "", ""},
 		{"update of the cached state", "PUT", a, jsonBody, configMap("a", `"resourceVersion":"`+revisionOf(cached)+`"`, `"data":{"k":"9"}`), 409, "update", "", ""},
-		{"update of what is gone", "PUT", configMaps + "/gone", jsonBody, configMap("gone", "", `"data":{"k":"9"}`), 404, "update get", "", ""},
-		{"delete of what is gone", "DELETE", configMaps + "/gone", jsonBody, "", 404, "delete get", "", ""},
-		{"patch of what is new", "PATCH", configMaps + "/new", mergeType, `{"data":{"k":"1"}}`, 200, "get update", "k", "1"},
-		{"delete of what waits for others", "DELETE", configMaps + "/f", jsonBody, "", 200, "delete update", "k", "1"},
-		{"delete of what is newer", "DELETE", a, jsonBody, "", 200, "delete delete", "", ""},
+		{"update of a deleted object", "PUT", configMaps + "/gone", jsonBody, configMap("gone", "", `"data":{"k":"9"}`), 404, "update get", "", ""},
+		{"delete of a deleted object", "DELETE", configMaps + "/gone", jsonBody, "", 404, "delete get", "", ""},
+		{"patch of a new object", "PATCH", configMaps + "/new", mergeType, `{"data":{"k":"1"}}`, 200, "get update", "k", "1"},
+		{"delete of an object with a finalizer", "DELETE", configMaps + "/f", jsonBody, "", 200, "delete update", "k", "1"},
+		{"delete of a changed object", "DELETE", a, jsonBody, "", 200, "delete delete", "", ""},
 	} {
-		store.taken()
+		store.recorded()
 		answer := s.do(step.method, step.path, step.body, "Content-Type", step.contentType)
-		if got := store.taken(); answer.code != step.code || got != step.want {
+		if got := store.recorded(); answer.code != step.code || got != step.want {
 			t.Errorf("%s: %d, by %q; want %d, by %q: %s", step.name, answer.code, got, step.code, step.want, answer.body)
 		}
 		if step.key == "" {
@@ -249,17 +249,17 @@ func TestWritesOnAnOldCache(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcomeIsNotTriedAgain, though the write began with a guess.
+// TestUnknownOutcomeIsNotTriedAgain checks that a write with an unknown outcome is not repeated, also when it began with a cached object.
 func TestUnknownOutcomeIsNotTriedAgain(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/configmaps/")
 	s.must(http.StatusCreated, "POST", configMaps, configMap("a", "", `"data":{"k":"1"}`))
 	s.catchUp(configMaps)
-	store.taken()
+	store.recorded()
 	store.mu.Lock()
 	store.failing = etcdstore.ErrUnknownOutcome
 	store.mu.Unlock()
 	refused := s.must(http.StatusGatewayTimeout, "PATCH", configMaps+"/a", `{"data":{"k":"2"}}`, "Content-Type", mergeType)
-	if got := store.taken(); got != "update" || refused["reason"] != "OutcomeUnknown" {
+	if got := store.recorded(); got != "update" || refused["reason"] != "OutcomeUnknown" {
 		t.Errorf("by %q: %v", got, refused)
 	}
 }

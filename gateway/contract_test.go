@@ -16,8 +16,8 @@ import (
 	"revtail/gateway/watch/transport"
 )
 
-// TestContractWithoutParts runs the conformance suite on servers that lack a part that can be left out. The suite runs on a complete
-// server in its own package.
+// TestContractWithoutParts runs the conformance suite on servers without an optional part. The suite runs on a complete server in its own
+// package.
 func TestContractWithoutParts(t *testing.T) {
 	suite := filepath.Join(t.TempDir(), "conformance")
 	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", suite, "./gatewaytest/conformance").CombinedOutput(); err != nil {
@@ -28,7 +28,7 @@ func TestContractWithoutParts(t *testing.T) {
 		secure bool // over TLS, and HTTP/2
 	}{
 		{name: "HTTP1 without the event loop"},
-		{name: "HTTP2 without frames of our own", secure: true}, // the event loop serves no watch of net/http's
+		{name: "HTTP2 without frames of our own", secure: true}, // the event loop serves no watch of net/http
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

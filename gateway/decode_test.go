@@ -20,7 +20,7 @@ const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
 var leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 
-// inProtobuf is a body as typed clients send it.
+// inProtobuf returns a body as typed clients send it.
 func inProtobuf(t *testing.T, kind schema.GroupVersionKind, object runtime.Object) string {
 	t.Helper()
 	object = object.DeepCopyObject()
@@ -32,7 +32,7 @@ func inProtobuf(t *testing.T, kind schema.GroupVersionKind, object runtime.Objec
 	return body.String()
 }
 
-// asTypedClient are the headers of a typed client.
+// asTypedClient returns the headers of a typed client.
 var asTypedClient = []string{"Content-Type", protobuf.MediaType, "Accept", protobuf.MediaType + ",application/json"}
 
 func lease(holder, resourceVersion string) *coordinationv1.Lease {
@@ -42,7 +42,7 @@ func lease(holder, resourceVersion string) *coordinationv1.Lease {
 	}
 }
 
-// TestProtobufBodies: a typed client writes, replaces and deletes an object of a built-in kind; the answers are JSON.
+// TestProtobufBodies checks that a typed client can create, replace and delete an object of a built-in kind, and gets JSON.
 func TestProtobufBodies(t *testing.T) {
 	s := newTestServer(t)
 	send := func(method, path string, kind schema.GroupVersionKind, object runtime.Object, code int) map[string]any {
@@ -73,7 +73,7 @@ func TestProtobufBodies(t *testing.T) {
 	}
 }
 
-// TestProtobufBodiesRefused: a body that is not what it says is refused, with no field validation to complain of.
+// TestProtobufBodiesRefused checks that a body of another kind than its URL is refused, also without field validation.
 func TestProtobufBodiesRefused(t *testing.T) {
 	s := newTestServer(t)
 	whole := inProtobuf(t, leaseKind, lease("one", ""))

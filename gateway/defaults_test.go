@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWorkloadDefaults: the fields of a workload that its controller reads are there, whoever wrote it and however.
+// TestWorkloadDefaults checks that a workload has the fields that its controller reads, whichever request wrote it.
 func TestWorkloadDefaults(t *testing.T) {
 	s := newTestServer(t)
 	const rolling = `{"type":"RollingUpdate","rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%"}}`
@@ -59,7 +59,7 @@ func TestWorkloadDefaults(t *testing.T) {
 	}
 }
 
-// TestNamespaceDefaults: a namespace says that it is there, and can be selected by its name, whoever wrote it and however.
+// TestNamespaceDefaults checks that a namespace has its phase, and the label with its name, whichever request wrote it.
 func TestNamespaceDefaults(t *testing.T) {
 	s := newTestServer(t)
 	const namespaces, body = "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"eu"}}`
@@ -76,7 +76,7 @@ func TestNamespaceDefaults(t *testing.T) {
 	replaced := s.must(200, "PUT", namespaces+"/eu", body)
 	check("replaced", "eu", "Active", replaced)
 	if revisionOf(replaced) != revisionOf(created) {
-		t.Error("the same body again is a change")
+		t.Error("the same body changes the namespace")
 	}
 	check("patched", "eu", "Active", s.must(200, "PATCH", namespaces+"/eu", `{"metadata":{"labels":null}}`, "Content-Type", mergeType))
 	check("generated", "", "Active", withoutName(t, s.must(201, "POST", namespaces, `{"apiVersion":"v1","kind":"Namespace","metadata":{"generateName":"tmp-"}}`)))
@@ -92,19 +92,19 @@ func TestNamespaceDefaults(t *testing.T) {
 	check("deleted", "eu", "Terminating", s.must(200, "DELETE", namespaces+"/eu", ""))
 }
 
-// withoutName takes out of a namespace the name that was made for it, and that its label has too.
+// withoutName removes the generated name of a namespace, which its label has too.
 func withoutName(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	metadata := object["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
 	if name := metadata["name"]; name == "" || labels["kubernetes.io/metadata.name"] != name {
-		t.Errorf("the label of what is called %v: %v", name, labels)
+		t.Errorf("the labels of namespace %v: %v", name, labels)
 	}
 	metadata["labels"] = map[string]any{"kubernetes.io/metadata.name": ""}
 	return object
 }
 
-// TestDefaultsAndApply: defaults belong to nobody, so that whoever comes next may set them.
+// TestDefaultsAndApply checks that defaults have no manager, so that any manager may set them.
 func TestDefaultsAndApply(t *testing.T) {
 	s := newTestServer(t)
 	const path = "/apis/apps/v1/namespaces/default/deployments/web"

@@ -19,7 +19,7 @@ import (
 	"revtail/gateway/gatewaytest/rawhttp"
 )
 
-func TestDeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
+func TestDeletedDefinitionDeletesItsObjects(t *testing.T) {
 	s := newTestServer(t)
 	s.define(widgetsDefinition)
 	s.must(http.StatusCreated, http.MethodPost, widgets, widget("one", `{}`))
@@ -37,15 +37,15 @@ func TestDeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
 		events = append(events, text(t, event, "type")+" "+text(t, event, "object", "metadata", "name"))
 		return true
 	}
-	for range 2 { // the state is taken when it is sent
+	for range 2 { // the objects of the initial state
 		if !next() {
-			t.Fatal("the watch ended before its state")
+			t.Fatal("the watch ended before its initial events")
 		}
 	}
 
 	deleted := s.must(http.StatusOK, http.MethodDelete, crds+"/widgets.example.com", "")
 	if text(t, deleted, "metadata", "deletionTimestamp") == "" {
-		t.Errorf("deleted at once: %v", deleted)
+		t.Errorf("the definition is deleted at once: %v", deleted)
 	}
 	await(t, "the objects to be deleted", func() bool { return s.get(widgets+"/one").code == http.StatusNotFound })
 	if c := s.conditions("widgets.example.com"); c["Terminating"] != "True" {
@@ -65,13 +65,13 @@ func TestDeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
 		t.Errorf("watched (-want +got):\n%s", diff)
 	}
 	if a := s.get(widgets); a.code != http.StatusNotFound {
-		t.Errorf("afterwards: %d %s", a.code, a.body)
+		t.Errorf("after the deletion: %d %s", a.code, a.body)
 	}
 	s.must(http.StatusNotFound, http.MethodGet, crds+"/widgets.example.com", "")
 	s.leftInStore("/registry/example.com/")
 }
 
-// leftInStore fails the test if there are other keys than those named that begin with a prefix.
+// leftInStore fails the test if the keys with a prefix are not those named.
 func (s *testServer) leftInStore(prefix string, want ...string) {
 	s.t.Helper()
 	page, err := s.store.List(s.t.Context(), prefix, etcdstore.ListOptions{})
@@ -87,14 +87,14 @@ func (s *testServer) leftInStore(prefix string, want ...string) {
 	}
 }
 
-// deleteDefinition deletes a definition and waits until it has gone.
+// deleteDefinition deletes a definition and waits until it is gone.
 func (s *testServer) deleteDefinition(name string) {
 	s.t.Helper()
 	s.must(http.StatusOK, http.MethodDelete, crds+"/"+name, "")
 	await(s.t, name+" to go", func() bool { return s.get(crds+"/"+name).code == http.StatusNotFound })
 }
 
-func TestDeletedDefinitionTakesAlongWhatIsNotServed(t *testing.T) {
+func TestDeletedDefinitionDeletesUnservedObjects(t *testing.T) {
 	s := newTestServer(t)
 	s.define(widgetsDefinition)
 	s.must(http.StatusCreated, http.MethodPost, widgets, widget("one", `{}`))
@@ -107,7 +107,7 @@ func TestDeletedDefinitionTakesAlongWhatIsNotServed(t *testing.T) {
 	s.leftInStore("/registry/example.com/")
 }
 
-// TestDeletedDefinitionLeavesBuiltinObjects: one that asked in vain for the name of a built-in kind never had any.
+// TestDeletedDefinitionLeavesBuiltinObjects checks that a definition whose name conflicts with a built-in kind deletes no objects.
 func TestDeletedDefinitionLeavesBuiltinObjects(t *testing.T) {
 	s := newTestServer(t)
 	manifest := strings.NewReplacer("widgets", "leases", "Widget", "Tenancy", "example.com", "coordination.k8s.io",
@@ -123,7 +123,7 @@ func TestDeletedDefinitionLeavesBuiltinObjects(t *testing.T) {
 	s.leftInStore("/registry/coordination.k8s.io/leases/", "default/held")
 }
 
-// deafStore is a store whose watches of definitions say nothing any more: that of a replica which hears of changes late.
+// deafStore is a store whose watches of definitions deliver nothing, as in a replica that gets changes late.
 type deafStore struct {
 	*memory.Store
 	deaf atomic.Bool
@@ -151,9 +151,9 @@ func (w *deafWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	return batch, err
 }
 
-// TestReplicaThatHearsLate: whether an object can be created is decided by what stands in etcd, and not by what a replica has
-// heard of it.
-func TestReplicaThatHearsLate(t *testing.T) {
+// TestLateReplicaCreatesByTheStateOfEtcd checks that the state of etcd, and not that of the replica, decides whether an object can be
+// created.
+func TestLateReplicaCreatesByTheStateOfEtcd(t *testing.T) {
 	const held = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"held","finalizers":["example.com/hold"]}}`
 	for _, test := range []struct {
 		name   string
@@ -161,17 +161,17 @@ func TestReplicaThatHearsLate(t *testing.T) {
 		code   int
 		left   []string
 	}{
-		{"of a change", func(s *testServer) {
+		{"a change", func(s *testServer) {
 			s.must(http.StatusOK, http.MethodPatch, crds+"/widgets.example.com", `{"metadata":{"labels":{"a":"b"}}}`, "Content-Type", "application/merge-patch+json")
 		}, http.StatusCreated, []string{"default/late"}},
-		{"of a deletion that is under way", func(s *testServer) {
+		{"a deletion in progress", func(s *testServer) {
 			s.must(http.StatusCreated, http.MethodPost, widgets, held)
 			s.must(http.StatusOK, http.MethodDelete, crds+"/widgets.example.com", "")
 		}, http.StatusMethodNotAllowed, []string{"default/held"}},
-		{"of a deletion", func(s *testServer) {
+		{"a deletion", func(s *testServer) {
 			s.deleteDefinition("widgets.example.com")
 		}, http.StatusNotFound, nil},
-		{"of a deletion and a new definition", func(s *testServer) {
+		{"a deletion and a new definition", func(s *testServer) {
 			s.deleteDefinition("widgets.example.com")
 			s.define(widgetsDefinition)
 		}, http.StatusCreated, []string{"default/late"}},
@@ -192,9 +192,9 @@ func TestReplicaThatHearsLate(t *testing.T) {
 	}
 }
 
-// TestReplicaThatServesLate: when one replica has said that a definition is established, another one does not say that there is no
-// such resource because it is not as far yet.
-func TestReplicaThatServesLate(t *testing.T) {
+// TestReplicaWaitsForAnEstablishedDefinition checks that a replica does not answer 404 for a definition that another replica has
+// established, but waits until it serves it.
+func TestReplicaWaitsForAnEstablishedDefinition(t *testing.T) {
 	store := memory.New()
 	first, second := serveStore(t, store), serveStore(t, store)
 	for i := range 20 {

@@ -17,7 +17,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// realworld is where `make tools` puts manifests of other projects: <project>/crds, samples and invalid.
+// realworld is the folder in which `make tools` writes manifests of other projects: <project>/crds, samples and invalid.
 const realworld = "../bin/tools/definitions"
 
 // manifest is one document of a file.
@@ -26,7 +26,7 @@ type manifest struct {
 	json string
 }
 
-// manifests are the documents of the files of a project, each with the file it is from.
+// manifests returns the documents of the files of a project, each with its file.
 func manifests(t *testing.T, project, kind string) []manifest {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(project, kind, "*.yaml"))
@@ -55,7 +55,7 @@ func manifests(t *testing.T, project, kind string) []manifest {
 	return out
 }
 
-// collection is the URL to which a manifest is posted; false: its kind is not served.
+// collection returns the URL to which a manifest is posted; false: its kind is not served.
 func (s *testServer) collection(m manifest) (string, bool) {
 	s.t.Helper()
 	object := decodeJSON(s.t, m.json)
@@ -80,7 +80,7 @@ func (s *testServer) collection(m manifest) (string, bool) {
 	return "", false
 }
 
-// contains reports where got lacks what is in want: it may have more members, which defaults have set.
+// contains returns the paths at which got lacks a part of want. It may have more members, because of defaults.
 func contains(want, got any, at string, missing *[]string) {
 	switch want := want.(type) {
 	case map[string]any:
@@ -108,7 +108,7 @@ func contains(want, got any, at string, missing *[]string) {
 	}
 }
 
-// Definitions and objects of projects that many people run are what custom resources are for.
+// TestManifestsOfOtherProjects stores definitions and objects of widely used projects.
 func TestManifestsOfOtherProjects(t *testing.T) {
 	projects, err := filepath.Glob(filepath.Join(realworld, "*", "crds"))
 	if err != nil || len(projects) == 0 {
@@ -137,7 +137,7 @@ func TestManifestsOfOtherProjects(t *testing.T) {
 	}
 }
 
-// checkSample stores an object twice, the second time as it came back: defaults, once set, change nothing.
+// checkSample stores an object twice, the second time as it was returned, because defaults must not change anything then.
 func (s *testServer) checkSample(m manifest) {
 	s.t.Helper()
 	collection, ok := s.collection(m)
@@ -147,7 +147,7 @@ func (s *testServer) checkSample(m manifest) {
 	}
 	a := s.do(http.MethodPost, collection+"?fieldValidation=Strict", m.json)
 	if a.code == http.StatusConflict && text(s.t, decodeJSON(s.t, m.json), "kind") == "Namespace" {
-		return // several samples are in it; its deletion would end them all, and take its time
+		return // the definition has several samples, and deleting it would delete them all
 	}
 	if a.code == http.StatusConflict { // several samples have the same name
 		name := text(s.t, decodeJSON(s.t, m.json), "metadata", "name")
@@ -173,7 +173,7 @@ func (s *testServer) checkSample(m manifest) {
 	}
 	put := s.must(http.StatusOK, http.MethodPut, collection+"/"+text(s.t, stored, "metadata", "name"), string(again))
 	if diff := cmp.Diff(stored, put); diff != "" {
-		s.t.Errorf("%s: changes when it is written as it came (-first +second):\n%s", m.file, diff)
+		s.t.Errorf("%s: changes when it is written back (-first +second):\n%s", m.file, diff)
 	}
 }
 

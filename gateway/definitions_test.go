@@ -61,7 +61,7 @@ const (
 	widgets = "/apis/example.com/v1/namespaces/default/widgets"
 )
 
-// asJSON is a manifest as the API takes it by default.
+// asJSON returns a manifest as JSON.
 func asJSON(t *testing.T, manifest string) string {
 	t.Helper()
 	out, err := yaml.YAMLToJSON([]byte(manifest))
@@ -101,7 +101,7 @@ func (s *testServer) established(name string) {
 	await(s.t, name+" to be established", func() bool { return s.conditions(name)["Established"] == "True" })
 }
 
-// conditions are those of a definition, and their reasons where they are not true.
+// conditions returns the conditions of a definition, with their reasons if they are not true.
 func (s *testServer) conditions(name string) map[string]string {
 	s.t.Helper()
 	out := map[string]string{}
@@ -117,7 +117,7 @@ func (s *testServer) conditions(name string) map[string]string {
 	return out
 }
 
-// served tells whether a collection is there.
+// served reports whether a collection exists.
 func (s *testServer) served(path string) bool { return s.get(path).code == http.StatusOK }
 
 func widget(name, spec string) string {
@@ -139,7 +139,7 @@ func TestDefinitionIsServed(t *testing.T) {
 		t.Errorf("accepted names (-want +got):\n%s", diff)
 	}
 	if after := s.get("/apis").header.Get("ETag"); after == before {
-		t.Error("discovery has the same ETag as before")
+		t.Error("the ETag of discovery has not changed")
 	}
 	list := s.get("/apis/example.com/v1").json(t)["resources"].([]any)
 	got := map[string]string{}
@@ -160,7 +160,7 @@ func TestCustomResourcesFollowTheirSchema(t *testing.T) {
 	for _, test := range []struct {
 		name, spec, query string
 		code              int
-		want              string // the spec as it is stored, or a cause of the refusal
+		want              string // the stored spec, or a cause of the refusal
 	}{
 		{"defaults are set", `{"color":"red"}`, "", 201, `{"color":"red","size":3}`},
 		{"unknown fields are removed", `{"color":"red","hue":1}`, "", 201, `{"color":"red","size":3}`},
@@ -198,7 +198,7 @@ func TestCustomResourcesAreSelectedByFields(t *testing.T) {
 	}
 	items := s.must(http.StatusOK, http.MethodGet, widgets+"?fieldSelector=spec.color%3Dred", "")["items"].([]any)
 	if len(items) != 1 || text(t, items[0], "metadata", "name") != "one" {
-		t.Errorf("red ones: %v", items)
+		t.Errorf("red objects: %v", items)
 	}
 	s.must(http.StatusBadRequest, http.MethodGet, widgets+"?fieldSelector=spec.nope%3Dred", "")
 	s.must(http.StatusBadRequest, http.MethodGet, widgets+"?watch=1&fieldSelector=spec.nope%3Dred", "")
@@ -255,13 +255,13 @@ func TestNameConflict(t *testing.T) {
 	}
 	const gadgets = "/apis/example.com/v1/gadgets"
 	if s.served(gadgets) || !s.served(widgets) {
-		t.Error("the younger one is served, or the older one is not")
+		t.Error("the younger definition is served, or the older one is not")
 	}
-	// The name is free when the older one has gone.
+	// The name is free after the deletion of the older one.
 	s.must(http.StatusOK, http.MethodDelete, crds+"/widgets.example.com", "")
 	s.established("gadgets.example.com")
 	if !s.served(gadgets) || s.served(widgets) {
-		t.Error("the younger one is not served, or the older one still is")
+		t.Error("the younger definition is not served, or the older one still is")
 	}
 }
 
@@ -277,7 +277,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
 
-// unlistable is a store that refuses to list a prefix, as where the gateway's role in etcd lacks the permission.
+// unlistable is a store that refuses to list a prefix, as if the gateway's role in etcd lacked the permission.
 type unlistable struct {
 	etcdstore.Store
 	prefix string
@@ -290,8 +290,8 @@ func (s unlistable) List(ctx context.Context, prefix string, o etcdstore.ListOpt
 	return s.Store.List(ctx, prefix, o)
 }
 
-// TestUnreadableResourceHoldsUpNoOther: a definition whose objects cannot be read does not keep later ones from being served.
-func TestUnreadableResourceHoldsUpNoOther(t *testing.T) {
+// TestUnreadableResourceDelaysNoOther checks that a definition with unreadable objects does not keep later ones from being served.
+func TestUnreadableResourceDelaysNoOther(t *testing.T) {
 	store := memory.New()
 	s := serveThrough(t, store, unlistable{store, "/registry/example.com/widgets/"})
 	s.must(http.StatusCreated, http.MethodPost, crds, asJSON(t, widgetsDefinition))
@@ -323,7 +323,7 @@ func TestChangedSchemaTakesEffect(t *testing.T) {
 	s.must(http.StatusUnprocessableEntity, http.MethodPost, widgets, widget("three", `{"hue":1}`))
 }
 
-// Definitions may stand in etcd already, or come from a program that knows nothing of status.
+// Definitions may exist in etcd already, or come from a program that writes no status.
 func TestDefinitionOfAnotherProgram(t *testing.T) {
 	s := newTestServer(t)
 	if _, err := s.store.Create(t.Context(), "/registry/apiextensions.k8s.io/customresourcedefinitions/widgets.example.com", []byte(asJSON(t, widgetsDefinition))); err != nil {
@@ -339,8 +339,8 @@ func TestDefinitionsAreServedAfterARestart(t *testing.T) {
 	first.define(widgetsDefinition)
 	first.must(http.StatusCreated, http.MethodPost, widgets, widget("one", `{}`))
 
-	if again := serveStore(t, store); !again.served(widgets + "/one") { // it has waited until it was ready, not longer
-		t.Error("not served")
+	if again := serveStore(t, store); !again.served(widgets + "/one") { // the server is ready
+		t.Error("the object is not served")
 	}
 }
 

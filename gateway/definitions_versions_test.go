@@ -11,7 +11,7 @@ import (
 	"revtail/gateway/api/discovery"
 )
 
-// deprecatedDefinition is withSecondVersion with a version v1 that clients should leave.
+// deprecatedDefinition is withSecondVersion with a deprecated version v1.
 var deprecatedDefinition = strings.Replace(withSecondVersion, "name: v1\n", "name: v1\n    deprecated: true\n", 1)
 
 func TestDeprecatedVersionWarns(t *testing.T) {
@@ -19,7 +19,7 @@ func TestDeprecatedVersionWarns(t *testing.T) {
 	for name, test := range map[string]struct{ definition, want string }{
 		"a better version":  {deprecatedDefinition, "example.com/v1 Widget is deprecated; use example.com/v2 Widget"},
 		"no better version": {strings.Replace(deprecatedDefinition, "name: v2", "name: v1beta1", 1), "example.com/v1 Widget is deprecated"},
-		"words of its own": {strings.Replace(deprecatedDefinition, "deprecated: true", `deprecated: true
+		"its own warning": {strings.Replace(deprecatedDefinition, "deprecated: true", `deprecated: true
     deprecationWarning: say "gadget"`, 1), `say \"gadget\"`},
 		"not deprecated": {withSecondVersion, ""},
 	} {
@@ -61,7 +61,7 @@ func TestDeprecatedOperations(t *testing.T) {
 	}
 }
 
-// TestSelectableFieldsAreDescribed: clients learn which fields a definition calls selectable, in both versions of OpenAPI.
+// TestSelectableFieldsAreDescribed checks that both versions of OpenAPI have the selectable fields of a definition.
 func TestSelectableFieldsAreDescribed(t *testing.T) {
 	s := newTestServer(t)
 	s.define(widgetsDefinition)
@@ -77,8 +77,8 @@ func TestSelectableFieldsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestScaleOfACustomResource: every verb shows a Scale of autoscaling/v1, and discovery says so in both forms: kubectl scale
-// reads nothing else.
+// TestScaleOfACustomResource checks that every verb answers with a Scale of autoscaling/v1, and that both forms of discovery say so,
+// because kubectl scale reads nothing else.
 func TestScaleOfACustomResource(t *testing.T) {
 	s := newTestServer(t)
 	s.define(withSecondVersionScaled)
@@ -113,6 +113,6 @@ func TestScaleOfACustomResource(t *testing.T) {
 	}
 }
 
-// withSecondVersionScaled is withSecondVersion, of which both versions can be scaled.
+// withSecondVersionScaled is withSecondVersion with a scale subresource in both versions.
 const withSecondVersionScaled = withSecondVersion + `    subresources: {scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
 `

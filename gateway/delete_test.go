@@ -10,7 +10,7 @@ import (
 
 const jsonBody = "application/json"
 
-// TestRefusedDeletes: and what they would have deleted remains.
+// TestRefusedDeletes checks that a refused delete deletes nothing.
 func TestRefusedDeletes(t *testing.T) {
 	s := newTestServer(t)
 	version := s.create("a")
@@ -43,7 +43,7 @@ func TestRefusedDeletes(t *testing.T) {
 	s.must(http.StatusOK, "GET", a, "")
 }
 
-// TestDelete answers what was deleted.
+// TestDelete checks that the response has the deleted object.
 func TestDelete(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")
@@ -56,7 +56,7 @@ func TestDelete(t *testing.T) {
 	s.must(http.StatusNotFound, "GET", configMaps+"/a", "")
 }
 
-// TestFinalizersKeepAnObject until the last one is taken away.
+// TestFinalizersKeepAnObject checks that an object is deleted with its last finalizer.
 func TestFinalizersKeepAnObject(t *testing.T) {
 	s := newTestServer(t)
 	const f = configMaps + "/f"
@@ -71,13 +71,13 @@ func TestFinalizersKeepAnObject(t *testing.T) {
 	}
 	s.must(http.StatusOK, "PATCH", f, `{"metadata":{"deletionTimestamp":null,"labels":{"a":"b"}}}`, "Content-Type", mergeType)
 	if still := s.must(http.StatusOK, "GET", f, "")["metadata"].(map[string]any); still["deletionTimestamp"] == nil {
-		t.Errorf("brought back: %v", still)
+		t.Errorf("deletionTimestamp removed: %v", still)
 	}
 	s.must(http.StatusOK, "PATCH", f, `{"metadata":{"finalizers":null}}`, "Content-Type", mergeType)
 	s.must(http.StatusNotFound, "GET", f, "")
 }
 
-// TestDeleteCollectionDeletesWhatAListShows: with its selectors, its limit, and DryRun.
+// TestDeleteCollectionDeletesWhatAListShows checks that a deletion of a collection and a list select the same objects.
 func TestDeleteCollectionDeletesWhatAListShows(t *testing.T) {
 	s := newTestServer(t)
 	for _, name := range []string{"a", "b", "c"} {
@@ -102,7 +102,7 @@ func TestDeleteCollectionDeletesWhatAListShows(t *testing.T) {
 	}
 }
 
-// TestDeleteCollectionThatFails says how many objects are gone.
+// TestDeleteCollectionThatFails checks that the error says how many objects were deleted.
 func TestDeleteCollectionThatFails(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/configmaps/")
 	s.create("a")

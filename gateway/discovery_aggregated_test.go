@@ -58,7 +58,7 @@ func checkAggregatedVersion(t *testing.T, s *Server, group string, version apidi
 	for _, got := range version.Resources {
 		res := registry.Lookup(group, version.Version, got.Resource)
 		if res == nil {
-			t.Errorf("%s of %s/%s is advertised and not served", got.Resource, group, version.Version)
+			t.Errorf("%s of %s/%s is advertised but not served", got.Resource, group, version.Version)
 			continue
 		}
 		kind := &metav1.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}
@@ -108,7 +108,7 @@ func TestDiscoveryAccept(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := describedServer(t, "")
-			kinds := map[string][]string{ // of both documents: never one form here and another there
+			kinds := map[string][]string{ // of both documents, which must have the same form
 				"legacy": {"APIVersions", "APIGroupList"}, "aggregated": {"APIGroupDiscoveryList", "APIGroupDiscoveryList"}, "refused": {"Status", "Status"},
 			}[test.kind]
 			for i, path := range []string{"/api", "/apis"} {

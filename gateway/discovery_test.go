@@ -39,7 +39,7 @@ func ask(t *testing.T, s *Server, url string, header ...string) *httptest.Respon
 	return w
 }
 
-// askFor sends a GET that must succeed, and reads the answer into value.
+// askFor sends a GET that must succeed, and decodes the response into value.
 func askFor(t *testing.T, s *Server, url string, value any, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := ask(t, s, url, header...)
@@ -75,12 +75,11 @@ func TestDiscoveryIsRevalidated(t *testing.T) {
 	}
 	plain, aggregated := ask(t, s, "/apis"), ask(t, s, "/apis", "Accept", acceptAggregated)
 	if plain.Header().Get("ETag") == aggregated.Header().Get("ETag") {
-		t.Error("both forms have one ETag")
+		t.Error("both forms have the same ETag")
 	}
 }
 
-// An ETag is that of the bytes that were sent.
-// TestDiscoveryInYAML: the documents say the same in YAML, with an ETag of their own.
+// TestDiscoveryInYAML checks that the documents are the same in YAML, with another ETag, because an ETag belongs to the bytes sent.
 func TestDiscoveryInYAML(t *testing.T) {
 	s := describedServer(t, "")
 	for _, path := range []string{"/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1"} {
@@ -110,7 +109,7 @@ func TestDiscoveryIndented(t *testing.T) {
 	}
 	etag := indented.Header().Get("ETag")
 	if etag == compact.Header().Get("ETag") {
-		t.Error("both have one ETag")
+		t.Error("both have the same ETag")
 	}
 	if w := ask(t, s, "/apis?pretty=true", "If-None-Match", etag); w.Code != http.StatusNotModified {
 		t.Errorf("with its ETag: %d", w.Code)

@@ -15,7 +15,7 @@ func (s *testServer) putConfig(name, datum string) string {
 	return fmt.Sprint(s.store.Txn(map[string][]byte{"/registry/configmaps/default/" + name: []byte(document)}, nil))
 }
 
-// projected is what fields=data.n leaves of it, at a revision.
+// projected returns the object with fields=data.n, at a revision.
 func projected(name, datum, revision string) string {
 	return fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":%q,"name":%q,"namespace":"default"},"data":{"n":%q}}`, revision, name, datum)
 }
@@ -78,7 +78,7 @@ func TestFilterAndFieldsOfLists(t *testing.T) {
 	if rows, _ := table.json(t)["rows"].([]any); len(rows) != 2 {
 		t.Errorf("a Table of two: %s", table.body)
 	}
-	// What a filter leaves out is not deleted.
+	// A deletion of a collection leaves the objects that the filter does not match.
 	if a := s.do(http.MethodDelete, configMaps+query("filter", odd, "fields", "data.n"), ""); a.code != 200 || strings.Count(a.body, `"data":{"n"`) != 2 {
 		t.Errorf("delete: %d %s", a.code, a.body)
 	}
@@ -112,7 +112,7 @@ func TestFilterAndFieldsOfWatches(t *testing.T) {
 	stream.want("", "id: "+two, "data: "+want[0], "", "id: "+three, "data: "+want[1], "")
 	changes.want(event("MODIFIED", projected("a", "3", three)), event("MODIFIED", projected("a", "2", four)))
 	if again == three {
-		t.Fatal("the same revision twice")
+		t.Fatal("a revision was sent twice")
 	}
 }
 
@@ -151,15 +151,15 @@ func TestFilterAndFieldsOfKeys(t *testing.T) {
 	s.wantKeys("/v1/keys/app/"+query("filter", `value.n >= 2`, "count", ""), 200, fmt.Sprintf(`{"revision":%d,"count":3}`, changed))
 	s.wantKeys("/v1/keys/app/"+query("count", ""), 200, fmt.Sprintf(`{"revision":%d,"count":4}`, changed))
 	s.wantKeys("/v1/keys/app/d/e"+query("fields", "n,zz"), 200, fmt.Sprintf(`{"revision":%d,"items":[{%s}]}`, changed, shown("/app/d/e", `{"n":7}`, first)))
-	s.wantKeys("/v1/keys/app/c"+query("fields", "n"), 200, "") // a text has no such path
+	s.wantKeys("/v1/keys/app/c"+query("fields", "n"), 200, "") // a string has no such path
 	polled := s.get("/v1/keys/app/" + query("since", fmt.Sprint(first), "wait", "5s", "filter", "value.n > 2", "fields", "n")).json(t)
 	if events := polled["events"].([]any); len(events) != 4 || events[2].(map[string]any)["type"] != "PUT" || events[3].(map[string]any)["type"] != "DELETE" {
-		// two of the revision that it resumes at, since more than one key changed in it
+		// two events of the revision at which it resumes, because more than one key changed in it
 		t.Errorf("a long poll: %v", polled)
 	}
 }
 
-// TestExpressionsRefused: what is wrong is said with its place, in the words of the dialect, before anything is done.
+// TestExpressionsRefused checks that the error names the position, in the words of the API, and that nothing was done.
 func TestExpressionsRefused(t *testing.T) {
 	s := newTestServer(t)
 	s.putConfig("a", "1")
@@ -196,11 +196,11 @@ func TestExpressionsRefused(t *testing.T) {
 		}
 	}
 	if a := s.get(configMaps + "/a"); a.code != 200 {
-		t.Errorf("it is gone: %d", a.code)
+		t.Errorf("the object was deleted: %d", a.code)
 	}
 }
 
-// TestFilterThatCostsTooMuch: a list is refused, and a watch ends with an error, instead of leaving something out.
+// TestFilterThatCostsTooMuch checks that a list is refused, and that a watch ends with an error, so that no object is left out.
 func TestFilterThatCostsTooMuch(t *testing.T) {
 	s := newTestServer(t)
 	revision := s.putConfig("a", strings.Repeat("a", 1<<20))
@@ -219,11 +219,11 @@ func TestFilterThatCostsTooMuch(t *testing.T) {
 		t.Errorf("a watch: %.300s %v", line, err)
 	}
 	if line, err = watch.reader.ReadString('\n'); err == nil {
-		t.Errorf("and then %s", line)
+		t.Errorf("after the error: %s", line)
 	}
 }
 
-// TestFiltersAreCompiledOnce: two watches and a list with the same filter, and one with another.
+// TestFiltersAreCompiledOnce opens two watches and a list with the same filter, and one watch with another.
 func TestFiltersAreCompiledOnce(t *testing.T) {
 	s := newTestServer(t)
 	same := query("watch", "1", "filter", `object.data.n == "1"`, "resourceVersion", s.putConfig("a", "0"))
@@ -233,6 +233,6 @@ func TestFiltersAreCompiledOnce(t *testing.T) {
 	s.get(configMaps + query("filter", `object.data.n == "1"`))
 	s.get(configMaps + query("filter", `object.data.n == "2"`))
 	if a := s.get("/metrics"); !strings.Contains(a.body, `revtail_filters_compiled_total{of="objects"} 2`) {
-		t.Error("/metrics does not say so")
+		t.Error("/metrics has another number")
 	}
 }

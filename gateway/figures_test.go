@@ -1,56 +1,85 @@
 package gateway
 
 import (
-	"bufio"
+	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strconv"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"revtail/etcdstore/memory"
-	"revtail/gateway/gatewaytest/rawhttp"
 	"revtail/gateway/http/request"
 )
 
-// figure is the value of a metric, as it stands on the page; -1: it is not there.
+// figure returns the value of a metric on the page /metrics; -1: the page does not have the metric.
 func (s *testServer) figure(metric string) float64 {
 	s.t.Helper()
-	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(metric) + ` (\S+)$`).FindStringSubmatch(s.get("/metrics").body)
+	return figureOf(s.t, s.get("/metrics").body, metric)
+}
+
+func figureOf(t *testing.T, page, metric string) float64 {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(metric) + ` (\S+)$`).FindStringSubmatch(page)
 	if found == nil {
 		return -1
 	}
 	value, err := strconv.ParseFloat(found[1], 64)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return value
 }
 
-const deliveries = "revtail_watch_delivery_duration_seconds_count"
+// deadlineRecorder is a recorder for a watch, which sets write deadlines.
+type deadlineRecorder struct{ *httptest.ResponseRecorder }
 
-// TestDeliveryOnAGoroutineIsTimed: compressed streams are no writer's. What a client comes back for is no delay of ours.
+func (deadlineRecorder) SetWriteDeadline(time.Time) error { return nil }
+
+// TestDeliveryOnAGoroutineIsTimed checks that a watch without an event loop records the time of a delivery, and records none for a change
+// that is older than the watch. The clock of a bubble replaces the real one, so that a loaded machine cannot change the result.
 func TestDeliveryOnAGoroutineIsTimed(t *testing.T) {
-	s := newTestServer(t)
-	first := s.create("first")
-	s.create("second")
-	s.catchUp(configMaps)
-	response := rawhttp.Get(t, &http.Client{}, s.url+configMaps+"?watch=1&resourceVersion="+first)
-	read := bufio.NewReader(response.Body)
-	if line, err := read.ReadString('\n'); !response.Uncompressed || err != nil {
-		t.Fatalf("%v: %q, %v", response.Header, line, err)
+	for _, coding := range []string{"identity", "gzip"} {
+		t.Run(coding, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBubbleWith(t, Options{Store: memory.New()})
+				b.configMap("default", "zero", "")
+				b.configMap("default", "one", "")
+				<-time.After(time.Second) // the change is older than the watch
+				ctx, cancel := context.WithCancel(t.Context())
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, configMaps+"?watch=1&resourceVersion=2", http.NoBody)
+				r.Header.Set("Accept-Encoding", coding)
+				w := deadlineRecorder{httptest.NewRecorder()}
+				var serving sync.WaitGroup
+				serving.Go(func() { b.server.ServeHTTP(w, r) })
+				defer serving.Wait()
+				defer cancel()
+
+				expect := func(deliveries float64, events int) {
+					t.Helper()
+					<-time.After(time.Second)
+					synctest.Wait()
+					page := b.do(http.MethodGet, "/metrics", "").body
+					if n := figureOf(t, page, `revtail_watch_events_total{resource="configmaps"}`); n != float64(events) {
+						t.Errorf("%v events are sent, want %d", n, events)
+					}
+					if n := figureOf(t, page, "revtail_watch_delivery_duration_seconds_count"); n != deliveries {
+						t.Errorf("%v deliveries are recorded, want %v", n, deliveries)
+					}
+				}
+				expect(0, 1)
+				b.configMap("default", "two", "")
+				expect(1, 2)
+			})
+		})
 	}
-	if n := s.figure(deliveries); n != 0 {
-		t.Errorf("%v deliveries after one from before the watch", n)
-	}
-	s.create("third")
-	if _, err := read.ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "the delivery to be counted", func() bool { return s.figure(deliveries) == 1 })
 }
 
-// TestHistoryIsCounted: what was read from etcd's history, and what was not.
+// TestHistoryIsCounted checks the metrics of lists and watches that are read from etcd's history.
 func TestHistoryIsCounted(t *testing.T) {
 	store := memory.New()
 	s := serveStore(t, store)
@@ -58,7 +87,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	for i := range 3 {
 		s.create(fmt.Sprint("other-", i))
 	}
-	s.catchUp(configMaps) // memory is past the first one
+	s.catchUp(configMaps) // the cache is later than the first one
 	list := func() {
 		t.Helper()
 		if a := s.get(configMaps + "?resourceVersionMatch=Exact&resourceVersion=" + first); a.code != 200 {
@@ -67,7 +96,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	}
 	const lists = `revtail_history_lists_total{resource="configmaps"}`
 	list()
-	list() // the state is kept for a while
+	list() // the state is cached for a while
 	if n := s.figure(lists); n != 1 {
 		t.Errorf("%v lists from history, want 1", n)
 	}
@@ -79,7 +108,7 @@ func TestHistoryIsCounted(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreCounted by reason.
+// TestRefusalsAreCounted checks the metric of refused requests by reason.
 func TestRefusalsAreCounted(t *testing.T) {
 	s := newTestServer(t)
 	for _, test := range []struct {

@@ -16,7 +16,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// bubble is a gateway that collects garbage, in a synctest bubble: without a network.
+// bubble is a gateway with a garbage collector in a synctest bubble, without a network.
 type bubble struct {
 	t      *testing.T
 	store  *memory.Store
@@ -64,7 +64,7 @@ func (b *bubble) do(method, path, body string) answer {
 	return answer{w.Code, w.Header(), w.Body.String()}
 }
 
-// must fails the test when an answer has another code.
+// must fails the test when a response has another code.
 func (b *bubble) must(code int, method, path, body string) answer {
 	b.t.Helper()
 	a := b.do(method, path, body)
@@ -94,7 +94,7 @@ func ownedBy(apiVersion, kind, name, uid string) string {
 	return fmt.Sprintf(`,"ownerReferences":[{"apiVersion":%q,"kind":%q,"name":%q,"uid":%q}]`, apiVersion, kind, name, uid)
 }
 
-// gone tells whether a path answers 404 after some time.
+// gone reports whether a path is answered with 404 after some time.
 func (b *bubble) gone(path string) bool {
 	b.t.Helper()
 	<-time.After(10 * time.Second)
@@ -121,7 +121,7 @@ func TestDeleteNamespace(t *testing.T) {
 			t.Error("the namespace is gone while a finalizer holds an object in it")
 		}
 		if !b.gone(namespaceDemo+"/configmaps/plain") || b.gone(namespaceDemo+"/configmaps/held") || b.gone("/api/v1/namespaces/other/configmaps/plain") {
-			t.Error("what is left is not what the finalizer holds and what is in other namespaces")
+			t.Error("other objects are left than the one with a finalizer and the one in another namespace")
 		}
 
 		again := b.must(http.StatusOK, http.MethodDelete, namespaceDemo, "").json(t)["metadata"].(map[string]any)
@@ -182,7 +182,7 @@ func TestCreateInTerminatingNamespace(t *testing.T) {
 	})
 }
 
-// TestNamespaceDeletionSurvivesRestart says that the next life of a gateway goes on where the last one was ended.
+// TestNamespaceDeletionSurvivesRestart checks that a restarted gateway continues a deletion.
 func TestNamespaceDeletionSurvivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -193,7 +193,7 @@ func TestNamespaceDeletionSurvivesRestart(t *testing.T) {
 		b.stop()
 		store.Txn(nil, []string{"/registry/configmaps/demo/held"})
 		if b = newBubble(t, store); !b.gone(namespaceDemo) {
-			t.Error("the namespace is still there")
+			t.Error("the namespace still exists")
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestOwnerChain(t *testing.T) {
 		}
 		b.create(core+"pods", "v1", "Pod", "stray", ownedBy("example.com/v1", "Robot", "r", "1"))
 		if b.gone(core + "pods/web-1-0") {
-			t.Fatal("a pod is gone while its owner lives")
+			t.Fatal("a pod is gone while its owner exists")
 		}
 		b.must(http.StatusOK, http.MethodDelete, apps+"deployments/web?propagationPolicy=Foreground", "")
 		if !b.gone(apps+"replicasets/web-1") || !b.gone(core+"pods/web-1-0") || !b.gone(core+"pods/web-1-2") {
@@ -221,21 +221,21 @@ func TestOwnerChain(t *testing.T) {
 	})
 }
 
-// TestPropagation says what a delete does with dependents: the policy, or the finalizers that the owner has had before.
+// TestPropagation checks what a delete does with dependents, by its policy or by the finalizers of the owner.
 func TestPropagation(t *testing.T) {
 	const owner, dependent = namespaceDemo + "/configmaps/owner", namespaceDemo + "/configmaps/dependent"
 	tests := []struct {
 		name, finalizers, query string
 		keeps                   bool
 	}{
-		{name: "nothing said"},
+		{name: "no policy"},
 		{name: "Background", query: "?propagationPolicy=Background"},
 		{name: "Foreground", query: "?propagationPolicy=Foreground"},
 		{name: "Orphan", query: "?propagationPolicy=Orphan", keeps: true},
 		{name: "orphanDependents", query: "?orphanDependents=true", keeps: true},
 		{name: "orphanDependents is false", query: "?orphanDependents=false"},
-		{name: "the finalizer says Orphan", finalizers: `,"finalizers":["orphan"]`, keeps: true},
-		{name: "the finalizer says Foreground", finalizers: `,"finalizers":["foregroundDeletion"]`},
+		{name: "a finalizer for Orphan", finalizers: `,"finalizers":["orphan"]`, keeps: true},
+		{name: "a finalizer for Foreground", finalizers: `,"finalizers":["foregroundDeletion"]`},
 		{name: "the policy overrules the finalizer", finalizers: `,"finalizers":["orphan"]`, query: "?propagationPolicy=Background"},
 	}
 	for _, test := range tests {
@@ -260,8 +260,8 @@ func TestPropagation(t *testing.T) {
 	}
 }
 
-// TestForegroundWaits says that an owner is there until what blocks its deletion is gone, and that a second delete with another
-// policy need not wait.
+// TestForegroundWaits checks that an owner exists until its blocking dependents are gone, and that a second delete with another policy does
+// not wait.
 func TestForegroundWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, memory.New())
@@ -289,7 +289,7 @@ func TestForegroundWaits(t *testing.T) {
 	})
 }
 
-// TestPropagationWithoutCollector says that no finalizer is left which nobody would remove.
+// TestPropagationWithoutCollector checks that a delete adds no finalizer that only a garbage collector would remove.
 func TestPropagationWithoutCollector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubbleWith(t, Options{Store: memory.New()})
@@ -299,13 +299,13 @@ func TestPropagationWithoutCollector(t *testing.T) {
 			b.must(http.StatusOK, http.MethodDelete, namespaceDemo+"/configmaps/owner?propagationPolicy="+policy, "")
 			b.must(http.StatusNotFound, http.MethodGet, namespaceDemo+"/configmaps/owner", "")
 			if b.gone(namespaceDemo + "/configmaps/" + strings.ToLower(policy)) {
-				t.Errorf("%s: nobody collects garbage, and the dependent is gone", policy)
+				t.Errorf("%s: the dependent is gone without a garbage collector", policy)
 			}
 		}
 	})
 }
 
-// TestTwoGateways says that gateways on one etcd share the work, and that one goes on where the other ended.
+// TestTwoGateways checks that gateways on one etcd share the work, and that one continues the work of the other.
 func TestTwoGateways(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()

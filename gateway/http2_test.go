@@ -11,7 +11,7 @@ import (
 	"revtail/gateway/watch/transport"
 )
 
-// TestStreamsAddNoHeader: what names a stream is none of the headers that are counted.
+// TestStreamsAddNoHeader checks that streamField does not count for the limit of header fields.
 func TestStreamsAddNoHeader(t *testing.T) {
 	front := httptest.NewUnstartedServer(newTestServer(t).server)
 	front.Listener, front.EnableHTTP2 = transport.Listen(front.Listener), true
@@ -32,7 +32,7 @@ func TestStreamsAddNoHeader(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 		if answer.StatusCode != want {
-			t.Errorf("with %d headers more than there may be: %s", more, answer.Status)
+			t.Errorf("with %d header fields above the limit: %s", more, answer.Status)
 		}
 	}
 }

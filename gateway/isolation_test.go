@@ -21,7 +21,7 @@ import (
 	"revtail/gateway/http/request"
 )
 
-// tenantPolicy lets everybody do everything with ConfigMaps in the namespace a, and nothing else.
+// tenantPolicy allows all users everything with ConfigMaps in the namespace a, and nothing else.
 const tenantPolicy = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -35,7 +35,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: tenant}
 subjects: [{kind: Group, name: "system:unauthenticated"}]
 `
 
-// witnessStore remembers the keys that it is asked for.
+// witnessStore records the requested keys.
 type witnessStore struct {
 	*memory.Store
 	mu   sync.Mutex // guards the field below
@@ -48,7 +48,7 @@ func (s *witnessStore) note(key string) {
 	s.keys = append(s.keys, key)
 }
 
-// take returns the keys since it was called last.
+// take returns the keys since the last call.
 func (s *witnessStore) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +103,8 @@ func (s *witnessStore) Watch(ctx context.Context, prefix string, o etcdstore.Wat
 	return s.Store.Watch(ctx, prefix, o)
 }
 
-// tenantServer is a gateway with that policy over a store with canaries everywhere else. Its garbage collector is off: the store
-// is asked for what requests need, and nothing else.
+// tenantServer is a gateway with tenantPolicy over a store with canaries everywhere else. Its garbage collector is off, so that only
+// requests read the store.
 func tenantServer(t *testing.T) (*Server, *witnessStore) {
 	t.Helper()
 	store := &witnessStore{Store: memory.New()}
@@ -136,7 +136,7 @@ func tenantServer(t *testing.T) (*Server, *witnessStore) {
 	return server, store
 }
 
-// TestIsolation: whatever a URL looks like, no request of a tenant reads or writes a key of others, or shows what stands there.
+// TestIsolation checks that no request of a tenant, with any URL, reads or writes a key of others, or shows its value.
 func TestIsolation(t *testing.T) {
 	server, store := tenantServer(t)
 	segment := rapid.SampledFrom([]string{"api", "v1", "apis", "namespaces", "a", "ab", "b", "a-b", "configmaps", "secrets", "one", "watch", "status", "scale",
@@ -166,7 +166,7 @@ func TestIsolation(t *testing.T) {
 			r.Body, r.ContentLength = http.NoBody, 0
 		}
 		if request.Bool(r.URL.Query(), "watch") || strings.Contains(target, "/watch/") {
-			// A watch would wait for its time: that it is let in, or not, is what counts.
+			// A watch would wait for its timeout; the test needs only its status code.
 			ctx, cancel := context.WithCancel(r.Context())
 			cancel()
 			r = r.WithContext(ctx)
@@ -175,7 +175,7 @@ func TestIsolation(t *testing.T) {
 		server.ServeHTTP(w, r)
 		for _, key := range store.take() {
 			if reached++; !strings.HasPrefix(key, ours) && !strings.HasPrefix(key, "/registry/namespaces/a") {
-				rt.Fatalf("%s %s: %d, and asks for %s", method, r.URL, w.Code, key)
+				rt.Fatalf("%s %s: %d, and requests %s", method, r.URL, w.Code, key)
 			}
 		}
 		if strings.Contains(w.Body.String(), "canary") {
@@ -186,11 +186,12 @@ func TestIsolation(t *testing.T) {
 		rapid.Check(t, property)
 	}
 	if reached == 0 {
-		t.Error("no request came to the store: this shows nothing")
+		t.Error("no request reached the store, so the test has checked nothing")
 	}
 }
 
-// TestForbiddenBeforeNotFound: without a rule for it, a URL is 403, whether or not something is there; with one, it is 404 if nothing is.
+// TestForbiddenBeforeNotFound checks that a URL without a rule is 403, whether or not the object exists, and that one with a rule is 404 if
+// the object does not exist.
 func TestForbiddenBeforeNotFound(t *testing.T) {
 	server, _ := tenantServer(t)
 	for request, want := range map[string]int{

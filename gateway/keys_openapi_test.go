@@ -36,7 +36,7 @@ func describeKeys(t *testing.T, s *testServer) keysDescription {
 	return d
 }
 
-// at is what stands at a place in the document.
+// at returns the value at a path in the document.
 func (d keysDescription) at(path ...string) map[string]any {
 	d.t.Helper()
 	here := d.document
@@ -50,7 +50,7 @@ func (d keysDescription) at(path ...string) map[string]any {
 	return here
 }
 
-// check holds an answer to the schema at a place.
+// check validates a response against the schema at a path.
 func (d keysDescription) check(what, text string, path ...string) {
 	d.t.Helper()
 	d.at(path...)
@@ -70,7 +70,7 @@ func (d keysDescription) check(what, text string, path ...string) {
 	}
 }
 
-// checkAnswer holds an answer to what is said of its URL, method and code.
+// checkAnswer validates a response against the description of its URL, method and code.
 func (d keysDescription) checkAnswer(path, method string, a answer) {
 	d.t.Helper()
 	code := fmt.Sprint(a.code)
@@ -80,7 +80,7 @@ func (d keysDescription) checkAnswer(path, method string, a answer) {
 	d.check(method+" "+path, a.body, "paths", path, method, "responses", code, "content", a.header.Get("Content-Type"), "schema")
 }
 
-// TestKeysOpenAPI: what the keys API answers is what its description says, and no more.
+// TestKeysOpenAPI checks that the responses of the keys API match its description.
 func TestKeysOpenAPI(t *testing.T) {
 	s := newTestServer(t)
 	d := describeKeys(t, s)
@@ -118,7 +118,7 @@ func TestKeysOpenAPI(t *testing.T) {
 	d.checkStream(s)
 }
 
-// checkStream holds the frames of watches to the description: the state, changes, and what ends them.
+// checkStream validates the frames of watches against the description: initial events, changes, and errors.
 func (d keysDescription) checkStream(s *testServer) {
 	l := s.follow("/v1/keys/app/?watch&prev")
 	s.putKeys("/app/a", "2")
@@ -149,7 +149,7 @@ func (d keysDescription) checkStream(s *testServer) {
 	}
 }
 
-// TestKeysOpenAPIParameters: the description has the parameters that there are.
+// TestKeysOpenAPIParameters checks that the description has exactly the existing parameters.
 func TestKeysOpenAPIParameters(t *testing.T) {
 	d := describeKeys(t, newTestServer(t))
 	for _, test := range []struct {
@@ -170,7 +170,7 @@ func TestKeysOpenAPIParameters(t *testing.T) {
 		}
 		slices.Sort(said)
 		if diff := cmp.Diff(slices.Compact(want), said); diff != "" {
-			t.Errorf("%s (-there are +described): %s", test.method, diff)
+			t.Errorf("%s (-existing +described): %s", test.method, diff)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestKeysRead(t *testing.T) {
 	}
 }
 
-// TestKeysPages: pages together are the list as of the revision of the first, whatever is written meanwhile, at every depth.
+// TestKeysPages checks that pages together are the list at the revision of the first page, whatever is written meanwhile, at every depth.
 func TestKeysPages(t *testing.T) {
 	s := newTestServer(t)
 	puts := map[string][]byte{}
@@ -79,7 +79,7 @@ func TestKeysPages(t *testing.T) {
 			for _, item := range answer["items"].([]any) {
 				key := item.(map[string]any)["key"].(string)
 				if got[key] || strings.HasSuffix(key, "new"+query) && query != "" {
-					t.Errorf("%s: %s is there twice, or too new", query, key)
+					t.Errorf("%s: %s is listed twice, or too new", query, key)
 				}
 				got[key] = true
 			}
@@ -196,7 +196,7 @@ func TestKeysWrite(t *testing.T) {
 		t.Errorf("If-Match without a key: %s", a.body)
 	}
 	if a := s.do(http.MethodPut, "/v1/keys/app/a?ttl=1h", "x", "If-Match", `"7"`); a.code != 412 || s.store.Leases() != 0 {
-		t.Errorf("a write that was not done: %d, and %d leases are left", a.code, s.store.Leases())
+		t.Errorf("a refused write: %d, and %d leases are left", a.code, s.store.Leases())
 	}
 	made := put(200, "1", "If-None-Match", "*").header.Get("ETag")
 	put(412, "x", "If-None-Match", "*")
@@ -250,10 +250,10 @@ func TestKeysTxn(t *testing.T) {
 		t.Errorf("c is %+v, %v", kv, err)
 	}
 	if a := s.do(http.MethodPost, "/v1/txn", body, "Content-Type", "text/plain"); a.code != 415 {
-		t.Errorf("a body that any page can send: %d", a.code)
+		t.Errorf("a body that any web page can send: %d", a.code)
 	}
 	if a := s.do(http.MethodPost, "/v1/txn", `{"compare":[{"key":"/app/a","exist":true}]}`, "Content-Type", response.JSON); !strings.Contains(a.body, "did you mean exists?") || !strings.Contains(a.body, "at byte ") {
-		t.Errorf("a member that is not known: %s", a.body)
+		t.Errorf("an unknown member: %s", a.body)
 	}
 	for body, says := range map[string]string{
 		`{"then":[{"put":{"key":"/app/a","value":1,"ttl":"5x"}}]}`:  `then[0]: ttl: \"5x\": want a time greater than 0, such as 30s or 5m: unknown unit`,
@@ -267,7 +267,7 @@ func TestKeysTxn(t *testing.T) {
 		}
 	}
 	if a := s.do(http.MethodPost, "/v1/txn?fields=a", `{}`, "Content-Type", response.JSON); a.code != 400 || !strings.Contains(a.body, "fields") {
-		t.Errorf("a parameter that there is not: %d %s", a.code, a.body)
+		t.Errorf("an unknown parameter: %d %s", a.code, a.body)
 	}
 	s.do(http.MethodPost, "/v1/txn", `{"then":[{"put":{"key":"/app/null","value":null}}]}`, "Content-Type", response.JSON)
 	if kv, _, err := s.store.Get(t.Context(), "/app/null"); err != nil || string(kv.Value) != "null" {
@@ -292,7 +292,7 @@ func TestKeysTxn(t *testing.T) {
 	}
 }
 
-// TestKeysOfLargeValues: of values of whatever size no more is asked of etcd at a time than is answered with.
+// TestKeysOfLargeValues checks that the gateway reads no more from etcd at a time than it answers with.
 func TestKeysOfLargeValues(t *testing.T) {
 	const many, size = 40, 1 << 20
 	const maxAnswer, firstPage = 32 << 20, 16
@@ -315,7 +315,7 @@ func TestKeysOfLargeValues(t *testing.T) {
 	}
 }
 
-// weighedStore notes how large the largest page was that somebody asked for.
+// weighedStore records the size of the largest page that was requested.
 type weighedStore struct {
 	*memory.Store
 	heaviest int

@@ -19,7 +19,7 @@ type lines struct {
 	reader *bufio.Reader
 }
 
-// follow opens a stream; it ends with the test.
+// follow opens a stream that ends with the test.
 func (s *testServer) follow(path string, header ...string) *lines {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
@@ -58,7 +58,7 @@ func (s *testServer) putKeys(pairs ...string) etcdstore.Revision {
 	return s.store.Txn(puts, nil)
 }
 
-// shown is what a key that was written once looks like in a stream.
+// shown returns the frame of a key that was written once.
 func shown(key, value string, revision etcdstore.Revision) string {
 	return fmt.Sprintf(`"key":%q,"value":%s,"encoding":"json","createRevision":%d,"modRevision":%d,"version":1`, key, value, revision, revision)
 }
@@ -87,10 +87,10 @@ func TestKeysWatch(t *testing.T) {
 	sibling := s.putKeys("/app/bb", "1")
 
 	s.follow(fmt.Sprintf("/v1/keys/app/?watch&prev&since=%d", unseen)).want(append(after, last)...)
-	s.follow(fmt.Sprintf("/v1/keys/app/?watch&prev&since=%d", both)).want(append(after, last)...) // of several keys a client may have had a part
+	s.follow(fmt.Sprintf("/v1/keys/app/?watch&prev&since=%d", both)).want(append(after, last)...) // because a client may have only a part of a revision with several keys
 	s.follow(fmt.Sprintf("/v1/keys/app/b?watch&prev&since=%d", unseen)).want(last)
 
-	for range 2 { // streams of the same place share what is written
+	for range 2 { // streams of the same range share the frames
 		one := s.follow("/v1/keys/app/b?watch")
 		one.want(fmt.Sprintf(`{"type":"PUT","revision":%d,"key":"/app/b","value":"x","encoding":"json","createRevision":%d,"modRevision":%d,"version":2}`, changed, first, changed),
 			fmt.Sprintf(`{"type":"SYNC","revision":%d}`, sibling))
@@ -123,7 +123,7 @@ func TestKeysEventStream(t *testing.T) {
 	}
 }
 
-// TestEventStreamOfAResource is a watch of Kubernetes' dialect as browsers read it.
+// TestEventStreamOfAResource reads a Kubernetes watch as a browser does.
 func TestEventStreamOfAResource(t *testing.T) {
 	s := newTestServer(t)
 	first := s.create("a")
@@ -133,7 +133,7 @@ func TestEventStreamOfAResource(t *testing.T) {
 	if line, err := l.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, `data: {"type":"ADDED","object":{"kind":"ConfigMap"`) {
 		t.Errorf("%q, %v", line, err)
 	}
-	l.want("", "id: "+first, "") // the state is complete
+	l.want("", "id: "+first, "") // the initial events are complete
 	second := s.create("b")
 	l.want("id: " + second)
 
@@ -141,7 +141,7 @@ func TestEventStreamOfAResource(t *testing.T) {
 	_, _ = again.reader.ReadString('\n')
 	again.want("", "id: "+second)
 	if a := s.get(configMaps+"?watch=1", "Accept", "text/event-stream", "Last-Event-ID", "x"); a.code != 400 {
-		t.Errorf("an id that is none: %d", a.code)
+		t.Errorf("an invalid id: %d", a.code)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestKeysPoll(t *testing.T) {
 	first := s.putKeys("/app/a", "1")
 	answered := make(chan answer, 1)
 	go func() { answered <- s.get(fmt.Sprintf("/v1/keys/app/?wait=1m&since=%d", first)) }()
-	for s.watchers() == 0 { // it waits
+	for s.watchers() == 0 { // until it waits
 		select {
 		case a := <-answered:
 			t.Fatalf("answered at once: %s", a.body)
@@ -181,7 +181,7 @@ func TestKeysPoll(t *testing.T) {
 	s.wantKeys(fmt.Sprintf("/v1/keys/app/?wait=10ms&since=%d", next), 200, fmt.Sprintf(`{"revision":%d,"events":[]}`, later))
 }
 
-// TestKeysPollOfTheFuture: who comes from a revision that etcd has not reached, as after a restore, is told, however short the poll.
+// TestKeysPollOfTheFuture checks that a poll from a revision later than etcd's, as after a restore, gets an error at once.
 func TestKeysPollOfTheFuture(t *testing.T) {
 	s := newTestServer(t)
 	s.putKeys("/app/a", "1")
@@ -190,7 +190,7 @@ func TestKeysPollOfTheFuture(t *testing.T) {
 	}
 }
 
-// watchers is how many watches of keys are open.
+// watchers returns the number of open watches of keys.
 func (s *testServer) watchers() (n int) {
 	for _, cache := range s.server.figures() {
 		if cache.Resource == "keys" {
@@ -200,7 +200,8 @@ func (s *testServer) watchers() (n int) {
 	return n
 }
 
-// TestKeysWatchEnds: what a stream cannot go on with, it says in a frame that tells what to do; and one that drains ends well.
+// TestKeysWatchEnds checks that a stream that cannot continue ends with an ERROR frame that names the remedy, and that a drained stream
+// ends cleanly.
 func TestKeysWatchEnds(t *testing.T) {
 	s := newTestServer(t)
 	old := s.putKeys("/app/a", "1")
@@ -226,7 +227,7 @@ func TestKeysWatchEnds(t *testing.T) {
 		t.Errorf("the end is %v, want a clean one", err)
 	}
 	s.wantKeys("/v1/keys/app/?watch", 429, "")
-	for _, path := range []string{"/v1/keys/app/?watch", configMaps + "?watch=1"} { // a browser would not come back after a 429
+	for _, path := range []string{"/v1/keys/app/?watch", configMaps + "?watch=1"} { // a browser would not reconnect after a 429
 		a := s.get(path, "Accept", "text/event-stream")
 		if a.code != 200 || !strings.HasPrefix(a.body, "retry: ") || !strings.Contains(a.body, `{"type":"ERROR"`) || !strings.Contains(a.body, "shutting down") {
 			t.Errorf("%s while the server drains: %d %s", path, a.code, a.body)
@@ -237,8 +238,8 @@ func TestKeysWatchEnds(t *testing.T) {
 	}
 }
 
-// TestKeysWatchSeveral: several prefixes and keys are one stream, in one order, and the last change of a revision is the last of all
-// of them.
+// TestKeysWatchSeveral checks that several prefixes and keys make one ordered stream, and that the last change of a revision is marked as
+// the last of all of them.
 func TestKeysWatchSeveral(t *testing.T) {
 	s := newTestServer(t)
 	first := s.putKeys("/app/a/1", "1", "/app/b/1", "2", "/app/c", "3", "flat", "4", "/app/d", "5")

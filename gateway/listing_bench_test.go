@@ -12,8 +12,8 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// BenchmarkListOverLoopback reads lists of objects of 1 KiB over plain HTTP/1.1: as they were stored, and after every tenth object
-// has changed. What is allocated is the server's: the client allocates nothing.
+// BenchmarkListOverLoopback reads lists of objects of 1 KiB over plain HTTP/1.1, first as they were stored, then after every tenth object
+// has changed. The allocations are those of the server, because the client allocates nothing.
 func BenchmarkListOverLoopback(b *testing.B) {
 	for _, objects := range []int{1000, 10_000, 50_000} {
 		for _, changed := range []bool{false, true} {
@@ -42,7 +42,7 @@ func BenchmarkListOverLoopback(b *testing.B) {
 	}
 }
 
-// listClient is a connection that lists again and again.
+// listClient is a connection that lists repeatedly.
 type listClient struct {
 	conn    net.Conn
 	request []byte
@@ -68,7 +68,7 @@ var (
 	contentLength = []byte("Content-Length: ")
 )
 
-// list reads one list, and returns how many bytes that were.
+// list reads one list, and returns its size in bytes.
 func (c *listClient) list(tb testing.TB) int {
 	tb.Helper()
 	if _, err := c.conn.Write(c.request); err != nil {
@@ -91,7 +91,7 @@ func (c *listClient) list(tb testing.TB) int {
 	return read
 }
 
-// read reads what is there to a place in the buffer.
+// read reads the available bytes into the buffer.
 func (c *listClient) read(tb testing.TB, at int) int {
 	tb.Helper()
 	n, err := c.conn.Read(c.buffer[at:])

@@ -13,15 +13,15 @@ import (
 	"testing"
 )
 
-// roads are ways to a server: each answers with a body, and what the head says of it.
-func (s *testServer) roads() map[string]func(path string, header ...string) (string, *http.Response) {
+// transports returns functions that send a request over each transport and return the body and the header of the response.
+func (s *testServer) transports() map[string]func(path string, header ...string) (string, *http.Response) {
 	secure := httptest.NewUnstartedServer(s.server)
 	secure.EnableHTTP2 = true
 	secure.StartTLS()
 	s.t.Cleanup(secure.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(secure.Certificate())
-	road := func(url string, protocols func(*http.Protocols)) func(string, ...string) (string, *http.Response) {
+	over := func(url string, protocols func(*http.Protocols)) func(string, ...string) (string, *http.Response) {
 		transport := &http.Transport{DisableCompression: true, Protocols: new(http.Protocols), TLSClientConfig: &tls.Config{RootCAs: roots}}
 		protocols(transport.Protocols)
 		s.t.Cleanup(transport.CloseIdleConnections)
@@ -46,27 +46,28 @@ func (s *testServer) roads() map[string]func(path string, header ...string) (str
 		}
 	}
 	return map[string]func(string, ...string) (string, *http.Response){
-		"HTTP/1.1":     road(s.url, func(p *http.Protocols) { p.SetHTTP1(true) }),
-		"TLS HTTP/1.1": road(secure.URL, func(p *http.Protocols) { p.SetHTTP1(true) }),
-		"HTTP/2":       road(secure.URL, func(p *http.Protocols) { p.SetHTTP2(true) }),
+		"HTTP/1.1":     over(s.url, func(p *http.Protocols) { p.SetHTTP1(true) }),
+		"TLS HTTP/1.1": over(secure.URL, func(p *http.Protocols) { p.SetHTTP1(true) }),
+		"HTTP/2":       over(secure.URL, func(p *http.Protocols) { p.SetHTTP2(true) }),
 	}
 }
 
-// TestListsAreTheSameOnEveryRoad: whatever carries a list, and however its documents stand in memory, it is their text.
-func TestListsAreTheSameOnEveryRoad(t *testing.T) {
+// TestListsAreTheSameOverEveryTransport checks that a list has the same text over every transport, however its documents are held in
+// memory.
+func TestListsAreTheSameOverEveryTransport(t *testing.T) {
 	s := newTestServer(t)
 	s.fill(2000)
 	for i := range 100 {
 		s.do(http.MethodPatch, fmt.Sprintf("%s/c%04d", configMaps, i*i%2000), `{"data":{"k":"`+strings.Repeat("y", i*20)+`"}}`, "Content-Type", "application/merge-patch+json")
 	}
-	roads := s.roads()
+	transports := s.transports()
 	for _, query := range []string{"", "?limit=1", "?limit=30", "?limit=1500", "?resourceVersion=0", "?fieldSelector=metadata.name%3Dc0001", "?labelSelector=none"} {
-		want, _ := roads["HTTP/1.1"](configMaps+query, "Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+		want, _ := transports["HTTP/1.1"](configMaps+query, "Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 		names := itemNames(t, want)
 		first := ""
-		for name, road := range roads {
+		for name, over := range transports {
 			for range 2 { // on the same connection
-				body, response := road(configMaps + query)
+				body, response := over(configMaps + query)
 				if length := response.Header.Get("Content-Length"); !strings.Contains(query, "Selector") && length != fmt.Sprint(len(body)) {
 					t.Errorf("%s over %s: Content-Length %q of %d", query, name, length, len(body))
 				}
@@ -77,20 +78,20 @@ func TestListsAreTheSameOnEveryRoad(t *testing.T) {
 					first = body
 				}
 				if body != first {
-					t.Errorf("%s over %s is another text", query, name)
+					t.Errorf("%s over %s is different", query, name)
 				}
 			}
-			packed, response := road(configMaps+query, "Accept-Encoding", "gzip")
+			packed, response := over(configMaps+query, "Accept-Encoding", "gzip")
 			if response.Header.Get("Content-Encoding") == "gzip" {
 				packed = gunzip(t, packed)
 			}
 			if packed != first {
-				t.Errorf("%s over %s with gzip is another text", query, name)
+				t.Errorf("%s over %s with gzip is different", query, name)
 			}
 		}
 	}
 	head := s.do(http.MethodHead, configMaps, "")
-	if body, _ := roads["HTTP/1.1"](configMaps); head.body != "" || head.header.Get("Content-Length") != fmt.Sprint(len(body)) {
+	if body, _ := transports["HTTP/1.1"](configMaps); head.body != "" || head.header.Get("Content-Length") != fmt.Sprint(len(body)) {
 		t.Errorf("HEAD: %d bytes, %v", len(head.body), head.header)
 	}
 }

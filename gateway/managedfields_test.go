@@ -14,13 +14,13 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// as makes a write as a program, by its User-Agent.
+// as writes with the User-Agent of a program.
 func (s *testServer) as(agent string, code int, method, path, body string, header ...string) map[string]any {
 	s.t.Helper()
 	return s.must(code, method, path, body, append([]string{"User-Agent", agent}, header...)...)
 }
 
-// TestEveryWriteEntersItsManager: the fieldManager, else what the program calls itself up to the first slash.
+// TestEveryWriteEntersItsManager checks that the manager is the fieldManager, or else the program's name up to the first slash.
 func TestEveryWriteEntersItsManager(t *testing.T) {
 	s := newTestServer(t)
 	const p = pods + "/p"
@@ -51,8 +51,8 @@ func TestEveryWriteEntersItsManager(t *testing.T) {
 	}
 }
 
-// TestUnchangedObjectKeepsItsManagers, their times and its resourceVersion, whoever writes it again and whatever he says of
-// managedFields.
+// TestUnchangedObjectKeepsItsManagers checks that the managers, their times and the resourceVersion stay when any manager writes the same
+// object, with any managedFields.
 func TestUnchangedObjectKeepsItsManagers(t *testing.T) {
 	s := newTestServer(t)
 	made := s.as("one", http.StatusCreated, "POST", configMaps, configMap("a", "", `"data":{"k":"v"}`))
@@ -71,7 +71,7 @@ func TestUnchangedObjectKeepsItsManagers(t *testing.T) {
 	}
 }
 
-// TestManagedFieldsCanBeReset by an empty list, or one with an empty entry.
+// TestManagedFieldsCanBeReset checks a reset with an empty list, and with an empty entry.
 func TestManagedFieldsCanBeReset(t *testing.T) {
 	for _, reset := range []string{`[]`, `[{}]`} {
 		s := newTestServer(t)
@@ -80,13 +80,13 @@ func TestManagedFieldsCanBeReset(t *testing.T) {
 		if len(managerEntries(t, got)) != 0 {
 			t.Errorf("%s leaves %v", reset, managerEntries(t, got))
 		}
-		// Who applies next finds what was there before him as somebody's.
+		// The next apply finds the existing fields with the manager before-first-apply.
 		s.apply(http.StatusConflict, configMaps+"/a", "m", configMap("a", "", `"data":{"k":"w"}`))
 	}
 }
 
-// TestManagedFieldsGoBeforeTheObject: an object that is too large for etcd with them is stored without.
-func TestManagedFieldsGoBeforeTheObject(t *testing.T) {
+// TestManagedFieldsAreDroppedForSize checks that an object that is too large for etcd with managedFields is stored without them.
+func TestManagedFieldsAreDroppedForSize(t *testing.T) {
 	s := newWriteServer(t, limitedStore{memory.New(), 1000})
 	members := func(n int) string {
 		var out []string
@@ -129,7 +129,8 @@ func (s limitedStore) Update(ctx context.Context, key string, value []byte, want
 	return s.Store.Update(ctx, key, value, want)
 }
 
-// TestManagersOfAnotherVersion of a custom resource stay: its versions have the same fields.
+// TestManagersOfAnotherVersion checks that the managers of a custom resource stay in another version, because all versions have the same
+// fields.
 func TestManagersOfAnotherVersion(t *testing.T) {
 	s := newTestServer(t)
 	const version = `

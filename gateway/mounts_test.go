@@ -34,7 +34,7 @@ func newMountServer(t *testing.T, mounts ...mount.Mount) *testServer {
 	return serveMounts(t, store, store, mounts...)
 }
 
-// names are those of a list, with their namespaces.
+// names returns the names in a list, with their namespaces.
 func (s *testServer) names(path string) []string {
 	s.t.Helper()
 	names := []string{}
@@ -80,10 +80,10 @@ func TestMountShowsKeys(t *testing.T) {
 	}
 	bad := s.must(http.StatusOK, http.MethodGet, settings+"/bad", "")
 	if bad["bytes"] != "ew==" || !strings.Contains(fmt.Sprint(bad["undecodable"]), "the codec json") || bad["value"] != nil {
-		t.Errorf("what cannot be decoded is shown as %v", bad)
+		t.Errorf("an undecodable value is shown as %v", bad)
 	}
 	if metrics := s.get("/metrics").body; !strings.Contains(metrics, `revtail_undecodable_values{resource="settings.app.example.com"} 1`) {
-		t.Error("what cannot be decoded is not counted")
+		t.Error("undecodable values are not counted")
 	}
 	for selector, want := range map[string]string{"value.port=5432": "[db--host]", "value=debug": "[log-level]", "metadata.name=bad": "[bad]", "metadata.name!=bad,value=1": "[x---4445425547]"} {
 		if got := fmt.Sprint(s.names(settings + "?fieldSelector=" + selector)); got != want {
@@ -105,7 +105,7 @@ func TestMountShowsKeys(t *testing.T) {
 	s.store.Txn(nil, []string{"/app/config/db/host"})
 	s.putKeys("/app/config/db/host", "1")
 	if again := s.must(http.StatusOK, http.MethodGet, settings+"/db--host", ""); text(t, again, "metadata", "uid") == uid {
-		t.Error("a key that was made again has the same uid")
+		t.Error("a key that was created again has the same uid")
 	}
 }
 
@@ -118,7 +118,7 @@ func TestMountPages(t *testing.T) {
 		for _, item := range page["items"].([]any) {
 			names = append(names, text(t, item.(map[string]any), "metadata", "name"))
 		}
-		s.putKeys("/app/config/a0", "6") // not a part of the pages that follow
+		s.putKeys("/app/config/a0", "6") // not a part of the following pages
 		if token, _ = page["metadata"].(map[string]any)["continue"].(string); token == "" {
 			break
 		}
@@ -146,7 +146,7 @@ func TestMountIsWatched(t *testing.T) {
 	deleted := event("DELETED", `"value":4`, fourth+1)
 	s.store.Txn(nil, []string{"/app/config/a"})
 	l.want(deleted)
-	// Resumed, it is told the same.
+	// A resumed watch gets the same events.
 	l = s.follow(settings + "?watch=1&fieldSelector=metadata.name=a&resourceVersion=" + fmt.Sprint(first))
 	l.want(second)
 }
@@ -185,19 +185,19 @@ func TestMountIsWritten(t *testing.T) {
 	made := s.must(http.StatusCreated, http.MethodPost, teams, team("core--ann", `},"value":{"lead":"yes","size":2}`))
 	s.stored("/app/teams/eu/core/ann", "lead: \"yes\"\nsize: 2\n")
 	if read := s.must(http.StatusOK, http.MethodGet, teams+"/core--ann", ""); cmp.Diff(made, read) != "" {
-		t.Errorf("the answer of a create is not what is read then:\n%s", cmp.Diff(made, read))
+		t.Errorf("the response of a create differs from the object that is read:\n%s", cmp.Diff(made, read))
 	}
 	s.must(http.StatusConflict, http.MethodPost, teams, team("core--ann", `},"value":1`))
 	revision := text(t, made, "metadata", "resourceVersion")
 
 	same := s.must(http.StatusOK, http.MethodPut, teams+"/core--ann", team("core--ann", `,"resourceVersion":"`+revision+`"},"value":{"size":2,"lead":"yes"}`))
 	if text(t, same, "metadata", "resourceVersion") != revision {
-		t.Error("a value that stays the same is written")
+		t.Error("an unchanged value is written")
 	}
 	next := s.must(http.StatusOK, http.MethodPut, teams+"/core--ann", team("core--ann", `,"resourceVersion":"`+revision+`"},"value":[1]`))
 	s.stored("/app/teams/eu/core/ann", "- 1\n")
 	if read := s.must(http.StatusOK, http.MethodGet, teams+"/core--ann", ""); cmp.Diff(next, read) != "" || text(t, read, "metadata", "uid") != text(t, made, "metadata", "uid") {
-		t.Errorf("the answer of an update is not what is read then:\n%s", cmp.Diff(next, read))
+		t.Errorf("the response of an update differs from the object that is read:\n%s", cmp.Diff(next, read))
 	}
 	s.must(http.StatusConflict, http.MethodPut, teams+"/core--ann", team("core--ann", `,"resourceVersion":"`+revision+`"},"value":2`))
 	s.must(http.StatusUnprocessableEntity, http.MethodPut, teams+"/core--ann", team("core--ann", `},"value":2`))
@@ -219,13 +219,13 @@ func TestMountIsWritten(t *testing.T) {
 			t.Errorf("%s: %d %s", what, a.code, a.body)
 		}
 	}
-	// kubectl's own annotation is let go, and an annotation that the object has anyway may be given.
+	// kubectl's own annotation is dropped, and an annotation that the object always has may be given.
 	s.must(http.StatusCreated, http.MethodPost, teams, team("x", `,"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}","revtail/key":"/app/teams/eu/x"}},"value":1`))
 	s.must(http.StatusCreated, http.MethodPost, strings.Replace(teams, "/eu/", "/x---none/", 1), team("y", `},"value":1`))
 	s.stored("/app/teams/y", "1\n")
 	s.must(http.StatusUnprocessableEntity, http.MethodPost, strings.Replace(teams, "/eu/", "/a--b/", 1), team("y", `},"value":1`))
 
-	// What cannot be decoded can be replaced, and deleted.
+	// An undecodable value can be replaced, and deleted.
 	s.putKeys("/app/teams/eu/x", "[")
 	s.must(http.StatusOK, http.MethodPatch, teams+"/x", `{"value":"word"}`, "Content-Type", "application/merge-patch+json")
 	s.stored("/app/teams/eu/x", "word\n")
@@ -237,7 +237,7 @@ func TestMountIsWritten(t *testing.T) {
 	}
 }
 
-func TestMountIsNoPartOfANamespace(t *testing.T) {
+func TestMountIsNotPartOfANamespace(t *testing.T) {
 	s := newMountServer(t, teamsMount())
 	s.putKeys("/app/teams/eu/a", "1")
 	s.must(http.StatusCreated, http.MethodPost, "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"eu"}}`)
@@ -280,7 +280,7 @@ func TestRemount(t *testing.T) {
 	remount(writable, teamsMount())
 	s.must(http.StatusOK, http.MethodPatch, settings+"/a", `{"value":4}`, "Content-Type", "application/merge-patch+json")
 	if line, err := kept.reader.ReadString('\n'); err != nil || !strings.Contains(line, `"value":4`) {
-		t.Errorf("a watch of a mount that has become writable: %s, %v", line, err)
+		t.Errorf("a watch of a mount that is writable now: %s, %v", line, err)
 	}
 	if got := fmt.Sprint(s.names("/apis/app.example.com/v1/teams")); got != "[eu/a]" {
 		t.Errorf("a new mount: %s", got)
@@ -299,7 +299,7 @@ func TestRemount(t *testing.T) {
 	gone.ends()
 	kept.ends()
 	if a := s.get("/apis/app.example.com/v1/teams"); a.code != http.StatusNotFound {
-		t.Errorf("a mount that is gone: %d", a.code)
+		t.Errorf("a removed mount: %d", a.code)
 	}
 	if a := s.must(http.StatusOK, http.MethodGet, settings+"/a", ""); a["value"] != "4" {
 		t.Errorf("with another codec: %v", a)
@@ -316,10 +316,10 @@ func TestRemount(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.server.Remount(ended, []mount.Mount{teamsMount()}); err == nil {
-		t.Error("a change is made for nobody")
+		t.Error("a change without a difference is made")
 	}
 	if a := s.must(http.StatusOK, http.MethodGet, settings+"/a", ""); a["value"] != "4" {
-		t.Errorf("after changes that were refused: %v", a)
+		t.Errorf("after refused changes: %v", a)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestMountsAndDefinitions(t *testing.T) {
 	mounted := mount.Mount{Prefix: "/w/", Group: "example.com", Version: "v1", Kind: "Widget", Plural: "ws", Codec: "json"}
 	err := s.server.Remount(t.Context(), []mount.Mount{mounted})
 	if err == nil || !strings.Contains(err.Error(), `widgets.example.com has these names already: "widget" is already in use`) {
-		t.Errorf("a kind that is defined: %v", err)
+		t.Errorf("a defined kind: %v", err)
 	}
 	mounted.Kind = "W"
 	mounted.Plural = "gadgets"
@@ -350,7 +350,7 @@ func TestMountsAndDefinitions(t *testing.T) {
 	s.must(http.StatusCreated, http.MethodPost, crds, asJSON(t, gadgets))
 	await(t, "its names to be refused", func() bool { return s.conditions("gadgets.example.com")["NamesAccepted"] == "False PluralConflict" })
 	if err := s.server.CheckMounts(t.Context(), []mount.Mount{mounted}); err != nil {
-		t.Errorf("a definition without names stands against a mount: %v", err)
+		t.Errorf("a definition without names blocks a mount: %v", err)
 	}
 	if err := s.server.Remount(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -358,7 +358,8 @@ func TestMountsAndDefinitions(t *testing.T) {
 	s.established("gadgets.example.com") // the names are free now
 }
 
-// TestMountApply: an applied configuration has the value as a whole, and what somebody else has written is a conflict without force.
+// TestMountApply checks that an applied configuration replaces the value as a whole, and that a value of another manager is a conflict
+// without force.
 func TestMountApply(t *testing.T) {
 	store := memory.New()
 	s := serveMounts(t, store, store, mount.Mount{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: "json", Writable: true})

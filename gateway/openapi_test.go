@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// openAPIPath asks the index where the document of a group and version is.
+// openAPIPath returns the path of the document of a group and version, from the index.
 func openAPIPath(t *testing.T, s *Server, version string) string {
 	t.Helper()
 	var index struct {
@@ -76,8 +76,7 @@ func TestOpenAPICaching(t *testing.T) {
 	}
 }
 
-// What kubectl looks for before it writes: the patch operation of a kind, whether it takes fieldValidation, and which
-// patches.
+// kubectl looks for these before it writes: the patch operation of a kind, its parameter fieldValidation, and its patch types.
 func TestOpenAPIPatchOperations(t *testing.T) {
 	s := describedServer(t, "")
 	for _, group := range resource.Groups(s.catalog.Current().Registry.All()) {
@@ -96,7 +95,7 @@ func TestOpenAPIPatchOperations(t *testing.T) {
 				}
 				for _, media := range res.PatchTypes() {
 					if op.RequestBody.Content[media] == nil {
-						t.Errorf("%s: patch does not take %s", res.QualifiedName(), media)
+						t.Errorf("%s: patch does not accept %s", res.QualifiedName(), media)
 					}
 				}
 			}
@@ -122,7 +121,7 @@ func patchOperation(t *testing.T, document *spec3.OpenAPI, res *resource.Resourc
 	return nil
 }
 
-// kubectl explain reads the schema, and kubectl edit what patches a kind takes.
+// kubectl explain reads the schema, and kubectl edit the patch types of a kind.
 func TestOpenAPIOfCustomResources(t *testing.T) {
 	s := newTestServer(t)
 	s.define(widgetsDefinition)
@@ -204,7 +203,7 @@ func actions(path *spec3.Path) []string {
 	return out
 }
 
-// Generators of clients need documents that are complete in themselves.
+// Generators of clients need complete documents.
 func TestOpenAPIIsComplete(t *testing.T) {
 	s := describedServer(t, "")
 	for _, group := range resource.Groups(s.catalog.Current().Registry.All()) {
@@ -216,16 +215,16 @@ func TestOpenAPIIsComplete(t *testing.T) {
 			walkJSON(document, func(name string, value any) {
 				text, ok := value.(string)
 				if !ok {
-					return // a property that is called so
+					return // a property with this name
 				}
 				switch name {
 				case "$ref":
 					if schemas[strings.TrimPrefix(text, "#/components/schemas/")] == nil {
-						t.Errorf("%s: %s leads nowhere", version.Path(), text)
+						t.Errorf("%s: %s does not exist", version.Path(), text)
 					}
 				case "operationId":
 					if ids[text] {
-						t.Errorf("%s: two operations are %s", version.Path(), text)
+						t.Errorf("%s: two operations have the id %s", version.Path(), text)
 					}
 					ids[text] = true
 				}
@@ -249,7 +248,7 @@ func walkJSON(value any, visit func(name string, value any)) {
 	}
 }
 
-// kubectl apply makes its patches with the schemas: a list must say by which key its items are told apart.
+// kubectl apply makes its patches with the schemas, so a list must have the key of its elements.
 func TestOpenAPIServesStrategicPatches(t *testing.T) {
 	document := readOpenAPI(t, describedServer(t, ""), "apis/apps/v1")
 	deployment := func(containers string) []byte {

@@ -17,7 +17,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// olderProtobufV2Type is how clients of before Kubernetes 1.27 call the protobuf form.
+// olderProtobufV2Type is the name of the protobuf form in clients before Kubernetes 1.27.
 const olderProtobufV2Type = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 func TestOpenAPIV2Forms(t *testing.T) {
@@ -86,7 +86,7 @@ func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
 	if !strings.HasPrefix(port.GetDescription(), "Number or name of the port") {
 		t.Errorf("a reference is described as %q", port.GetDescription())
 	}
-	// kubectl looks for DryRun where a kind is patched.
+	// kubectl looks for dryRun at the patch operation of a kind.
 	for _, path := range document.GetPaths().GetPath() {
 		if path.GetName() == "/api/v1/namespaces/{namespace}/pods/{name}" {
 			if patch := path.GetValue().GetPatch().String(); !strings.Contains(patch, `"dryRun"`) || !strings.Contains(patch, "io.k8s.apimachinery.pkg.apis.meta.v1.Patch") {
@@ -95,11 +95,11 @@ func TestOpenAPIV2OfBuiltinKinds(t *testing.T) {
 			return
 		}
 	}
-	t.Error("no path of a pod")
+	t.Error("a pod has no path")
 }
 
-// TestOpenAPIV2IsClosed: nothing is referred to that is not there.
-func TestOpenAPIV2IsClosed(t *testing.T) {
+// TestOpenAPIV2ReferencesExist checks that each reference has a definition.
+func TestOpenAPIV2ReferencesExist(t *testing.T) {
 	var document any
 	askFor(t, describedServer(t, ""), "/openapi/v2", &document)
 	definitions := document.(map[string]any)["definitions"].(map[string]any)
@@ -109,7 +109,7 @@ func TestOpenAPIV2IsClosed(t *testing.T) {
 			return
 		}
 		if target, ok := strings.CutPrefix(reference, "#/definitions/"); !ok || definitions[target] == nil {
-			t.Errorf("%s leads nowhere", reference)
+			t.Errorf("%s does not exist", reference)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestOpenAPIV2FollowsDefinitions(t *testing.T) {
 	s := newTestServer(t)
 	before, _ := modelsOf(t, s.server)
 	if before.LookupModel("com.example.v1.Widget") != nil {
-		t.Fatal("described before it is defined")
+		t.Fatal("the kind is described before its definition")
 	}
 	s.define(widgetsDefinition)
 	models, _ := modelsOf(t, s.server)

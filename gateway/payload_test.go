@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// fill makes n ConfigMaps of a KiB and more.
+// fill creates n ConfigMaps of at least a KiB.
 func (s *testServer) fill(n int) {
 	s.t.Helper()
 	puts := make(map[string][]byte)
@@ -20,8 +20,9 @@ func (s *testServer) fill(n int) {
 	s.store.Txn(puts, nil)
 }
 
-// TestLargeAnswersAreCompressed: gzip above 128 KiB for those who take it, and the same content for all.
-func TestLargeAnswersAreCompressed(t *testing.T) {
+// TestLargeResponsesAreCompressed checks that responses above 128 KiB are compressed for clients that accept gzip, and have the same
+// content for all.
+func TestLargeResponsesAreCompressed(t *testing.T) {
 	s := newTestServer(t)
 	s.fill(1000)
 	plain := s.get(configMaps, "Accept-Encoding", "identity")
@@ -52,10 +53,10 @@ func TestLargeAnswersAreCompressed(t *testing.T) {
 		}
 		identity := s.get(configMaps+test.path, "Accept-Encoding", "identity", "Accept", test.accept)
 		if unpacked := gunzip(t, a.body); test.accept != tableV1 && unpacked != identity.body { // a Table has ages
-			t.Errorf("%s: the compressed answer says something else: %d bytes, want %d", test.accept, len(unpacked), len(identity.body))
+			t.Errorf("%s: the compressed response differs: %d bytes, want %d", test.accept, len(unpacked), len(identity.body))
 		}
 		if len(a.body) > len(identity.body)/5 {
-			t.Errorf("%d bytes of %d are left", len(a.body), len(identity.body))
+			t.Errorf("the compressed response has %d bytes of %d", len(a.body), len(identity.body))
 		}
 	}
 }
@@ -74,8 +75,8 @@ func gunzip(t *testing.T, body string) string {
 	return string(unpacked)
 }
 
-// TestSmallAnswersHaveALength: what fits into the buffer is not chunked.
-func TestSmallAnswersHaveALength(t *testing.T) {
+// TestSmallResponsesHaveALength checks that a response that fits into the buffer is not chunked.
+func TestSmallResponsesHaveALength(t *testing.T) {
 	s := newTestServer(t)
 	s.fill(20)
 	for _, path := range []string{"", "/c0001", "/absent"} {

@@ -88,17 +88,17 @@ func TestReviewsRefuse(t *testing.T) {
 		name, method, path, body string
 		code                     int
 	}{
-		{"no question", http.MethodPost, accessReviews, access(`{}`), http.StatusUnprocessableEntity},
-		{"two questions", http.MethodPost, accessReviews, access(`{"resourceAttributes":{},"nonResourceAttributes":{}}`), http.StatusUnprocessableEntity},
+		{"no attributes", http.MethodPost, accessReviews, access(`{}`), http.StatusUnprocessableEntity},
+		{"two kinds of attributes", http.MethodPost, accessReviews, access(`{"resourceAttributes":{},"nonResourceAttributes":{}}`), http.StatusUnprocessableEntity},
 		{"no namespace", http.MethodPost, rulesReviews, `{"kind":"SelfSubjectRulesReview","apiVersion":"authorization.k8s.io/v1"}`, http.StatusBadRequest},
-		{"of somebody else", http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", access(`{}`), http.StatusNotFound},
+		{"of another user", http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", access(`{}`), http.StatusNotFound},
 		{"another kind", http.MethodPost, selfReviews, access(`{}`), http.StatusBadRequest},
 		{"unknown field", http.MethodPost, accessReviews + "?fieldValidation=Strict", access(`{"resourceAttributes":{"no":1}}`), http.StatusBadRequest},
 		{"malformed", http.MethodPost, accessReviews, `{`, http.StatusBadRequest},
 		{"list", http.MethodGet, accessReviews, "", http.StatusMethodNotAllowed},
 		{"delete", http.MethodDelete, selfReviews, "", http.StatusMethodNotAllowed},
 		{"patch", http.MethodPatch, selfReviews, "{}", http.StatusMethodNotAllowed},
-		{"one of them", http.MethodGet, accessReviews + "/a", "", http.StatusNotFound},
+		{"one review", http.MethodGet, accessReviews + "/a", "", http.StatusNotFound},
 	} {
 		if a := s.do(tt.method, tt.path, tt.body); a.code != tt.code {
 			t.Errorf("%s: %d %s, want %d", tt.name, a.code, a.body, tt.code)
@@ -106,7 +106,7 @@ func TestReviewsRefuse(t *testing.T) {
 	}
 }
 
-// TestReviewsAreDescribed: clients find them, and that they can only be created.
+// TestReviewsAreDescribed checks that discovery has the reviews, with create as their only verb.
 func TestReviewsAreDescribed(t *testing.T) {
 	s := newTestServer(t)
 	for _, res := range resource.Virtual() {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestStringData: what is written as a Secret's stringData is read as its data, and wins over what stands there.
+// TestStringData checks that the stringData of a Secret is returned as data, and overrides the data.
 func TestStringData(t *testing.T) {
 	s := newTestServer(t)
 	const secrets = "/api/v1/namespaces/default/secrets"

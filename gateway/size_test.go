@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The limits of a package, a file and a function, in files and in lines with their comments. Tests have none.
+// The limits of a package, a file and a function, in files and in lines with comments, without tests.
 const (
 	maxPackageFiles  = 22
 	maxPackageLines  = 2000
@@ -19,16 +19,16 @@ const (
 	maxFunctionLines = 50
 )
 
-// limits are those of packages that differ.
+// limits are the limits of exceptional packages.
 var limits = map[string]struct{ files, lines int }{
 	"gateway":            {files: 12, lines: 900},
 	"gateway/watchcache": {files: maxPackageFiles, lines: 3200},
 }
 
-// maxServerFields keeps Server what it is: the parts that New puts together.
+// maxServerFields keeps Server small: its fields are the parts that New connects.
 const maxServerFields = 8
 
-// maxFolders is how many folders a reader of gateway/ sees.
+// maxFolders is the maximum of folders directly below gateway/.
 const maxFolders = 14
 
 // TestSizes keeps packages, files and functions small enough to be read at once.
@@ -46,7 +46,7 @@ func TestSizes(t *testing.T) {
 		files[pkg]++
 		lines[pkg] += size
 		if size > maxFileLines {
-			t.Errorf("%s has %d lines: %d are the limit", file, size, maxFileLines)
+			t.Errorf("%s has %d lines: the limit is %d", file, size, maxFileLines)
 		}
 		checkFunctions(t, file, source)
 	})
@@ -56,7 +56,7 @@ func TestSizes(t *testing.T) {
 			limit.files, limit.lines = maxPackageFiles, maxPackageLines
 		}
 		if files[pkg] > limit.files || lines[pkg] > limit.lines {
-			t.Errorf("package %s has %d files and %d lines: %d and %d are the limit", pkg, files[pkg], lines[pkg], limit.files, limit.lines)
+			t.Errorf("package %s has %d files and %d lines: the limits are %d and %d", pkg, files[pkg], lines[pkg], limit.files, limit.lines)
 		}
 	}
 }
@@ -72,19 +72,19 @@ func checkFunctions(t *testing.T, file string, source []byte) {
 		switch node := node.(type) {
 		case *ast.FuncDecl:
 			if size := set.Position(node.End()).Line - set.Position(node.Pos()).Line + 1; size > maxFunctionLines {
-				t.Errorf("%s: %s has %d lines: %d are the limit", file, node.Name.Name, size, maxFunctionLines)
+				t.Errorf("%s: %s has %d lines: the limit is %d", file, node.Name.Name, size, maxFunctionLines)
 			}
 		case *ast.TypeSpec:
 			body, ok := node.Type.(*ast.StructType)
 			if ok && node.Name.Name == "Server" && filepath.Dir(file) == filepath.Join("..", "gateway") && body.Fields.NumFields() > maxServerFields {
-				t.Errorf("%s: Server has %d fields: %d are the limit", file, body.Fields.NumFields(), maxServerFields)
+				t.Errorf("%s: Server has %d fields: the limit is %d", file, body.Fields.NumFields(), maxServerFields)
 			}
 		}
 		return true
 	})
 }
 
-// TestFolders keeps the number of wings to what a reader takes in at once.
+// TestFolders limits the number of folders directly below gateway/.
 func TestFolders(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -97,6 +97,6 @@ func TestFolders(t *testing.T) {
 		}
 	}
 	if folders > maxFolders {
-		t.Errorf("gateway has %d folders: %d are the limit", folders, maxFolders)
+		t.Errorf("gateway has %d folders: the limit is %d", folders, maxFolders)
 	}
 }

@@ -12,7 +12,7 @@ import (
 const scaled = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"d"},"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web"}},
 	"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`
 
-// TestScale shows how many there are of a workload, and changes it.
+// TestScale reads and changes the number of replicas of a workload.
 func TestScale(t *testing.T) {
 	s := newTestServer(t)
 	made := s.as("maker", http.StatusCreated, "POST", deployments, scaled)
@@ -53,7 +53,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestApplyToScale takes the replicas over from whoever manages them in the object.
+// TestApplyToScale checks that the applying manager takes the replicas from the manager in the object.
 func TestApplyToScale(t *testing.T) {
 	s := newTestServer(t)
 	s.as("maker", http.StatusCreated, "POST", deployments, scaled)
@@ -68,7 +68,7 @@ func TestApplyToScale(t *testing.T) {
 	checkStatus(t, s.do("PATCH", deployments+"/d/scale?fieldManager=hpa", scaled, "Content-Type", applyType), 400, "BadRequest", "invalid object type: apps/v1, Kind=Deployment", "")
 }
 
-// TestScaleOfCustomResource stands where its definition says.
+// TestScaleOfCustomResource checks that the replicas are at the path of the definition.
 func TestScaleOfCustomResource(t *testing.T) {
 	s := newTestServer(t)
 	s.define(strings.Replace(widgetsDefinition, "statusReplicasPath: .status.replicas", "statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector", 1))
@@ -91,7 +91,8 @@ func TestScaleOfCustomResource(t *testing.T) {
 	}
 }
 
-// TestStatusWrites change the status and, of kinds without a schema, what of the metadata their controllers write along with it.
+// TestStatusWrites checks that a write of the status changes the status and, for kinds without a schema, the metadata that controllers
+// write with it.
 func TestStatusWrites(t *testing.T) {
 	s := newTestServer(t)
 	made := s.must(http.StatusCreated, "POST", pods, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)

@@ -11,8 +11,8 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// TestBeforeDefinitions: until the definitions have been read nobody is told that a resource does not exist, by its own URL or
-// by a document that names all.
+// TestBeforeDefinitions checks that no resource is reported as unknown before the definitions are read, neither by its own URL nor by a
+// document with all resources.
 func TestBeforeDefinitions(t *testing.T) {
 	t.Parallel()
 	s, err := New(Options{Store: memory.New(), Prefix: "/registry"})
@@ -50,7 +50,7 @@ func TestBeforeDefinitions(t *testing.T) {
 	}
 }
 
-// TestMethods: who uses a method that a URL does not have is told those that it has.
+// TestMethods checks that a refused method is answered with the methods of the URL.
 func TestMethods(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")

@@ -34,19 +34,19 @@ func newTestServer(t *testing.T) *testServer {
 	return serveStore(t, memory.New())
 }
 
-// serveStore starts a gateway over a store that has a history.
+// serveStore starts a gateway over a store with a history.
 func serveStore(t *testing.T, store *memory.Store) *testServer {
 	t.Helper()
 	return serveThrough(t, store, store)
 }
 
-// serveThrough starts a gateway that sees a store through another one.
+// serveThrough starts a gateway whose requests go through another store.
 func serveThrough(t *testing.T, store *memory.Store, through etcdstore.Store) *testServer {
 	t.Helper()
 	return serveMounts(t, store, through)
 }
 
-// serveMounts starts one with mounts.
+// serveMounts starts a gateway with mounts.
 func serveMounts(t *testing.T, store *memory.Store, through etcdstore.Store, mounts ...mount.Mount) *testServer {
 	t.Helper()
 	server, err := New(Options{Store: through, Mounts: mounts, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test",
@@ -82,7 +82,7 @@ func run(tb testing.TB, server *Server) {
 	}
 }
 
-// answer is what came back.
+// answer is a response with its whole body.
 type answer struct {
 	code   int
 	header http.Header

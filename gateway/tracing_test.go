@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/gatewaytest/rawhttp"
 )
 
-// newTracedServer is a gateway with spans; nil: without.
+// newTracedServer returns a gateway with spans; nil: without.
 func newTracedServer(tb testing.TB, tracing trace.TracerProvider) *httptest.Server {
 	tb.Helper()
 	server, err := New(Options{Store: memory.New(), Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Tracing: tracing})
@@ -43,7 +43,7 @@ func newTracedServer(tb testing.TB, tracing trace.TracerProvider) *httptest.Serv
 	return front
 }
 
-// TestSpanOfAWatchEndsWithItsOpening, over HTTP/2 and HTTP/1.1; and what is refused, or not there, has one too.
+// TestSpanOfAWatchEndsWithItsOpening checks the spans of watches over HTTP/2 and HTTP/1.1, and those of refused and unknown requests.
 func TestSpanOfAWatchEndsWithItsOpening(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	front := newTracedServer(t, sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
@@ -61,14 +61,14 @@ func TestSpanOfAWatchEndsWithItsOpening(t *testing.T) {
 	rawhttp.Get(t, front.Client(), front.URL+"/livez")
 	await(t, "the span to end", func() bool { return len(spans.Ended()) == 3 })
 	if name := spans.Ended()[2].Name(); name != "GET" {
-		t.Errorf("the span of a path that leads nowhere is %q", name)
+		t.Errorf("the span of an unknown path is %q", name)
 	}
 	if len(spans.Started()) != 3 {
-		t.Errorf("%d spans: a health check has none", len(spans.Started()))
+		t.Errorf("%d spans, though a health check has none", len(spans.Started()))
 	}
 }
 
-// BenchmarkTracing: what a small request costs with no traces, with none that is sampled, and with all.
+// BenchmarkTracing measures a small request without traces, with traces that are not sampled, and with all sampled.
 func BenchmarkTracing(b *testing.B) {
 	for _, bench := range []struct {
 		name    string

@@ -2,15 +2,15 @@ package gateway
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 	metadataListV1 = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 )
 
-// text is the text of what stands at a path of a decoded document; elements of arrays are named by "0", "1".
+// text returns the text at a path of a decoded document; elements of arrays have the names "0", "1".
 func text(t *testing.T, document any, path ...string) string {
 	t.Helper()
 	for _, name := range path {
@@ -47,7 +47,7 @@ func text(t *testing.T, document any, path ...string) string {
 	return string(out)
 }
 
-// wantAt checks what stands at dotted paths of a document.
+// wantAt checks the text at dotted paths of a document.
 func wantAt(t *testing.T, document any, want map[string]string) {
 	t.Helper()
 	for path, value := range want {
@@ -57,7 +57,7 @@ func wantAt(t *testing.T, document any, want map[string]string) {
 	}
 }
 
-// TestFormsOfAnObject: one object, in each form, with the right Content-Type.
+// TestFormsOfAnObject reads one object in each form, with the right Content-Type.
 func TestFormsOfAnObject(t *testing.T) {
 	s := newTestServer(t)
 	revision := s.create("a")
@@ -84,7 +84,7 @@ func TestFormsOfAnObject(t *testing.T) {
 	}
 }
 
-// decoded is the body, JSON or YAML.
+// decoded decodes the body, JSON or YAML.
 func (a answer) decoded(t *testing.T) any {
 	t.Helper()
 	var out any
@@ -94,7 +94,7 @@ func (a answer) decoded(t *testing.T) any {
 	return out
 }
 
-// TestFormsOfAList: a list, in each form, with its page.
+// TestFormsOfAList reads a list in each form, in pages.
 func TestFormsOfAList(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")
@@ -121,7 +121,7 @@ func TestFormsOfAList(t *testing.T) {
 	}
 }
 
-// TestFormsAgree: however a list is written, it says the same.
+// TestFormsAgree checks that each form of a list has the same content.
 func TestFormsAgree(t *testing.T) {
 	s := newTestServer(t)
 	for _, objects := range []int{0, 1, 3} {
@@ -138,7 +138,7 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestPretty: people and those who ask for it get indented JSON, programs a single line.
+// TestPretty checks that browsers, and clients that ask for it, get indented JSON, and that other programs get a single line.
 func TestPretty(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")
@@ -171,13 +171,14 @@ func TestPretty(t *testing.T) {
 				t.Fatal(err)
 			}
 			if test.want && a.body != indented.String() {
-				t.Errorf("%s%s is not indented as it should be: %s", path, test.query, a.body)
+				t.Errorf("%s%s has another indentation: %s", path, test.query, a.body)
 			}
 		}
 	}
 }
 
-// TestIncludeObject: a row has of its object what the client wants; what there is not is refused, before anything is written.
+// TestIncludeObject checks that a row has the requested part of its object, and that an unknown value is refused before anything is
+// written.
 func TestIncludeObject(t *testing.T) {
 	s := newTestServer(t)
 	s.do(http.MethodPost, configMaps, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"k":"v"}}`)
@@ -202,14 +203,14 @@ func TestIncludeObject(t *testing.T) {
 		}
 	}
 	if a := s.get(configMaps + "/b"); a.code != http.StatusNotFound {
-		t.Errorf("a write that was refused has been done: %s", a.body)
+		t.Errorf("a refused write was done: %s", a.body)
 	}
 	if a := s.get(configMaps + bogus); a.code != http.StatusOK {
 		t.Errorf("includeObject without a Table: %d, want it ignored", a.code)
 	}
 }
 
-// TestFormsOfWrites: writes answer in the form that is asked for; a Status stays a Status.
+// TestFormsOfWrites checks that the response of a write has the requested form, except for a Status.
 func TestFormsOfWrites(t *testing.T) {
 	s := newTestServer(t)
 	body := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","finalizers":["x.y/z"]}}`
@@ -224,15 +225,15 @@ func TestFormsOfWrites(t *testing.T) {
 	wantAt(t, s.do(http.MethodDelete, configMaps+"/b", "", "Accept", tableV1).decoded(t), map[string]string{"kind": "Status", "status": "Success"})
 	s.create("c")
 	if a := s.do(http.MethodDelete, configMaps, "", "Accept", metadataV1); a.code != http.StatusNotAcceptable {
-		t.Errorf("the metadata of an object for a list: %d", a.code)
+		t.Errorf("a list form for an object: %d", a.code)
 	}
 	if a := s.get(configMaps + "/c"); a.code != http.StatusOK {
-		t.Errorf("a delete that was refused has been done: %s", a.body)
+		t.Errorf("a refused delete was done: %s", a.body)
 	}
 	wantAt(t, s.do(http.MethodDelete, configMaps, "", "Accept", tableV1).decoded(t), map[string]string{"kind": "Table", "rows.1.cells.0": "c"})
 }
 
-// TestErrorsAreNotTransformed: an error is a Status, in JSON or YAML.
+// TestErrorsAreNotTransformed checks that an error is a Status, in JSON or YAML.
 func TestErrorsAreNotTransformed(t *testing.T) {
 	s := newTestServer(t)
 	for accept, contentType := range map[string]string{
@@ -251,7 +252,7 @@ func TestErrorsAreNotTransformed(t *testing.T) {
 	}
 }
 
-// TestHead: HEAD answers as GET, without the body.
+// TestHead checks that HEAD has the same header as GET, without a body.
 func TestHead(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")
@@ -272,22 +273,10 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// watched is the first events of a watch, each decoded.
+// watched returns the first events of a watch, each decoded.
 func (s *testServer) watched(n int, query string, header ...string) []any {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+configMaps+"?watch=1&"+query, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	response := rawhttp.Get(s.t, &http.Client{Transport: &http.Transport{DisableCompression: true}}, s.url+configMaps+"?watch=1&"+query, header...)
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" {
 		s.t.Fatalf("%s %v", response.Status, response.Header)
@@ -305,7 +294,7 @@ func (s *testServer) watched(n int, query string, header ...string) []any {
 	return events
 }
 
-// TestTableWatch: the columns come with the first event alone, whatever it is; a bookmark is a row without a name.
+// TestTableWatch checks that only the first event has the columns, and that a bookmark is a row without a name.
 func TestTableWatch(t *testing.T) {
 	s := newTestServer(t)
 	begin := s.create("a")
@@ -334,7 +323,7 @@ func TestTableWatch(t *testing.T) {
 	}
 }
 
-// TestMetadataWatch: events and bookmarks are of kind PartialObjectMetadata, but for errors.
+// TestMetadataWatch checks that events and bookmarks, but not errors, are of kind PartialObjectMetadata.
 func TestMetadataWatch(t *testing.T) {
 	s := newTestServer(t)
 	s.do(http.MethodPost, configMaps, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","labels":{"l":"x"}},"data":{"k":"v"}}`)
@@ -344,7 +333,7 @@ func TestMetadataWatch(t *testing.T) {
 	wantAt(t, events[1], map[string]string{"type": "BOOKMARK", "object.kind": "PartialObjectMetadata", "object.apiVersion": "meta.k8s.io/v1"})
 }
 
-// TestErrorFrameIsAStatus: in a watch of Tables too.
+// TestErrorFrameIsAStatus checks that the ERROR frame of a watch of Tables is a Status too.
 func TestErrorFrameIsAStatus(t *testing.T) {
 	s := newTestServer(t)
 	begin := s.create("a")
@@ -357,7 +346,7 @@ func TestErrorFrameIsAStatus(t *testing.T) {
 	if err = s.store.Compact(revision); err != nil {
 		t.Fatal(err)
 	}
-	s = serveStore(t, s.store) // one that does not remember
+	s = serveStore(t, s.store) // a new gateway, whose log begins later
 	for _, accept := range []string{tableV1, metadataV1} {
 		event := s.watched(1, "resourceVersion="+begin, "Accept", accept)[0]
 		wantAt(t, event, map[string]string{"type": "ERROR", "object.kind": "Status", "object.code": "410", "object.reason": "Expired"})

@@ -45,8 +45,8 @@ func TestWatchIsOneChunkPerEvent(t *testing.T) {
 	}
 }
 
-// TestWatchThatCannotBeTakenOver: HEAD, and a request whose body net/http still has to read.
-func TestWatchThatCannotBeTakenOver(t *testing.T) {
+// TestWatchThatCannotBeHijacked checks HEAD, and a request whose body net/http still has to read.
+func TestWatchThatCannotBeHijacked(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	s.create("first")

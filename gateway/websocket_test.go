@@ -13,8 +13,8 @@ import (
 	"revtail/gateway/gatewaytest/rawhttp"
 )
 
-// TestWebSocketWatch: the events of a watch come as one text message each, the same bytes as without WebSocket, also on the
-// legacy URLs; the deadline of the watch closes it normally.
+// TestWebSocketWatch checks that each event of a watch is one text message with the same bytes as without WebSocket, also on the legacy
+// URLs, and that the deadline of the watch closes the WebSocket normally.
 func TestWebSocketWatch(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
@@ -31,7 +31,7 @@ func TestWebSocketWatch(t *testing.T) {
 	}
 }
 
-func TestWebSocketTellsThatTheServerShutsDown(t *testing.T) {
+func TestWebSocketReportsTheShutdown(t *testing.T) {
 	s := newTestServer(t)
 	socket := rawhttp.DialWebSocket(t, s.url+configMaps+"?watch=1&allowWatchBookmarks=1&resourceVersion="+s.create("first"), nil)
 	ended := make(chan error, 1)
@@ -55,7 +55,7 @@ func TestWebSocketHandshake(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		path   string
-		header []string // added to those of a good handshake; an empty value takes one away
+		header []string // added to those of a valid handshake; an empty value removes one
 		code   int
 		reason string
 	}{
@@ -65,7 +65,7 @@ func TestWebSocketHandshake(t *testing.T) {
 		{"of a file", watch, []string{"Origin", "null"}, 403, "Forbidden"},
 		{"without a key", watch, []string{"Sec-Websocket-Key", ""}, 400, "BadRequest"},
 		{"of an old version", watch, []string{"Sec-Websocket-Version", "8"}, 400, "BadRequest"},
-		{"for a revision that is none", configMaps + "?watch=1&resourceVersion=abc", nil, 400, "BadRequest"},
+		{"for an invalid revision", configMaps + "?watch=1&resourceVersion=abc", nil, 400, "BadRequest"},
 		{"for an unknown resource", "/api/v1/namespaces/default/nothings?watch=1", nil, 404, ""},
 		{"for a list", configMaps, nil, 400, "BadRequest"},
 		{"for a list in a namespace called watch", "/api/v1/namespaces/watch/configmaps", nil, 400, "BadRequest"},

@@ -12,7 +12,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// writeKinds are a small object and one with some structure.
+// writeKinds are a small object and a structured one.
 var writeKinds = map[string]struct {
 	collection string
 	object     func(name, value string) string
@@ -29,7 +29,7 @@ var writeKinds = map[string]struct {
 	}},
 }
 
-// BenchmarkCreate is what a create costs this process, from the request to the store and to the answer.
+// BenchmarkCreate measures the cost of a create in this process, from the request to the store and to the response.
 func BenchmarkCreate(b *testing.B) {
 	for name, kind := range writeKinds {
 		b.Run(name, func(b *testing.B) {
@@ -42,7 +42,7 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate is what an update costs it: of many objects in turn, as the cache needs a moment to hear of each.
+// BenchmarkUpdate measures the cost of updates of many objects in turn, because the cache gets each after a short time.
 func BenchmarkUpdate(b *testing.B) {
 	const objects = 64
 	for name, kind := range writeKinds {
@@ -60,7 +60,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// writeServer is a server that is asked without a network.
+// writeServer is a server that is called without a network.
 type writeServer struct{ *Server }
 
 func newWriteServer(tb testing.TB, store etcdstore.Store) writeServer {

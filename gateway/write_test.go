@@ -21,13 +21,13 @@ const (
 	deployments = "/apis/apps/v1/namespaces/default/deployments"
 )
 
-// configMap is the JSON of a ConfigMap with some metadata beside its name and other members.
+// configMap returns the JSON of a ConfigMap with some metadata beside its name and other members.
 func configMap(name, metadata, members string) string {
 	join := func(a, b string) string { return strings.TrimSuffix(a+","+b, ",") }
 	return `{` + join(`"kind":"ConfigMap","apiVersion":"v1","metadata":{`+join(`"name":"`+name+`"`, metadata)+`}`, members) + `}`
 }
 
-// TestRefusedWrites: what is wrong with a write is said with the code, the reason, the details and the words that clients know.
+// TestRefusedWrites checks that a refused write has the code, the reason, the details and the message that clients know.
 func TestRefusedWrites(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")
@@ -39,11 +39,11 @@ func TestRefusedWrites(t *testing.T) {
 	for _, test := range []struct {
 		name, method, path, contentType, body string
 		code                                  int
-		reason, message                       string // a part of it
-		details                               string // in short; "-": whatever they are
+		reason, message                       string // message: a part of it
+		details                               string // short form; "-": any
 	}{
-		{"create what exists", "POST", configMaps, "", configMap("a", "", ""), 409, "AlreadyExists", `configmaps "a" already exists`, `a configmaps`},
-		{"create what is going away", "POST", configMaps, "", configMap("dying", "", ""), 409, "AlreadyExists",
+		{"create an existing object", "POST", configMaps, "", configMap("a", "", ""), 409, "AlreadyExists", `configmaps "a" already exists`, `a configmaps`},
+		{"create a terminating object", "POST", configMaps, "", configMap("dying", "", ""), 409, "AlreadyExists",
 			`object is being deleted: configmaps "dying" already exists`, `dying configmaps`},
 		{"malformed", "POST", configMaps, "", `{bad json`, 400, "BadRequest", "json parse error: invalid character 'b' looking for beginning of object key string ({bad json)", ""},
 		{"empty", "POST", configMaps, "", ``, 400, "BadRequest", "unexpected end of JSON input (<empty>)", ""},
@@ -66,7 +66,7 @@ func TestRefusedWrites(t *testing.T) {
 			"the namespace of the provided object does not match the namespace sent on the request", ""},
 		{"create with resourceVersion", "POST", configMaps, "", configMap("x", `"resourceVersion":"1"`, ""), 400, "BadRequest", "should not be set on objects to be created", ""},
 		{"text", "POST", configMaps, "text/plain", configMap("x", "", ""), 415, "UnsupportedMediaType", "accepted media types include: application/json, application/yaml", ""},
-		{"too long for us", "POST", configMaps, "", strings.Repeat(" ", request.MaxBody+1), 413, "RequestEntityTooLarge", "limit is 3145728", ""},
+		{"body above the limit", "POST", configMaps, "", strings.Repeat(" ", request.MaxBody+1), 413, "RequestEntityTooLarge", "limit is 3145728", ""},
 		{"bad dryRun", "POST", configMaps + "?dryRun=Nope", "", ``, 422, "Invalid", `CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Nope"]: supported values: "All"`,
 			` meta.k8s.io CreateOptions dryRun=FieldValueNotSupported`},
 		{"bad timeout of a create", "POST", configMaps + "?timeout=abc", "", configMap("x", "", ""), 400, "BadRequest",
@@ -74,7 +74,7 @@ func TestRefusedWrites(t *testing.T) {
 		{"bad timeout of a delete", "DELETE", a + "?timeout=5", "", "", 400, "BadRequest", "invalid timeout specified in the request URL", ""},
 		{"empty policy of a delete", "DELETE", a + "?propagationPolicy=", "", "", 422, "Invalid", "propagationPolicy: Unsupported value",
 			` meta.k8s.io DeleteOptions propagationPolicy=FieldValueNotSupported`},
-		{"a timeout that is over", "PUT", a + "?timeout=1ns", "", configMap("a", `"labels":{"l":"x"}`, ""), 504, "Timeout", "did not complete within its time", "{}"},
+		{"an expired timeout", "PUT", a + "?timeout=1ns", "", configMap("a", `"labels":{"l":"x"}`, ""), 504, "Timeout", "did not complete within its time", "{}"},
 		{"bad finalizer of a patch", "PATCH", a, mergeType, `{"metadata":{"finalizers":["a b"]}}`, 422, "Invalid", "metadata.finalizers: Invalid value",
 			`a ConfigMap metadata.finalizers=FieldValueInvalid`},
 		{"long fieldManager", "PUT", a + "?fieldManager=" + strings.Repeat("x", 129), "", ``, 422, "Invalid", "fieldManager: Too long: may not be more than 128 bytes",
@@ -89,20 +89,20 @@ func TestRefusedWrites(t *testing.T) {
 			`l coordination.k8s.io leases metadata.resourceVersion=FieldValueInvalid`},
 		{"stale", "PUT", a, "", configMap("a", `"resourceVersion":"1"`, ""), 409, "Conflict",
 			`Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again`, `a configmaps`},
-		{"resourceVersion that is none", "PUT", a, "", configMap("a", `"resourceVersion":"abc"`, ""), 400, "BadRequest", "invalid resource version", ""},
+		{"invalid resourceVersion", "PUT", a, "", configMap("a", `"resourceVersion":"abc"`, ""), 400, "BadRequest", "invalid resource version", ""},
 		{"another name", "PUT", a, "", configMap("b", "", ""), 400, "BadRequest", "the name of the object (b) does not match the name on the URL (a)", ""},
 		{"update without a name", "PUT", a, "", `{"kind":"ConfigMap","apiVersion":"v1"}`, 400, "BadRequest", "the name of the object (a based on URL) was undeterminable: name must be provided", ""},
 		{"another uid", "PUT", a, "", configMap("a", `"uid":"zzz"`, ""), 409, "Conflict", `Operation cannot be fulfilled on configmaps "a"`, `a configmaps`},
-		{"update what is absent", "PUT", configMaps + "/x", "", configMap("x", "", ""), 404, "NotFound", `configmaps "x" not found`, `x configmaps`},
+		{"update an absent object", "PUT", configMaps + "/x", "", configMap("x", "", ""), 404, "NotFound", `configmaps "x" not found`, `x configmaps`},
 		{"update a collection", "PUT", configMaps, "", `{}`, 400, "BadRequest", "name must be provided", ""},
 		{"patch a collection", "PATCH", configMaps, mergeType, `{}`, 400, "BadRequest", "name must be provided", ""},
 		{"delete in all namespaces", "DELETE", "/api/v1/configmaps", "", ``, 405, "MethodNotAllowed", "not allowed", ""},
 
 		{"malformed merge patch", "PATCH", a, mergeType, `{bad`, 400, "BadRequest", "invalid JSON patch", ""},
 		{"merge patch array", "PATCH", a, mergeType, `[]`, 400, "BadRequest", "json: cannot unmarshal array into Go value of type map[string]interface {}", ""},
-		{"patch of no known type", "PATCH", a, "application/json", `{}`, 415, "UnsupportedMediaType",
+		{"patch of an unknown type", "PATCH", a, "application/json", `{}`, 415, "UnsupportedMediaType",
 			"application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml", ""},
-		{"patch what is absent", "PATCH", configMaps + "/x", mergeType, `{}`, 404, "NotFound", `configmaps "x" not found`, `x configmaps`},
+		{"patch an absent object", "PATCH", configMaps + "/x", mergeType, `{}`, 404, "NotFound", `configmaps "x" not found`, `x configmaps`},
 		{"patch the name", "PATCH", a, mergeType, `{"metadata":{"name":"b"}}`, 400, "BadRequest", "does not match the name on the URL", ""},
 		{"patch the uid of an old state", "PATCH", a, mergeType, `{"metadata":{"uid":"b","resourceVersion":"1"}}`, 409, "Conflict",
 			"the object has been modified", `a configmaps`},
@@ -119,7 +119,7 @@ func TestRefusedWrites(t *testing.T) {
 		{"JSON patch object", "PATCH", a, jsonPatchType, `{}`, 400, "BadRequest", "cannot unmarshal object", ""},
 		{"JSON patch of no operations", "PATCH", a, jsonPatchType, `[1]`, 400, "BadRequest", "cannot unmarshal number", ""},
 		{"too many operations", "PATCH", a, jsonPatchType, tooMany, 413, "RequestEntityTooLarge", "10000 are allowed", ""},
-		{"new finalizer in the end", "PATCH", dying, mergeType, `{"metadata":{"finalizers":["example.com/x","example.com/y"]}}`, 422, "Invalid",
+		{"new finalizer of a terminating object", "PATCH", dying, mergeType, `{"metadata":{"finalizers":["example.com/x","example.com/y"]}}`, 422, "Invalid",
 			`no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.com/y"}`, `dying ConfigMap metadata.finalizers=FieldValueForbidden`},
 		{"unknown subresource", "GET", a + "/nope", "", ``, 404, "NotFound", `configmaps "a" has no subresource "nope"`, `a configmaps`},
 	} {
@@ -136,7 +136,7 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// checkStatus compares an answer with a refusal; details are in short "name [group] kind [field=reason]…".
+// checkStatus compares a response with a refusal; details have the short form "name [group] kind [field=reason]…".
 func checkStatus(t *testing.T, a answer, code int, reason, message, details string) {
 	t.Helper()
 	var status struct {
@@ -171,7 +171,7 @@ func checkStatus(t *testing.T, a answer, code int, reason, message, details stri
 	}
 }
 
-// TestCreateOwnsItsMetadata: what a client says of the fields that belong to the server is not heard.
+// TestCreateOwnsItsMetadata checks that a create ignores the fields that the server owns.
 func TestCreateOwnsItsMetadata(t *testing.T) {
 	s := newTestServer(t)
 	pod := s.must(http.StatusCreated, "POST", pods, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","uid":"x","generation":7,"selfLink":"x",
@@ -191,9 +191,8 @@ func TestCreateOwnsItsMetadata(t *testing.T) {
 	}
 }
 
-// TestGivenNameIsNotGenerated: object.GenerateName beside a name does nothing, so that a name that is taken is told.
-// TestNamespaceOfWhatHasNone: a namespace in an object of a kind without namespaces is not heard.
-func TestNamespaceOfWhatHasNone(t *testing.T) {
+// TestNamespaceOfAClusterObject checks that the namespace in an object of a cluster-wide kind is ignored.
+func TestNamespaceOfAClusterObject(t *testing.T) {
 	s := newTestServer(t)
 	const nodes = "/api/v1/nodes"
 	body := `{"kind":"Node","apiVersion":"v1","metadata":{"name":"n","namespace":"eu","resourceVersion":"0"}}`
@@ -204,7 +203,7 @@ func TestNamespaceOfWhatHasNone(t *testing.T) {
 	}
 }
 
-// TestNullTexts: a label or an annotation that is null is an empty one, by whichever way it is written, and its object stays.
+// TestNullTexts checks that a null label or annotation becomes an empty one, by each kind of write.
 func TestNullTexts(t *testing.T) {
 	s := newTestServer(t)
 	const metadata = `"labels":{"l":null,"k":"x"},"annotations":{"a":null}`
@@ -226,11 +225,12 @@ func TestNullTexts(t *testing.T) {
 		}
 		got := []map[string]any{object.Metadata.Labels, object.Metadata.Annotations}
 		if diff := cmp.Diff([]map[string]any{{"l": "", "k": "x"}, {"a": ""}}, got); diff != "" {
-			t.Errorf("labels and annotations of what is %s (-want +got):\n%s", name, diff)
+			t.Errorf("labels and annotations, %s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
+// TestGivenNameIsNotGenerated checks that generateName beside a name has no effect, so that a name in use is a conflict.
 func TestGivenNameIsNotGenerated(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")
@@ -241,7 +241,7 @@ func TestGivenNameIsNotGenerated(t *testing.T) {
 	}
 }
 
-// TestDryRunStoresNothing: the answers are as if, and nothing is.
+// TestDryRunStoresNothing checks that a dry run answers as a write does, and stores nothing.
 func TestDryRunStoresNothing(t *testing.T) {
 	s := newTestServer(t)
 	version := s.create("a")
@@ -267,7 +267,7 @@ func TestDryRunStoresNothing(t *testing.T) {
 	}
 }
 
-// TestWarnings: what is accepted all the same is warned of, once.
+// TestWarnings checks that each accepted mistake has one warning.
 func TestWarnings(t *testing.T) {
 	s := newTestServer(t)
 	for _, test := range []struct {
@@ -277,10 +277,10 @@ func TestWarnings(t *testing.T) {
 		{"unknown and duplicate fields", "POST", configMaps, configMap("a", "", `"nope":1,"data":{"a":"1","a":"2"}`),
 			[]string{`299 - "duplicate field \"data.a\""`, `299 - "unknown field \"nope\""`}},
 		{"ignored", "PUT", configMaps + "/a?fieldValidation=Ignore", configMap("a", "", `"nope":1`), nil},
-		{"a patch answers for its own only", "PATCH", configMaps + "/a", `{"data":{"k":"v"},"again":1}`, []string{`299 - "unknown field \"again\""`}},
-		{"finalizers that others could have", "PATCH", configMaps + "/a", `{"metadata":{"finalizers":["foo","orphan","example.com/bar"]}}`,
+		{"a patch warns of its own fields only", "PATCH", configMaps + "/a", `{"data":{"k":"v"},"again":1}`, []string{`299 - "unknown field \"again\""`}},
+		{"finalizers without a domain", "PATCH", configMaps + "/a", `{"metadata":{"finalizers":["foo","orphan","example.com/bar"]}}`,
 			[]string{`299 - "metadata.finalizers: \"foo\": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers"`}},
-		{"finalizers that were there", "PATCH", configMaps + "/a", `{"data":{"k":"w"}}`, nil},
+		{"existing finalizers", "PATCH", configMaps + "/a", `{"data":{"k":"w"}}`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			header := []string{"Content-Type", "application/json"}
@@ -295,8 +295,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestGenerationCountsWhatIsMeant: metadata and status are not.
-func TestGenerationCountsWhatIsMeant(t *testing.T) {
+// TestGenerationCountsTheSpec checks that metadata and status do not change the generation.
+func TestGenerationCountsTheSpec(t *testing.T) {
 	s := newTestServer(t)
 	s.must(http.StatusCreated, "POST", pods, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 	for _, step := range []struct {
@@ -317,7 +317,7 @@ func TestGenerationCountsWhatIsMeant(t *testing.T) {
 			t.Errorf("%s has changed the status", step.patch)
 		}
 	}
-	// A ConfigMap is no wish that somebody fulfils.
+	// A ConfigMap has no generation, because no controller acts on it.
 	s.must(http.StatusCreated, "POST", configMaps, configMap("a", `"generation":7`, ""))
 	changed := s.must(http.StatusOK, "PATCH", configMaps+"/a", `{"data":{"k":"v"},"metadata":{"generation":9}}`, "Content-Type", mergeType)
 	if got := changed["metadata"].(map[string]any)["generation"]; got != nil {
@@ -325,7 +325,7 @@ func TestGenerationCountsWhatIsMeant(t *testing.T) {
 	}
 }
 
-// TestLeaseIsCreatedByUpdate: a few kinds are, if the update does not say what it is based on.
+// TestLeaseIsCreatedByUpdate checks that an update without a resourceVersion creates an object of a few kinds.
 func TestLeaseIsCreatedByUpdate(t *testing.T) {
 	s := newTestServer(t)
 	lease := func(version string) string {

@@ -72,8 +72,8 @@ func TestScripts(t *testing.T) {
 
 func certificates(t *testing.T) map[string][]byte {
 	t.Helper()
-	authority, nobody := gatewaytest.NewAuthority(t, "authority"), gatewaytest.NewAuthority(t, "nobody")
-	server, other := authority.Issue(t, "server"), nobody.Issue(t, "other")
+	authority, unknown := gatewaytest.NewAuthority(t, "authority"), gatewaytest.NewAuthority(t, "unknown")
+	server, other := authority.Issue(t, "server"), unknown.Issue(t, "other")
 	return map[string][]byte{
 		"ca.crt": authority.PEM, "server.crt": server.Cert, "server.key": server.Key, "other.crt": other.Cert, "other.key": other.Key,
 	}
@@ -91,7 +91,7 @@ type script struct {
 
 type child struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when it has
+	ended chan struct{} // closed when the process has ended
 }
 
 func stateOf(ts *testscript.TestScript) *script { return ts.Value(scriptKey{}).(*script) }
@@ -152,7 +152,7 @@ func scriptWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 	waitFor(ts, args[0], regexp.MustCompile(args[1]), nil)
 }
 
-// waitFor reads a file again until it matches. When ended is closed before, that is a failure.
+// waitFor reads a file again until it matches. It fails if ended is closed before.
 func waitFor(ts *testscript.TestScript, file string, pattern *regexp.Regexp, ended <-chan struct{}) []string {
 	deadline := time.After(patience)
 	for {

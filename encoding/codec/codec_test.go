@@ -101,7 +101,7 @@ func nested(depth int) string {
 	return strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
 }
 
-// bomb is a YAML document in which each of thirty anchors stands for ten times the one before.
+// bomb returns a YAML document in which each of thirty anchors contains the one before ten times.
 func bomb(format string) string {
 	var text strings.Builder
 	text.WriteString("a0: &a0 {x: y}\n")
@@ -117,7 +117,7 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	if _, ok := errors.AsType[*LimitError](Check([]byte(nested(MaxDepth + 1)))); !ok {
-		t.Error("too deep, and not refused")
+		t.Error("a document above the depth limit is accepted")
 	}
 	if err := Check([]byte{0xff}); !errors.Is(err, ErrNotUTF8) {
 		t.Errorf("error %v, want ErrNotUTF8", err)
@@ -190,7 +190,7 @@ func TestYAMLNames(t *testing.T) {
 	}
 }
 
-// documents are read alike by Decode and by the YAML reader that kubectl has.
+// documents are read alike by Decode and by the YAML reader of kubectl.
 var documents = []string{
 	"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: coredns\ndata:\n  Corefile: |\n    .:53 {\n        cache 30\n    }\n",
 	"base: &base {image: nginx, ports: [80, 443]}\none: *base\ntwo: {<<: *base, image: httpd}\nthree:\n  <<: [{a: 1}, {a: 2, b: 3}]\n  b: 4\n",
@@ -217,13 +217,13 @@ func TestYAMLLikeKubectl(t *testing.T) {
 	}
 }
 
-// TestDecodeIsBounded: a large body that is refused costs next to nothing.
+// TestDecodeIsBounded checks that Decode allocates almost no memory for a large body that it refuses.
 func TestDecodeIsBounded(t *testing.T) {
 	for _, contentType := range []string{JSON, YAML} {
 		body := []byte(`[` + strings.Repeat("[],", 1<<20) + `[]]`)
 		allocations := testing.AllocsPerRun(3, func() {
 			if _, err := Decode(contentType, body); err == nil {
-				t.Fatal("not refused")
+				t.Fatal("the body is accepted")
 			}
 		})
 		if allocations > 20 {
@@ -232,7 +232,7 @@ func TestDecodeIsBounded(t *testing.T) {
 	}
 }
 
-// TestDuplicatePathsAreBounded: a long name above many duplicates does not make as many long paths.
+// TestDuplicatePathsAreBounded checks that a long name above many duplicates does not make as many long paths.
 func TestDuplicatePathsAreBounded(t *testing.T) {
 	body := `{"` + strings.Repeat("n", 1<<20) + `":{` + strings.Repeat(`"a":1,`, 1000) + `"a":1}}`
 	got, err := Decode(JSON, []byte(body))

@@ -12,7 +12,7 @@ import (
 	"revtail/encoding/jsontext"
 )
 
-// FuzzDecodeJSON: Decode accepts what encoding/json calls an object, unless it is over a limit, and finds the same in it.
+// FuzzDecodeJSON checks that Decode accepts each object that encoding/json accepts, except above a limit, and decodes it alike.
 func FuzzDecodeJSON(f *testing.F) {
 	for _, body := range []string{`{}`, `{"a":1,"a":2}`, `{"a":{"b":[1,{"c":null,"c":1.50}]}}`, `[]`, `{"a":"\u0041\"","A":tru}`, `null`, ``, nested(65)} {
 		f.Add([]byte(body))
@@ -35,7 +35,7 @@ func FuzzDecodeJSON(f *testing.F) {
 	})
 }
 
-// checkDuplicates: duplicates are reported if, and only if, an unabridged walk over the tokens finds some.
+// checkDuplicates checks that duplicates are reported if, and only if, a walk over all tokens finds some.
 func checkDuplicates(t *testing.T, body []byte, got []string) {
 	t.Helper()
 	want := duplicates(body)
@@ -44,7 +44,7 @@ func checkDuplicates(t *testing.T, body []byte, got []string) {
 	}
 }
 
-// FuzzDecodeYAML: whatever the body, the answer is one of the errors, or an object within the limits.
+// FuzzDecodeYAML checks that Decode returns an object within the limits or one of its errors for any body.
 func FuzzDecodeYAML(f *testing.F) {
 	for _, document := range documents {
 		f.Add([]byte(document))
@@ -58,7 +58,7 @@ func FuzzDecodeYAML(f *testing.F) {
 			_, syntax := errors.AsType[*SyntaxError](err)
 			_, limit := errors.AsType[*LimitError](err)
 			if !syntax && !limit && !errors.Is(err, ErrNotObject) && !errors.Is(err, ErrNotUTF8) {
-				t.Errorf("an error of no known kind: %v", err)
+				t.Errorf("an undocumented error: %v", err)
 			}
 			return
 		}

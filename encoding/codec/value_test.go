@@ -50,7 +50,7 @@ func TestValueEncode(t *testing.T) {
 		{codec.ValueString, int64(1), ""},
 		{codec.ValueBytes, "/wA=", "\xff\x00"},
 		{codec.ValueBytes, "/wA", ""},
-		{codec.ValueBytes, "/wB=", ""}, // bits that are in no byte
+		{codec.ValueBytes, "/wB=", ""}, // bits after the last byte
 		{codec.ValueBytes, nil, ""},
 	} {
 		got, err := c.codec.Encode(c.value)
@@ -60,7 +60,7 @@ func TestValueEncode(t *testing.T) {
 	}
 }
 
-// FuzzValue: what is shown can be written, and is shown the same again.
+// FuzzValue checks that a decoded value can be encoded, and decodes to the same again.
 func FuzzValue(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,2.5,null]}`, "a: yes\nb: [x, 'y']", "\xff", "", "plain", `"é\u2028"`, "a: &x {b: 1}\nc: *x", "0o7", "- |\n  x\n  y"} {
 		f.Add(seed)
@@ -73,15 +73,15 @@ func FuzzValue(f *testing.F) {
 			}
 			object, err := jsontext.Unmarshal([]byte(`{"value":` + string(shown) + `}`))
 			if err != nil {
-				t.Fatalf("%s: %q is shown as %s, which is not JSON: %v", c, stored, shown, err)
+				t.Fatalf("%s: %q decodes to %s, which is not JSON: %v", c, stored, shown, err)
 			}
 			written, err := c.Encode(object["value"])
 			if err != nil {
-				t.Fatalf("%s: %q is shown as %s, which cannot be written: %v", c, stored, shown, err)
+				t.Fatalf("%s: %q decodes to %s, which cannot be encoded: %v", c, stored, shown, err)
 			}
 			again, err := c.Decode(written)
 			if err != nil {
-				t.Fatalf("%s: %q is written as %q: %v", c, stored, written, err)
+				t.Fatalf("%s: %q is encoded as %q: %v", c, stored, written, err)
 			}
 			reread, err := jsontext.Unmarshal([]byte(`{"value":` + string(again) + `}`))
 			if err != nil {
@@ -90,7 +90,7 @@ func FuzzValue(f *testing.F) {
 			before, _ := encoding.MarshalValue(object)
 			after, _ := encoding.MarshalValue(reread)
 			if !bytes.Equal(before, after) {
-				t.Errorf("%s: %q is shown as %s and, written as %q, as %s", c, stored, before, written, after)
+				t.Errorf("%s: %q decodes to %s and, encoded as %q, to %s", c, stored, before, written, after)
 			}
 			if exact := c == codec.ValueString || c == codec.ValueBytes; exact && string(written) != stored {
 				t.Errorf("%s: %q becomes %q", c, stored, written)

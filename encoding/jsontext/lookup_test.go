@@ -43,7 +43,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// FuzzLookup: Lookup finds what decoding to maps finds.
+// FuzzLookup compares Lookup with decoding to maps.
 func FuzzLookup(f *testing.F) {
 	for _, value := range texts {
 		f.Add([]byte(value), "metadata\nlabels\na")

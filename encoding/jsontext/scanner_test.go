@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// texts are JSON and what is close to it; they seed the fuzz tests too.
+// texts are JSON and almost JSON. They seed the fuzz tests too.
 var texts = []string{
 	`{}`, `[]`, `""`, `0`, `-0`, `1.5e+3`, `true`, `false`, `null`, ``, ` `, `{`, `[`, `"`, `-`, `+1`, `01`, `1.`, `.5`, `1e`, `1e+`,
 	`[1,]`, `[,1]`, `{"a":1,}`, `{"a"}`, `{a:1}`, `{"a":{}`, `{"a":[}`, `[1 2]`, `{} {}`, `tru`, `nulll`, "\x00", "{}\x00",
@@ -15,14 +15,14 @@ var texts = []string{
 	`1.7976931348623157e308`, `-1.7976931348623159e308`, `1e-400`, "1" + strings.Repeat("0", 308), "-1" + strings.Repeat("0", 309), "0." + strings.Repeat("1", 400),
 }
 
-// TestScanner: what the scanner steps over is what is UTF-8 and encoding/json can decode, no more and no less.
+// TestScanner checks that the scanner accepts exactly the texts that are UTF-8 and that encoding/json can decode.
 func TestScanner(t *testing.T) {
 	for _, text := range texts {
 		checkScanner(t, text)
 	}
 }
 
-// TestDepth: what is let through can be read by encoding/json with what is put around it; what is deeper is refused.
+// TestDepth checks that encoding/json can read an accepted text inside of a response, and that deeper texts are refused.
 func TestDepth(t *testing.T) {
 	for depth, want := range map[int]bool{MaxDepth: true, MaxDepth + 1: false} {
 		for _, text := range []string{strings.Repeat("[", depth) + strings.Repeat("]", depth), strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)} {
@@ -31,7 +31,7 @@ func TestDepth(t *testing.T) {
 				t.Errorf("%.20q, %d levels: valid = %t, want %t", text, depth, got, want)
 			}
 			if table := `{"rows":[{"object":` + text + `}]}`; want && !json.Valid([]byte(table)) {
-				t.Errorf("%.20q, %d levels, spoils a Table", text, depth)
+				t.Errorf("%.20q, %d levels, makes a Table unreadable", text, depth)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: Unmarshal decodes what encoding/json decodes, and changes no number.
+// FuzzUnmarshal checks that Unmarshal decodes what encoding/json decodes, and changes no number.
 func FuzzUnmarshal(f *testing.F) {
 	for _, text := range texts {
 		f.Add([]byte(text))
@@ -70,7 +70,7 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// decode is the oracle of the tests: encoding/json, with numbers as they are written.
+// decode is the oracle of the tests: encoding/json, which keeps the text of numbers.
 func decode(doc []byte) (any, bool) {
 	if !utf8.Valid(doc) {
 		return nil, false

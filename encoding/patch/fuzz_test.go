@@ -10,7 +10,7 @@ import (
 	"revtail/encoding/jsontext"
 )
 
-// known reports whether err is one of those the package promises.
+// known reports whether err is one of the documented errors.
 func known(err error) bool {
 	for _, kind := range []error{ErrMalformed, ErrNotObject, ErrTooLarge, ErrFailed, ErrDocument} {
 		if errors.Is(err, kind) {
@@ -20,17 +20,17 @@ func known(err error) bool {
 	return false
 }
 
-// check that an answer is an object or one of the errors, and that doc is as it was.
+// check checks that a result is an object or a documented error, and that doc is unchanged.
 func checkAnswer(t *testing.T, result []byte, err error) {
 	t.Helper()
 	if err != nil {
 		if !known(err) {
-			t.Errorf("an error of no known kind: %v", err)
+			t.Errorf("an undocumented error: %v", err)
 		}
 		return
 	}
 	if _, err := jsontext.Unmarshal(result); err != nil {
-		t.Errorf("the result is no object: %v: %s", err, result)
+		t.Errorf("the result is not an object: %v: %s", err, result)
 	}
 }
 
@@ -58,7 +58,7 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// merged is MergePatch as RFC 7386 writes it down.
+// merged is the algorithm of RFC 7386.
 func merged(target, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {
@@ -80,7 +80,7 @@ func merged(target, patch any) any {
 	return result
 }
 
-// FuzzJSON: a patch that applies gives what RFC 6902 says.
+// FuzzJSON checks that a patch that applies has the result of RFC 6902.
 func FuzzJSON(f *testing.F) {
 	const doc = `{"a":[1,{"b":"c"}],"d":{"e":null}}`
 	for _, patch := range []string{

@@ -13,7 +13,7 @@ import (
 
 func TestMerge(t *testing.T) {
 	tests := []struct{ doc, patch, want string }{
-		// the examples of RFC 7386, as far as both are objects
+		// the examples of RFC 7386 in which both are objects
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
 		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
 		{`{"a":"b"}`, `{"a":null}`, `{}`},
@@ -24,7 +24,7 @@ func TestMerge(t *testing.T) {
 		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
 		{`{"e":null}`, `{"a":1}`, `{"a":1,"e":null}`},
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
-		// what the protocol needs
+		// further cases of the protocol
 		{`{"metadata":{"resourceVersion":"7"}}`, `{"metadata":{"resourceVersion":"5"}}`, `{"metadata":{"resourceVersion":"5"}}`},
 		{`{"a":9223372036854775807,"b":18446744073709551617}`, `{"c":0.10000000000000000001}`,
 			`{"a":9223372036854775807,"b":18446744073709551617,"c":0.10000000000000000001}`},
@@ -90,14 +90,14 @@ func TestStrategic(t *testing.T) {
 	}
 }
 
-// TestMaxOperations: as many operations as are allowed do apply.
+// TestMaxOperations checks that a patch with the maximum of operations applies.
 func TestMaxOperations(t *testing.T) {
 	if _, err := JSON([]byte(`{"a":1}`), []byte(operations(MaxOperations))); err != nil {
 		t.Error(err)
 	}
 }
 
-// operations is a JSON patch of n operations.
+// operations returns a JSON patch of n operations.
 func operations(n int) string {
 	return `[` + strings.TrimSuffix(strings.Repeat(`{"op":"test","path":"/a","value":1},`, n), ",") + `]`
 }
@@ -138,7 +138,7 @@ func TestRefuses(t *testing.T) {
 		{"json test", JSON, `{"a":2}`, `[{"op":"test","path":"/a","value":1}]`, ErrFailed, "test"},
 		{"json unknown operation", JSON, `{}`, `[{"op":"grow","path":"/a"}]`, ErrFailed, "unsupported operation"},
 		{"json without operation", JSON, `{}`, `[{}]`, ErrFailed, ""},
-		{"json operation of no shape", JSON, `{}`, `[5]`, ErrMalformed, ""},
+		{"json operation that is a number", JSON, `{}`, `[5]`, ErrMalformed, ""},
 		{"json null operation", JSON, `{}`, `[null]`, ErrFailed, ""},
 		{"json missing path", JSON, `{}`, `[{"op":"remove","path":"/a"}]`, ErrFailed, ""},
 		{"json missing parent", JSON, `{}`, `[{"op":"add","path":"/a/b/c","value":1}]`, ErrFailed, ""},
@@ -148,7 +148,7 @@ func TestRefuses(t *testing.T) {
 		{"json copies", JSON, `{}`, copies, ErrTooLarge, ""},
 		{"json copy of the whole", JSON, `{}`, `[{"op":"copy","from":"","path":"/a"}]`, ErrFailed, "operation 0: from \"\" is not supported"},
 		{"json empty name", JSON, `{"":1}`, `[{"op":"test","path":"/","value":1}]`, ErrFailed, "operation 0: path \"/\" is not supported"},
-		{"json no pointer", JSON, `{"a":1}`, `[{"op":"remove","path":"x/a"}]`, ErrFailed, "not supported"},
+		{"json invalid pointer", JSON, `{"a":1}`, `[{"op":"remove","path":"x/a"}]`, ErrFailed, "not supported"},
 		{"json test without value", JSON, `{"a":1}`, `[{"op":"test","path":""}]`, ErrFailed, "a test needs a value"},
 		{"json test of null in an array", JSON, `{"a":[null]}`, `[{"op":"test","path":"/a","value":[null]}]`, ErrFailed, ""},
 		{"json result not an object", JSON, `{}`, `[{"op":"replace","path":"","value":[]}]`, ErrFailed, "not an object"},

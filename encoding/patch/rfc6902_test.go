@@ -21,8 +21,8 @@ func decoded(t *testing.T, doc []byte) any {
 	return value
 }
 
-// rfc6902 is the oracle of JSON: one operation on decoded values, none of which it modifies. It fails the test where the
-// operation does not apply.
+// rfc6902 is the oracle of JSON: it applies one operation to decoded values without modifying them. It fails the test if the operation does
+// not apply.
 func rfc6902(t *testing.T, doc any, step map[string]any) any {
 	t.Helper()
 	path, _ := step["path"].(string)
@@ -62,7 +62,7 @@ func find(t *testing.T, doc any, path string) any {
 		case map[string]any:
 			value, ok := parent[name]
 			if !ok {
-				t.Fatalf("%q is missing, and was found", path)
+				t.Fatalf("%q is missing, but was found", path)
 			}
 			found = value
 		case []any:
@@ -73,7 +73,7 @@ func find(t *testing.T, doc any, path string) any {
 	return found
 }
 
-// edit returns doc with the parent of what path points to replaced by change(parent, last name of path).
+// edit returns doc with the parent of the value at path replaced by change(parent, last name of path).
 func edit(t *testing.T, doc any, path string, change func(t *testing.T, parent any, name string) any) any {
 	t.Helper()
 	if path == "" {
@@ -88,13 +88,13 @@ func edit(t *testing.T, doc any, path string, change func(t *testing.T, parent a
 	case map[string]any:
 		child, ok := doc[name]
 		if !ok {
-			t.Fatalf("%q has no parent, and is changed", path)
+			t.Fatalf("%q has no parent, but was changed", path)
 		}
 		return replaceIn(edit(t, child, "/"+rest, change))(t, doc, name)
 	case []any:
 		return replaceIn(edit(t, doc[index(t, name, len(doc)-1)], "/"+rest, change))(t, doc, name)
 	}
-	t.Fatalf("%q leads through a scalar", path)
+	t.Fatalf("%q has a scalar as a parent", path)
 	return nil
 }
 
@@ -132,7 +132,7 @@ func replaceIn(value any) func(t *testing.T, parent any, name string) any {
 			changed[index(t, name, len(parent)-1)] = value
 			return changed
 		}
-		t.Fatalf("%q changes a scalar", name)
+		t.Fatalf("%q changes a member of a scalar", name)
 		return nil
 	}
 }
@@ -148,7 +148,7 @@ func removeFrom(t *testing.T, parent any, name string) any {
 			}
 		}
 		if len(changed) == len(parent) {
-			t.Fatalf("%q is missing, and is removed", name)
+			t.Fatalf("%q is missing, but was removed", name)
 		}
 		return changed
 	case []any:
@@ -159,7 +159,7 @@ func removeFrom(t *testing.T, parent any, name string) any {
 	return nil
 }
 
-// index is an index up to last; a negative one counts from the end.
+// index returns an index up to last; a negative one counts from the end.
 func index(t *testing.T, name string, last int) int {
 	t.Helper()
 	i, err := strconv.Atoi(name)
@@ -167,7 +167,7 @@ func index(t *testing.T, name string, last int) int {
 		i += last + 1
 	}
 	if err != nil || i < 0 || i > last {
-		t.Fatalf("%q is no index up to %d", name, last)
+		t.Fatalf("%q is not an index up to %d", name, last)
 	}
 	return i
 }

@@ -93,7 +93,8 @@ func TestParseProjectionSaysWhere(t *testing.T) {
 	}
 }
 
-// FuzzProjection: whatever is wanted of whatever document is JSON, a part of that, and the same when it is wanted again.
+// FuzzProjection checks that the projection of any document is JSON and a part of the document, and that projecting it again changes
+// nothing.
 func FuzzProjection(f *testing.F) {
 	f.Add(`a.b,c[0]`, `{"a":{"b":[1,{"d":2}]},"c":[1,2]}`)
 	f.Add(`a['x'].*[*]`, `{"a":{"x":{"\u0061":[1]}}}`)
@@ -117,7 +118,7 @@ func FuzzProjection(f *testing.F) {
 			return // elements move to the front
 		}
 		if again := p.Project(got); !cmp.Equal(string(again), string(got)) {
-			t.Errorf("%q, and of that %q", got, again)
+			t.Errorf("%q, projected again %q", got, again)
 		}
 	})
 }

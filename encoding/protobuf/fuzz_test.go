@@ -13,7 +13,7 @@ import (
 	"revtail/encoding/protobuf"
 )
 
-// FuzzDecode: whatever the body, the answer is one of the errors, or an object within the limits that JSON can say.
+// FuzzDecode checks that Decode returns an object within the limits, which JSON can represent, or one of its errors for any body.
 func FuzzDecode(f *testing.F) {
 	for kind, object := range served() {
 		f.Add(encode(f, kind, object))
@@ -29,7 +29,7 @@ func FuzzDecode(f *testing.F) {
 			_, limit := errors.AsType[*codec.LimitError](err)
 			_, kind := errors.AsType[*protobuf.UnknownKindError](err)
 			if !syntax && !limit && !kind && !errors.Is(err, codec.ErrNotUTF8) && !errors.Is(err, protobuf.ErrNotProtobuf) {
-				t.Errorf("an error of no known kind: %v", err)
+				t.Errorf("an undocumented error: %v", err)
 			}
 			return
 		}

@@ -47,7 +47,7 @@ func served() map[schema.GroupVersionKind]runtime.Object {
 	return out
 }
 
-// encode writes an object as clients do.
+// encode encodes an object as clients do.
 func encode(tb testing.TB, kind schema.GroupVersionKind, object runtime.Object) []byte {
 	tb.Helper()
 	object = object.DeepCopyObject()
@@ -59,7 +59,7 @@ func encode(tb testing.TB, kind schema.GroupVersionKind, object runtime.Object) 
 	return body.Bytes()
 }
 
-// asJSON is what a client that writes JSON would send.
+// asJSON returns the object as a client sends it as JSON.
 func asJSON(tb testing.TB, kind schema.GroupVersionKind, object runtime.Object) map[string]any {
 	tb.Helper()
 	object = object.DeepCopyObject()
@@ -75,7 +75,7 @@ func asJSON(tb testing.TB, kind schema.GroupVersionKind, object runtime.Object) 
 	return out
 }
 
-// fill sets everything in a value to something: lists and maps have one element.
+// fill sets all fields of a value: lists and maps have one element.
 func fill(v reflect.Value) {
 	switch special := v.Addr().Interface().(type) {
 	case *metav1.Time:
@@ -96,7 +96,7 @@ func fill(v reflect.Value) {
 	case *apiextensionsv1.JSONSchemaProps: // contains itself
 		special.Type = "object"
 		return
-	case *metav1.TypeMeta: // apiVersion and kind travel beside the object
+	case *metav1.TypeMeta: // the envelope has apiVersion and kind
 		return
 	}
 	switch v.Kind() {
@@ -125,11 +125,11 @@ func fill(v reflect.Value) {
 	case reflect.Uint8:
 		v.SetUint(255)
 	default:
-		panic("nobody has thought of " + v.Type().String())
+		panic("no case for type " + v.Type().String())
 	}
 }
 
-// TestDecodeIsJSON: a full object decodes to what its JSON does, for every kind.
+// TestDecodeIsJSON checks that a full object of each kind decodes to the same as its JSON.
 func TestDecodeIsJSON(t *testing.T) {
 	for kind, object := range served() {
 		fill(reflect.ValueOf(object).Elem())
@@ -144,8 +144,8 @@ func TestDecodeIsJSON(t *testing.T) {
 	}
 }
 
-// TestDecodeLosesNothing: what is left out of the JSON of an empty object, or of one with lists of empty elements, means
-// nothing to its type.
+// TestDecodeLosesNothing checks that the fields which are missing in the JSON of an empty object, or of lists with empty elements, have no
+// meaning for its type.
 func TestDecodeLosesNothing(t *testing.T) {
 	for kind, object := range served() {
 		for _, hollow := range []bool{false, true} {
@@ -173,7 +173,7 @@ func TestDecodeLosesNothing(t *testing.T) {
 	}
 }
 
-// hollowOut sets everything that can be there or not: to something, with nothing in it.
+// hollowOut sets everything optional to an empty value.
 func hollowOut(v reflect.Value) {
 	switch v.Addr().Interface().(type) {
 	case *metav1.Time, *metav1.MicroTime, *metav1.FieldsV1, *metav1.TypeMeta, *apiresource.Quantity, *apiextensionsv1.JSONSchemaProps:
@@ -196,7 +196,7 @@ func hollowOut(v reflect.Value) {
 	}
 }
 
-// TestDecodeLeavesOut: no null and nothing empty that its writer did not say; what is empty and said stays.
+// TestDecodeLeavesOut checks that the JSON has no null and nothing empty unless its writer has set it.
 func TestDecodeLeavesOut(t *testing.T) {
 	for _, tt := range []struct{ name, kind, written, want string }{
 		{"nothing", "Pod", `{}`, `{}`},
@@ -230,7 +230,7 @@ func TestDecodeLeavesOut(t *testing.T) {
 	}
 }
 
-// envelope is a body of a kind, with what it carries.
+// envelope returns a body of a kind with content.
 func envelope(tb testing.TB, apiVersion, kind string, raw []byte) []byte {
 	tb.Helper()
 	data, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: raw}).Marshal()
@@ -289,12 +289,12 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeIsBounded: a large body that is refused costs next to nothing.
+// TestDecodeIsBounded checks that Decode allocates almost no memory for a large body that it refuses.
 func TestDecodeIsBounded(t *testing.T) {
 	body := envelope(t, "v1", "Pod", append([]byte{0x12, 0x80, 0x80, 0x80, 1}, bytes.Repeat([]byte{0x12, 0}, 1<<20)...))
 	allocations := testing.AllocsPerRun(3, func() {
 		if _, err := protobuf.Decode(body); err == nil {
-			t.Fatal("not refused")
+			t.Fatal("the body is accepted")
 		}
 	})
 	if allocations > 20 {
@@ -310,7 +310,7 @@ func varint(n int) []byte {
 	return append(out, byte(n))
 }
 
-// TestDecodeSkipsUnknownFields: a newer client's fields are no reason to refuse its objects.
+// TestDecodeSkipsUnknownFields checks that an object with fields of a newer client is accepted.
 func TestDecodeSkipsUnknownFields(t *testing.T) {
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	raw, err := (&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}).Marshal()
@@ -323,7 +323,7 @@ func TestDecodeSkipsUnknownFields(t *testing.T) {
 	}
 }
 
-// definition has a schema in which schemas are inside one another, with all that writes its JSON itself.
+// definition has a schema with nested schemas, and all types that encode their own JSON.
 func definition(depth int) *apiextensionsv1.CustomResourceDefinition {
 	schema := apiextensionsv1.JSONSchemaProps{Type: "string", Nullable: true, Default: &apiextensionsv1.JSON{Raw: []byte(`null`)},
 		Enum: []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}, {Raw: []byte(`{"b":[1,null]}`)}}}
@@ -340,7 +340,7 @@ func definition(depth int) *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// TestDecodeDefinitions: definitions of custom resources, whose types contain themselves, are decoded up to a depth.
+// TestDecodeDefinitions checks that definitions of custom resources, whose types contain themselves, are decoded up to a depth.
 func TestDecodeDefinitions(t *testing.T) {
 	kind := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 	want := asJSON(t, kind, definition(3))

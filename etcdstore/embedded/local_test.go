@@ -19,7 +19,7 @@ func putting(key string) *pb.TxnRequest {
 	return &pb.TxnRequest{Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: []byte(key)}}}}}
 }
 
-// A member that closes lets what is under way come to its end, ends the watches, and refuses what comes later, without a peer.
+// A member that closes finishes the running requests, ends the watches, and refuses later requests without a peer.
 func TestCloseWithRequestsUnderWay(t *testing.T) {
 	s := start(t, embedded.Config{DataDir: t.TempDir(), ClientURL: anyPort})
 	kv, watches := s.Local()
@@ -28,7 +28,7 @@ func TestCloseWithRequestsUnderWay(t *testing.T) {
 		err = watch.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{Key: []byte("/a")}}})
 	}
 	if err == nil {
-		_, err = watch.Recv() // that it is made
+		_, err = watch.Recv() // the response that the watch is created
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestCloseWithRequestsUnderWay(t *testing.T) {
 	}
 }
 
-// Whether a request has reached the member, the peer says.
+// The peer tells whether a request has reached the member.
 func TestLocalPeer(t *testing.T) {
 	s := start(t, embedded.Config{DataDir: t.TempDir(), ClientURL: anyPort})
 	kv, _ := s.Local()
@@ -83,10 +83,10 @@ func TestLocalPeer(t *testing.T) {
 	}
 }
 
-// A member that a configuration file describes may be one of several: it is reached over a connection only.
+// The member of a configuration file may be one of several, so it is reached over a connection only.
 func TestConfiguredMemberHasAConnectionOnly(t *testing.T) {
 	s := start(t, embedded.Config{ConfigFile: write(t, fileConfig(t, "http", ""))})
 	if kv, watch := s.Local(); kv != nil || watch != nil {
-		t.Error("it can be reached without one")
+		t.Error("the member can be reached without a connection")
 	}
 }

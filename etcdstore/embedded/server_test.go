@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// startIn is the environment variable that makes this program start an etcd in a directory and say how that failed.
+// startIn is the environment variable that makes this program start an etcd in a directory and print the error.
 const startIn = "EMBEDDED_TEST_START_IN"
 
 const anyPort = "http://127.0.0.1:0"
@@ -128,7 +128,7 @@ func TestStart(t *testing.T) {
 			}
 			t.Errorf("Start in an ended context: %v, want one that wraps context.Canceled", err)
 		}
-		// What could not be interrupted is closed in the background, and then the directory is free.
+		// A part of the start that cannot be interrupted is closed in the background, and then the directory is free.
 		eventually(t, func() error {
 			s, err := tryStart(t, embedded.Config{DataDir: dir, ClientURL: anyPort})
 			if err == nil {
@@ -169,7 +169,7 @@ func TestDataDirInUse(t *testing.T) {
 	start(t, embedded.Config{DataDir: dir, ClientURL: anyPort})
 }
 
-// A plain etcd knows nothing of our lock on the directory. All that it holds is its database.
+// A plain etcd does not know the lock on the directory, but it locks its database.
 func TestDataDirInUseByAPlainEtcd(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "member", "snap", "db")
@@ -199,7 +199,7 @@ func TestDataDirUnusable(t *testing.T) {
 	tests := []struct{ name, dir, names string }{
 		{"a file", file, file},
 		{"under a file", filepath.Join(file, "data"), file},
-		{"database that is none", noDatabase, db},
+		{"file that is no database", noDatabase, db},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -215,15 +215,15 @@ func TestDataDirUnusable(t *testing.T) {
 	}
 }
 
-// Data that cannot be read back is where etcd by itself would end the process, or panic. Another process tries it,
-// because an etcd that gave up leaves goroutines behind.
+// Data that cannot be read makes etcd itself exit or panic. The test uses another process, because an etcd that gave up leaves goroutines
+// behind.
 func TestBrokenDataIsAnError(t *testing.T) {
 	tests := []struct {
 		name, glob, says string
 		broken           func(data []byte) []byte
 	}{
 		{"log with a changed byte", "member/wal/*.wal", "crc mismatch", func(data []byte) []byte { data[100] ^= 1; return data }},
-		{"log that is none", "member/wal/*.wal", "cannot read its files", func([]byte) []byte { return []byte(strings.Repeat("not a log ", 100)) }},
+		{"file that is no log", "member/wal/*.wal", "cannot read its files", func([]byte) []byte { return []byte(strings.Repeat("not a log ", 100)) }},
 		{"database cut off", "member/snap/db", "snap/db: cut off", func(data []byte) []byte { return data[:3*4096] }},
 		{"database without its log", "member/wal/*.wal", "gave up", func([]byte) []byte { return nil }},
 	}
@@ -331,7 +331,7 @@ func TestConfigFile(t *testing.T) {
 	})
 }
 
-// fileConfig is an etcd configuration of one member on all addresses and a free port.
+// fileConfig returns an etcd configuration of one member on all addresses and a free port.
 func fileConfig(t *testing.T, scheme, more string) string {
 	t.Helper()
 	return fmt.Sprintf("name: m1\ndata-dir: %s\nlisten-client-urls: %s://0.0.0.0:0\nadvertise-client-urls: %[2]s://127.0.0.1:0\n"+
@@ -347,7 +347,7 @@ func write(t *testing.T, content string) string {
 	return path
 }
 
-// eventually asks again until ask succeeds.
+// eventually repeats ask until it succeeds.
 func eventually(t *testing.T, ask func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A start and a stop without trouble say nothing to an operator.
+// A start and a stop without problems log nothing for an operator.
 func TestNoWarningsWithoutTrouble(t *testing.T) {
 	var log bytes.Buffer // slog locks it
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
@@ -26,13 +26,13 @@ func TestNoWarningsWithoutTrouble(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(log.String()) {
-		if !strings.Contains(line, "slow fdatasync") && !strings.Contains(line, "took too long") { // of a busy machine
+		if !strings.Contains(line, "slow fdatasync") && !strings.Contains(line, "took too long") { // a busy machine
 			t.Errorf("logged: %s", line)
 		}
 	}
 }
 
-func TestErrSaysThatEtcdEnded(t *testing.T) {
+func TestErrReportsTheEndOfEtcd(t *testing.T) {
 	s, err := Start(t.Context(), Config{DataDir: t.TempDir(), ClientURL: "http://127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
@@ -47,15 +47,15 @@ func TestErrSaysThatEtcdEnded(t *testing.T) {
 			t.Errorf("Err: %v, want %v", err, errStopped)
 		}
 	case <-ctx.Done():
-		t.Error("Err says nothing 30 s after etcd ended")
+		t.Error("Err returns nil 30 s after etcd ended")
 	}
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
 }
 
-// What etcd logs at level fatal while it runs must reach Err, and must not keep Close from unlocking the data directory.
-func TestErrSaysThatEtcdGaveUp(t *testing.T) {
+// Err returns what etcd logs at level fatal while it runs, and Close still unlocks the data directory.
+func TestErrReportsFatalErrorsOfEtcd(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Start(t.Context(), Config{DataDir: dir, ClientURL: "http://127.0.0.1:0"})
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"revtail/etcdstore/embedded"
 )
 
-// The process reaches its own member by the member's certificate alone: its name is none of 127.0.0.1's, and clients
-// have to show one too.
+// The process reaches its own member although the member's certificate has no name of 127.0.0.1 and clients need certificates.
 func TestTLSWithClientCertificates(t *testing.T) {
 	cert, key := writeKeyPair(t)
 	s := start(t, embedded.Config{ConfigFile: write(t, fileConfig(t, "https", fmt.Sprintf(
@@ -38,7 +37,7 @@ func TestTLSTrustsItsOwnMemberOnly(t *testing.T) {
 			_ = conn.Close()
 		}
 		if (err == nil) != isOurs {
-			t.Errorf("handshake with our member's certificate: %t, error %v", isOurs, err)
+			t.Errorf("handshake with the certificate of the own member: %t, error %v", isOurs, err)
 		}
 	}
 }
@@ -48,7 +47,7 @@ func startTLS(t *testing.T) *embedded.Server {
 	return start(t, embedded.Config{ConfigFile: write(t, fileConfig(t, "https", "client-transport-security: {auto-tls: true}\n"))})
 }
 
-// writeKeyPair makes a certificate, signed by itself, for servers and clients.
+// writeKeyPair makes a self-signed certificate for servers and clients.
 func writeKeyPair(t *testing.T) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -16,7 +16,7 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// BenchmarkList writes a list of 5,000 objects of 1 KiB in each form.
+// BenchmarkList writes a list of 5,000 objects of 1 KiB in each representation.
 func BenchmarkList(b *testing.B) {
 	objects := make([]*watchcache.Object, 5000)
 	for i := range objects {
@@ -50,7 +50,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// discardWriter is an http.ResponseWriter that drops the answer.
+// discardWriter is an http.ResponseWriter that drops the response.
 type discardWriter http.Header
 
 func (d discardWriter) Header() http.Header         { return http.Header(d) }

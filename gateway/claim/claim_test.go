@@ -16,13 +16,13 @@ import (
 
 const prefix = "/registry"
 
-// own is an object as revtail stores it.
+// own returns an object as revtail stores it.
 func own(apiVersion, kind, namespace, name string) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":%q,"uid":"u","creationTimestamp":"2026-11-22T00:00:00Z"}}`,
 		apiVersion, kind, name, namespace)
 }
 
-// fill puts keys and values, in pairs.
+// fill writes keys and values, given in pairs.
 func fill(t *testing.T, s etcdstore.Store, pairs ...string) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -60,7 +60,7 @@ func revision(t *testing.T, s etcdstore.Store) etcdstore.Revision {
 	return r
 }
 
-// owners are what lies in etcd, and whose it is by that.
+// owners are contents of etcd, with the owner that they indicate.
 var owners = []struct {
 	name     string
 	prefix   string // empty: /registry
@@ -69,7 +69,7 @@ var owners = []struct {
 	evidence string
 }{
 	{name: "nothing", owner: Unclaimed},
-	{name: "keys beside the prefix", pairs: []string{"/registry2/x", "1", "/service/batman/leader", "a", "revtail/compactor", "{}"}, owner: Unclaimed},
+	{name: "keys outside of the prefix", pairs: []string{"/registry2/x", "1", "/service/batman/leader", "a", "revtail/compactor", "{}"}, owner: Unclaimed},
 	{name: "an object of revtail's", pairs: []string{"/registry/configmaps/default/a", own("v1", "ConfigMap", "default", "a")}, owner: Own,
 		evidence: "/registry/configmaps/default/a"},
 	{name: "objects of revtail's and one that etcdctl has put", pairs: []string{"/registry/configmaps/default/a", `{"data":{}}`,
@@ -99,12 +99,12 @@ var owners = []struct {
 	{name: "leases of an apiserver", pairs: []string{"/registry/leases/kube-system/apiserver-1", "{}"}, owner: Kubernetes,
 		evidence: "/registry/leases/kube-system/apiserver-1"},
 	{name: "an etcd that a kube-apiserver compacts", prefix: "/mine", pairs: []string{"compact_rev_key", "7"}, owner: Kubernetes, evidence: "compact_rev_key"},
-	{name: "a cluster that came after the marker", pairs: []string{"revtail/claims/registry", `{"format":1,"prefix":"/registry"}`, "/registry/minions/a", "x"},
+	{name: "a cluster added after the marker", pairs: []string{"revtail/claims/registry", `{"format":1,"prefix":"/registry"}`, "/registry/minions/a", "x"},
 		owner: Kubernetes, evidence: "/registry/minions/a"},
 	{name: "the marker", pairs: []string{"revtail/claims/registry", `{"format":1,"prefix":"/registry"}`, "/registry/configmaps/default/a", "{}"}, owner: Own},
 	{name: "the marker of a newer release", pairs: []string{"revtail/claims/registry", `{"format":2,"prefix":"/registry"}`}, owner: Foreign,
 		evidence: "revtail/claims/registry"},
-	{name: "a marker that cannot be read", pairs: []string{"revtail/claims/registry", `yes`}, owner: Foreign, evidence: "revtail/claims/registry"},
+	{name: "an unreadable marker", pairs: []string{"revtail/claims/registry", `yes`}, owner: Foreign, evidence: "revtail/claims/registry"},
 }
 
 func TestOwner(t *testing.T) {
@@ -132,7 +132,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestOwnerOfMany: objects that only revtail can have written are found behind a page of others, and so is protobuf.
+// TestOwnerOfMany checks that objects of revtail, and protobuf, are found behind a page of other objects.
 func TestOwnerOfMany(t *testing.T) {
 	s := memory.New()
 	for i := range 2 * scanPage {
@@ -147,7 +147,7 @@ func TestOwnerOfMany(t *testing.T) {
 	}
 }
 
-// TestFirstWriteClaims: a start writes nothing; the first write of a client brings the marker, at the revision of its own.
+// TestFirstWriteClaims checks that a start writes nothing, and that the first write of a client adds the marker in the same revision.
 func TestFirstWriteClaims(t *testing.T) {
 	ctx := t.Context()
 	put := etcdstore.Op{Verb: etcdstore.Put, Key: "/app/a", Value: []byte("1")}
@@ -205,8 +205,8 @@ func TestFirstWriteClaims(t *testing.T) {
 	}
 }
 
-// TestFirstCreateMayLose: a key that exists is refused as ever, and claims nothing.
-func TestFirstCreateMayLose(t *testing.T) {
+// TestFirstCreateMayFail checks that a create of an existing key is refused, and claims nothing.
+func TestFirstCreateMayFail(t *testing.T) {
 	s := memory.New()
 	c := mustOpen(t, s, nil)
 	fill(t, s, "/registry/a", "{}")
@@ -218,7 +218,7 @@ func TestFirstCreateMayLose(t *testing.T) {
 	}
 }
 
-// TestClusterComesBeforeFirstWrite: the first write looks once more.
+// TestClusterComesBeforeFirstWrite checks that the first write checks the owner again.
 func TestClusterComesBeforeFirstWrite(t *testing.T) {
 	s := memory.New()
 	c := mustOpen(t, s, nil)
@@ -232,7 +232,7 @@ func TestClusterComesBeforeFirstWrite(t *testing.T) {
 	}
 }
 
-// writing is every way to write.
+// writing has every kind of write.
 func writing(t *testing.T) map[string]func(etcdstore.Store) error {
 	t.Helper()
 	ctx := t.Context()
@@ -253,14 +253,14 @@ func writing(t *testing.T) map[string]func(etcdstore.Store) error {
 	}
 }
 
-// TestStores: no way to write leads past the claim, neither for clients nor for the gateway itself.
+// TestStores checks that every kind of write is subject to the claim, for clients and for the gateway itself.
 func TestStores(t *testing.T) {
 	for name, write := range writing(t) {
 		for _, test := range []struct {
 			data     string
 			key      string
 			writable bool
-			clients  string // what the error of a client's write says; empty: there is none
+			clients  string // part of the error of a client's write; empty: no error
 		}{
 			{"kube-apiserver", "/registry/minions/a", false, "--etcd-prefix /revtail --adopt"},
 			{"foreign", "/registry/a", false, "--writable"},
@@ -275,21 +275,21 @@ func TestStores(t *testing.T) {
 					t.Errorf("the gateway's own write: %v, want ErrNotOwn", err)
 				}
 				if revision(t, s) != before {
-					t.Error("it was carried out")
+					t.Error("the write was executed")
 				}
 				err := write(c.ForClients())
 				if refused := new(*ReadOnlyError); errors.As(err, refused) != (test.clients != "") || test.clients != "" && !strings.Contains(err.Error(), test.clients) {
 					t.Errorf("a client's write: %v, want one that says %q", err, test.clients)
 				}
 				if test.clients != "" && revision(t, s) != before {
-					t.Error("it was carried out")
+					t.Error("the write was executed")
 				}
 			})
 		}
 	}
 }
 
-// TestOptions: what an operator may decide, and what not.
+// TestOptions checks what the options of an operator can change.
 func TestOptions(t *testing.T) {
 	cluster := []string{"/registry/masterleases/a", "x"}
 	foreign := []string{"/registry/x/y", "{}"}
@@ -303,7 +303,7 @@ func TestOptions(t *testing.T) {
 		"a cluster is not made writable":   {cluster, func(c *Config) { c.Writable = true }, "", "--writable: a kube-apiserver"},
 		"foreign data is adopted":          {foreign, func(c *Config) { c.Adopt = true }, Own, ""},
 		"an empty prefix is adopted":       {nil, func(c *Config) { c.Adopt = true }, Own, ""},
-		"adopting twice is once":           {[]string{"revtail/claims/registry", `{"format":1,"prefix":"/registry"}`}, func(c *Config) { c.Adopt = true }, Own, ""},
+		"adopting twice changes nothing":   {[]string{"revtail/claims/registry", `{"format":1,"prefix":"/registry"}`}, func(c *Config) { c.Adopt = true }, Own, ""},
 		"a newer format is not adopted":    {[]string{"revtail/claims/registry", `{"format":9,"prefix":"/registry"}`}, func(c *Config) { c.Adopt = true }, "", "newer release"},
 		"an empty prefix beside a cluster": {append(cluster, "compact_rev_key", "1"), func(c *Config) { c.Adopt, c.Prefix = true, "/mine" }, Own, ""},
 		"a filled prefix beside a cluster": {append(cluster, "compact_rev_key", "1", "/mine/a", "{}"), func(c *Config) { c.Adopt, c.Prefix = true, "/mine" }, "", "--adopt: a kube-apiserver"},
@@ -333,24 +333,24 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestVerify: the word of etcd is asked for again, and what it says now counts.
+// TestVerify checks that the owner is read from etcd again, and that the newest answer counts.
 func TestVerify(t *testing.T) {
 	ctx := t.Context()
 	for name, test := range map[string]struct {
 		do    func(*memory.Store)
 		owner Owner
 	}{
-		"nothing happens": {func(*memory.Store) {}, Own},
-		"a cluster comes": {func(s *memory.Store) { fill(t, s, "/registry/minions/a", "x") }, Kubernetes},
-		"the marker goes, and objects of revtail's stay": {func(s *memory.Store) {
+		"nothing happens":    {func(*memory.Store) {}, Own},
+		"a cluster is added": {func(s *memory.Store) { fill(t, s, "/registry/minions/a", "x") }, Kubernetes},
+		"the marker is deleted, and objects of revtail stay": {func(s *memory.Store) {
 			fill(t, s, "/registry/configmaps/default/a", own("v1", "ConfigMap", "default", "a"))
 			_, _ = s.Delete(ctx, MarkerKey(prefix), 0)
 		}, Own},
-		"the marker goes, and objects of others stay": {func(s *memory.Store) {
+		"the marker is deleted, and objects of others stay": {func(s *memory.Store) {
 			fill(t, s, "/registry/x/a", "{}")
 			_, _ = s.Delete(ctx, MarkerKey(prefix), 0)
 		}, Foreign},
-		"all goes": {func(s *memory.Store) { _, _ = s.Delete(ctx, MarkerKey(prefix), 0) }, Unclaimed},
+		"everything is deleted": {func(s *memory.Store) { _, _ = s.Delete(ctx, MarkerKey(prefix), 0) }, Unclaimed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := memory.New()
@@ -370,7 +370,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestOwned: owned is closed by the first write.
+// TestOwned checks that the first write closes owned.
 func TestOwned(t *testing.T) {
 	s := memory.New()
 	c := mustOpen(t, s, nil)
@@ -385,8 +385,8 @@ func TestOwned(t *testing.T) {
 	<-c.owned
 }
 
-// TestAdoptingSaysWhatItDoes: the log has it before anything is done.
-func TestAdoptingSaysWhatItDoes(t *testing.T) {
+// TestAdoptionIsLoggedFirst checks that the adoption is logged before it is made.
+func TestAdoptionIsLoggedFirst(t *testing.T) {
 	s := memory.New()
 	fill(t, s, "/registry/x/a", "{}")
 	var log bytes.Buffer

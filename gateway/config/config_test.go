@@ -75,7 +75,7 @@ var samples = map[string]struct {
 
 var ignoreSources = cmpopts.IgnoreUnexported(Config{})
 
-// load is what a command line, an environment and a file give.
+// load loads a command line, an environment and a file.
 func load(t *testing.T, args, environ []string, file string) (Config, error) {
 	t.Helper()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -135,7 +135,7 @@ func TestEveryOptionFromEverySource(t *testing.T) {
 	}
 }
 
-// inYAML quotes what would be something else in a file.
+// inYAML quotes a value that would have another type in a file.
 func inYAML(text string) string {
 	if text == "-" || strings.HasSuffix(text, ":") {
 		return strconv.Quote(text)
@@ -153,16 +153,16 @@ func TestEveryFieldIsAnOptionAndIsRead(t *testing.T) {
 		if !field.IsExported() {
 			continue
 		}
-		if _, ok := findOption(func(o option) string { return o.name }, optionOf[field.Name]); !ok && field.Name != "Mounts" { // of the file alone
+		if _, ok := findOption(func(o option) string { return o.name }, optionOf[field.Name]); !ok && field.Name != "Mounts" { // the file has it alone
 			t.Errorf("field %s belongs to no option", field.Name)
 		}
 		if !read[field.Name] {
-			t.Errorf("field %s is read nowhere: an option that does nothing", field.Name)
+			t.Errorf("field %s is never read: its option has no effect", field.Name)
 		}
 	}
 }
 
-// fieldsRead is every x in an expression c.x, cfg.x, p.cfg.x or o.Config.x of files that are no tests.
+// fieldsRead returns every x in an expression c.x, cfg.x, p.cfg.x or o.Config.x of files that are no tests.
 func fieldsRead(t *testing.T, globs ...string) map[string]bool {
 	t.Helper()
 	read := make(map[string]bool)
@@ -212,7 +212,7 @@ func TestPrecedence(t *testing.T) {
 		{name: "file", file: "listen: [f:1, f:2]\n", want: []string{"f:1", "f:2"}},
 		{name: "environment over file", environ: []string{"REVTAIL_LISTEN=e:1"}, file: "listen: [f:1, f:2]\n", want: []string{"e:1"}},
 		{name: "flag over environment", args: []string{"--listen", "a:1", "--listen", "a:2"}, environ: []string{"REVTAIL_LISTEN=e:1"}, file: "listen: f:1\n", want: []string{"a:1", "a:2"}},
-		{name: "empty variable is none", environ: []string{"REVTAIL_LISTEN="}, file: "listen: f:1\n", want: []string{"f:1"}},
+		{name: "empty variable counts as unset", environ: []string{"REVTAIL_LISTEN="}, file: "listen: f:1\n", want: []string{"f:1"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -239,20 +239,20 @@ func TestConfigFileOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestOTLPProtocol: what OpenTelemetry's own variables say holds where this program's options say nothing, and breaks nothing where
-// there are no traces.
+// TestOTLPProtocol checks that OpenTelemetry's own variables are used when this program's options are not set, and ignored without an
+// endpoint.
 func TestOTLPProtocol(t *testing.T) {
 	endpoint := "--otlp-endpoint=http://collector:4318"
 	for name, tt := range map[string]struct {
 		args, environ []string
 		want          string
 	}{
-		"nothing":               {[]string{endpoint}, nil, OTLPGRPC},
-		"of the environment":    {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, OTLPHTTP},
-		"of traces":             {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf"}, OTLPHTTP},
-		"empty":                 {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL="}, OTLPGRPC},
-		"given":                 {[]string{endpoint, "--otlp-protocol=grpc"}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, OTLPGRPC},
-		"of nobody's collector": {nil, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/json"}, "http/json"},
+		"nothing":             {[]string{endpoint}, nil, OTLPGRPC},
+		"of the environment":  {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, OTLPHTTP},
+		"of traces":           {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf"}, OTLPHTTP},
+		"empty":               {[]string{endpoint}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL="}, OTLPGRPC},
+		"given":               {[]string{endpoint, "--otlp-protocol=grpc"}, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, OTLPGRPC},
+		"without a collector": {nil, []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/json"}, "http/json"},
 	} {
 		c, err := load(t, tt.args, tt.environ, "")
 		if err == nil {
@@ -283,7 +283,7 @@ func TestHistoryIsOffForAnExternalEtcdUnlessGiven(t *testing.T) {
 	}
 }
 
-func TestKeysAreOpenWhereSomebodyJudges(t *testing.T) {
+func TestKeysAreWritableWithAPolicy(t *testing.T) {
 	every := []string{"*"}
 	for args, want := range map[string][]string{
 		"":                                      every,

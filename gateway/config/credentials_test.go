@@ -1,50 +1,18 @@
 package config
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"log/slog"
-	"math/big"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"revtail/gateway/gatewaytest"
 )
 
-// writeKeyPair makes a certificate signed by itself.
-func writeKeyPair(t *testing.T) (certFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certFile, keyFile = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
-	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: keyDER}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return certFile, keyFile
-}
-
 func TestEtcdTLS(t *testing.T) {
-	cert, key := writeKeyPair(t)
+	cert, key := gatewaytest.NewAuthority(t, "etcd").Issue(t, "gateway").Write(t, t.TempDir(), "gateway")
 
 	if got, err := (Config{}).EtcdTLS(); got != nil || err != nil {
-		t.Errorf("no options: %v, %v; want nil", got, err)
+		t.Errorf("no options: %v, error %v; want nil", got, err)
 	}
 	got, err := Config{EtcdCACert: cert, EtcdCert: cert, EtcdKey: key}.EtcdTLS()
 	if err != nil {

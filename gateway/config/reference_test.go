@@ -12,11 +12,11 @@ var update = flag.Bool("update", false, "write the reference again")
 
 const referenceFile = "../../deploy/CONFIGURATION.md"
 
-// TestReference: the reference in deploy is what the options say.
+// TestReference compares the reference in deploy with the options.
 func TestReference(t *testing.T) {
 	want := Reference()
 	if *update {
-		if err := os.WriteFile(referenceFile, want, 0o644); err != nil { //nolint:gosec // a document for everybody
+		if err := os.WriteFile(referenceFile, want, 0o644); err != nil { //nolint:gosec // a public document
 			t.Fatal(err)
 		}
 	}
@@ -25,15 +25,15 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not what the options say: `go test ./gateway/config -run Reference -update` writes it (-want +got):\n%s", referenceFile, diff)
+		t.Errorf("%s does not match the options: `go test ./gateway/config -run Reference -update` writes it (-want +got):\n%s", referenceFile, diff)
 	}
 }
 
-// TestReloads: the reference speaks of options that there are.
+// TestReloads checks that the reference names existing options.
 func TestReloads(t *testing.T) {
 	for name := range reloads {
 		if _, known := findOption(func(o option) string { return o.name }, name); !known {
-			t.Errorf("%s is no option", name)
+			t.Errorf("%s is not an option", name)
 		}
 	}
 }

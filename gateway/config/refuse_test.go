@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// refusal is a configuration and what the message about it must say: the name that is wrong, and the remedy.
+// refusal is a configuration, and what its error must contain: the wrong name, and the remedy.
 type refusal struct {
 	name          string
 	args, environ []string
@@ -22,7 +22,7 @@ func checkRefused(t *testing.T, tests []refusal) {
 				err = c.Validate()
 			}
 			if err == nil {
-				t.Fatal("accepted")
+				t.Fatal("the configuration is accepted")
 			}
 			for _, s := range test.says {
 				if !strings.Contains(err.Error(), s) {
@@ -43,7 +43,7 @@ func TestLoadRefuses(t *testing.T) {
 		{name: "a map", file: "dataDir: {a: b}\n", says: []string{"dataDir", "want a string"}},
 		{name: "a list of numbers", file: "listen: [1]\n", says: []string{"listen", "list of strings"}},
 		{name: "duration without a unit in the file", file: "history: 60\n", says: []string{"revtail.yaml: history", "missing unit"}},
-		{name: "file that is not there", args: []string{"--config", "absent.yaml"}, says: []string{"--config", "absent.yaml"}},
+		{name: "absent file", args: []string{"--config", "absent.yaml"}, says: []string{"--config", "absent.yaml"}},
 		{name: "unknown variable", environ: []string{"REVTAIL_LISTN=a", "HOME=/"}, says: []string{"REVTAIL_LISTN", "did you mean REVTAIL_LISTEN?"}},
 		{name: "variable", environ: []string{"REVTAIL_HISTORY=soon"}, says: []string{"REVTAIL_HISTORY", "soon"}},
 		{name: "variable that is a bool", environ: []string{"REVTAIL_ANONYMOUS=maybe"}, says: []string{"REVTAIL_ANONYMOUS"}},
@@ -71,7 +71,7 @@ func TestValidateRefuses(t *testing.T) {
 		{name: "host name", args: []string{"--listen=host:8080"}, says: []string{"--anonymous"}},
 		{name: "one of two", args: []string{"--listen=127.0.0.1:1", "--listen=0.0.0.0:2"}, says: []string{"--listen 0.0.0.0:2"}},
 		{name: "no port", args: []string{"--listen=127.0.0.1"}, says: []string{"--listen", "host:port"}},
-		{name: "port that is none", args: []string{"--listen=127.0.0.1:65536"}, says: []string{"--listen", "65535"}},
+		{name: "invalid port", args: []string{"--listen=127.0.0.1:65536"}, says: []string{"--listen", "65535"}},
 		{name: "empty address", args: []string{"--listen="}, says: []string{"--listen"}},
 		{name: "everything at once", args: []string{"--listen=x", "--etcd-prefix=x", "--log-format=x"}, says: []string{"--listen", "--etcd-prefix", "--log-format"}},
 		{name: "endpoint without a port", args: []string{"--etcd-endpoints=a"}, says: []string{"--etcd-endpoints", "host:port"}},
@@ -87,20 +87,20 @@ func TestValidateRefuses(t *testing.T) {
 			says: []string{"--listen :8443: no authentication (--client-ca-file, --token-file or --oidc-issuer-url): ", "--anonymous"}},
 		{name: "authentication is no TLS", args: []string{"--listen=:8443", "--token-file=t"},
 			says: []string{"--listen :8443: no TLS (--tls-cert-file, --tls-private-key-file): ", "--anonymous"}},
-		{name: "anybody beside authentication without a policy", args: []string{"--anonymous", "--token-file=t"}, says: []string{"--policy-file"}},
+		{name: "anonymous users with authentication and without a policy", args: []string{"--anonymous", "--token-file=t"}, says: []string{"--policy-file"}},
 		{name: "issuer without audience", args: []string{"--oidc-issuer-url=https://issuer"}, says: []string{"--oidc-client-id"}},
 		{name: "audience without issuer", args: []string{"--oidc-client-id=revtail"}, says: []string{"--oidc-issuer-url"}},
-		{name: "issuer in the clear", args: []string{"--oidc-issuer-url=http://issuer", "--oidc-client-id=a"}, says: []string{"https://"}},
+		{name: "issuer without TLS", args: []string{"--oidc-issuer-url=http://issuer", "--oidc-client-id=a"}, says: []string{"https://"}},
 		{name: "issuer with a query", args: []string{"--oidc-issuer-url=https://issuer?a", "--oidc-client-id=a"}, says: []string{"https://"}},
 		{name: "issuer without users", args: []string{"--oidc-issuer-url=https://issuer", "--oidc-client-id=a", "--oidc-username-claim="}, says: []string{"--oidc-username-claim"}},
 		{name: "any origin", args: []string{"--cors-allowed-origins=*"}, says: []string{"--cors-allowed-origins"}},
 		{name: "origin with a path", args: []string{"--cors-allowed-origins=https://a/"}, says: []string{"--cors-allowed-origins"}},
 		{name: "origin that is a pattern", args: []string{"--cors-allowed-origins=https://*.a"}, says: []string{"--cors-allowed-origins"}},
-		{name: "origin of no page", args: []string{"--cors-allowed-origins=null"}, says: []string{"--cors-allowed-origins"}},
+		{name: "origin null", args: []string{"--cors-allowed-origins=null"}, says: []string{"--cors-allowed-origins"}},
 		{name: "host with a port", args: []string{"--allowed-hosts=a:1"}, says: []string{"--allowed-hosts"}},
 		{name: "audit level", args: []string{"--audit-log-path=a", "--audit-level=all"}, says: []string{"--audit-level", "metadata"}},
-		{name: "audit level of no audit log", args: []string{"--audit-level=request"}, says: []string{"--audit-level", "--audit-log-path"}},
-		{name: "limit of nobody", args: []string{"--max-watches-per-user=1"}, says: []string{"--max-watches-per-user"}},
+		{name: "audit level without an audit log", args: []string{"--audit-level=request"}, says: []string{"--audit-level", "--audit-log-path"}},
+		{name: "limit without authentication", args: []string{"--max-watches-per-user=1"}, says: []string{"--max-watches-per-user"}},
 		{name: "negative limit", args: []string{"--max-watches-per-user=-1"}, says: []string{"--max-watches-per-user"}},
 		{name: "collector that is no URL", args: []string{"--otlp-endpoint=127.0.0.1:4317"}, says: []string{"--otlp-endpoint", "http://127.0.0.1:4317"}},
 		{name: "collector with a path", args: []string{"--otlp-endpoint=http://a:4318/v1/traces"}, says: []string{"--otlp-endpoint", "gRPC", "--otlp-protocol http/protobuf"}},
@@ -108,25 +108,25 @@ func TestValidateRefuses(t *testing.T) {
 		{name: "unknown protocol", args: []string{"--otlp-endpoint=http://a:4318", "--otlp-protocol=http/json"}, says: []string{"--otlp-protocol", "grpc or http/protobuf"}},
 		{name: "unknown protocol of OpenTelemetry's", args: []string{"--otlp-endpoint=http://a:4318"}, environ: []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/json"}, says: []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc or http/protobuf"}},
 		{name: "protocol without endpoint", args: []string{"--otlp-protocol=grpc"}, says: []string{"--otlp-protocol has no effect with no --otlp-endpoint"}},
-		{name: "sampling of nothing", args: []string{"--trace-sampling=0.5"}, says: []string{"--trace-sampling has no effect with no --otlp-endpoint"}},
-		{name: "more than everything", args: []string{"--otlp-endpoint=http://a:1", "--trace-sampling=1.5"}, says: []string{"--trace-sampling", "0 to 1"}},
+		{name: "sampling without an endpoint", args: []string{"--trace-sampling=0.5"}, says: []string{"--trace-sampling has no effect with no --otlp-endpoint"}},
+		{name: "sampling above 1", args: []string{"--otlp-endpoint=http://a:1", "--trace-sampling=1.5"}, says: []string{"--trace-sampling", "0 to 1"}},
 		{name: "certificate without key", args: []string{external, "--etcd-cert=c"}, says: []string{"--etcd-cert and --etcd-key"}},
 		{name: "user without password", args: []string{external, "--etcd-user=u"}, says: []string{"--etcd-user and --etcd-password-file"}},
 		{name: "user and password in one", args: []string{external, "--etcd-user=u:p"}, says: []string{"--etcd-password-file"}},
 		{name: "prefix /", args: []string{"--etcd-prefix=/"}, says: []string{"--etcd-prefix", "/registry"}},
 		{name: "prefix with / at the end", args: []string{"--etcd-prefix=/a/"}, says: []string{"--etcd-prefix"}},
 		{name: "relative prefix", args: []string{"--etcd-prefix=a"}, says: []string{"--etcd-prefix"}},
-		{name: "prefix that climbs", args: []string{"--etcd-prefix=/a/../b"}, says: []string{"--etcd-prefix"}},
+		{name: "prefix with ..", args: []string{"--etcd-prefix=/a/../b"}, says: []string{"--etcd-prefix"}},
 		{name: "prefix with an empty part", args: []string{"--etcd-prefix=/a//b"}, says: []string{"--etcd-prefix"}},
 		{name: "negative history", args: []string{"--history=-1s"}, says: []string{"--history"}},
 		{name: "negative grace", args: []string{"--drain-grace=-1s"}, says: []string{"--drain-grace"}},
 		{name: "no time to start", args: []string{"--startup-timeout=0"}, says: []string{"--startup-timeout"}},
 		{name: "format", args: []string{"--log-format=xml"}, says: []string{"--log-format", "json"}},
 		{name: "two etcds", args: []string{external, "--embedded-config=f"}, says: []string{"--embedded-config has no effect with --etcd-endpoints"}},
-		{name: "data directory of no etcd", args: []string{external}, environ: []string{"REVTAIL_DATA_DIR=d"}, says: []string{"--data-dir has no effect with --etcd-endpoints"}},
+		{name: "data directory of an external etcd", args: []string{external}, environ: []string{"REVTAIL_DATA_DIR=d"}, says: []string{"--data-dir has no effect with --etcd-endpoints"}},
 		{name: "data directory twice", args: []string{"--embedded-config=f"}, file: "dataDir: d\n", says: []string{"--data-dir has no effect with --embedded-config"}},
 		{name: "client URL twice", args: []string{"--embedded-config=f", "--embedded-client-url=http://127.0.0.1:0"}, says: []string{"--embedded-client-url"}},
-		{name: "authorities of no etcd", args: []string{"--etcd-cacert=c"}, says: []string{"--etcd-cacert", "embedded etcd"}},
+		{name: "authorities of an embedded etcd", args: []string{"--etcd-cacert=c"}, says: []string{"--etcd-cacert", "embedded etcd"}},
 	})
 }
 

@@ -38,7 +38,7 @@ func readFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// TestHandler: each file has a type, a policy and an ETag by which it is asked about.
+// TestHandler checks that each file has a type, a policy and an ETag for revalidation.
 func TestHandler(t *testing.T) {
 	names := []string{""}
 	for name := range readFiles(t) {
@@ -60,7 +60,7 @@ func TestHandler(t *testing.T) {
 			t.Errorf("%q: the policy is %q", name, csp)
 		}
 		if again := ask(t, Path+name, "If-None-Match", h.Get("ETag")); again.StatusCode != http.StatusNotModified {
-			t.Errorf("%q: asked again: %s", name, again.Status)
+			t.Errorf("%q: revalidated: %s", name, again.Status)
 		}
 	}
 	for _, name := range []string{"nothing", "static", "index.html/", "../console.go"} {
@@ -70,9 +70,8 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestNoMarkupOfData: nothing in the files makes markup of text or needs what the policy forbids, and each file is one that another
-// one names.
-func TestNoMarkupOfData(t *testing.T) {
+// TestFilesMakeNoMarkupOfData checks that no file makes markup of text or needs what the policy forbids, and that another file names each file.
+func TestFilesMakeNoMarkupOfData(t *testing.T) {
 	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|createContextualFragment|setHTML|srcdoc|https?://[^w]`)
 	inline := regexp.MustCompile(`(?i)<script(>|[^>]*>[^<])|<style|\sstyle=|\son[a-z]+=`)
 	named := regexp.MustCompile(`(?:src|href)="([^"]+)"|from '\./([^']+)'`)
@@ -90,7 +89,7 @@ func TestNoMarkupOfData(t *testing.T) {
 		}
 		for _, match := range named.FindAllStringSubmatch(f, -1) {
 			if other := match[1] + match[2]; files[other] == "" {
-				t.Errorf("%s names %s, which is not there", name, other)
+				t.Errorf("%s names %s, which does not exist", name, other)
 			} else {
 				missing[other] = false
 			}

@@ -18,7 +18,7 @@ import (
 
 const rbac = "---\napiVersion: rbac.authorization.k8s.io/v1\n"
 
-// bind gives a user a ClusterRole, everywhere.
+// bind gives a user a ClusterRole in all namespaces.
 func bind(user, role string) string {
 	return fmt.Sprintf(rbac+"kind: ClusterRoleBinding\nmetadata: {name: %q}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %q}\n"+
 		"subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %q}]\n", user+" "+role, role, user)
@@ -34,14 +34,14 @@ func role(name, rule string) string {
 	return fmt.Sprintf(rbac+"kind: ClusterRole\nmetadata: {name: %s}\nrules: [%s]\n", name, rule)
 }
 
-// guarded is a gateway that asks its clients who they are. A user's token is "token-of-" and the name.
+// guarded is a gateway with authentication. A user's token is "token-of-" and the name.
 type guarded struct {
 	*gatewaytest.Gateway
 	authority          *gatewaytest.Authority // of clients' certificates, and of the server's
 	tokens, policy, ca string                 // the files
 }
 
-// startGuarded starts one over HTTPS or, so that writers serve its watches, over HTTP.
+// startGuarded starts a guarded gateway over HTTPS or, so that event loops serve its watches, over HTTP.
 func startGuarded(t *testing.T, secure bool, users []string, policy string, args ...string) *guarded {
 	t.Helper()
 	dir := t.TempDir()
@@ -99,10 +99,10 @@ const (
 
 func maps(namespace string) string { return "/api/v1/namespaces/" + namespace + "/configmaps" }
 
-// TestAccess is a table of who may do what, through real HTTPS: whoever may not gets 403, whether or not there is something.
+// TestAccess is a table of users and requests through real HTTPS. A request without the right gets 403, whether or not the object exists.
 func TestAccess(t *testing.T) {
 	t.Parallel()
-	g := startGuarded(t, true, []string{"root", "reader", "tenant", "one", "nobody", "updater"},
+	g := startGuarded(t, true, []string{"root", "reader", "tenant", "one", "unprivileged", "updater"},
 		bind("root", "cluster-admin")+bind("certified", "reader")+role("reader", reader)+role("writer", writer)+role("one", oneMap)+
 			role("updater", "{apiGroups: [''], resources: [configmaps], verbs: [update, patch]}")+
 			bind("reader", "reader")+bindInA("tenant", "writer")+bindInA("one", "one")+bindInA("updater", "updater"))
@@ -115,19 +115,19 @@ func TestAccess(t *testing.T) {
 	requests := []struct{ name, method, path, body string }{
 		{"get", "GET", maps("a") + "/one", ""},
 		{"get another", "GET", maps("a") + "/two", ""},
-		{"get what is not there", "GET", maps("a") + "/absent", ""},
+		{"get an absent object", "GET", maps("a") + "/absent", ""},
 		{"list", "GET", maps("a"), ""},
 		{"list the one", "GET", maps("a") + "?fieldSelector=metadata.name%3Done", ""},
 		{"list all but the one", "GET", maps("a") + "?fieldSelector=metadata.name%21%3Done", ""},
-		{"list elsewhere", "GET", maps("ab"), ""},
-		{"list everywhere", "GET", "/api/v1/configmaps", ""},
-		{"list everywhere what is here", "GET", "/api/v1/configmaps?fieldSelector=metadata.namespace%3Da", ""},
+		{"list another namespace", "GET", maps("ab"), ""},
+		{"list all namespaces", "GET", "/api/v1/configmaps", ""},
+		{"list one namespace of all", "GET", "/api/v1/configmaps?fieldSelector=metadata.namespace%3Da", ""},
 		{"secrets", "GET", "/api/v1/namespaces/a/secrets", ""},
-		{"a kind that is not there", "GET", "/apis/shop.example.com/v1/namespaces/a/orders", ""},
+		{"an unknown kind", "GET", "/apis/shop.example.com/v1/namespaces/a/orders", ""},
 		{"the namespace", "GET", "/api/v1/namespaces/a", ""},
 		{"create", "POST", maps("a") + "?dryRun=All", gatewaytest.ConfigMap("three", "")},
 		{"update", "PUT", maps("a") + "/one?dryRun=All", put},
-		{"update what is not there", "PUT", maps("a") + "/absent?dryRun=All", gatewaytest.ConfigMap("absent", "")},
+		{"update an absent object", "PUT", maps("a") + "/absent?dryRun=All", gatewaytest.ConfigMap("absent", "")},
 		{"delete", "DELETE", maps("a") + "/one?dryRun=All", ""},
 		{"delete all", "DELETE", maps("a") + "?dryRun=All", ""},
 		{"metrics", "GET", "/metrics", ""},
@@ -146,9 +146,9 @@ func TestAccess(t *testing.T) {
 		{"tenant", g.user("tenant"), "224222333" + "333" + "22422" + "3223"},
 		{"one", g.user("one"), "233323333" + "333" + "32323" + "3223"},
 		{"updater", g.user("updater"), "333333333" + "333" + "32433" + "3223"},
-		{"nobody", g.user("nobody"), "333333333" + "333" + "33333" + "3223"},
-		{"a stranger", g.As("token-of-nobody-else"), "111111111" + "111" + "11111" + "1121"},
-		{"without anything", g.As(""), "111111111" + "111" + "11111" + "1121"},
+		{"unprivileged", g.user("unprivileged"), "333333333" + "333" + "33333" + "3223"},
+		{"an unknown token", g.As("token-of-an-unknown-user"), "111111111" + "111" + "11111" + "1121"},
+		{"without credentials", g.As(""), "111111111" + "111" + "11111" + "1121"},
 	}
 	codes := map[byte]int{'1': 401, '2': 200, '3': 403, '4': 404}
 	for _, subject := range who {
@@ -172,7 +172,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestUpdateThatCreates: where an update of what is not there creates it, it needs the right to create, too.
+// TestUpdateThatCreates checks that an update which creates its object needs the right to create, too.
 func TestUpdateThatCreates(t *testing.T) {
 	t.Parallel()
 	const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -188,11 +188,11 @@ func TestUpdateThatCreates(t *testing.T) {
 		t.Errorf("an update that creates: %d %s", answer.Code, answer.Body)
 	}
 	if answer := g.user("updates").Do(t, http.MethodPut, leases+"/a", body); answer.Code != 422 { // an update of a Lease needs its resourceVersion
-		t.Errorf("an update of what is there: %d %s", answer.Code, answer.Body)
+		t.Errorf("an update of an existing object: %d %s", answer.Code, answer.Body)
 	}
 }
 
-// wantRefusal: a Status that says nothing about what there is.
+// wantRefusal checks that a refusal is a Status that does not show whether the object exists.
 func wantRefusal(t *testing.T, what string, answer gatewaytest.Answer) {
 	t.Helper()
 	reason := map[int]string{401: "Unauthorized", 403: "Forbidden"}[answer.Code]
@@ -204,7 +204,7 @@ func wantRefusal(t *testing.T, what string, answer gatewaytest.Answer) {
 	}
 }
 
-// TestImpersonation: a request on behalf of somebody else is not made as one's own, which may do more.
+// TestImpersonation checks that a request with impersonation is refused, because it would have the rights of its user.
 func TestImpersonation(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"root"}, bind("root", "cluster-admin"))
@@ -216,12 +216,12 @@ func TestImpersonation(t *testing.T) {
 		}
 	}
 	if code := g.user("root").Do(t, http.MethodGet, maps("a")+"/one", "").Code; code != http.StatusOK {
-		t.Errorf("the object is gone: %d", code)
+		t.Errorf("the object was deleted: %d", code)
 	}
 }
 
-// TestReviewsTellTheTruth: what kubectl auth can-i asks, and who one is.
-func TestReviewsTellTheTruth(t *testing.T) {
+// TestReviews checks what kubectl auth can-i and kubectl auth whoami request.
+func TestReviews(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"tenant"}, role("writer", writer)+bindInA("tenant", "writer"))
 	tenant := g.user("tenant")
@@ -272,7 +272,7 @@ func TestReviewsTellTheTruth(t *testing.T) {
 	}
 	self := ask("/apis/authentication.k8s.io/v1/selfsubjectreviews", "SelfSubjectReview", "{}").Status.UserInfo
 	if self.Username != "tenant" || len(self.Groups) != 1 || self.Groups[0] != "system:authenticated" {
-		t.Errorf("who one is: %+v", self)
+		t.Errorf("the user is %+v", self)
 	}
 	rules := ask("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", "SelfSubjectRulesReview", `{"namespace":"a"}`).Status
 	found := false
@@ -284,8 +284,8 @@ func TestReviewsTellTheTruth(t *testing.T) {
 	}
 }
 
-// TestLosingRights: whoever loses the right to a watch sees it end with an ERROR that says so, and no event after that; others
-// notice nothing. Over HTTP writers serve the watches, over HTTPS goroutines.
+// TestLosingRights checks that a watch whose user loses the right ends with an ERROR that says so and sends no further event, and that
+// other watches continue. Over HTTP event loops serve the watches, over HTTPS goroutines.
 func TestLosingRights(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
@@ -300,7 +300,7 @@ func TestLosingRights(t *testing.T) {
 			root.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))
 			for _, w := range []*gatewaytest.Watch{stays, loses, leaves} {
 				if event := w.Next(t); event.Object.Metadata.Name != "before" {
-					t.Errorf("%s, want the event of before", event.Line)
+					t.Errorf("%s, want the earlier event", event.Line)
 				}
 			}
 
@@ -311,7 +311,7 @@ func TestLosingRights(t *testing.T) {
 
 			root.Create(t, configMaps, gatewaytest.ConfigMap("after", ""))
 			if event := stays.Next(t); event.Object.Metadata.Name != "after" {
-				t.Errorf("%s, want the event of after", event.Line)
+				t.Errorf("%s, want the later event", event.Line)
 			}
 			if secure {
 				g.loseCertificate(t, root)
@@ -321,7 +321,7 @@ func TestLosingRights(t *testing.T) {
 	}
 }
 
-// wantEnd is an ERROR with a Status, and then a clean end.
+// wantEnd expects an ERROR with a Status, and then a clean end.
 func wantEnd(t *testing.T, w *gatewaytest.Watch, code int, message string) {
 	t.Helper()
 	events := w.Rest(t)
@@ -330,7 +330,7 @@ func wantEnd(t *testing.T, w *gatewaytest.Watch, code int, message string) {
 	}
 }
 
-// loseCertificate takes the authority of a client's certificate away.
+// loseCertificate removes the authority of a client's certificate.
 func (g *guarded) loseCertificate(t *testing.T, root *gatewaytest.Gateway) {
 	t.Helper()
 	watch := g.bearer(t, "stays").Watch(t, configMaps+"?watch=1&resourceVersion="+root.Get(t, configMaps).Metadata.ResourceVersion)
@@ -339,11 +339,11 @@ func (g *guarded) loseCertificate(t *testing.T, root *gatewaytest.Gateway) {
 	wantEnd(t, watch, 401, "Unauthorized")
 	root.Create(t, configMaps, gatewaytest.ConfigMap("last", ""))
 	if event := keeps.Next(t); event.Object.Metadata.Name != "last" {
-		t.Errorf("%s, want the event of last", event.Line)
+		t.Errorf("%s, want the last event", event.Line)
 	}
 }
 
-// wantBadPolicy: a policy that cannot be read changes nothing, and is said.
+// wantBadPolicy checks that an unreadable policy changes nothing, and is logged.
 func wantBadPolicy(t *testing.T, g *guarded) {
 	t.Helper()
 	replaceFile(t, g.policy, []byte("kind: Nonsense\n"))
@@ -352,17 +352,17 @@ func wantBadPolicy(t *testing.T, g *guarded) {
 		return strings.Contains(g.Log(t), "a file has changed but cannot be used: what it said before stays in use")
 	})
 	if answer := g.user("stays").Do(t, http.MethodGet, configMaps, ""); answer.Code != 200 {
-		t.Errorf("with a policy that cannot be read: %d, want what was before", answer.Code)
+		t.Errorf("with an unreadable policy: %d, want the result of the earlier policy", answer.Code)
 	}
 }
 
-// TestCredentialsExpire: a watch lasts no longer than what it was opened with.
+// TestCredentialsExpire checks that a watch ends with the credentials of its request.
 func TestCredentialsExpire(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"root"}, bind("root", "cluster-admin")+bind("brief", "cluster-admin"))
 	var until time.Time
 	gatewaytest.Until(t, "a token of some seconds", func() bool {
-		if time.Now().After(until) { // this machine was too slow for the one before
+		if time.Now().After(until) { // the machine was too slow for the previous one
 			until = time.Now().Add(6 * time.Second)
 			g.writeTokens(t, "root", "brief , expires: "+until.UTC().Format(time.RFC3339))
 		}
@@ -375,7 +375,7 @@ func TestCredentialsExpire(t *testing.T) {
 	}
 }
 
-// TestTooManyWatches: one user cannot take what others need.
+// TestTooManyWatches checks the limit of watches per user.
 func TestTooManyWatches(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"root", "greedy"}, role("admin", admin)+bind("root", "admin")+bind("greedy", "admin"), "--max-watches-per-user", "3")
@@ -386,7 +386,7 @@ func TestTooManyWatches(t *testing.T) {
 	}
 	answer := greedy.Do(t, http.MethodGet, configMaps+"?watch=1&timeoutSeconds=1", "")
 	if answer.Code != 429 || answer.Header.Get("Retry-After") == "" {
-		t.Errorf("one more: %d %v %s, want 429 with Retry-After", answer.Code, answer.Header, answer.Body)
+		t.Errorf("one above the limit: %d %v %s, want 429 with Retry-After", answer.Code, answer.Header, answer.Body)
 	}
 	g.user("root").Watch(t, configMaps+"?watch=1")
 	first.Close()

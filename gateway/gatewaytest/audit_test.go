@@ -14,7 +14,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// auditRecord is what the tests look at of one.
+// auditRecord has the fields of a record that the tests check.
 type auditRecord struct {
 	Kind, Stage, RequestURI, Verb string
 	User                          struct{ Username string }
@@ -44,7 +44,7 @@ func readAudit(t *testing.T, file string) (records []auditRecord) {
 	return records
 }
 
-// TestAudit: one record for each request, two for a watch that begins, and none of a health check.
+// TestAudit checks that there is one record for each request, two for a watch, and none for a health check.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "audit.log")
@@ -52,7 +52,7 @@ func TestAudit(t *testing.T) {
 	root, watcher := g.user("root"), g.user("reader")
 	root.Create(t, configMaps, gatewaytest.ConfigMap("one", ""))
 	watch := watcher.Watch(t, configMaps+"?watch=1&labelSelector=a%3Db")
-	gatewaytest.Until(t, "the watch's record", func() bool { return len(readAudit(t, file)) == 2 }) // its head comes before that
+	gatewaytest.Until(t, "the watch's record", func() bool { return len(readAudit(t, file)) == 2 }) // its header is sent before that
 	watcher.Do(t, http.MethodGet, "/api/v1/secrets", "")
 	watcher.Do(t, http.MethodPut, configMaps+"/one", "")
 	root.Do(t, http.MethodGet, "/nowhere", "")
@@ -67,7 +67,7 @@ func TestAudit(t *testing.T) {
 		"ResponseComplete reader update default/configmaps/one 403 forbid",
 		"ResponseComplete root get // 404 allow",
 		"ResponseComplete  GET // 401 ",
-		"ResponseComplete reader watch default/configmaps/ 200 allow", // the head alone: no stream began
+		"ResponseComplete reader watch default/configmaps/ 200 allow", // HEAD: no stream began
 		"ResponseComplete reader watch default/configmaps/ 200 allow",
 	}
 	gatewaytest.Until(t, "the records", func() bool { return len(readAudit(t, file)) >= len(want) })
@@ -77,7 +77,7 @@ func TestAudit(t *testing.T) {
 		}
 	}
 
-	// Another program puts the file away.
+	// Another program rotates the file.
 	if err := os.Rename(file, file+".1"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// TestAuditOfKeys: whichever way a request says its keys, its record has them and what was done to them, and whether it was let.
+// TestAuditOfKeys checks that the record of a request has its keys, in any form of the request, the operation, and the decision.
 func TestAuditOfKeys(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "audit.log")
@@ -126,9 +126,8 @@ func TestAuditOfKeys(t *testing.T) {
 	}
 }
 
-// TestSecretsAreWrittenNowhere: tokens and values are looked for in all that the program says, while clients do what they should
-// not with them.
-func TestSecretsAreWrittenNowhere(t *testing.T) {
+// TestSecretsAreNotWritten searches for tokens and values in all output of the program, while clients misuse them.
+func TestSecretsAreNotWritten(t *testing.T) {
 	t.Parallel()
 	const value, wrong = "canary-of-a-value", "canary-of-a-wrong-token"
 	file := filepath.Join(t.TempDir(), "audit.log")
@@ -166,7 +165,7 @@ func TestSecretsAreWrittenNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(readAudit(t, file)) < 10 || !strings.Contains(string(records), "token=hidden") {
-		t.Errorf("the audit log is not what was looked for: %s", records)
+		t.Errorf("the audit log lacks its records: %s", records)
 	}
 	hidden := []string{token, wrong, encoded, digest(token), value, base64.StdEncoding.EncodeToString([]byte(value))[:20]}
 	for place, text := range map[string]string{"log": g.Log(t), "audit log": string(records), "metrics": metrics, "answers": strings.Join(answers, "\n")} {

@@ -11,6 +11,8 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -26,7 +28,7 @@ type Authority struct {
 // Pair is a certificate and its key, in PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewAuthority makes one that nobody knows yet. change changes its own certificate.
+// NewAuthority makes an authority. change changes its own certificate.
 func NewAuthority(tb testing.TB, name string, change ...func(*x509.Certificate)) *Authority {
 	tb.Helper()
 	a := &Authority{key: newKey(tb)}
@@ -40,8 +42,8 @@ func NewAuthority(tb testing.TB, name string, change ...func(*x509.Certificate))
 	return a
 }
 
-// Issue makes a certificate for servers on loopback and for clients, valid from an hour ago for a day. change changes the
-// request.
+// Issue makes a certificate for servers on loopback and for clients, valid from an hour ago for a day. change changes its
+// template.
 func (a *Authority) Issue(tb testing.TB, name string, change ...func(*x509.Certificate)) Pair {
 	tb.Helper()
 	template := newTemplate(tb, name)
@@ -59,14 +61,14 @@ func (a *Authority) Issue(tb testing.TB, name string, change ...func(*x509.Certi
 	return Pair{Cert: encodePEM("CERTIFICATE", cert.Raw), Key: encodePEM("PRIVATE KEY", der)}
 }
 
-// Pool is the authority alone, as RootCAs of a client.
+// Pool returns a pool with only this authority, for the RootCAs of a client.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// TLS is the pair as crypto/tls takes it.
+// TLS returns the pair for crypto/tls.
 func (p Pair) TLS(tb testing.TB) tls.Certificate {
 	tb.Helper()
 	cert, err := tls.X509KeyPair(p.Cert, p.Key)
@@ -74,6 +76,18 @@ func (p Pair) TLS(tb testing.TB) tls.Certificate {
 		tb.Fatal(err)
 	}
 	return cert
+}
+
+// Write writes, or writes over, the files of the certificate and the key in a folder.
+func (p Pair) Write(tb testing.TB, dir, name string) (cert, key string) {
+	tb.Helper()
+	cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+	for path, text := range map[string][]byte{cert: p.Cert, key: p.Key} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return cert, key
 }
 
 func newTemplate(tb testing.TB, name string) *x509.Certificate {

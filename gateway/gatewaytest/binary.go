@@ -17,13 +17,13 @@ import (
 // builder builds the program when a test first needs it.
 var builder struct {
 	once sync.Once
-	dir  string // of what is built; made and removed by Main
+	dir  string // for the program; made and removed by Main
 	path string
 	err  error
 }
 
-// Main runs a package's tests, removes what was built for them and exits. Goroutines that the tests leave behind are a
-// failure, but for those that the options name.
+// Main runs a package's tests, removes the built program and exits. Goroutines that the tests leave behind are a failure, except for those
+// that the options name.
 func Main(m *testing.M, options ...goleak.Option) {
 	dir, err := os.MkdirTemp("", "revtail-test-")
 	if err != nil {
@@ -39,8 +39,8 @@ func Main(m *testing.M, options ...goleak.Option) {
 	}))...)
 }
 
-// Binary returns the path of the program: the file that REVTAIL_BINARY names, or one that is built once for all tests of
-// the package, with the race detector when they have it themselves.
+// Binary returns the path of the program: the file in REVTAIL_BINARY, or one that is built once for all tests of the package, with the race
+// detector if the tests have it.
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	if path := os.Getenv("REVTAIL_BINARY"); path != "" {
@@ -69,14 +69,14 @@ func build() {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/revtail")...)
-	cmd.Dir = root // another module's go.sum does not know all that the program is made of
+	cmd.Dir = root // because another module's go.sum lacks dependencies of the program
 	if output, err := cmd.CombinedOutput(); err != nil {
 		builder.err = fmt.Errorf("%v: %w\n%s", cmd, err, output)
 	}
 	builder.path = filepath.Join(builder.dir, "revtail")
 }
 
-// moduleRoot is the folder of the module, whichever module the tests are of.
+// moduleRoot returns the folder of the main module, also for tests in another module.
 func moduleRoot(ctx context.Context) (string, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "revtail")
 	root, err := list.Output()
@@ -86,7 +86,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(root)), nil
 }
 
-// raceDetector tells whether the tests run under the race detector.
+// raceDetector reports whether the tests run under the race detector.
 func raceDetector() bool {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

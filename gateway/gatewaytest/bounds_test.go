@@ -20,7 +20,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestBounds: what is larger than anybody needs is refused as a mistake of its sender, and nothing of it is kept.
+// TestBounds checks that requests above the limits are refused as client errors, and that nothing is written.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -41,7 +41,7 @@ func TestBounds(t *testing.T) {
 	}{
 		{"header of 56 KiB", "GET", configMaps, "", []string{"X-Large: " + strings.Repeat("x", 56<<10)}, 200},
 		{"header of more than 64 KiB", "GET", configMaps, "", []string{"X-Large: " + strings.Repeat("x", 64<<10+1)}, 431},
-		{"more headers than anybody sends", "GET", configMaps, "", []string{strings.Repeat("X-Many: x\r\n", 300) + "X-Last: x"}, 431},
+		{"too many headers", "GET", configMaps, "", []string{strings.Repeat("X-Many: x\r\n", 300) + "X-Last: x"}, 431},
 		{"many headers", "GET", configMaps, "", []string{strings.Repeat("X-Many: x\r\n", 20_000) + "X-Last: x"}, 431},
 		{"query", "GET", configMaps + "?a=" + strings.Repeat("x", 33<<10), "", nil, 400},
 		{"segment", "GET", configMaps + "/" + strings.Repeat("x", 1025), "", nil, 400},
@@ -67,19 +67,19 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestSlowBodies: a body that does not come ends the connection, whether it is read by a handler, by nobody, or for somebody who
-// may not send one.
+// TestSlowBodies checks that a body that does not arrive ends the connection, whether a handler reads it, no handler does, or the client is
+// not allowed to send it.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"root"}, bind("root", "cluster-admin"))
 	for name, request := range map[string]string{
-		"write":         "POST " + configMaps + " HTTP/1.1\r\nAuthorization: Bearer token-of-root",
-		"read":          "GET " + configMaps + " HTTP/1.1\r\nAuthorization: Bearer token-of-root",
-		"watch":         "GET " + configMaps + "?watch=1 HTTP/1.1\r\nAuthorization: Bearer token-of-root",
-		"nowhere":       "POST /nowhere HTTP/1.1\r\nAuthorization: Bearer token-of-root",
-		"not let in":    "POST " + configMaps + " HTTP/1.1",
-		"health":        "GET /livez HTTP/1.1",
-		"in the header": "POST " + configMaps + " HTTP/1.1\r\nX-Slow",
+		"write":          "POST " + configMaps + " HTTP/1.1\r\nAuthorization: Bearer token-of-root",
+		"read":           "GET " + configMaps + " HTTP/1.1\r\nAuthorization: Bearer token-of-root",
+		"watch":          "GET " + configMaps + "?watch=1 HTTP/1.1\r\nAuthorization: Bearer token-of-root",
+		"nowhere":        "POST /nowhere HTTP/1.1\r\nAuthorization: Bearer token-of-root",
+		"without rights": "POST " + configMaps + " HTTP/1.1",
+		"health":         "GET /livez HTTP/1.1",
+		"in the header":  "POST " + configMaps + " HTTP/1.1\r\nX-Slow",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,8 +104,8 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// TestStrangersOverHTTP2: who is not let in does not keep a connection on which a thousand more such requests could come.
-func TestStrangersOverHTTP2(t *testing.T) {
+// TestRefusedHTTP2ConnectionIsClosed checks that a client without valid credentials cannot send further requests on its HTTP/2 connection.
+func TestRefusedHTTP2ConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, true, []string{"root"}, bind("root", "cluster-admin"))
 	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: g.TLS}}
@@ -129,18 +129,18 @@ func TestStrangersOverHTTP2(t *testing.T) {
 	}
 	get("token-of-root")
 	if code, reused := get("token-of-root"); code != 200 || !reused {
-		t.Errorf("somebody known: %d, on the same connection %v", code, reused)
+		t.Errorf("a known user: %d, on the same connection %v", code, reused)
 	}
 	if code, _ := get("wrong"); code != 401 {
-		t.Errorf("a stranger: %d", code)
+		t.Errorf("an unknown user: %d", code)
 	}
 	if code, reused := get("token-of-root"); code != 200 || reused {
-		t.Errorf("after a stranger: %d, on the same connection %v", code, reused)
+		t.Errorf("after an unknown user: %d, on the same connection %v", code, reused)
 	}
 }
 
-// TestRapidReset: who opens streams and takes them back at once costs others nothing, and leaves nothing behind. The connection may
-// be ended for it, when handlers do not keep up, or not.
+// TestRapidReset checks that a client that opens streams and resets them at once does not delay others, and leaves no goroutines. The
+// connection may end when handlers are too slow.
 func TestRapidReset(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
@@ -180,7 +180,7 @@ func TestRapidReset(t *testing.T) {
 		}
 	}
 	if sent < 1000 || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("%d streams were opened and taken back: %v", sent, err)
+		t.Errorf("%d streams were opened and reset: %v", sent, err)
 	}
 	gatewaytest.Until(t, "the watches to end", func() bool { return s.metric(t, `revtail_watchers{resource="configmaps"}`) == "0" })
 }

@@ -14,7 +14,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// ask sends a request as it stands, and returns the head of the answer and what follows.
+// ask sends the text of a request, and returns the head of the response and its body.
 func ask(t *testing.T, gw *gatewaytest.Gateway, method, path, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nConnection: close\r\n", method, path)
@@ -33,7 +33,7 @@ func ask(t *testing.T, gw *gatewaytest.Gateway, method, path, body string, heade
 	return resp, answer
 }
 
-// TestHosts: a page that makes its own name lead to loopback (DNS rebinding) gets nothing, by any way to write a Host.
+// TestHosts checks that a page whose name leads to loopback (DNS rebinding) gets nothing, with any form of Host.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t, "--allowed-hosts", "revtail.example.com")
@@ -60,7 +60,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHostsBehindAuthentication: who needs a token may use any name.
+// TestHostsBehindAuthentication checks that a client with a token may use any host name.
 func TestHostsBehindAuthentication(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"root"}, bind("root", "cluster-admin"))
@@ -72,7 +72,7 @@ func TestHostsBehindAuthentication(t *testing.T) {
 	}
 }
 
-// TestOrigins: only pages of origins that are named may write, and read.
+// TestOrigins checks that only pages of allowed origins can read and write.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	const friend = "https://console.example.com"
@@ -93,7 +93,7 @@ func TestOrigins(t *testing.T) {
 		{"foreign page of an old browser", []string{"Origin: https://evil.example.com"}, false, false},
 		{"neighbour", []string{"Sec-Fetch-Site: same-site", "Origin: https://other.console.example.com"}, false, false},
 		{"beginning", []string{"Sec-Fetch-Site: cross-site", "Origin: " + friend + ".evil.example.com"}, false, false},
-		{"in the clear", []string{"Sec-Fetch-Site: cross-site", "Origin: http://console.example.com"}, false, false},
+		{"without TLS", []string{"Sec-Fetch-Site: cross-site", "Origin: http://console.example.com"}, false, false},
 		{"nowhere", []string{"Sec-Fetch-Site: cross-site", "Origin: null"}, false, false},
 	} {
 		n++
@@ -129,7 +129,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// firstLine sends a request and returns the first line of the answer.
+// firstLine sends a request and returns the first line of the response.
 func firstLine(t *testing.T, gw *gatewaytest.Gateway, request string) string {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(gw.URL, "http://"))
@@ -150,10 +150,10 @@ func firstLine(t *testing.T, gw *gatewaytest.Gateway, request string) string {
 	return line
 }
 
-// TestTickets: a browser opens a stream without a header and without a token in its URL.
+// TestTickets checks that a browser can open a stream without a header and without a token in its URL.
 func TestTickets(t *testing.T) {
 	t.Parallel()
-	g := startGuarded(t, false, []string{"reader", "nobody"}, role("reader", reader)+bind("reader", "reader"), "--log-level", "debug")
+	g := startGuarded(t, false, []string{"reader", "unprivileged"}, role("reader", reader)+bind("reader", "reader"), "--log-level", "debug")
 	take := func(user, path string) (ticket string) {
 		t.Helper()
 		answer := g.user(user).Do(t, http.MethodPost, "/v1/tickets", fmt.Sprintf(`{"path":%q}`, path))
@@ -172,11 +172,11 @@ func TestTickets(t *testing.T) {
 	if answer := g.Do(t, http.MethodGet, "/api/v1/namespaces/other/configmaps?ticket="+take("reader", configMaps), ""); answer.Code != 401 {
 		t.Errorf("another path: %d", answer.Code)
 	}
-	if answer := g.Do(t, http.MethodGet, configMaps+"?ticket="+take("nobody", configMaps), ""); answer.Code != 403 {
-		t.Errorf("of somebody who may not: %d", answer.Code)
+	if answer := g.Do(t, http.MethodGet, configMaps+"?ticket="+take("unprivileged", configMaps), ""); answer.Code != 403 {
+		t.Errorf("of a user without rights: %d", answer.Code)
 	}
 	if answer := g.Do(t, http.MethodPost, "/v1/tickets", `{"path":"/"}`); answer.Code != 401 {
-		t.Errorf("a ticket for nobody: %d", answer.Code)
+		t.Errorf("a ticket without credentials: %d", answer.Code)
 	}
 	for _, body := range []string{"", "{}", "[]", `{"path":"api"}`, `{"path":"/a/../b"}`, `{"path":"/a%2fb"}`} {
 		if answer := g.user("reader").Do(t, http.MethodPost, "/v1/tickets", body); answer.Code != 400 {
@@ -185,6 +185,6 @@ func TestTickets(t *testing.T) {
 	}
 	gatewaytest.Until(t, "the requests in the log", func() bool { return strings.Count(g.Log(t), "/v1/tickets") > 8 })
 	if log := g.Log(t); strings.Contains(log, ticket) || !strings.Contains(log, "ticket=hidden") {
-		t.Error("the log has a ticket, or does not say where one was")
+		t.Error("the log has a ticket, or no placeholder for it")
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 const marker = "revtail/claims/registry"
 
-// others is an etcd with data that nobody claimed, and the gateway's URL for it.
+// others is an etcd with unclaimed data, and the gateway's URL for it.
 func others(t *testing.T) (*gatewaytest.Gateway, *gatewaytest.Keys) {
 	t.Helper()
 	keeper := gatewaytest.Start(t, "--etcd-prefix", "/keeper")
@@ -28,7 +28,7 @@ func others(t *testing.T) (*gatewaytest.Gateway, *gatewaytest.Keys) {
 	return keeper, etcd
 }
 
-// TestForeignDataIsReadOnly: what nobody claimed is shown, and neither clients nor the gateway change it.
+// TestForeignDataIsReadOnly checks that unclaimed data can be read, and that neither clients nor the gateway change it.
 func TestForeignDataIsReadOnly(t *testing.T) {
 	t.Parallel()
 	keeper, etcd := others(t)
@@ -75,20 +75,20 @@ func TestForeignDataIsReadOnly(t *testing.T) {
 	}
 }
 
-// valueOf is what stands under a key; empty: nothing.
+// valueOf returns the value of a key; empty: none.
 func valueOf(t *testing.T, etcd *gatewaytest.Keys, key string) string {
 	t.Helper()
 	value, _ := etcd.Get(t, key)
 	return value
 }
 
-// settle waits, for as long as a watch of some seconds takes, until what a gateway does by itself would have been done.
+// settle waits for a watch of some seconds, so that a gateway has the time for its own writes.
 func settle(t *testing.T, gw *gatewaytest.Gateway) {
 	t.Helper()
 	ask(t, gw, "GET", configMaps+"?watch=1&timeoutSeconds=6", "")
 }
 
-// TestForeignDataIsWritable: --writable carries out what clients ask for, and nothing that would follow from it.
+// TestForeignDataIsWritable checks that --writable allows the writes of clients, and no writes of the gateway itself.
 func TestForeignDataIsWritable(t *testing.T) {
 	t.Parallel()
 	keeper, etcd := others(t)
@@ -108,14 +108,14 @@ func TestForeignDataIsWritable(t *testing.T) {
 	before := etcd.Revision(t)
 	settle(t, gw)
 	if after := etcd.Revision(t); after != before {
-		t.Errorf("etcd went from revision %d to %d when no client asked for anything", before, after)
+		t.Errorf("etcd went from revision %d to %d without a write of a client", before, after)
 	}
 	if valueOf(t, etcd, keyPrefix+"a") == "" || valueOf(t, etcd, "/registry/configmaps/dying/c") == "" || valueOf(t, etcd, marker) != "" {
 		t.Error("an object is gone, or the prefix is claimed")
 	}
 }
 
-// TestAdopt: --adopt makes the data revtail's own, also for the gateways that start later.
+// TestAdopt checks that --adopt makes the data revtail's own, also for gateways that start later.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	keeper, etcd := others(t)
@@ -139,17 +139,17 @@ func TestAdopt(t *testing.T) {
 	later.Create(t, configMaps, gatewaytest.ConfigMap("new", "1"))
 }
 
-// TestEarlierReleasesAreRecognised: data that revtail wrote before there were markers needs nothing of its operator.
+// TestEarlierReleasesAreRecognised checks that data of a release without markers needs no action of the operator.
 func TestEarlierReleasesAreRecognised(t *testing.T) {
 	t.Parallel()
 	first := gatewaytest.Start(t)
 	first.Create(t, configMaps, gatewaytest.ConfigMap("a", "1"))
 	etcd := gatewaytest.DialEtcd(t, first.EtcdEndpoint)
 	if valueOf(t, etcd, marker) == "" {
-		t.Fatal("the first write made no marker")
+		t.Fatal("the first write has written no marker")
 	}
 	etcd.Delete(t, marker)
-	etcd.Put(t, keyPrefix+"b", "{}") // and etcdctl was used beside it
+	etcd.Put(t, keyPrefix+"b", "{}") // written by etcdctl
 	first.Stop(t)
 	first.Restart(t)
 	if got := first.ReadyLine; strings.Contains(got, "data=") {
@@ -164,7 +164,7 @@ func TestEarlierReleasesAreRecognised(t *testing.T) {
 	first.Create(t, configMaps, gatewaytest.ConfigMap("c", "1"))
 }
 
-// TestFirstWriteClaimsThePrefix: a start writes nothing, and the claim has no revision of its own.
+// TestFirstWriteClaimsThePrefix checks that a start writes nothing, and that the claim has no revision of its own.
 func TestFirstWriteClaimsThePrefix(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -180,8 +180,8 @@ func TestFirstWriteClaimsThePrefix(t *testing.T) {
 	}
 }
 
-// TestCollectorStops: dependents of owners that are gone without a DELETE request are not deleted in numbers, before or after a
-// start; doctor, health, metric and log say so. What a DELETE request asks for is done, whatever its size.
+// TestCollectorStops checks that many dependents of owners that disappeared without a DELETE request are not deleted, before or after a
+// start, and that doctor, health, metric and log report it. Dependents of objects that a DELETE request deleted are deleted in any number.
 func TestCollectorStops(t *testing.T) {
 	t.Parallel()
 	audit := filepath.Join(t.TempDir(), "audit.log")
@@ -213,7 +213,7 @@ func TestCollectorStops(t *testing.T) {
 	gw.Delete(t, configMaps+"/asked")
 	gatewaytest.Until(t, "what was asked for to be done", func() bool { return left("asked") == 0 })
 	if got := left("lost"); got != 30 {
-		t.Errorf("%d of 30 are left that nobody asked to delete", got)
+		t.Errorf("%d of 30 are left whose owner no request deleted", got)
 	}
 	if ready := gw.Do(t, "GET", "/readyz?verbose", "").Body; !strings.Contains(ready, "[!]garbage-collector 30 secrets") {
 		t.Errorf("/readyz?verbose: %s", ready)
@@ -231,7 +231,7 @@ func TestCollectorStops(t *testing.T) {
 	}
 }
 
-// checkReasons: the audit log has every object that the collector deleted, and why.
+// checkReasons checks that the audit log has every object that the collector deleted, with the reason.
 func checkReasons(t *testing.T, audit string, want int) {
 	t.Helper()
 	text, err := os.ReadFile(audit)

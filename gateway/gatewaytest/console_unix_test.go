@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// evil is a key, and a value, that does harm where text becomes markup.
+// evil is a key, and a value, that runs a script if text becomes markup.
 const evil = `<img src=x onerror="window.harmed=1">`
 
 const (
@@ -24,7 +24,7 @@ const (
 	rows   = "document.querySelectorAll('.row[data-id]').length"
 )
 
-// row is an expression: the text of a row of the console's table.
+// row returns an expression: the text of a row of the console's table.
 func row(id string) string {
 	return fmt.Sprintf("(document.querySelector(%q)?.textContent ?? '')", fmt.Sprintf(".row[data-id=%q]", id))
 }
@@ -39,8 +39,8 @@ func put(t *testing.T, gw *gatewaytest.Gateway, key, value string) (revision int
 	return done.Revision
 }
 
-// TestConsole does with the page what people do: the mouse and the keyboard of a real browser, and looks at what there is to see.
-// -artifacts keeps the pictures.
+// TestConsole uses the page as a person does, with the mouse and the keyboard of a real browser, and checks what it shows. -artifacts keeps
+// the screenshots.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	gatewaytest.NeedBrowser(t)
@@ -52,7 +52,7 @@ func TestConsole(t *testing.T) {
 	put(t, gw, "/app/"+strings.NewReplacer("<", "%3C", ">", "%3E", " ", "%20", `"`, "%22").Replace(evil), evil)
 	put(t, gw, "/app/orders/1002", `{"customer":"`+strings.ReplaceAll(evil, `"`, `'`)+`","items":[],"total":0,"state":"open"}`)
 
-	p := gatewaytest.OpenPage(t, gw.URL+"/", 1600, 1000) // which leads to the console
+	p := gatewaytest.OpenPage(t, gw.URL+"/", 1600, 1000) // redirects to the console
 	p.Click(t, "[role=treeitem][data-id='key:key=%2Fapp%2F'] .label")
 	p.Wait(t, isLive)
 	p.Wait(t, rows+" === 6")
@@ -67,7 +67,7 @@ func TestConsole(t *testing.T) {
 	resources(t, gw, p)
 
 	if harmed := p.Eval(t, "window.harmed ?? document.images.length"); harmed != 1.0 { // the icon
-		t.Errorf("what is stored has become markup: %v", harmed)
+		t.Errorf("a stored value has become markup: %v", harmed)
 	}
 	if errors := p.Errors(); errors != nil {
 		t.Errorf("the page has had errors: %s", errors)
@@ -93,7 +93,7 @@ func changesOfKeys(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
 	p.Wait(t, `document.querySelector('#detail-value').textContent.includes('"state": "paid"')`)
 }
 
-// filterRows filters by keyboard alone.
+// filterRows filters with the keyboard only.
 func filterRows(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
 	t.Helper()
 	p.Press(t, "/")
@@ -106,11 +106,11 @@ func filterRows(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
 	gw.Do(t, http.MethodDelete, "/v1/keys/app/orders/1004", "")
 	p.Wait(t, rows+" === 6")
 	p.Press(t, "/")
-	p.Type(t, "= ((") // is no expression
+	p.Type(t, "= ((") // is not an expression
 	p.Wait(t, "document.querySelector('#filter-note').textContent.includes('does not take this expression') && "+rows+" === 6")
 	p.Press(t, "Escape")
 	p.Wait(t, "document.querySelector('#filter-note').hidden")
-	p.Press(t, "Escape") // closes what is shown whole
+	p.Press(t, "Escape") // closes the full value
 	p.Press(t, "s")
 	p.Press(t, "End")
 	p.Press(t, "Enter")
@@ -123,7 +123,7 @@ func filterRows(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
 	p.Wait(t, "document.querySelector('.resource')")
 }
 
-// thePast goes back, further than etcd goes, and returns.
+// thePast shows earlier revisions, beyond etcd's history, and returns to the present.
 func thePast(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page, before int64) {
 	t.Helper()
 	p.Eval(t, fmt.Sprintf("(() => { const s = document.querySelector('#slider'); s.value = %d; s.dispatchEvent(new Event('input')) })()", before))
@@ -146,7 +146,7 @@ func thePast(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page, before 
 	p.Wait(t, row("/app/config/motd")+".includes('now')")
 }
 
-// pictures keeps what the page looks like.
+// pictures stores screenshots of the page.
 func pictures(t *testing.T, p *gatewaytest.Page) {
 	t.Helper()
 	p.Click(t, ".row[data-id='/app/orders/1001']")
@@ -163,7 +163,7 @@ func pictures(t *testing.T, p *gatewaytest.Page) {
 	}
 }
 
-// resources follows a resource, which needs no --keys.
+// resources follows a resource, without --keys.
 func resources(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
 	t.Helper()
 	p.Click(t, "[role=treeitem][data-id='/api/v1/configmaps']")
@@ -174,7 +174,7 @@ func resources(t *testing.T, gw *gatewaytest.Gateway, p *gatewaytest.Page) {
 	p.Wait(t, `document.querySelector('.event .fields')?.textContent === 'data.value"red"→"blue"'`)
 }
 
-// TestConsoleIsPublic: the page is there for whom the gateway does not know yet, and nothing else is.
+// TestConsoleIsPublic checks that the page needs no credentials, and that everything else does.
 func TestConsoleIsPublic(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t, false, []string{"reader"}, role("reader", reader)+bind("reader", "reader"))
@@ -188,8 +188,8 @@ func TestConsoleIsPublic(t *testing.T) {
 	}
 }
 
-// TestConsoleSaysWhoseDataItIs: the page says that the data is not revtail's own, and nothing where it is.
-func TestConsoleSaysWhoseDataItIs(t *testing.T) {
+// TestConsoleShowsForeignData checks that the page says when the data is not revtail's own, and only then.
+func TestConsoleShowsForeignData(t *testing.T) {
 	t.Parallel()
 	gatewaytest.NeedBrowser(t)
 	keeper, _ := others(t)
@@ -204,7 +204,7 @@ func TestConsoleSaysWhoseDataItIs(t *testing.T) {
 	}
 }
 
-// TestConsoleToken: the page asks for a token where the gateway does, and keeps it in its tab.
+// TestConsoleToken checks that the page asks for a token if the gateway does, and stores it in its tab.
 func TestConsoleToken(t *testing.T) {
 	t.Parallel()
 	gatewaytest.NeedBrowser(t)
@@ -221,7 +221,7 @@ func TestConsoleToken(t *testing.T) {
 	if kept := p.Eval(t, "JSON.stringify({...localStorage}) + location.href + document.cookie"); strings.Contains(fmt.Sprint(kept), "token-of-reader") {
 		t.Errorf("the token is kept in %v", kept)
 	}
-	g.writeTokens(t) // nobody is known any more
+	g.writeTokens(t) // removes all tokens
 	p.Wait(t, "document.querySelector('#token-dialog').open")
 	if strings.Contains(g.Log(t), "token-of-reader") {
 		t.Error("the token is in the log")
@@ -231,7 +231,7 @@ func TestConsoleToken(t *testing.T) {
 	}
 }
 
-// TestConsoleClick: a click on what changes between the press and the release of the button is a click.
+// TestConsoleClick checks that a click counts on an element that changes between the press and the release of the button.
 func TestConsoleClick(t *testing.T) {
 	t.Parallel()
 	gatewaytest.NeedBrowser(t)
@@ -246,15 +246,15 @@ func TestConsoleClick(t *testing.T) {
 		release := p.Hold(t, click.on)
 		put(t, gw, "/app/config/a", fmt.Sprint("changed ", n))
 		put(t, gw, fmt.Sprint("/app/config/new", n), "1")                // a row in the tree
-		p.Wait(t, "document.querySelector('#rate').textContent !== '0'") // they have come
-		p.Eval(t, "new Promise((later) => setTimeout(later, 600))")      // and are drawn if they ever are
+		p.Wait(t, "document.querySelector('#rate').textContent !== '0'") // the events have been received
+		p.Eval(t, "new Promise((later) => setTimeout(later, 600))")      // and drawn
 		release()
 		p.Wait(t, click.does)
 		p.Wait(t, row("/app/config/a")+fmt.Sprintf(".includes('changed %d')", n))
 	}
 }
 
-// TestConsoleUnderLoad: with a thousand events a second the page answers, and a gateway that is killed costs it nothing.
+// TestConsoleUnderLoad checks that the page responds during a thousand events a second, and loses nothing when the gateway is killed.
 func TestConsoleUnderLoad(t *testing.T) {
 	t.Parallel()
 	gatewaytest.NeedBrowser(t)
@@ -273,7 +273,7 @@ func TestConsoleUnderLoad(t *testing.T) {
 	p.Screenshot(t, filepath.Join(t.ArtifactDir(), "load.png"))
 	t.Logf("%v events/s, longest time between two frames: %.0f ms, %s%s", p.Text(t, "#rate"), p.Eval(t, "longest"), p.Text(t, "#received"), p.Text(t, "#left-out"))
 
-	gw.Kill(t) // in the middle of it
+	gw.Kill(t) // during the load
 	p.Wait(t, isAway)
 	p.Screenshot(t, filepath.Join(t.ArtifactDir(), "away.png"))
 	stop()
@@ -282,7 +282,7 @@ func TestConsoleUnderLoad(t *testing.T) {
 	p.Wait(t, isLive+" && document.querySelector('.events .note').textContent.includes('connected again')")
 	stop()
 
-	// Keys are written and never deleted: their versions are how often, so many events there were.
+	// Keys are written and never deleted, so the sum of their versions is the number of events.
 	versions := 0
 	var list struct {
 		Items []struct {
@@ -309,7 +309,7 @@ func TestConsoleUnderLoad(t *testing.T) {
 	}
 }
 
-// pour writes a thousand keys a second, or as many as go, until it is stopped or the gateway has gone.
+// pour writes a thousand keys a second, or as many as possible, until it is stopped or the gateway has ended.
 func pour(t *testing.T, gw *gatewaytest.Gateway) (stop func()) {
 	t.Helper()
 	var writing sync.WaitGroup
@@ -323,7 +323,7 @@ func pour(t *testing.T, gw *gatewaytest.Gateway) (stop func()) {
 				ops = append(ops, fmt.Sprintf(`{"put":{"key":"/load/key-%02d%d","value":{"n":%d,"state":%q}}}`, n%30, i, n, []string{"open", "paid", "sent"}[n%3]))
 			}
 			if _, err := gw.Try(t.Context(), http.MethodPost, "/v1/txn", `{"then":[`+strings.Join(ops, ",")+`]}`); err != nil {
-				return // it has gone
+				return // the gateway has ended
 			}
 			select {
 			case <-tick.C:

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"image"
-	_ "image/png" // what the browser draws
+	_ "image/png" // the format of the browser's screenshots
 	"io/fs"
 	"net/url"
 	"os"
@@ -24,13 +24,13 @@ const (
 	alertTestsFile = "../../deploy/prometheus/alerts_test.yaml"
 )
 
-// dashboard is what Grafana is given, rows aside.
+// dashboard is the part of Grafana's dashboard that the tests read, without rows.
 type dashboard struct {
 	Templating struct{ List []variable }
 	Panels     []panel
 }
 
-// variable is a choice above the panels. Nothing chosen, it is AllValue.
+// variable is a selection above the panels. Without a selection it is AllValue.
 type variable struct{ Name, Type, Definition, AllValue string }
 
 type panel struct {
@@ -58,7 +58,7 @@ func readDashboard(t *testing.T) dashboard {
 	return d
 }
 
-// filled is what Grafana makes of an expression: its variables have values.
+// filled replaces the variables of an expression with values, as Grafana does.
 func (d dashboard) filled(expr string) string {
 	values := []string{"$__rate_interval", "10s"}
 	for _, v := range d.Templating.List {
@@ -73,7 +73,7 @@ var (
 	legendLabel = regexp.MustCompile(`{{(\w+)}}`)
 )
 
-// checkVariables: whoever opens the dashboard finds something to choose.
+// checkVariables checks that each variable has values to select.
 func (d dashboard) checkVariables(t *testing.T, prometheus *gatewaytest.Prometheus) {
 	t.Helper()
 	for _, v := range d.Templating.List {
@@ -87,12 +87,13 @@ func (d dashboard) checkVariables(t *testing.T, prometheus *gatewaytest.Promethe
 		}
 		found := prometheus.Query(t, fmt.Sprintf("group by (%s) (%s)", call[2], d.filled(call[1])))
 		if !slices.ContainsFunc(found, func(s gatewaytest.Series) bool { return s.Labels[call[2]] != "" }) {
-			t.Errorf("variable %s has nothing to choose: %s", v.Name, v.Definition)
+			t.Errorf("variable %s has no values: %s", v.Name, v.Definition)
 		}
 	}
 }
 
-// checkSeries: the labels in the legend are there, and all is about gateways, whatever else Prometheus scrapes.
+// checkSeries checks that the series has the labels of the legend, and comes from a gateway, although Prometheus scrapes another target
+// too.
 func checkSeries(t *testing.T, of string, target target, found []gatewaytest.Series, instance string) {
 	t.Helper()
 	for _, s := range found {
@@ -102,12 +103,12 @@ func checkSeries(t *testing.T, of string, target target, found []gatewaytest.Ser
 			}
 		}
 		if got := s.Labels["instance"]; got != "" && got != instance {
-			t.Errorf("%s shows %s, which is no gateway", of, got)
+			t.Errorf("%s shows %s, which is not a gateway", of, got)
 		}
 	}
 }
 
-// load is a gateway at which a little of everything happens each time that it is called.
+// load is a gateway that handles a few requests of every kind at each call.
 func load(t *testing.T, gw *gatewaytest.Gateway) func() {
 	t.Helper()
 	for range 3 {
@@ -123,8 +124,9 @@ func load(t *testing.T, gw *gatewaytest.Gateway) func() {
 	}
 }
 
-// TestDashboard: every expression of the dashboard has data in a Prometheus that scrapes a gateway with something to do, and itself:
-// of the gateway alone, with the labels of the legend. Every alert can be evaluated there, and a browser draws them. It is Prometheus' own page that the browser shows: Grafana is not run.
+// TestDashboard checks that every expression of the dashboard has data in a Prometheus that scrapes a gateway under load and itself: only
+// of the gateway, with the labels of the legend. It evaluates every alert, and a browser draws the graphs on Prometheus' own page, because
+// Grafana does not run.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	gatewaytest.LookPath(t, "prometheus", "prometheus")
@@ -174,7 +176,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("in a browser", func(t *testing.T) { showGraphs(t, d, prometheus) })
 }
 
-// showGraphs has a real browser draw what the dashboard is about.
+// showGraphs draws the expressions of the dashboard in a real browser.
 func showGraphs(t *testing.T, d dashboard, prometheus *gatewaytest.Prometheus) {
 	t.Helper()
 	browser := gatewaytest.LookPath(t, "chromium", "chromium")
@@ -190,16 +192,16 @@ func showGraphs(t *testing.T, d dashboard, prometheus *gatewaytest.Prometheus) {
 	picture := filepath.Join(t.ArtifactDir(), "graphs.png")
 	dom := browse(t, browser, "--dump-dom", "--screenshot="+picture, prometheus.URL+"/graph?"+query.Encode())
 	if !strings.Contains(dom, "rickshaw") {
-		t.Skip("this Prometheus has another page: what is drawn there is not known")
+		t.Skip("this Prometheus has another page, which the test cannot read")
 	}
 	if drawn := strings.Count(dom, "<path class=\"path\" d=\"M"); drawn < graphs {
-		t.Errorf("%d lines are drawn in %d graphs", drawn, graphs)
+		t.Errorf("%d lines in %d graphs", drawn, graphs)
 	}
 	file, err := os.Open(picture)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }() // it was read
+	defer func() { _ = file.Close() }() // it was only read
 	shown, _, err := image.Decode(file)
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +211,7 @@ func showGraphs(t *testing.T, d dashboard, prometheus *gatewaytest.Prometheus) {
 	}
 }
 
-// browse returns the document that a page has become.
+// browse returns the document of a page after its scripts have run.
 func browse(t *testing.T, browser string, args ...string) string {
 	t.Helper()
 	args = append([]string{
@@ -233,7 +235,7 @@ func countColoured(shown image.Image) (n int) {
 	return n
 }
 
-// TestPanelsDoNotOverlap: nobody sees what is below another panel.
+// TestPanelsDoNotOverlap checks that no panel covers another one.
 func TestPanelsDoNotOverlap(t *testing.T) {
 	taken := map[image.Point]string{}
 	for _, p := range readDashboard(t).Panels {
@@ -243,7 +245,7 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 					t.Errorf("%s is wider than the page", p.Title)
 				}
 				if other := taken[image.Pt(x, y)]; other != "" {
-					t.Fatalf("%s lies on %s", p.Title, other)
+					t.Fatalf("%s overlaps %s", p.Title, other)
 				}
 				taken[image.Pt(x, y)] = p.Title
 			}
@@ -251,7 +253,7 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestAlerts: the rules are what they are meant to be; and there is no metric in them that nobody has.
+// TestAlerts checks that the rules are valid, and that their metrics exist.
 func TestAlerts(t *testing.T) {
 	text, err := os.ReadFile(alertsFile)
 	if err != nil {
@@ -276,7 +278,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// productSources is the source of the gateway and of the program, without tests and what only they use.
+// productSources returns the source of the gateway and of the program, without tests and their helpers.
 func productSources(t *testing.T) string {
 	t.Helper()
 	var sources strings.Builder
@@ -301,8 +303,8 @@ func productSources(t *testing.T) string {
 	return sources.String()
 }
 
-// checkCovered: the rules' tests say of each alert that it is raised, and try each metric when all is well: a rule without data is
-// silent whatever it says.
+// checkCovered checks that the rules' tests raise each alert, and have a value for each metric of a healthy gateway, because a rule without
+// data never fires.
 func checkCovered(t *testing.T, rules string) {
 	t.Helper()
 	text, err := os.ReadFile(alertTestsFile)
@@ -321,11 +323,11 @@ func checkCovered(t *testing.T, rules string) {
 	}
 	for line := range strings.Lines(rules) {
 		if text := strings.TrimSpace(line); strings.HasPrefix(text, "summary:") || strings.HasPrefix(text, "description:") {
-			continue // it may name a metric that tells more
+			continue // it may name a metric with more labels
 		}
 		for _, metric := range metricName.FindAllString(line, -1) {
 			if !strings.Contains(well, metric+"{") {
-				t.Errorf("%s has no value when all is well", metric)
+				t.Errorf("%s has no value in a healthy gateway", metric)
 			}
 		}
 	}

@@ -21,8 +21,8 @@ const (
 	widget  = `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"w-"}}`
 )
 
-// TestFrozenGatewayCreatesNothing: a gateway that was frozen while another one deleted a definition wakes up to creates of its
-// objects, before it has heard of that. None of them is left in etcd.
+// TestFrozenGatewayCreatesNothing checks that a gateway that was frozen while another one deleted a definition leaves none of the objects
+// in etcd that are created before it knows of the deletion.
 func TestFrozenGatewayCreatesNothing(t *testing.T) {
 	t.Parallel()
 	first := gatewaytest.Start(t)
@@ -60,7 +60,7 @@ func TestFrozenGatewayCreatesNothing(t *testing.T) {
 	}
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(gatewaytest.Patience)

@@ -16,11 +16,11 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// doctor runs `revtail doctor` and returns what it says.
+// doctor runs `revtail doctor` and returns its output.
 func doctor(t *testing.T, etcd, server string, wantCode int) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), "doctor", "--etcd-endpoints", etcd, "--server", server)
-	cmd.Env = []string{} // a REVTAIL_… of the tests' own is none of the program's
+	cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
 	said, err := cmd.Output()
 	code := 0
 	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) {
@@ -43,8 +43,8 @@ func wantSays(t *testing.T, said string, texts ...string) {
 	}
 }
 
-// TestDoctorFindsProxies: doctor tells an nginx that buffers events from one that cuts idle streams, and names the setting of each.
-// The nginx.conf of deploy passes.
+// TestDoctorFindsProxies checks that doctor distinguishes an nginx that buffers events from one that cuts idle streams, names the setting
+// of each, and accepts the nginx.conf of deploy.
 func TestDoctorFindsProxies(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -53,7 +53,7 @@ func TestDoctorFindsProxies(t *testing.T) {
 		code    int
 		says    []string
 	}{
-		"as it should be": {nil, 0, []string{"ok    stream"}},
+		"correct": {nil, 0, []string{"ok    stream"}},
 		"buffers": {
 			[]string{"proxy_buffering off", "proxy_buffering on", "proxy_http_version 1.1", "proxy_http_version 1.0"}, 1,
 			[]string{"FAIL  stream", "buffers streams", "nginx: proxy_http_version 1.1, proxy_buffering off"},
@@ -71,7 +71,7 @@ func TestDoctorFindsProxies(t *testing.T) {
 	}
 }
 
-// TestDoctorComparesWithGateway: a clock and a version that are not this machine's.
+// TestDoctorComparesWithGateway checks a gateway with another clock and another version.
 func TestDoctorComparesWithGateway(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)

@@ -10,7 +10,7 @@ import (
 type Block struct {
 	// Section is the heading above the block, without its marks, and Chapter the last one above it that has two marks at most.
 	Section, Chapter string
-	// Language is what the fence names; empty: the block is indented by a tab.
+	// Language is the language of the fence; empty: the block is indented by a tab.
 	Language string
 	// Line is the number of the block's first line in the document.
 	Line int
@@ -24,7 +24,7 @@ type Step struct {
 	Line int
 	// Command is the command without its prompt and its comments.
 	Command string
-	// Output is empty where the document shows none.
+	// Output is empty if the document shows none.
 	Output string
 }
 
@@ -57,7 +57,7 @@ func Section(tb testing.TB, blocks []Block, title string) []Block {
 func Blocks(text string) []Block {
 	var blocks []Block
 	var section, chapter, fence string
-	var open bool // the last block goes on
+	var open bool // the last block is not complete
 	number := 0
 	for line := range strings.Lines(text) {
 		number++

@@ -15,12 +15,12 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// A safeguard keeps a command of a document away from what its reader has configured for a program: a cluster, an etcd, a container
-// engine. A command needs one of the two.
+// A safeguard keeps a command of a document from the cluster, etcd or container engine that its reader has configured for a program. A
+// command needs one of the two.
 type safeguard struct {
-	program string         // how the command begins
-	flag    *regexp.Regexp // what the command itself has; nil: nothing helps
-	before  *regexp.Regexp // a command above it in the same section, or chapter; nil: nothing helps
+	program string         // first words of the command
+	flag    *regexp.Regexp // a flag of the command itself; nil: none
+	before  *regexp.Regexp // a command above it in the same section, or chapter; nil: none
 	chapter bool
 	advice  string
 }
@@ -30,15 +30,16 @@ var safeguards = []safeguard{
 		"export KUBECONFIG=/dev/null KUBERNETES_MASTER= KUBERNETES_SERVICE_HOST="},
 	{"etcdctl", regexp.MustCompile(` --endpoints[ =]`), regexp.MustCompile(`^export ETCDCTL_ENDPOINTS=http`), false, "export ETCDCTL_ENDPOINTS=http://127.0.0.1:2379"},
 	{"docker", nil, regexp.MustCompile(`^docker info `), true, "docker info --format '{{.Name}}'"},
-	// The folder is the project otherwise, and many a project has a folder `deploy`: `down --volumes` would remove its volumes.
+	// Otherwise the project is named after the folder, and many projects have a folder `deploy`: `down --volumes` would remove their
+	// volumes.
 	{"docker compose", regexp.MustCompile(` -p revtail `), nil, false, "docker compose -p revtail"},
 	{"docker-compose", regexp.MustCompile(` -p revtail `), nil, false, "docker-compose -p revtail"},
 }
 
-// invocation matches the programs that a command line starts: at its beginning, and behind what separates commands.
+// invocation matches the programs that a command line starts: at its beginning, and after separators of commands.
 var invocation = regexp.MustCompile(`(?m)(?:^|[|;&(])\s*(?:sudo\s+|\w+=\S*\s+)*((?:kubectl|etcdctl|docker|docker-compose)(?:\s[^|;&\n]*|$))`)
 
-// unsafe returns what is wrong with the commands of blocks, and how many commands were looked at.
+// unsafe returns the unsafe commands of blocks, and the number of checked commands.
 func unsafe(blocks []gatewaytest.Block) (findings []string, checked int) {
 	var last gatewaytest.Block
 	var section, chapter []string // the commands of these so far
@@ -69,7 +70,7 @@ func unsafe(blocks []gatewaytest.Block) (findings []string, checked int) {
 	return findings, checked
 }
 
-// keeps reports whether the safeguard has nothing against a command, or is in place.
+// keeps reports whether the safeguard does not apply to a command, or is in place.
 func (s safeguard) keeps(command string, above []string) bool {
 	if !strings.HasPrefix(command+" ", s.program+" ") || s.flag != nil && s.flag.MatchString(command) {
 		return true
@@ -95,12 +96,12 @@ func blocksOf(t *testing.T, path string) []gatewaytest.Block {
 	}
 	var blocks []gatewaytest.Block
 	for i, match := range comment.FindAllStringSubmatch(string(text), -1) {
-		blocks = append(blocks, gatewaytest.Block{Section: fmt.Sprint(i), Chapter: fmt.Sprint(i), Text: match[1] + "\n"}) // each can be read on its own
+		blocks = append(blocks, gatewaytest.Block{Section: fmt.Sprint(i), Chapter: fmt.Sprint(i), Text: match[1] + "\n"}) // each is a section
 	}
 	return blocks
 }
 
-// eachFile calls f with the path of each file of the repository, from here and from its root.
+// eachFile calls f with the path of each file of the repository, from this folder and from the root.
 func eachFile(t *testing.T, f func(path, name string)) {
 	t.Helper()
 	const root = "../.."
@@ -122,8 +123,7 @@ func eachFile(t *testing.T, f func(path, name string)) {
 	}
 }
 
-// TestDocumentsAreSafe: a reader who has a cluster, an etcd or another container engine configured, and copies any command of any
-// document, does nothing to these.
+// TestDocumentsAreSafe checks that no command of a document changes the cluster, etcd or container engine that its reader has configured.
 func TestDocumentsAreSafe(t *testing.T) {
 	checked := map[string]int{}
 	eachFile(t, func(path, name string) {
@@ -141,12 +141,12 @@ func TestDocumentsAreSafe(t *testing.T) {
 		"deploy/kubernetes/revtail.yaml": 1,
 	} {
 		if checked[name] < atLeast {
-			t.Errorf("%s: %d commands were looked at, want at least %d", name, checked[name], atLeast)
+			t.Errorf("%s: %d commands were checked, want at least %d", name, checked[name], atLeast)
 		}
 	}
 }
 
-// TestUnsafeCommands: the test above finds what it is for.
+// TestUnsafeCommands checks that TestDocumentsAreSafe finds unsafe commands.
 func TestUnsafeCommands(t *testing.T) {
 	const guarded = "$ export KUBECONFIG=/dev/null KUBERNETES_MASTER= KUBERNETES_SERVICE_HOST=   # why\n"
 	for text, want := range map[string]int{

@@ -17,7 +17,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// acknowledged are the revisions of writes that were answered.
+// acknowledged has the revisions of acknowledged writes.
 type acknowledged struct {
 	mu        sync.Mutex // guards the field below
 	revisions []string
@@ -35,7 +35,7 @@ func (a *acknowledged) now() []string {
 	return a.revisions[:len(a.revisions):len(a.revisions)]
 }
 
-// write patches an object on and on, until ctx ends.
+// write patches an object repeatedly, until ctx ends.
 func (a *acknowledged) write(ctx context.Context, t *testing.T, gw *gatewaytest.Gateway, path string) {
 	t.Helper()
 	for i := 0; ctx.Err() == nil; i++ {
@@ -53,7 +53,7 @@ func (a *acknowledged) write(ctx context.Context, t *testing.T, gw *gatewaytest.
 
 var revisionOf = regexp.MustCompile(`"resourceVersion":"(\d+)"`)
 
-// ending is what a watch got until it ended.
+// ending has the events of a watch, and its end.
 type ending struct {
 	name string
 	got  map[string]bool // revisions
@@ -77,22 +77,22 @@ func follow(name string, lines *bufio.Reader) ending {
 	}
 }
 
-// delay is how late everything comes from a distant etcd: many writes are on their way at any time.
+// delay is the latency of a distant etcd: many writes are in progress at any time.
 const delay = 30 * time.Millisecond
 
-// distant returns the URL by which an etcd is far away. It is closed with the test.
+// distant returns the URL of a proxy that adds the latency to an etcd. The proxy is closed with the test.
 func distant(t *testing.T, etcd string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var roads sync.WaitGroup
+	var forwarding sync.WaitGroup
 	t.Cleanup(func() {
 		_ = listener.Close()
-		roads.Wait()
+		forwarding.Wait()
 	})
-	roads.Go(func() {
+	forwarding.Go(func() {
 		for {
 			near, err := listener.Accept()
 			if err != nil {
@@ -103,20 +103,20 @@ func distant(t *testing.T, etcd string) string {
 				_ = near.Close()
 				continue
 			}
-			roads.Go(func() { carry(far, near, 0) })
-			roads.Go(func() { carry(near, far, delay) })
+			forwarding.Go(func() { carry(far, near, 0) })
+			forwarding.Go(func() { carry(near, far, delay) })
 		}
 	})
 	return "http://" + listener.Addr().String()
 }
 
-// parcel is what is on its way.
+// parcel is a piece of data in transit.
 type parcel struct {
 	data []byte
 	due  time.Time
 }
 
-// carry brings what comes from one end to the other, late, and closes both.
+// carry forwards the data from one end to the other after the delay, and closes both.
 func carry(to io.WriteCloser, from io.ReadCloser, late time.Duration) {
 	parcels := make(chan parcel, 1024)
 	go func() {
@@ -132,14 +132,14 @@ func carry(to io.WriteCloser, from io.ReadCloser, late time.Duration) {
 	}()
 	for p := range parcels {
 		<-time.After(time.Until(p.due))
-		_, _ = to.Write(p.data) // the other end closes it when it has gone
+		_, _ = to.Write(p.data) // the other end closes it when the peer has gone
 	}
 	_ = to.Close()
 	_ = from.Close()
 }
 
-// TestDrainUnderWrites: a watch that SIGTERM ends has everything that was acknowledged before, by another gateway too, while others
-// write on.
+// TestDrainUnderWrites checks that a watch that SIGTERM ends has all writes acknowledged before, also by another gateway, while other
+// clients continue to write.
 func TestDrainUnderWrites(t *testing.T) {
 	t.Parallel()
 	const writers, watches, least = 8, 48, 200
@@ -185,7 +185,7 @@ func TestDrainUnderWrites(t *testing.T) {
 			}
 		}
 		if len(missing) > 0 {
-			t.Errorf("watch %s got %d events, and not %v, which were acknowledged before", e.name, len(e.got), missing)
+			t.Errorf("watch %s got %d events, without %v, which were acknowledged before", e.name, len(e.got), missing)
 		}
 	}
 	if after := len(acked.now()); after == len(before) {

@@ -9,13 +9,13 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// Dump is all that an etcd holds at a revision, by key.
+// Dump is the whole content of an etcd at a revision, by key.
 type Dump struct {
 	Revision int64
 	Entries  map[string]Entry
 }
 
-// Entry is a key's value, and what etcd knows of it.
+// Entry is a key's value, and its metadata in etcd.
 type Entry struct {
 	Value                             string
 	Created, Modified, Version, Lease int64
@@ -41,7 +41,7 @@ func (k *Keys) Dump(tb testing.TB) Dump {
 	}
 }
 
-// Differences says, a line for each key, what a later dump has otherwise, but for keys that may change.
+// Differences returns a line for each key that differs in a later dump, except for keys that may change.
 func (d Dump) Differences(later Dump, mayChange func(key string) bool) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(d.Entries)) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Tool returns the path of a program that the tests use but do not build: one of the folder that REVTAIL_TOOLS names or,
-// without that, of PATH. When it is not in PATH the test is skipped, and says what to do.
+// Tool returns the path of a program that the tests use but do not build: from the folder REVTAIL_TOOLS or, without that, from PATH. If it
+// is not in PATH the test is skipped, and names the remedy.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	if folder := os.Getenv("REVTAIL_TOOLS"); folder != "" {
@@ -35,9 +35,9 @@ type Cluster struct {
 
 // Member is an etcd process.
 type Member struct {
-	// Endpoint is the URL where clients reach it. It stays the same over restarts.
+	// Endpoint is the URL for clients. It does not change over restarts.
 	Endpoint string
-	// DataDir is where it keeps its data, and Peer the URL where the other members reach it.
+	// DataDir is its data directory, and Peer the URL for the other members.
 	DataDir, Peer string
 
 	*process
@@ -78,7 +78,7 @@ func (m *Member) Restart(tb testing.TB) {
 	m.process = launch(tb, m.name, m.log, m.command...)
 }
 
-// Endpoints are the clients' URLs of all members, as --etcd-endpoints takes them.
+// Endpoints returns the clients' URLs of all members, for --etcd-endpoints.
 func (c *Cluster) Endpoints() string {
 	var urls []string
 	for _, m := range c.Members {

@@ -16,7 +16,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// page follows keys as a page does that knows nothing but EventSource, and reports what it is told.
+// page is a page that follows keys with EventSource only, and reports its events.
 const page = `<!doctype html><script>
 new EventSource('/v1/keys/app/?watch').onmessage = ({data}) => {
   reports = (window.reports || Promise.resolve()).then(() => fetch('/report', {method: 'POST', body: data}))
@@ -24,7 +24,7 @@ new EventSource('/v1/keys/app/?watch').onmessage = ({data}) => {
 }
 </script>`
 
-// TestEventSource has a real browser follow keys while the gateway is killed: it reconnects by itself and misses nothing.
+// TestEventSource follows keys in a real browser while the gateway is killed, and checks that it reconnects and misses nothing.
 func TestEventSource(t *testing.T) {
 	t.Parallel()
 	gatewaytest.NeedBrowser(t)
@@ -52,7 +52,7 @@ func TestEventSource(t *testing.T) {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport:    &http.Transport{DisableKeepAlives: true},
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // as if the gateway itself were away
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // as without a gateway
 	}
 	mux.Handle("/v1/", proxy)
 	front := httptest.NewUnstartedServer(mux)

@@ -11,7 +11,7 @@ import (
 
 const keyPrefix = "/registry/configmaps/default/"
 
-// TestForeignWrites: what another program writes to etcd shows as if a client of the gateway had.
+// TestForeignWrites checks that a write of another program to etcd looks like one of a client of the gateway.
 func TestForeignWrites(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -25,7 +25,7 @@ func TestForeignWrites(t *testing.T) {
 		{"ADDED", "1", func() int64 { return etcd.Put(t, keyPrefix+"a", gatewaytest.ConfigMap("a", "1")) }},
 		{"MODIFIED", "2", func() int64 { return etcd.Put(t, keyPrefix+"a", gatewaytest.ConfigMap("a", "2")) }},
 		{"DELETED", "2", func() int64 { return etcd.Delete(t, keyPrefix+"a") }},
-		// What says least about itself, what lies, and what an older program left with a stale resourceVersion.
+		// A minimal value, one with wrong metadata, and one that an older program wrote with a stale resourceVersion.
 		{"ADDED", "", func() int64 { return etcd.Put(t, keyPrefix+"bare", "{}") }},
 		{"ADDED", "5", func() int64 { return etcd.Put(t, keyPrefix+"b", gatewaytest.ConfigMap("liar", "5")) }},
 		{"MODIFIED", "6", func() int64 {
@@ -39,7 +39,7 @@ func TestForeignWrites(t *testing.T) {
 			t.Errorf("%s, want %s with value %q at %d", event.Line, step.event, step.value, revision)
 		}
 		if o := event.Object; o.Kind != "ConfigMap" || o.APIVersion != "v1" || o.Metadata.Namespace != "default" || o.Metadata.Name == "liar" {
-			t.Errorf("%s: want a ConfigMap that is called after its key", event.Line)
+			t.Errorf("%s: want a ConfigMap with the name of its key", event.Line)
 		}
 	}
 	var names []string
@@ -55,7 +55,7 @@ func TestForeignWrites(t *testing.T) {
 	}
 }
 
-// TestGarbage: a value that is no object is named and counted, and everything else is served.
+// TestGarbage checks that a malformed value is named and counted, and that everything else is served.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -79,7 +79,7 @@ func TestGarbage(t *testing.T) {
 	for _, url := range []string{configMaps, "/api/v1/configmaps", configMaps + "?resourceVersion=0"} {
 		answer := gw.Do(t, "GET", url, "")
 		if answer.Code != 200 || len(answer.Object.Items) != 1 || answer.Object.Items[0].Metadata.Name != "good" {
-			t.Errorf("GET %s: %d %s, want what can be shown", url, answer.Code, answer.Body)
+			t.Errorf("GET %s: %d %s, want the decodable objects", url, answer.Code, answer.Body)
 		}
 		warnings := strings.Join(answer.Header.Values("Warning"), "\n")
 		for _, name := range []string{"garbage", "list", "open", "turns"} {

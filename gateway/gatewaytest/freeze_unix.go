@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// Freeze stops a process where it is, as a machine does that is out of memory; its connections stay open. Thaw lets it go on.
+// Freeze stops a process, as on a machine without memory; its connections stay open. Thaw lets it continue.
 func (p *process) Freeze(tb testing.TB) {
 	tb.Helper()
 	p.signal(tb, syscall.SIGSTOP)
-	tb.Cleanup(func() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }) // or it would not end
+	tb.Cleanup(func() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }) // otherwise it would not end
 }
 
 // Thaw ends Freeze.

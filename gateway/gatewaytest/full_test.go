@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestStorageFull: of an etcd whose quota is used up, writes are refused with 507, and everything else goes on. Whoever runs it is
-// told by a metric, and by a line of /readyz that does not make the gateway unready.
+// TestStorageFull checks that writes to an etcd without free quota are refused with 507, that everything else works, and that a metric and
+// a line of /readyz report it while the gateway stays ready.
 func TestStorageFull(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "etcd.yaml")
@@ -46,7 +46,7 @@ func TestStorageFull(t *testing.T) {
 	}
 	for event := watch.Next(t); event.Type != "DELETED"; event = watch.Next(t) {
 		if event.Type != "ADDED" {
-			t.Fatalf("the watch goes on with %s", event.Line)
+			t.Fatalf("the next event of the watch is %s", event.Line)
 		}
 	}
 }

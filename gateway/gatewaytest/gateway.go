@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// Gateway is a revtail process. Its methods fail the test when something does not work.
+// Gateway is a revtail process. Its methods fail the test on an error.
 type Gateway struct {
-	// URL is where it serves, without a slash at the end. It stays the same over restarts.
+	// URL is its URL, without a slash at the end. It does not change over restarts.
 	URL string
 	// More are its other URLs, of --listen among the arguments.
 	More []string
-	// TLS is how to talk to it when it serves HTTPS; the test has to set it.
+	// TLS is the configuration of clients for HTTPS; the test has to set it.
 	TLS *tls.Config
-	// Token is sent with each request; empty: none is.
+	// Token is sent with each request; empty: none.
 	Token string
-	// ReadyLine is what it has said when it was ready.
+	// ReadyLine is the line that it printed when it was ready.
 	ReadyLine string
-	// EtcdEndpoint is the URL of its embedded etcd; empty: it has none.
+	// EtcdEndpoint is the URL of its embedded etcd; empty: none.
 	EtcdEndpoint string
 
 	*process
@@ -58,7 +58,7 @@ func StartAsDocumented(tb testing.TB, folder string, args ...string) *Gateway {
 	return g
 }
 
-// As is the gateway to somebody else: with this token, and TLS with this certificate if there is one.
+// As returns the gateway for another user: with this token, and TLS with this certificate if there is one.
 func (g *Gateway) As(token string, certificate ...tls.Certificate) *Gateway {
 	other := *g
 	other.Token = token
@@ -69,7 +69,7 @@ func (g *Gateway) As(token string, certificate ...tls.Certificate) *Gateway {
 	return &other
 }
 
-// Restart starts the gateway again after Stop or Kill: the same address, the same data.
+// Restart starts the gateway again after Stop or Kill, with the same address and the same data.
 func (g *Gateway) Restart(tb testing.TB) {
 	tb.Helper()
 	g.launch(tb, g.log)

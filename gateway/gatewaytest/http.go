@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// Answer is what a gateway answered.
+// Answer is a response of a gateway.
 type Answer struct {
 	Code   int
 	Header http.Header
 	Body   string
-	Object Object // what Body says, when it is JSON
+	Object Object // decoded Body, if it is JSON
 }
 
-// client makes a connection for each request: none is left over when a gateway or a test ends.
+// client makes a connection for each request, so that none is left when a gateway or a test ends.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (g *Gateway) client() *http.Client {
@@ -28,8 +28,8 @@ func (g *Gateway) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: g.TLS}}
 }
 
-// Do sends a request with a JSON body, a merge patch for PATCH, and reads the whole answer. An empty body is none.
-// It fails the test when there is no answer.
+// Do sends a request with a JSON body, a merge patch for PATCH, and reads the whole response. An empty body is none. It fails the test when
+// there is no response.
 func (g *Gateway) Do(tb testing.TB, method, path, body string) Answer {
 	tb.Helper()
 	answer, err := g.Try(tb.Context(), method, path, body)
@@ -39,7 +39,7 @@ func (g *Gateway) Do(tb testing.TB, method, path, body string) Answer {
 	return answer
 }
 
-// Try is Do for a gateway that may be about to die.
+// Try is Do for a gateway that may end during the request.
 func (g *Gateway) Try(ctx context.Context, method, path, body string) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -75,7 +75,7 @@ func readAnswer(resp *http.Response) (Answer, error) {
 	return answer, err
 }
 
-// Get reads an object or a list. Anything but 200 fails the test.
+// Get reads an object or a list. Any code but 200 fails the test.
 func (g *Gateway) Get(tb testing.TB, path string) Object {
 	tb.Helper()
 	return g.want(tb, http.StatusOK, http.MethodGet, path, "")
@@ -108,7 +108,7 @@ func (g *Gateway) want(tb testing.TB, code int, method, path, body string) Objec
 	return answer.Object
 }
 
-// Metric returns the value of a metric at a URL such as /metrics, as it stands there; empty: there is none of that name.
+// Metric returns the text of a metric's value at a URL such as /metrics; empty: there is no such metric.
 func Metric(tb testing.TB, url, name string) string {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, url, nil)
@@ -126,7 +126,7 @@ func Metric(tb testing.TB, url, name string) string {
 	return answer.Metric(name)
 }
 
-// Metric returns the value of a metric in an answer of /metrics, as it stands there; empty: there is none of that name.
+// Metric returns the text of a metric's value in a response of /metrics; empty: there is no such metric.
 func (a Answer) Metric(name string) string {
 	for line := range strings.Lines(a.Body) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {

@@ -47,13 +47,13 @@ func startIssuer(t *testing.T, authority *gatewaytest.Authority) *issuer {
 	})
 	i.Server = httptest.NewUnstartedServer(mux)
 	i.TLS = &tls.Config{Certificates: []tls.Certificate{authority.Issue(t, "issuer").TLS(t)}}
-	i.Config.ErrorLog = log.New(io.Discard, "", 0) // of a gateway that does not trust it
+	i.Config.ErrorLog = log.New(io.Discard, "", 0) // errors of a gateway that does not trust it
 	i.StartTLS()
 	t.Cleanup(i.Close)
 	return i
 }
 
-// renew makes another key that of the issuer.
+// renew replaces the key of the issuer.
 func (i *issuer) renew(t *testing.T, id string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -71,7 +71,7 @@ func (i *issuer) current() jose.JSONWebKey {
 	return i.key
 }
 
-// token is a new one of alice's.
+// token returns a new token of alice.
 func (i *issuer) token(t *testing.T) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: i.current()}, nil)
@@ -96,8 +96,8 @@ func (i *issuer) token(t *testing.T) string {
 	return token
 }
 
-// TestIssuerAuthorityChanges: the authorities that the issuer is checked with are replaced while the gateway runs; a file without
-// any changes nothing.
+// TestIssuerAuthorityChanges checks that the authorities for the issuer are replaced while the gateway runs, and that a file without
+// authorities changes nothing.
 func TestIssuerAuthorityChanges(t *testing.T) {
 	t.Parallel()
 	authority := gatewaytest.NewAuthority(t, "issuers")
@@ -112,7 +112,7 @@ func TestIssuerAuthorityChanges(t *testing.T) {
 
 	gatewaytest.Until(t, "a word about the wrong authority", said("certificate signed by unknown authority"))
 	if got := code(); got != http.StatusUnauthorized {
-		t.Errorf("while nobody vouches for the issuer: %d", got)
+		t.Errorf("with an untrusted issuer: %d", got)
 	}
 	replaceFile(t, file, authority.PEM)
 	gatewaytest.Until(t, "alice's token", accepted)
@@ -120,7 +120,7 @@ func TestIssuerAuthorityChanges(t *testing.T) {
 	replaceFile(t, file, []byte("no certificate"))
 	gw.Hangup(t)
 	gatewaytest.Until(t, "a word about the bad file", said("no certificate in this file"))
-	issuer.renew(t, "second") // which has to be asked for, over a connection of its own
+	issuer.renew(t, "second") // which the gateway requests over a connection of its own
 	issuer.CloseClientConnections()
 	gatewaytest.Until(t, "a token with the new key", accepted)
 }

@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// Journal is all that is written to an etcd, whoever writes it, since it was opened: a watch of every key.
+// Journal has all writes to an etcd, by any program, since it was opened: a watch of every key.
 type Journal struct {
 	stream pb.Watch_WatchClient
 	etcd   *Keys
@@ -19,7 +19,7 @@ type Journal struct {
 	mu      sync.Mutex // guards the fields below
 	seen    int64      // every change up to this revision is in changes
 	changes []Change
-	err     error // why the watch has ended
+	err     error // the reason for the end of the watch
 }
 
 // Change is a write of one key.
@@ -27,7 +27,7 @@ type Change struct {
 	Key      string
 	Revision int64
 	Deleted  bool
-	Value    string // empty: it was deleted
+	Value    string // empty: deleted
 }
 
 func (c Change) String() string {
@@ -37,7 +37,7 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s was put in revision %d: %q", c.Key, c.Revision, c.Value)
 }
 
-// Follow opens a journal, which has everything after the revision. It is closed with the test.
+// Follow opens a journal of all writes after the revision. It is closed with the test.
 func (k *Keys) Follow(tb testing.TB, after int64) *Journal {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -64,7 +64,7 @@ func (k *Keys) Follow(tb testing.TB, after int64) *Journal {
 	return j
 }
 
-// read notes what etcd sends, until the stream ends.
+// read records the events of etcd until the stream ends.
 func (j *Journal) read() {
 	for {
 		answer, err := j.stream.Recv()
@@ -108,7 +108,7 @@ func (j *Journal) UpTo(tb testing.TB, revision int64) []Change {
 	return slices.DeleteFunc(changes, func(c Change) bool { return c.Revision > revision })
 }
 
-// Now returns every change up to etcd's newest revision, and that one.
+// Now returns every change up to etcd's newest revision, and that revision.
 func (j *Journal) Now(tb testing.TB) (changes []Change, revision int64) {
 	tb.Helper()
 	revision = j.etcd.Revision(tb)

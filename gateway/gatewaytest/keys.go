@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Keys is an etcd as any other program sees it that uses the same one: it bypasses the gateway. It speaks gRPC as it comes,
-// so that no mistake of the gateway's own client can hide.
+// Keys is an etcd without the gateway, as another program uses it. It uses plain gRPC, so that no mistake of the gateway's own client can
+// hide.
 type Keys struct {
 	conn *grpc.ClientConn
 	kv   pb.KVClient
@@ -29,7 +29,7 @@ func DialEtcd(tb testing.TB, endpoint string) *Keys {
 	return &Keys{conn, pb.NewKVClient(conn)}
 }
 
-// call makes one request, and fails the test if that does not work.
+// call makes one request, and fails the test on an error.
 func call[Q, A any](tb testing.TB, method func(context.Context, *Q, ...grpc.CallOption) (*A, error), request *Q) *A {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), Patience)
@@ -66,7 +66,7 @@ func (k *Keys) All(tb testing.TB) []string {
 	return keys
 }
 
-// Put writes keys and values, given in turn, in one transaction: all have the revision that is returned.
+// Put writes keys and values, given in turn, in one transaction, and returns its revision.
 func (k *Keys) Put(tb testing.TB, keysAndValues ...string) int64 {
 	tb.Helper()
 	txn := &pb.TxnRequest{}
@@ -77,13 +77,13 @@ func (k *Keys) Put(tb testing.TB, keysAndValues ...string) int64 {
 	return call(tb, k.kv.Txn, txn).Header.Revision
 }
 
-// Delete deletes a key and returns the revision of that.
+// Delete deletes a key and returns the revision.
 func (k *Keys) Delete(tb testing.TB, key string) int64 {
 	tb.Helper()
 	return call(tb, k.kv.DeleteRange, &pb.DeleteRangeRequest{Key: []byte(key)}).Header.Revision
 }
 
-// Compact makes etcd forget what was before a revision.
+// Compact makes etcd compact everything before a revision.
 func (k *Keys) Compact(tb testing.TB, revision int64) {
 	tb.Helper()
 	call(tb, k.kv.Compact, &pb.CompactionRequest{Revision: revision, Physical: true})

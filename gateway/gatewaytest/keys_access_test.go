@@ -9,10 +9,10 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestKeysOfTenants: a rule about keys is what its user reaches, by any way to say a key, and the flags bound the rules.
+// TestKeysOfTenants checks that a rule about keys limits its user, in any form of a key, and that the flags limit the rules.
 func TestKeysOfTenants(t *testing.T) {
 	t.Parallel()
-	g := startGuarded(t, false, []string{"reader", "writer", "nobody"},
+	g := startGuarded(t, false, []string{"reader", "writer", "unprivileged"},
 		role("read", `{verbs: [get, list, watch], keys: [/app/a/, bare/]}`)+"---\n"+role("write", `{verbs: ["*"], keys: [/app/a/, /closed/]}`)+"---\n"+
 			bind("reader", "read")+"---\n"+bind("writer", "write"), "--keys-writable", "/app/,bare/")
 	etcd := gatewaytest.DialEtcd(t, g.EtcdEndpoint)
@@ -54,8 +54,8 @@ func TestKeysOfTenants(t *testing.T) {
 		{"writer", "DELETE", "/v1/keys/app/?prefix=true", "", 403},
 		{"writer", "POST", "/v1/txn", `{"then":[{"delete":{"key":"/app/","prefix":true}}]}`, 403},
 		{"writer", "DELETE", "/v1/keys/app/a/?prefix=true", "", 200},
-		{"nobody", "GET", "/v1/keys/app/a/x", "", 403},
-		{"nobody", "POST", "/v1/txn", `{"then":[{"get":{"key":"/app/a/x"}}]}`, 403},
+		{"unprivileged", "GET", "/v1/keys/app/a/x", "", 403},
+		{"unprivileged", "POST", "/v1/txn", `{"then":[{"get":{"key":"/app/a/x"}}]}`, 403},
 		{"stranger", "GET", "/v1/keys/app/a/x", "", 401},
 	} {
 		answer := g.user(test.user).Do(t, test.method, test.path, test.body)

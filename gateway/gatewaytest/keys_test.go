@@ -27,7 +27,7 @@ type keyFrame struct {
 	Value    json.RawMessage
 }
 
-// keyStream is such a watch.
+// keyStream is a watch of the keys API.
 type keyStream struct {
 	t       *testing.T
 	scanner *bufio.Scanner
@@ -96,7 +96,7 @@ func TestKeysOfOthers(t *testing.T) {
 	missed := etcd.Delete(t, "/app/a")
 	gw.Restart(t)
 	stream = watchKeys(t, gw, fmt.Sprintf("/v1/keys/app/?watch&since=%d", both))
-	want = append(want, keyFrame{Type: "DELETE", Revision: missed, Last: true, Key: "/app/a"}) // a revision of several keys comes again
+	want = append(want, keyFrame{Type: "DELETE", Revision: missed, Last: true, Key: "/app/a"}) // a revision of several keys is sent again
 	if diff := cmp.Diff(want, []keyFrame{stream.next(), stream.next(), stream.next()}); diff != "" {
 		t.Error(diff)
 	}
@@ -120,14 +120,14 @@ func TestKeysOfOthers(t *testing.T) {
 	}
 }
 
-// TestKeysByTime reads the past by time, of what another gateway has written down, and hears what there is where that is not known.
+// TestKeysByTime reads the past by time, from the timeline of another gateway, and gets the available range when the time is not in it.
 func TestKeysByTime(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t, "--keys", "*", "--keys-writable", "/app/")
 	etcd := gatewaytest.DialEtcd(t, gw.EtcdEndpoint)
 	first := etcd.Put(t, "/app/a", "1")
 	then := time.Now().Add(-10 * time.Minute)
-	// The timeline's own form: what is written down stays readable to gateways of other versions.
+	// The format of the timeline is fixed, because gateways of other versions must be able to read it.
 	etcd.Put(t, fmt.Sprintf("revtail/times/%016x", math.MaxInt64-then.Unix()/10), fmt.Sprintf(`{"time":%q,"revision":%d}`, then.UTC().Format(time.RFC3339Nano), first))
 	last := etcd.Put(t, "/app/a", "2")
 	for at, want := range map[string]struct {
@@ -158,8 +158,8 @@ func TestKeysByTime(t *testing.T) {
 	}
 }
 
-// TestKeysOfSeveralPlaces follows keys and prefixes of an etcd in one stream, through a kill of the gateway.
-func TestKeysOfSeveralPlaces(t *testing.T) {
+// TestKeysOfSeveralRanges follows keys and prefixes of an etcd in one stream, through a kill of the gateway.
+func TestKeysOfSeveralRanges(t *testing.T) {
 	t.Parallel()
 	cluster := gatewaytest.StartEtcd(t, 1)
 	etcd := gatewaytest.DialEtcd(t, cluster.Endpoints())
@@ -206,8 +206,8 @@ func TestKeysOfSeveralPlaces(t *testing.T) {
 
 var number = regexp.MustCompile(`"lease":"[0-9a-f]+"|("(?:[rR]evision|createRevision|modRevision)": ?|"resourceVersion":")\d+`)
 
-// TestKeysInTheDocuments runs the commands of the documents about keys, and of that about filters on the same gateway, and gets what
-// they show but for the revisions.
+// TestKeysInTheDocuments runs the commands of the documents about keys and about filters on the same gateway, and compares the output,
+// except for revisions.
 func TestKeysInTheDocuments(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -226,7 +226,7 @@ func TestKeysInTheDocuments(t *testing.T) {
 		run := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(step.Command, "localhost:8080", strings.TrimPrefix(gw.URL, "http://")))
 		run.Env = trap.Env()
 		got, err := run.Output()
-		if err != nil && run.ProcessState.ExitCode() != 28 { // its time was over
+		if err != nil && run.ProcessState.ExitCode() != 28 { // the timeout of curl
 			t.Errorf("%s: %v", step.Command, err)
 		}
 		if diff := cmp.Diff(number.ReplaceAllString(strings.TrimSpace(step.Output), "${1}N"), number.ReplaceAllString(strings.TrimSpace(string(got)), "${1}N")); diff != "" {

@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestKill: whatever was acknowledged is there after kill -9, as it was acknowledged. REVTAIL_KILLS is how often to kill.
+// TestKill checks that each acknowledged write exists unchanged after kill -9. REVTAIL_KILLS is the number of kills.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	kills := 6
@@ -28,7 +28,7 @@ func TestKill(t *testing.T) {
 	gw := gatewaytest.Start(t)
 	l := &ledger{gateway: gw, entries: make(map[string]entry)}
 	for life := range kills {
-		l.live(t, life)
+		l.writeUntilKilled(t, life)
 		gw.Restart(t)
 		if l.check(t); t.Failed() {
 			return
@@ -37,7 +37,7 @@ func TestKill(t *testing.T) {
 	t.Logf("%d acknowledged objects over %d kills", len(l.entries), kills)
 }
 
-// ledger writes objects, and remembers what was acknowledged.
+// ledger writes objects, and records the acknowledged ones.
 type ledger struct {
 	gateway *gatewaytest.Gateway
 
@@ -45,14 +45,14 @@ type ledger struct {
 	entries map[string]entry
 }
 
-// entry is what is known of an object.
+// entry is the known state of an object.
 type entry struct {
-	object  gatewaytest.Object // as it was acknowledged
-	pending string             // the value of a write that may have been done or not; empty: there is none
+	object  gatewaytest.Object // as acknowledged
+	pending string             // the value of a write with an unknown outcome; empty: none
 }
 
-// live writes as fast as it can until enough has been acknowledged, then kills the gateway in the middle of it.
-func (l *ledger) live(t *testing.T, life int) {
+// writeUntilKilled writes as fast as it can until enough writes are acknowledged, then kills the gateway between two of them.
+func (l *ledger) writeUntilKilled(t *testing.T, life int) {
 	t.Helper()
 	const (
 		writers = 8
@@ -66,7 +66,7 @@ func (l *ledger) live(t *testing.T, life int) {
 		writing.Go(func() {
 			for n := 0; ; n++ {
 				if err := l.write(t, fmt.Sprintf("life-%d-writer-%d-%d", life, writer, n)); err != nil {
-					return // the gateway is dead
+					return // the gateway has ended
 				}
 				if objects.Add(1) == enough {
 					close(reached)
@@ -82,7 +82,7 @@ func (l *ledger) live(t *testing.T, life int) {
 	l.gateway.Kill(t)
 }
 
-// write creates an object and changes it. Its error says that no answer came.
+// write creates an object and changes it. An error means that no response arrived.
 func (l *ledger) write(t *testing.T, name string) error {
 	t.Helper()
 	created, err := l.gateway.Try(t.Context(), http.MethodPost, configMaps, gatewaytest.ConfigMap(name, "created"))
@@ -98,7 +98,7 @@ func (l *ledger) write(t *testing.T, name string) error {
 	return nil
 }
 
-// acknowledge notes an answer. pending is what is written next.
+// acknowledge records a response. pending is the value of the next write.
 func (l *ledger) acknowledge(t *testing.T, answer gatewaytest.Answer, want int, pending string) {
 	t.Helper()
 	if answer.Code != want {
@@ -110,7 +110,7 @@ func (l *ledger) acknowledge(t *testing.T, answer gatewaytest.Answer, want int, 
 	l.entries[answer.Object.Metadata.Name] = entry{answer.Object, pending}
 }
 
-// check compares the ledger with what is there, and settles what was pending.
+// check compares the ledger with the stored objects, and decides the pending writes.
 func (l *ledger) check(t *testing.T) {
 	t.Helper()
 	list := l.gateway.Get(t, configMaps)
@@ -121,12 +121,12 @@ func (l *ledger) check(t *testing.T) {
 	for name, e := range l.entries {
 		object, ok := stored[name]
 		if !ok {
-			t.Errorf("%s was acknowledged at %s, and is not there", name, e.object.Metadata.ResourceVersion)
+			t.Errorf("%s was acknowledged at %s, but does not exist", name, e.object.Metadata.ResourceVersion)
 			continue
 		}
 		later := object.Revision(t) > e.object.Revision(t)
 		if !cmp.Equal(object, e.object) && (!later || object.Data["value"] != e.pending) {
-			t.Errorf("%s is not what was acknowledged (-acknowledged +stored):\n%s", name, cmp.Diff(e.object, object))
+			t.Errorf("%s differs from the acknowledged object (-acknowledged +stored):\n%s", name, cmp.Diff(e.object, object))
 		}
 		if object.Revision(t) > list.Revision(t) {
 			t.Errorf("%s is at %d, later than the list at %d", name, object.Revision(t), list.Revision(t))

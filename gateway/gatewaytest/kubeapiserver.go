@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// KubeAPIServer is a kube-apiserver process. It grants an administrator everything, and no controllers run beside it.
+// KubeAPIServer is a kube-apiserver process. It grants an administrator everything, and runs without controllers.
 type KubeAPIServer struct {
-	// URL is where it serves, without a slash at the end.
+	// URL is its URL, without a slash at the end.
 	URL string
-	// Token is the administrator's.
+	// Token is the administrator's token.
 	Token string
-	// TLS is how to talk to it.
+	// TLS is the configuration of clients.
 	TLS *tls.Config
 
 	*process
 }
 
-// StartKubeAPIServer starts one over an etcd, with more arguments if there are any, and waits until it is ready and has made what
-// every cluster has. It ends with the test.
+// StartKubeAPIServer starts a kube-apiserver over an etcd, with more arguments if there are any, and waits until it is ready and has
+// created the objects of every cluster. It ends with the test.
 func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAPIServer {
 	tb.Helper()
 	program, address, authority, dir := Tool(tb, "kube-apiserver"), freeAddress(tb), NewAuthority(tb, "kube-apiserver"), tb.TempDir()
@@ -39,12 +39,12 @@ func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAP
 	command := append([]string{
 		program, "--etcd-servers", endpoints,
 		"--bind-address", "127.0.0.1", "--secure-port", address[strings.LastIndexByte(address, ':')+1:],
-		"--advertise-address", "192.0.2.1", // it takes none of loopback; nobody connects to it
+		"--advertise-address", "192.0.2.1", // because it refuses one of loopback; it is not used
 		"--tls-cert-file", cert, "--tls-private-key-file", key, "--cert-dir", dir,
 		"--token-auth-file", write("tokens", []byte(server.Token+`,admin,admin,"system:masters"`)), "--authorization-mode", "RBAC",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", cert, "--service-account-signing-key-file", key,
 		"--service-cluster-ip-range", "10.0.0.0/24",
-		"--disable-admission-plugins", "ServiceAccount", // nobody makes the account that pods have
+		"--disable-admission-plugins", "ServiceAccount", // because the service accounts of pods are not created
 	}, args...)
 	server.process = launch(tb, "kube-apiserver at "+server.URL, filepath.Join(tb.ArtifactDir(), "kube-apiserver.log"), command...)
 	Until(tb, "a kube-apiserver that is ready", func() bool { return server.isReady(tb) })
@@ -67,6 +67,6 @@ func (s *KubeAPIServer) isReady(tb testing.TB) bool {
 	if err != nil {
 		return false // it does not listen yet
 	}
-	_ = resp.Body.Close() // the code says it
+	_ = resp.Body.Close() // only the code matters
 	return resp.StatusCode == http.StatusOK
 }

@@ -7,26 +7,26 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// Lease is a lease of etcd: the keys that are put with it go when nobody renews it.
+// Lease is a lease of etcd: its keys are deleted when it expires.
 type Lease struct {
 	etcd *Keys
 	id   int64
 }
 
-// Grant makes one.
+// Grant makes a lease.
 func (k *Keys) Grant(tb testing.TB, ttl time.Duration) *Lease {
 	tb.Helper()
 	answer := call(tb, pb.NewLeaseClient(k.conn).LeaseGrant, &pb.LeaseGrantRequest{TTL: int64(ttl / time.Second)})
 	return &Lease{k, answer.ID}
 }
 
-// Put writes a key with the lease, and returns the revision of that.
+// Put writes a key with the lease, and returns the revision.
 func (l *Lease) Put(tb testing.TB, key, value string) int64 {
 	tb.Helper()
 	return call(tb, l.etcd.kv.Put, &pb.PutRequest{Key: []byte(key), Value: []byte(value), Lease: l.id}).Header.Revision
 }
 
-// Renew gives the lease its whole time again.
+// Renew restarts the time of the lease.
 func (l *Lease) Renew(tb testing.TB) {
 	tb.Helper()
 	stream, err := pb.NewLeaseClient(l.etcd.conn).LeaseKeepAlive(tb.Context())
@@ -40,6 +40,6 @@ func (l *Lease) Renew(tb testing.TB) {
 		tb.Fatalf("etcd: %v", err)
 	}
 	if answer, err := stream.Recv(); err != nil || answer.TTL == 0 {
-		tb.Fatalf("etcd: a lease that should be renewed has ended: %v, %v", answer, err)
+		tb.Fatalf("etcd: a lease has expired before its renewal: %v, %v", answer, err)
 	}
 }

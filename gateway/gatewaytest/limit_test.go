@@ -12,8 +12,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestConnectionLimit: an address that is not loopback can hold so many connections, and as many again when they are closed;
-// loopback, where a proxy speaks for everybody, has no limit.
+// TestConnectionLimit checks the limit of connections of an address that is not loopback, also after they are closed, and that loopback has
+// no limit, because a proxy there connects for all of its clients.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	const most = 3
@@ -30,7 +30,7 @@ func TestConnectionLimit(t *testing.T) {
 		held = append(held, answered(gw.More[0]))
 	}
 	if conn := converse(t, strings.TrimPrefix(gw.More[0], "http://")); conn != nil {
-		t.Error("a connection too many is answered")
+		t.Error("a connection above the limit is answered")
 	}
 	if refused := gw.Do(t, http.MethodGet, "/metrics", "").Metric("revtail_connections_refused_total"); refused != "1" {
 		t.Errorf("revtail_connections_refused_total is %q, want 1", refused)
@@ -42,7 +42,7 @@ func TestConnectionLimit(t *testing.T) {
 	gatewaytest.Until(t, "room for another connection", func() bool { return converse(t, strings.TrimPrefix(gw.More[0], "http://")) != nil })
 }
 
-// ownAddress is one of this machine that is not loopback. Without any the test is skipped.
+// ownAddress returns an address of this machine that is not loopback. Without any the test is skipped.
 func ownAddress(t *testing.T) string {
 	t.Helper()
 	addresses, err := net.InterfaceAddrs()
@@ -54,11 +54,11 @@ func ownAddress(t *testing.T) string {
 			return network.IP.String()
 		}
 	}
-	t.Skip("this machine has loopback addresses only: there is nobody to be limited")
+	t.Skip("this machine has only loopback addresses, which have no limit")
 	return ""
 }
 
-// converse opens a connection, asks for something, and keeps it open until the end of the test; nil: there was no answer.
+// converse opens a connection, sends a request, and keeps it open until the end of the test; nil: there was no response.
 func converse(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -69,7 +69,7 @@ func converse(t *testing.T, address string) net.Conn {
 	if err := conn.SetDeadline(time.Now().Add(gatewaytest.Patience)); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: "+address+"\r\n\r\n") // it may have been reset
+	_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: "+address+"\r\n\r\n") // fails if it was reset
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		_ = conn.Close()

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// maxREADME is how many bytes a reader of three minutes takes.
+// maxREADME is the number of bytes that a reader can read in three minutes.
 const maxREADME = 9 << 10
 
 func TestREADMEIsShort(t *testing.T) {
@@ -33,7 +33,7 @@ var (
 	absolute   = regexp.MustCompile(`^[a-z]+:`)
 )
 
-// anchors are the anchors of a document, as GitHub makes them of its headings.
+// anchors returns the anchors of a document, as GitHub makes them of its headings.
 func anchors(text string) []string {
 	var out []string
 	count := map[string]int{}
@@ -57,7 +57,7 @@ func anchors(text string) []string {
 	return out
 }
 
-// brokenLinks returns the relative links of a document that lead nowhere, and how many relative links it has.
+// brokenLinks returns the broken relative links of a document, and the number of relative links.
 func brokenLinks(path, text string, read func(path string) (string, error)) (broken []string, checked int) {
 	prose := codeSpan.ReplaceAllString(codeBlock.ReplaceAllString(text, ""), "")
 	for _, match := range linkTarget.FindAllStringSubmatch(prose, -1) {
@@ -81,7 +81,7 @@ func brokenLinks(path, text string, read func(path string) (string, error)) (bro
 	return broken, checked
 }
 
-// readLinked reads a file that a document links to. A folder has no text.
+// readLinked reads the target of a link. A folder has no text.
 func readLinked(path string) (string, error) {
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return "", err
@@ -90,7 +90,7 @@ func readLinked(path string) (string, error) {
 	return string(text), err
 }
 
-// TestLinks: each relative link of each document leads to a file that exists, and to a heading in it.
+// TestLinks checks that each relative link of each document names an existing file, and an existing heading in it.
 func TestLinks(t *testing.T) {
 	total := 0
 	eachFile(t, func(path, name string) {
@@ -109,11 +109,11 @@ func TestLinks(t *testing.T) {
 		}
 	})
 	if total < 50 {
-		t.Errorf("%d links were looked at, want at least 50", total)
+		t.Errorf("%d links were checked, want at least 50", total)
 	}
 }
 
-// TestBrokenLinks: the test above finds what it is for.
+// TestBrokenLinks checks that TestLinks finds broken links.
 func TestBrokenLinks(t *testing.T) {
 	read := func(path string) (string, error) {
 		if path != "a/other.md" {

@@ -9,7 +9,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestManyWatches: one etcd watch feeds all clients, and those that leave leave nothing behind.
+// TestManyWatches checks that one etcd watch serves all clients, and that clients that disconnect leave nothing behind.
 func TestManyWatches(t *testing.T) {
 	t.Parallel()
 	const clients = 200
@@ -28,7 +28,7 @@ func TestManyWatches(t *testing.T) {
 		return n
 	}
 	first := gw.Create(t, configMaps, gatewaytest.ConfigMap("first", ""))
-	idle := fmt.Sprint(strings.Count(gw.Do(t, "GET", "/metrics", "").Body, "\nrevtail_cache_ready{")) // one a resource
+	idle := fmt.Sprint(strings.Count(gw.Do(t, "GET", "/metrics", "").Body, "\nrevtail_cache_ready{")) // one for each resource
 	gatewaytest.Until(t, "one etcd watch a resource", func() bool { return etcdWatchers() == idle })
 	before := goroutines()
 
@@ -63,6 +63,6 @@ func TestManyWatches(t *testing.T) {
 	if got := etcdWatchers(); got != idle {
 		t.Errorf("after the clients have gone etcd has %s watches, before them %s", got, idle)
 	}
-	const slack = 5 // connections of this test, timers of the runtime
+	const slack = 5 // connections of this test, and timers of the runtime
 	gatewaytest.Until(t, "goroutines as before", func() bool { return goroutines() <= before+slack })
 }

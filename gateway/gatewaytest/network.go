@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// ownNetwork is the variable of the environment that a process has whose network is its own.
+// ownNetwork is the environment variable of a process with its own network.
 const ownNetwork = "REVTAIL_TEST_OWN_NETWORK"
 
-// documented are the addresses of the documents.
+// documented are the addresses in the documents.
 var documented = []string{"127.0.0.1:8080", "127.0.0.1:2379"}
 
-// InOwnNetwork runs a test where 127.0.0.1:8080 and 127.0.0.1:2379 are free, the addresses of the documents, so that a command
-// runs as it stands there: many have no address in them that a test could replace, because kubectl and revtail know it by
-// themselves. On Linux the test runs in a process of its own, with a network of its own and, for kubectl, the files of a pod. Where
-// that is not permitted it runs in this process, if the addresses are free; else it is skipped. The name of the test must be that
-// of a function.
+// InOwnNetwork runs a test where 127.0.0.1:8080 and 127.0.0.1:2379, the addresses of the documents, are free, so that commands run
+// unchanged: many have no address that a test could replace, because it is a default of kubectl and revtail. On Linux the test runs in
+// another process with its own network and, for kubectl, the files of a pod. If that is not permitted it runs in this process if the
+// addresses are free, and is skipped otherwise. The name of the test must be that of a function.
 func InOwnNetwork(t *testing.T, test func(*testing.T)) {
 	t.Helper()
 	switch {
@@ -50,7 +49,7 @@ func skipUnlessFree(t *testing.T) {
 	}
 }
 
-// runAgain runs the test in a process whose network is its own.
+// runAgain runs the test in a process with its own network.
 func runAgain(t *testing.T) {
 	t.Helper()
 	program, err := os.Executable()

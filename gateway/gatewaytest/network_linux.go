@@ -19,7 +19,7 @@ var canOwnNetwork = sync.OnceValue(func() bool {
 	return cmd.Run() == nil
 })
 
-// ownNetworkAttr starts a process with a user namespace, in which it is root, a network and mounts of its own.
+// ownNetworkAttr starts a process with a user namespace, in which it is root, and its own network and mounts.
 func ownNetworkAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
@@ -28,7 +28,7 @@ func ownNetworkAttr() *syscall.SysProcAttr {
 	}
 }
 
-// enterNetwork makes loopback work, and writes the files that kubectl finds in a pod.
+// enterNetwork enables loopback, and writes the files that kubectl finds in a pod.
 func enterNetwork(t *testing.T) {
 	t.Helper()
 	if err := loopbackUp(); err != nil {
@@ -53,13 +53,13 @@ func enterNetwork(t *testing.T) {
 	}
 }
 
-// loopbackUp switches the loopback interface on.
+// loopbackUp enables the loopback interface.
 func loopbackUp() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = unix.Close(socket) }() // nothing was written
+	defer func() { _ = unix.Close(socket) }() // an error does not matter
 	loopback, err := unix.NewIfreq("lo")
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Object is what the tests look at of an object, a list or a Status.
+// Object has the fields of an object, a list or a Status that the tests check.
 type Object struct {
 	Kind       string            `json:"kind"`
 	APIVersion string            `json:"apiVersion"`
@@ -21,7 +21,7 @@ type Object struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Metadata is an object's.
+// Metadata is the metadata of an object.
 type Metadata struct {
 	Name            string            `json:"name,omitempty"`
 	Namespace       string            `json:"namespace,omitempty"`
@@ -31,7 +31,7 @@ type Metadata struct {
 	Labels          map[string]string `json:"labels,omitempty"`
 }
 
-// Revision is the object's resourceVersion as a number.
+// Revision returns the object's resourceVersion as a number.
 func (o Object) Revision(tb testing.TB) int64 {
 	tb.Helper()
 	n, err := strconv.ParseInt(o.Metadata.ResourceVersion, 10, 64)
@@ -41,7 +41,7 @@ func (o Object) Revision(tb testing.TB) int64 {
 	return n
 }
 
-// ConfigMap is the JSON of a ConfigMap with one value, under "value".
+// ConfigMap returns the JSON of a ConfigMap with one value, under "value".
 func ConfigMap(name, value string) string {
 	object := Object{Kind: "ConfigMap", APIVersion: "v1", Metadata: Metadata{Name: name}, Data: map[string]string{"value": value}}
 	text, err := json.Marshal(object)

@@ -17,20 +17,20 @@ import (
 	"time"
 )
 
-// Page is a page in a real browser, without a window: what a person does with it goes in as events of mouse and keyboard. It speaks
-// the DevTools protocol over a pipe. Its methods fail the test when something does not work.
+// Page is a page in a real browser, without a window, that gets events of mouse and keyboard. It uses the DevTools protocol over a pipe.
+// Its methods fail the test on an error.
 type Page struct {
 	session string
 	to      *os.File
-	ended   chan struct{} // closed when the browser has
+	ended   chan struct{} // closed when the browser has ended
 
 	mu       sync.Mutex // guards the fields below
-	last     int        // number of a call
+	last     int        // number of the last call
 	waiting  map[int]chan message
-	messages []string // errors that the page has had
+	messages []string // errors of the page
 }
 
-// message is one of the DevTools protocol, in either direction.
+// message is a message of the DevTools protocol, in either direction.
 type message struct {
 	ID      int             `json:"id,omitempty"`
 	Session string          `json:"sessionId,omitempty"`
@@ -42,7 +42,7 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// NeedBrowser skips the test where there is no Chromium, and returns its path.
+// NeedBrowser returns the path of Chromium; without it the test is skipped.
 func NeedBrowser(tb testing.TB) string {
 	tb.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -50,7 +50,7 @@ func NeedBrowser(tb testing.TB) string {
 			return browser
 		}
 	}
-	tb.Skip("there is no Chromium: install Debian's package chromium to try what a browser does")
+	tb.Skip("there is no Chromium: install Debian's package chromium for this test")
 	return ""
 }
 
@@ -67,12 +67,12 @@ func OpenPage(tb testing.TB, url string, width, height int) *Page {
 	}
 	cmd := exec.Command(NeedBrowser(tb), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars=false", //nolint:noctx // tb.Context ends before the cleanups
 		"--user-data-dir="+tb.TempDir(), "--remote-debugging-pipe", fmt.Sprintf("--window-size=%d,%d", width, height), "about:blank")
-	cmd.ExtraFiles = []*os.File{commands, answers} // which are 3 and 4 to it
+	cmd.ExtraFiles = []*os.File{commands, answers} // its descriptors 3 and 4
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	_, _ = commands.Close(), answers.Close() // the browser has its own
+	_, _ = commands.Close(), answers.Close() // the browser has its own descriptors
 	p := &Page{to: to, ended: make(chan struct{}), waiting: make(map[int]chan message)}
 	go p.read(from)
 	tb.Cleanup(func() {
@@ -100,7 +100,7 @@ func (p *Page) attach(tb testing.TB, url string) {
 	p.Open(tb, url)
 }
 
-// Open goes to a URL, and returns when what it names has been loaded.
+// Open opens a URL, and returns when its page is loaded.
 func (p *Page) Open(tb testing.TB, url string) {
 	tb.Helper()
 	var gone struct{ ErrorText string }
@@ -110,7 +110,7 @@ func (p *Page) Open(tb testing.TB, url string) {
 	p.Wait(tb, "document.readyState === 'complete' && location.href !== 'about:blank'")
 }
 
-// read hands answers to who waits for them, until the browser ends.
+// read passes responses to the waiting calls, until the browser ends.
 func (p *Page) read(from io.Reader) {
 	defer close(p.ended)
 	in := bufio.NewReader(from)
@@ -176,7 +176,7 @@ func (p *Page) call(tb testing.TB, method string, params, result any) {
 	}
 }
 
-// Eval returns what an expression of JavaScript is, a promise when it is kept.
+// Eval returns the value of an expression of JavaScript, that of a promise when it is resolved.
 func (p *Page) Eval(tb testing.TB, expression string) any {
 	tb.Helper()
 	var out struct {
@@ -209,8 +209,8 @@ func (p *Page) Click(tb testing.TB, selector string) {
 	p.Hold(tb, selector)()
 }
 
-// Hold presses the button of the mouse in the middle of the first element that a selector finds, once there is one, it does not
-// move and nothing lies over it. It is released by the function that Hold returns.
+// Hold presses the mouse button in the middle of the first element that a selector finds, as soon as it exists, does not move and is not
+// covered. The function that Hold returns releases the button.
 func (p *Page) Hold(tb testing.TB, selector string) (release func()) {
 	tb.Helper()
 	p.Wait(tb, fmt.Sprintf("document.querySelector(%q)", selector))
@@ -237,7 +237,7 @@ func (p *Page) Hold(tb testing.TB, selector string) (release func()) {
 	return func() { tb.Helper(); mouse("mouseReleased") }
 }
 
-// Type types a text into what has the focus.
+// Type types a text into the focused element.
 func (p *Page) Type(tb testing.TB, text string) {
 	tb.Helper()
 	for _, letter := range text {
@@ -262,13 +262,13 @@ func (p *Page) Press(tb testing.TB, key string) {
 	p.call(tb, "Input.dispatchKeyEvent", press, nil)
 }
 
-// Prefer makes the browser say that its user prefers a colour scheme: light or dark.
+// Prefer sets the preferred colour scheme of the user: light or dark.
 func (p *Page) Prefer(tb testing.TB, scheme string) {
 	tb.Helper()
 	p.call(tb, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// Screenshot writes what is to be seen into a file, as PNG.
+// Screenshot writes the visible part of the page to a file, as PNG.
 func (p *Page) Screenshot(tb testing.TB, file string) {
 	tb.Helper()
 	var shot struct{ Data string }
@@ -282,7 +282,7 @@ func (p *Page) Screenshot(tb testing.TB, file string) {
 	}
 }
 
-// Errors returns the errors that the page has had, but for requests that went wrong: exceptions, and what its policy has kept it from.
+// Errors returns the errors of the page except for failed requests: exceptions, and violations of its policy.
 func (p *Page) Errors() (errors []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,29 +16,26 @@ import (
 	"time"
 )
 
-// Patience is how long anything is waited for. Only a test that fails takes so long.
+// Patience is the longest wait of a test. Only a failing test takes so long.
 const Patience = 60 * time.Second
 
-// Until tries until done returns true, and fails the test when it does not within Patience.
+// Until polls until done returns true, and fails the test after Patience.
 func Until(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
-	deadline := time.After(Patience)
-	for !done() {
-		select {
-		case <-deadline:
+	for start := time.Now(); !done(); <-time.After(20 * time.Millisecond) {
+		if time.Since(start) > Patience {
 			tb.Fatalf("%s: not within %v", what, Patience)
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// process is a program that runs, or has run.
+// process is a program that runs, or has ended.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
-	log   string        // the file with all that it wrote to stderr
-	out   *lines        // what it writes to stdout
-	ended chan struct{} // closed when it has
+	log   string        // the file with its stderr
+	out   *lines        // its stdout
+	ended chan struct{} // closed when it has ended
 }
 
 // launch starts a program. It ends with the test.
@@ -48,9 +45,9 @@ func launch(tb testing.TB, name, log string, command ...string) *process {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = stderr.Close() }() // the program has its own
+	defer func() { _ = stderr.Close() }() // the program has its own descriptor
 	p := &process{name: name, log: log, out: newLines(), ended: make(chan struct{})}
-	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // tb.Context ends before the cleanups: it would not let the program end in order
+	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // tb.Context ends before the cleanups: the program could not end gracefully
 	p.cmd.Dir = filepath.Dir(log)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, stderr
 	for _, variable := range os.Environ() {
@@ -73,7 +70,7 @@ func launch(tb testing.TB, name, log string, command ...string) *process {
 	return p
 }
 
-// judge looks at the log of a process that has ended.
+// judge checks the log of a process that has ended.
 func (p *process) judge(tb testing.TB) {
 	tb.Helper()
 	log, err := os.ReadFile(p.log)
@@ -91,7 +88,7 @@ func (p *process) judge(tb testing.TB) {
 	}
 }
 
-// Terminate asks the program to end in order, with SIGTERM.
+// Terminate asks the program to end gracefully, with SIGTERM.
 func (p *process) Terminate(tb testing.TB) {
 	tb.Helper()
 	p.signal(tb, syscall.SIGTERM)
@@ -136,7 +133,7 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// Log returns what the program, also in its earlier lives, has written to stderr.
+// Log returns the stderr of the program, also of its earlier runs.
 func (p *process) Log(tb testing.TB) string {
 	tb.Helper()
 	log, err := os.ReadFile(p.log)
@@ -146,9 +143,9 @@ func (p *process) Log(tb testing.TB) string {
 	return string(log)
 }
 
-// lines collects output and hands out the first line.
+// lines collects output and sends the first line to a channel.
 type lines struct {
-	first chan string // gets it
+	first chan string // gets the first line
 
 	mu   sync.Mutex // guards the field below
 	text []byte
@@ -169,11 +166,11 @@ func (l *lines) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// taken are the ports that freeAddress has given out in this process.
-var taken sync.Map
+// usedPorts has the ports that freeAddress has returned in this process.
+var usedPorts sync.Map
 
-// freeAddress is an address on loopback that stays free while nobody listens there, as between two lives of a program: its
-// port is below those from which the kernel takes ports for port 0 and for outgoing connections.
+// freeAddress returns an unused address on loopback, which stays unused between two runs of a program: its port is below those that the
+// kernel chooses for port 0 and for outgoing connections.
 func freeAddress(tb testing.TB) string {
 	tb.Helper()
 	for range 1000 {
@@ -185,7 +182,7 @@ func freeAddress(tb testing.TB) string {
 		if err := l.Close(); err != nil {
 			tb.Fatal(err)
 		}
-		if _, given := taken.LoadOrStore(address, true); !given {
+		if _, given := usedPorts.LoadOrStore(address, true); !given {
 			return address
 		}
 	}

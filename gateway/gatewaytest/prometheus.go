@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// Prometheus is one that scrapes a gateway.
+// Prometheus is a Prometheus process that scrapes a gateway.
 type Prometheus struct {
 	URL string
 	*process
 }
 
-// LookPath finds a program that a test needs and a machine may lack; the test is skipped where it does.
+// LookPath finds a program that a machine may lack; without it the test is skipped.
 func LookPath(tb testing.TB, program, pkg string) string {
 	tb.Helper()
 	path, err := exec.LookPath(program)
@@ -28,8 +28,8 @@ func LookPath(tb testing.TB, program, pkg string) string {
 	return path
 }
 
-// StartPrometheus starts one that scrapes the gateway each second, as job revtail, and itself, and has the rules of a file. It ends
-// with the test.
+// StartPrometheus starts a Prometheus that scrapes the gateway each second, as job revtail, and itself, and has the rules of a file. It
+// ends with the test.
 func StartPrometheus(tb testing.TB, gw *Gateway, rules string) *Prometheus {
 	tb.Helper()
 	program := LookPath(tb, "prometheus", "prometheus")
@@ -59,19 +59,19 @@ scrape_configs:
 		if err != nil {
 			return false
 		}
-		_ = response.Body.Close() // nothing is read
+		_ = response.Body.Close() // the body does not matter
 		return response.StatusCode == http.StatusOK
 	})
 	return p
 }
 
-// Series is a series of an answer, with its last value; NaN is one too.
+// Series is a series of a response, with its last value, which may be NaN.
 type Series struct {
 	Labels map[string]string
 	Value  string
 }
 
-// Query returns what an expression has now.
+// Query returns the current result of an expression.
 func (p *Prometheus) Query(tb testing.TB, expression string) []Series {
 	tb.Helper()
 	var answer struct {
@@ -88,10 +88,10 @@ func (p *Prometheus) Query(tb testing.TB, expression string) []Series {
 	return out
 }
 
-// Rule is an alert and what became of it.
+// Rule is an alert and its state.
 type Rule struct{ Name, Query, Health, State, LastError string }
 
-// Rules are those of the file.
+// Rules returns the rules of the file.
 func (p *Prometheus) Rules(tb testing.TB) []Rule {
 	tb.Helper()
 	var answer struct{ Groups []struct{ Rules []Rule } }
@@ -103,7 +103,7 @@ func (p *Prometheus) Rules(tb testing.TB) []Rule {
 	return out
 }
 
-// ask gets the data of an answer of Prometheus' API.
+// ask gets the data of a response of Prometheus' API.
 func (p *Prometheus) ask(tb testing.TB, path string, data any) {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, p.URL+"/api/v1/"+path, nil)
@@ -114,7 +114,7 @@ func (p *Prometheus) ask(tb testing.TB, path string, data any) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read
+	defer func() { _ = response.Body.Close() }() // it was only read
 	answer := struct {
 		Status, Error string
 		Data          any

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// proxies are those of which deploy has a configuration, by its file.
+// proxies are the proxies with a configuration in deploy, by its file.
 var proxies = map[string]struct {
 	program, debian string   // its name, and its package
 	listen, listens string   // the address in the file, and with another one for %s
-	wrapper         string   // what the file is included in; %s is its path; empty: it is whole
+	wrapper         string   // the file that includes it; %s is its path; empty: it is complete
 	args            []string // before the path
 }{
 	"nginx.conf": {"nginx", "nginx-light", "listen 8080", "listen %s", `
@@ -37,9 +37,9 @@ http {
 	"Caddyfile":   {"caddy", "caddy", "\n:8080 {", "\nhttp://%s {", "{\n\tadmin off\n}\nimport %s\n", []string{"run", "--adapter", "caddyfile", "--config"}},
 }
 
-// StartProxy runs nginx, HAProxy or Caddy with a file of deploy before two gateways; a test may change the file further, by pairs of
-// what it has and what it gets instead. It returns the gateway that clients see, whose address accepts connections, and which
-// ends with the test. Where the program is missing the test is skipped, and says what to do.
+// StartProxy runs nginx, HAProxy or Caddy with a file of deploy before two gateways; pairs of old and new text change the file. It returns
+// the proxy as a gateway, whose address accepts connections, and which ends with the test. If the program is missing the test is skipped,
+// and names the remedy.
 func StartProxy(tb testing.TB, file string, first, second *Gateway, changes ...string) *Gateway {
 	tb.Helper()
 	p, known := proxies[file]
@@ -51,7 +51,7 @@ func StartProxy(tb testing.TB, file string, first, second *Gateway, changes ...s
 		program, err = exec.LookPath("/usr/sbin/" + p.program)
 	}
 	if err != nil {
-		tb.Skipf("%v: install Debian's %s to try deploy/%s", err, p.debian, file)
+		tb.Skipf("%v: install Debian's %s to test deploy/%s", err, p.debian, file)
 	}
 	address := freeAddress(tb)
 	host := func(g *Gateway) string { return strings.TrimPrefix(g.URL, "http://") }
@@ -86,7 +86,7 @@ func StartProxy(tb testing.TB, file string, first, second *Gateway, changes ...s
 	return g
 }
 
-// changed is a file of deploy after the changes, each of which must find something.
+// changed returns a file of deploy after the changes, each of which must match.
 func changed(tb testing.TB, file string, changes []string) string {
 	tb.Helper()
 	root, err := moduleRoot(tb.Context())

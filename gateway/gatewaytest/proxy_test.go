@@ -16,8 +16,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestProxies: with the configurations that deploy has, events come through one by one, in whatever form, and the end of one of two
-// gateways is a clean end of its watches, after which everything goes to the other.
+// TestProxies checks that with each configuration of deploy, events arrive one by one, in any form, and that the end of one of two gateways
+// is a clean end of its watches, after which all requests go to the other.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	first := gatewaytest.Start(t)
@@ -34,7 +34,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// TestProxyHTTP2: the same where nginx speaks HTTPS, and HTTP/2.
+// TestProxyHTTP2 checks the same with an nginx that serves HTTPS, and HTTP/2.
 func TestProxyHTTP2(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -46,7 +46,7 @@ func TestProxyHTTP2(t *testing.T) {
 	wantStreams(t, front, "/api/v1/namespaces/http2/configmaps")
 }
 
-// openStream opens a watch and returns the text of it as it comes. It is closed with the test.
+// openStream opens a watch and returns its text as it arrives. It is closed with the test.
 func openStream(t *testing.T, front *gatewaytest.Gateway, path, header, value string) *bufio.Reader {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: front.TLS.Clone(), ForceAttemptHTTP2: true, DisableCompression: true}
@@ -123,11 +123,11 @@ func wantWebSocket(t *testing.T, front *gatewaytest.Gateway, collection string) 
 	}
 }
 
-// wantDrain ends one of two gateways: its watches end as HTTP says, those of the other go on, and no request fails.
+// wantDrain ends one of two gateways: its watches end cleanly, those of the other continue, and no request fails.
 func wantDrain(t *testing.T, front, second *gatewaytest.Gateway, collection string) {
 	t.Helper()
 	const watches = 6
-	ends := make(chan error, watches) // nil: the watch has seen what was created last
+	ends := make(chan error, watches) // nil: the watch has the last event
 	for range watches {
 		lines := openStream(t, front, collection+"?watch=1", "User-Agent", "curl")
 		go func() {
@@ -159,7 +159,7 @@ func wantDrain(t *testing.T, front, second *gatewaytest.Gateway, collection stri
 		}
 	}
 	if ended == 0 || ended == watches {
-		t.Errorf("%d of %d watches were at the gateway that ended", ended, watches)
+		t.Errorf("%d of %d watches were on the ended gateway", ended, watches)
 	}
 	waitFor(t, openStream(t, front, collection+"?watch=1", "User-Agent", "curl"), `"after"`)
 }

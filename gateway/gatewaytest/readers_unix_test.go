@@ -16,20 +16,20 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// pipe is a stream whose reader can leave.
+// pipe is a stream whose reader can close it.
 func pipe(t *testing.T) (reader, writer *os.File) {
 	t.Helper()
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = reader.Close(), writer.Close() }) // closed already, most of them
+	t.Cleanup(func() { _, _ = reader.Close(), writer.Close() }) // most are closed already
 	return reader, writer
 }
 
-// TestReadersThatLeave: nobody reads the log, the audit log and the ready line any more, and the gateway serves on: its watches, and
-// the etcd in it, are worth more.
-func TestReadersThatLeave(t *testing.T) {
+// TestClosedReadersDoNotStopTheGateway checks that the gateway serves its watches and its embedded etcd when the readers of the log, the
+// audit log and the ready line have gone.
+func TestClosedReadersDoNotStopTheGateway(t *testing.T) {
 	t.Parallel()
 	stdout, out := pipe(t)
 	stderr, log := pipe(t)
@@ -48,7 +48,7 @@ func TestReadersThatLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	gatewaytest.Until(t, "a record that cannot be written", func() bool {
-		return gatewaytest.Metric(t, url+"/metrics", "revtail_audit_dropped_total") != "0" // each look is a record, and a line of the log
+		return gatewaytest.Metric(t, url+"/metrics", "revtail_audit_dropped_total") != "0" // each request makes a record, and a line of the log
 	})
 	answer := (&gatewaytest.Gateway{URL: url}).Do(t, http.MethodGet, configMaps, "")
 	if err = errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil || answer.Code != http.StatusOK {
@@ -56,8 +56,8 @@ func TestReadersThatLeave(t *testing.T) {
 	}
 }
 
-// TestReadyLineForNobody: a stdout that nobody reads from the start on is no reason not to serve.
-func TestReadyLineForNobody(t *testing.T) {
+// TestReadyLineWithoutReader checks that the gateway serves with a stdout that is never read.
+func TestReadyLineWithoutReader(t *testing.T) {
 	t.Parallel()
 	stdout, out := pipe(t)
 	stderr, log := pipe(t)

@@ -27,7 +27,7 @@ type receiver struct {
 	spans []*tracepb.Span
 }
 
-// receiveGRPC starts one that takes OTLP over gRPC.
+// receiveGRPC starts a receiver of OTLP over gRPC.
 func receiveGRPC(t *testing.T) *receiver {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -48,7 +48,7 @@ func receiveGRPC(t *testing.T) *receiver {
 	return r
 }
 
-// receiveHTTP starts one that takes OTLP over HTTP, below a path.
+// receiveHTTP starts a receiver of OTLP over HTTP, below a path.
 func receiveHTTP(t *testing.T) *receiver {
 	t.Helper()
 	r := &receiver{}
@@ -72,7 +72,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, asked *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
-	_, _ = w.Write(answer) // who has gone does not want it
+	_, _ = w.Write(answer) // a client that has gone does not need it
 }
 
 func (r *receiver) receive(asked *http.Request) ([]byte, error) {
@@ -106,7 +106,7 @@ func (r *receiver) Export(_ context.Context, request *collector.ExportTraceServi
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// of are the spans of a trace, or of any: empty.
+// of returns the spans of a trace, or of all: empty.
 func (r *receiver) of(trace string) []*tracepb.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,11 +119,11 @@ func (r *receiver) of(trace string) []*tracepb.Span {
 	return out
 }
 
-// attribute is what a span says of itself, as JSON.
+// attribute returns an attribute of a span, as JSON.
 func attribute(span *tracepb.Span, key string) string {
 	for _, a := range span.Attributes {
 		if a.Key == key {
-			text, _ := protojson.Marshal(a.Value) // shown by a test that fails
+			text, _ := protojson.Marshal(a.Value) // for the message of a failing test
 			return string(text)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// refusals are requests that a client should not have sent. The gateway holds the ConfigMap "there" and nothing else.
+// refusals are invalid requests. The gateway has only the ConfigMap "there".
 var refusals = []struct {
 	name         string
 	method, path string
@@ -40,37 +40,37 @@ var refusals = []struct {
 	{"data of another type", "POST", configMaps, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"x":1}}`, 400, "BadRequest"},
 	{"other namespace", "POST", configMaps, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"other"}}`, 400, "BadRequest"},
 	{"resourceVersion on create", "POST", configMaps, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"5"}}`, 400, "BadRequest"},
-	{"it exists", "POST", configMaps, gatewaytest.ConfigMap("there", "other"), 409, "AlreadyExists"},
+	{"existing name", "POST", configMaps, gatewaytest.ConfigMap("there", "other"), 409, "AlreadyExists"},
 	{"unknown dryRun", "POST", configMaps + "?dryRun=Nope", gatewaytest.ConfigMap("a", ""), 422, "Invalid"},
 	{"unknown fieldValidation", "POST", configMaps + "?fieldValidation=Bogus", gatewaytest.ConfigMap("a", ""), 422, "Invalid"},
-	{"nesting without end", "POST", configMaps, strings.Repeat(`{"a":`, 100_000), 400, "BadRequest"},
-	{"more than a body may have", "POST", configMaps, gatewaytest.ConfigMap("a", strings.Repeat("x", 3<<20)), 413, "RequestEntityTooLarge"},
-	{"much more", "POST", configMaps, gatewaytest.ConfigMap("a", strings.Repeat("x", 20<<20)), 413, "RequestEntityTooLarge"},
-	{"more than etcd takes", "POST", configMaps, gatewaytest.ConfigMap("a", strings.Repeat("x", 2<<20)), 413, "RequestEntityTooLarge"},
+	{"unlimited nesting", "POST", configMaps, strings.Repeat(`{"a":`, 100_000), 400, "BadRequest"},
+	{"body above the limit", "POST", configMaps, gatewaytest.ConfigMap("a", strings.Repeat("x", 3<<20)), 413, "RequestEntityTooLarge"},
+	{"body far above the limit", "POST", configMaps, gatewaytest.ConfigMap("a", strings.Repeat("x", 20<<20)), 413, "RequestEntityTooLarge"},
+	{"object too large for etcd", "POST", configMaps, gatewaytest.ConfigMap("a", strings.Repeat("x", 2<<20)), 413, "RequestEntityTooLarge"},
 	{"all namespaces", "POST", "/api/v1/configmaps", gatewaytest.ConfigMap("a", ""), 404, ""},
 
 	{"stale resourceVersion", "PUT", configMaps + "/there", strings.Replace(gatewaytest.ConfigMap("there", "new"), `"name"`, `"resourceVersion":"1","name"`, 1), 409, "Conflict"},
-	{"resourceVersion that is none", "PUT", configMaps + "/there", strings.Replace(gatewaytest.ConfigMap("there", "new"), `"name"`, `"resourceVersion":"x","name"`, 1), 400, "BadRequest"},
+	{"invalid resourceVersion", "PUT", configMaps + "/there", strings.Replace(gatewaytest.ConfigMap("there", "new"), `"name"`, `"resourceVersion":"x","name"`, 1), 400, "BadRequest"},
 	{"other name", "PUT", configMaps + "/there", gatewaytest.ConfigMap("other", ""), 400, "BadRequest"},
 	{"absent", "PUT", configMaps + "/absent", gatewaytest.ConfigMap("absent", ""), 404, "NotFound"},
 	{"other uid", "PUT", configMaps + "/there", strings.Replace(gatewaytest.ConfigMap("there", "new"), `"name"`, `"uid":"1","name"`, 1), 409, "Conflict"},
 	{"collection", "PUT", configMaps, gatewaytest.ConfigMap("there", ""), 400, "BadRequest"},
-	{"growth beyond what etcd takes", "PATCH", configMaps + "/there", `{"data":{"x":"` + strings.Repeat("x", 2<<20) + `"}}`, 413, "RequestEntityTooLarge"},
+	{"growth beyond the limit of etcd", "PATCH", configMaps + "/there", `{"data":{"x":"` + strings.Repeat("x", 2<<20) + `"}}`, 413, "RequestEntityTooLarge"},
 	{"malformed patch", "PATCH", configMaps + "/there", `{`, 400, "BadRequest"},
-	{"patch that is no object", "PATCH", configMaps + "/there", `[1]`, 400, "BadRequest"},
+	{"patch that is not an object", "PATCH", configMaps + "/there", `[1]`, 400, "BadRequest"},
 	{"patch of the name", "PATCH", configMaps + "/there", `{"metadata":{"name":"other"}}`, 400, "BadRequest"},
-	{"patch that is stale", "PATCH", configMaps + "/there", `{"metadata":{"resourceVersion":"1"},"data":{"x":"y"}}`, 409, "Conflict"},
-	{"patch of what is absent", "PATCH", configMaps + "/absent", `{}`, 404, "NotFound"},
-	{"delete of what is absent", "DELETE", configMaps + "/absent", "", 404, "NotFound"},
+	{"stale patch", "PATCH", configMaps + "/there", `{"metadata":{"resourceVersion":"1"},"data":{"x":"y"}}`, 409, "Conflict"},
+	{"patch of an absent object", "PATCH", configMaps + "/absent", `{}`, 404, "NotFound"},
+	{"delete of an absent object", "DELETE", configMaps + "/absent", "", 404, "NotFound"},
 	{"delete of another uid", "DELETE", configMaps + "/there", `{"preconditions":{"uid":"1"}}`, 409, "Conflict"},
 	{"delete with malformed options", "DELETE", configMaps + "/there", `{bad`, 400, "BadRequest"},
 	{"delete with another kind", "DELETE", configMaps + "/there", gatewaytest.ConfigMap("there", ""), 400, "BadRequest"},
-	{"delete of all that match nonsense", "DELETE", configMaps + "?labelSelector=l%20in", "", 400, "BadRequest"},
+	{"delete of a collection with a malformed selector", "DELETE", configMaps + "?labelSelector=l%20in", "", 400, "BadRequest"},
 
-	{"get of what is absent", "GET", configMaps + "/absent", "", 404, "NotFound"},
-	{"get at a resourceVersion that is none", "GET", configMaps + "/there?resourceVersion=abc", "", 400, "BadRequest"},
-	{"list at a resourceVersion that is none", "GET", configMaps + "?resourceVersion=-1", "", 400, "BadRequest"},
-	{"watch from a resourceVersion that is none", "GET", configMaps + "?watch=1&resourceVersion=abc", "", 400, "BadRequest"},
+	{"get of an absent object", "GET", configMaps + "/absent", "", 404, "NotFound"},
+	{"get at an invalid resourceVersion", "GET", configMaps + "/there?resourceVersion=abc", "", 400, "BadRequest"},
+	{"list at an invalid resourceVersion", "GET", configMaps + "?resourceVersion=-1", "", 400, "BadRequest"},
+	{"watch from an invalid resourceVersion", "GET", configMaps + "?watch=1&resourceVersion=abc", "", 400, "BadRequest"},
 	{"watch from one that overflows", "GET", configMaps + "?watch=1&resourceVersion=9223372036854775808", "", 400, "BadRequest"},
 	{"limit", "GET", configMaps + "?limit=abc", "", 400, "BadRequest"},
 	{"timeoutSeconds", "GET", configMaps + "?watch=1&timeoutSeconds=abc", "", 400, "BadRequest"},
@@ -89,7 +89,7 @@ var refusals = []struct {
 	{"method", "OPTIONS", configMaps, "", 405, "MethodNotAllowed"},
 }
 
-// TestRefusals: bad input gets a Status that fits, and nothing of it stays.
+// TestRefusals checks that an invalid request gets the right Status, and writes nothing.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -104,7 +104,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s %s: %d %q, want %d %q\n%.1000s", refusal.method, refusal.path, answer.Code, status.Reason, refusal.code, refusal.reason, answer.Body)
 			}
 			if refusal.reason != "" && (status.Kind != "Status" || status.APIVersion != "v1" || status.Code != refusal.code || status.Message == "") {
-				t.Errorf("%s %s: not a whole Status: %s", refusal.method, refusal.path, answer.Body)
+				t.Errorf("%s %s: not a complete Status: %s", refusal.method, refusal.path, answer.Body)
 			}
 			if len(answer.Body) > 4<<10 {
 				t.Errorf("%s %s: an answer of %d bytes", refusal.method, refusal.path, len(answer.Body))
@@ -119,7 +119,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestContentTypes: what cannot be read is refused as such.
+// TestContentTypes checks that an unreadable media type is refused as such.
 func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -135,7 +135,7 @@ func TestContentTypes(t *testing.T) {
 		{"Content-Type: application/json\r\nContent-Encoding: gzip", 415, "POST " + configMaps},
 		{"Content-Type: application/json", 415, "PATCH " + configMaps + "/a"},
 		{"Content-Type: application/json\r\nAccept: text/html", 406, "POST " + configMaps},
-		{"Content-Type: application/json", 404, "GET " + configMaps + "/a"}, // nothing of the above has been stored
+		{"Content-Type: application/json", 404, "GET " + configMaps + "/a"}, // the requests above have stored nothing
 		{"Content-Type: application/json; charset=utf-8", 201, "POST " + configMaps},
 		{"X-No-Content-Type: 1", 409, "POST " + configMaps}, // is read as JSON
 	} {
@@ -147,7 +147,7 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// TestTraversal: no URL leads out of the part of etcd that it names.
+// TestTraversal checks that no URL leads outside of its prefix in etcd.
 func TestTraversal(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -181,7 +181,7 @@ func TestTraversal(t *testing.T) {
 	}
 }
 
-// TestLargeBody: who sends too much can read why, and go on with the same connection.
+// TestLargeBody checks that a client whose body is too large can read the response, and continue on the same connection.
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)

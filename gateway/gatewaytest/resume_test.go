@@ -12,7 +12,7 @@ import (
 
 const secrets = "/api/v1/namespaces/default/secrets"
 
-// TestResume: a client that was cut off gets exactly what it missed, however the gateway ended.
+// TestResume checks that a disconnected client gets exactly the events that it has missed, however the gateway ended.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*testing.T, *gatewaytest.Gateway){
@@ -30,19 +30,19 @@ func TestResume(t *testing.T) {
 			gw.Create(t, configMaps, gatewaytest.ConfigMap("a", "1"))
 			seen := gw.Get(t, configMaps).Metadata.ResourceVersion
 			url := "/api/v1/configmaps?watch=1&resourceVersion=" + seen
-			witness := gw.Watch(t, url) // is not cut off before the end
+			witness := gw.Watch(t, url) // stays connected until the end
 			want := change(t, gw, witness)
 			end(t, gw)
 			gw.Restart(t)
 
 			watch := gw.Watch(t, url)
-			gw.Create(t, configMaps, gatewaytest.ConfigMap("live", "")) // the seam between history and the log
+			gw.Create(t, configMaps, gatewaytest.ConfigMap("live", "")) // the transition from history to the log
 			got := linesOf(t, watch, len(want))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("after the restart (-the witness +got):\n%s", diff)
 			}
 			if event := watch.Next(t); event.Type != "ADDED" || event.Object.Metadata.Name != "live" {
-				t.Errorf("after what was missed: %s, want live ADDED", event.Line)
+				t.Errorf("after the missed events: %s, want live ADDED", event.Line)
 			}
 		})
 	}
@@ -64,10 +64,10 @@ func change(t *testing.T, gw *gatewaytest.Gateway, witness *gatewaytest.Watch) [
 	return linesOf(t, witness, 36)
 }
 
-// TestWhoComesBackCostsEtcdNothing: however many clients resume after a restart, the gateway reads etcd as often as for none.
-func TestWhoComesBackCostsEtcdNothing(t *testing.T) {
+// TestResumingClientsDoNotLoadEtcd checks that any number of clients that resume after a restart make no more requests to etcd than none.
+func TestResumingClientsDoNotLoadEtcd(t *testing.T) {
 	t.Parallel()
-	const clients, few = 300, 15 // what is asked now and then, whoever is there
+	const clients, few = 300, 15 // few: regular requests without clients
 	etcd := gatewaytest.StartEtcd(t, 1).Members[0]
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint)
 	gw.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))
@@ -76,7 +76,7 @@ func TestWhoComesBackCostsEtcdNothing(t *testing.T) {
 	gw.Create(t, configMaps, gatewaytest.ConfigMap("missed", ""))
 	gw.Create(t, secrets, `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"missed"}}`)
 
-	// restart returns how many requests and watches etcd gets when the gateway comes back, and then so many clients.
+	// restart returns the number of requests and watches of etcd when the gateway restarts, and then the clients resume.
 	restart := func(clients int) (ranges, watches int) {
 		gw.Kill(t)
 		rangesBefore, watchesBefore := started(t, etcd, "Range"), started(t, etcd, "Watch")
@@ -84,7 +84,7 @@ func TestWhoComesBackCostsEtcdNothing(t *testing.T) {
 		for i := range clients {
 			watch := gw.Watch(t, []string{"/api/v1/configmaps", "/api/v1/secrets"}[i%2]+"?watch=1&resourceVersion="+seen)
 			if event := watch.Next(t); event.Type != "ADDED" || event.Object.Metadata.Name != "missed" {
-				t.Fatalf("client %d gets %s, want what it missed", i, event.Line)
+				t.Fatalf("client %d gets %s, want the missed events", i, event.Line)
 			}
 		}
 		return started(t, etcd, "Range") - rangesBefore, started(t, etcd, "Watch") - watchesBefore
@@ -97,7 +97,7 @@ func TestWhoComesBackCostsEtcdNothing(t *testing.T) {
 	}
 }
 
-// started is how many requests of a kind an etcd has got since it started.
+// started returns the number of requests of a kind since etcd's start.
 func started(t *testing.T, etcd *gatewaytest.Member, method string) int {
 	t.Helper()
 	name := `grpc_server_started_total{grpc_method="Range",grpc_service="etcdserverpb.KV",grpc_type="unary"}`
@@ -120,7 +120,7 @@ func linesOf(t *testing.T, watch *gatewaytest.Watch, n int) []string {
 	return lines
 }
 
-// TestExpired: what etcd has compacted away is told as one ERROR, but not while the gateway still remembers it.
+// TestExpired checks that a compacted revision is one ERROR, unless the gateway still has its events.
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -155,7 +155,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// TestBookmarks: a bookmark carries a quiet client over writes elsewhere and their compaction.
+// TestBookmarks checks that a client without events can resume from a bookmark after writes elsewhere and their compaction.
 func TestBookmarks(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -196,7 +196,7 @@ func TestBookmarks(t *testing.T) {
 	}
 	for _, event := range gw.Watch(t, secrets+"?watch=1&timeoutSeconds=1").Rest(t) {
 		if event.Type == "BOOKMARK" {
-			t.Errorf("a bookmark that nobody asked for: %s", event.Line)
+			t.Errorf("a bookmark without a request: %s", event.Line)
 		}
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// SecureEtcd is an etcd that speaks TLS, with clients that show a certificate of Clients. It is the embedded one of a gateway
-// of its own.
+// SecureEtcd is an etcd with TLS, whose clients need a certificate of Clients. It is the embedded one of a gateway of its own.
 type SecureEtcd struct {
 	*Gateway
 	Endpoint string     // URL
@@ -27,7 +26,7 @@ type SecureEtcd struct {
 	dir     string
 }
 
-// StartSecureEtcd starts one. It ends with the test.
+// StartSecureEtcd starts a SecureEtcd. It ends with the test.
 func StartSecureEtcd(tb testing.TB) *SecureEtcd {
 	tb.Helper()
 	e := &SecureEtcd{Endpoint: "https://" + freeAddress(tb), dir: tb.TempDir()}
@@ -45,15 +44,15 @@ client-transport-security: {cert-file: %s, key-file: %s, client-cert-auth: true,
 	return e
 }
 
-// Renew makes an authority that of etcd's own certificate, from the next start on, and the content of CA at once.
+// Renew changes the authority of etcd's own certificate, from the next start on, and the content of CA at once.
 func (e *SecureEtcd) Renew(tb testing.TB, servers *Authority) (cert, key string) {
 	tb.Helper()
 	e.servers = servers
 	e.CA = e.write(tb, "ca.crt", servers.PEM)
-	return e.WritePair(tb, "etcd", servers.Issue(tb, "root")) // etcd takes its own client's name from it
+	return e.WritePair(tb, "etcd", servers.Issue(tb, "root")) // etcd's own client uses its name
 }
 
-// Trust makes an authority that of the clients, from the next start on.
+// Trust changes the authority of the clients, from the next start on.
 func (e *SecureEtcd) Trust(tb testing.TB, clients *Authority) {
 	tb.Helper()
 	e.Clients = clients
@@ -63,7 +62,7 @@ func (e *SecureEtcd) Trust(tb testing.TB, clients *Authority) {
 // WritePair writes, or writes over, the files of a certificate and its key.
 func (e *SecureEtcd) WritePair(tb testing.TB, name string, pair Pair) (cert, key string) {
 	tb.Helper()
-	return e.write(tb, name+".crt", pair.Cert), e.write(tb, name+".key", pair.Key)
+	return pair.Write(tb, e.dir, name)
 }
 
 func (e *SecureEtcd) write(tb testing.TB, name string, content []byte) string {
@@ -75,7 +74,7 @@ func (e *SecureEtcd) write(tb testing.TB, name string, content []byte) string {
 	return path
 }
 
-// EnableLogin makes a user who may do everything below some prefixes, and switches etcd's authentication on.
+// EnableLogin makes a user with all rights below some prefixes, and enables etcd's authentication.
 func (e *SecureEtcd) EnableLogin(tb testing.TB, user, password string, prefixes ...string) {
 	tb.Helper()
 	auth := e.auth(tb)
@@ -101,7 +100,7 @@ func (e *SecureEtcd) ChangePassword(tb testing.TB, user, password string) {
 	call(tb, e.auth(tb).UserChangePassword, &pb.AuthUserChangePasswordRequest{Name: user, Password: password})
 }
 
-// auth is what root, by certificate, may change.
+// auth returns a client of etcd's authentication, as root by certificate.
 func (e *SecureEtcd) auth(tb testing.TB) pb.AuthClient {
 	tb.Helper()
 	config := &tls.Config{RootCAs: e.servers.Pool(), Certificates: []tls.Certificate{e.Clients.Issue(tb, "root").TLS(tb)}}

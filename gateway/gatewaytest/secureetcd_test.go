@@ -14,8 +14,8 @@ import (
 
 const password = "canary-7361"
 
-// TestSecureEtcd: TLS to etcd, where the authorities of both sides, and with them both certificates, are replaced while the gateway
-// runs. Its watches go on.
+// TestSecureEtcd checks that watches continue when the authorities, and with them the certificates, of etcd and of the gateway are replaced
+// while the gateway runs.
 func TestSecureEtcd(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
@@ -34,12 +34,12 @@ func TestSecureEtcd(t *testing.T) {
 	wantEvent(t, watch, "after")
 }
 
-// TestEtcdLogin: a user that may do no more than the gateway needs, and an etcd that forgets who has logged in.
+// TestEtcdLogin uses a user with only the rights that the gateway needs, and an etcd that loses its sessions.
 func TestEtcdLogin(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
 	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
-	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "no-user"))
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key,
 		"--etcd-user", "revtail", "--etcd-password-file", secretFile(t, password+"\n"), "--history", "1h")
 	watch := gw.Watch(t, configMaps+"?watch=1")
@@ -55,11 +55,11 @@ func TestEtcdLogin(t *testing.T) {
 	}
 }
 
-// TestLoginIsDemanded: an etcd that begins to ask who the gateway is. That is nothing which clients could do wrong, and it passes.
+// TestLoginIsDemanded checks that writes get a temporary error while etcd requires a login that the gateway does not have.
 func TestLoginIsDemanded(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
-	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "no-user"))
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key)
 	gw.Create(t, configMaps, gatewaytest.ConfigMap("before", ""))
 	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
@@ -74,13 +74,13 @@ func TestLoginIsDemanded(t *testing.T) {
 	}
 }
 
-// TestEtcdPasswordChanges: first in the file and then in etcd, without a restart, a broken watch or a write that fails; an empty
-// file changes nothing.
+// TestEtcdPasswordChanges checks that a password can be changed, first in the file and then in etcd, without a restart, a broken watch or a
+// failed write, and that an empty file changes nothing.
 func TestEtcdPasswordChanges(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
 	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
-	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "no-user"))
 	file := secretFile(t, password)
 	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoint, "--etcd-cacert", etcd.CA, "--etcd-cert", cert, "--etcd-key", key,
 		"--etcd-user", "revtail", "--etcd-password-file", file)
@@ -93,7 +93,7 @@ func TestEtcdPasswordChanges(t *testing.T) {
 	gw.Hangup(t)
 	gatewaytest.Until(t, "a word about the empty file", said("this file is empty"))
 	etcd.Kill(t)
-	etcd.Restart(t) // it has forgotten who has logged in
+	etcd.Restart(t) // it has lost its sessions
 	createSoon(t, gw, "kept")
 	wantEvent(t, watch, "kept")
 
@@ -112,14 +112,14 @@ func TestEtcdPasswordChanges(t *testing.T) {
 	}
 }
 
-// TestSecureEtcdRefuses: what keeps the gateway and etcd apart is said in words that name the flag to change.
+// TestSecureEtcdRefuses checks that the message about a failed connection to etcd names the flag to change.
 func TestSecureEtcdRefuses(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartSecureEtcd(t)
 	etcd.EnableLogin(t, "revtail", password, "/registry/", "revtail/")
 	stranger := gatewaytest.NewAuthority(t, "stranger")
-	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "nobody"))
-	otherCert, otherKey := etcd.WritePair(t, "other", stranger.Issue(t, "nobody"))
+	cert, key := etcd.WritePair(t, "gateway", etcd.Clients.Issue(t, "no-user"))
+	otherCert, otherKey := etcd.WritePair(t, "other", stranger.Issue(t, "no-user"))
 	address := strings.TrimPrefix(etcd.Endpoint, "https://")
 	secure, known, shown := "--etcd-endpoints="+etcd.Endpoint, "--etcd-cacert="+etcd.CA, []string{"--etcd-cert=" + cert, "--etcd-key=" + key}
 	wrong := secretFile(t, "guess")
@@ -136,7 +136,7 @@ func TestSecureEtcdRefuses(t *testing.T) {
 		"key of another certificate": {[]string{secure, known, "--etcd-cert=" + cert, "--etcd-key=" + otherKey}, 2, "--etcd-cert, --etcd-key: tls: private key does not match"},
 		"TLS not asked for":          {[]string{"--etcd-endpoints=" + address}, 3, "speaks TLS: write https:// in --etcd-endpoints"},
 		"plain HTTP asked for":       {[]string{"--etcd-endpoints=http://" + address}, 3, "speaks TLS: write https:// in --etcd-endpoints"},
-		"nobody logs in":             {append(shown, secure, known), 1, "check --etcd-user, --etcd-password-file and --etcd-cert"},
+		"no login":                   {append(shown, secure, known), 1, "check --etcd-user, --etcd-password-file and --etcd-cert"},
 		"wrong password":             {append(shown, secure, known, "--etcd-user=revtail", "--etcd-password-file="+wrong), 1, "check --etcd-user, --etcd-password-file and --etcd-cert"},
 	}
 	for name, test := range tests {
@@ -144,7 +144,7 @@ func TestSecureEtcdRefuses(t *testing.T) {
 			t.Parallel()
 			args := append([]string{"serve", "--listen=127.0.0.1:0", "--startup-timeout=5s"}, test.args...)
 			cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), args...)
-			cmd.Env = []string{} // a REVTAIL_… of the tests' own is none of the program's
+			cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
 			var said bytes.Buffer
 			cmd.Stderr = &said
 			ended := (*exec.ExitError)(nil)
@@ -172,11 +172,11 @@ func wantEvent(t *testing.T, watch *gatewaytest.Watch, name string) {
 	}
 }
 
-// createSoon creates a ConfigMap as soon as etcd is there again.
+// createSoon creates a ConfigMap as soon as etcd answers again.
 func createSoon(t *testing.T, gw *gatewaytest.Gateway, name string) {
 	t.Helper()
 	gatewaytest.Until(t, "a write", func() bool {
 		code := gw.Do(t, http.MethodPost, configMaps, gatewaytest.ConfigMap(name, "")).Code
-		return code == http.StatusCreated || code == http.StatusConflict // an attempt before may have been done
+		return code == http.StatusCreated || code == http.StatusConflict // an earlier attempt may have been done
 	})
 }

@@ -19,7 +19,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// startCache starts nginx with the configuration of the document about keys, in front of an upstream, and returns its URL.
+// startCache starts nginx with the configuration of the document about keys, before an upstream, and returns its URL.
 func startCache(t *testing.T, upstream string) string {
 	t.Helper()
 	nginx, err := exec.LookPath("nginx")
@@ -63,7 +63,7 @@ func startCache(t *testing.T, upstream string) string {
 	return "http://" + address
 }
 
-// TestSharedCache: of a thousand identical requests for the past, or of a thousand long polls, one comes to the gateway.
+// TestSharedCache checks that of a thousand identical requests for the past, or of a thousand long polls, one reaches the gateway.
 func TestSharedCache(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t, "--keys-writable", "/app/")
@@ -109,7 +109,7 @@ func TestSharedCache(t *testing.T) {
 		meanwhile()
 		running.Wait()
 		if n := asked.Load(); n != 1 {
-			t.Errorf("%s: of %d requests %d came to the gateway", path, requests, n)
+			t.Errorf("%s: of %d requests %d reached the gateway", path, requests, n)
 		}
 		return bodies
 	}
@@ -131,7 +131,7 @@ func TestSharedCache(t *testing.T) {
 	}
 }
 
-// TestStreamThroughCache: the same nginx hands on streams at once, and several of the same URL.
+// TestStreamThroughCache checks that the same nginx forwards streams at once, and several of the same URL.
 func TestStreamThroughCache(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t, "--keys-writable", "/app/")

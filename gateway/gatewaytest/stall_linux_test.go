@@ -18,9 +18,9 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestTheSystemHoldsLittleOverHTTP2: a client that allows all of HTTP/2's windows and does not read keeps the system from holding
-// megabytes for it.
-func TestTheSystemHoldsLittleOverHTTP2(t *testing.T) {
+// TestSystemBuffersLittleOverHTTP2 checks that the system buffers little for a client that allows the largest windows of HTTP/2 and does
+// not read.
+func TestSystemBuffersLittleOverHTTP2(t *testing.T) {
 	t.Parallel()
 	const most = 512 << 10
 	s := startSecured(t)
@@ -35,22 +35,22 @@ func TestTheSystemHoldsLittleOverHTTP2(t *testing.T) {
 	config.NextProtos = []string{"h2"}
 	config.ServerName = "127.0.0.1"
 	openWatch(t, tls.Client(conn, config))
-	gatewaytest.Until(t, "the watch to stand", func() bool { return s.metric(t, `revtail_watchers{resource="configmaps"}`) == "1" })
+	gatewaytest.Until(t, "the watch to open", func() bool { return s.metric(t, `revtail_watchers{resource="configmaps"}`) == "1" })
 
 	large := strings.Repeat("x", 200<<10)
 	for i := range 40 {
 		s.Do(t, http.MethodPost, configMaps, gatewaytest.ConfigMap(fmt.Sprint("large", i), large))
 	}
 	gatewaytest.Until(t, "the client to be late", func() bool { return unsent(t, conn) > 16<<10 })
-	for range 10 { // what it gets more comes in its own time
+	for range 10 { // further data may arrive later
 		s.Do(t, http.MethodGet, "/livez", "")
 		if held := unsent(t, conn); held > most {
-			t.Fatalf("the system holds %d KiB for a client that does not read", held>>10)
+			t.Fatalf("the system buffers %d KiB for a client that does not read", held>>10)
 		}
 	}
 }
 
-// openWatch asks for a watch as the only stream, with no limit on what may come.
+// openWatch requests a watch as the only stream, with unlimited windows.
 func openWatch(t *testing.T, conn net.Conn) {
 	t.Helper()
 	t.Cleanup(func() { _ = conn.Close() })
@@ -75,7 +75,8 @@ func openWatch(t *testing.T, conn net.Conn) {
 	}
 }
 
-// unsent is what the other end's system holds for a connection on this machine: not sent, or sent and not acknowledged.
+// unsent returns the number of bytes that the system of the other end buffers for a connection on this machine: not sent, or not
+// acknowledged.
 func unsent(t *testing.T, conn net.Conn) int64 {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")

@@ -7,7 +7,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestStop: SIGTERM ends every watch as HTTP says, with all that happened before, and etcd after them.
+// TestStop checks that SIGTERM ends every watch cleanly, with all earlier events, and etcd after them.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)

@@ -22,7 +22,7 @@ import (
 // secured is a gateway that serves HTTPS with files that the test replaces.
 type secured struct {
 	*gatewaytest.Gateway
-	authority     *gatewaytest.Authority // signs the server's certificates, and is the one that clients need
+	authority     *gatewaytest.Authority // of the server's certificates, and of the clients'
 	cert, key, ca string                 // the files
 }
 
@@ -56,7 +56,7 @@ func replaceFile(t *testing.T, name string, content []byte) {
 	}
 }
 
-// served is whose certificate a new connection gets.
+// served returns the name in the certificate of a new connection.
 func (s *secured) served(t *testing.T) string {
 	t.Helper()
 	conn, err := (&tls.Dialer{Config: s.TLS}).DialContext(t.Context(), "tcp", s.address())
@@ -74,7 +74,7 @@ func (s *secured) metric(t *testing.T, name string) string {
 	return s.Do(t, http.MethodGet, "/metrics", "").Metric(name)
 }
 
-// as is a client's TLS with a certificate that it shows whatever the server asks for.
+// as returns the TLS configuration of a client that always sends a certificate.
 func (s *secured) as(t *testing.T, pair gatewaytest.Pair) *tls.Config {
 	t.Helper()
 	cert := pair.TLS(t)
@@ -102,11 +102,11 @@ func (s *secured) request(t *testing.T, config *tls.Config) (*http.Response, err
 	return resp, errors.Join(err, resp.Body.Close())
 }
 
-// wantRefused shakes hands and sends nothing more: bytes that the server does not read could cost us what it says.
+// wantRefused makes a handshake and sends nothing more, because unread bytes could replace the alert with a reset.
 func (s *secured) wantRefused(t *testing.T, what string, config *tls.Config) {
 	t.Helper()
 	conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", s.address())
-	if err == nil { // in TLS 1.3 the client has done its part before the server has looked at the certificate
+	if err == nil { // in TLS 1.3 the client has finished before the server has checked the certificate
 		defer conn.Close()
 		if err := conn.SetReadDeadline(time.Now().Add(gatewaytest.Patience)); err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func (s *secured) watchHTTP2(t *testing.T, path string) *bufio.Reader {
 	return bufio.NewReader(resp.Body)
 }
 
-// wantNames reads as many events, and checks whose they are.
+// wantNames reads events with these names.
 func wantNames(t *testing.T, stream *bufio.Reader, names ...string) {
 	t.Helper()
 	for _, want := range names {
@@ -163,11 +163,11 @@ func wantNames(t *testing.T, stream *bufio.Reader, names ...string) {
 	}
 }
 
-// TestTLSReload: new connections get what the files say, however they are replaced; open streams notice nothing.
+// TestTLSReload checks that new connections use the new files, however they are replaced, and that open streams continue.
 func TestTLSReload(t *testing.T) {
 	t.Parallel()
 	replacements := map[string]func(t *testing.T, s *secured, pair gatewaytest.Pair){
-		"written over": func(t *testing.T, s *secured, pair gatewaytest.Pair) { s.replace(t, pair) },
+		"overwritten": func(t *testing.T, s *secured, pair gatewaytest.Pair) { s.replace(t, pair) },
 		"links to another folder": func(t *testing.T, s *secured, pair gatewaytest.Pair) {
 			dir := t.TempDir()
 			for file, content := range map[string][]byte{s.cert: pair.Cert, s.key: pair.Key} {
@@ -212,8 +212,8 @@ func TestTLSReload(t *testing.T) {
 	}
 }
 
-// TestTLSReloadRefusesWhatDoesNotFit: the certificate before stays in use, and one line of the log says why.
-func TestTLSReloadRefusesWhatDoesNotFit(t *testing.T) {
+// TestTLSReloadRefusesMismatch checks that the earlier certificate stays in use, and that one line of the log has the reason.
+func TestTLSReloadRefusesMismatch(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
 	watch := s.watchHTTP2(t, configMaps+"?watch=1")
@@ -232,7 +232,7 @@ func TestTLSReloadRefusesWhatDoesNotFit(t *testing.T) {
 		}
 	}
 	wantWarnings("1", 1)
-	s.Hangup(t) // who asks for it gets an answer
+	s.Hangup(t) // a requested reload is answered
 	wantWarnings("2", 2)
 
 	replaceFile(t, s.key, second.Key)
@@ -244,7 +244,7 @@ func TestTLSReloadRefusesWhatDoesNotFit(t *testing.T) {
 	wantNames(t, watch, "after")
 }
 
-// TestClientCertificates: none is needed, but what is shown has to be signed by --client-ca-file as it is now.
+// TestClientCertificates checks that a client needs no certificate, but that one it sends must be signed by the current --client-ca-file.
 func TestClientCertificates(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
@@ -270,7 +270,7 @@ func TestClientCertificates(t *testing.T) {
 	resuming.ClientSessionCache = tls.NewLRUClientSessionCache(0)
 	s.wantWelcome(t, "first connection", resuming)
 	if resp := s.wantWelcome(t, "second connection", resuming); !resp.TLS.DidResume {
-		t.Error("the second connection does not resume the session of the first: what follows shows nothing")
+		t.Error("the second connection does not resume the session of the first, so the test checks nothing")
 	}
 	replaceFile(t, s.ca, other.PEM)
 	gatewaytest.Until(t, "the other authority", func() bool {
@@ -282,7 +282,7 @@ func TestClientCertificates(t *testing.T) {
 	s.wantWelcome(t, "no certificate", s.TLS)
 }
 
-// TestTLSRefuses what is not TLS 1.2 or later. None of it is worth a line in the log of an operator.
+// TestTLSRefuses checks that only TLS 1.2 or later is accepted, and that refusals are logged at debug level only.
 func TestTLSRefuses(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
@@ -303,8 +303,8 @@ func TestTLSRefuses(t *testing.T) {
 	}
 }
 
-// TestTLSWaitsForNobody: whoever does not go on is cut off, at each step before a request.
-func TestTLSWaitsForNobody(t *testing.T) {
+// TestSlowHandshakesAreCut checks that a client that stops is disconnected, at each step before a request.
+func TestSlowHandshakesAreCut(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
 	speaking := func(protocol string) *tls.Dialer {

@@ -12,8 +12,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestTraces: each request is a span, and so is what it asks of etcd, in the trace of its client; a watch is one for its opening; at
-// SIGTERM what is left is sent; nothing of a query or a value is in any.
+// TestTraces checks that each request and each of its requests to etcd is a span in the trace of its client, that a watch has one span for
+// its opening, that SIGTERM sends the rest, and that no span has a query or a value.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	for protocol, receive := range map[string]func(*testing.T) *receiver{"grpc": receiveGRPC, "http/protobuf": receiveHTTP} {
@@ -86,7 +86,7 @@ func testTraces(t *testing.T, protocol string, collected *receiver) {
 		}
 	}
 	if spans := collected.of(traces["unsampled"]); len(spans) > 0 {
-		t.Errorf("a client that did not want it is traced: %v", spans)
+		t.Errorf("a client that disabled tracing is traced: %v", spans)
 	}
 	all := map[string]int{}
 	for _, span := range collected.of("") {
@@ -100,7 +100,7 @@ func testTraces(t *testing.T, protocol string, collected *receiver) {
 	}
 }
 
-// TestTracesWithoutACollector: requests do not wait for it, nor does the end, and the log says so.
+// TestTracesWithoutACollector checks that neither requests nor the end wait for a missing collector, and that the log reports it.
 func TestTracesWithoutACollector(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"grpc", "http/protobuf"} {

@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// Trap is an HTTP server that stands for the cluster, the etcd and the container engine that the reader of a document has configured.
-// A command of a document must not reach any of these: the test fails when a client connects.
+// Trap is an HTTP server in the place of the cluster, the etcd and the container engine that the reader of a document has configured. A
+// command of a document must not reach any of these: the test fails when a client connects.
 type Trap struct {
-	// Address is where it listens.
+	// Address is its address.
 	Address string
-	// Home is the home folder of a reader, whose kubeconfig leads to the trap.
+	// Home is the home folder of a reader, with a kubeconfig for the trap.
 	Home string
 
 	mu     sync.Mutex // guards the field below
@@ -43,12 +43,12 @@ func NewTrap(tb testing.TB) *Trap {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	tb.Cleanup(func() {
-		_ = server.Close() // Serve says why it ended
+		_ = server.Close() // Serve returns the error
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			tb.Error(err)
 		}
 		for _, what := range t.Caught() {
-			tb.Errorf("a command reached what its reader has configured: %s", what)
+			tb.Errorf("a command reached the configured cluster, etcd or engine: %s", what)
 		}
 	})
 	t.Configure(tb, nil)
@@ -61,7 +61,7 @@ func (t *Trap) catch(what string) {
 	t.caught = append(t.caught, what)
 }
 
-// Caught returns what has reached the trap since it was called last. The test does not fail for that any more.
+// Caught returns the requests that have reached the trap since the last call. They no longer fail the test.
 func (t *Trap) Caught() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +70,7 @@ func (t *Trap) Caught() []string {
 	return caught
 }
 
-// Configure writes the reader's kubeconfig. Its current context leads to the trap, and these contexts to the servers that they name.
+// Configure writes the reader's kubeconfig. Its current context is the trap, and these contexts are the servers that they name.
 func (t *Trap) Configure(tb testing.TB, servers map[string]string) {
 	tb.Helper()
 	clusters, contexts := []string{}, []string{}
@@ -92,10 +92,10 @@ func (t *Trap) Configure(tb testing.TB, servers map[string]string) {
 
 func (t *Trap) kubeconfig() string { return filepath.Join(t.Home, ".kube", "config") }
 
-// Env is the environment of the reader: each variable that leads a client somewhere leads it to the trap. Programs are found in
-// these folders, and where the test finds them.
+// Env returns the environment of the reader: each variable for an address names the trap. Programs are found in these folders, and in the
+// PATH of the test.
 func (t *Trap) Env(folders ...string) []string {
-	host, port, _ := net.SplitHostPort(t.Address) // an address that the trap listens on
+	host, port, _ := net.SplitHostPort(t.Address) // an address of the listener
 	return []string{
 		"HOME=" + t.Home, "PATH=" + strings.Join(append(folders, os.Getenv("PATH")), string(os.PathListSeparator)),
 		"KUBECONFIG=" + t.kubeconfig(), "KUBERNETES_MASTER=http://" + t.Address + "/master",

@@ -19,7 +19,7 @@ const (
 	podJSON    = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q},"spec":{"containers":[{"name":"c","image":"busybox"}]}}`
 )
 
-// TestWalk is the first walk that a newcomer takes: watch pods, then make one, change it and delete it.
+// TestWalk follows the introduction: watch pods, then create one, change it and delete it.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -57,7 +57,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestCorefile follows one object, as in the walk with the CoreDNS configuration.
+// TestCorefile follows one object, as in the introduction with the CoreDNS configuration.
 func TestCorefile(t *testing.T) {
 	t.Parallel()
 	const (
@@ -85,8 +85,7 @@ func TestCorefile(t *testing.T) {
 	}
 }
 
-// TestChunks looks at events of all sizes, and at many of one moment: each is one chunk, whatever left together. Watch checks
-// the framing.
+// TestChunks checks that events of all sizes, and many at once, are one chunk each. Watch checks the framing.
 func TestChunks(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -112,7 +111,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestWire compares the bytes of a whole watch with what HTTP/1.1 says they are.
+// TestWire compares the bytes of a whole watch with HTTP/1.1.
 func TestWire(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -144,7 +143,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// exchange sends bytes to a gateway and returns all that comes back until it closes the connection.
+// exchange sends bytes to a gateway and returns all bytes until it closes the connection.
 func exchange(t *testing.T, gw *gatewaytest.Gateway, request string) string {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(gw.URL, "http://"))

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Watch is an open watch on a TCP connection. It sees every byte: a frame that is not exactly one chunk fails the test.
+// Watch is an open watch on a TCP connection. It checks every byte: a frame that is not exactly one chunk fails the test.
 type Watch struct {
-	// Status and Header are the head of the answer.
+	// Status and Header are from the head of the response.
 	Status string
 	Header textproto.MIMEHeader
 
@@ -34,7 +34,7 @@ type Event struct {
 	Line string `json:"-"` // the frame itself
 }
 
-// Watch opens a watch as curl does, and returns when the head of the answer is there. It is closed with the test.
+// Watch opens a watch as curl does, and returns when it has the header of the response. It is closed with the test.
 func (g *Gateway) Watch(tb testing.TB, path string) *Watch {
 	tb.Helper()
 	w := &Watch{conn: g.dial(tb)}
@@ -81,7 +81,7 @@ func (g *Gateway) dial(tb testing.TB) net.Conn {
 // Close drops the connection.
 func (w *Watch) Close() { _ = w.conn.Close() }
 
-// wait gives the next read its time.
+// wait sets the deadline of the next read.
 func (w *Watch) wait(tb testing.TB) {
 	tb.Helper()
 	if err := w.conn.SetReadDeadline(time.Now().Add(Patience)); err != nil {
@@ -115,7 +115,7 @@ func (w *Watch) Rest(tb testing.TB) []Event {
 	}
 }
 
-// read reads one chunk. ended: it was the last one, which has no bytes.
+// read reads one chunk. ended: it was the last one, which is empty.
 func (w *Watch) read(tb testing.TB) (event Event, ended bool, err error) {
 	tb.Helper()
 	w.wait(tb)

@@ -29,7 +29,7 @@ func startCaches(t *testing.T, store *memory.Store) (cs *rangeCaches, stop func(
 	}
 }
 
-// acquire returns the cache of ranges, and why no watch of it can begin.
+// acquire returns the cache of ranges, or the error of its watches.
 func acquire(t *testing.T, cs *rangeCaches, keys ...string) (*rangeCache, error) {
 	t.Helper()
 	c, err := cs.acquire(ranges(t, keys...))
@@ -40,8 +40,8 @@ func acquire(t *testing.T, cs *rangeCaches, keys ...string) (*rangeCache, error)
 	return c, err
 }
 
-// TestRangeTooLarge: a range that is too large is not read again for each request, and can be watched soon after it has become
-// smaller, however often clients ask.
+// TestRangeTooLarge checks that a range that is too large is not read again for each request, and can be watched soon after it has become
+// smaller.
 func TestRangeTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -55,23 +55,23 @@ func TestRangeTooLarge(t *testing.T) {
 			return errors.Is(err, errRangeTooLarge)
 		}
 		if !isTooLarge() {
-			t.Fatal("it is watched")
+			t.Fatal("the range is watched")
 		}
 		store.Txn(nil, []string{"/app/a"})
 		for range 10 {
 			if !isTooLarge() {
-				t.Error("it was read again at once")
+				t.Error("the range was read again at once")
 			}
 			<-time.After(rangeCacheLinger / 12)
 		}
 		<-time.After(rangeCacheLinger / 4)
 		if isTooLarge() {
-			t.Error("it is not watched after it has become smaller")
+			t.Error("the range is not watched after it has become smaller")
 		}
 	})
 }
 
-// TestRangeBecomesTooLarge: the watches of a range end when it becomes too large, and new ones are refused.
+// TestRangeBecomesTooLarge checks that the watches of a range end when it becomes too large, and that new ones are refused.
 func TestRangeBecomesTooLarge(t *testing.T) {
 	store := memory.New()
 	store.Txn(map[string][]byte{"/app/a": []byte("1")}, nil)
@@ -101,15 +101,15 @@ func TestRangeBecomesTooLarge(t *testing.T) {
 	cs.release(c)
 	cs.release(again)
 	cs.maxBytesOfAll = 1
-	if other, err := acquire(t, cs, "/other/"); err != nil || len(cs.open) != 1 { // an unused cache makes room
+	if other, err := acquire(t, cs, "/other/"); err != nil || len(cs.open) != 1 { // an unused cache is removed
 		t.Errorf("%d caches, %v", len(cs.open), err)
 	} else {
 		cs.release(other)
 	}
 }
 
-// TestRangeCaches: all watches of a range share a cache. An unused one is dropped for another range; used ones stay, and a range
-// more is refused.
+// TestRangeCaches checks that all watches of a range share a cache, that an unused cache is dropped for another range, and that a range
+// above the limit is refused.
 func TestRangeCaches(t *testing.T) {
 	const most = 3
 	cs, stop := startCaches(t, memory.New())
@@ -134,7 +134,7 @@ func TestRangeCaches(t *testing.T) {
 		}
 	}
 	if _, err := cs.acquire(ranges(t, "/app/more")); !errors.Is(err, status.ErrTooManyRanges) {
-		t.Errorf("a range more: %v", err)
+		t.Errorf("a range above the limit: %v", err)
 	}
 	if figures := cs.figures(); len(figures) != 1 || figures[0].Resource != "keys" {
 		t.Errorf("figures %v", figures)

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestLargeAnswersAreBoundedTogether: what is too much is refused alone; small answers always have room, and all of it is given back.
-func TestLargeAnswersAreBoundedTogether(t *testing.T) {
+// TestMemoryOfLargeResponsesIsLimited checks that a response above the budget is refused, that small responses always fit, and that all
+// memory is released.
+func TestMemoryOfLargeResponsesIsLimited(t *testing.T) {
 	budget := new(memoryBudget)
 	large, next, small := reservation{budget: budget}, reservation{budget: budget}, reservation{budget: budget}
 	for range 2 {
@@ -15,10 +16,10 @@ func TestLargeAnswersAreBoundedTogether(t *testing.T) {
 		}
 	}
 	if err := next.grow(uncountedAnswer + 1); !errors.Is(err, errAnswersMemory) {
-		t.Errorf("beyond the budget: %v", err)
+		t.Errorf("above the budget: %v", err)
 	}
 	if err := small.grow(uncountedAnswer); err != nil {
-		t.Errorf("a small answer: %v", err)
+		t.Errorf("a small response: %v", err)
 	}
 	large.release()
 	next.release()

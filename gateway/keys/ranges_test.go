@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/keys/keyrange"
 )
 
-// besideStore is a store whose watches are merged with one of keys that nobody writes.
+// besideStore is a store whose watches are merged with a watch of keys that are never written.
 type besideStore struct{ *memory.Store }
 
 func (s besideStore) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
@@ -26,7 +26,7 @@ func (s besideStore) Watch(ctx context.Context, prefix string, o etcdstore.Watch
 	return newMergedWatcher(ctx, []etcdstore.Watcher{s.Store.Watch(ctx, "quiet", quiet), s.Store.Watch(ctx, prefix, o)}, o.After)
 }
 
-// TestMergedWatcher: a merged watch keeps what every watch promises.
+// TestMergedWatcher runs the tests of every watch on a merged watch.
 func TestMergedWatcher(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Backend { return besideStore{memory.New()} })
 }
@@ -43,8 +43,8 @@ func ranges(t interface {
 	return parsed
 }
 
-// TestRangesStore: whatever is written, pages and watches of several ranges are what the store has, less the keys of others: in
-// the order of keys and of revisions, and a revision in one piece.
+// TestRangesStore checks that pages and watches of several ranges have all keys of the ranges and no others, in the order of keys and of
+// revisions, without splitting a revision.
 func TestRangesStore(t *testing.T) {
 	names := []string{"/a", "/a/", "/a/b", "/a/b/", "/ab", "/b", "a", "a/b"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -115,7 +115,7 @@ func allKeys(t *rapid.T, store etcdstore.Store, limit int) (keys []string) {
 	}
 }
 
-// followTwice compares a watch of several ranges with one of everything.
+// followTwice compares a watch of several ranges with a watch of all keys.
 func followTwice(t *rapid.T, store *memory.Store, several etcdstore.Store, within func(string) bool, after etcdstore.Revision, write func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -139,7 +139,7 @@ func followTwice(t *rapid.T, store *memory.Store, several etcdstore.Store, withi
 	sameEvents(t, want, got)
 }
 
-// read reads a watch up to a revision. Batches are of whole revisions that do not come again.
+// read reads a watch up to a revision. Batches have whole revisions, each once.
 func read(t *rapid.T, w etcdstore.Watcher, last etcdstore.Revision, into *[]etcdstore.Event) {
 	defer func() { _ = w.Close() }()
 	var through etcdstore.Revision
@@ -161,7 +161,7 @@ func read(t *rapid.T, w etcdstore.Watcher, last etcdstore.Revision, into *[]etcd
 	}
 }
 
-// sameEvents compares events, in their order by revision; within a revision they may be in another one.
+// sameEvents compares events in the order of revisions; within a revision the order may differ.
 func sameEvents(t *rapid.T, want, got []etcdstore.Event) {
 	for i := 1; i < len(got); i++ {
 		if got[i].Revision < got[i-1].Revision {
@@ -180,8 +180,9 @@ func sameEvents(t *rapid.T, want, got []etcdstore.Event) {
 	}
 }
 
-// TestMergedWatcherAsks: a range that is behind is not asked how far it is for each event of another one.
-func TestMergedWatcherAsks(t *testing.T) {
+// TestMergedWatcherRequestsLittleProgress checks that a merged watch does not request progress of a late range for each event of another
+// one.
+func TestMergedWatcherRequestsLittleProgress(t *testing.T) {
 	const events = 500
 	told := make(chan struct{})
 	busy, quiet := &busyWatcher{most: events, told: told}, &lateWatcher{told: told, through: events}
@@ -196,7 +197,7 @@ func TestMergedWatcherAsks(t *testing.T) {
 	}
 }
 
-// busyWatcher has one event for each revision, and says when all are told.
+// busyWatcher has one event for each revision, and closes a channel after the last.
 type busyWatcher struct {
 	etcdstore.Watcher
 	at, most etcdstore.Revision
@@ -216,7 +217,7 @@ func (w *busyWatcher) RequestProgress(context.Context) error { return nil }
 
 func (w *busyWatcher) Close() error { return nil }
 
-// lateWatcher says nothing until the other one has told all.
+// lateWatcher delivers nothing before the other watcher has delivered all events.
 type lateWatcher struct {
 	etcdstore.Watcher
 	told    chan struct{}

@@ -7,7 +7,7 @@ import (
 	"revtail/gateway/metrics"
 )
 
-// BenchmarkObserve is what the figure adds to a delivery, with the look at the clock.
+// BenchmarkObserve measures the cost of the metric for a delivery, with the read of the clock.
 func BenchmarkObserve(b *testing.B) {
 	delays, received := new(metrics.Delays), time.Now()
 	b.ReportAllocs()

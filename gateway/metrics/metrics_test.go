@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/metrics"
 )
 
-// page is what a gateway shows that has done a bit of everything.
+// page returns the metrics of a gateway that has done a bit of everything.
 func page(t *testing.T) []byte {
 	t.Helper()
 	requests := metrics.NewRequests()
@@ -41,7 +41,7 @@ func page(t *testing.T) []byte {
 	return recorder.Body.Bytes()
 }
 
-// delays are those of two goroutines.
+// delays returns the delays of two goroutines.
 func delays() []*metrics.Delays {
 	both := []*metrics.Delays{new(metrics.Delays), new(metrics.Delays)}
 	both[0].Observe(100 * time.Microsecond)
@@ -101,7 +101,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestNames holds our names to Prometheus' guide; those of etcd and Go are theirs.
+// TestNames checks the gateway's own metric names against Prometheus' guide, without those of etcd and Go.
 func TestNames(t *testing.T) {
 	problems, err := promlint.New(bytes.NewReader(page(t))).Lint()
 	if err != nil {

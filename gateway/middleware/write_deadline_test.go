@@ -13,8 +13,9 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// TestStalledAnswerIsCut: a response of which the client reads nothing breaks, as a cached list and in many writes, over HTTP/1.1, TLS and HTTP/2.
-func TestStalledAnswerIsCut(t *testing.T) {
+// TestStalledResponseIsCut checks that a response breaks when the client reads nothing, as a cached list and in many writes, over HTTP/1.1,
+// TLS and HTTP/2.
+func TestStalledResponseIsCut(t *testing.T) {
 	document := bytes.Repeat([]byte("x"), 64<<10)
 	whole := &watchcache.List{Size: 512 * len(document), Text: func(yield func([]byte) bool) {
 		for range 512 {
@@ -34,14 +35,14 @@ func TestStalledAnswerIsCut(t *testing.T) {
 			return err
 		},
 	}
-	roads := map[string]func(*httptest.Server){
+	transports := map[string]func(*httptest.Server){
 		"HTTP/1.1": func(s *httptest.Server) { s.Start() },
 		"TLS":      func(s *httptest.Server) { s.StartTLS() },
 		"HTTP/2":   func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() },
 	}
 	for kind, answer := range answers {
-		for road, start := range roads {
-			t.Run(kind+" "+road, func(t *testing.T) {
+		for transport, start := range transports {
+			t.Run(kind+" "+transport, func(t *testing.T) {
 				t.Parallel()
 				c := &Chain{WriteTimeout: 100 * time.Millisecond}
 				ended := make(chan error, 1)
@@ -50,10 +51,10 @@ func TestStalledAnswerIsCut(t *testing.T) {
 				start(server)
 				response := rawhttp.Get(t, server.Client(), server.URL)
 				if err := <-ended; err == nil {
-					t.Error("32 MiB went to a client that reads nothing")
+					t.Error("32 MiB were written for a client that reads nothing")
 				}
 				if _, err := io.Copy(io.Discard, response.Body); err == nil {
-					t.Error("the client took the answer for complete")
+					t.Error("the client got a complete response")
 				}
 			})
 		}

@@ -42,7 +42,7 @@ func FuzzParsePath(f *testing.F) {
 				t.Errorf("%q gives the segment %q", path, segment)
 			}
 		}
-		// One way to say it: what comes out can be escaped and read again.
+		// The segments can be escaped and parsed again, without a change.
 		for i := range segments {
 			segments[i] = url.PathEscape(segments[i])
 		}
@@ -53,7 +53,7 @@ func FuzzParsePath(f *testing.F) {
 	})
 }
 
-// FuzzKeys: from a scope to its key and back is one to one, and no scope holds a key of another one.
+// FuzzKeys checks that scopes and keys correspond one to one, and that no scope contains a key of another one.
 func FuzzKeys(f *testing.F) {
 	f.Add("default", "a", "defaul", "ta")
 	f.Add("a", "b", "ab", "")
@@ -71,7 +71,7 @@ func FuzzKeys(f *testing.F) {
 			t.Errorf("%+v and %+v have the same key", one, other)
 		}
 		if whole := (Scope{Namespace: otherNamespace}).Path(); strings.HasPrefix(one.Path(), whole) != (namespace == otherNamespace) {
-			t.Errorf("the namespace %q holds %q", otherNamespace, one.Path())
+			t.Errorf("the namespace %q contains %q", otherNamespace, one.Path())
 		}
 	})
 }
@@ -82,7 +82,7 @@ func TestKeysOfBuiltinKinds(t *testing.T) {
 		prefix := r.Prefix("/registry")
 		for other, name := range seen {
 			if strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix) {
-				t.Errorf("%s stands below %s: %s, %s", r.QualifiedName(), name, prefix, other)
+				t.Errorf("%s is below %s: %s, %s", r.QualifiedName(), name, prefix, other)
 			}
 		}
 		seen[prefix] = r.QualifiedName()

@@ -31,7 +31,7 @@ func (s *registry) openForTest(t *testing.T, n int) <-chan time.Time {
 	return ended
 }
 
-// TestDrainIsPaced: Drain spreads the ends over time, keeps the deadline, and ends few watches without delay.
+// TestDrainIsPaced checks that Drain spreads the ends over time, keeps the deadline, and ends few watches without delay.
 func TestDrainIsPaced(t *testing.T) {
 	for name, test := range map[string]struct {
 		watches     int
@@ -71,7 +71,7 @@ func TestDrainIsPaced(t *testing.T) {
 	}
 }
 
-// TestDrainWithoutTime: Drain ends all watches even if ctx leaves no time to spread the ends.
+// TestDrainWithoutTime checks that Drain ends all watches even if ctx leaves no time to spread the ends.
 func TestDrainWithoutTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s registry

@@ -21,7 +21,7 @@ type lateness struct {
 	logLimit int
 	padding  int // of each object, in bytes
 	writes   []map[string]string
-	reads    []int // after how many writes it reads
+	reads    []int // number of writes before each read
 }
 
 var drawLateness = rapid.Custom(func(t *rapid.T) lateness {
@@ -31,8 +31,8 @@ var drawLateness = rapid.Custom(func(t *rapid.T) lateness {
 	return l
 })
 
-// TestLatest: after each batch the client has the newest state of each object, in the order of revisions, and every change is
-// delivered or counted in Skipped.
+// TestLatest checks that after each batch the client has the newest state of each object, in the order of revisions, and that every change
+// is delivered or counted in Skipped.
 func TestLatest(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := drawLateness.Draw(rt, "plan")
@@ -123,8 +123,8 @@ func (l lateness) write(s *memory.Store, truth map[string]string, n int) (change
 	return changes
 }
 
-// TestLatestMerges: of a burst larger than a batch only the newest states are delivered, with the previous state that the client
-// has, from the log and from history.
+// TestLatestMerges checks that only the newest states of a burst larger than a batch are delivered, with the client's previous state, from
+// the log and from history.
 func TestLatestMerges(t *testing.T) {
 	for _, limit := range []int{64, maxEvents} {
 		synctest.Test(t, func(t *testing.T) {
@@ -157,9 +157,9 @@ func TestLatestMerges(t *testing.T) {
 				}
 			}
 			want := map[string]int{"MODIFIED a/x l=1 rv=1002": 999, "ADDED a/1 l=1 rv=1002": 499, "DELETED a/0 l=1 rv=1003": 500}
-			if limit == 64 { // history may end before the log does: then there are some more
+			if limit == 64 { // history may end before the log, and then a few more events follow
 				if len(got) > 4*len(want) {
-					t.Errorf("too much: %v", got)
+					t.Errorf("too many events: %v", got)
 				}
 			} else if diff := cmp.Diff(want, maps.Clone(got)); diff != "" {
 				t.Error(diff)

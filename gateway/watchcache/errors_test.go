@@ -2,8 +2,8 @@ package watchcache
 
 import "testing"
 
-// TestExpiredErrorSaysWhatIsKnown: the message leaves out an unknown oldest revision.
-func TestExpiredErrorSaysWhatIsKnown(t *testing.T) {
+// TestExpiredErrorOmitsUnknownOldest checks that the message leaves out an unknown oldest revision.
+func TestExpiredErrorOmitsUnknownOldest(t *testing.T) {
 	for want, err := range map[string]*ExpiredError{
 		"too old resource version: 1":     {Requested: 1},
 		"too old resource version: 1 (7)": {Requested: 1, Oldest: 7},

@@ -66,7 +66,7 @@ func (w *world) count(watcher *Watcher) int {
 	return len(changes)
 }
 
-// However many clients come with old revisions, etcd's history is read once.
+// Etcd's history is read once for any number of clients with old revisions.
 func TestHistoryIsReadOnceForAll(t *testing.T) {
 	shelvedBubble(t, func(w *world, store *shelved) {
 		var reading sync.WaitGroup
@@ -75,13 +75,13 @@ func TestHistoryIsReadOnceForAll(t *testing.T) {
 			watcher := w.watch(WatchQuery{After: after})
 			reading.Go(func() {
 				if n := w.count(watcher); n != int(21-after) {
-					w.t.Errorf("after %d came %d changes", after, n)
+					w.t.Errorf("%d: the watcher after this revision got %d changes", after, n)
 				}
 			})
 			synctest.Wait() // the first one begins at 2
 		}
 		if n := w.cache.Stats().HistoryReaders; n != 100 {
-			w.t.Errorf("%d watchers are said to read history", n)
+			w.t.Errorf("the statistics count %d watchers that read history", n)
 		}
 		close(store.gate)
 		reading.Wait()
@@ -94,7 +94,7 @@ func TestHistoryIsReadOnceForAll(t *testing.T) {
 	})
 }
 
-// A reader that does not read becomes a laggard after a moment, and gets the rest later.
+// A reader that does not read becomes a laggard after a short time, and gets the rest later.
 func TestSlowReaderOfHistory(t *testing.T) {
 	shelvedBubble(t, func(w *world, store *shelved) {
 		slow, fast := w.watch(WatchQuery{After: 2}), w.watch(WatchQuery{After: 3})
@@ -114,12 +114,12 @@ func TestSlowReaderOfHistory(t *testing.T) {
 			w.t.Errorf("beside a slow reader history took %v", took)
 		}
 		if n := w.count(slow); n != 18 {
-			w.t.Errorf("the slow one got %d changes more, want 18", n)
+			w.t.Errorf("the slow reader got %d more changes, want 18", n)
 		}
 	})
 }
 
-// The bytes that readers hold are bounded: more is read when they have been written.
+// The bytes that readers hold are bounded: history is read further when they are written.
 func TestHistoryIsReadNoFasterThanItIsWritten(t *testing.T) {
 	shelvedBubble(t, func(w *world, store *shelved) {
 		close(store.gate)
@@ -133,18 +133,18 @@ func TestHistoryIsReadNoFasterThanItIsWritten(t *testing.T) {
 			w.t.Errorf("%d bytes are held for a reader that reads nothing", held)
 		}
 		if n := w.count(watcher); n != 18 {
-			w.t.Errorf("and then %d changes came, want 18", n)
+			w.t.Errorf("%d changes follow, want 18", n)
 		}
 	})
 }
 
-// Before history has delivered the revision at which a client resumes, the watcher does not decide what the client has of it.
+// The watcher does not decide which part of the resumed revision the client has before history has delivered that revision.
 func TestResumingInHistory(t *testing.T) {
 	shelvedBubble(t, func(w *world, store *shelved) {
 		watcher := w.watch(WatchQuery{After: 2})
 		w.expect(watcher)
 		if !watcher.Resuming() {
-			w.t.Error("the watcher has decided without having seen the revision")
+			w.t.Error("the watcher has decided before it got the revision")
 		}
 		close(store.gate)
 		if n := w.count(watcher); n != 19 || watcher.Resuming() {
@@ -153,8 +153,8 @@ func TestResumingInHistory(t *testing.T) {
 	})
 }
 
-// A watcher that waits for history ends when the cache stops, and when etcd is away for too long.
-func TestHistoryThatDoesNotCome(t *testing.T) {
+// A watcher that waits for history ends when the cache stops, and when etcd is unavailable for too long.
+func TestWatcherEndsWithoutHistory(t *testing.T) {
 	for name, end := range map[string]func(*world){
 		"stopped":        func(w *world) { w.stop() },
 		"etcd went away": func(w *world) { w.cache.expireLiveness() },

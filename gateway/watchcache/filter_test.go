@@ -11,12 +11,12 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// TestFilterIsEvaluatedOnce: all watchers with the same filter share one evaluation for each state of an event.
+// TestFilterIsEvaluatedOnce checks that all watchers with the same filter share one evaluation for each state of an event.
 func TestFilterIsEvaluatedOnce(t *testing.T) {
 	for _, test := range []struct {
 		text    string
-		created uint64 // how often it is asked about an object that is made
-		changed uint64 // and about one that is changed
+		created uint64 // number of evaluations for a created object
+		changed uint64 // number of evaluations for a changed object
 	}{
 		{`object.spec.value == "1"`, 1, 2},
 		{`type != "MODIFIED" || object.spec != old.spec`, 1, 1},
@@ -32,7 +32,7 @@ func TestFilterIsEvaluatedOnce(t *testing.T) {
 			for i := range watchers {
 				q := WatchQuery{Filter: same}
 				if i%2 == 1 {
-					q.Namespace = "a" // another scope: nothing is shared but the results
+					q.Namespace = "a" // another scope, so only the results are shared
 				}
 				watchers[i] = w.watch(q)
 				w.expect(watchers[i])
@@ -56,7 +56,8 @@ func TestFilterIsEvaluatedOnce(t *testing.T) {
 	}
 }
 
-// TestFilterTransitions: an object that stops to match is DELETED in its last state, and one that starts to match is ADDED.
+// TestFilterTransitions checks that an object that no longer matches is DELETED in its last state, and that one that starts to match is
+// ADDED.
 func TestFilterTransitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -76,7 +77,7 @@ func TestFilterTransitions(t *testing.T) {
 		w.expect(both, "ADDED a/x l=in rv=3", "DELETED a/x l=in rv=4", "ADDED a/x l=in rv=7", "DELETED a/x l=in rv=8")
 		w.expect(changed, "MODIFIED a/x l=in rv=3", "MODIFIED a/x l=in rv=5", "MODIFIED a/x l=in rv=7")
 		w.expect(keys, "ADDED a/y l=in rv=9")
-		// From here on all watchers have the same position, where one could get the batch of another.
+		// From here on all watchers have the same position, so that one could get the batch of another.
 		all := w.watch(WatchQuery{})
 		w.expect(all)
 		w.put("a/y", "in", "1") // 10
@@ -94,7 +95,7 @@ func TestFilterTransitions(t *testing.T) {
 // expensive is a filter that exceeds the cost limit for an object with a long value.
 const expensive = `object.spec.value.matches("^(a?){900}b*$") || true`
 
-// TestFilterThatCostsTooMuch: the watch ends with an error that names the key, after all earlier events.
+// TestFilterThatCostsTooMuch checks that the watch ends with an error that names the key, after all earlier events.
 func TestFilterThatCostsTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -111,10 +112,10 @@ func TestFilterThatCostsTooMuch(t *testing.T) {
 				t.Errorf("%v, want a CostError", err)
 			}
 			if len(changes) != want || want > 0 && through != 2 {
-				t.Errorf("%v up to %d came before, want %d up to 2", changes, through, want)
+				t.Errorf("before it %v up to %d, want %d up to 2", changes, through, want)
 			}
 			if _, err := watcher.Poll(); !errors.As(err, &cost) {
-				t.Errorf("and then: %v", err)
+				t.Errorf("after it: %v", err)
 			}
 		}
 		if _, err := w.cache.List(t.Context(), ListQuery{Filter: compile(t, expensive)}); !errors.As(err, new(*filter.CostError)) {
@@ -122,12 +123,12 @@ func TestFilterThatCostsTooMuch(t *testing.T) {
 		}
 		_, _, err := w.drain(w.watch(WatchQuery{State: true, Filter: compile(t, expensive)}))
 		if !errors.As(err, new(*filter.CostError)) {
-			t.Errorf("state: %v, want a CostError", err)
+			t.Errorf("initial events: %v, want a CostError", err)
 		}
 	})
 }
 
-// TestFilterWithManyOthers: an event computes the results that it does not remember, and they are right.
+// TestFilterWithManyOthers checks that an event computes the results that it has not stored.
 func TestFilterWithManyOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -150,7 +151,7 @@ func TestFilterWithManyOthers(t *testing.T) {
 	})
 }
 
-// TestListFilter: pages of a filtered list are full, and only the last one has no continue token.
+// TestListFilter checks that pages of a filtered list are full, and that only the last one has no continue token.
 func TestListFilter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

@@ -22,8 +22,8 @@ const lookBackTimeout = time.Second
 // gated is a store whose first watches, the cache's own, can be blocked and broken.
 type gated struct {
 	*memory.Store
-	gate    chan struct{} // closed: the first watches go on
-	broken  chan error    // what the first watches fail with
+	gate    chan struct{} // closed: the first watches continue
+	broken  chan error    // the error of the first watches
 	single  bool          // the other watches deliver one revision at a time
 	watches atomic.Int32
 }
@@ -93,7 +93,7 @@ func gatedBubble(t *testing.T, test func(*world, *gated)) {
 func TestWatchHistoryAheadOfTheLog(t *testing.T) {
 	gatedBubble(t, func(w *world, store *gated) {
 		watcher := w.watch(WatchQuery{After: 2})
-		w.put("a/x", "4", "") // the cache does not see it yet
+		w.put("a/x", "4", "") // the cache does not get it yet
 		batches := 0
 		for batches < 3 {
 			batch, err := watcher.Next(w.t.Context())
@@ -104,14 +104,14 @@ func TestWatchHistoryAheadOfTheLog(t *testing.T) {
 				break
 			}
 		}
-		w.expect(watcher) // and waits
+		w.expect(watcher) // no event, because it waits
 		close(store.gate)
 		w.put("a/x", "5", "")
 		w.expect(watcher, "MODIFIED a/x l=5 rv=6")
 	})
 }
 
-// Events that come while history is read are in the log when the history meets it.
+// Events that arrive while history is read are in the log when the history meets it.
 func TestHistoryMeetsTheLog(t *testing.T) {
 	gatedBubble(t, func(w *world, store *gated) {
 		close(store.gate)
@@ -123,7 +123,7 @@ func TestHistoryMeetsTheLog(t *testing.T) {
 	})
 }
 
-// When the cache's own watch has lost events, the cache is filled anew, and waiting watchers end at once.
+// When the cache's own watch has lost events, the cache is filled again, and waiting watchers end at once.
 func TestCacheIsFilledAnewAfterCompaction(t *testing.T) {
 	gatedBubble(t, func(w *world, store *gated) {
 		sleeping := w.watch(WatchQuery{State: true})

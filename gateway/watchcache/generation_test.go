@@ -20,7 +20,7 @@ type replaceable struct {
 	*memory.Store
 	history atomic.Uint64
 	away    atomic.Bool
-	broken  chan struct{} // breaks the watches that are open; replaced when closed
+	broken  chan struct{} // breaks the open watches; replaced when closed
 }
 
 func (r *replaceable) History() uint64 { return r.history.Load() }
@@ -62,14 +62,14 @@ func (w *breakableWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	return batch, err
 }
 
-// replace breaks all watches and puts another store in the place of this one.
+// replace breaks all watches and replaces the store by another one.
 func (r *replaceable) replace(s *memory.Store) {
 	old := r.broken
 	r.Store, r.broken = s, make(chan struct{})
 	close(old)
 }
 
-// storeAt is a store with an object that was written n times.
+// storeAt returns a store with an object that was written n times.
 func storeAt(n int) *memory.Store {
 	s := memory.New()
 	for i := range n {
@@ -87,7 +87,7 @@ func replaceableBubble(t *testing.T, test func(*world, *replaceable)) {
 		w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
 		w.start()
 		<-w.cache.Filled()
-		synctest.Wait() // the watch that follows is open
+		synctest.Wait() // until the following watch is open
 		test(w, store)
 	})
 }
@@ -97,16 +97,16 @@ func (w *world) expectReverted(watcher *Watcher) {
 	_, err := watcher.Next(w.t.Context())
 	var reverted *RevertedError
 	if !errors.As(err, &reverted) {
-		w.t.Errorf("a watcher of a history that is over gets %v", err)
+		w.t.Errorf("a watcher of a replaced history gets %v", err)
 	}
 }
 
-// A store is restored to an earlier state, and written to beyond its former revision: its revision betrays nothing, but the
-// consistency check after the reopened watch finds the difference.
-func TestOlderStoreThatWentOn(t *testing.T) {
+// A store is restored to an earlier state, and written to beyond its former revision. Its revision does not show that, but the consistency
+// check after the reopened watch finds the difference.
+func TestOlderStoreWithLaterWrites(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		<-time.After(time.Minute)
-		synctest.Wait() // the silence is checked
+		synctest.Wait() // until the silence is checked
 		watcher, other := w.watch(WatchQuery{After: 21}), storeAt(5)
 		for i := range 30 {
 			other.Txn(map[string][]byte{root + "b/y": thing("b/y", fmt.Sprint(i), "")}, nil)
@@ -126,8 +126,7 @@ func TestOlderStoreThatWentOn(t *testing.T) {
 	})
 }
 
-// A store is restored to an earlier state: all watchers end at once, those that wait as well as those that read initial events or
-// history.
+// A store is restored to an earlier state: all watchers end at once, both waiting ones and those that read initial events or history.
 func TestOlderStore(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		waiting, stateful, past := w.watch(WatchQuery{After: 21}), w.watch(WatchQuery{State: true}), w.watch(WatchQuery{After: 3})
@@ -183,8 +182,8 @@ func TestNewestOfAnOlderStore(t *testing.T) {
 	})
 }
 
-// Watches end cleanly when nothing was heard from the store for 30 s. Lists go on, with their age.
-func TestStoreAway(t *testing.T) {
+// Watches end cleanly when the store has sent nothing for 30 s. Lists continue, with their age.
+func TestUnavailableStoreEndsWatches(t *testing.T) {
 	replaceableBubble(t, func(w *world, store *replaceable) {
 		watcher := w.watch(WatchQuery{After: 21})
 		internal := w.watch(WatchQuery{After: 21, Own: true})
@@ -196,16 +195,16 @@ func TestStoreAway(t *testing.T) {
 			w.t.Errorf("a watch ended after %v with %v", took, err)
 		}
 		if _, err := w.cache.Watch(WatchQuery{After: 21}); err == nil {
-			w.t.Error("and then a new one was opened")
+			w.t.Error("a new watch was opened after that")
 		}
 		w.expectList(ListQuery{}, "a/x=19")
 		if age := w.cache.Age(); age < livenessTimeout-idleProgressPeriod {
-			w.t.Errorf("the state says that it is %v old", age)
+			w.t.Errorf("the age of the state is %v", age)
 		}
 		store.away.Store(false)
 		<-time.After(2 * history.MaxPause)
 		if age := w.cache.Age(); age > 2*history.MaxPause {
-			w.t.Errorf("with the store back, the state says that it is %v old", age)
+			w.t.Errorf("the age of the state is %v after the store is back", age)
 		}
 		if s := w.cache.Stats(); s.WatchLosses == 0 || s.Fills != 1 {
 			w.t.Errorf("the figures: %d watches of the store lost, filled %d times", s.WatchLosses, s.Fills)
@@ -216,7 +215,7 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// A filled cache holds the events before its state: clients of a restarted gateway resume in memory.
+// A filled cache has the events before its state, so that clients of a restarted gateway resume from memory.
 func TestLookBack(t *testing.T) {
 	for name, test := range map[string]struct{ compacted, after etcdstore.Revision }{
 		"everything": {0, 1}, "what was not compacted": {15, 16},
@@ -261,19 +260,19 @@ func (c *counted) Watch(ctx context.Context, prefix string, o etcdstore.WatchOpt
 	return c.Store.Watch(ctx, prefix, o)
 }
 
-// A cache that differs from etcd, for whatever reason, ends its watchers and starts anew.
+// A cache that differs from etcd ends its watchers and fills again.
 func TestConsistencyCheck(t *testing.T) {
-	for name, lie := range map[string]func(*etcdstore.Page){
+	for name, change := range map[string]func(*etcdstore.Page){
 		"another revision": func(p *etcdstore.Page) { p.KVs[0].Modified-- },
 		"one too many": func(p *etcdstore.Page) {
 			p.KVs = append(p.KVs, etcdstore.KV{Key: root + "a/y", Value: thing("a/y", "", ""), Modified: 2})
 		},
 		"one missing": func(p *etcdstore.Page) { p.KVs = nil },
-		"no lie":      func(*etcdstore.Page) {},
+		"no change":   func(*etcdstore.Page) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &lying{Store: storeAt(20), lie: lie}
+				store := &wrongStore{Store: storeAt(20), change: change}
 				w := &world{t: t, store: store.Store}
 				w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
 				w.start()
@@ -283,12 +282,12 @@ func TestConsistencyCheck(t *testing.T) {
 				synctest.Wait()
 				found := w.cache.Stats().Inconsistencies
 				switch {
-				case name == "no lie" && found == 0:
+				case name == "no change" && found == 0:
 					w.expect(watcher)
 				case found == 1:
 					w.expectReverted(watcher)
 				default:
-					t.Errorf("the cache was found to be untrue %d times", found)
+					t.Errorf("the check has found %d differences", found)
 				}
 				w.expectList(ListQuery{}, "a/x=19")
 			})
@@ -296,16 +295,16 @@ func TestConsistencyCheck(t *testing.T) {
 	}
 }
 
-// lying is a store whose first page is wrong.
-type lying struct {
+// wrongStore is a store with a wrong first page.
+type wrongStore struct {
 	*memory.Store
-	lie func(*etcdstore.Page)
+	change func(*etcdstore.Page)
 }
 
-func (l *lying) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+func (l *wrongStore) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
 	page, err := l.Store.List(ctx, prefix, o)
-	if lie := l.lie; lie != nil && !o.KeysOnly {
-		l.lie = nil
+	if lie := l.change; lie != nil && !o.KeysOnly {
+		l.change = nil
 		lie(&page)
 	}
 	return page, err

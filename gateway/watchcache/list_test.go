@@ -61,12 +61,12 @@ func TestListWaitsForWritesElsewhere(t *testing.T) {
 		w.put("a/x", "1", "")
 		newest := w.store.Txn(map[string][]byte{"/registry/others/y": []byte("{}")}, nil)
 		if list := w.expectList(ListQuery{AtLeast: newest}, "a/x=1"); list.Revision != newest {
-			t.Errorf("the list is of revision %d, the store is at %d", list.Revision, newest)
+			t.Errorf("the list has revision %d, the store is at %d", list.Revision, newest)
 		}
 	})
 }
 
-func TestListOfTheFuture(t *testing.T) {
+func TestListOfAFutureRevisionTimesOut(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		newest := w.put("a/x", "", "")
 		for _, q := range []ListQuery{{AtLeast: newest + 10}, {At: newest + 10}} {
@@ -94,7 +94,7 @@ func TestListPagesShowOneRevision(t *testing.T) {
 		w.remove("a/3")
 		second := w.expectList(ListQuery{At: first.Revision, After: first.Continue, Limit: 2}, "a/2=1", "a/3=1")
 		if second.Revision != first.Revision || *second.Remaining != 1 {
-			t.Errorf("the second page is of %d (the first of %d), %d remain", second.Revision, first.Revision, *second.Remaining)
+			t.Errorf("the second page has revision %d (the first %d), %d remain", second.Revision, first.Revision, *second.Remaining)
 		}
 		last := w.expectList(ListQuery{At: first.Revision, After: second.Continue, Limit: 2}, "a/4=1")
 		if last.Continue != "" || last.Remaining != nil {
@@ -120,7 +120,7 @@ func TestListPagesWithSelectorAreFull(t *testing.T) {
 	})
 }
 
-// The state as of a revision is the same from memory and from etcd, and gone when etcd has compacted it.
+// The state at a revision is the same from memory and from etcd, and an error when etcd has compacted it.
 func TestListAtARevision(t *testing.T) {
 	var first etcdstore.Revision
 	prepare := func(s *memory.Store) {
@@ -132,7 +132,7 @@ func TestListAtARevision(t *testing.T) {
 		third := w.put("a/x", "3", "")
 		w.remove("a/x")
 		if list := w.expectList(ListQuery{At: third}, "a/x=3"); list.Revision != third {
-			t.Errorf("the list at %d says it is of %d", third, list.Revision)
+			t.Errorf("the list at %d has revision %d", third, list.Revision)
 		}
 		w.expectList(ListQuery{At: first}, "a/x=1")
 		w.compact(third)
@@ -140,13 +140,13 @@ func TestListAtARevision(t *testing.T) {
 		_, err := w.cache.List(w.t.Context(), ListQuery{At: first})
 		var compacted *etcdstore.CompactedError
 		if !errors.As(err, &compacted) {
-			t.Errorf("a compacted revision gets %v, although a snapshot of it was kept", err)
+			t.Errorf("a compacted revision gets %v, although it has a snapshot", err)
 		}
 		w.expectList(ListQuery{At: third}, "a/x=3")
 	})
 }
 
-// TestPastSnapshotIsLoadedOnce: concurrent lists of the same past state cost etcd one read, and the memory one state.
+// TestPastSnapshotIsLoadedOnce checks that concurrent lists of the same past state read etcd once, and share one state in memory.
 func TestPastSnapshotIsLoadedOnce(t *testing.T) {
 	var first etcdstore.Revision
 	prepare := func(s *memory.Store) {
@@ -162,7 +162,7 @@ func TestPastSnapshotIsLoadedOnce(t *testing.T) {
 		hurried, cancel := context.WithTimeout(w.t.Context(), time.Second)
 		defer cancel()
 		if _, err := w.cache.List(hurried, ListQuery{At: first}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who has no time to wait gets %v", err)
+			t.Errorf("a caller with an ended context gets %v", err)
 		}
 		<-w.cache.loading
 		asking.Wait()
@@ -172,7 +172,7 @@ func TestPastSnapshotIsLoadedOnce(t *testing.T) {
 	})
 }
 
-func TestListNamesWhatCannotBeShown(t *testing.T) {
+func TestListNamesUndecodableObjects(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.put("a/x", "1", "")
 		for i := range maxInvalid + 2 {
@@ -180,7 +180,7 @@ func TestListNamesWhatCannotBeShown(t *testing.T) {
 		}
 		list := w.expectList(ListQuery{}, "a/x=1")
 		if list.InvalidCount != maxInvalid+2 || len(list.Invalid) != maxInvalid || list.Invalid[0].Path() != "b/0" {
-			t.Errorf("%d cannot be shown, named are %v", list.InvalidCount, list.Invalid)
+			t.Errorf("%d objects are undecodable, the named ones are %v", list.InvalidCount, list.Invalid)
 		}
 		if list := w.list(ListQuery{Namespace: "a"}); list.InvalidCount != 0 {
 			t.Error("the list of one namespace names values of another one")

@@ -33,7 +33,7 @@ func TestLogKeepsTheNewestEvents(t *testing.T) {
 	}
 	got := revisions(l.read(nil, l.after(25), 100, 1<<20))
 	if len(got) != 5 || got[0] != 26 || got[4] != 30 {
-		t.Errorf("after 25 come %v, want 26 to 30", got)
+		t.Errorf("the events after 25 are %v, want 26 to 30", got)
 	}
 }
 
@@ -47,21 +47,21 @@ func TestLogReadsWholeRevisions(t *testing.T) {
 		t.Errorf("a step of 2 events is %v: it must end with the revision it began", got)
 	}
 	if got := l.read(nil, l.after(4), 2, 1<<20); got != nil {
-		t.Errorf("after the end come %v", revisions(got))
+		t.Errorf("the events after the end are %v", revisions(got))
 	}
 }
 
 func TestLogIsBoundedInBytes(t *testing.T) {
-	for _, test := range []struct{ state, room int }{{0, minBytes}, {16 * minBytes, 2 * minBytes}, {100 * maxBytes, maxBytes}} {
+	for _, test := range []struct{ state, limit int }{{0, minBytes}, {16 * minBytes, 2 * minBytes}, {100 * maxBytes, maxBytes}} {
 		l := log{}
 		l.resize(test.state)
 		l.reset(1)
-		big := &Object{Object: encoding.Object{JSON: make([]byte, test.room/4-eventMemory)}}
+		big := &Object{Object: encoding.Object{JSON: make([]byte, test.limit/4-eventMemory)}}
 		for revision := etcdstore.Revision(2); revision < 20; revision++ {
 			l.append(newEvent(revision, big, nil))
 		}
-		if l.bytes > test.room {
-			t.Errorf("beside a state of %d bytes the log holds %d, more than %d", test.state, l.bytes, test.room)
+		if l.bytes > test.limit {
+			t.Errorf("beside a state of %d bytes the log holds %d, more than %d", test.state, l.bytes, test.limit)
 		}
 		if got := l.next - l.first; got != 4 {
 			t.Errorf("beside a state of %d bytes the log holds %d events of a quarter of its size", test.state, got)
@@ -73,13 +73,13 @@ func TestLogPositionsAreNeverUsedAgain(t *testing.T) {
 	l := log{}
 	l.reset(1)
 	if l.first == 0 {
-		t.Error("position zero is valid: a cursor that knows no position would be taken for one that does")
+		t.Error("position zero is valid: a cursor without a position would be valid")
 	}
 	l.append(at(2))
 	end := l.next
 	l.reset(9)
 	if l.first <= end {
-		t.Errorf("after a reset the log begins at %d, but %d was the end of what it forgot", l.first, end)
+		t.Errorf("after a reset the log begins at %d, but %d was its end before", l.first, end)
 	}
 }
 

@@ -21,7 +21,7 @@ func (w *world) setGap(gap time.Duration) {
 // gap is Config.Gap of these tests.
 const gap = 2 * time.Millisecond
 
-// bubbleOfBursts is a bubble with a gap, in which nothing happens after the write of the revision start.
+// bubbleOfBursts runs a test in a bubble with a gap, in which nothing happens after the write of the revision start.
 func bubbleOfBursts(t *testing.T, do func(w *world, start etcdstore.Revision)) {
 	t.Helper()
 	bubble(t, nil, func(w *world) {
@@ -32,8 +32,8 @@ func bubbleOfBursts(t *testing.T, do func(w *world, start etcdstore.Revision)) {
 	})
 }
 
-// The events of a burst are published together, the first event after a quiet time at once; no event of another scope, or that was
-// read before, wakes a watcher.
+// The events of a burst are published together, the first event after a quiet time at once. No event of another scope, or that was read
+// before, wakes a watcher.
 func TestGapCollectsBursts(t *testing.T) {
 	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		began := time.Now()
@@ -62,7 +62,7 @@ func TestGapCollectsBursts(t *testing.T) {
 		w.put("b/x", "", "")
 		serve(2*gap, 2)
 		w.put("a/x", "", "")
-		c.poll(all) // as a bookmark does
+		c.poll(all) // as for a bookmark
 		serve(10*gap, 0)
 		w.put("a/x", "", "")
 		serve(10*gap, 1)
@@ -74,7 +74,7 @@ func TestGapCollectsBursts(t *testing.T) {
 }
 
 // However long the gap is, events are published before the log drops them.
-func TestGapEndsBeforeTheLogForgets(t *testing.T) {
+func TestGapEndsBeforeTheLogDropsEvents(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		w.put("a/x", "", "")
 		w.cache.mu.Lock()
@@ -96,9 +96,8 @@ func TestGapEndsBeforeTheLogForgets(t *testing.T) {
 	})
 }
 
-// The gap grows with the time that watchers need to deliver: until most of them wait again, and half as long after that, up to a
-// limit.
-func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
+// The gap grows with the time that watchers need to deliver: until most of them wait again, and half as long after that, up to a limit.
+func TestGapGrowsWithTheTimeOfDeliveries(t *testing.T) {
 	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		began := time.Now()
 		c := newCrew(w)
@@ -118,13 +117,13 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 		w.put("a/x", "", "")
 		published(0, true) // after a quiet time
 		w.put("a/x", "", "")
-		published(10*time.Millisecond, false) // they are busy
+		published(10*time.Millisecond, false) // the watchers are busy
 		c.serve()
 		w.put("a/x", "", "")
 		published(15*time.Millisecond-1, false)
 		published(15*time.Millisecond, true)
 		w.put("a/x", "", "")
-		published(15*time.Millisecond+maxGap-1, false) // and now they are for long
+		published(15*time.Millisecond+maxGap-1, false) // the watchers are busy for longer
 		published(15*time.Millisecond+maxGap, true)
 		c.serve()
 		published(time.Second, true)
@@ -133,8 +132,8 @@ func TestGapGrowsWithWhatWatchersTake(t *testing.T) {
 	})
 }
 
-// For a while after a burst an event waits for others, more briefly after each time that none came. After a quiet time it does not
-// wait.
+// For a while after a burst an event waits for others, for a shorter time after each wait without another event. After a quiet time it does
+// not wait.
 func TestGapKeepsBurstsTogether(t *testing.T) {
 	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		c := newCrew(w)
@@ -152,7 +151,7 @@ func TestGapKeepsBurstsTogether(t *testing.T) {
 			synctest.Wait()
 			c.serve()
 			if got := sent - len(c.got["all"]); got != want {
-				t.Errorf("of %d events %d wait, want %d", sent, got, want)
+				t.Errorf("%d events were sent and %d wait, want %d", sent, got, want)
 			}
 		}
 		burst := func() {
@@ -180,7 +179,7 @@ func TestGapKeepsBurstsTogether(t *testing.T) {
 	})
 }
 
-// Watchers that have read all published events wait, at whatever position, and later events wake them.
+// Watchers that have read all published events wait, at any position, and later events wake them.
 func TestGapEndsForWaitingWatchers(t *testing.T) {
 	bubbleOfBursts(t, func(w *world, start etcdstore.Revision) {
 		one, other := newCrew(w), newCrew(w)
@@ -190,13 +189,13 @@ func TestGapEndsForWaitingWatchers(t *testing.T) {
 			t.Helper()
 			batch, _, err := c.reader.Poll(watcher)
 			if err != nil || len(batch.Changes) != events || !watcher.Waiting() {
-				t.Fatalf("%d changes (%v), waiting: %v; want %d, and then waiting", len(batch.Changes), err, watcher.Waiting(), events)
+				t.Fatalf("%d changes (%v), waiting: %v; want %d, and waiting", len(batch.Changes), err, watcher.Waiting(), events)
 			}
 		}
 		read(one, first, 1)
 		first.Detach()          // no watcher waits now
 		w.put("a/x", "", "")    // is not published
-		read(other, further, 2) // reads them all the same
+		read(other, further, 2) // reads unpublished events too
 		read(one, last, 1)      // gets what the first one got
 		one.ready.Take()
 		<-time.After(gap)
@@ -248,7 +247,7 @@ func TestStopLosesNoUnpublishedEvents(t *testing.T) {
 		w.put("a/y", "", "")
 		w.stop()
 		if err := <-ended; !errors.Is(err, ErrStopped) || len(got) != 2 {
-			t.Errorf("%d events came, want 2, and then %v", len(got), err)
+			t.Errorf("%d events were delivered, want 2, and then %v", len(got), err)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// manyObjects is a state of 50,000 objects of 1 KiB.
+// manyObjects returns 50,000 objects of 1 KiB.
 func manyObjects() (*objects, []*Object) {
 	s, ordered := newObjects(), make([]*Object, 50_000)
 	for i := range ordered {
@@ -38,7 +38,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkText reads the text of a list: of objects as they were stored, and after each of them has changed.
+// BenchmarkText reads the text of a list, of objects as they were stored, and after each of them has changed.
 func BenchmarkText(b *testing.B) {
 	for _, changed := range []bool{false, true} {
 		b.Run(fmt.Sprintf("changed=%t", changed), func(b *testing.B) {
@@ -66,7 +66,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// BenchmarkPage is one page of 500 objects in the middle of a list.
+// BenchmarkPage reads one page of 500 objects in the middle of a list.
 func BenchmarkPage(b *testing.B) {
 	s, _ := manyObjects()
 	b.ReportAllocs()

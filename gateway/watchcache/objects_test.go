@@ -14,7 +14,7 @@ import (
 	"revtail/encoding"
 )
 
-// document makes an object with a document of about the size.
+// document returns an object with a document of about the size.
 func document(path string, revision, size int) *Object {
 	o := newObject(path, 1)
 	id := encoding.Identity{APIVersion: "v1", Kind: "Thing", Namespace: o.Namespace(), Name: o.Name()}
@@ -60,7 +60,7 @@ func (m model) check(t *testing.T, s *objects) {
 	for _, path := range []string{"a/0001", "b/0100", "c/0299", "c/none"} {
 		o := s.get(path)
 		if want, ok := m[path]; (o != nil) != ok || ok && string(o.JSON) != want {
-			t.Errorf("at %s there is %v, want %.60s", path, o, want)
+			t.Errorf("the object at %s is %v, want %.60s", path, o, want)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (m model) checkRangeView(t *testing.T, e rangeView) {
 	for o := range e.objects {
 		got = append(got, o.path)
 		if ns, name, _ := strings.Cut(o.path, "/"); o.Namespace() != ns || o.Name() != name || !o.Labels().Has("l") {
-			t.Fatalf("%s is called %q in %q, with the labels %s", o.path, o.Name(), o.Namespace(), o.Labels())
+			t.Fatalf("%s has the name %q and the namespace %q, with the labels %s", o.path, o.Name(), o.Namespace(), o.Labels())
 		}
 	}
 	if diff := cmp.Diff(want, got, cmp.Transformer("len", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
@@ -94,7 +94,7 @@ func (m model) checkRangeView(t *testing.T, e rangeView) {
 	}
 }
 
-// checkBlocks checks the costs: blocks are in order, of the right size, and few documents lie outside their texts.
+// checkBlocks checks the costs: blocks are in order and of the right size, and few documents are outside of the text of their block.
 func checkBlocks(t *testing.T, s *objects) (blocks int) {
 	t.Helper()
 	before := ""
@@ -109,7 +109,7 @@ func checkBlocks(t *testing.T, s *objects) (blocks int) {
 			if o.packed > 0 {
 				packed += o.size()
 				if at := int(o.packed) - 1; &b.text[at] != &o.JSON[0] || b.text[at+len(o.JSON)] != ',' {
-					t.Fatalf("%s is not where it says", o.path)
+					t.Fatalf("%s is not at its offset", o.path)
 				}
 			}
 		}
@@ -142,7 +142,7 @@ func TestObjects(t *testing.T) {
 			s.fill(ordered[450:])
 			m.check(t, s)
 			if n := checkBlocks(t, s); n < 10 {
-				t.Fatalf("%d blocks are no test", n)
+				t.Fatalf("%d blocks are too few for the test", n)
 			}
 		}
 		var olds []*objects
@@ -180,7 +180,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestEventsKeepNoNeighbours: an event, which lives long, shares no memory with other objects.
+// TestEventsKeepNoNeighbours checks that an event, which is kept long, shares no memory with other objects.
 func TestEventsKeepNoNeighbours(t *testing.T) {
 	s := newObjects()
 	var ordered []*Object
@@ -190,21 +190,21 @@ func TestEventsKeepNoNeighbours(t *testing.T) {
 	s.fill(ordered)
 	previous := s.get("a/0050")
 	if previous.packed == 0 {
-		t.Fatal("the object has memory of its own already")
+		t.Fatal("the object has its own memory already")
 	}
 	e := newEvent(2, document("a/0050", 2, 1000), previous)
 	if e.previous.packed != 0 || &e.previous.JSON[0] == &previous.JSON[0] || string(e.previous.JSON) != string(previous.JSON) {
 		t.Error("the event holds the block of the object that it replaced")
 	}
 	if e.previous.Name() != "0050" || e.previous.Namespace() != "a" || e.previous.Labels().Get("l") != "1" {
-		t.Errorf("the copy is called %s in %s", e.previous.Name(), e.previous.Namespace())
+		t.Errorf("the copy has the name %s and the namespace %s", e.previous.Name(), e.previous.Namespace())
 	}
 	if next := newEvent(3, nil, e.current); next.previous != e.current || next.memory != eventMemory {
-		t.Error("an object with memory of its own is copied, or counted twice")
+		t.Error("an object with its own memory is copied, or counted twice")
 	}
 }
 
-// TestListTakesNoMemoryPerObject: the allocations of a list do not depend on the number of its objects.
+// TestListTakesNoMemoryPerObject checks that the allocations of a list do not depend on the number of its objects.
 func TestListTakesNoMemoryPerObject(t *testing.T) {
 	allocations := func(n int, loose bool) float64 {
 		s := newObjects()
@@ -235,8 +235,8 @@ func TestListTakesNoMemoryPerObject(t *testing.T) {
 	}
 }
 
-// TestBlocksThatLookTheSame: an object is replaced by one of the same size, and the first block becomes empty.
-func TestBlocksThatLookTheSame(t *testing.T) {
+// TestBlocksOfEqualSizeAreToldApart replaces an object by one of the same size, and empties the first block.
+func TestBlocksOfEqualSizeAreToldApart(t *testing.T) {
 	s, m := newObjects(), model{}
 	var ordered []*Object
 	for i := range 300 {

@@ -15,7 +15,7 @@ import (
 
 var errUndecoded = errors.New("not decoded")
 
-// countdown is a cache in which key n has the path a/9999-n, and odd values cannot be decoded but have a document.
+// countdown is a cache in which key n has the path a/9999-n, and odd values are undecodable but have a document.
 func countdown(t *testing.T, prepare func(*memory.Store)) *world {
 	t.Helper()
 	w := &world{t: t, store: memory.New()}
@@ -37,7 +37,7 @@ func countdown(t *testing.T, prepare func(*memory.Store)) *world {
 	return w
 }
 
-// Paths may have another order than keys: in pages of a fill, changes, and past states.
+// Paths may have another order than keys: in the pages of a fill, in changes, and in past states.
 func TestPathsInAnotherOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first etcdstore.Revision
@@ -83,7 +83,7 @@ func TestUndecodedValuesAreShownAndCounted(t *testing.T) {
 		count := func(want int) {
 			t.Helper()
 			if stats := w.cache.Stats(); stats.Invalid != want {
-				t.Errorf("%d values cannot be decoded, want %d", stats.Invalid, want)
+				t.Errorf("%d values are undecodable, want %d", stats.Invalid, want)
 			}
 		}
 		watcher := w.watch(WatchQuery{State: true})

@@ -18,7 +18,7 @@ import (
 	"revtail/gateway/watchcache/selector"
 )
 
-// state is what a client knows of the objects: by path, the label and the revision.
+// state is a client's view of the objects: by path, the label and the revision.
 type state map[string]struct {
 	label    string
 	revision etcdstore.Revision
@@ -51,20 +51,20 @@ func (h *oracle) write(labels map[string]string) {
 	*h = append(*h, next)
 }
 
-// slice is what a watcher selects.
+// slice is the selection of a watcher.
 type slice struct {
 	namespace, name string
 	label           string // empty: any
 	by              means
 }
 
-// means is how a watcher selects the label.
+// means is the method by which a watcher selects the label.
 type means string
 
 const (
 	bySelector means = "a selector"
 	byStates   means = "a filter of states"
-	byEvents   means = "a filter of events" // that were no modifications
+	byEvents   means = "a filter of events" // except modifications
 )
 
 func (f slice) matches(s state, path string) bool {
@@ -155,7 +155,7 @@ func union(a, b state) state {
 
 // plan is a generated run: writes in order, and watchers that begin after some of them.
 type plan struct {
-	before   int // how many writes there are when the cache starts
+	before   int // number of writes before the start of the cache
 	writes   []map[string]string
 	watchers []plannedWatcher
 	logLimit int
@@ -164,9 +164,9 @@ type plan struct {
 
 type plannedWatcher struct {
 	slice slice
-	begin int // after which write it is opened
-	after int // the revision it begins after; zero: with the state
-	reads int // after how many writes it reads
+	begin int // number of writes before it is opened
+	after int // revision after which it begins; zero: with the state
+	reads int // number of writes before its next read
 }
 
 var (
@@ -200,9 +200,9 @@ var (
 	})
 )
 
-// TestEveryWatcherSeesTheSlice compares the events of watchers of all kinds with the oracle: exactly the events of their slice, in
-// order, whatever the log holds and however rarely they read.
-func TestEveryWatcherSeesTheSlice(t *testing.T) {
+// TestEveryWatcherGetsItsSlice compares the events of watchers of all kinds with the oracle: exactly the events of their slice, in order,
+// whatever the log has and however rarely they read.
+func TestEveryWatcherGetsItsSlice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan.Draw(rt, "plan")
 		var problems []string
@@ -213,11 +213,11 @@ func TestEveryWatcherSeesTheSlice(t *testing.T) {
 	})
 }
 
-// follower is a watcher of a run, with the events that it got.
+// follower is a watcher of a run, with its events.
 type follower struct {
 	planned plannedWatcher
 	watcher *Watcher
-	started etcdstore.Revision // the newest when it was opened
+	started etcdstore.Revision // the newest revision when it was opened
 	got     []string
 	through etcdstore.Revision
 }
@@ -280,7 +280,7 @@ func (p plan) open(w *world, planned plannedWatcher, newest etcdstore.Revision) 
 	q := WatchQuery{Namespace: planned.slice.namespace, Name: planned.slice.name, After: etcdstore.Revision(f.planned.after), State: planned.after == 0}
 	q.Selector, q.Filter = planned.slice.query(w.t)
 	f.watcher = w.watch(q)
-	if q.State { // the state is taken now, whenever the rest is read
+	if q.State { // the state is read now, and the rest at any time
 		f.read(w)
 	}
 	return f
@@ -307,7 +307,7 @@ func (f *follower) check(h oracle) (problems []string) {
 	}
 	if f.planned.after > 1 {
 		if same := h.events(f.planned.slice, after-1, after); len(same) > 1 {
-			want = append(want, same...) // a client may have got a part of it: it comes again
+			want = append(want, same...) // because a client may have only a part of it, it is sent again
 		}
 	}
 	want = append(want, h.events(f.planned.slice, after, h.newest())...)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// next is the next batch of a watcher; it must not wait.
+// next returns the next batch of a watcher, which must not wait.
 func (w *world) next(watcher *Watcher) Batch {
 	w.t.Helper()
 	batch, err := watcher.Next(w.t.Context())
@@ -30,8 +30,8 @@ func (w *world) decideResuming(watchers ...*Watcher) {
 	}
 }
 
-// TestWatcherAheadOfTheLogSharesNothing: events that etcd's history has delivered to one watcher before the log had them are new
-// to others.
+// TestWatcherAheadOfTheLogSharesNothing checks that events which history has delivered to one watcher before they were in the log are still
+// delivered to others.
 func TestWatcherAheadOfTheLogSharesNothing(t *testing.T) {
 	for _, attached := range []bool{false, true} {
 		bubble(t, nil, func(w *world) {
@@ -51,10 +51,10 @@ func TestWatcherAheadOfTheLogSharesNothing(t *testing.T) {
 					return batch
 				}
 			}
-			ahead.through++ // it has had the first of these two
+			ahead.through++ // it has delivered the first of these two
 			w.puts(2)
 			if got := len(next(ahead).Changes); got != 1 {
-				t.Errorf("attached %t: %d changes for who is ahead, want 1", attached, got)
+				t.Errorf("attached %t: %d changes for the watcher ahead, want 1", attached, got)
 			}
 			if got := len(next(other).Changes); got != 2 {
 				t.Errorf("attached %t: %d changes for the other, want 2", attached, got)

@@ -65,8 +65,8 @@ func (c *crew) serve() (woken int) {
 	return woken
 }
 
-// Attached watchers get their slices, also among many events of others.
-func TestReadyWatchersSeeTheirSlices(t *testing.T) {
+// Attached watchers get their slices, also among many other events.
+func TestReadyWatchersGetTheirSlices(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "one", "")
 		for range 300 { // more than one read
@@ -78,7 +78,7 @@ func TestReadyWatchersSeeTheirSlices(t *testing.T) {
 		c.attach("label", start, WatchQuery{Selector: parse(w.t, "l=one", "")})
 		c.attach("name", start, WatchQuery{Name: "z"})
 		if woken := c.serve(); woken != 0 {
-			t.Errorf("%d watchers woke before anything happened", woken)
+			t.Errorf("%d watchers woke before a write", woken)
 		}
 		w.put("b/z", "two", "")
 		if woken := c.serve(); woken != 3 {
@@ -97,12 +97,12 @@ func TestReadyWatchersSeeTheirSlices(t *testing.T) {
 			t.Errorf("(- want, + got):\n%s", diff)
 		}
 		if c.notified == 0 {
-			t.Error("the ready list has notified nobody")
+			t.Error("the ready list has not called its notification")
 		}
 	})
 }
 
-// A closed watcher leaves nothing in the wait lists, and a detached one works with Next again.
+// A closed watcher is in no wait list, and a detached one works with Next again.
 func TestReadyListForgetsClosedWatchers(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
@@ -124,7 +124,7 @@ func TestReadyListForgetsClosedWatchers(t *testing.T) {
 		}
 		w.cache.mu.Lock()
 		if len(w.cache.waitLists) != 1 || len(w.cache.indexes) != 0 {
-			t.Errorf("%d wait lists and %d indexes, want that of the one watcher that is left", len(w.cache.waitLists), len(w.cache.indexes))
+			t.Errorf("%d wait lists and %d indexes, want that of the remaining watcher", len(w.cache.waitLists), len(w.cache.indexes))
 		}
 		w.cache.mu.Unlock()
 		kept.Detach()

@@ -67,7 +67,7 @@ func TestWatchRequestsNoPreviousValues(t *testing.T) {
 }
 
 // The cache of a quiet resource requests progress again until etcd answers.
-func TestFillAsksForProgressAgain(t *testing.T) {
+func TestFillRequestsProgressAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, store: memory.New()}
 		w.store.Txn(map[string][]byte{"/registry/others/x": thing("a/x", "1", "")}, nil)

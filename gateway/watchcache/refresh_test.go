@@ -18,17 +18,17 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// readPeriod is the least time between two reads of the newest revision.
+// readPeriod is the shortest time between two reads of the newest revision.
 const readPeriod = 200 * time.Millisecond
 
-// distant is a store with latency: for requests, answers and events.
+// distant is a store with latency for requests, responses and events.
 type distant struct {
 	*memory.Store
 	asking, answering, delivering func() time.Duration
 
 	mu    sync.Mutex // guards the fields below
 	reads int        // of the newest revision
-	fail  error      // what a read fails with; nil: it does not
+	fail  error      // the error of reads; nil: none
 	hang  bool       // reads are not answered
 }
 
@@ -68,7 +68,7 @@ func (d *distant) Watch(ctx context.Context, prefix string, o etcdstore.WatchOpt
 type distantWatcher struct {
 	etcdstore.Watcher
 	store *distant
-	next  *etcdstore.Batch // on its way; nil: nothing
+	next  *etcdstore.Batch // in transit; nil: none
 	due   time.Time
 }
 
@@ -142,8 +142,7 @@ func inTurn(delays []int) func() time.Duration {
 	}
 }
 
-// Whatever is written meanwhile, and whatever the latency: after Refresh the cache holds every write that was acknowledged before
-// the call.
+// Whatever is written meanwhile, and with any latency, the cache has every write after Refresh that was acknowledged before the call.
 func TestRefreshIsExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		e := drawErrand.Draw(rt, "errand")
@@ -215,18 +214,18 @@ func TestRefreshesShareReads(t *testing.T) {
 	distantBubble(t, d, func(w *world) {
 		before := d.asked()
 		first := refreshes(w, 1)
-		w.put("a/x", "1", "") // the read on its way has passed it
+		w.put("a/x", "1", "") // later than the read in transit
 		others := refreshes(w, callers)
 		if reads := d.asked() - before; reads != 1 {
-			t.Errorf("while a read is on its way there are %d", reads)
+			t.Errorf("there are %d reads while one is in transit", reads)
 		}
 		wantErrors(t, first, 1, nil)
 		wantErrors(t, others, callers, nil)
 		if reads := d.asked() - before; reads != 2 {
-			t.Errorf("%d callers beside the first read %d times, want once", callers, reads-1)
+			t.Errorf("%d further callers read %d times, want once", callers, reads-1)
 		}
 
-		// Calls that come one by one, as those of bookmarks, share reads too.
+		// Calls one after the other, as for bookmarks, share reads too.
 		before = d.asked()
 		var each []<-chan error
 		for range 1000 {
@@ -243,7 +242,7 @@ func TestRefreshesShareReads(t *testing.T) {
 }
 
 // In a quiet store one read is enough, without progress of the watch.
-func TestRefreshOfAQuietStoreTakesARead(t *testing.T) {
+func TestRefreshOfAQuietStoreNeedsOneRead(t *testing.T) {
 	distantBubble(t, &distant{asking: always(0), answering: always(time.Millisecond), delivering: always(0)}, func(w *world) {
 		began := time.Now()
 		if through, err := w.cache.Refresh(w.t.Context()); err != nil || through != 1 || time.Since(began) != time.Millisecond {
@@ -285,7 +284,7 @@ func TestRefreshWithAWatchThatHangs(t *testing.T) {
 }
 
 // Writes to other prefixes are no events of the watch: Refresh requests its progress.
-func TestRefreshPassesWritesElsewhere(t *testing.T) {
+func TestRefreshCountsWritesToOtherPrefixes(t *testing.T) {
 	distantBubble(t, &distant{asking: always(0), answering: always(0), delivering: always(0)}, func(w *world) {
 		for range 20 {
 			elsewhere := w.store.Txn(map[string][]byte{"/elsewhere": nil}, nil)
@@ -310,7 +309,7 @@ func TestRefreshEndsWithItsContext(t *testing.T) {
 		began := time.Now()
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) || time.Now() != began {
-			t.Errorf("a caller that was cancelled gets %v after %v", err, time.Since(began))
+			t.Errorf("a cancelled caller gets %v after %v", err, time.Since(began))
 		}
 		wantErrors(t, others, 3, nil)
 	})

@@ -14,7 +14,7 @@ import (
 // mute is a store whose watches deliver nothing.
 type mute struct {
 	*memory.Store
-	watches int // how many were opened; read when nobody runs
+	watches int // number of opened watches; read while no goroutine runs
 }
 
 type muteWatcher struct{ ctx context.Context }
@@ -45,7 +45,7 @@ func TestSilenceInAQuietStore(t *testing.T) {
 		<-time.After(10 * silenceTimeout)
 		synctest.Wait()
 		if store.watches != 1 {
-			t.Errorf("a store where nothing happens was watched %d times", store.watches)
+			t.Errorf("a quiet store was watched %d times", store.watches)
 		}
 		w.put("a/x", "", "")
 		<-time.After(silenceTimeout + idleProgressPeriod + time.Second)

@@ -29,7 +29,7 @@ func newShift(w *world, start etcdstore.Revision) *shift {
 	return s
 }
 
-// round is one round of an event loop; false: nothing to do.
+// round is one round of an event loop; false: no watcher had events.
 func (s *shift) round() bool {
 	queue := slices.Concat(append(s.ready.Take(), s.queue)...)
 	s.queue = nil
@@ -41,7 +41,7 @@ func (s *shift) round() bool {
 	return len(queue) > 0
 }
 
-// Whatever is written meanwhile, and however slowly they are served: watchers that poll until they wait get every event.
+// Watchers that poll until they wait get every event, however slowly they are served.
 func TestWaitingWatchersGetEveryEvent(t *testing.T) {
 	const gap = 2 * time.Millisecond
 	rapid.Check(t, func(rt *rapid.T) {
@@ -62,7 +62,7 @@ func TestWaitingWatchersGetEveryEvent(t *testing.T) {
 				func() { one.round() },
 				func() { other.round() },
 				func() { one.step(one.watchers[0]) },
-				func() { other.poll(other.watchers[1]) }, // as a bookmark does
+				func() { other.poll(other.watchers[1]) }, // as for a bookmark
 			}
 			for _, i := range steps {
 				acts[i]()

@@ -12,7 +12,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// bubble runs a test with a world in fake time; no goroutine may be left at its end.
+// bubble runs a test with a world in fake time. No goroutine may be left at its end.
 func bubble(t *testing.T, prepare func(*memory.Store), test func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(newWorld(t, prepare)) })
@@ -53,7 +53,7 @@ func TestWatchSyncedComesOnceAndAfterTheState(t *testing.T) {
 		}
 		w.put("a/x", "", "")
 		if batch, err := watcher.Next(w.t.Context()); err != nil || batch.Synced {
-			t.Errorf("Synced came again (%v, %v)", batch, err)
+			t.Errorf("Synced is set again (%v, %v)", batch, err)
 		}
 	})
 }
@@ -75,11 +75,11 @@ func TestWatchSelectorTransitions(t *testing.T) {
 		w.put("a/y", "2", "")
 		start := w.put("a/z", "1", "")
 		watcher := w.watch(WatchQuery{After: start, Selector: parse(t, "l=1", "")})
-		w.put("a/x", "2", "")  // stops to match
-		w.put("a/y", "1", "")  // starts
-		w.put("a/z", "1", "v") // goes on
-		w.put("a/x", "3", "")  // still does not
-		w.remove("a/x")        // nothing to see
+		w.put("a/x", "2", "")  // no longer matches
+		w.put("a/y", "1", "")  // starts to match
+		w.put("a/z", "1", "v") // still matches
+		w.put("a/x", "3", "")  // still does not match
+		w.remove("a/x")        // no event
 		w.remove("a/z")
 		w.expect(watcher, "DELETED a/x l=1 rv=5", "ADDED a/y l=1 rv=6", "MODIFIED a/z l=1 rv=7", "DELETED a/z l=1 rv=10")
 	})
@@ -133,7 +133,7 @@ func TestWatchWakesByScope(t *testing.T) {
 		}
 		w.cache.mu.Lock()
 		if waiting == nil || w.cache.waitLists[wakeKey{scope: scope{namespace: "quiet"}}] != waiting {
-			t.Error("a change elsewhere woke the watcher")
+			t.Error("a change of another scope woke the watcher")
 		}
 		w.cache.mu.Unlock()
 		w.put("quiet/x", "", "")
@@ -143,14 +143,14 @@ func TestWatchWakesByScope(t *testing.T) {
 	})
 }
 
-func TestWatchPollTellsHowFar(t *testing.T) {
+func TestWatchPollReturnsItsRevision(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		start := w.put("a/x", "", "")
 		watcher := w.watch(WatchQuery{After: start, Namespace: "quiet"})
 		w.expect(watcher)
 		newest := w.put("a/x", "1", "")
 		if batch, err := watcher.Poll(); err != nil || batch.Through != newest {
-			t.Errorf("Poll says %d (%v), nothing of the scope happened up to %d", batch.Through, err, newest)
+			t.Errorf("Poll returns %d (%v), want %d without events of the scope", batch.Through, err, newest)
 		}
 	})
 }
@@ -198,8 +198,8 @@ func TestWatchSlowerThanTheLog(t *testing.T) {
 	})
 }
 
-// Received is the time at which the first event of a batch came; initial events and events of the past have none.
-func TestWatchTellsWhenEventsCame(t *testing.T) {
+// Received is the time at which the first event of a batch was received; initial events and events of the past have none.
+func TestWatchBatchHasTheTimeOfItsFirstEvent(t *testing.T) {
 	prepare := func(s *memory.Store) {
 		for i := range 10 {
 			s.Txn(map[string][]byte{root + "a/x": thing("a/x", fmt.Sprint(i), "")}, nil)
@@ -216,7 +216,7 @@ func TestWatchTellsWhenEventsCame(t *testing.T) {
 		state, past := w.watch(WatchQuery{State: true}), w.watch(WatchQuery{After: 5})
 		for what, watcher := range map[string]*Watcher{"the state": state, "the past": past} {
 			if at := next(watcher).Received; !at.IsZero() {
-				t.Errorf("%s came at %v", what, at)
+				t.Errorf("%s was received at %v", what, at)
 			}
 		}
 		<-time.After(time.Hour)
@@ -224,7 +224,7 @@ func TestWatchTellsWhenEventsCame(t *testing.T) {
 		w.put("a/y", "1", "")
 		for what, watcher := range map[string]*Watcher{"after the state": state, "after the past": past} {
 			if at := next(watcher).Received; at.Before(began) {
-				t.Errorf("what was written %s came at %v, before %v", what, at, began)
+				t.Errorf("the write %s was received at %v, before %v", what, at, began)
 			}
 		}
 	})
@@ -245,13 +245,13 @@ func TestWatchCompacted(t *testing.T) {
 			t.Errorf("a watch after a compacted revision gets %v", err)
 		}
 		if _, again := expired.Next(w.t.Context()); !errors.Is(again, err) {
-			t.Errorf("and then %v", again)
+			t.Errorf("after it %v", again)
 		}
 		w.expect(w.watch(WatchQuery{After: 8}), "MODIFIED a/x l=7 rv=9", "MODIFIED a/x l=8 rv=10", "MODIFIED a/x l=9 rv=11")
 	})
 }
 
-// The previous value of a delete at the compacted revision is lost: the watch ends with 410 instead of an event without an object.
+// The previous value of a delete at the compacted revision is lost, so the watch ends with 410 instead of an event without an object.
 func TestWatchDeleteAtTheCompactionEdge(t *testing.T) {
 	prepare := func(s *memory.Store) {
 		s.Txn(map[string][]byte{root + "a/x": thing("a/x", "", "")}, nil)
@@ -270,7 +270,7 @@ func TestWatchDeleteAtTheCompactionEdge(t *testing.T) {
 	})
 }
 
-func TestWatchFromTheFuture(t *testing.T) {
+func TestWatchOfAFutureRevision(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		newest := w.put("a/x", "", "")
 		next := w.watch(WatchQuery{After: newest + 1})
@@ -297,7 +297,7 @@ func TestWatchWaitsForItsState(t *testing.T) {
 		_, err := w.watch(WatchQuery{State: true, AtLeast: newest + 100}).Next(w.t.Context())
 		var late *TooLargeError
 		if !errors.As(err, &late) || late.Requested != newest+100 {
-			t.Errorf("a state of the future gets %v", err)
+			t.Errorf("initial events of a future revision get %v", err)
 		}
 	})
 }
@@ -332,7 +332,7 @@ func TestWatchKeepsRevisionsTogether(t *testing.T) {
 		synctest.Wait()
 		batch, err := watcher.Next(w.t.Context())
 		if err != nil || len(batch.Changes) != 3*batchEvents {
-			t.Errorf("one revision of %d changes came as %d (%v)", 3*batchEvents, len(batch.Changes), err)
+			t.Errorf("a batch for one revision of %d changes has %d (%v)", 3*batchEvents, len(batch.Changes), err)
 		}
 	})
 }
@@ -369,7 +369,7 @@ func TestWatchBeforeTheCacheIsFilled(t *testing.T) {
 }
 
 // An ended context ends one call, not the watch.
-func TestWatchNextHonoursItsContext(t *testing.T) {
+func TestWatchNextEndsWithItsContext(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		watcher := w.watch(WatchQuery{State: true})
 		w.expect(watcher)
@@ -389,7 +389,7 @@ func TestRefillAfterCompactionLosesNothingSilently(t *testing.T) {
 		watcher := w.watch(WatchQuery{After: start})
 		w.expect(watcher)
 		w.stop()
-		// The cache has lost events: it is filled anew at a later revision, while watchers wait.
+		// The cache has lost events: it is filled again at a later revision, while watchers wait.
 		w.store.Txn(map[string][]byte{root + "a/x": thing("a/x", "1", "")}, nil)
 		revision := w.store.Txn(map[string][]byte{root + "a/x": thing("a/x", "2", "")}, nil)
 		w.compact(revision)
@@ -400,13 +400,13 @@ func TestRefillAfterCompactionLosesNothingSilently(t *testing.T) {
 		_, _, err := w.drain(watcher)
 		var gone *ExpiredError
 		if !errors.As(err, &gone) || gone.Requested != start {
-			t.Errorf("the watcher got %v instead of ExpiredError", err)
+			t.Errorf("the watcher got %v, want ExpiredError", err)
 		}
 	})
 }
 
-// A client may have been cut off in the middle of a revision that changed several keys. It resumes at that revision and gets all
-// of it again; of a revision with a single change that it watches, it has all.
+// A client may have lost its connection in the middle of a revision that changed several keys. It resumes at that revision and gets all of
+// it again; of a revision with a single change that it watches, it has all.
 func TestWatchResumesInsideARevision(t *testing.T) {
 	several := func(s *memory.Store, label string) etcdstore.Revision {
 		return s.Txn(map[string][]byte{root + "a/x": thing("a/x", label, ""), root + "a/y": thing("a/y", label, ""), root + "b/x": thing("b/x", label, "")}, nil)
@@ -432,7 +432,7 @@ func TestWatchResumesInsideARevision(t *testing.T) {
 			want int
 		}{
 			"in the log":                    {from(live, "a"), 2},
-			"the one the cache began with":  {from(filled, "a"), 4},
+			"the first one of the cache":    {from(filled, "a"), 4},
 			"in history":                    {from(old, "a"), 2 + 1 + 2 + 2},
 			"a single change, in the log":   {from(live, "b"), 0},
 			"a single change, at the start": {from(filled, "b"), 1},

@@ -28,7 +28,7 @@ type world struct {
 	cache *Cache
 	stop  func()
 
-	lookBack etcdstore.Revision // of the cache; zero: its log begins with the newest revision
+	lookBack etcdstore.Revision // Config.LookBack; zero: the log begins with the newest revision
 }
 
 // newWorld starts a cache; prepare writes the state before it.
@@ -68,7 +68,7 @@ func decodeThing(kv etcdstore.KV) (encoding.Object, error) {
 	return encoding.Normalize(kv.Value, id, int64(kv.Modified))
 }
 
-// thing is the stored document of an object.
+// thing returns the stored document of an object.
 func thing(path, label, value string) []byte {
 	namespace, name, _ := strings.Cut(path, "/")
 	return fmt.Appendf(nil, `{"kind":"Thing","apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"labels":{"l":%q}},"spec":{"value":%q}}`,
@@ -114,7 +114,7 @@ func (w *world) watch(q WatchQuery) *Watcher {
 	return watcher
 }
 
-// seen is a change as a client sees it.
+// seen is a change as a client gets it.
 type seen struct {
 	Type     string
 	Path     string
@@ -157,7 +157,7 @@ func (w *world) drain(watcher *Watcher) (changes []seen, through etcdstore.Revis
 			changes = append(changes, see(c))
 		}
 		if batch.Through > 0 && batch.Through < last {
-			w.t.Errorf("a batch is complete up to %d, the one before it was up to %d", batch.Through, last)
+			w.t.Errorf("a batch is complete up to %d, the previous one up to %d", batch.Through, last)
 		}
 		last = batch.Through
 	}
@@ -179,7 +179,7 @@ func (w *world) expect(watcher *Watcher, want ...string) {
 		got = append(got, c.String())
 	}
 	if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
-		w.t.Errorf("the watcher got something else (- want, + got):\n%s", diff)
+		w.t.Errorf("the watcher got other events (- want, + got):\n%s", diff)
 	}
 }
 

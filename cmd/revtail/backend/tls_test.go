@@ -28,19 +28,19 @@ func TestDiagnoseTLS(t *testing.T) {
 	tests := map[string]struct {
 		endpoints []string
 		ca        string
-		says      string // empty: nothing
+		says      string // empty: no problem is reported
 	}{
-		"nothing is wrong":           {endpoints: []string{"https://" + fit}, ca: ca},
-		"nothing is wrong, by flag":  {endpoints: []string{fit}, ca: ca},
-		"nobody listens":             {endpoints: []string{"https://127.0.0.1:1", "127.0.0.1:1"}},
-		"a socket":                   {endpoints: []string{"unix:///absent"}},
-		"no authorities":             {endpoints: []string{"https://" + fit}, says: "--etcd-cacert"},
-		"out of date":                {endpoints: []string{"https://" + expired}, ca: ca, says: "expired"},
-		"other names":                {endpoints: []string{"https://" + elsewhere}, ca: ca, says: "--etcd-endpoints, or that certificate"},
-		"TLS where there is none":    {endpoints: []string{"https://" + plain}, ca: ca, says: "write http:// in --etcd-endpoints"},
-		"none where there is TLS":    {endpoints: []string{fit}, says: "write https:// in --etcd-endpoints"},
-		"none, and there is none":    {endpoints: []string{plain}},
-		"the second one is to blame": {endpoints: []string{"https://" + fit, "https://" + expired}, ca: ca, says: expired},
+		"nothing is wrong":          {endpoints: []string{"https://" + fit}, ca: ca},
+		"nothing is wrong, by flag": {endpoints: []string{fit}, ca: ca},
+		"no listener":               {endpoints: []string{"https://127.0.0.1:1", "127.0.0.1:1"}},
+		"a socket":                  {endpoints: []string{"unix:///absent"}},
+		"no authorities":            {endpoints: []string{"https://" + fit}, says: "--etcd-cacert"},
+		"out of date":               {endpoints: []string{"https://" + expired}, ca: ca, says: "expired"},
+		"other names":               {endpoints: []string{"https://" + elsewhere}, ca: ca, says: "--etcd-endpoints, or that certificate"},
+		"TLS for a plain server":    {endpoints: []string{"https://" + plain}, ca: ca, says: "write http:// in --etcd-endpoints"},
+		"no TLS for a TLS server":   {endpoints: []string{fit}, says: "write https:// in --etcd-endpoints"},
+		"no TLS for a plain server": {endpoints: []string{plain}},
+		"the second one is expired": {endpoints: []string{"https://" + fit, "https://" + expired}, ca: ca, says: expired},
 	}
 	for name, test := range tests {
 		err := DiagnoseTLS(t.Context(), config.Config{EtcdEndpoints: test.endpoints, EtcdCACert: test.ca})

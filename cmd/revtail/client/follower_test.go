@@ -87,7 +87,7 @@ func create(t *testing.T, gw *gatewaytest.Gateway, name string) int64 {
 	return gw.Create(t, configMaps, gatewaytest.ConfigMap(name, "1")).Revision(t)
 }
 
-// TestFollowOnAnotherGateway: each change is delivered once, also when a gateway dies and when one revision has several.
+// TestFollowOnAnotherGateway checks that each change is delivered once, also when a gateway dies and when one revision has several changes.
 func TestFollowOnAnotherGateway(t *testing.T) {
 	t.Parallel()
 	first := gatewaytest.Start(t)
@@ -110,7 +110,7 @@ func TestFollowOnAnotherGateway(t *testing.T) {
 	}
 }
 
-// TestFollowOverLostHistory: changes that etcd compacted during a lost connection are found by comparing lists.
+// TestFollowOverLostHistory checks that changes which etcd compacted during a lost connection are found by comparing lists.
 func TestFollowOverLostHistory(t *testing.T) {
 	t.Parallel()
 	first := gatewaytest.Start(t)
@@ -133,7 +133,7 @@ func TestFollowOverLostHistory(t *testing.T) {
 	want(t, events, "ADDED live")
 }
 
-// TestFollowSince: the changes since a revision come first; a compacted revision is an error.
+// TestFollowSince checks that the changes since a revision come first, and that a compacted revision is an error.
 func TestFollowSince(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)

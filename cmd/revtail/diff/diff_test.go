@@ -50,7 +50,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestLongTexts: texts above maxCells are replaced as a whole, without a comparison.
+// TestLongTexts checks that texts above maxCells are replaced as a whole, without a comparison.
 func TestLongTexts(t *testing.T) {
 	before, after := strings.Repeat(`a\n`, 20_000), strings.Repeat(`b\n`, 20_000)
 	lines, err := Documents([]byte(`{"a":"`+before+`"}`), []byte(`{"a":"`+after+`"}`), func(string) bool { return false })

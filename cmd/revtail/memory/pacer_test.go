@@ -27,8 +27,8 @@ func TestGCPercent(t *testing.T) {
 	}
 }
 
-// TestHeadroomFollowsAllocationRate: the headroom grows at once with the allocation rate, and halves per period
-// when the rate falls.
+// TestHeadroomFollowsAllocationRate checks that the headroom grows at once with the allocation rate, and halves per period when the rate
+// falls.
 func TestHeadroomFollowsAllocationRate(t *testing.T) {
 	const each, perSecond = 0.004, 100 << 20
 	now := heap{at: time.Now(), collections: 10, gcSeconds: 10 * each}

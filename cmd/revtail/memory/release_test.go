@@ -35,10 +35,10 @@ func TestNoReleaseOfLittleInLargeHeap(t *testing.T) {
 	d := idleDetector{}
 	d.shouldRelease(time.Now(), 2*minAllocated, live)
 	if d.shouldRelease(time.Now(), 2*minAllocated, live) {
-		t.Error("a fortieth of the heap was worth a collection")
+		t.Error("a collection ran for a fortieth of the heap")
 	}
 	d.shouldRelease(time.Now(), 10*minAllocated, live)
 	if !d.shouldRelease(time.Now(), 10*minAllocated, live) {
-		t.Error("an eighth of the heap was not worth a collection")
+		t.Error("no collection ran for an eighth of the heap")
 	}
 }

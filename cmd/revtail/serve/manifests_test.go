@@ -20,7 +20,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// manifests are the objects of deploy/kubernetes. It fails for unknown fields.
+// manifests returns the objects of deploy/kubernetes. It fails for unknown fields.
 func manifests(t *testing.T) []any {
 	t.Helper()
 	files, err := filepath.Glob("../../../deploy/kubernetes/*.yaml")
@@ -76,8 +76,8 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestServeInTheDocuments: the flags of each `revtail serve` of the documents exist. The tests of documents run the commands that need
-// nothing but this machine.
+// TestServeInTheDocuments checks that the flags of each `revtail serve` of the documents exist. The tests of documents run the commands
+// that need only this machine.
 func TestServeInTheDocuments(t *testing.T) {
 	files, err := filepath.Glob("../../../deploy/*.md")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReplacedFileStaysReadable: a replaced file keeps its group and mode.
+// TestReplacedFileStaysReadable checks that a replaced file keeps its group and mode.
 func TestReplacedFileStaysReadable(t *testing.T) {
 	group := otherGroup(t)
 	name := filepath.Join(t.TempDir(), "tokens.yaml")
@@ -33,7 +33,7 @@ func TestReplacedFileStaysReadable(t *testing.T) {
 	}
 }
 
-// otherGroup is a group, other than its own, that this process may give a file to.
+// otherGroup returns a group to which this process may give a file, other than its own.
 func otherGroup(t *testing.T) int {
 	t.Helper()
 	if os.Getuid() == 0 {

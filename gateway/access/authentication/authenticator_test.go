@@ -32,7 +32,7 @@ func request(t *testing.T, url string, header ...string) *http.Request {
 	return r
 }
 
-// withTokens is an Authenticator with a file of a token for alice; write replaces the file.
+// withTokens returns an Authenticator with a token file for alice; write replaces the file.
 func withTokens(t *testing.T) (a *Authenticator, token string, write func(content string)) {
 	t.Helper()
 	token, entry := NewToken(TokenEntry{User: "alice", Groups: []string{"dev"}})
@@ -64,18 +64,18 @@ func TestTokens(t *testing.T) {
 		header []string
 		known  bool
 	}{
-		"header":                           {[]string{"Authorization", "Bearer " + token}, true},
-		"scheme in lower case":             {[]string{"Authorization", "bearer   " + token}, true},
-		"none":                             {nil, false},
-		"another":                          {[]string{"Authorization", "Bearer " + token + "x"}, false},
-		"beginning":                        {[]string{"Authorization", "Bearer " + token[:20]}, false},
-		"empty":                            {[]string{"Authorization", "Bearer "}, false},
-		"another scheme":                   {[]string{"Authorization", "Basic " + token}, false},
-		"the digest":                       {[]string{"Authorization", "Bearer " + digestOf(token)}, false},
-		"protocol of a WebSocket":          {append(slices.Clone(socket), "v1, "+inProtocol), true},
-		"protocol of no WebSocket":         {[]string{"Sec-WebSocket-Protocol", inProtocol}, false},
-		"protocol that cannot be decoded":  {append(slices.Clone(socket), inProtocol+"*"), false},
-		"in the query, where it is logged": {nil, false},
+		"header":                        {[]string{"Authorization", "Bearer " + token}, true},
+		"scheme in lower case":          {[]string{"Authorization", "bearer   " + token}, true},
+		"none":                          {nil, false},
+		"another":                       {[]string{"Authorization", "Bearer " + token + "x"}, false},
+		"beginning":                     {[]string{"Authorization", "Bearer " + token[:20]}, false},
+		"empty":                         {[]string{"Authorization", "Bearer "}, false},
+		"another scheme":                {[]string{"Authorization", "Basic " + token}, false},
+		"the digest":                    {[]string{"Authorization", "Bearer " + digestOf(token)}, false},
+		"protocol of a WebSocket":       {append(slices.Clone(socket), "v1, "+inProtocol), true},
+		"protocol without a WebSocket":  {[]string{"Sec-WebSocket-Protocol", inProtocol}, false},
+		"invalid protocol":              {append(slices.Clone(socket), inProtocol+"*"), false},
+		"in the query, which is logged": {nil, false},
 	} {
 		url := "/"
 		if strings.HasPrefix(name, "in the query") {
@@ -100,18 +100,18 @@ func TestTokens(t *testing.T) {
 		holds   bool
 	}{
 		{"apiVersion: revtail/v1\ntokens:\n- " + entry + "# more\n", true},
-		{"not a token file", true}, // what it said before stays
+		{"not a token file", true}, // the earlier content is kept
 		{"apiVersion: revtail/v1\ntokens:\n- {user: bob, groups: [dev], sha256: " + digestOf(token) + "}\n", false},
 		{"apiVersion: revtail/v1\ntokens:\n- {user: alice, sha256: " + digestOf(token) + "}\n", false},
 		{"apiVersion: revtail/v1\ntokens:\n- " + entry, true},
 		{"apiVersion: revtail/v1\ntokens: []\n", false},
 	} {
 		if write(tt.content); alice.Holds(time.Now()) != tt.holds {
-			t.Errorf("after %q: holds %v, want %v", tt.content, !tt.holds, tt.holds)
+			t.Errorf("after %q: valid %v, want %v", tt.content, !tt.holds, tt.holds)
 		}
 	}
 	if _, err := a.Authenticate(request(t, "/", "Authorization", "Bearer "+token)); !errors.Is(err, ErrRefused) {
-		t.Errorf("a token that was taken back: %v", err)
+		t.Errorf("a removed token: %v", err)
 	}
 }
 
@@ -123,28 +123,28 @@ func digestOf(token string) string {
 func TestParseTokensRefuses(t *testing.T) {
 	digest := digestOf("secret")
 	for name, content := range map[string]string{
-		"no version":       "tokens: []\n",
-		"unknown key":      "apiVersion: revtail/v1\ntoken: []\n",
-		"a token":          "apiVersion: revtail/v1\ntokens: [{user: a, token: secret}]\n",
-		"no user":          "apiVersion: revtail/v1\ntokens: [{sha256: " + digest + "}]\n",
-		"anonymous":        "apiVersion: revtail/v1\ntokens: [{user: 'system:anonymous', sha256: " + digest + "}]\n",
-		"unauthenticated":  "apiVersion: revtail/v1\ntokens: [{user: a, groups: ['system:unauthenticated'], sha256: " + digest + "}]\n",
-		"a short digest":   "apiVersion: revtail/v1\ntokens: [{user: a, sha256: ab}]\n",
-		"a long digest":    "apiVersion: revtail/v1\ntokens: [{user: a, sha256: " + digest + "00}]\n",
-		"no digest":        "apiVersion: revtail/v1\ntokens: [{user: a}]\n",
-		"of nothing":       "apiVersion: revtail/v1\ntokens: [{user: a, sha256: " + digestOf("") + "}]\n",
-		"the same twice":   "apiVersion: revtail/v1\ntokens: [{user: a, sha256: " + digest + "},{user: b, sha256: " + digest + "}]\n",
-		"a name on lines":  "apiVersion: revtail/v1\ntokens: [{user: \"a\\nb\", sha256: " + digest + "}]\n",
-		"a time that none": "apiVersion: revtail/v1\ntokens: [{user: a, expires: soon, sha256: " + digest + "}]\n",
+		"no version":          "tokens: []\n",
+		"unknown key":         "apiVersion: revtail/v1\ntoken: []\n",
+		"a token":             "apiVersion: revtail/v1\ntokens: [{user: a, token: secret}]\n",
+		"no user":             "apiVersion: revtail/v1\ntokens: [{sha256: " + digest + "}]\n",
+		"anonymous":           "apiVersion: revtail/v1\ntokens: [{user: 'system:anonymous', sha256: " + digest + "}]\n",
+		"unauthenticated":     "apiVersion: revtail/v1\ntokens: [{user: a, groups: ['system:unauthenticated'], sha256: " + digest + "}]\n",
+		"a short digest":      "apiVersion: revtail/v1\ntokens: [{user: a, sha256: ab}]\n",
+		"a long digest":       "apiVersion: revtail/v1\ntokens: [{user: a, sha256: " + digest + "00}]\n",
+		"no digest":           "apiVersion: revtail/v1\ntokens: [{user: a}]\n",
+		"an empty token":      "apiVersion: revtail/v1\ntokens: [{user: a, sha256: " + digestOf("") + "}]\n",
+		"the same twice":      "apiVersion: revtail/v1\ntokens: [{user: a, sha256: " + digest + "},{user: b, sha256: " + digest + "}]\n",
+		"a name of two lines": "apiVersion: revtail/v1\ntokens: [{user: \"a\\nb\", sha256: " + digest + "}]\n",
+		"an invalid time":     "apiVersion: revtail/v1\ntokens: [{user: a, expires: soon, sha256: " + digest + "}]\n",
 	} {
 		if _, err := ParseTokens([]byte(content)); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), digest) {
-			t.Errorf("%s: %v, want an error that repeats nothing", name, err)
+			t.Errorf("%s: %v, want an error without the secret", name, err)
 		}
 	}
 	if tokens, err := ParseTokens([]byte("apiVersion: revtail/v1\ntokens: [{user: a, expires: 2001-01-01T00:00:00Z, sha256: " + digest + "}]\n")); err != nil {
 		t.Error(err)
 	} else if _, ok := tokens.find("secret", time.Now()); ok {
-		t.Error("a token that has expired is found")
+		t.Error("an expired token is accepted")
 	}
 }
 
@@ -162,7 +162,7 @@ func FuzzParseTokens(f *testing.F) {
 		_, entry := NewToken(TokenEntry{User: "fuzz"})
 		if longer, err := AppendToken(content, entry); err == nil {
 			if tokens, err := ParseTokens(longer); err != nil || len(tokens.entries) == 0 {
-				t.Errorf("what was appended cannot be read: %v", err)
+				t.Errorf("the appended token cannot be read: %v", err)
 			}
 		}
 	})
@@ -185,7 +185,7 @@ func TestTickets(t *testing.T) {
 	use := func(url string) error {
 		identity, refused := a.Authenticate(request(t, url))
 		if refused == nil && identity.Name != "alice" {
-			t.Errorf("%s is of %s", url, identity.Name)
+			t.Errorf("%s belongs to %s", url, identity.Name)
 		}
 		return refused
 	}
@@ -194,43 +194,43 @@ func TestTickets(t *testing.T) {
 		t.Errorf("a ticket: %v", err)
 	}
 	if err := use("/api/v1/pods?watch=1&ticket=" + ticket); err == nil {
-		t.Error("a ticket is good twice")
+		t.Error("a ticket is valid twice")
 	}
 	ticket = issue()
 	if err := use("/api/v1/secrets?ticket=" + ticket); err == nil {
-		t.Error("a ticket is good for another path")
+		t.Error("a ticket is valid for another path")
 	}
 	if err := use("/api/v1/pods?ticket=" + ticket); err == nil {
-		t.Error("a ticket that was tried is good")
+		t.Error("a ticket is valid after a failed attempt")
 	}
 	post := request(t, "/api/v1/pods?ticket="+issue())
 	post.Method = http.MethodPost
 	if _, err := a.Authenticate(post); err == nil {
-		t.Error("a ticket is good for a write")
+		t.Error("a ticket is valid for a write")
 	}
 	if err := use("/api/v1/pods?ticket=" + ticket[:5]); err == nil {
-		t.Error("a part of a ticket is good")
+		t.Error("a part of a ticket is valid")
 	}
 	if _, err := a.Tickets.use(issue(), request(t, "/api/v1/pods"), now.Add(ticketLife)); err == nil {
-		t.Error("a ticket is good for ever")
+		t.Error("a ticket never expires")
 	}
 	ticket = issue()
 	write("apiVersion: revtail/v1\ntokens: []\n")
 	if err := use("/api/v1/pods?ticket=" + ticket); err == nil {
-		t.Error("a ticket is good after the token by which it was taken is not")
+		t.Error("a ticket is valid after its token has expired")
 	}
 	for range maxTicketsOfOne {
-		_, _, _ = a.Tickets.Issue(alice, "/", now) // the last ones may be too many
+		_, _, _ = a.Tickets.Issue(alice, "/", now) // the last ones may be above the limit
 	}
 	if _, _, ok := a.Tickets.Issue(alice, "/", now); ok {
-		t.Error("tickets without end")
+		t.Error("a ticket above the limit is issued")
 	}
 	if _, _, ok := a.Tickets.Issue(alice, "/", now.Add(ticketLife)); !ok {
-		t.Error("none after they have passed")
+		t.Error("no ticket is issued after the others have expired")
 	}
 }
 
-// authorities take the certificates that are not revoked.
+// authorities accept the certificates that are not revoked.
 type authorities struct {
 	generation uint64
 	revoked    bool
@@ -260,10 +260,10 @@ func TestCertificates(t *testing.T) {
 		t.Fatalf("%+v, %v", alice, err)
 	}
 	if _, err := a.Authenticate(r); err != nil || from.asked != 1 {
-		t.Errorf("%v; asked %d times, want what is remembered", err, from.asked)
+		t.Errorf("%v; asked %d times, want the cached result", err, from.asked)
 	}
 	if !alice.Holds(time.Now()) || alice.Holds(time.Now().Add(2*time.Hour)) {
-		t.Error("it does not hold as long as the certificate")
+		t.Error("the identity does not expire with the certificate")
 	}
 	from.generation, from.revoked = 1, true
 	if _, err := a.Authenticate(r); !errors.Is(err, ErrRefused) || alice.Holds(time.Now()) {
@@ -271,7 +271,7 @@ func TestCertificates(t *testing.T) {
 	}
 	from.generation, from.revoked = 2, false
 	if !alice.Holds(time.Now()) {
-		t.Error("after they have changed back it does not hold")
+		t.Error("the identity is not valid after the authorities have changed back")
 	}
 	for _, name := range []string{"", AnonymousName, "a\tb", strings.Repeat("a", 300)} {
 		if shown(name); name != "" {
@@ -283,7 +283,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestAnonymous: who shows nothing may be let in, who shows something that is not good is not.
+// TestAnonymous checks that a request without credentials is anonymous, and that one with invalid credentials is refused.
 func TestAnonymous(t *testing.T) {
 	a, token, _ := withTokens(t)
 	a.Anonymous = true
@@ -299,6 +299,6 @@ func TestAnonymous(t *testing.T) {
 		}
 	}
 	if got, err := New(Sources{Anonymous: true}).Authenticate(request(t, "/", "Authorization", "Bearer x")); err != nil || got.Name != AnonymousName {
-		t.Errorf("a token where none is known: %v, %v", got, err)
+		t.Errorf("a token without a token file: %v, %v", got, err)
 	}
 }

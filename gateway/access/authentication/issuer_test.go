@@ -36,12 +36,12 @@ const (
 type issuer struct {
 	mu      sync.Mutex // guards the fields below
 	keys    []any      // of the JWKS
-	named   string     // what it calls itself
-	at      string     // where it says that its keys are
+	named   string     // the issuer in its configuration
+	at      string     // the URL of the keys in its configuration
 	fails   error
 	slow    time.Duration
 	padding int
-	asked   int // for keys
+	asked   int // number of requests for keys
 }
 
 func (i *issuer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -99,7 +99,7 @@ func public(id string, key crypto.Signer) jose.JSONWebKey {
 	return jose.JSONWebKey{Key: key.Public(), KeyID: id, Use: "sig"}
 }
 
-// claims are those of a token that is good now.
+// claims returns the claims of a valid token.
 func claims(change ...func(map[string]any)) map[string]any {
 	c := map[string]any{
 		"iss": issuerURL, "aud": audience, "sub": "alice", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(),
@@ -128,7 +128,7 @@ func sign(t *testing.T, algorithm jose.SignatureAlgorithm, id string, key any, c
 	return must(signed.CompactSerialize())
 }
 
-// inWorld runs a test with an issuer that is asked for its keys, in a bubble where time passes when everything waits.
+// inWorld runs a test with an issuer in a bubble, where time passes when all goroutines wait.
 func inWorld(t *testing.T, config IssuerConfig, test func(t *testing.T, i *issuer, a *Authenticator)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func try(t *testing.T, a *Authenticator, token string) (*Identity, error) {
 	return a.Authenticate(r)
 }
 
-func TestIssuerSaysWhoSomebodyIs(t *testing.T) {
+func TestIssuerDeterminesTheIdentity(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config IssuerConfig
 		user   string
@@ -163,13 +163,13 @@ func TestIssuerSaysWhoSomebodyIs(t *testing.T) {
 	}{
 		"by default":    {IssuerConfig{}, "alice", []string{AuthenticatedAll}},
 		"with prefixes": {IssuerConfig{UserPrefix: "i:", GroupsClaim: "groups", GroupsPrefix: "i:"}, "i:alice", []string{"i:dev", "i:system:masters", AuthenticatedAll}},
-		"no group of Kubernetes is given by an issuer": {IssuerConfig{GroupsClaim: "groups"}, "alice", []string{"dev", AuthenticatedAll}},
+		"an issuer cannot assign a group of Kubernetes": {IssuerConfig{GroupsClaim: "groups"}, "alice", []string{"dev", AuthenticatedAll}},
 		"by email": {IssuerConfig{UserClaim: "email", GroupsClaim: "absent"}, "alice@example.com", []string{AuthenticatedAll}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, tt.config, func(t *testing.T, _ *issuer, a *Authenticator) {
 				token := sign(t, jose.RS256, "one", rsaKey, claims())
-				for range 2 { // the second time by what is remembered
+				for range 2 { // the second time from the cache
 					got, err := try(t, a, token)
 					if err != nil || got.Name != tt.user || !slices.Equal(got.Groups, tt.groups) {
 						t.Fatalf("%+v, %v; want %s in %v", got, err, tt.user, tt.groups)
@@ -178,11 +178,11 @@ func TestIssuerSaysWhoSomebodyIs(t *testing.T) {
 				got, _ := try(t, a, token)
 				<-time.After(59 * time.Minute)
 				if !got.Holds(time.Now()) {
-					t.Error("it does not hold as long as the token says")
+					t.Error("the identity does not expire with the token")
 				}
 				<-time.After(2 * time.Minute)
 				if got.Holds(time.Now()) {
-					t.Error("it holds after the token has expired")
+					t.Error("the identity is valid after the token has expired")
 				}
 				if _, err := try(t, a, token); !errors.Is(err, ErrRefused) {
 					t.Errorf("after the token has expired: %v, want it refused", err)
@@ -192,7 +192,7 @@ func TestIssuerSaysWhoSomebodyIs(t *testing.T) {
 	}
 }
 
-// TestIssuerRefuses the tokens that somebody would try.
+// TestIssuerRefuses checks that invalid and forged tokens are refused.
 func TestIssuerRefuses(t *testing.T) {
 	inWorld(t, IssuerConfig{}, func(t *testing.T, _ *issuer, a *Authenticator) {
 		good := sign(t, jose.RS256, "one", rsaKey, claims())
@@ -206,26 +206,26 @@ func TestIssuerRefuses(t *testing.T) {
 		with := func(change func(map[string]any)) string { return sign(t, jose.RS256, "one", rsaKey, claims(change)) }
 		publicPEM := must(json.Marshal(public("one", rsaKey)))
 		for name, token := range map[string]string{
-			"nothing":                     "..",
-			"no signature":                raw(`{"alg":"none","kid":"one"}`),
-			"no signature, of a sort":     raw(`{"alg":"None","kid":"one"}`) + parts[2],
-			"the public key as a secret":  sign(t, jose.HS256, "one", publicPEM, claims()),
-			"another key":                 sign(t, jose.ES256, "one", otherKey, claims()),
-			"an unknown key":              sign(t, jose.ES256, "../../one", otherKey, claims()),
-			"another audience":            with(func(c map[string]any) { c["aud"] = "other" }),
-			"no audience":                 with(func(c map[string]any) { delete(c, "aud") }),
-			"another issuer":              with(func(c map[string]any) { c["iss"] = issuerURL + "/" }),
-			"expired":                     with(func(c map[string]any) { c["exp"] = time.Now().Add(-time.Second).Unix() }),
-			"no end":                      with(func(c map[string]any) { delete(c, "exp") }),
-			"not yet":                     with(func(c map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() }),
-			"nobody":                      with(func(c map[string]any) { delete(c, "sub") }),
-			"an empty name":               with(func(c map[string]any) { c["sub"] = "" }),
-			"a name that is none":         with(func(c map[string]any) { c["sub"] = []string{"alice"} }),
-			"a name of Kubernetes":        with(func(c map[string]any) { c["sub"] = "system:admin" }),
-			"a name that cannot be shown": with(func(c map[string]any) { c["sub"] = "a\nb" }),
-			"changed":                     parts[0] + "." + base64.RawURLEncoding.EncodeToString(must(json.Marshal(claims(func(c map[string]any) { c["sub"] = "bob" })))) + "." + parts[2],
-			"too long":                    good + strings.Repeat("a", maxToken),
-			"a million dots":              strings.Repeat(".", 1<<20),
+			"nothing":                    "..",
+			"no signature":               raw(`{"alg":"none","kid":"one"}`),
+			"no signature, other case":   raw(`{"alg":"None","kid":"one"}`) + parts[2],
+			"the public key as a secret": sign(t, jose.HS256, "one", publicPEM, claims()),
+			"another key":                sign(t, jose.ES256, "one", otherKey, claims()),
+			"an unknown key":             sign(t, jose.ES256, "../../one", otherKey, claims()),
+			"another audience":           with(func(c map[string]any) { c["aud"] = "other" }),
+			"no audience":                with(func(c map[string]any) { delete(c, "aud") }),
+			"another issuer":             with(func(c map[string]any) { c["iss"] = issuerURL + "/" }),
+			"expired":                    with(func(c map[string]any) { c["exp"] = time.Now().Add(-time.Second).Unix() }),
+			"no expiry":                  with(func(c map[string]any) { delete(c, "exp") }),
+			"not yet":                    with(func(c map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() }),
+			"no name":                    with(func(c map[string]any) { delete(c, "sub") }),
+			"an empty name":              with(func(c map[string]any) { c["sub"] = "" }),
+			"a name that is a list":      with(func(c map[string]any) { c["sub"] = []string{"alice"} }),
+			"a name with system:":        with(func(c map[string]any) { c["sub"] = "system:admin" }),
+			"a name of two lines":        with(func(c map[string]any) { c["sub"] = "a\nb" }),
+			"changed":                    parts[0] + "." + base64.RawURLEncoding.EncodeToString(must(json.Marshal(claims(func(c map[string]any) { c["sub"] = "bob" })))) + "." + parts[2],
+			"too long":                   good + strings.Repeat("a", maxToken),
+			"a million dots":             strings.Repeat(".", 1<<20),
 		} {
 			if got, err := try(t, a, token); !errors.Is(err, ErrRefused) {
 				t.Errorf("%s: %+v, %v; want it refused", name, got, err)
@@ -244,8 +244,8 @@ func TestIssuerRefuses(t *testing.T) {
 	})
 }
 
-// TestIssuerRotatesKeys: a new key is good at once, a withdrawn one soon no more, and nobody can make the gateway ask the issuer
-// often.
+// TestIssuerRotatesKeys checks that a new key is valid at once, that a withdrawn key is soon invalid, and that tokens with unknown keys do
+// not make the gateway ask the issuer often.
 func TestIssuerRotatesKeys(t *testing.T) {
 	inWorld(t, IssuerConfig{}, func(t *testing.T, i *issuer, a *Authenticator) {
 		<-time.After(keysPause)
@@ -259,7 +259,7 @@ func TestIssuerRotatesKeys(t *testing.T) {
 
 		before, began := i.count(), time.Now()
 		for n := range 200 {
-			_, _ = try(t, a, sign(t, jose.RS256, "nobody's", rsaKey, claims(func(c map[string]any) { c["n"] = n })))
+			_, _ = try(t, a, sign(t, jose.RS256, "unknown", rsaKey, claims(func(c map[string]any) { c["n"] = n })))
 			<-time.After(time.Second / 2)
 		}
 		if fetched, most := i.count()-before, int(time.Since(began)/keysPause)+1; fetched > most {
@@ -269,12 +269,12 @@ func TestIssuerRotatesKeys(t *testing.T) {
 		i.change(func() { i.keys = []any{public("one", rsaKey)} })
 		<-time.After(keysAge + tokenTrust)
 		if _, err := try(t, a, sign(t, jose.ES256, "two", otherKey, claims())); !errors.Is(err, ErrRefused) {
-			t.Errorf("a key that was withdrawn while nobody asked: %v, want it refused", err)
+			t.Errorf("a key that was withdrawn while no token was checked: %v, want it refused", err)
 		}
 	})
 }
 
-// TestIssuerFailsClosed: without keys nobody gets in; with those from before, for a while.
+// TestIssuerFailsClosed checks that no token is accepted without keys, and that earlier keys are used for a limited time.
 func TestIssuerFailsClosed(t *testing.T) {
 	inWorld(t, IssuerConfig{}, func(t *testing.T, i *issuer, a *Authenticator) {
 		fresh := func() string {
@@ -302,7 +302,7 @@ func TestIssuerFailsClosed(t *testing.T) {
 		i.change(func() { i.fails = errors.New("down") })
 		<-time.After(keysLimit / 2)
 		if _, err := try(t, a, fresh()); err != nil {
-			t.Errorf("with the keys of half an hour ago: %v", err)
+			t.Errorf("with keys of half an hour ago: %v", err)
 		}
 		refuse("an issuer that is down", func() { i.fails = errors.New("down") })
 		refuse("one that calls itself otherwise", func() { i.named = "https://evil.example.com" })

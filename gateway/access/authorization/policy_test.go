@@ -47,7 +47,7 @@ func path(verb, path string) authorization.Attributes {
 	return authorization.Attributes{Verb: verb, Path: path}
 }
 
-// TestAllows is the table that a policy stands for: what is not in it is denied.
+// TestAllows is a table of the decisions of a policy; what no rule allows is denied.
 func TestAllows(t *testing.T) {
 	p := policy(t)
 	admin, reader, dev := known("root", "admins"), known("reader"), known("dev", "developers")
@@ -64,7 +64,7 @@ func TestAllows(t *testing.T) {
 		{admin, path("get", "/metrics"), true},
 		{admin, key("delete", "/anything"), true},
 
-		// Everywhere, but only what is named.
+		// Everywhere, with restrictions.
 		{reader, pods("get", "eu", "web"), true},
 		{reader, pods("list", "", ""), true},
 		{reader, pods("watch", "us", ""), true},
@@ -85,7 +85,7 @@ func TestAllows(t *testing.T) {
 		{builder, pods("create", "eu", ""), true},
 		{builder, pods("create", "us", ""), false},
 
-		// Some names: a collection as far as a selector leaves one of them.
+		// Some names: a collection is allowed if a selector limits it to one of them.
 		{named, pods("get", "eu", "a"), true},
 		{named, pods("list", "eu", "a"), true},
 		{named, pods("watch", "eu", "b"), true},
@@ -93,7 +93,7 @@ func TestAllows(t *testing.T) {
 		{named, pods("get", "eu", "c"), false},
 		{named, pods("create", "eu", ""), false},
 
-		// Keys: the whole of what is asked for must lie in what is named.
+		// Keys: the whole requested range must be inside of the named keys.
 		{keeper, key("get", "/app/config/a"), true},
 		{keeper, key("list", "/app/config/"), true},
 		{keeper, key("watch", "/app/config/eu/"), true},
@@ -114,7 +114,7 @@ func TestAllows(t *testing.T) {
 		{keeper, pods("get", "eu", "web"), false},
 		{keeper, path("get", "/app/config/a"), false},
 
-		// What holds without a file.
+		// The built-in rules.
 		{unbound, path("get", "/apis/apps/v1"), true},
 		{unbound, path("get", "/openapi/v3"), true},
 		{unbound, authorization.Attributes{Verb: "create", Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"}, true},
@@ -135,7 +135,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-func TestForbiddenSaysItAsKubernetesDoes(t *testing.T) {
+func TestForbiddenHasTheMessageOfKubernetes(t *testing.T) {
 	for _, tt := range []struct {
 		asks authorization.Attributes
 		want string
@@ -169,8 +169,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestFileOverridesWhatIsBuiltIn: a gateway can be told to show strangers nothing at all.
-func TestFileOverridesWhatIsBuiltIn(t *testing.T) {
+// TestFileOverridesBuiltInRules checks that a file can remove all built-in rights of anonymous users.
+func TestFileOverridesBuiltInRules(t *testing.T) {
 	p, err := authorization.Parse([]byte(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -184,7 +184,7 @@ rules: []
 		t.Error("discovery is still allowed")
 	}
 	if _, ok := p.Allows("a", []string{"system:authenticated"}, path("get", "/version")); !ok {
-		t.Error("what the file does not name is gone too")
+		t.Error("a built-in role that the file does not name is missing")
 	}
 }
 
@@ -198,35 +198,35 @@ func TestParseRefuses(t *testing.T) {
 	}
 	const admin = "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n"
 	for name, tt := range map[string]struct{ content, says string }{
-		"no YAML":                   {"{", "document 1"},
-		"a text":                    {"roles", "want an object"},
-		"another kind":              {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "apiVersion"},
-		"another kind of the group": {head + "kind: Rolle\nmetadata: {name: a}\n", "want a Role"},
-		"unknown field":             {role("{verbs: [get], apiGroups: [''], resource: [pods]}"), "resource"},
-		"key twice":                 {role("{verbs: [get], verbs: [list], keys: [/a]}"), "verbs"},
-		"no name":                   {head + "kind: ClusterRole\nmetadata: {}\n", "metadata.name"},
-		"no namespace":              {head + "kind: Role\nmetadata: {name: a}\n", "metadata.namespace"},
-		"a namespace too much":      {head + "kind: ClusterRole\nmetadata: {name: a, namespace: b}\n", "no namespace"},
-		"no verbs":                  {role("{apiGroups: [''], resources: [pods]}"), "verbs"},
-		"no groups":                 {role("{verbs: [get], resources: [pods]}"), "apiGroups"},
-		"nothing named":             {role("{verbs: [get]}"), "one of resources"},
-		"two things named":          {role("{verbs: [get], keys: [/a], nonResourceURLs: [/a]}"), "one of resources"},
-		"names of keys":             {role("{verbs: [get], keys: [/a], resourceNames: [a]}"), "go with resources"},
-		"a relative URL":            {role("{verbs: [get], nonResourceURLs: [metrics]}"), "want a path"},
-		"a star inside":             {role("{verbs: [get], nonResourceURLs: ['/a*b']}"), "end with *"},
-		"an empty key":              {role(`{verbs: [get], keys: [""]}`), "want a key"},
-		"a key with a star":         {role("{verbs: [get], keys: ['/app/*']}"), "every key"},
-		"keys in a namespace":       {head + "kind: Role\nmetadata: {name: a, namespace: b}\nrules:\n- {verbs: [get], keys: [/a]}\n", "in no namespace"},
-		"aggregation":               {head + "kind: ClusterRole\nmetadata: {name: a}\naggregationRule: {}\n", "aggregationRule"},
-		"no role":                   {binding("subjects: [{kind: User, name: a}]\n"), "roleRef"},
-		"a role that is not there":  {binding("roleRef: {kind: ClusterRole, name: b}\n"), `ClusterRole "b" is not in this file`},
-		"a Role for everywhere":     {binding("roleRef: {kind: Role, name: b}\n"), "want ClusterRole"},
-		"a role of another group":   {binding("roleRef: {apiGroup: a, kind: ClusterRole, name: cluster-admin}\n"), "roleRef.apiGroup"},
-		"a subject of no kind":      {binding(admin + "subjects: [{name: a}]\n"), "subject 1"},
-		"a subject without a name":  {binding(admin + "subjects: [{kind: User}]\n"), "name is missing"},
-		"an account of nowhere":     {binding(admin + "subjects: [{kind: ServiceAccount, name: a}]\n"), "namespace"},
-		"the same twice":            {role("{verbs: [get], keys: [/a]}") + "---\n" + role("{verbs: [get], keys: [/b]}"), "twice"},
-		"rules in a binding":        {binding(admin + "rules: []\n"), "roleRef and subjects"},
+		"no YAML":                        {"{", "document 1"},
+		"a string":                       {"roles", "want an object"},
+		"another kind":                   {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "apiVersion"},
+		"another kind of the group":      {head + "kind: Rolle\nmetadata: {name: a}\n", "want a Role"},
+		"unknown field":                  {role("{verbs: [get], apiGroups: [''], resource: [pods]}"), "resource"},
+		"key twice":                      {role("{verbs: [get], verbs: [list], keys: [/a]}"), "verbs"},
+		"no name":                        {head + "kind: ClusterRole\nmetadata: {}\n", "metadata.name"},
+		"no namespace":                   {head + "kind: Role\nmetadata: {name: a}\n", "metadata.namespace"},
+		"a namespace too much":           {head + "kind: ClusterRole\nmetadata: {name: a, namespace: b}\n", "no namespace"},
+		"no verbs":                       {role("{apiGroups: [''], resources: [pods]}"), "verbs"},
+		"no groups":                      {role("{verbs: [get], resources: [pods]}"), "apiGroups"},
+		"no object":                      {role("{verbs: [get]}"), "one of resources"},
+		"two objects":                    {role("{verbs: [get], keys: [/a], nonResourceURLs: [/a]}"), "one of resources"},
+		"names of keys":                  {role("{verbs: [get], keys: [/a], resourceNames: [a]}"), "go with resources"},
+		"a relative URL":                 {role("{verbs: [get], nonResourceURLs: [metrics]}"), "want a path"},
+		"a star inside":                  {role("{verbs: [get], nonResourceURLs: ['/a*b']}"), "end with *"},
+		"an empty key":                   {role(`{verbs: [get], keys: [""]}`), "want a key"},
+		"a key with a star":              {role("{verbs: [get], keys: ['/app/*']}"), "every key"},
+		"keys in a namespace":            {head + "kind: Role\nmetadata: {name: a, namespace: b}\nrules:\n- {verbs: [get], keys: [/a]}\n", "in no namespace"},
+		"aggregation":                    {head + "kind: ClusterRole\nmetadata: {name: a}\naggregationRule: {}\n", "aggregationRule"},
+		"no role":                        {binding("subjects: [{kind: User, name: a}]\n"), "roleRef"},
+		"a role that is not there":       {binding("roleRef: {kind: ClusterRole, name: b}\n"), `ClusterRole "b" is not in this file`},
+		"a Role for everywhere":          {binding("roleRef: {kind: Role, name: b}\n"), "want ClusterRole"},
+		"a role of another group":        {binding("roleRef: {apiGroup: a, kind: ClusterRole, name: cluster-admin}\n"), "roleRef.apiGroup"},
+		"a subject of no kind":           {binding(admin + "subjects: [{name: a}]\n"), "subject 1"},
+		"a subject without a name":       {binding(admin + "subjects: [{kind: User}]\n"), "name is missing"},
+		"an account without a namespace": {binding(admin + "subjects: [{kind: ServiceAccount, name: a}]\n"), "namespace"},
+		"the same twice":                 {role("{verbs: [get], keys: [/a]}") + "---\n" + role("{verbs: [get], keys: [/b]}"), "twice"},
+		"rules in a binding":             {binding(admin + "rules: []\n"), "roleRef and subjects"},
 	} {
 		if _, err := authorization.Parse([]byte(tt.content)); err == nil || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want an error with %q", name, err, tt.says)
@@ -254,8 +254,7 @@ items:
 	}
 }
 
-// FuzzParse: whatever a file holds, it is a policy or an error, and a policy of which nobody has heard allows nothing that is
-// not built in.
+// FuzzParse checks that any file is a policy or an error, and that a policy allows an unknown user only what is built in.
 func FuzzParse(f *testing.F) {
 	content, err := os.ReadFile(filepath.Join("testdata", "policy.yaml"))
 	if err != nil {
@@ -270,7 +269,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if _, ok := p.Allows("a stranger's name", nil, pods("get", "a", "b")); ok && !strings.Contains(string(content), "stranger") {
-			t.Errorf("a stranger may read pods")
+			t.Errorf("an unknown user may read pods")
 		}
 	})
 }

@@ -27,7 +27,7 @@ type world struct {
 	log       *bytes.Buffer
 }
 
-// inWorld runs a test in a bubble, where time passes when everything waits.
+// inWorld runs a test in a bubble, where time passes when all goroutines wait.
 func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func (w *world) open(t *testing.T) {
 	w.Keeper = keeper
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = keeper.Run(ctx) }) // it returns nil, always
+	running.Go(func() { _ = keeper.Run(ctx) }) // it always returns nil
 	t.Cleanup(func() { cancel(); running.Wait() })
 }
 
@@ -73,13 +73,13 @@ func writeFile(t *testing.T, name string, content []byte) {
 	}
 }
 
-// pass lets time pass, and whatever that causes happen.
+// pass lets time pass, and waits until all goroutines wait again.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// wantServed checks which certificate a new connection would get, and which authority its client would be checked with.
+// wantServed checks the certificate of a new connection, and the authority for client certificates.
 func (w *world) wantServed(t *testing.T, name, authority string) {
 	t.Helper()
 	config, err := w.Config().GetConfigForClient(nil)
@@ -114,7 +114,7 @@ func (w *world) wantMetric(t *testing.T, name string, want float64) {
 	t.Errorf("no metric %s", name)
 }
 
-// wantTrouble checks how often trouble was reported, and whether there is any now.
+// wantTrouble checks how many problems were reported, and whether there is one now.
 func (w *world) wantTrouble(t *testing.T, times int, now bool) {
 	t.Helper()
 	if got := strings.Count(w.log.String(), "level=WARN"); got != times {
@@ -128,7 +128,7 @@ func (w *world) wantTrouble(t *testing.T, times int, now bool) {
 	w.wantMetric(t, "revtail_tls_last_reload_successful", successful)
 }
 
-const aWhile = 10 * time.Second // several looks
+const aWhile = 10 * time.Second // several checks
 
 func TestFilesAreUsedWhenTheyChange(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -171,7 +171,7 @@ func TestLinksAreFollowed(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeUsedIsReportedOnceAndChangesNothing(t *testing.T) {
+func TestUnusableFilesAreReportedOnceAndChangeNothing(t *testing.T) {
 	breakages := map[string]func(t *testing.T, w *world){
 		"certificate of another key": func(t *testing.T, w *world) { writeFile(t, w.files.Certificate, w.authority.Issue(t, "second").Cert) },
 		"key of another certificate": func(t *testing.T, w *world) { writeFile(t, w.files.Key, w.authority.Issue(t, "second").Key) },
@@ -179,10 +179,10 @@ func TestWhatCannotBeUsedIsReportedOnceAndChangesNothing(t *testing.T) {
 			half := w.authority.Issue(t, "second").Cert
 			writeFile(t, w.files.Certificate, half[:len(half)/2])
 		},
-		"empty key":                 func(t *testing.T, w *world) { writeFile(t, w.files.Key, nil) },
-		"no certificate":            func(t *testing.T, w *world) { check(t, os.Remove(w.files.Certificate)) },
-		"no authorities":            func(t *testing.T, w *world) { check(t, os.Remove(w.files.ClientCA)) },
-		"authorities that are none": func(t *testing.T, w *world) { writeFile(t, w.files.ClientCA, []byte("none")) },
+		"empty key":             func(t *testing.T, w *world) { writeFile(t, w.files.Key, nil) },
+		"no certificate":        func(t *testing.T, w *world) { check(t, os.Remove(w.files.Certificate)) },
+		"no authorities":        func(t *testing.T, w *world) { check(t, os.Remove(w.files.ClientCA)) },
+		"malformed authorities": func(t *testing.T, w *world) { writeFile(t, w.files.ClientCA, []byte("none")) },
 		"authorities, one of them broken": func(t *testing.T, w *world) {
 			broken := bytes.Clone(w.authority.PEM)
 			copy(broken[len(broken)/2:], "AAAAAAAA")
@@ -207,7 +207,7 @@ func TestWhatCannotBeUsedIsReportedOnceAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestTroubleEndsWhenTheFilesAreAsTheyWere(t *testing.T) {
+func TestTroubleEndsWhenTheFilesAreRestored(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		before, err := os.ReadFile(w.files.Key)
 		check(t, err)
@@ -233,12 +233,12 @@ func TestAnotherTroubleIsReportedToo(t *testing.T) {
 	})
 }
 
-// Between two writes of somebody who replaces one file after the other, the files do not belong together.
+// A program that replaces one file after the other leaves the files inconsistent between two writes.
 func TestNothingIsReportedWhileFilesAreReplaced(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		second := w.authority.Issue(t, "second")
 		writeFile(t, w.files.Certificate, second.Cert)
-		pass(3 * time.Second) // one look
+		pass(3 * time.Second) // one check
 		w.wantServed(t, "first", "first")
 		writeFile(t, w.files.Key, second.Key)
 		pass(aWhile)
@@ -247,13 +247,13 @@ func TestNothingIsReportedWhileFilesAreReplaced(t *testing.T) {
 	})
 }
 
-func TestReloadLooksAtOnce(t *testing.T) {
+func TestReloadChecksAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.write(t, w.authority.Issue(t, "second"))
 		w.Reload()
 		w.wantServed(t, "second", "first")
 		writeFile(t, w.files.Key, nil)
-		for i := range 3 { // whoever asks gets an answer
+		for i := range 3 { // each caller gets an answer
 			w.Reload()
 			w.wantTrouble(t, i+1, true)
 		}

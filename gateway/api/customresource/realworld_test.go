@@ -10,7 +10,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// realworld is where `make tools` puts manifests of other projects.
+// realworld is the folder in which `make tools` writes manifests of other projects.
 const realworld = "../../../bin/tools/definitions"
 
 func parseFile(t *testing.T, file string) *Definition {
@@ -30,7 +30,7 @@ func parseFile(t *testing.T, file string) *Definition {
 	return d
 }
 
-func TestDefinitionsInTheWild(t *testing.T) {
+func TestDefinitionsOfOtherProjects(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(realworld, "*", "crds", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Skipf("no definitions of other projects at %s: `make tools` gets them", realworld)

@@ -24,7 +24,7 @@ func TestDiscoveryETagFollowsResources(t *testing.T) {
 			t.Errorf("%s: the same resources have two ETags: replicas would differ", name)
 		}
 		if of(before).ETag == of(after).ETag {
-			t.Errorf("%s: a resource was added and the ETag stays", name)
+			t.Errorf("%s: the ETag does not change when a resource is added", name)
 		}
 	}
 	if before.AggregatedCore.ETag != after.AggregatedCore.ETag {
@@ -32,7 +32,7 @@ func TestDiscoveryETagFollowsResources(t *testing.T) {
 	}
 }
 
-// Clients take null for a list that is missing.
+// Clients read null as a missing list.
 func TestDiscoveryOfNothing(t *testing.T) {
 	d := New(nil)
 	for name, got := range map[string]response.Document{"groups": d.Groups, "aggregated core": d.AggregatedCore, "aggregated groups": d.AggregatedGroups} {

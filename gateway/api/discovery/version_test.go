@@ -8,7 +8,7 @@ import (
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 )
 
-// kubectl refuses to compare itself with a version that is not a semantic one.
+// kubectl accepts only a semantic version for its comparison.
 func TestVersionIsSemantic(t *testing.T) {
 	for product, want := range map[string]string{
 		"":                  "v1.37.0+revtail",
@@ -18,7 +18,7 @@ func TestVersionIsSemantic(t *testing.T) {
 		"(devel)":           "v1.37.0+revtail.devel",
 		"1..2 / über_3":     "v1.37.0+revtail.1.2.ber.3",
 		"v0.0.0-2026-abcde": "v1.37.0+revtail.0.0.0-2026-abcde",
-		// What Go notes of a working tree, and what git describe says of a commit.
+		// Go's version of a working tree, and git describe's version of a commit.
 		"v0.0.0-20261121034600-c894459ab0f1+dirty": "v1.37.0+revtail.0.0.0-20261121034600-c894459ab0f1.dirty",
 		"v0.3.1-4-gc894459-dirty":                  "v1.37.0+revtail.0.3.1-4-gc894459-dirty",
 		"c894459":                                  "v1.37.0+revtail.c894459",
@@ -34,7 +34,7 @@ func TestVersionIsSemantic(t *testing.T) {
 	}
 }
 
-func TestVersionTellsTheBuild(t *testing.T) {
+func TestVersionHasTheBuild(t *testing.T) {
 	settings := func(modified string) *debug.BuildInfo {
 		return &debug.BuildInfo{Settings: []debug.BuildSetting{
 			{Key: "vcs.revision", Value: "4cb5f07"}, {Key: "vcs.time", Value: "2026-11-21T00:00:00Z"}, {Key: "vcs.modified", Value: modified}}}

@@ -13,7 +13,7 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// candidate is a replica that wants to lead for ever.
+// candidate is a replica that always wants to lead.
 type candidate struct {
 	store   *mortalStore
 	leading atomic.Bool
@@ -52,7 +52,7 @@ func leaders(candidates ...*candidate) (out []int) {
 	return out
 }
 
-func TestOneLeads(t *testing.T) {
+func TestOnlyOneCandidateLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		candidates := []*candidate{newCandidate(t, store), newCandidate(t, store), newCandidate(t, store)}
@@ -65,8 +65,8 @@ func TestOneLeads(t *testing.T) {
 	})
 }
 
-// TestTakeover says that a leader which does not reach etcd any more has stopped before another one begins.
-func TestTakeover(t *testing.T) {
+// TestLostLeaderStopsBeforeTheNextLeads checks that a leader which cannot reach etcd has stopped before another one begins.
+func TestLostLeaderStopsBeforeTheNextLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		first := newCandidate(t, store)
@@ -92,49 +92,49 @@ func TestTakeover(t *testing.T) {
 			t.Fatalf("%v lead, want the second", got)
 		}
 		if without < time.Second || without > leaseDuration {
-			t.Errorf("%v without a leader", without)
+			t.Errorf("%v passed without a leader", without)
 		}
 		first.store.dead.Store(false)
 		after(time.Minute)
 		if got := leaders(first, second); len(got) != 1 || got[0] != 1 {
-			t.Errorf("%v lead after the first came back, want the second", got)
+			t.Errorf("%v lead after the first is back, want the second", got)
 		}
 	})
 }
 
-// TestRelease says that the end of a leader, in order, leaves the way free at once.
-func TestRelease(t *testing.T) {
+// TestEndedLeaderReleasesItsKey checks that a leader which ends gracefully releases its key at once.
+func TestEndedLeaderReleasesItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		first := newCandidate(t, store)
 		after(time.Second)
 		first.stop()
 		if _, _, err := store.Get(t.Context(), "leader"); err == nil {
-			t.Error("the key is still there")
+			t.Error("the key still exists")
 		}
 		next := newCandidate(t, store)
 		synctest.Wait()
 		if !next.leading.Load() {
-			t.Error("the next one does not lead at once")
+			t.Error("the next candidate does not lead at once")
 		}
 	})
 }
 
-// TestUnreadableKey says that a key which somebody else wrote does not stop the work for ever.
-func TestUnreadableKey(t *testing.T) {
+// TestUnreadableKeyDoesNotBlockElection checks that a key which another program wrote does not block the election.
+func TestUnreadableKeyDoesNotBlockElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		store.Txn(map[string][]byte{"leader": []byte("me")}, nil)
 		c := newCandidate(t, store)
 		after(leaseDuration + 2*retryPeriod)
 		if !c.leading.Load() {
-			t.Error("nobody leads")
+			t.Error("no candidate leads")
 		}
 	})
 }
 
-// TestOneReplicaActs says that replicas share the work without doing it twice.
-func TestOneReplicaActs(t *testing.T) {
+// TestReplicasDeleteEachObjectOnce checks that replicas delete each object once.
+func TestReplicasDeleteEachObjectOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.start()
@@ -154,8 +154,8 @@ func TestOneReplicaActs(t *testing.T) {
 	})
 }
 
-// TestNothingToDoWritesNothing says that an idle gateway leaves etcd alone, and holds nothing.
-func TestNothingToDoWritesNothing(t *testing.T) {
+// TestIdleCollectorWritesNothing checks that an idle gateway writes nothing to etcd, and has no leader.
+func TestIdleCollectorWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.start()
@@ -163,7 +163,7 @@ func TestNothingToDoWritesNothing(t *testing.T) {
 		after(time.Second)
 		w.expect()
 		if w.leader("garbage") == "" {
-			t.Error("nobody leads just after there was something to do")
+			t.Error("no replica leads just after a deletion")
 		}
 		after(2 * idleTimeout)
 		if holder := w.leader("garbage"); holder != "" {
@@ -175,13 +175,13 @@ func TestNothingToDoWritesNothing(t *testing.T) {
 		}
 		after(time.Hour)
 		if now, err := w.store.Revision(t.Context()); err != nil || now != before {
-			t.Errorf("revision %d, then %d (%v) though nobody wrote", before, now, err)
+			t.Errorf("revision %d, then %d (%v) without a write", before, now, err)
 		}
 	})
 }
 
-// TestShutdownReleases says that a restart takes over at once.
-func TestShutdownReleases(t *testing.T) {
+// TestShutdownReleasesLeadership checks that a replica leads at once after a restart.
+func TestShutdownReleasesLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		stop := w.start()

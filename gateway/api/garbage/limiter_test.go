@@ -21,7 +21,7 @@ func (w *world) family(name string, n int) {
 	}
 }
 
-// request deletes an object as a DELETE request does: with a record of it.
+// request deletes an object and records the deletion, as a DELETE request does.
 func (w *world) request(path, uid string) {
 	w.t.Helper()
 	record, err := NewRequests(w.store, "revtail/deleted/r/").Record("parents", "a", path, uid)
@@ -30,6 +30,26 @@ func (w *world) request(path, uid string) {
 	}
 	if err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// newLimitedWorld has collectors with the default limit, and families: numbers of children by the name of their parent.
+func newLimitedWorld(t *testing.T, families map[string]int) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.limit = 0
+	for name, n := range families {
+		w.family(name, n)
+	}
+	return w
+}
+
+// expectChildren checks after a minute how many children are left.
+func (w *world) expectChildren(want int, why string) {
+	w.t.Helper()
+	after(time.Minute)
+	if got := w.children(); got != want {
+		w.t.Errorf("%d are left, want %d: %s", got, want, why)
 	}
 }
 
@@ -43,15 +63,15 @@ func (w *world) children() int {
 	return n
 }
 
-// TestLimit says how many of how many children are left after their parent has gone.
+// TestLimit checks how many children are left after their parent is deleted.
 func TestLimit(t *testing.T) {
 	for name, test := range map[string]struct {
 		orphans, others, limit int
-		left                   int // of the orphans
+		left                   int // number of orphans
 		stopped                bool
 	}{
-		"a few of few":                 {orphans: 5, left: 0},
-		"more than a few of few":       {orphans: 6, left: 6, stopped: true},
+		"five of five":                 {orphans: 5, left: 0},
+		"six of six":                   {orphans: 6, left: 6, stopped: true},
 		"a tenth":                      {orphans: 20, others: 180, left: 0},
 		"more than a tenth":            {orphans: 21, others: 180, left: 21, stopped: true},
 		"a hundred of many":            {orphans: 100, others: 1000, left: 0},
@@ -86,7 +106,7 @@ func TestLimit(t *testing.T) {
 					if got := c.Stopped(); (got != nil) != test.stopped {
 						t.Errorf("stopped: %v", got)
 					} else if got != nil && !strings.Contains(got.String(), "Child") && !strings.Contains(got.String(), "childs") {
-						t.Errorf("it does not name an example: %v", got)
+						t.Errorf("the message names no example: %v", got)
 					}
 				})
 			})
@@ -94,56 +114,38 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestLimitCountsAnHour: what is collected little by little counts together, and no longer than an hour.
+// TestLimitCountsAnHour checks that the limit counts all deletions of the last hour, and no earlier ones.
 func TestLimitCountsAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.limit = 0
-		for i := range 4 {
-			w.family(fmt.Sprint("p", i), 4)
-		}
+		w := newLimitedWorld(t, map[string]int{"p0": 4, "p1": 4, "p2": 4, "p3": 4})
 		defer w.start()()
 		synctest.Wait()
 		w.remove("Parent/a/p0")
 		after(time.Minute)
 		w.remove("Parent/a/p1")
-		after(time.Minute)
-		if got := w.children(); got != 12 {
-			t.Errorf("%d are left, want 12: more than five of sixteen are not collected in an hour", got)
-		}
+		w.expectChildren(12, "more than five of sixteen are not collected in an hour")
 		w.remove("Parent/a/p2")
 		after(2 * time.Hour)
-		if got := w.children(); got != 12 {
-			t.Errorf("%d are left, want 12: eight wait for an operator", got)
-		}
+		w.expectChildren(12, "eight wait for an operator")
 	})
 }
 
-// TestRequestedIsNotLimited: what somebody has asked for is done, whatever stands still, and whichever replica heard of it.
-func TestRequestedIsNotLimited(t *testing.T) {
+// TestRequestedDeletionIsNotLimited checks that the children of an object that a request deleted are collected, also when the limit has
+// stopped the collector.
+func TestRequestedDeletionIsNotLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.limit = 0
-		w.family("lost", 50)
-		w.family("asked", 150)
+		w := newLimitedWorld(t, map[string]int{"lost": 50, "asked": 150})
 		w.remove("Parent/a/lost")
 		w.request("Parent/a/asked", "asked")
 		defer w.start()()
-		after(time.Minute)
-		if got := w.children(); got != 50 {
-			t.Errorf("%d are left, want the 50 that nobody asked for", got)
-		}
+		w.expectChildren(50, "no request deleted their parent")
 	})
 }
 
-// TestStopEnds: when an operator has deleted what was held back, or restored the owner, the collector goes on.
+// TestStopEnds checks that a stopped collector continues when an operator has deleted the orphans or restored their owner.
 func TestStopEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.limit = 0
-		w.family("lost", 50)
-		w.family("small", 2)
-		w.family("stays", 200)
+		w := newLimitedWorld(t, map[string]int{"lost": 50, "small": 2, "stays": 200})
 		resources := w.resources(w.store)
 		c := w.collector(resources)
 		c.Serve(resources)
@@ -164,7 +166,7 @@ func TestStopEnds(t *testing.T) {
 	})
 }
 
-// TestOwnerElsewhere: an owner that another program keeps under another key is an owner.
+// TestOwnerElsewhere checks that an owner counts which another program stores under another key.
 func TestOwnerElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -179,11 +181,11 @@ func TestOwnerElsewhere(t *testing.T) {
 	})
 }
 
-// TestNothingWithoutPermit: neither leads nor deletes a collector that is not permitted to.
+// TestNothingWithoutPermit checks that a collector without a permit neither leads nor deletes.
 func TestNothingWithoutPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.permit = func(context.Context) error { return errors.New("not ours") }
+		w.permit = func(context.Context) error { return errors.New("no permit") }
 		w.put("Child/a/c", "Parent/p")
 		w.put("Namespace/n")
 		w.terminate("n", "")
@@ -200,8 +202,8 @@ func TestNothingWithoutPermit(t *testing.T) {
 	})
 }
 
-// TestOldRequestsGo: records are removed when they are an hour old, by who leads.
-func TestOldRequestsGo(t *testing.T) {
+// TestOldRequestsAreRemoved checks that the leader removes the records of requests after an hour.
+func TestOldRequestsAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.family("asked", 1)
@@ -212,15 +214,15 @@ func TestOldRequestsGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if asked, err := requests.include(t.Context(), []owner{{uid: "asked"}}); !asked || err != nil {
-			t.Errorf("it is gone too early: %v", err)
+			t.Errorf("the record is removed too early: %v", err)
 		}
 		after(2 * time.Minute)
 		defer w.start()()
-		w.put("Child/a/more", "Parent/nobody")
+		w.put("Child/a/more", "Parent/absent")
 		after(time.Minute)
 		fresh := NewRequests(w.store, "revtail/deleted/r/")
 		if asked, err := fresh.include(t.Context(), []owner{{uid: "asked"}}); asked || err != nil {
-			t.Errorf("it is still there: %v", err)
+			t.Errorf("the record still exists: %v", err)
 		}
 	})
 }

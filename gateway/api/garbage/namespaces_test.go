@@ -13,8 +13,8 @@ import (
 	"revtail/etcdstore"
 )
 
-// TestNamespaceAndContentGo says what belongs to a namespace, and what does not.
-func TestNamespaceAndContentGo(t *testing.T) {
+// TestNamespaceIsDeletedWithItsContent checks which objects are deleted with a namespace, and which stay.
+func TestNamespaceIsDeletedWithItsContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.put("Namespace/a")
@@ -23,13 +23,13 @@ func TestNamespaceAndContentGo(t *testing.T) {
 		w.put("Parent/a/p1")
 		w.store.Txn(map[string][]byte{"/r/Child/a/broken": []byte("k8s\x00")}, nil)
 		w.put("Child/ab/c1")
-		w.put("Child/none/c1") // there is no such namespace object
+		w.put("Child/none/c1") // its namespace has no Namespace object
 		w.put("Global/a")
 		w.start()
 		after(time.Minute)
 		before := len(w.left())
 		if before != 8 {
-			t.Fatalf("%d objects stand there, want 8: %q", before, w.left())
+			t.Fatalf("%d objects exist, want 8: %q", before, w.left())
 		}
 		w.terminate("a", "")
 		after(time.Second)
@@ -37,7 +37,7 @@ func TestNamespaceAndContentGo(t *testing.T) {
 	})
 }
 
-// TestNamespaceWaitsForFinalizers says that a namespace stays until the last object in it is gone, and not much longer.
+// TestNamespaceWaitsForFinalizers checks that a namespace is removed soon after its last object, and not before.
 func TestNamespaceWaitsForFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -61,7 +61,7 @@ func TestNamespaceWaitsForFinalizers(t *testing.T) {
 	})
 }
 
-// TestNamespaceWithFinalizers says that a namespace's own finalizers are respected too.
+// TestNamespaceWithFinalizers checks that the namespace's own finalizers are respected too.
 func TestNamespaceWithFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -76,9 +76,9 @@ func TestNamespaceWithFinalizers(t *testing.T) {
 	})
 }
 
-// TestCreatedInTheLastMoment says that what was created before the namespace was removed goes with it, and what was created
-// after stays.
-func TestCreatedInTheLastMoment(t *testing.T) {
+// TestObjectCreatedBeforeTheRemovalIsDeleted checks that an object created before the removal of its namespace is deleted with it, and that one created
+// after it stays.
+func TestObjectCreatedBeforeTheRemovalIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		late := &removalHook{Store: w.store, key: "/r/Namespace/a"}
@@ -94,7 +94,7 @@ func TestCreatedInTheLastMoment(t *testing.T) {
 	})
 }
 
-// removalHook does something just before and just after a key is deleted.
+// removalHook runs a function just before and just after a key is deleted.
 type removalHook struct {
 	etcdstore.Store
 	key           string
@@ -111,8 +111,8 @@ func (h *removalHook) Delete(ctx context.Context, key string, want etcdstore.Rev
 	return revision, err
 }
 
-// TestCrashInTheMiddle says that another replica, or the next life of this one, goes on with a namespace half emptied.
-func TestCrashInTheMiddle(t *testing.T) {
+// TestDeletionContinuesAfterACrash checks that another replica, or the same one after a restart, continues with a namespace that is partly deleted.
+func TestDeletionContinuesAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		for i := range 300 {
@@ -147,7 +147,7 @@ func TestCrashInTheMiddle(t *testing.T) {
 
 var errDead = errors.New("this process is dead")
 
-// mortalStore is the store as a process sees it that dies.
+// mortalStore is a store for a process that crashes.
 type mortalStore struct {
 	etcdstore.Store
 	dead *atomic.Bool
@@ -181,8 +181,8 @@ func (s *mortalStore) Delete(ctx context.Context, key string, want etcdstore.Rev
 	return s.Store.Delete(ctx, key, want)
 }
 
-// TestLargeNamespaceDelaysNobody says that a small namespace does not wait for a large one that was first.
-func TestLargeNamespaceDelaysNobody(t *testing.T) {
+// TestLargeNamespaceDelaysNoOther checks that a small namespace does not wait for an earlier large one.
+func TestLargeNamespaceDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		const large = 3000
@@ -194,7 +194,7 @@ func TestLargeNamespaceDelaysNobody(t *testing.T) {
 		w.put("Child/small/c")
 		w.put("Child/gone/c", "Parent/p")
 		w.setHook(func(string) error {
-			<-time.After(10 * time.Millisecond) // as a disk would take
+			<-time.After(10 * time.Millisecond) // the time of a disk
 			return nil
 		})
 		w.start()
@@ -205,7 +205,7 @@ func TestLargeNamespaceDelaysNobody(t *testing.T) {
 		left := w.left()
 		for _, path := range left {
 			if strings.Contains(path, "small") || strings.Contains(path, "gone") {
-				t.Errorf("%s is still there", path)
+				t.Errorf("%s still exists", path)
 			}
 		}
 		if len(left) < large/2 {
@@ -216,7 +216,7 @@ func TestLargeNamespaceDelaysNobody(t *testing.T) {
 	})
 }
 
-// TestRemoveEmpty says that only an empty namespace is removed at once, and only in the state in which it was seen.
+// TestRemoveEmpty checks that a namespace is removed at once only if it is empty and unchanged.
 func TestRemoveEmpty(t *testing.T) {
 	w := newWorld(t)
 	resources := w.resources(w.store)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestOwners says of an object what becomes of it, and of what it owns.
+// TestOwners checks whether an object and its dependents are deleted.
 func TestOwners(t *testing.T) {
 	deleted := `,"deletionTimestamp":"2026-11-21T00:00:00Z"`
 	tests := []struct {
@@ -17,11 +17,11 @@ func TestOwners(t *testing.T) {
 		then  func(*world)
 		left  []string
 	}{
-		{name: "the owner lives", begin: func(w *world) {
+		{name: "the owner exists", begin: func(w *world) {
 			w.put("Parent/a/p")
 			w.put("Child/a/c", "Parent/p")
 		}, left: []string{"Parent/a/p", "Child/a/c"}},
-		{name: "the owner goes", begin: func(w *world) {
+		{name: "the owner is deleted", begin: func(w *world) {
 			w.put("Parent/a/p")
 			w.put("Child/a/c", "Parent/p")
 			w.put("Child/a/other")
@@ -36,17 +36,17 @@ func TestOwners(t *testing.T) {
 			w.put("Child/a/c1", "Child/c2")
 			w.put("Child/a/c2", "Child/c1")
 		}, left: []string{"Child/a/c1", "Child/a/c2"}},
-		{name: "a cycle falls when one is deleted", begin: func(w *world) {
+		{name: "a cycle is deleted when one member is", begin: func(w *world) {
 			w.put("Child/a/c1", "Child/c3")
 			w.put("Child/a/c2", "Child/c1")
 			w.put("Child/a/c3", "Child/c2")
 		}, then: func(w *world) { w.remove("Child/a/c1") }, left: []string{}},
-		{name: "one of two owners goes", begin: func(w *world) {
+		{name: "one of two owners is deleted", begin: func(w *world) {
 			w.put("Parent/a/p1")
 			w.put("Parent/a/p2")
 			w.put("Child/a/c", "Parent/p1", "Parent/p2")
 		}, then: func(w *world) { w.remove("Parent/a/p1") }, left: []string{"Parent/a/p2", "Child/a/c"}},
-		{name: "both of two owners go", begin: func(w *world) {
+		{name: "both of two owners are deleted", begin: func(w *world) {
 			w.put("Parent/a/p1")
 			w.put("Parent/a/p2")
 			w.put("Child/a/c", "Parent/p1", "Parent/p2")
@@ -66,10 +66,10 @@ func TestOwners(t *testing.T) {
 			w.put("Parent/a/p:first")
 			w.put("Child/a/c", "Parent/p:first")
 		}, then: func(w *world) { w.put("Parent/a/p:second") }, left: []string{"Parent/a/p"}},
-		{name: "an owner that went before the start", begin: func(w *world) {
+		{name: "an owner deleted before the start", begin: func(w *world) {
 			w.put("Child/a/c", "Parent/p")
 		}, left: []string{}},
-		{name: "an owner that never was", then: func(w *world) {
+		{name: "an owner that never existed", then: func(w *world) {
 			w.put("Child/a/c", "Parent/p")
 		}, left: []string{}},
 		{name: "a reference that is added later", begin: func(w *world) {
@@ -83,7 +83,7 @@ func TestOwners(t *testing.T) {
 			w.put("Child/a/c1", "Global/g")
 			w.put("Child/a/c2", "Global/gone")
 		}, left: []string{"Global/g", "Child/a/c1"}},
-		{name: "an owner in another namespace is none", begin: func(w *world) {
+		{name: "an owner in another namespace does not count", begin: func(w *world) {
 			w.put("Parent/b/p")
 			w.put("Child/a/c", "Parent/p")
 		}, left: []string{"Parent/b/p"}},
@@ -101,7 +101,7 @@ func TestOwners(t *testing.T) {
 		{name: "a reference without a uid", begin: func(w *world) {
 			w.put("Child/a/c", "Parent/p:")
 		}, left: []string{"Child/a/c"}},
-		{name: "references that cannot be understood", begin: func(w *world) {
+		{name: "malformed references", begin: func(w *world) {
 			w.write("Child/a/c", `,"ownerReferences":"p"`)
 		}, left: []string{"Child/a/c"}},
 		{name: "an owner that waits for its finalizers", begin: func(w *world) {
@@ -132,7 +132,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestOwnersAreVerified says that a cache alone convinces nobody.
+// TestOwnersAreVerified checks that the collector reads an owner from etcd before it deletes a dependent, and does not rely on its cache.
 func TestOwnersAreVerified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -143,7 +143,7 @@ func TestOwnersAreVerified(t *testing.T) {
 		after(time.Minute)
 		w.expect("Parent/a/p", "Child/a/c")
 		if n := w.deletes.Load(); n != 0 {
-			t.Errorf("%d attempts to delete an object whose owner lives", n)
+			t.Errorf("%d attempts to delete an object whose owner exists", n)
 		}
 		w.forgetful.Store(false)
 		w.remove("Parent/a/p")
@@ -152,8 +152,8 @@ func TestOwnersAreVerified(t *testing.T) {
 	})
 }
 
-// TestDependentChangesMeanwhile says that an object which gets a living owner in the last moment stays.
-func TestDependentChangesMeanwhile(t *testing.T) {
+// TestDependentThatGetsAnOwnerStays checks that an object which gets an existing owner before its deletion stays.
+func TestDependentThatGetsAnOwnerStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.put("Parent/a/p1")
@@ -176,7 +176,7 @@ func TestDependentChangesMeanwhile(t *testing.T) {
 	})
 }
 
-// TestFailedDeletesAreRepeated says that garbage does not stay because etcd was not there.
+// TestFailedDeletesAreRepeated checks that garbage is deleted after etcd was unavailable.
 func TestFailedDeletesAreRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -191,8 +191,8 @@ func TestFailedDeletesAreRepeated(t *testing.T) {
 	})
 }
 
-// TestMemory says that what is not to be collected costs nothing.
-func TestMemory(t *testing.T) {
+// TestGraphHoldsOnlyDependentsAndOwners checks that objects which are not collected need no memory.
+func TestGraphHoldsOnlyDependentsAndOwners(t *testing.T) {
 	w := newWorld(t)
 	resources := w.resources(w.store)
 	g := newGraph(resources)
@@ -216,8 +216,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestKindsChange says that references are understood anew when there are other kinds.
-func TestKindsChange(t *testing.T) {
+// TestReferencesAreResolvedAgainWhenKindsChange checks that references are resolved again when the served kinds change.
+func TestReferencesAreResolvedAgainWhenKindsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.put("Child/a/c", "Parent/p")

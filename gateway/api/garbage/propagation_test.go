@@ -14,7 +14,7 @@ const (
 	held       = `,"finalizers":["x/y"]`
 )
 
-// TestPropagation says of an owner that waits for its dependents what becomes of it, and of them.
+// TestPropagation checks whether an owner that waits for its dependents is deleted, and whether they are.
 func TestPropagation(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -42,27 +42,27 @@ func TestPropagation(t *testing.T) {
 			w.write("Parent/a/p", strings.Replace(orphaning, `"orphan"`, `"orphan","x/y"`, 1))
 			w.put("Child/a/c", "Parent/p")
 		}, then: func(w *world) { w.remove("Parent/a/p") }, left: []string{"Child/a/c"}},
-		{name: "in the foreground all go", begin: func(w *world) {
+		{name: "in the foreground all are deleted", begin: func(w *world) {
 			w.write("Parent/a/p", foreground)
 			w.put("Child/a/c1", "Parent/p!")
 			w.put("Child/a/c2", "Child/c1!")
 			w.put("Child/a/c3", "Parent/p")
 			w.put("Child/a/other")
 		}, left: []string{"Child/a/other"}},
-		{name: "in the foreground an owner waits for what blocks it", begin: func(w *world) {
+		{name: "in the foreground an owner waits for a blocking dependent", begin: func(w *world) {
 			w.write("Parent/a/p", foreground)
 			w.write("Child/a/c1", held, "Parent/p!")
 		}, left: []string{"Parent/a/p", "Child/a/c1"}},
-		{name: "in the foreground an owner goes after what blocked it", begin: func(w *world) {
+		{name: "in the foreground an owner is deleted after its blocking dependent", begin: func(w *world) {
 			w.write("Parent/a/p", foreground)
 			w.write("Child/a/c1", held, "Parent/p!")
 		}, then: func(w *world) { w.remove("Child/a/c1") }, left: []string{}},
-		{name: "in the foreground an owner waits for what its dependent waits for", begin: func(w *world) {
+		{name: "in the foreground an owner waits for the dependent of its dependent", begin: func(w *world) {
 			w.write("Parent/a/p", foreground)
 			w.put("Child/a/c1", "Parent/p!")
 			w.write("Child/a/c2", held, "Child/c1!")
 		}, left: []string{"Parent/a/p", "Child/a/c1", "Child/a/c2"}},
-		{name: "in the foreground an owner does not wait for what does not block it", begin: func(w *world) {
+		{name: "in the foreground an owner does not wait for a dependent that does not block", begin: func(w *world) {
 			w.write("Parent/a/p", foreground)
 			w.write("Child/a/c1", held, "Parent/p")
 		}, left: []string{"Child/a/c1"}},
@@ -106,7 +106,7 @@ func TestPropagation(t *testing.T) {
 				after(time.Minute)
 				if test.then != nil {
 					test.then(w)
-					after(time.Second) // far less than the pause of an owner that waits
+					after(time.Second) // much shorter than the pause of a waiting owner
 				}
 				w.expect(test.left...)
 			})
@@ -114,7 +114,7 @@ func TestPropagation(t *testing.T) {
 	}
 }
 
-// TestFailedPropagationIsRepeated says that no dependent is lost because etcd was not there: the owner waits.
+// TestFailedPropagationIsRepeated checks that no dependent is lost while etcd is unavailable, because the owner waits.
 func TestFailedPropagationIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -42,7 +42,7 @@ func TestQueueAddedDuringTurn(t *testing.T) {
 	q.finish("a", done)
 	take(t, q, "a")
 	q.add("a")
-	q.finish("a", later) // no pause: there is news
+	q.finish("a", later) // no pause, because the key was added again
 	take(t, q, "a")
 	q.finish("a", done)
 	take(t, q, "")
@@ -95,7 +95,7 @@ func TestQueuePauses(t *testing.T) {
 		}
 		take(t, q, "a")
 		q.finish("a", later)
-		q.add("a") // ends its pause, and the memory of the ones before
+		q.add("a") // ends its pause, and resets the later ones
 		take(t, q, "a")
 		q.finish("a", later)
 		<-time.After(firstPause)
@@ -109,7 +109,7 @@ func TestQueueWaitEndsWithContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if q.wait(ctx) {
-			t.Error("something is due in an empty queue")
+			t.Error("an empty queue has a key")
 		}
 	})
 }

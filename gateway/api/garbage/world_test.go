@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// things are the objects of one resource in a store. Their memory is the store itself, unless it is told to be out of date.
+// things are the objects of one resource in a store. Cached reads the store itself, unless forgetful is set.
 type things struct {
 	store      etcdstore.Store
 	prefix     string
@@ -125,7 +125,7 @@ func (t *things) Edit(ctx context.Context, namespace, name string, change func(m
 	return ignoreLost(err)
 }
 
-// Elsewhere looks where the kind's keys would be in the layout of another program.
+// Elsewhere looks for the keys of the kind in the layout of another program.
 func (t *things) Elsewhere(ctx context.Context, namespace, name string) (bool, error) {
 	_, _, err := t.store.Get(ctx, "/elsewhere"+t.key(namespace, name))
 	if errors.Is(err, etcdstore.ErrNotFound) {
@@ -166,7 +166,7 @@ func (t *things) Delete(ctx context.Context, o *Object, policy metav1.DeletionPr
 	return err == nil, ignoreLost(err)
 }
 
-// ignoreLost takes a lost race for no error, as the gateway does.
+// ignoreLost returns nil for a lost race, as the gateway does.
 func ignoreLost(err error) error {
 	if errors.Is(err, etcdstore.ErrConflict) || errors.Is(err, etcdstore.ErrNotFound) {
 		return nil
@@ -222,8 +222,8 @@ type world struct {
 	store     *memory.Store
 	forgetful atomic.Bool
 	deletes   atomic.Int64
-	limit     int                         // of the collectors
-	permit    func(context.Context) error // for them; nil: they always may
+	limit     int                         // Config.Limit of the collectors
+	permit    func(context.Context) error // of the collectors; nil: always permitted
 
 	mu     sync.Mutex // guards the field below
 	before func(key string) error
@@ -234,7 +234,7 @@ func newWorld(t *testing.T) *world {
 	return &world{t: t, store: memory.New(), limit: 1_000_000}
 }
 
-// resources are those of a replica that reaches the store by s.
+// resources returns the resources of a replica that reaches the store by s.
 func (w *world) resources(s etcdstore.Store) []*Resource {
 	var out []*Resource
 	for _, kind := range []string{"Namespace", "Global", "Parent", "Child"} {
@@ -262,7 +262,7 @@ func (w *world) setHook(before func(key string) error) {
 	w.before = before
 }
 
-// start runs a replica until stop is called: in order, it has released everything then.
+// start runs a replica until stop is called. Then it has ended gracefully and released its key.
 func (w *world) start() (stop func()) { return w.startOn(w.store) }
 
 func (w *world) startOn(s etcdstore.Store) (stop func()) {
@@ -343,13 +343,13 @@ func (w *world) remove(paths ...string) {
 	w.store.Txn(nil, paths)
 }
 
-// terminate marks a namespace.
+// terminate marks a namespace as terminating.
 func (w *world) terminate(name, more string) {
 	w.t.Helper()
 	w.write("Namespace/"+name, `,"deletionTimestamp":"2026-11-21T00:00:00Z"`+more)
 }
 
-// left are the paths of all objects.
+// left returns the paths of all objects.
 func (w *world) left() []string {
 	w.t.Helper()
 	page, err := w.store.List(w.t.Context(), "/r/", etcdstore.ListOptions{})
@@ -363,7 +363,7 @@ func (w *world) left() []string {
 	return out
 }
 
-// after lets time go by in the bubble.
+// after lets time pass in the bubble.
 func after(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -377,7 +377,7 @@ func (w *world) expect(want ...string) {
 	}
 }
 
-// leader is who holds a leader's key, or empty.
+// leader returns the holder of a leader's key, or an empty string.
 func (w *world) leader(duty string) string {
 	w.t.Helper()
 	kv, _, err := w.store.Get(w.t.Context(), "revtail/leader/r/"+duty)

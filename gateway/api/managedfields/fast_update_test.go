@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,24 +19,10 @@ import (
 	"revtail/gateway/resource"
 )
 
-// managedObjects are objects, by kind, with values in every sort of list and map.
-var managedObjects = map[string]string{
-	"ConfigMap": `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","labels":{"a":"b","c":"d"},"annotations":{"x/y":"1"},
-		"finalizers":["a/b","c/d"],"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"},{"apiVersion":"v1","kind":"Pod","name":"q","uid":"v"}]},
-		"data":{"k":"1","l":"2"},"binaryData":{},"immutable":false}`,
-	"Deployment": `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"d","generateName":"x"},"spec":{"replicas":3,"selector":{"matchLabels":{"a":"b"}},
-		"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1,"maxUnavailable":"25%"}},
-		"template":{"metadata":{"labels":{"a":"b"}},"spec":{"nodeSelector":{"n":"m"},"tolerations":[{"key":"k"}],
-		"containers":[{"name":"c","image":"i","args":["x","y"],"ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}],"env":[{"name":"A","value":"1"},
-		{"name":"B","valueFrom":{"fieldRef":{"fieldPath":"p"}}}],"resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{"name":"e"}],
-		"volumes":[{"name":"v","emptyDir":{}},{"name":"w","configMap":{"name":"q","items":[{"key":"k","path":"p"}]}}]}}},
-		"status":{"replicas":1,"conditions":[{"type":"Ready","status":"True"},{"type":"Other","status":"False"}]}}`,
-	"Lease": `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l"},
-		"spec":{"holderIdentity":"h","leaseDurationSeconds":15,"renewTime":"2026-11-21T00:00:00.000000Z","leaseTransitions":1}}`,
-	"Widget": `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"whole":{"a":"1","b":"2"},"set":["x","y"],"list":["x","y"],
-		"items":[{"id":1,"zone":"a","text":"x","nested":{"a":"b"}},{"id":2,"text":"y"}],"free":{"a":1,"b":[1,{"c":null}],"d":{"e":1.5}},"number":1.5,"replicas":1},
-		"status":{"phase":"x"}}`,
-}
+// managedWidget is an object of managedDefinition, with values in every sort of list and map.
+const managedWidget = `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"whole":{"a":"1","b":"2"},"set":["x","y"],"list":["x","y"],
+	"items":[{"id":1,"zone":"a","text":"x","nested":{"a":"b"}},{"id":2,"text":"y"}],"free":{"a":1,"b":[1,{"c":null}],"d":{"e":1.5}},"number":1.5,"replicas":1},
+	"status":{"phase":"x"}}`
 
 const managedDefinition = `
 apiVersion: apiextensions.k8s.io/v1
@@ -78,7 +65,7 @@ spec:
               replicas: {type: integer}
 `
 
-// managedKinds are the kinds of managedObjects.
+// managedKinds are the kinds of which managedObject returns objects.
 func managedKinds(tb testing.TB) map[string]*resource.Resource {
 	tb.Helper()
 	text, err := yaml.YAMLToJSON([]byte(managedDefinition))
@@ -100,9 +87,17 @@ func managedKinds(tb testing.TB) map[string]*resource.Resource {
 	}
 }
 
+// managedObject returns managedWidget, or an object of a built-in kind from the files of package object.
 func managedObject(tb testing.TB, kind string) object.Object {
 	tb.Helper()
-	objectValue, err := jsontext.Unmarshal([]byte(managedObjects[kind]))
+	text, err := []byte(managedWidget), error(nil)
+	if kind != "Widget" {
+		text, err = os.ReadFile("../object/testdata/" + strings.ToLower(kind) + ".json")
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	objectValue, err := jsontext.Unmarshal(text)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -150,7 +145,7 @@ func FuzzFastUpdate(f *testing.F) {
 	})
 	for name, n := range updates {
 		if n > 500 && fast[name] < n/3 {
-			f.Errorf("%s: fastUpdate has done %d of %d updates", name, fast[name], n)
+			f.Errorf("%s: fastUpdate has made %d of %d updates", name, fast[name], n)
 		}
 	}
 }
@@ -174,7 +169,7 @@ func randomChange(random *rand.Rand, res *resource.Resource, old, whole object.O
 	return by, next
 }
 
-// BenchmarkFastUpdate is a change of one label.
+// BenchmarkFastUpdate changes one label.
 func BenchmarkFastUpdate(b *testing.B) {
 	kinds := managedKinds(b)
 	for _, name := range []string{"ConfigMap", "Deployment"} {
@@ -188,14 +183,14 @@ func BenchmarkFastUpdate(b *testing.B) {
 			for b.Loop() {
 				next.DeleteMetadata("managedFields")
 				if !m.fastUpdate(Change{Manager: "m"}, d, next) {
-					b.Fatal("left to the library")
+					b.Fatal("fastUpdate has left the change to the library")
 				}
 			}
 		})
 	}
 }
 
-// withoutTimes is an object whose managedFields have no times, in an order that does not depend on them.
+// withoutTimes returns an object whose managedFields have no times, in an order that does not depend on them.
 func withoutTimes(d object.Object) map[string]any {
 	out := d.Copy()
 	entries, _, _ := unstructured.NestedSlice(out.Object, "metadata", "managedFields")

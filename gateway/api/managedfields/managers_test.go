@@ -11,7 +11,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// TestBuiltinKindsHaveTypes: how the fields of each are merged is known, and not guessed from values.
+// TestBuiltinKindsHaveTypes checks that the type of each field, and so its merge rule, is known for all built-in kinds.
 func TestBuiltinKindsHaveTypes(t *testing.T) {
 	for _, res := range resource.Builtin() {
 		schemas := make(schema.Set)

@@ -49,8 +49,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzNames: from a key to its name and back, two keys never have one name, and every name is one that a DNS subdomain can
-// have, but for its length; a namespace one that a label can have.
+// FuzzNames checks that a name leads back to its key, that two keys never have the same name, and that every name is a valid DNS subdomain,
+// except for its length, and every namespace a valid label.
 func FuzzNames(f *testing.F) {
 	for _, seed := range []string{"log-level", "db/host", "DB_HOST", "x---41", "x---empty", "", "a//b", "..", "-", "ключ", "\xff", "xA", "x/", "x.A", "a--b", "a---41", "x---none"} {
 		f.Add(seed, seed+"x")
@@ -61,10 +61,10 @@ func FuzzNames(f *testing.F) {
 		for _, separators := range []string{inName, inNamespace} {
 			name := escapeName(key, separators)
 			if back, ok := unescapeName(name, separators); !ok || back != key {
-				t.Fatalf("%q is %q, which is %q, %v", key, name, back, ok)
+				t.Fatalf("%q has the name %q, which belongs to %q, %v", key, name, back, ok)
 			}
 			if key != other && name == escapeName(other, separators) {
-				t.Errorf("%q and %q are both %q", key, other, name)
+				t.Errorf("%q and %q have the same name %q", key, other, name)
 			}
 			for _, problem := range validation.IsDNS1123Subdomain(name) {
 				if !strings.Contains(problem, "no more than") {
@@ -74,9 +74,9 @@ func FuzzNames(f *testing.F) {
 			if separators == inNamespace && strings.Contains(name, ".") {
 				t.Errorf("%q is the namespace %q", key, name)
 			}
-			// A text that is no name of a key is refused, whatever it is.
+			// Any text that is not the name of a key is refused.
 			if back, ok := unescapeName(other, separators); ok && escapeName(back, separators) != other {
-				t.Errorf("%q is taken for the name of %q", other, back)
+				t.Errorf("%q is accepted as the name of %q", other, back)
 			}
 		}
 		for _, m := range []*mounted{flat, deep} {
@@ -86,7 +86,7 @@ func FuzzNames(f *testing.F) {
 			}
 			scope, ok := m.split(path)
 			if !ok {
-				if 6*len(key)+2 <= maxName { // the longest name there can be
+				if 6*len(key)+2 <= maxName { // the longest possible name
 					t.Errorf("%q has no name: %q", key, path)
 				}
 				continue
@@ -99,7 +99,7 @@ func FuzzNames(f *testing.F) {
 			}
 		}
 		if back, ok := deep.Key(resource.Scope{Namespace: key, Name: other}); ok && !strings.HasPrefix(back, "/app/") {
-			t.Errorf("%q leads out of the mount", back)
+			t.Errorf("%q is outside of the mount", back)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", c.key, got, err, c.want)
 		}
 	}
-	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) // as deep as JSON may be, and one level more in an object
+	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) // the maximum depth of JSON, and one level more in an object
 	if got, err := decode("/app/a", deep); !strings.Contains(got, `"bytes":"W1tb`) || err == nil {
 		t.Errorf("a value that is too deep: %.200s, %v", got, err)
 	}
@@ -35,7 +35,7 @@ func TestDecode(t *testing.T) {
 	first, _ := m.Decode(resource.Entry{Key: "/app/a", Value: []byte("1"), Created: 3})
 	again, _ := m.Decode(resource.Entry{Key: "/app/a", Value: []byte("1"), Created: 4})
 	if string(first.JSON) == string(again.JSON) || strings.Contains(string(first.JSON), "resourceVersion") {
-		t.Errorf("a key that was made twice: %s, %s", first.JSON, again.JSON)
+		t.Errorf("a key that was created twice: %s, %s", first.JSON, again.JSON)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestMountsAreRefused, in gateway/config, has the rest of Check.
+// TestMountsAreRefused in gateway/config tests the rest of Check.
 func TestCheckBuiltin(t *testing.T) {
 	m := Mount{Prefix: "/app/", Group: "apps", Version: "v1", Kind: "Setting", Plural: "settings", Codec: codec.ValueJSON}
 	if err := Check([]Mount{m}, "/registry", resource.Builtin()); err == nil || !strings.Contains(err.Error(), `group "apps" has kinds that are built in`) {

@@ -9,7 +9,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// TestAcceptedMediaTypes: protobuf is for the kinds that have it, and the refusal says which types are.
+// TestAcceptedMediaTypes checks that only kinds with a protobuf type accept protobuf, and that the refusal names the accepted types.
 func TestAcceptedMediaTypes(t *testing.T) {
 	builtin, custom := resource.Builtin()[0], &resource.Resource{Group: "example.com", Version: "v1", Plural: "widgets", Kind: "Widget"}
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// TestSchemaV2: what v2 does not have, or its clients cannot read, is left out.
+// TestSchemaV2 checks that the schema leaves out what OpenAPI v2 lacks and what its clients cannot read.
 func TestSchemaV2(t *testing.T) {
 	decode := func(text string) (value any) {
 		if err := json.Unmarshal([]byte(text), &value); err != nil {
@@ -17,7 +17,7 @@ func TestSchemaV2(t *testing.T) {
 		return value
 	}
 	for _, test := range []struct{ name, v3, v2 string }{
-		{"what both know", `{"type":"string","pattern":"a","maxLength":3,"enum":["a"],"default":"a"}`,
+		{"in both versions", `{"type":"string","pattern":"a","maxLength":3,"enum":["a"],"default":"a"}`,
 			`{"type":"string","pattern":"a","maxLength":3,"enum":["a"],"default":"a"}`},
 		{"choices", `{"type":"integer","oneOf":[{"minimum":1}],"anyOf":[{"minimum":1}],"allOf":[{"minimum":1}],"not":{"minimum":1}}`,
 			`{"type":"integer"}`},
@@ -45,7 +45,7 @@ func TestSchemaV2(t *testing.T) {
 		}
 		again, err := json.Marshal(in)
 		if err != nil || !cmp.Equal(decode(test.v3), decode(string(again))) {
-			t.Errorf("%s: the schema itself was changed: %v %s", test.name, err, again)
+			t.Errorf("%s: the argument was changed: %v %s", test.name, err, again)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// defined is a resource that is defined anew by each call.
+// defined returns a resource that is equal to the others, but not identical.
 func defined(group string) *resource.Resource {
 	return &resource.Resource{Group: group, Version: "v1", Plural: "widgets", Kind: "Widget", GoType: metav1.Status{}}
 }
@@ -25,16 +25,16 @@ func TestOpenAPIKeepsDocuments(t *testing.T) {
 	first := describe(Documents{}, same, defined("example.com"))
 	second := describe(first, same, defined("example.com"))
 	if document(first, "same.example.com") != document(second, "same.example.com") {
-		t.Error("the document of resources that are the same was rendered again")
+		t.Error("the document of unchanged resources was rendered again")
 	}
 	if document(first, "example.com") == document(second, "example.com") {
-		t.Error("the document of a resource that was defined anew is the old one")
+		t.Error("the document of a changed resource is not rendered again")
 	}
 	if got := describe(second, same).Documents["apis/example.com/v1"]; got.Render != nil {
-		t.Error("the document of a resource that is gone is still there")
+		t.Error("the document of a removed resource still exists")
 	}
 	if first.Index().ETag == describe(second, same).Index().ETag {
-		t.Error("a resource is gone and the ETag of the index stays")
+		t.Error("the ETag of the index does not change when a resource is removed")
 	}
 }
 
@@ -44,7 +44,7 @@ func TestOpenAPIOfNothing(t *testing.T) {
 	}
 }
 
-// TestOpenAPIV2IsRenderedOnce for all clients.
+// TestOpenAPIV2IsRenderedOnce checks that all clients get the same rendered document.
 func TestOpenAPIV2IsRenderedOnce(t *testing.T) {
 	forms := newV2(resource.Groups([]*resource.Resource{defined("example.com")}), "v1")
 	for name, form := range map[string]func() response.Document{"JSON": forms.JSON, "protobuf": forms.Protobuf} {

@@ -15,8 +15,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// TestOpenAPIV2InTheWild: kubectl can read the schemas of other projects. `make tools` gets their definitions.
-func TestOpenAPIV2InTheWild(t *testing.T) {
+// TestOpenAPIV2OfOtherProjects checks that kubectl can read the schemas of other projects. `make tools` gets their definitions.
+func TestOpenAPIV2OfOtherProjects(t *testing.T) {
 	files, err := filepath.Glob("../../../bin/tools/definitions/*/crds/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Skip("no definitions of other projects at bin/tools/definitions: `make tools` gets them")

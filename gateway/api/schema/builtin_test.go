@@ -11,7 +11,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// kubectl explain shows them.
+// kubectl explain shows the descriptions.
 func TestSchemasOfKindsAreDescribed(t *testing.T) {
 	schemas := make(schema.Set)
 	resources := slices.Concat(resource.Builtin(), resource.Virtual(), []*resource.Resource{customresource.Kind()})

@@ -58,7 +58,7 @@ func TestSchemasOfGoTypes(t *testing.T) {
 			Outer   string `json:"outer"`
 			Hidden  string `json:"-"`
 		}{}, `{"type":"object","required":["outer"],"properties":{"inner":{"type":"boolean"},"outer":{"type":"string"}}}`},
-		{"what must be there", struct {
+		{"required fields", struct {
 			A string   `json:"a"`
 			B *string  `json:"b"`
 			C *inlined `json:"c"`

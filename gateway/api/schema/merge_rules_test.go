@@ -6,8 +6,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// TestMergingsAreOfFieldsThatExist: a type that Kubernetes changes must not leave a rule behind that does nothing.
-func TestMergingsAreOfFieldsThatExist(t *testing.T) {
+// TestMergeRulesNameExistingFields fails if Kubernetes removes a field that has a merge rule.
+func TestMergeRulesNameExistingFields(t *testing.T) {
 	set := make(Set)
 	for _, res := range resource.Builtin() {
 		set.AddResource(res)
@@ -41,7 +41,7 @@ func TestMergingsAreOfFieldsThatExist(t *testing.T) {
 	}
 }
 
-// TestListTypes follow from the tags of the fields, and from what the tags do not know.
+// TestListTypes checks the list types of fields with tags, and of those without.
 func TestListTypes(t *testing.T) {
 	set := make(Set)
 	for _, res := range resource.Builtin() {
@@ -68,6 +68,6 @@ func TestListTypes(t *testing.T) {
 	}
 	port := set["io.k8s.api.core.v1.ContainerPort"].Properties["protocol"]
 	if port.Default != "TCP" {
-		t.Errorf("a port is of protocol %v where it names none", port.Default)
+		t.Errorf("the default protocol of a port is %v", port.Default)
 	}
 }

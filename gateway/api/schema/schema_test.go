@@ -8,7 +8,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// The names come from methods, and a struct inherits those of what it embeds: that would give two types one name.
+// The names come from methods, and a struct inherits the methods of an embedded type: two types would have one name.
 func TestSchemasAreNamedAfterTheirTypes(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var visit func(reflect.Type)

@@ -15,8 +15,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// FuzzApply: whatever a client applies, to an object that others manage in part or to none, the answer is a document that can
-// be stored or a refusal that is the client's.
+// FuzzApply checks that applying any configuration, to an object with other managers or to no object, returns a document that can be stored
+// or a client error.
 func FuzzApply(f *testing.F) {
 	var deployment *resource.Resource
 	for _, res := range resource.Builtin() {
@@ -79,7 +79,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// TestKubernetesFormOfAppliedYAML: kubectl sends YAML, and JSON under the name of YAML.
+// TestKubernetesFormOfAppliedYAML checks both forms of kubectl: YAML, and JSON with the media type of YAML.
 func TestKubernetesFormOfAppliedYAML(t *testing.T) {
 	for _, body := range []string{"kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`, " {kind: ConfigMap, apiVersion: v1, metadata: {name: a}}"} {
 		wr := &Request{Target: catalog.Target{Ref: resource.Ref{Resource: &resource.Resource{Version: "v1", Kind: "ConfigMap"}}}, Body: []byte(body)}
@@ -89,7 +89,7 @@ func TestKubernetesFormOfAppliedYAML(t *testing.T) {
 	}
 }
 
-// deploymentOf is a Deployment d with a version of its image.
+// deploymentOf returns a Deployment d with a version of its image.
 func deploymentOf(version string) string {
 	return `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"d","labels":{"app":"web","tier":"front"}},"spec":{"replicas":3,
 		"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The first attempt has the limits of what it asks for, the others one together.
+// The first attempt has the deadline of its caller; the others share one.
 func TestAttemptsAreBoundedTogether(t *testing.T) {
 	var limited []context.Context
 	tried := 0
@@ -22,7 +22,7 @@ func TestAttemptsAreBoundedTogether(t *testing.T) {
 	}
 	for _, ctx := range limited {
 		if ctx != limited[0] || ctx.Err() == nil {
-			t.Errorf("an attempt has a limit of its own, or it goes on behind the last one")
+			t.Errorf("an attempt has its own deadline, or another one follows the last")
 		}
 	}
 }

@@ -25,7 +25,7 @@ func upper(content []byte) (string, error) {
 	return strings.ToUpper(string(content)), nil
 }
 
-// safeBuffer is what a log is written to while it is read.
+// safeBuffer is a buffer for a log that is written and read concurrently.
 type safeBuffer struct {
 	mu   sync.Mutex // guards the field below
 	text bytes.Buffer
@@ -43,7 +43,7 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// pass lets time pass, and whatever that causes happen.
+// pass lets time pass, and waits until all goroutines wait again.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

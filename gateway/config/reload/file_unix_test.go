@@ -13,7 +13,7 @@ import (
 	"revtail/gateway/config/reload"
 )
 
-// TestMetricsDoNotWait: metrics are collected while a file is read that does not end, as on a network file system that hangs.
+// TestMetricsDoNotWait checks that metrics are collected while the read of a file blocks, as on a network file system that hangs.
 func TestMetricsDoNotWait(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte("one"), 0o600); err != nil {
@@ -27,7 +27,7 @@ func TestMetricsDoNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Skipf("this file system has no named pipes, and the test needs a file whose reading does not end: %v", err)
+		t.Skipf("this file system has no named pipes, and the test needs a file whose read blocks: %v", err)
 	}
 	var running sync.WaitGroup
 	defer running.Wait()

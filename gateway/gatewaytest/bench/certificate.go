@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// certificate is a server's on loopback, and what its clients trust.
+// certificate is a server's certificate on loopback, and the pool that its clients trust.
 type certificate struct {
 	certFile, keyFile string
 	trust             *tls.Config
 }
 
-// newCertificate writes a certificate, which is its own authority, to files in dir.
+// newCertificate writes a self-signed certificate to files in dir.
 func newCertificate(dir string) (*certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// client is a connection with one request at a time. It reads answers without keeping them, and leaves no garbage: it shares the
-// processors with what it measures.
+// client is a connection with one request at a time. It reads responses without storing them and without garbage, because it shares the
+// processors with the measured server.
 type client struct {
 	conn     net.Conn
 	address  string
 	buffer   []byte
 	request  []byte
-	body     []byte    // of the last answer that send got
+	body     []byte    // of the last response that send got
 	deadline time.Time // of the connection
 }
 
-// answer is what a client notes of an answer's body.
+// answer is the summary of a response body.
 type answer struct {
 	bytes     int64
 	checksum  uint32
 	firstByte time.Duration // from the request to the first byte of the body
-	body      []byte        // only where it is asked for; the client's, until the next one
+	body      []byte        // only on request; belongs to the client until the next request
 }
 
 func dial(ctx context.Context, e endpoint) (*client, error) {
@@ -46,10 +46,10 @@ func (c *client) close() { _ = c.conn.Close() }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// get reads an answer and notes its checksum.
+// get reads a response and computes its checksum.
 func (c *client) get(path string) (answer, error) { return c.note("GET", path, nil) }
 
-// note sends a request, reads the answer and notes its checksum.
+// note sends a request, reads the response and computes its checksum.
 func (c *client) note(method, path string, body []byte) (answer, error) {
 	var a answer
 	start := time.Now()
@@ -63,7 +63,7 @@ func (c *client) note(method, path string, body []byte) (answer, error) {
 	return a, err
 }
 
-// send sends a body and reads the answer, which has to be a 2xx.
+// send sends a body and reads the response, which has to be a 2xx.
 func (c *client) send(method, path string, body []byte) (answer, error) {
 	c.body = c.body[:0]
 	err := c.do(method, path, body, func(p []byte) { c.body = append(c.body, p...) })
@@ -71,7 +71,7 @@ func (c *client) send(method, path string, body []byte) (answer, error) {
 }
 
 func (c *client) do(method, path string, body []byte, take func(p []byte)) error {
-	if now := time.Now(); c.deadline.Sub(now) < patience { // it is dear to set
+	if now := time.Now(); c.deadline.Sub(now) < patience { // because setting it is expensive
 		c.deadline = now.Add(2 * patience)
 		if err := c.conn.SetDeadline(c.deadline); err != nil {
 			return err

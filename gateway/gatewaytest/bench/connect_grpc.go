@@ -33,7 +33,7 @@ func connectGRPC(f *fleet, e endpoint, requests []request) error {
 	})
 }
 
-// receive takes events until the stream ends, and says why it did.
+// receive reads events until the stream ends, and returns the reason.
 func receive(stream grpc.BidiStreamingClient[pb.WatchRequest, pb.WatchResponse], w *watcher) error {
 	for {
 		answer, err := stream.Recv()
@@ -49,14 +49,14 @@ func receive(stream grpc.BidiStreamingClient[pb.WatchRequest, pb.WatchResponse],
 	}
 }
 
-// rangeEnd is the end of the keys that begin with a prefix.
+// rangeEnd returns the end of the range of keys with a prefix.
 func rangeEnd(prefix string) []byte {
 	end := []byte(prefix)
 	end[len(end)-1]++
 	return end
 }
 
-// rangeAll reads all ConfigMaps from etcd. What it notes of them is the size of the values, and how many there are.
+// rangeAll reads all ConfigMaps from etcd. It returns the size of the values, and their number.
 func (e *etcd) rangeAll(ctx context.Context) (answer, error) {
 	got, err := e.kv.Range(ctx, &pb.RangeRequest{Key: []byte(configMapsKey), RangeEnd: rangeEnd(configMapsKey)}, grpc.MaxCallRecvMsgSize(math.MaxInt32))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// streamsPerConnection is less than what any usual server allows.
+	// streamsPerConnection is below the limit of usual servers.
 	streamsPerConnection = 100
-	// window is how much a server may send before it has to hear of us, and credit how much we take before it does.
+	// window is the flow-control window, and credit the number of bytes after which the client extends it.
 	window = 1 << 30
 	credit = 64 << 20
 )
@@ -91,7 +91,7 @@ func (c *http2Client) request(conn *tls.Conn, group []request) error {
 	return writer.Flush()
 }
 
-// read takes frames until the connection ends, and says why it did.
+// read reads frames until the connection ends, and returns the reason.
 func (c *http2Client) read() error {
 	decoder := hpack.NewDecoder(4096, nil)
 	for {
@@ -115,7 +115,7 @@ func (c *http2Client) read() error {
 		case *h2.RSTStreamFrame:
 			err = fmt.Errorf("stream reset: %v", frame.ErrCode)
 		case *h2.GoAwayFrame:
-			err = fmt.Errorf("the server goes away: %v", frame.ErrCode)
+			err = fmt.Errorf("the server sent GOAWAY: %v", frame.ErrCode)
 		}
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// plainClients are the plain connections of a fleet: one goroutine reads whichever has something, into one buffer.
+// plainClients are the plain connections of a fleet: one goroutine reads from all of them, into one buffer.
 type plainClients struct {
 	fleet *fleet
 	epoll int
@@ -61,7 +61,7 @@ func (c *plainClients) connect(to syscall.SockaddrInet4, r request) error {
 // read reads until the fleet is closed.
 func (c *plainClients) read() {
 	defer c.closeAll()
-	const wake = 50 // milliseconds after which it looks whether the fleet is closed
+	const wake = 50 // milliseconds between two checks whether the fleet is closed
 	ready := make([]syscall.EpollEvent, 1024)
 	buffer := make([]byte, 256<<10)
 	for c.fleet.ctx.Err() == nil {
@@ -90,7 +90,7 @@ func (c *plainClients) readOne(fd int32, buffer []byte) {
 		err = client.response.feed(buffer[:n])
 	}
 	if err != nil {
-		_ = syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_DEL, int(fd), nil) // else it would be ready for ever
+		_ = syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_DEL, int(fd), nil) // because it would always be ready
 		c.fleet.broke(err, client.watcher)
 	}
 }

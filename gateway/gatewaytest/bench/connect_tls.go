@@ -33,9 +33,9 @@ func dialTLS(f *fleet, e endpoint, protocol string) (*tls.Conn, error) {
 	return conn, conn.HandshakeContext(f.ctx)
 }
 
-// readAll feeds the answer until the connection ends, and says why it did.
+// readAll reads the response until the connection ends, and returns the reason.
 func readAll(conn net.Conn, r *response) error {
-	buffer := make([]byte, 32<<10) // two records
+	buffer := make([]byte, 32<<10) // two TLS records
 	for {
 		n, err := conn.Read(buffer)
 		if err == nil {

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// frameReader reads the events that a control connection brings: the length in four bytes, then the bytes.
+// frameReader reads the events of a control connection: the length in four bytes, then the bytes.
 type frameReader struct {
 	r     *bufio.Reader
 	frame []byte
@@ -20,7 +20,7 @@ func newFrameReader(r io.Reader) *frameReader {
 	return &frameReader{r: bufio.NewReaderSize(r, 256<<10)}
 }
 
-// next returns the next frame, which is good until the call after it.
+// next returns the next frame, which is valid until the following call.
 func (f *frameReader) next() ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {
@@ -35,10 +35,10 @@ func (f *frameReader) next() ([]byte, error) {
 	return f.frame, err
 }
 
-// more tells whether another frame has come already.
+// more reports whether another frame has been received already.
 func (f *frameReader) more() bool { return f.r.Buffered() > 0 }
 
-// control is the publisher of a null fan-out: it hands over events that are ready to be sent.
+// control is the publisher of a null fan-out: it sends prepared events.
 type control struct {
 	conn   net.Conn
 	object []byte
@@ -55,7 +55,7 @@ func dialControl(ctx context.Context, address string) (*control, error) {
 		return nil, err
 	}
 	c := &control{conn: conn, object: configMap(objectName(0), "all", 0), newest: 1_000_000}
-	go c.takeAcks()
+	go c.readAcks()
 	return c, nil
 }
 
@@ -81,7 +81,7 @@ func (c *control) publish(ctx context.Context, _ int) (int64, error) {
 	}
 }
 
-// send sends the next event; acked gets its fate.
+// send sends the next event; acked gets its outcome.
 func (c *control) send(acked chan error) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *control) send(acked chan error) (int64, error) {
 	return c.newest, err
 }
 
-// takeAcks reads a byte for each event, in order, until the connection ends.
-func (c *control) takeAcks() {
+// readAcks reads a byte for each event, in order, until the connection ends.
+func (c *control) readAcks() {
 	acks := make([]byte, 4096)
 	for {
 		n, err := c.conn.Read(acks)

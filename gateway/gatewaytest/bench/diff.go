@@ -29,7 +29,7 @@ func runDiff(ctx context.Context, s *stage, o options, stdout io.Writer) error {
 	return writeDiff(stdout, results, before.name, after.name)
 }
 
-// buildCommit builds the product of a commit from an export below bin, which it leaves there to be looked at.
+// buildCommit builds the product of a commit from an export below bin, which is kept for inspection.
 func (s *stage) buildCommit(ctx context.Context, ref string) (subject, error) {
 	dir := filepath.Join("bin", "bench-diff")
 	if err := os.RemoveAll(dir); err != nil {
@@ -49,7 +49,7 @@ func (s *stage) buildCommit(ctx context.Context, ref string) (subject, error) {
 	return subject{name: ref, binary: binary}, err
 }
 
-// writeDiff prints each figure before and after, and what has changed. Rows that failed say why, and are an error.
+// writeDiff prints each figure before and after, and the change. Failed rows print the reason and make an error.
 func writeDiff(w io.Writer, results []result, before, after string) error {
 	out := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	_, _ = fmt.Fprintf(out, "| what\t| %s\t| %s\t| change\t|\n|---\t|---\t|---\t|---\t|\n", before, after) // Flush has the error
@@ -58,7 +58,7 @@ func writeDiff(w io.Writer, results []result, before, after string) error {
 		printed := map[string]bool{}
 		for i, f := range r.row.figures {
 			if printed[f.metric] {
-				continue // a line beside another peer
+				continue // a line of another peer
 			}
 			printed[f.metric] = true
 			if r.err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// dialers is how many connections are made at once: less than what a listener lets wait.
+// dialers is the number of simultaneous connects: less than the backlog of a listener.
 const dialers = 64
 
 // eachOf calls do for each of the items, a number at a time, until one fails, and returns that error.
@@ -44,7 +44,7 @@ func indices(n int) []int {
 	return all
 }
 
-// firstError is one that stands for all: many clients fail alike.
+// firstError returns one error for all, because many clients fail alike.
 func firstError(errs []error) error {
 	for _, err := range errs {
 		if err != nil {

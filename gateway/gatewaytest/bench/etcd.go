@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// etcd is an etcd process and a connection to it. The requests are those of clientv3, without what that adds.
+// etcd is an etcd process and a connection to it. The requests are those of clientv3 without its overhead.
 type etcd struct {
 	*process
 	dir      string // of its data
@@ -38,7 +38,7 @@ func (s *stage) startEtcd(ctx context.Context) (*etcd, error) {
 	return e, e.connect(ctx)
 }
 
-// connect connects to an etcd that has been started, and waits until it answers. It stops the process where it fails.
+// connect connects to an etcd that has been started, and waits until it answers. It stops the process on failure.
 func (e *etcd) connect(ctx context.Context) (err error) {
 	e.conn, err = grpc.NewClient(e.endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
@@ -58,10 +58,10 @@ func (e *etcd) connect(ctx context.Context) (err error) {
 func (e *etcd) close() {
 	_ = e.conn.Close()
 	e.stop()
-	_ = os.RemoveAll(e.dir) // what is left goes with the stage
+	_ = os.RemoveAll(e.dir) // the stage removes the rest
 }
 
-// revision is the newest one.
+// revision returns the newest revision.
 func (e *etcd) revision(ctx context.Context) (int64, error) {
 	answer, err := e.kv.Range(ctx, &pb.RangeRequest{Key: []byte("absent"), CountOnly: true})
 	if err != nil {
@@ -79,9 +79,9 @@ func (e *etcd) put(ctx context.Context, key string, value []byte) (int64, error)
 	return answer.Header.Revision, nil
 }
 
-// load puts n objects, and returns their revisions.
+// load writes n objects, and returns their revisions.
 func (e *etcd) load(ctx context.Context, n int, object func(i int) (key string, value []byte)) ([]int64, error) {
-	const atOnce = 256 // etcd writes those that wait together
+	const atOnce = 256 // etcd commits waiting writes together
 	revisions := make([]int64, n)
 	return revisions, eachOf(indices(n), atOnce, func(i int) (err error) {
 		key, value := object(i)
@@ -90,8 +90,7 @@ func (e *etcd) load(ctx context.Context, n int, object func(i int) (key string, 
 	})
 }
 
-// freeAddress is an address on loopback where nobody listens: its port is below those that the kernel takes for outgoing
-// connections.
+// freeAddress returns an unused address on loopback. Its port is below those that the kernel chooses for outgoing connections.
 func freeAddress() string {
 	for {
 		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(20_000))

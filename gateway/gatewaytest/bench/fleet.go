@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// transport is how a client reaches a server.
+// transport is the protocol between a client and a server.
 type transport string
 
 const (
@@ -21,21 +21,21 @@ const (
 	rpc   transport = "gRPC"
 )
 
-// endpoint is a server as its clients reach it.
+// endpoint is the address of a server, with its TLS configuration for clients.
 type endpoint struct {
 	transport transport
 	address   string
 	trust     *tls.Config // nil: plain
 }
 
-// fleet is many clients that watch. They cost as little as they can, since they share the machine with the server: one
-// goroutine and one buffer for all plain connections.
+// fleet is a number of clients that watch. They use little processor time, because they share the machine with the server: one goroutine
+// and one buffer for all plain connections.
 type fleet struct {
 	watchers  []*watcher
 	form      form
-	tracker   atomic.Pointer[tracker] // of the run that goes on; nil: none
+	tracker   atomic.Pointer[tracker] // of the current run; nil: none
 	start     time.Time               // of the first connection
-	connected time.Duration           // from start to the head of the last answer
+	connected time.Duration           // from start to the header of the last response
 
 	heads, states *barrier
 	ctx           context.Context // ends with the fleet
@@ -46,17 +46,17 @@ type fleet struct {
 	closers []io.Closer // of the connections
 }
 
-// watches are what a fleet asks for.
+// watches are the requests of a fleet.
 type watches struct {
 	count int
 	path  func(i int) string // of the i-th watch
-	body  string             // what is posted; empty: GET
-	after int64              // the revision that they continue from, where no URL says it
+	body  string             // of a POST; empty: GET
+	after int64              // the revision after which they begin, if no URL has it
 	state bool               // the watches have sendInitialEvents
 	form  form
 }
 
-// openFleet opens the watches and returns when each of them stands.
+// openFleet opens the watches and returns when all of them are open.
 func openFleet(ctx context.Context, e endpoint, w watches) (*fleet, error) {
 	f := &fleet{form: w.form, heads: newBarrier(w.count), states: newBarrier(w.count)}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
@@ -86,13 +86,13 @@ func openFleet(ctx context.Context, e endpoint, w watches) (*fleet, error) {
 // stateEnded is called by each watcher when it has the whole state.
 func (f *fleet) stateEnded() { f.states.arrive() }
 
-// awaitStates waits until every watcher has the whole state, and returns how long that took.
+// awaitStates waits until every watcher has the whole state, and returns the duration.
 func (f *fleet) awaitStates() (time.Duration, error) {
 	err := f.states.wait(f.ctx)
 	return time.Since(f.start), err
 }
 
-// own makes a connection one that close closes.
+// own makes close close a connection.
 func (f *fleet) own(c io.Closer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,7 +110,7 @@ func (f *fleet) broke(err error, watchers ...*watcher) {
 	f.cancel(err)
 }
 
-// explain adds to what went wrong in a run why the fleet has ended, if it has.
+// explain adds the reason for the end of the fleet, if it has ended, to the error of a run.
 func (f *fleet) explain(err error) error {
 	if cause := context.Cause(f.ctx); cause != nil {
 		return fmt.Errorf("%w: a stream broke: %w", err, cause)
@@ -122,13 +122,13 @@ func (f *fleet) close() {
 	f.cancel(errors.New("closed"))
 	f.mu.Lock()
 	for _, c := range f.closers {
-		_ = c.Close() // the server is not asked whether it likes that
+		_ = c.Close() // an error does not matter
 	}
 	f.mu.Unlock()
 	f.running.Wait()
 }
 
-// track begins a run: what the watchers see from now on is checked at its end.
+// track begins a run: the events that the watchers get from now on are checked at its end.
 func (f *fleet) track(t *tracker) {
 	for _, w := range f.watchers {
 		w.sequence = sequence{last: w.last, wrong: w.wrong}
@@ -136,7 +136,7 @@ func (f *fleet) track(t *tracker) {
 	f.tracker.Store(t)
 }
 
-// check compares what each watcher has seen since track with the events that were acknowledged.
+// check compares the events of each watcher since track with the acknowledged events.
 func (f *fleet) check(acknowledged []int64) error {
 	want := sequenceOf(acknowledged)
 	var first error
@@ -155,15 +155,15 @@ func (f *fleet) check(acknowledged []int64) error {
 	return nil
 }
 
-// request is one watch that is asked for.
+// request is the request of one watch.
 type request struct {
 	watcher             *watcher
 	address, path, body string
-	accept              string // empty: nothing
+	accept              string // empty: none
 	after               int64
 }
 
-// text is the request in HTTP/1.1.
+// text returns the request in HTTP/1.1.
 func (r request) text() []byte {
 	method, body := "GET", ""
 	if r.body != "" {
@@ -175,12 +175,12 @@ func (r request) text() []byte {
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n%s", method, r.path, r.address, body, r.body)
 }
 
-// response is where the answer to the request goes.
+// response returns the reader of the response.
 func (r request) response() *response {
 	return &response{body: r.watcher.lines.feed, head: r.watcher.fleet.heads.arrive}
 }
 
-// barrier opens when a number have arrived.
+// barrier opens when a number of watchers have arrived.
 type barrier struct {
 	missing atomic.Int64
 	open    chan struct{}
@@ -205,6 +205,6 @@ func (b *barrier) wait(ctx context.Context) error {
 	case <-b.open:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%d have not come: %w", b.missing.Load(), context.Cause(ctx))
+		return fmt.Errorf("%d are missing: %w", b.missing.Load(), context.Cause(ctx))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// faulty is a publisher whose events are acknowledged, and do not all arrive.
+// faulty is a publisher that acknowledges an event which it does not send.
 type faulty struct {
 	*control
 	lost int // the event that is only acknowledged
@@ -24,8 +24,8 @@ func (p *faulty) publish(ctx context.Context, i int) (int64, error) {
 	return p.newest, nil
 }
 
-// TestFanOutFindsWhatIsLost: the same run that passes with a sound server fails when one event is lost.
-func TestFanOutFindsWhatIsLost(t *testing.T) {
+// TestFanOutFindsALostEvent checks that a run passes with a correct server, and fails when one event is lost.
+func TestFanOutFindsALostEvent(t *testing.T) {
 	s := newTestStage(t)
 	o := new(opening)
 	defer func() { closeAll(o.closers) }()
@@ -34,7 +34,7 @@ func TestFanOutFindsWhatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := f.run(t.Context(), load{events: 50}); err != nil || got["rate"] <= 0 {
-		t.Fatalf("a sound server: %v, %v", got, err)
+		t.Fatalf("a correct server: %v, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -43,7 +43,7 @@ func TestFanOutFindsWhatIsLost(t *testing.T) {
 	sound := f.fleet.tracker.Load()
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { // 49 of 50 are all that will ever arrive
+	watching.Go(func() { // 49 of 50 events are delivered
 		defer cancel()
 		for t := sound; ctx.Err() == nil && (t == sound || t.complete.Load() < 49 || acknowledged(t) < 50); t = f.fleet.tracker.Load() {
 			_ = pause(ctx, time.Millisecond)
@@ -63,7 +63,7 @@ func acknowledged(t *tracker) (n int) {
 	return n
 }
 
-// TestFanOutFindsADeadServer: a stream that breaks ends the run at once, and says so.
+// TestFanOutFindsADeadServer checks that a broken stream ends the run at once, with an error.
 func TestFanOutFindsADeadServer(t *testing.T) {
 	s := newTestStage(t)
 	o := new(opening)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// form is how a server writes the events of a watch.
+// form is the format of the events of a watch.
 type form string
 
 const (
@@ -15,7 +15,7 @@ const (
 	etcdAnswers form = "answers of etcd's own HTTP gateway"
 )
 
-// path is what a gateway is asked for all ConfigMaps in a form, from a revision on.
+// path returns the path of a watch of all ConfigMaps in a form, after a revision.
 func (f form) path(from int64) string {
 	if f == keyLines {
 		return fmt.Sprintf("/v1/keys%s?watch&since=%d", configMapsKey, from)
@@ -23,7 +23,7 @@ func (f form) path(from int64) string {
 	return fmt.Sprintf("%s?watch=1&resourceVersion=%d", configMapsURL, from)
 }
 
-// accept is what the header Accept says; empty: nothing.
+// accept returns the header Accept; empty: none.
 func (f form) accept() string {
 	if f == eventStream {
 		return "text/event-stream"
@@ -31,7 +31,7 @@ func (f form) accept() string {
 	return ""
 }
 
-// flags are what a gateway needs to be started with.
+// flags returns the flags that a gateway needs for the form.
 func (f form) flags() []string {
 	if f == keyLines {
 		return []string{"--keys", configMapsKey}
@@ -44,7 +44,7 @@ var (
 	keyRevision = []byte(`"revision":`)
 )
 
-// keyFrame takes a line about a key. Others say how far the watch is.
+// keyFrame reads a line about a key. Other lines are progress of the watch.
 func (w *watcher) keyFrame(line []byte) {
 	switch {
 	case bytes.HasPrefix(line, []byte(`{"type":"PUT"`)), bytes.HasPrefix(line, []byte(`{"type":"DELETE"`)):

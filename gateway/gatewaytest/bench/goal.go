@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// figure is a line of the table: a metric of the product, what it should be, and the peer that it is compared with.
+// figure is a line of the table: a metric of the product, its goal, and the peer with which it is compared.
 type figure struct {
 	what   string // the line's title
 	metric string
@@ -16,14 +16,14 @@ type figure struct {
 	peer   string // the contender; empty: none
 }
 
-// goal is what a figure should be. Zero: that limit is not set.
+// goal is the goal of a figure. Zero: the limit is not set.
 type goal struct {
 	most, least           float64 // in the figure's unit
 	ratioMost, ratioLeast float64 // times the peer's figure
 	overMost              float64 // more than the peer's figure, in its unit
 }
 
-// String is the goal as the table shows it.
+// String formats the goal for the table.
 func (g goal) String() string {
 	var parts []string
 	for _, limit := range []struct {
@@ -39,10 +39,10 @@ func (g goal) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// set tells whether there is a goal at all.
+// set reports whether there is a goal.
 func (g goal) set() bool { return g != goal{} }
 
-// holds judges a figure. A goal that needs a peer's figure does not hold without one.
+// holds reports whether a figure meets the goal. A goal that needs a peer's figure does not hold without one.
 func (g goal) holds(value, peer float64) bool {
 	within := func(limit float64, ok bool) bool { return limit == 0 || ok }
 	return !math.IsNaN(value) &&
@@ -51,7 +51,7 @@ func (g goal) holds(value, peer float64) bool {
 		within(g.overMost, value <= peer+g.overMost)
 }
 
-// number writes a value with three digits that say something.
+// number formats a value with three significant digits.
 func number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
@@ -67,7 +67,7 @@ func number(v float64) string {
 	}
 }
 
-// thousandsOf writes a limit as it was set.
+// thousandsOf formats a limit with the digits of its constant.
 func thousandsOf(v float64) string {
 	if v == math.Trunc(v) {
 		return thousands(v)
@@ -75,7 +75,7 @@ func thousandsOf(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// thousands writes an integer with a comma between groups of three digits.
+// thousands formats an integer with a comma between groups of three digits.
 func thousands(v float64) string {
 	digits := fmt.Sprintf("%.0f", v)
 	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {

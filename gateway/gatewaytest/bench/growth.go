@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// curve is how the product's figures grow with something.
+// curve describes how the product's figures grow with a parameter.
 type curve struct {
 	name    string // for -row
-	along   string // what the steps are of
+	along   string // name of the parameter
 	steps   []int
 	metrics []metric
 	measure func(ctx context.Context, step int) (sample, error)
@@ -58,10 +58,10 @@ func runGrowth(ctx context.Context, s *stage, o options, stdout io.Writer) error
 		}
 		panels = append(panels, c.panel(samples))
 	}
-	return os.WriteFile(o.svg, plot(panels), 0o644) //nolint:gosec // anybody may look at it
+	return os.WriteFile(o.svg, plot(panels), 0o644) //nolint:gosec // a public file
 }
 
-// growFanOut is a fan-out at a pace, with a gateway of its own.
+// growFanOut measures a fan-out at a fixed rate, with a gateway of its own.
 func (s *stage) growFanOut(ctx context.Context, t transport, watchers, rate int) (sample, error) {
 	const seconds = 4
 	o := new(opening)
@@ -80,7 +80,7 @@ func (s *stage) growFanOut(ctx context.Context, t transport, watchers, rate int)
 	return got, nil
 }
 
-// growState is a gateway that starts before an etcd with many objects, and lists them.
+// growState measures a gateway that starts before an etcd with many objects, and lists them.
 func (s *stage) growState(ctx context.Context, objects int) (sample, error) {
 	o := new(opening)
 	defer func() { closeAll(o.closers) }()

@@ -2,7 +2,7 @@ package main
 
 import "syscall"
 
-// raiseFileLimit raises the number of open files that is allowed as far as it goes, and returns it.
+// raiseFileLimit raises the limit of open files as far as possible, and returns it.
 func raiseFileLimit() (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -2,8 +2,8 @@ package main
 
 import "bytes"
 
-// lines cuts a stream of bytes, which comes in pieces of any size, into lines. The pieces are the caller's: what is left of
-// the last one is copied.
+// lines splits a stream of bytes, in pieces of any size, into lines. The pieces belong to the caller, so the rest of the last piece is
+// copied.
 type lines struct {
 	partial []byte
 	handle  func(line []byte)

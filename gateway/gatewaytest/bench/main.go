@@ -3,7 +3,7 @@
 // and in order.
 //
 //	go run ./gateway/gatewaytest/bench             the table of goals; -quick: smaller, one round
-//	go run ./gateway/gatewaytest/bench -row fanout only rows whose name has that in it
+//	go run ./gateway/gatewaytest/bench -row fanout only rows with fanout in their name
 //	go run ./gateway/gatewaytest/bench -diff REF   the working tree against another commit, measured in turns
 //	go run ./gateway/gatewaytest/bench -growth     how cost grows with watchers, objects and events: tables and an SVG
 package main
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // it begins here
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // the root context
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 }
 
-// runTable measures the rows, and fails when a check does. A goal that is missed only shows in the table.
+// runTable measures the rows, and fails when a check fails. A missed goal is only shown in the table.
 func runTable(ctx context.Context, s *stage, o options, stdout io.Writer) error {
 	r := newReport(ctx, s)
 	r.Quick = o.quick
@@ -104,12 +104,12 @@ func runTable(ctx context.Context, s *stage, o options, stdout io.Writer) error 
 	return nil
 }
 
-// selected are the rows with one of the words in their name; no words: all.
+// selected returns the rows with one of the words in their name; no words: all.
 func selected(rows []row, words string) []row {
 	return named(rows, words, func(r row) string { return r.name })
 }
 
-// named are those with one of the words in their name; no words: all.
+// named returns the items with one of the words in their name; no words: all.
 func named[T any](all []T, words string, name func(T) string) []T {
 	var chosen []T
 	for _, one := range all {

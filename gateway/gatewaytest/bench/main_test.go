@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test program be a peer: stages start their peers from the program that they are in.
+// TestMain makes the test program a peer if its arguments say so, because a stage starts its peers from its own program.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "peer" {
 		main()

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// What is measured stands in /proc, and is made with epoll: elsewhere the program builds, and says so.
+// The measurement needs /proc and epoll. On other systems the program builds, and fails with an error.
 var errLinuxOnly = errors.New("the benchmark runs on Linux only")
 
 func raiseFileLimit() (uint64, error) { return 0, errLinuxOnly }

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// runPeer is this program as one of the servers that the product is compared with.
+// runPeer runs this program as one of the servers with which the product is compared.
 func runPeer(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) > 0 {
 		switch args[0] {
@@ -23,7 +23,7 @@ func runPeer(ctx context.Context, args []string, stdout io.Writer) error {
 type peer struct {
 	*process
 	endpoint endpoint
-	control  string // where a null fan-out takes its events
+	control  string // address for the events of a null fan-out
 }
 
 func (s *stage) startPeer(ctx context.Context, t transport, args ...string) (*peer, error) {

@@ -5,17 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// segmentSize is how much of the log lies in one piece.
+// segmentSize is the size of a segment in bytes.
 const segmentSize = 1 << 20
 
-// eventLog is what the null fan-out has to send: prepared frames one after the other, shared by all its clients.
+// eventLog has the events of the null fan-out: prepared frames one after the other, shared by all its clients.
 type eventLog struct {
 	mu    sync.Mutex // guards the fields below
 	last  *segment
 	grown chan struct{} // closed and replaced at each wake
 }
 
-// segment is a piece of the log. What stands before end is never changed.
+// segment is a part of the log. The bytes before end never change.
 type segment struct {
 	data [segmentSize]byte
 	end  atomic.Int64
@@ -38,7 +38,7 @@ func (l *eventLog) append(frame []byte) {
 	l.last.end.Store(int64(end + len(frame)))
 }
 
-// wake tells everybody who waits that the log has grown.
+// wake wakes all waiting readers after the log has grown.
 func (l *eventLog) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,23 +46,23 @@ func (l *eventLog) wake() {
 	l.grown = make(chan struct{})
 }
 
-// cursor is a place in the log.
+// cursor is a position in the log.
 type cursor struct {
 	segment *segment
 	offset  int
 }
 
-// head is the end of the log, and a channel that is closed when it has grown.
+// head returns the end of the log, and a channel that is closed when it has grown.
 func (l *eventLog) head() (cursor, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return cursor{l.last, int(l.last.end.Load())}, l.grown
 }
 
-// pending is what stands after the cursor in one piece; empty: nothing.
+// pending returns the bytes after the cursor in one segment; empty: none.
 func (c *cursor) pending() []byte {
 	for {
-		next := c.segment.next.Load() // before end: a segment that has a next one has its last end
+		next := c.segment.next.Load() // before end, because a segment with a next one has its final end
 		end := int(c.segment.end.Load())
 		if c.offset < end || next == nil {
 			return c.segment.data[c.offset:end]

@@ -12,24 +12,25 @@ import (
 	"strconv"
 )
 
-// design is how the null fan-out writes.
+// design is the method by which the null fan-out writes.
 type design string
 
 const (
 	flushPerEvent design = "flush-event" // net/http, each event written and flushed
-	flushPerBatch design = "flush-batch" // net/http, what is pending written and flushed once
-	chunkWrites   design = "chunks"      // the connection taken over, what is pending written at once, with its chunk framing
+	flushPerBatch design = "flush-batch" // net/http, pending events written and flushed once
+	chunkWrites   design = "chunks"      // the hijacked connection, pending events written at once, with their chunk framing
 	sharded       design = "sharded"     // the same by as many goroutines as there are processors, with writes that never block
 )
 
-// nullFanOut sends what it is given to every client, whatever that asks for: what a watch costs when there is nothing to do.
+// nullFanOut sends the events of the control connection to every client, without looking at its request: the cost of a watch without any
+// work.
 type nullFanOut struct {
 	log    *eventLog
 	design design
 	shards *shards // of the design sharded
 }
 
-// runNullFanOut is the process: it says where it serves and where it takes events, and ends with its context.
+// runNullFanOut runs the process: it prints its addresses, for watches and for events, and ends with its context.
 func runNullFanOut(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("null", flag.ContinueOnError)
 	chosen := flags.String("design", string(flushPerBatch), "how events are written")
@@ -52,7 +53,7 @@ func runNullFanOut(ctx context.Context, args []string, stdout io.Writer) error {
 	return servePeer(ctx, n, pair, fmt.Sprintf("control=%s", control.Addr()), stdout)
 }
 
-// pair are the files of a server's certificate; empty: it serves without.
+// pair has the files of a server's certificate; empty: plain HTTP.
 type pair struct{ cert, key string }
 
 func addPairFlags(flags *flag.FlagSet) *pair {
@@ -80,8 +81,8 @@ func servePeer(ctx context.Context, handler http.Handler, p *pair, more string, 
 	return server.ServeTLS(l, p.cert, p.key)
 }
 
-// takeEvents reads events, length and bytes, and answers each with one byte when it is in the log. Those that have come
-// together are made known together.
+// takeEvents reads events, length and bytes, and answers each with one byte when it is in the log. It wakes the clients once for the events
+// that were received together.
 func (n *nullFanOut) takeEvents(control net.Listener) {
 	conn, err := control.Accept()
 	if err != nil {
@@ -115,7 +116,7 @@ func (n *nullFanOut) wake() {
 	n.log.wake()
 }
 
-// frame is what is sent for a line: with its chunk framing where net/http does not add that.
+// frame returns the bytes that are sent for a line, with their chunk framing unless net/http adds that.
 func (n *nullFanOut) frame(line []byte) []byte {
 	if n.design == flushPerEvent || n.design == flushPerBatch {
 		return line
@@ -154,7 +155,7 @@ func (n *nullFanOut) takeOver(w http.ResponseWriter) {
 		_, err := io.WriteString(conn, nullHead)
 		return err
 	}
-	n.follow(context.Background(), conn, open) //nolint:forbidigo // a write that fails ends it
+	n.follow(context.Background(), conn, open) //nolint:forbidigo // a failed write ends it
 }
 
 // flushedWriter flushes after each write.
@@ -171,8 +172,7 @@ func (w *flushedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// follow sends the log from its present end on, until the client goes away. open sends the head of the answer: what comes
-// after it is the client's.
+// follow sends the log from its current end, until the client disconnects. open sends the header of the response.
 func (n *nullFanOut) follow(ctx context.Context, w io.Writer, open func() error) {
 	at, grown := n.log.head()
 	if open() != nil {

@@ -9,26 +9,25 @@ import (
 	"syscall"
 )
 
-// shards are the writers of the sharded null fan-out. Each owns a part of the sockets.
+// shards are the goroutines that write for the sharded null fan-out. Each owns a part of the sockets.
 type shards struct {
 	mu   sync.Mutex // guards the field below
 	next int
 	all  []*shard
 }
 
-// shard is a goroutine that writes to its sockets whatever they take, and waits for the log to grow and for sockets that
-// were full.
+// shard is a goroutine that writes to its sockets as much as they accept, and waits for the log to grow and for full sockets.
 type shard struct {
 	log     *eventLog
 	epoll   int
-	bell    int // an eventfd: rung when the log has grown
+	bell    int // an eventfd: written when the log has grown
 	mu      sync.Mutex
 	clients map[int32]*shardClient // guarded by mu
 }
 
 type shardClient struct {
 	fd   int32
-	full bool // the socket takes no more at present
+	full bool // the socket accepts no more bytes at present
 	at   cursor
 }
 
@@ -55,15 +54,15 @@ func newShards(log *eventLog) (*shards, error) {
 	return s, nil
 }
 
-// wake rings every shard.
+// wake wakes every shard.
 func (s *shards) wake() {
 	one := binary.NativeEndian.AppendUint64(nil, 1)
 	for _, sh := range s.all {
-		_, _ = syscall.Write(sh.bell, one) // full means rung
+		_, _ = syscall.Write(sh.bell, one) // a full eventfd wakes it too
 	}
 }
 
-// add gives a connection to one of the shards. Of the connection only the socket is left.
+// add gives a connection to one of the shards, which uses only its socket.
 func (s *shards) add(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	s.mu.Lock()
@@ -132,7 +131,7 @@ func (s *shard) run() {
 	}
 }
 
-// writeLocked writes what is pending, as far as the socket takes it.
+// writeLocked writes the pending bytes, as far as the socket accepts them.
 func (s *shard) writeLocked(c *shardClient) {
 	for pending := c.at.pending(); len(pending) > 0 && !c.full; pending = c.at.pending() {
 		n, err := syscall.Write(int(c.fd), pending)

@@ -9,8 +9,7 @@ import (
 	"strconv"
 )
 
-// runPrepared is a server that answers every request with the same bytes, from memory: what a list costs when there is
-// nothing to do.
+// runPrepared runs a server that answers every request with the same bytes, from memory: the cost of a list without any work.
 func runPrepared(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("prepared", flag.ContinueOnError)
 	file := flags.String("body", "", "the `file` with the bytes")
@@ -25,7 +24,7 @@ func runPrepared(ctx context.Context, args []string, stdout io.Writer) error {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body) // the client finds out
+		_, _ = w.Write(body) // the client reports an error
 	})
 	return servePeer(ctx, handler, pair, "", stdout)
 }

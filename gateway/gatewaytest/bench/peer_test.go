@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEventLog: a cursor gets every frame in order, over the ends of segments.
+// TestEventLog checks that a cursor gets every frame in order, across segments.
 func TestEventLog(t *testing.T) {
 	l := newEventLog()
 	at, _ := l.head()
@@ -35,7 +35,7 @@ func TestEventLogWakes(t *testing.T) {
 	_, grown := l.head()
 	select {
 	case <-grown:
-		t.Fatal("woken before there is anything")
+		t.Fatal("woken before the log has grown")
 	default:
 	}
 	l.append([]byte("x"))
@@ -43,7 +43,7 @@ func TestEventLogWakes(t *testing.T) {
 	<-grown
 }
 
-// TestNullFanOutServes: every design, over every transport that it is for, and what each watcher must have seen.
+// TestNullFanOutServes checks every design over every transport that it supports.
 func TestNullFanOutServes(t *testing.T) {
 	s := newTestStage(t)
 	for _, test := range []struct {

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// panel is a plot with logarithmic axes: what grows in proportion is a line that climbs at 45 degrees per decade.
+// panel is a plot with logarithmic axes: proportional growth is a line with a slope of 45 degrees.
 type panel struct {
 	title  string
 	series []series
@@ -29,7 +29,7 @@ var colours = []string{"#1b6ca8", "#c0392b", "#2e8b57", "#8e6c00"}
 // axis maps values to a length, by their logarithms.
 type axis struct{ low, high, from, to float64 }
 
-// newAxis takes in all positive values, up to full decades.
+// newAxis covers all positive values, up to full decades.
 func newAxis(values []float64, from, to float64) axis {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -91,7 +91,7 @@ func (s series) draw(b *bytes.Buffer, x, y axis, colour string, legend int) {
 	command := "M"
 	var path bytes.Buffer
 	for _, point := range s.points {
-		if point[1] > 0 { // a logarithm has no place for others
+		if point[1] > 0 { // other values have no logarithm
 			fmt.Fprintf(&path, "%s%.1f %.1f ", command, x.at(point[0]), y.at(point[1]))
 			fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="2.5" fill="%s"/>`+"\n", x.at(point[0]), y.at(point[1]), colour)
 			command = "L"
@@ -101,7 +101,7 @@ func (s series) draw(b *bytes.Buffer, x, y axis, colour string, legend int) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", marginLeft, legend, colour, html.EscapeString(s.name))
 }
 
-// decade is a power of ten as an axis shows it.
+// decade formats a power of ten for an axis.
 func decade(d float64) string {
 	if d < 0 {
 		return fmt.Sprintf("%.*f", int(-d), math.Pow(10, d))

@@ -22,7 +22,7 @@ func TestAxis(t *testing.T) {
 	}
 }
 
-// TestPlot: XML, with a panel for each curve, and a dot for each value that can be shown.
+// TestPlot checks that the plot is XML, with a panel for each curve, and a dot for each positive value.
 func TestPlot(t *testing.T) {
 	svg := plot([]panel{
 		{"a < b", []series{{"cpu, µs", [][2]float64{{1, 5}, {10, 0}, {100, 7}}}}},

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// prepare finds or builds the programs, and lets this process open as many files as it may.
+// prepare finds or builds the programs, and raises the limit of open files of this process.
 func (s *stage) prepare(ctx context.Context, o options) (err error) {
 	if o.quick {
 		s.rounds, s.size = 1, quickSize()
@@ -48,11 +48,11 @@ func (s *stage) build(ctx context.Context, source, name string) (string, error) 
 	return out, nil
 }
 
-// spareFiles is what a process has open beside the connections of its watchers.
+// spareFiles is the number of open files of a process besides the connections of its watchers.
 const spareFiles = 500
 
-// raiseFileLimit asks for as many open files as the system allows; the peers and the product inherit that. Where it is too
-// little, fewer watchers are opened.
+// raiseFileLimit asks for as many open files as the system allows, which the peers and the product inherit. With a low limit, fewer
+// watchers are opened.
 func (s *stage) raiseFileLimit() error {
 	limit, err := raiseFileLimit()
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// patience is how long anything is waited for that should come at once.
+// patience is the longest wait for an event that normally follows at once.
 const patience = 60 * time.Second
 
-// process is a program that is measured from outside: what it costs is what the operating system charges it.
+// process is a program that is measured from outside: its costs are those that the operating system reports.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
-	log   string        // the file with what it wrote to stderr
+	log   string        // the file with its stderr
 	first chan string   // gets its first line on stdout
-	ended chan struct{} // closed when it has
+	ended chan struct{} // closed when the process has ended
 }
 
 // launch starts a program whose files are in dir.
@@ -33,9 +33,9 @@ func launch(name, dir string, command ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the program has its own
+	defer func() { _ = log.Close() }() // the program has its own descriptor
 	p := &process{name: name, log: log.Name(), first: make(chan string, 1), ended: make(chan struct{})}
-	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // it is stopped in order, by stop
+	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // stop stops it gracefully
 	p.cmd.Dir = dir
 	p.cmd.Stderr = log
 	for _, variable := range os.Environ() {
@@ -60,11 +60,11 @@ func (p *process) follow(stdout io.Reader) {
 		p.first <- strings.TrimSpace(line)
 	}
 	_, _ = io.Copy(io.Discard, reader)
-	_ = p.cmd.Wait() // how it ends is of no interest here
+	_ = p.cmd.Wait() // its exit code does not matter
 	close(p.ended)
 }
 
-// ready waits for the program's first line, and returns the words of it that are key=value.
+// ready waits for the program's first line, and returns its words of the form key=value.
 func (p *process) ready(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -83,7 +83,7 @@ func (p *process) ready(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// lastWords are the end of the log.
+// lastWords returns the end of the log.
 func (p *process) lastWords() string {
 	const most = 1000
 	log, err := os.ReadFile(p.log)
@@ -93,7 +93,7 @@ func (p *process) lastWords() string {
 	return string(bytes.TrimSpace(log[max(0, len(log)-most):]))
 }
 
-// stop ends the program: in order, or else by force.
+// stop ends the program gracefully, or else by force.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
@@ -104,13 +104,13 @@ func (p *process) stop() {
 	}
 }
 
-// file is the path of a file below /proc/PID.
+// file returns the path of a file below /proc/PID.
 func (p *process) file(name string) string {
 	return filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), name)
 }
 
-// cpu is the processor time that the program has used, its own and the kernel's for it. The scheduler's account of its
-// threads, of which a Go program ends none, is exact; where the kernel keeps none, there are the ticks of the process.
+// cpu returns the processor time of the program, in user and kernel mode. The scheduler's statistics of its threads, of which a Go program
+// ends none, are exact; without them the ticks of the process are used.
 func (p *process) cpu() (time.Duration, error) {
 	threads, err := filepath.Glob(p.file("task/*/schedstat"))
 	if err != nil {
@@ -141,7 +141,7 @@ func parseSchedstat(account string) (time.Duration, error) {
 	return time.Duration(n), err
 }
 
-// ticks is the processor time in units of 10 ms.
+// ticks returns the processor time in units of 10 ms.
 func (p *process) ticks() (time.Duration, error) {
 	stat, err := os.ReadFile(p.file("stat"))
 	if err != nil {
@@ -150,7 +150,7 @@ func (p *process) ticks() (time.Duration, error) {
 	return parseCPU(string(stat))
 }
 
-// parseCPU reads utime and stime, the 14th and 15th field of /proc/PID/stat. The second field may hold anything, brackets too.
+// parseCPU reads utime and stime, the 14th and 15th field of /proc/PID/stat. The second field may contain any character, brackets too.
 func parseCPU(stat string) (time.Duration, error) {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on every Linux
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
@@ -165,17 +165,17 @@ func parseCPU(stat string) (time.Duration, error) {
 	return time.Duration(user+system) * tick, err
 }
 
-// memory is what the program holds in RAM that no file backs: its heap and stacks.
+// memory returns the anonymous memory of the program in RAM: its heap and stacks.
 func (p *process) memory() (int64, error) { return p.kilobytes("smaps_rollup", "Anonymous") }
 
-// resident is all that the program holds in RAM, and peak the most of it since forgetPeak.
+// resident returns all memory of the program in RAM, and peak its maximum since forgetPeak.
 func (p *process) resident() (int64, error) { return p.kilobytes("status", "VmRSS") }
 
 func (p *process) peak() (int64, error) { return p.kilobytes("status", "VmHWM") }
 
 func (p *process) forgetPeak() error { return os.WriteFile(p.file("clear_refs"), []byte("5"), 0) }
 
-// kilobytes is a line of a file below /proc/PID, in bytes.
+// kilobytes returns the value of a line of a file below /proc/PID, in bytes.
 func (p *process) kilobytes(file, key string) (int64, error) {
 	text, err := os.ReadFile(p.file(file))
 	if err != nil {
@@ -194,8 +194,7 @@ func parseKilobytes(text, key string) (int64, error) {
 	return 0, fmt.Errorf("no line %s", key)
 }
 
-// settled is the least memory that the program holds while it is left alone for a time: garbage goes back to the operating
-// system late.
+// settled returns the smallest memory of the idle program within a time, because garbage is returned to the operating system late.
 func (p *process) settled(ctx context.Context, d time.Duration) (int64, error) {
 	least, err := p.memory()
 	for end := time.Now().Add(d); err == nil && time.Now().Before(end); {

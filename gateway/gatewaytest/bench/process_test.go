@@ -11,7 +11,7 @@ func TestParseCPU(t *testing.T) {
 		t.Errorf("%v, %v, want 3s", got, err)
 	}
 	if _, err := parseCPU("4711 (cut off) S 1"); err == nil {
-		t.Error("a line that is cut off is read")
+		t.Error("an incomplete line is accepted")
 	}
 }
 
@@ -20,7 +20,7 @@ func TestParseSchedstat(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := parseSchedstat(""); err == nil {
-		t.Error("an empty account is read")
+		t.Error("an empty file is accepted")
 	}
 }
 
@@ -30,6 +30,6 @@ func TestParseKilobytes(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := parseKilobytes(status, "Anonymous"); err == nil {
-		t.Error("a line that is not there is read")
+		t.Error("a missing line is accepted")
 	}
 }

@@ -21,7 +21,7 @@ func (s *stage) startProduct(ctx context.Context, binary string, e *etcd, t tran
 	return s.startGateway(ctx, binary, t, append([]string{"--etcd-endpoints", "http://" + e.endpoint}, flags...))
 }
 
-// startEmbedded starts a revtail with an etcd of its own, and connects to that.
+// startEmbedded starts a revtail with an embedded etcd, and connects to that.
 func (s *stage) startEmbedded(ctx context.Context, binary string) (*product, *etcd, error) {
 	dir, err := os.MkdirTemp(s.dir, "embedded-")
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *stage) startEmbedded(ctx context.Context, binary string) (*product, *et
 func (s *stage) startGateway(ctx context.Context, binary string, t transport, flags []string) (*product, error) {
 	command := []string{binary, "serve", "--listen", "127.0.0.1:0", "--garbage-collector=false", "--log-level", "warn"}
 	if !slices.Contains(flags, "--keys") {
-		command = append(command, "--keys=", "--keys-writable=") // nor times in etcd: its revision stands still between writes
+		command = append(command, "--keys=", "--keys-writable=") // no timeline either, so that etcd's revision does not change between writes
 	}
 	if t != plain {
 		command = append(command, "--tls-cert-file", s.certificate.certFile, "--tls-private-key-file", s.certificate.keyFile)
@@ -74,7 +74,7 @@ func (s *stage) openProduct(ctx context.Context, o *opening, binary string, e *e
 	return p, err
 }
 
-// notMeasured is why a figure cannot be had from this server: that is no failure.
+// notMeasured is the reason for which a server has no such figure. It is not a failure.
 type notMeasured string
 
 func (n notMeasured) Error() string { return "not measured: " + string(n) }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// publisher puts events on their way.
+// publisher publishes events.
 type publisher interface {
 	// publish returns when the i-th event of a run is acknowledged, with its revision. It may be called concurrently.
 	publish(ctx context.Context, i int) (revision int64, err error)
@@ -14,17 +14,17 @@ type publisher interface {
 	revision(ctx context.Context) (int64, error)
 }
 
-// load is what is published.
+// load says which events are published.
 type load struct {
 	events int
-	rate   float64 // events a second; zero: as fast as the last watcher takes them
+	rate   float64 // events a second; zero: as fast as the last watcher receives them
 }
 
 const (
-	// writers is how many events are under way to their acknowledgement.
+	// writers is the number of events without an acknowledgement.
 	writers = 64
-	// ahead is how many events the last watcher may be behind, at saturation. More would be buffers of the kernel that fill,
-	// not clients that are served.
+	// ahead is the number of events by which the last watcher may be behind, at saturation. A greater one would fill buffers of the kernel,
+	// and not serve clients.
 	ahead = 128
 )
 
@@ -39,7 +39,7 @@ func publishAll(ctx context.Context, p publisher, t *tracker, l load) ([]int64, 
 			revisions[i], err = p.publish(ctx, i)
 		}
 		if err != nil {
-			cancel() // of those that wait
+			cancel() // the waiting ones
 			return fmt.Errorf("event %d: %w", i, err)
 		}
 		t.ack(revisions[i])

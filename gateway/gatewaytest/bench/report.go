@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// report is what a run found, as it is kept in JSON.
+// report is the result of a run, as it is stored in JSON.
 type report struct {
 	Commit  string    `json:"commit"`
 	Date    time.Time `json:"date"`
@@ -37,11 +37,11 @@ type line struct {
 	Other  *float64 `json:"peerFigure,omitempty"`
 	Ratio  *float64 `json:"ratio,omitempty"`
 	Met    *bool    `json:"met,omitempty"` // null: there is no goal
-	Why    string   `json:"why,omitempty"` // it was not measured, or the check failed
+	Why    string   `json:"why,omitempty"` // the reason, if it was not measured or the check failed
 	failed bool
 }
 
-// lines are the lines of a row: the product's figures beside those of its peers.
+// lines returns the lines of a row: the product's figures beside those of its peers.
 func (r result) lines(product string) []line {
 	lines := make([]line, 0, len(r.row.figures))
 	for _, f := range r.row.figures {
@@ -63,14 +63,14 @@ func (r result) lines(product string) []line {
 	return lines
 }
 
-// firstLine is as much of a reason as a table takes.
+// firstLine returns the part of a reason that fits into a table.
 func firstLine(why string) string {
 	const most = 200
 	why, _, _ = strings.Cut(why, "\n")
 	return why[:min(most, len(why))]
 }
 
-// known is nil for what is no number.
+// known returns nil for NaN.
 func known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -78,7 +78,7 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// mark is the last column.
+// mark returns the last column.
 func (l line) mark() string {
 	switch {
 	case l.Why != "":
@@ -92,7 +92,7 @@ func (l line) mark() string {
 	}
 }
 
-// text is a value with its unit; empty: there is none.
+// text formats a value with its unit; empty: no value.
 func (l line) text(v *float64) string {
 	if v == nil {
 		return ""
@@ -100,19 +100,19 @@ func (l line) text(v *float64) string {
 	return strings.TrimSpace(number(*v) + " " + l.Unit)
 }
 
-// newReport says what was measured, when and where.
+// newReport returns a report with the product, the date and the machine.
 func newReport(ctx context.Context, s *stage) *report {
 	return &report{Commit: commit(ctx), Date: time.Now().UTC().Truncate(time.Second), Machine: machine(), Rounds: s.rounds,
 		Samples: map[string]map[string][]sample{}}
 }
 
-// add takes a row.
+// add adds a row.
 func (r *report) add(res result, product string) {
 	r.Lines = append(r.Lines, res.lines(product)...)
 	r.Samples[res.row.name] = res.samples
 }
 
-// failed tells whether a check failed. A goal that is missed is no failure.
+// failed reports whether a check failed. A missed goal is not a failure.
 func (r *report) failed() bool {
 	for _, l := range r.Lines {
 		if l.failed {
@@ -122,7 +122,7 @@ func (r *report) failed() bool {
 	return false
 }
 
-// table writes the report for people.
+// table prints the report as a table.
 func (r *report) table(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	_, _ = fmt.Fprintf(out, "revtail %s, %s, %s\n", r.Commit, r.Date.Format(time.RFC3339), r.Machine) // Flush has the error
@@ -146,16 +146,16 @@ func (r *report) table(w io.Writer) error {
 	return out.Flush()
 }
 
-// save writes the report for programs.
+// save writes the report as JSON.
 func (r *report) save(file string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // anybody may read it
+	return os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // a public file
 }
 
-// commit is what is checked out, with -dirty where files differ from it.
+// commit returns the commit of the working tree, with -dirty if files differ from it.
 func commit(ctx context.Context) string {
 	out, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty").Output()
 	if err != nil {
@@ -164,7 +164,7 @@ func commit(ctx context.Context) string {
 	return strings.TrimSpace(string(out))
 }
 
-// machine says what it ran on.
+// machine describes the machine of the run.
 func machine() string {
 	model := "processors"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -50,7 +50,7 @@ func TestNumber(t *testing.T) {
 
 var testFigures = []figure{{"speed", "rate", "/s", goal{ratioLeast: 0.8}, "peer"}, {"cost", "cpu", "µs", goal{most: 2}, ""}, {"more", "p99", "ms", goal{}, ""}}
 
-// TestReport: medians of the rounds, the ratio of the medians, and a mark where there is a goal.
+// TestReport checks the medians of the rounds, the ratio of the medians, and the mark of a goal.
 func TestReport(t *testing.T) {
 	r := &report{Commit: "abc", Samples: map[string]map[string][]sample{}}
 	r.add(result{row: row{name: "good", figures: testFigures}, samples: map[string][]sample{
@@ -58,11 +58,11 @@ func TestReport(t *testing.T) {
 		"peer":    {{"rate": 100}, {"rate": 1000}, {"rate": 90}},
 	}}, "revtail")
 	if r.failed() {
-		t.Error("a goal that is missed is taken for a failure")
+		t.Error("a missed goal counts as a failure")
 	}
 	r.add(result{row: row{name: "bad", figures: testFigures[:1]}, err: errors.New("watcher 3: lost\nmore")}, "revtail")
 	if !r.failed() {
-		t.Error("a check that fails is no failure")
+		t.Error("a failed check does not count as a failure")
 	}
 	var out bytes.Buffer
 	if err := r.table(&out); err != nil {

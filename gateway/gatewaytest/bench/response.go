@@ -6,15 +6,14 @@ import (
 	"strconv"
 )
 
-// response reads an HTTP/1.1 answer that comes in pieces of any size, and hands on its body in pieces that are the caller's
-// own bytes: nothing is copied but the head.
+// response reads an HTTP/1.1 response in pieces of any size, and passes its body on as slices of these pieces. It copies only the header.
 type response struct {
 	body func(p []byte) // gets the content
-	head func()         // called once when the head is complete; nil: nobody wants to know
+	head func()         // called once when the header is complete; nil: none
 
 	state  responseState
-	start  []byte // the head, until it is complete
-	left   int64  // bytes of the chunk, or of the body
+	start  []byte // the header, until it is complete
+	left   int64  // remaining bytes of the chunk, or of the body
 	digits int    // of the chunk size so far
 }
 
@@ -27,14 +26,14 @@ const (
 	inChunk
 	inChunkEnd
 	inTrailer
-	inBody // one with a Content-Length
+	inBody // with a Content-Length
 	done
 )
 
-// complete tells whether the answer has ended.
+// complete reports whether the response has ended.
 func (r *response) complete() bool { return r.state == done }
 
-// feed takes the next bytes.
+// feed reads the next bytes.
 func (r *response) feed(p []byte) error {
 	for len(p) > 0 {
 		n, err := r.step(p)
@@ -46,7 +45,7 @@ func (r *response) feed(p []byte) error {
 	return nil
 }
 
-// step takes some of the bytes, at least one.
+// step reads some of the bytes, at least one.
 func (r *response) step(p []byte) (n int, err error) {
 	switch r.state {
 	case inHead:

@@ -18,7 +18,7 @@ func pieces(text string, n int) []string {
 
 const chunkedHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// TestResponse reads answers that come in pieces of every size.
+// TestResponse reads responses in pieces of every size.
 func TestResponse(t *testing.T) {
 	for _, test := range []struct {
 		name, answer, body string
@@ -46,7 +46,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// TestResponseRefuses what is no answer that it could count on.
+// TestResponseRefuses checks that a malformed response is an error.
 func TestResponseRefuses(t *testing.T) {
 	for _, answer := range []string{
 		"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
@@ -59,7 +59,7 @@ func TestResponseRefuses(t *testing.T) {
 	} {
 		r := response{body: func([]byte) {}}
 		if err := r.feed([]byte(answer)); err == nil {
-			t.Errorf("%q is taken for an answer", answer)
+			t.Errorf("%q is accepted as a response", answer)
 		}
 	}
 }

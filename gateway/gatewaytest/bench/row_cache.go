@@ -2,7 +2,7 @@ package main
 
 import "context"
 
-// cacheRow measures what the cache holds beside the stored bytes: after it was filled, and after each object was updated once.
+// cacheRow measures the memory of the cache relative to the stored bytes: after it was filled, and after each object was updated once.
 func cacheRow(figures []figure) row {
 	return row{name: "cache", figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
 		o := new(opening)
@@ -21,7 +21,7 @@ func cacheRow(figures []figure) row {
 	}}
 }
 
-// cache is one round, with a gateway of its own: it makes that version of each object.
+// cache is one round with a gateway of its own. It updates each object to the given version.
 func (s *stage) cache(ctx context.Context, e *etcd, binary string, version int) (sample, error) {
 	empty, err := s.memoryOf(ctx, binary, e, "--etcd-prefix", "/empty")
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *stage) cache(ctx context.Context, e *etcd, binary string, version int) 
 	return sample{"loaded": float64(loaded-empty) / bytes, "updated": float64(after-empty) / bytes}, err
 }
 
-// memoryOf is what a gateway holds that was just started.
+// memoryOf returns the memory of a gateway that was just started.
 func (s *stage) memoryOf(ctx context.Context, binary string, e *etcd, flags ...string) (int64, error) {
 	p, err := s.startProduct(ctx, binary, e, plain, flags...)
 	if err != nil {

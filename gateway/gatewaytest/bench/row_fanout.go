@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// fanOut is a server with watchers, and the one who makes events for them.
+// fanOut is a server with watchers, and the publisher of its events.
 type fanOut struct {
 	server    *process
 	publisher publisher
 	fleet     *fleet
 }
 
-// doubling is how long an event that comes twice has to show itself.
+// doubling is the time in which a duplicate event must arrive.
 const doubling = 50 * time.Millisecond
 
-// run publishes a load, waits until every watcher has it, and checks what they saw.
+// run publishes a load, waits until every watcher has it, and checks the events of the watchers.
 func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 	base, err := f.publisher.revision(ctx)
 	if err != nil {
@@ -23,7 +23,7 @@ func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	defer context.AfterFunc(f.fleet.ctx, cancel)() // a stream that breaks ends the run
+	defer context.AfterFunc(f.fleet.ctx, cancel)() // a broken stream ends the run
 	before, err := f.server.cpu()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = pause(ctx, doubling) // when ctx has ended, the check says what is missing
+	_ = pause(ctx, doubling) // when ctx has ended, the check reports the missing events
 	if err := f.fleet.check(revisions); err != nil {
 		return nil, f.fleet.explain(err)
 	}
@@ -85,13 +85,13 @@ func formRow(name string, t transport, in form, designs []design, l func(size) l
 			if err := add(string(d), f, err); err != nil {
 				return o.end(err)
 			}
-			o.contenders[len(o.contenders)-1].once = i > 0 // the first one is what goals are about
+			o.contenders[len(o.contenders)-1].once = i > 0 // the goals compare with the first one
 		}
 		return o.end(nil)
 	}}
 }
 
-// openPeerFanOut starts what the product is compared with.
+// openPeerFanOut starts a peer of the product.
 func (s *stage) openPeerFanOut(ctx context.Context, o *opening, d design, t transport) (*fanOut, error) {
 	if d.ofEtcd() {
 		return s.openEtcdFanOut(ctx, o, d)
@@ -110,16 +110,16 @@ func (p etcdPublisher) publish(ctx context.Context, i int) (int64, error) {
 	return p.put(ctx, key, value)
 }
 
-// publishedObjects is how many objects the events of a fan-out are about.
+// publishedObjects is the number of objects that the events of a fan-out change.
 const publishedObjects = 100
 
-// published is the object of the i-th event.
+// published returns the object of the i-th event.
 func published(i int) (string, []byte) {
 	name := objectName(i % publishedObjects)
 	return configMapsKey + name, configMap(name, "all", i)
 }
 
-// openProductFanOut starts an etcd and a gateway. What is to be closed is the opening's.
+// openProductFanOut starts an etcd and a gateway. The opening closes them.
 func (s *stage) openProductFanOut(ctx context.Context, o *opening, binary string, t transport, in form) (*fanOut, error) {
 	e, err := s.startEtcd(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *stage) openProductFanOut(ctx context.Context, o *opening, binary string
 	return &fanOut{server: p.process, publisher: etcdPublisher{e, published}, fleet: f}, nil
 }
 
-// openProductFleet opens watches of all ConfigMaps from now on.
+// openProductFleet opens watches of all ConfigMaps from the current revision.
 func openProductFleet(ctx context.Context, e *etcd, p *product, in form, watchers int) (*fleet, error) {
 	from, err := e.revision(ctx)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 const (
 	etcdGRPC design = "etcd gRPC" // etcd itself, as clientv3 watches it
 	etcdHTTP design = "etcd HTTP" // etcd's own HTTP gateway: /v3/watch
-	// slower is how many times fewer events etcd's own watches get: they take as many times longer.
+	// slower is the factor by which etcd's own watches get fewer events, because they take longer.
 	slower = 10
 )
 
-// ofEtcd tells whether the design is a watch of etcd itself.
+// ofEtcd reports whether the design is a watch of etcd itself.
 func (d design) ofEtcd() bool { return d == etcdGRPC || d == etcdHTTP }
 
-// openEtcdFanOut starts an etcd whose watchers have no gateway before it. What it costs includes the writes.
+// openEtcdFanOut starts an etcd whose watchers connect without a gateway. Its cost includes the writes.
 func (s *stage) openEtcdFanOut(ctx context.Context, o *opening, d design) (*fanOut, error) {
 	e, err := s.startEtcd(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *stage) openEtcdFanOut(ctx context.Context, o *opening, d design) (*fanO
 	return &fanOut{server: e.process, publisher: etcdPublisher{e, published}, fleet: f}, nil
 }
 
-// jsonRange are all ConfigMaps, as etcd's HTTP gateway takes them.
+// jsonRange is the range of all ConfigMaps for etcd's HTTP gateway.
 func jsonRange() string {
 	encode := base64.StdEncoding.EncodeToString
 	return fmt.Sprintf(`"key":"%s","range_end":"%s"`, encode([]byte(configMapsKey)), encode(rangeEnd(configMapsKey)))

@@ -2,8 +2,8 @@ package main
 
 import "context"
 
-// idleRow measures what a watcher costs that has nothing to do, and how fast many connect. Each round has processes of its
-// own: memory that was in use once does not all go back.
+// idleRow measures the cost of an idle watcher, and the rate of connects. Each round has its own processes, because they do not return all
+// memory to the system.
 func idleRow(name string, t transport, d design, figures []figure) row {
 	return row{name: name, figures: figures, open: func(_ context.Context, s *stage) ([]contender, error) {
 		o := new(opening)
@@ -56,9 +56,9 @@ func (s *stage) idleNull(ctx context.Context, d design, t transport) (sample, er
 	})
 }
 
-// idle opens many watches and lets them be; at the end a few events show that each of them stands.
+// idle opens many watches and leaves them idle; at the end a few events show that each of them is open.
 func (s *stage) idle(ctx context.Context, f *fanOut, t transport, open func(watchers int) (*fleet, error)) (sample, error) {
-	const first = 100 // open what every process needs once
+	const first = 100 // because the first watches allocate memory once for each process
 	warm, err := open(first)
 	if err != nil {
 		return nil, err

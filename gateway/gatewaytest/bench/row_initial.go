@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// initialEvents are watches that ask for the state first.
+// initialEvents are watches that request the state first.
 const initialEvents = configMapsURL + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 
-// states is a server from which many clients take the whole state at once.
+// states is a server from which many clients read the whole state at once.
 type states struct {
 	server   *process
 	endpoint endpoint

@@ -14,7 +14,7 @@ import (
 // prepared is the name of the peer that sends the same bytes from memory.
 const prepared = "prepared"
 
-// listing is a server, clients that list everything again and again, and what they must get.
+// listing is a server, clients that list everything repeatedly, and the expected response.
 type listing struct {
 	server  *process
 	clients []lister
@@ -24,13 +24,13 @@ type listing struct {
 // lister lists everything once.
 type lister func() (answer, error)
 
-// openListing takes the first answer for what all have to be like.
+// openListing takes the first response as the expected one.
 func openListing(server *process, clients []lister) (*listing, error) {
 	want, err := clients[0]()
 	return &listing{server: server, clients: clients, want: want}, err
 }
 
-// listers are clients of a server that send a request each: with a body, POST.
+// listers returns clients of a server that send a request each: with a body, POST.
 func listers(ctx context.Context, o *opening, e endpoint, path, body string, clients int) ([]lister, error) {
 	method := "GET"
 	if body != "" {
@@ -48,7 +48,7 @@ func listers(ctx context.Context, o *opening, e endpoint, path, body string, cli
 	return all, nil
 }
 
-// run lists for a time with all clients at once.
+// run lists for a duration with all clients at once.
 func (l *listing) run(d time.Duration) (sample, error) {
 	resident, err := l.server.resident()
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *listing) listFor(d time.Duration) (lists int, firstBytes []float64, err
 	return len(firstBytes), firstBytes, firstError(errs)
 }
 
-// stored is the i-th object of a state.
+// stored returns the i-th object of a state.
 func stored(i int) (string, []byte) {
 	name := objectName(i)
 	return configMapsKey + name, configMap(name, "all", 0)
@@ -155,7 +155,7 @@ func listRow(name string, t transport, objects func(size) int, clients int, figu
 	}}
 }
 
-// addListing makes a server a contender of a list row.
+// addListing adds a server as a contender of a list row.
 func (s *stage) addListing(ctx context.Context, o *opening, name string, server *process, e endpoint, clients int) error {
 	all, err := listers(ctx, o, e, configMapsURL, "", clients)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *stage) addListers(o *opening, name string, server *process, clients []l
 	return err
 }
 
-// addEtcdLists makes etcd itself, and its own HTTP gateway, contenders for information.
+// addEtcdLists adds etcd itself, and its own HTTP gateway, as contenders for information.
 func (s *stage) addEtcdLists(ctx context.Context, o *opening, e *etcd) error {
 	err := s.addListers(o, string(etcdGRPC), e.process, []lister{func() (answer, error) { return e.rangeAll(ctx) }})
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *stage) addEtcdLists(ctx context.Context, o *opening, e *etcd) error {
 	return nil
 }
 
-// keepList reads the list, checks that it holds each object once, and keeps it in a file.
+// keepList reads the list, checks that it has each object once, and stores it in a file.
 func (s *stage) keepList(ctx context.Context, e endpoint, revisions []int64) (string, error) {
 	c, err := dial(ctx, e)
 	if err != nil {
@@ -209,7 +209,7 @@ func (s *stage) keepList(ctx context.Context, e endpoint, revisions []int64) (st
 	return file, os.WriteFile(file, a.body, 0o600)
 }
 
-// checkList checks that a list holds objects of these revisions, each once, and is as new as the newest.
+// checkList checks that a list has the objects of these revisions, each once, and a revision not older than the newest.
 func checkList(body []byte, revisions []int64) error {
 	type metadata struct {
 		Name            string `json:"name"`
@@ -241,12 +241,11 @@ func checkList(body []byte, revisions []int64) error {
 // fewerObjects is the contender with the smaller state.
 const fewerObjects = "fewer objects"
 
-// rest is what lies between two lists of which the first byte is measured: as long as the largest takes, and longer. Without it each is
-// measured by what the one before has left: a larger one leaves less of the programs in the processors' caches, and lets etcd
-// sleep longer.
+// rest is the pause between two lists whose first byte is measured: longer than the largest list takes. Without it the previous list would
+// change the result: a larger one leaves less of the programs in the processors' caches, and lets etcd sleep longer.
 const rest = 20 * time.Millisecond
 
-// rested are clients that let the machine rest before each list.
+// rested are clients that pause before each list.
 func rested(clients []lister) []lister {
 	out := make([]lister, len(clients))
 	for i, list := range clients {
@@ -258,7 +257,7 @@ func rested(clients []lister) []lister {
 	return out
 }
 
-// firstByteRow compares how long the first byte of a list takes with many objects and with fewer.
+// firstByteRow compares the time to the first byte of a list with many objects and with fewer.
 func firstByteRow(figures []figure) row {
 	return row{name: "list-first-byte", figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
 		o := new(opening)

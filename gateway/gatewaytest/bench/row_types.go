@@ -9,7 +9,7 @@ import (
 // oneType is the contender with a single custom resource.
 const oneType = "one type"
 
-// typesRow measures what resource types cost that nobody uses: at the start, and in memory.
+// typesRow measures the cost of unused resource types: at the start, and in memory.
 func typesRow(figures []figure) row {
 	return row{name: "types", figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
 		o := new(opening)
@@ -73,7 +73,7 @@ func untilServed(ctx context.Context, c *client, types int) error {
 	}
 }
 
-// startTypes is one round: a gateway starts, and is left alone; at the end the last type is there.
+// startTypes is one round: a gateway starts, and is left idle; at the end the last type is served.
 func (s *stage) startTypes(ctx context.Context, binary string, e *etcd, types int) (sample, error) {
 	p, err := s.startProduct(ctx, binary, e, plain)
 	if err != nil {
@@ -97,7 +97,7 @@ func typeURL(i int) string {
 	return fmt.Sprintf("/apis/bench.example.com/v1/namespaces/default/types%03d", i)
 }
 
-// definition is a CustomResourceDefinition with a schema of usual shape.
+// definition returns a CustomResourceDefinition with a usual schema.
 func definition(i int) string {
 	name := fmt.Sprintf("types%03d", i)
 	return fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"%[1]s.bench.example.com"},

@@ -6,13 +6,13 @@ import (
 	"net/url"
 )
 
-// selection is something that each watcher can wait for one value of.
+// selection selects a different value for each watcher.
 type selection struct {
 	query  func(i int) url.Values                 // of the i-th watcher
-	object func(i int) (key string, value []byte) // of the i-th event: the one that the first watcher waits for
+	object func(i int) (key string, value []byte) // of the i-th event, which only the first watcher selects
 }
 
-// url is what the i-th watcher asks for.
+// url returns the query of the i-th watcher.
 func (s selection) url(i int, from int64) string {
 	query := s.query(i)
 	query.Set("watch", "1")
@@ -22,7 +22,7 @@ func (s selection) url(i int, from int64) string {
 
 func targetName(i int) string { return fmt.Sprintf("target-%d", i) }
 
-// wanted is the object of the i-th event where watchers wait for a target: many objects have it.
+// wanted returns the object of the i-th event if watchers select a target: many objects have it.
 func wanted(i int) (string, []byte) {
 	name := objectName(i % publishedObjects)
 	return configMapsKey + name, configMap(name, targetName(0), i)
@@ -36,10 +36,10 @@ var selections = map[string]selection{
 	}},
 }
 
-// oneWatcher is the contender that has nobody but the watcher who gets the events.
+// oneWatcher is the contender with only the watcher that gets the events.
 const oneWatcher = "one watcher"
 
-// unmatchedRow measures what watchers cost that wait for something else: each event is due to one of them.
+// unmatchedRow measures the cost of watchers that select other objects: each event matches one of them.
 func unmatchedRow(by string, figures []figure) row {
 	return row{name: "unmatched-" + by, figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
 		o := new(opening)
@@ -62,10 +62,10 @@ func unmatchedRow(by string, figures []figure) row {
 	}}
 }
 
-// unmatched is a gateway with the watcher who gets the events, and many who do not.
+// unmatched is a gateway with one watcher that gets the events, and many that do not.
 type unmatched struct {
 	fanOut
-	others *fleet // nil: there are none
+	others *fleet // nil: none
 }
 
 func (s *stage) openUnmatched(ctx context.Context, o *opening, binary string, sel selection, watchers int) (*unmatched, error) {
@@ -99,7 +99,7 @@ func (s *stage) openUnmatched(ctx context.Context, o *opening, binary string, se
 	return u, err
 }
 
-// run is a round: all events reach the one watcher, and none of the others sees any.
+// run is a round: one watcher gets all events, and the others get none.
 func (u *unmatched) run(ctx context.Context, l load) (sample, error) {
 	got, err := u.fanOut.run(ctx, l)
 	if err == nil && u.others != nil {

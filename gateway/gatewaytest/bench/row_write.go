@@ -11,7 +11,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// writeKind is what is written.
+// writeKind is the kind of the writes.
 type writeKind string
 
 const (
@@ -19,20 +19,20 @@ const (
 	updates writeKind = "update"
 )
 
-// objectsPerWriter is how many objects each writer updates in turn.
+// objectsPerWriter is the number of objects that each writer updates in turn.
 const objectsPerWriter = 8
 
-// write writes the n-th time, as one of the writers, and returns the revision.
+// write makes the n-th write, as one of the writers, and returns the revision.
 type write func(ctx context.Context, n int) (int64, error)
 
-// writing is a server, and writers for it: the first one also writes alone.
+// writing is a server, and clients that write to it: the first one also writes alone.
 type writing struct {
 	writers []write
-	watch   *fleet // sees every write; nil: none
+	watch   *fleet // gets every write; nil: none
 	etcd    *etcd
-	servers []*process                               // that the writes cost
-	count   func(ctx context.Context) (int64, error) // how many objects there are now
-	adds    bool                                     // each write makes a new one
+	servers []*process                               // whose cost is measured
+	count   func(ctx context.Context) (int64, error) // the number of objects
+	adds    bool                                     // each write creates an object
 	turn    int                                      // of the next write; only grows
 }
 
@@ -83,7 +83,7 @@ func (w *writing) run(ctx context.Context, d time.Duration) (sample, error) {
 	return got, nil
 }
 
-// cpu is what each of the servers has used.
+// cpu returns the processor time of each of the servers.
 func (w *writing) cpu() ([]time.Duration, error) {
 	used := make([]time.Duration, len(w.servers))
 	var err error
@@ -95,7 +95,7 @@ func (w *writing) cpu() ([]time.Duration, error) {
 	return used, nil
 }
 
-// check: every acknowledged write is there, and the watch has seen each once and in order.
+// check checks that every acknowledged write is stored, and that the watch got each once and in order.
 func (w *writing) check(ctx context.Context, t *tracker, before int64, revisions []int64) error {
 	after, err := w.count(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (w *writing) check(ctx context.Context, t *tracker, before int64, revisions
 	return w.watch.check(revisions)
 }
 
-// written is what writers did in a time.
+// written is the result of writes in a duration.
 type written struct {
 	revisions []int64
 	took      []float64 // milliseconds
@@ -155,7 +155,7 @@ func (w *writing) writeFor(ctx context.Context, writers []write, d time.Duration
 // direct is the peer that writes to etcd without a gateway.
 const direct = "etcd"
 
-// embeddedRow compares writes through a gateway with an etcd of its own with writes to an etcd that is a process.
+// embeddedRow compares writes through a gateway with an embedded etcd with writes to an etcd process.
 func embeddedRow(kind writeKind, figures []figure) row {
 	return row{name: string(kind) + "-embedded", figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
 		o := new(opening)
@@ -235,7 +235,7 @@ func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd
 	return w, err
 }
 
-// newWriter is a client that writes.
+// newWriter returns a client that writes.
 func newWriter(ctx context.Context, o *opening, p *product, kind writeKind, i int) (write, error) {
 	c, err := dial(ctx, p.endpoint)
 	if err != nil {
@@ -252,7 +252,7 @@ func post(c *client, name string, version int) (int64, error) {
 	return revisionOf(c.send("POST", configMapsURL, postedConfigMap(name, version)))
 }
 
-// revisionOf is the resourceVersion of the object in an answer.
+// revisionOf returns the resourceVersion of the object in a response.
 func revisionOf(a answer, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -264,7 +264,7 @@ func revisionOf(a answer, err error) (int64, error) {
 	return revision, nil
 }
 
-// newUpdates creates a writer's objects, and returns what updates them in turn, each with the resourceVersion it has.
+// newUpdates creates a writer's objects, and returns a function that updates them in turn, each with its resourceVersion.
 func newUpdates(c *client, writer int) (write, error) {
 	var (
 		names     [objectsPerWriter]string
@@ -287,7 +287,7 @@ func newUpdates(c *client, writer int) (write, error) {
 	}, nil
 }
 
-// directWriting puts values of the same size under a prefix that no gateway follows.
+// directWriting writes values of the same size under a prefix that no gateway watches.
 func directWriting(e *etcd, kind writeKind) *writing {
 	const prefix = "/direct/"
 	w := &writing{etcd: e, servers: []*process{e.process}, adds: kind == creates, count: e.counter(prefix)}
@@ -303,7 +303,7 @@ func directWriting(e *etcd, kind writeKind) *writing {
 	return w
 }
 
-// counter counts the keys below a prefix, which ends with a slash.
+// counter returns a function that counts the keys with a prefix, which ends with a slash.
 func (e *etcd) counter(prefix string) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		answer, err := e.kv.Range(ctx, &pb.RangeRequest{Key: []byte(prefix), RangeEnd: rangeEnd(prefix), CountOnly: true})

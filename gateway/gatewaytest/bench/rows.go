@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// rows are the table, in its order.
+// rows are the rows of the table, in order.
 func rows(s size) []row {
 	return slices.Concat(fanOutRows(), idleRows(s), unmatchedRows(s), listRows(s), stateRows(s), writeRows(s))
 }
@@ -92,16 +92,16 @@ func writeRows(s size) []row {
 	}
 }
 
-// beside is a line for information: what other designs cost.
+// beside is a line for information: the cost of other designs.
 func beside(d design) figure {
 	return figure{"  CPU a delivery", "cpu", "µs", goal{}, string(d)}
 }
 
-// saturated is as many events as the watchers take; over TLS everything takes three times as long.
+// saturated is a load for saturated watchers; over TLS everything takes three times as long.
 func saturated(s size) load    { return load{events: s.events} }
 func saturatedTLS(s size) load { return load{events: s.events / 3} }
 
-// formFigures are for information: the bytes are not those of the peer.
+// formFigures are for information, because the bytes differ from those of the peer.
 func formFigures(what string) []figure {
 	return []figure{
 		{"fan-out saturated, HTTP/1.1, " + what + ": CPU a delivery", "cpu", "µs", goal{}, string(sharded)},
@@ -132,7 +132,7 @@ func unmatchedFigures(what string) []figure {
 func smaller(s size) int { return s.objects[0] }
 func larger(s size) int  { return s.objects[1] }
 
-// listFigures has a line for the memory of concurrent lists where there are some.
+// listFigures has a line for the memory of concurrent lists if there are some.
 func listFigures(what string, clients float64) []figure {
 	const each = 256 // KiB
 	figures := []figure{

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// String is a sample on a line of progress.
+// String formats a sample for a line of progress.
 func (s sample) String() string {
 	var parts []string
 	for _, metric := range slices.Sorted(maps.Keys(s)) {

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// sequence is what one watcher has seen: enough to tell, at the end, whether it was every event exactly once and in order,
-// in the memory of a few words.
+// sequence summarizes the events of one watcher in a few words of memory, so that the end of a run can check whether it got every event
+// exactly once and in order.
 type sequence struct {
 	count int64
 	last  int64
 	chain uint64 // of the revisions in their order
 	sum   uint64 // of the revisions in any order
-	wrong string // the first thing that cannot be right; empty: nothing
+	wrong string // the first error; empty: none
 }
 
-// add notes an event.
+// add adds an event.
 func (s *sequence) add(revision int64) {
 	if revision <= s.last && s.wrong == "" {
 		s.wrong = fmt.Sprintf("revision %d came after %d", revision, s.last)
@@ -24,21 +24,21 @@ func (s *sequence) add(revision int64) {
 	s.last = revision
 }
 
-// addAnywhere notes an object of a state, which comes in the order of names.
+// addAnywhere adds an object of a state, which is ordered by name.
 func (s *sequence) addAnywhere(revision int64) {
 	s.count++
 	s.chain = mix(s.chain ^ uint64(revision))
 	s.sum += mix(uint64(revision))
 }
 
-// fail notes something else that is wrong.
+// fail records another error.
 func (s *sequence) fail(format string, args ...any) {
 	if s.wrong == "" {
 		s.wrong = fmt.Sprintf(format, args...)
 	}
 }
 
-// sequenceOf is what a watcher must have seen that has seen these revisions, in order.
+// sequenceOf returns the sequence of a watcher that got these revisions, in order.
 func sequenceOf(revisions []int64) sequence {
 	var s sequence
 	for _, revision := range slices.Sorted(slices.Values(revisions)) {
@@ -47,7 +47,7 @@ func sequenceOf(revisions []int64) sequence {
 	return s
 }
 
-// check compares what was seen since the watcher was reset with what must have been seen.
+// check compares the sequence since the last reset with the expected one.
 func (s *sequence) check(want sequence) error {
 	switch {
 	case s.wrong != "":
@@ -55,7 +55,7 @@ func (s *sequence) check(want sequence) error {
 	case s.count != want.count:
 		return fmt.Errorf("%d events, want %d", s.count, want.count)
 	case s.chain != want.chain:
-		return fmt.Errorf("%d events as wanted, but not these, or not in order", s.count)
+		return fmt.Errorf("%d events as expected, but not these, or not in order", s.count)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (s *sequence) checkState(want sequence) error {
 	case s.count != want.count:
 		return fmt.Errorf("%d objects, want %d", s.count, want.count)
 	case s.sum != want.sum:
-		return fmt.Errorf("%d objects as wanted, but not these", s.count)
+		return fmt.Errorf("%d objects as expected, but not these", s.count)
 	}
 	return nil
 }

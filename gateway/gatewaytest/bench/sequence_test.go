@@ -13,13 +13,13 @@ func seen(revisions ...int64) *sequence {
 	return s
 }
 
-// TestSequence: what a watcher may see, and what not, when revisions 5, 6 and 9 were acknowledged, in any order.
+// TestSequence checks which sequences are accepted when revisions 5, 6 and 9 were acknowledged, in any order.
 func TestSequence(t *testing.T) {
 	want := sequenceOf([]int64{9, 5, 6})
 	for _, test := range []struct {
 		name  string
 		seen  []int64
-		wrong string // part of the error; empty: it is right
+		wrong string // part of the error; empty: none
 	}{
 		{"all", []int64{5, 6, 9}, ""},
 		{"none", nil, "0 events, want 3"},
@@ -40,7 +40,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// TestSequenceOfState: a state may come in any order, but not twice.
+// TestSequenceOfState checks that a state may have any order, but no duplicates.
 func TestSequenceOfState(t *testing.T) {
 	want := sequenceOf([]int64{5, 6, 9})
 	for _, test := range []struct {

@@ -2,20 +2,20 @@ package main
 
 import "time"
 
-// size is how much is done.
+// size is the amount of work.
 type size struct {
 	watchers      int // of the fan-out
 	events        int // at saturation, plain
 	paced, steady int // seconds of 10 and of 200 events a second
 	idle          map[transport]int
 	settle        time.Duration // how long memory may take to settle
-	selectors     int           // watchers that each wait for something else
-	unmatched     load          // what happens meanwhile
+	selectors     int           // watchers that each select another value
+	unmatched     load          // published meanwhile
 	objects       [2]int        // of the lists
-	lists         time.Duration // how long is listed
+	lists         time.Duration // duration of the lists
 	cached        int           // objects in the cache
 	initial       [2]int        // watchers and objects of initial events
-	writes        time.Duration // how long is written
+	writes        time.Duration // duration of the writes
 	resourceTypes int
 }
 
@@ -29,7 +29,7 @@ func fullSize() size {
 	}
 }
 
-// quickSize finds what is broken, and what has become much slower; its figures are no measure of the goals.
+// quickSize finds defects and large regressions; its figures are not compared with the goals.
 func quickSize() size {
 	return size{
 		watchers: 500, events: 1500, paced: 2, steady: 2,

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// median is the middle of the values, or the mean of the two in the middle; NaN: there are none.
+// median returns the middle of the values, or the mean of the two in the middle; NaN: there are none.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -19,7 +19,7 @@ func median(values []float64) float64 {
 	}
 }
 
-// percentile is the least of the sorted values that p per cent of them do not exceed; NaN: there are none.
+// percentile returns the smallest of the sorted values that p per cent of them do not exceed; NaN: there are none.
 func percentile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// stage is what rows are measured on: programs, a folder, and how much is to be done.
+// stage is the environment of the rows: programs, a folder, and the amount of work.
 type stage struct {
 	products    []subject // the gateways to compare: one, or two of different commits
 	withPeers   bool
 	etcdProgram string
-	self        string // this program, which is the peers too
+	self        string // this program, which runs the peers too
 	dir         string
 	certificate *certificate
 	size        size
@@ -25,23 +25,23 @@ type stage struct {
 // subject is a build of the product.
 type subject struct{ name, binary string }
 
-// row is a part of the benchmark: what is measured together, on the same contenders.
+// row is a part of the benchmark that is measured together, on the same contenders.
 type row struct {
 	name    string
 	figures []figure
 	// open prepares the contenders. Their close is called in any case.
 	open func(ctx context.Context, s *stage) ([]contender, error)
-	// times is how many rounds it has for each of others': its own are short, and differ. Zero: one.
+	// times is the factor of the number of rounds, for rows with short rounds. Zero: one.
 	times int
 }
 
-// often gives a row three times as many rounds, which are short.
+// often gives a row three times as many rounds, because they are short.
 func (r row) often() row {
 	r.times = 3
 	return r
 }
 
-// contender is what is measured: the product, or a peer.
+// contender is the product, or a peer.
 type contender struct {
 	name  string
 	run   func(ctx context.Context) (sample, error) // one round
@@ -49,17 +49,17 @@ type contender struct {
 	once  bool // for information: one round is enough
 }
 
-// sample is what one round of a contender gave: metrics by name.
+// sample is the result of one round of a contender: metrics by name.
 type sample map[string]float64
 
-// result is a row after all its rounds.
+// result is the result of a row after all its rounds.
 type result struct {
 	row     row
 	samples map[string][]sample // by contender, in the order of rounds
 	err     error               // of a check, or of the measurement; notMeasured: neither
 }
 
-// median is that of a metric over a contender's rounds; NaN: it has none.
+// median returns the median of a metric over a contender's rounds; NaN: it has none.
 func (r result) median(contender, metric string) float64 {
 	var values []float64
 	for _, s := range r.samples[contender] {
@@ -70,13 +70,13 @@ func (r result) median(contender, metric string) float64 {
 	return median(values)
 }
 
-// failed tells whether a check failed, or the measurement did.
+// failed reports whether a check failed, or the measurement did.
 func (r result) failed() bool {
 	var why notMeasured
 	return r.err != nil && !errors.As(r.err, &why)
 }
 
-// measure runs a row: all contenders in turn, round after round, so that what the machine does beside hits all alike.
+// measure runs a row: all contenders in turn, round after round, so that other load on the machine affects all alike.
 func (s *stage) measure(ctx context.Context, r row) result {
 	res := result{row: r, samples: map[string][]sample{}}
 	start := time.Now()
@@ -113,21 +113,21 @@ func (s *stage) measure(ctx context.Context, r row) result {
 	return res
 }
 
-// say tells how far it has come.
+// say prints a line of progress.
 func (s *stage) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...) // nothing depends on it
+	_, _ = fmt.Fprintf(s.progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...) // an error does not matter
 }
 
-// opening collects contenders, and what has to be closed when they cannot all be opened.
+// opening collects contenders, and the resources to close when they cannot all be opened.
 type opening struct {
 	contenders []contender
 	closers    []func()
 }
 
-// own has something closed with the contenders, or when they fail to open.
+// own closes a resource with the next contender, or when the opening fails.
 func (o *opening) own(closer func()) { o.closers = append(o.closers, closer) }
 
-// add adds a contender. What was owned since the last one closes with it.
+// add adds a contender. Resources owned since the last contender are closed with it.
 func (o *opening) add(c contender) {
 	closers := o.closers
 	o.closers = nil
@@ -135,7 +135,7 @@ func (o *opening) add(c contender) {
 	o.contenders = append(o.contenders, c)
 }
 
-// end returns the contenders, and closes what belongs to none of them.
+// end returns the contenders, and closes the resources that belong to none of them.
 func (o *opening) end(err error) ([]contender, error) {
 	closeAll(o.closers)
 	return o.contenders, err

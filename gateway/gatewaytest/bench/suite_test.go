@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMeasure: all contenders in turn, round after round; those for information once; everything is closed.
+// TestMeasure checks that all contenders run in turn, round after round, those for information once, and that everything is closed.
 func TestMeasure(t *testing.T) {
 	s := newTestStage(t)
 	s.rounds = 3
@@ -33,7 +33,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestMeasureOften: a row of short rounds has more of them.
+// TestMeasureOften checks that a row of short rounds has more of them.
 func TestMeasureOften(t *testing.T) {
 	s := newTestStage(t)
 	s.rounds = 2
@@ -47,7 +47,7 @@ func TestMeasureOften(t *testing.T) {
 	}
 }
 
-// TestMeasureFails: the first failure ends a row, and closes also what has not become a contender.
+// TestMeasureFails checks that the first failure ends a row, and that resources without a contender are closed too.
 func TestMeasureFails(t *testing.T) {
 	s := newTestStage(t)
 	broken := errors.New("broken")

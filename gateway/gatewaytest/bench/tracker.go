@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// others is how many revisions may be of what else is written to etcd: a gateway notes there what the time is.
+// others is the maximum of revisions by other writes to etcd, because a gateway writes its timeline there.
 const others = 1024
 
-// tracker follows a number of events from their acknowledgement to the last watcher. Their revisions are among those that follow
-// base; what is not is left to the check of the sequences.
+// tracker follows a number of events from their acknowledgement to the last watcher. Their revisions are among those after base; the check
+// of the sequences handles others.
 type tracker struct {
 	base    int64
-	waiting []atomic.Int32 // how many watchers have not seen the event yet
-	acked   []atomic.Int64 // when; in nanoseconds since start, zero: it was not
-	seenAll []atomic.Int64 // when the last watcher had it
+	waiting []atomic.Int32 // number of watchers without the event
+	acked   []atomic.Int64 // times in nanoseconds since start; zero: not acknowledged
+	seenAll []atomic.Int64 // times at which the last watcher had the event
 	start   time.Time
 
-	complete atomic.Int64 // how many events the last watcher has
+	complete atomic.Int64 // number of events that the last watcher has
 	mu       sync.Mutex   // guards the field below
 	moved    *sync.Cond   // complete has grown
 }
@@ -50,7 +50,7 @@ func (t *tracker) seen(revision int64) {
 	t.mu.Unlock()
 }
 
-// ack notes that an event was acknowledged.
+// ack records the acknowledgement of an event.
 func (t *tracker) ack(revision int64) {
 	if i := revision - t.base - 1; i >= 0 && i < int64(len(t.acked)) {
 		t.acked[i].Store(int64(time.Since(t.start)))
@@ -79,7 +79,7 @@ func (t *tracker) reach(ctx context.Context, events int64) error {
 	return nil
 }
 
-// lags are the times from the acknowledgement of each event to the last watcher, in milliseconds, sorted.
+// lags returns the times from the acknowledgement of each event to the last watcher, in milliseconds, sorted.
 func (t *tracker) lags() []float64 {
 	var lags []float64
 	for i := range t.acked {

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// watcher is one client of a watch. What it has seen is in sequence.
+// watcher is one client of a watch. Its events are in sequence.
 type watcher struct {
 	sequence
 	fleet *fleet
 	lines lines
-	state bool // it has asked for the state first, which comes in the order of names, up to a bookmark
+	state bool // it has requested the state first, which is ordered by name and ends with a bookmark
 }
 
 func newWatcher(f *fleet) *watcher {
@@ -24,10 +24,10 @@ var (
 	modRevision     = []byte(`"mod_revision":"`)
 )
 
-// near is how far from the start of a line its resourceVersion stands at most.
+// near is the maximum distance of the resourceVersion from the start of a line.
 const near = 400
 
-// line takes a frame of the stream.
+// line reads a frame of the stream.
 func (w *watcher) line(line []byte) {
 	data, isData := bytes.CutPrefix(line, eventData)
 	switch {
@@ -37,12 +37,12 @@ func (w *watcher) line(line []byte) {
 		w.keyFrame(line)
 	case w.fleet.form == eventStream && isData:
 		w.kubernetesFrame(data)
-	case w.fleet.form != eventStream: // what else an event stream has is no event
+	case w.fleet.form != eventStream: // other lines of an event stream are not events
 		w.kubernetesFrame(line)
 	}
 }
 
-// kubernetesFrame takes a line of Kubernetes.
+// kubernetesFrame reads a line of Kubernetes.
 func (w *watcher) kubernetesFrame(line []byte) {
 	switch {
 	case bytes.HasPrefix(line, []byte(`{"type":"BOOKMARK"`)):
@@ -58,7 +58,7 @@ func (w *watcher) kubernetesFrame(line []byte) {
 	}
 }
 
-// event takes a change of an object, or an object of the state.
+// event reads a change of an object, or an object of the state.
 func (w *watcher) event(revision int64) {
 	if revision == 0 {
 		w.fail("an event without a revision")
@@ -74,7 +74,7 @@ func (w *watcher) event(revision int64) {
 	}
 }
 
-// etcdFrame takes an answer of etcd's own HTTP gateway, which may hold several events.
+// etcdFrame reads a response of etcd's own HTTP gateway, which may have several events.
 func (w *watcher) etcdFrame(line []byte) {
 	for {
 		revision, rest := revisionAfter(line, modRevision)
@@ -86,7 +86,7 @@ func (w *watcher) etcdFrame(line []byte) {
 	}
 }
 
-// revisionAfter reads the number that follows a marker, and returns what stands behind it; zero: there is none.
+// revisionAfter reads the number after a marker, and returns the rest of the line; zero: none.
 func revisionAfter(line, marker []byte) (revision int64, rest []byte) {
 	at := bytes.Index(line, marker)
 	if at < 0 {
@@ -100,13 +100,13 @@ func revisionAfter(line, marker []byte) (revision int64, rest []byte) {
 	return revision, rest
 }
 
-// eventLine writes an event as the gateway does: what a peer sends that knows no objects.
+// eventLine returns an event as the gateway writes it, for a peer without objects.
 func eventLine(object []byte, revision int64) []byte {
 	line := append([]byte(`{"type":"MODIFIED","object":`), withRevision(object, revision)...)
 	return append(line, '}', '\n')
 }
 
-// withRevision is the object with a resourceVersion.
+// withRevision returns the object with a resourceVersion.
 func withRevision(object []byte, revision int64) []byte {
 	const metadata = `"metadata":{`
 	at := bytes.Index(object, []byte(metadata)) + len(metadata)

@@ -35,8 +35,8 @@ func TestWatcherRefuses(t *testing.T) {
 	}
 }
 
-// TestWatcherTakesAState: before the bookmark that ends it, objects come in the order of names.
-func TestWatcherTakesAState(t *testing.T) {
+// TestWatcherReadsAState checks that objects are ordered by name before the bookmark that ends the state.
+func TestWatcherReadsAState(t *testing.T) {
 	w := newTestWatcher()
 	w.state = true
 	w.lines.feed(eventLine(configMap("a", "all", 1), 7))
@@ -63,7 +63,7 @@ func TestEtcdFrame(t *testing.T) {
 	}
 }
 
-// TestObjects: they are JSON of one size, and an event of a peer has the size of the product's.
+// TestObjects checks that objects are JSON of one size, and that an event of a peer has the size of the product's.
 func TestObjects(t *testing.T) {
 	for name, object := range map[string][]byte{"stored": configMap(objectName(7), targetName(4711), 12), "posted": postedConfigMap("created-1", 3)} {
 		if len(object) != objectSize || !json.Valid(object) {
@@ -88,7 +88,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestWatcherReadsForms: the same events, as a gateway writes them to other clients.
+// TestWatcherReadsForms checks that a gateway writes the same events in each form.
 func TestWatcherReadsForms(t *testing.T) {
 	event := func(revision int64) string { return string(eventLine(configMap("a", "all", 1), revision)) }
 	for in, text := range map[form]string{

@@ -26,10 +26,10 @@ var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmap
 
 const namespace = "default"
 
-// watchList tells whether this process's client-go begins with a watch that has the state in it, or with a list.
+// watchList is whether this process's client-go begins with a watch that has the state in it, or with a list.
 var watchList = features.FeatureGates().Enabled(features.WatchListClient)
 
-// client is client-go, and what it asked for.
+// client is client-go with a record of its requests.
 type client struct {
 	config   *rest.Config
 	requests requests
@@ -55,7 +55,7 @@ func (c *client) dynamic(t *testing.T) dynamic.Interface {
 	return d
 }
 
-// configMaps are those of the namespace, written and read as JSON.
+// configMaps returns the client of the ConfigMaps of the namespace, as JSON.
 func (c *client) configMaps(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
 	return c.dynamic(t).Resource(configMaps).Namespace(namespace)
@@ -79,7 +79,7 @@ func (c *client) metadata(t *testing.T) metadata.Interface {
 	return m
 }
 
-// create creates a ConfigMap with a value. Its metadata have it too, for those who see no more.
+// create creates a ConfigMap with a value. Its metadata have it too, for clients that read only metadata.
 func create(t *testing.T, maps dynamic.ResourceInterface, name, value string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{
@@ -116,7 +116,7 @@ func remove(t *testing.T, maps dynamic.ResourceInterface, name string) {
 	}
 }
 
-// value is that of a ConfigMap, in whatever form a client has it.
+// value returns the value of a ConfigMap, in any form of a client.
 func value(o any) string {
 	switch o := o.(type) {
 	case *corev1.ConfigMap:
@@ -129,16 +129,16 @@ func value(o any) string {
 	}
 }
 
-// accessor gives the metadata of an object in whatever form.
+// accessor returns the metadata of an object in any form.
 func accessor(o any) metav1.Object {
 	object, err := meta.Accessor(o)
 	if err != nil {
-		panic(err) // clients make nothing but objects
+		panic(err) // clients return only objects
 	}
 	return object
 }
 
-// requests is a transport that notes what is read through it.
+// requests is a transport that records the requests through it.
 type requests struct {
 	next http.RoundTripper
 
@@ -155,8 +155,8 @@ func (r *requests) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(req)
 }
 
-// expectState checks how often a resource's whole state was asked for, and that it was in the way of this client-go: with a
-// watch that begins with it, or with a list.
+// expectState checks how many times a resource's whole state was requested, and that it was by the method of this client-go: with a watch
+// that begins with the state, or with a list.
 func (r *requests) expectState(t *testing.T, resource string, times int) {
 	t.Helper()
 	states := r.states(resource)
@@ -166,7 +166,7 @@ func (r *requests) expectState(t *testing.T, resource string, times int) {
 	}
 }
 
-// states are the queries that ask for the whole state of a resource: lists, and watches that begin with it.
+// states returns the queries for the whole state of a resource: lists, and watches that begin with it.
 func (r *requests) states(resource string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,7 +181,7 @@ func (r *requests) states(resource string) []string {
 	return out
 }
 
-// resumed tells whether a watch was opened from a revision.
+// resumed reports whether a watch was opened from a revision.
 func (r *requests) resumed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

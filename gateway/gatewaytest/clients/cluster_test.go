@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestCluster: gateways side by side on three members of etcd are one. A revision of one is good on the other, and neither
-// the end of a member nor that of a gateway makes a client of the other gateway begin anew.
+// TestCluster checks that a revision of one gateway is valid on another one, with three members of etcd, and that neither the end of a
+// member nor that of a gateway makes a client of the other gateway list again.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartEtcd(t, 3)
@@ -67,7 +67,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// settle waits until writes work again: those that were under way when a member died may have been done or not.
+// settle waits until writes work again: a write in progress when a member died may have been done or not.
 func settle(t *testing.T, gw *gatewaytest.Gateway, name string) {
 	t.Helper()
 	attempt := 0

@@ -17,8 +17,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestControllerReadYourWrites: a client of controller-runtime that reads from a cache and waits until that has what the
-// client wrote sees each of its writes, whatever way they were made. It waits by comparing revisions.
+// TestControllerReadYourWrites checks that a client of controller-runtime that reads from a cache gets each of its own writes, of any kind.
+// It waits by comparing revisions.
 func TestControllerReadYourWrites(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -59,8 +59,7 @@ func TestControllerReadYourWrites(t *testing.T) {
 	}
 }
 
-// TestControllerClient: what a live client of controller-runtime asks the server for, compared with the same question to a
-// cache, which answers by itself.
+// TestControllerClient compares the results of a client of controller-runtime that reads from the server with those of a cache.
 func TestControllerClient(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -104,7 +103,7 @@ func TestControllerClient(t *testing.T) {
 	deleteSome(t, live, n)
 }
 
-// pages lists all sites in pages. All are of one revision.
+// pages lists all sites in pages. All have one revision.
 func pages(t *testing.T, live ctrlclient.Reader, limit int64, options ...ctrlclient.ListOption) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -130,7 +129,7 @@ func pages(t *testing.T, live ctrlclient.Reader, limit int64, options ...ctrlcli
 	}
 }
 
-// deleteSome deletes collections, chosen by field and label, and a single object under a condition that does not hold.
+// deleteSome deletes collections, selected by field and label, and a single object with a precondition that does not hold.
 func deleteSome(t *testing.T, live ctrlclient.Client, n int) {
 	t.Helper()
 	all := &metav1.PartialObjectMetadataList{}
@@ -156,7 +155,7 @@ func deleteSome(t *testing.T, live ctrlclient.Client, n int) {
 	}
 }
 
-// startCluster runs controller-runtime's cache, and a client that reads from it what it wrote, until the test ends.
+// startCluster runs controller-runtime's cache, and a client that reads its own writes from it, until the test ends.
 func startCluster(t *testing.T, gw *gatewaytest.Gateway) cluster.Cluster {
 	t.Helper()
 	c, err := cluster.New(newClient(t, gw).config, func(o *cluster.Options) {

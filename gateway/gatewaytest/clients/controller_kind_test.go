@@ -20,12 +20,12 @@ type Site struct {
 	Status SiteStatus `json:"status,omitzero"`
 }
 
-// SiteSpec is what a user wants.
+// SiteSpec is the wanted state.
 type SiteSpec struct {
 	Template string `json:"template"` // the name of a ConfigMap
 }
 
-// SiteStatus is what the controller made of it.
+// SiteStatus is the state that the controller has reached.
 type SiteStatus struct {
 	Text       string             `json:"text,omitempty"`
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -89,7 +89,7 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// DeepCopyObject is runtime.Object's.
+// DeepCopyObject implements runtime.Object.
 func (s *Site) DeepCopyObject() runtime.Object { return s.deepCopy() }
 
 func (s *Site) deepCopy() *Site {
@@ -99,7 +99,7 @@ func (s *Site) deepCopy() *Site {
 	return &out
 }
 
-// DeepCopyObject is runtime.Object's.
+// DeepCopyObject implements runtime.Object.
 func (l *SiteList) DeepCopyObject() runtime.Object {
 	out := *l
 	out.Items = nil

@@ -24,20 +24,20 @@ import (
 
 const (
 	finalizer     = group + "/site"
-	templateField = "spec.template" // the name of an index, and what the server selects by
-	templateLabel = "template"      // that of ConfigMaps which are templates
-	siteLabel     = "site"          // that of what sites own
+	templateField = "spec.template" // the name of an index, and a field selector of the server
+	templateLabel = "template"      // label of ConfigMaps that are templates
+	siteLabel     = "site"          // label of objects that sites own
 )
 
-// reconciler makes a ConfigMap and a Secret for each site, tells so in its status, and lets go of sites that are deleted.
+// reconciler makes a ConfigMap and a Secret for each site, writes its status, and removes the finalizer of deleted sites.
 type reconciler struct {
 	ctrlclient.Client
 	live ctrlclient.Reader
 	t    *testing.T
 
-	rounds    atomic.Int64 // how often it was called
-	conflicts atomic.Int64 // how many updates of a status came too late
-	finalized atomic.Int64 // how many sites it let go
+	rounds    atomic.Int64 // number of calls
+	conflicts atomic.Int64 // number of updates of a status with a conflict
+	finalized atomic.Int64 // number of sites whose finalizer was removed
 }
 
 // manage makes a manager's controller of sites.
@@ -67,7 +67,7 @@ func indexTemplates(t *testing.T, indexer ctrlclient.FieldIndexer) {
 	}
 }
 
-// sitesOf are those to look at when a template changes.
+// sitesOf returns the sites to reconcile when a template changes.
 func (r *reconciler) sitesOf(ctx context.Context, template ctrlclient.Object) []reconcile.Request {
 	var sites SiteList
 	if err := r.List(ctx, &sites, ctrlclient.InNamespace(template.GetNamespace()), ctrlclient.MatchingFields{templateField: template.GetName()}); err != nil {
@@ -80,7 +80,7 @@ func (r *reconciler) sitesOf(ctx context.Context, template ctrlclient.Object) []
 	return out
 }
 
-// Reconcile is reconcile.Reconciler's. The cache may be behind, so that a write comes too late or twice: it is called again.
+// Reconcile implements reconcile.Reconciler. The cache may be behind, so that a write has a conflict or is made twice: it is called again.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	r.rounds.Add(1)
 	err := r.reconcile(ctx, request)
@@ -110,7 +110,7 @@ func (r *reconciler) reconcile(ctx context.Context, request reconcile.Request) e
 	return ctrlclient.IgnoreNotFound(r.report(ctx, site, text))
 }
 
-// render applies the page of a site, and makes its key.
+// render applies the page of a site, and creates its key.
 func (r *reconciler) render(ctx context.Context, site *Site) (text string, err error) {
 	template := &corev1.ConfigMap{}
 	if err := r.Get(ctx, ctrlclient.ObjectKey{Namespace: site.Namespace, Name: site.Spec.Template}, template); err != nil {
@@ -138,7 +138,7 @@ func (r *reconciler) render(ctx context.Context, site *Site) (text string, err e
 	return text, err
 }
 
-// report writes the status: the text as a patch, and the condition as an update that begins with what the site was before.
+// report writes the status: the text as a patch, and the condition as an update of the earlier state.
 func (r *reconciler) report(ctx context.Context, site *Site, text string) error {
 	old := site.deepCopy()
 	site.Status.Text = text
@@ -160,7 +160,7 @@ func (r *reconciler) report(ctx context.Context, site *Site, text string) error 
 	})
 }
 
-// finalize lets a site go.
+// finalize removes the finalizer of a site.
 func (r *reconciler) finalize(ctx context.Context, site *Site) error {
 	patch := ctrlclient.MergeFromWithOptions(site.deepCopy(), ctrlclient.MergeFromWithOptimisticLock{})
 	if !controllerutil.RemoveFinalizer(site, finalizer) {
@@ -173,7 +173,7 @@ func (r *reconciler) finalize(ctx context.Context, site *Site) error {
 	return ctrlclient.IgnoreNotFound(err)
 }
 
-// ready tells whether a site shows its template as it is now.
+// ready reports whether a site has the current text of its template.
 func ready(site Site, template string) bool {
 	return meta.IsStatusConditionTrue(site.Status.Conditions, "Ready") && site.Status.Text == fmt.Sprintf("%s, says %s", template, site.Name)
 }

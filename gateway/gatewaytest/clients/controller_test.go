@@ -27,9 +27,8 @@ const (
 	templates = 4
 )
 
-// TestController: a controller made with controller-runtime, run by two managers of which one leads, brings two hundred
-// objects of a custom kind to Ready. The other manager goes on when the leader stops. When all objects are deleted, nothing is
-// left of them and of what they owned.
+// TestController checks that a controller made with controller-runtime, run by two managers of which one leads, makes two hundred objects
+// of a custom kind Ready, that the other manager continues when the leader stops, and that deleting all objects deletes all that they own.
 func TestController(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -60,7 +59,7 @@ func TestController(t *testing.T) {
 	select {
 	case <-other.Elected():
 	case <-time.After(gatewaytest.Patience):
-		t.Fatal("nobody leads after the leader")
+		t.Fatal("no manager leads after the leader")
 	}
 	other.changeTemplate(t, 1, "goodbye")
 	other.awaitReady(t, map[int]string{1: "goodbye"})
@@ -71,9 +70,9 @@ func TestController(t *testing.T) {
 	}
 	gatewaytest.Until(t, "an end of all sites and what they own", func() bool { return len(siteKeys(t, gw)) == 0 })
 	if n := other.finalized.Load(); n != sites {
-		t.Errorf("the controller let %d sites go, want %d", n, sites)
+		t.Errorf("the controller has finalized %d sites, want %d", n, sites)
 	}
-	// The controller watches the metadata of secrets, and its client reads them whole.
+	// The controller watches the metadata of secrets, and its client reads whole secrets.
 	for resource, informers := range map[string]int{"sites": 1, "configmaps": 1, "secrets": 2} {
 		other.requests.expectState(t, resource, informers)
 	}
@@ -94,7 +93,7 @@ func startManager(t *testing.T, gw *gatewaytest.Gateway) *runningManager {
 	m, err := manager.New(c.config, manager.Options{
 		Scheme: scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},
 		LeaderElection: true, LeaderElectionID: "leader", LeaderElectionNamespace: namespace, LeaderElectionReleaseOnCancel: true,
-		// A leader loses its lease by giving it back only, however slow the machine.
+		// A leader loses its lease only by releasing it, even on a slow machine.
 		LeaseDuration: ptr.To(2 * gatewaytest.Patience), RenewDeadline: ptr.To(gatewaytest.Patience), RetryPeriod: ptr.To(100 * time.Millisecond),
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
@@ -170,7 +169,7 @@ func (m *runningManager) awaitReady(t *testing.T, texts map[int]string) {
 	})
 }
 
-// checkCache compares what the manager's cache has with what the server has.
+// checkCache compares the manager's cache with the server.
 func (m *runningManager) checkCache(t *testing.T, live ctrlclient.Reader) {
 	t.Helper()
 	for _, list := range []func() ctrlclient.ObjectList{
@@ -188,7 +187,7 @@ func (m *runningManager) checkCache(t *testing.T, live ctrlclient.Reader) {
 	}
 }
 
-// revisions are those of all objects that a reader has.
+// revisions returns the revisions of all objects that a reader has.
 func revisions(t *testing.T, from ctrlclient.Reader, list ctrlclient.ObjectList, options ...ctrlclient.ListOption) map[string]string {
 	t.Helper()
 	if err := from.List(t.Context(), list, options...); err != nil {
@@ -213,7 +212,7 @@ func (m *runningManager) changeTemplate(t *testing.T, n int, text string) {
 	}
 }
 
-// damagePages deletes what one site owns and changes what another one owns, and waits until both are as before.
+// damagePages deletes an object of one site and changes an object of another one, and waits until both are restored.
 func damagePages(t *testing.T, live ctrlclient.Client) {
 	t.Helper()
 	var pages corev1.ConfigMapList
@@ -243,7 +242,7 @@ func damagePages(t *testing.T, live ctrlclient.Client) {
 	})
 }
 
-// siteKeys are the keys in etcd of sites and what they own.
+// siteKeys returns the keys in etcd of sites and of the objects that they own.
 func siteKeys(t *testing.T, gw *gatewaytest.Gateway) []string {
 	t.Helper()
 	var out []string

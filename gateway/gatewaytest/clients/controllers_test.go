@@ -14,8 +14,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestControllers runs the sessions in testdata/controllers beside Kubernetes' own controllers: what they make of what
-// kubectl asks for.
+// TestControllers runs the sessions in testdata/controllers beside Kubernetes' own controllers, which act on the requests of kubectl.
 func TestControllers(t *testing.T) {
 	t.Parallel()
 	kubectl := gatewaytest.Tool(t, "kubectl")
@@ -34,7 +33,7 @@ func TestControllers(t *testing.T) {
 	}
 }
 
-// TestControllersOutliveGateway: a rollout that is under way when the gateway is killed goes on when there is another one.
+// TestControllersOutliveGateway checks that a rollout continues when the gateway is killed and another one starts.
 func TestControllersOutliveGateway(t *testing.T) {
 	t.Parallel()
 	kubectl, etcd := gatewaytest.Tool(t, "kubectl"), gatewaytest.StartEtcd(t, 1)
@@ -58,7 +57,7 @@ func TestControllersOutliveGateway(t *testing.T) {
 	}
 }
 
-// TestControllersTakeOver: of two copies one leads, and when it is killed the other one finishes what it began.
+// TestControllersTakeOver checks that one of two copies leads, and that the other one finishes its work when it is killed.
 func TestControllersTakeOver(t *testing.T) {
 	t.Parallel()
 	kubectl, gw := gatewaytest.Tool(t, "kubectl"), gatewaytest.Start(t)
@@ -91,7 +90,7 @@ func (term *terminal) must(t *testing.T, line string) {
 	}
 }
 
-// leader is who holds the lease of the controllers; empty: nobody yet.
+// leader returns the holder of the controllers' lease; empty: none.
 func leader(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
 	lease, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), "kube-controller-manager", metav1.GetOptions{})
@@ -110,8 +109,7 @@ func deployment(t *testing.T, client kubernetes.Interface) *appsv1.Deployment {
 	return d
 }
 
-// checkSettled checks that the Deployment has so many pods, each of them with the image and owned by the one ReplicaSet that
-// still wants any.
+// checkSettled checks that the Deployment has the given number of pods, each with the image and owned by the only ReplicaSet with replicas.
 func checkSettled(t *testing.T, client kubernetes.Interface, image string, replicas int) {
 	t.Helper()
 	gatewaytest.Until(t, "no pods but those that are wanted", func() bool { return int(deployment(t, client).Status.Replicas) == replicas })

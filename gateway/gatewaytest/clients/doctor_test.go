@@ -9,7 +9,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestDoctorWithoutQuorum: one member of three answers, and `revtail doctor` says which ones to start.
+// TestDoctorWithoutQuorum checks that `revtail doctor` names the members to start when one of three answers.
 func TestDoctorWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	cluster := gatewaytest.StartEtcd(t, 3)
@@ -17,7 +17,7 @@ func TestDoctorWithoutQuorum(t *testing.T) {
 		m.Kill(t)
 	}
 	cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), "doctor", "--etcd-endpoints", cluster.Endpoints(), "--server", "http://127.0.0.1:1")
-	cmd.Env = []string{} // a REVTAIL_… of the tests' own is none of the program's
+	cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
 	said, err := cmd.Output()
 	if ended := (*exec.ExitError)(nil); !errors.As(err, &ended) || ended.ExitCode() != 1 {
 		t.Errorf("doctor ends with %v, want code 1", err)

@@ -16,7 +16,7 @@ func section(t *testing.T, path, title string) []gatewaytest.Block {
 	return gatewaytest.Section(t, gatewaytest.ReadDocument(t, path), title)
 }
 
-// TestSession runs the session of deploy/CLIENTS.md as it stands there.
+// TestSession runs the session of deploy/CLIENTS.md unchanged.
 func TestSession(t *testing.T) {
 	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
 		r := newReader(t, t.TempDir())
@@ -44,7 +44,7 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// followEdits runs `revtail watch`, which the document has at its end, before the edit that it shows there.
+// followEdits runs `revtail watch`, the last command of the document, before the edit whose event it shows.
 func (r *reader) followEdits(t *testing.T, blocks []gatewaytest.Block) {
 	t.Helper()
 	for _, block := range blocks {
@@ -141,10 +141,10 @@ func TestBackupInTheDocuments(t *testing.T) {
 	})
 }
 
-// operations is where the commands for a real cluster are.
+// operations is the document with the commands for a real cluster.
 const operations = "../../../deploy/README.md"
 
-// TestDeploymentNamesItsCluster: the commands for a real cluster reach the one that they name, and not the one that is current.
+// TestDeploymentNamesItsCluster checks that the commands for a real cluster reach the named one, and not the current one.
 func TestDeploymentNamesItsCluster(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, "../../..")
@@ -152,7 +152,7 @@ func TestDeploymentNamesItsCluster(t *testing.T) {
 	r.trap.Configure(t, map[string]string{"my-cluster": gw.URL})
 	for _, block := range section(t, operations, "Kubernetes") {
 		for _, step := range block.Steps() {
-			if strings.Contains(step.Command, " apply ") { // what stands for the cluster lacks one of the kinds
+			if strings.Contains(step.Command, " apply ") { // the replacement of the cluster lacks one of the kinds
 				step.Output += "error: … no matches for kind \"PodDisruptionBudget\" …"
 				r.try(t, step)
 				continue
@@ -170,7 +170,7 @@ func TestDeploymentNamesItsCluster(t *testing.T) {
 	}
 }
 
-// TestTrap: what the exports of the documents are for. Without any part of them a command reaches what its reader has configured.
+// TestTrap checks that each export of the documents is needed: without it a command reaches the configured cluster or etcd.
 func TestTrap(t *testing.T) {
 	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
 		r := newReader(t, t.TempDir())

@@ -9,8 +9,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestForeignArrival: a gateway that has a prefix for its own notices that a kube-apiserver has come there, and leaves alone from then on
-// what that one writes.
+// TestForeignArrival checks that a gateway with its own prefix notices a kube-apiserver that starts to use the prefix, and from then on
+// does not change the data of that.
 func TestForeignArrival(t *testing.T) {
 	t.Parallel()
 	cluster := gatewaytest.StartEtcd(t, 1)

@@ -11,13 +11,12 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// isRevtails tells whether something is written where a gateway may write that has /revtail for its own.
+// isRevtails reports whether a write is under a prefix of a gateway with the prefix /revtail.
 func isRevtails(change gatewaytest.Change) bool {
 	return strings.HasPrefix(change.Key, "/revtail/") || strings.HasPrefix(change.Key, "revtail/")
 }
 
-// checkClaimed checks that a gateway with a prefix of its own in a cluster's etcd does all that it does anywhere, and writes nowhere
-// else.
+// checkClaimed checks that a gateway with its own prefix in a cluster's etcd has all its functions, and writes only under its prefix.
 func checkClaimed(t *testing.T, etcd *gatewaytest.Keys, endpoints string) {
 	t.Helper()
 	judge := newJudge(t, etcd)
@@ -41,7 +40,7 @@ func checkClaimed(t *testing.T, etcd *gatewaytest.Keys, endpoints string) {
 	}
 }
 
-// writeAndCollect makes, changes and deletes objects, and waits until those are gone whose owner is.
+// writeAndCollect creates, changes and deletes objects, and waits until the dependents of the deleted ones are gone.
 func writeAndCollect(t *testing.T, gw *gatewaytest.Gateway, namespace string, things schema.GroupVersionResource) {
 	t.Helper()
 	all := "/api/v1/namespaces/" + namespace + "/configmaps"
@@ -57,7 +56,7 @@ func writeAndCollect(t *testing.T, gw *gatewaytest.Gateway, namespace string, th
 	gw.Get(t, all+"/stays")
 }
 
-// owned is the JSON of an object with an owner.
+// owned returns the JSON of an object with an owner.
 func owned(version, kind, name string, owner gatewaytest.Object) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"metadata":{"name":%q,"ownerReferences":[{"apiVersion":%q,"kind":%q,"name":%q,"uid":%q}]}}`,
 		kind, version, name, owner.APIVersion, owner.Kind, owner.Metadata.Name, owner.Metadata.UID)

@@ -8,22 +8,22 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// judge knows what an etcd held, and sees all that is written to it since.
+// judge has the initial content of an etcd, and all later writes to it.
 type judge struct {
 	etcd    *gatewaytest.Keys
 	before  gatewaytest.Dump
 	journal *gatewaytest.Journal
 }
 
-// newJudge begins with what an etcd holds now.
+// newJudge begins with the current content of an etcd.
 func newJudge(t *testing.T, etcd *gatewaytest.Keys) *judge {
 	t.Helper()
 	before := etcd.Dump(t)
 	return &judge{etcd: etcd, before: before, journal: etcd.Follow(t, before.Revision)}
 }
 
-// check checks that nobody has written but those who may: each revision since is a write of theirs, and all that they did not write
-// is what it was, to the byte, the lease and the revision.
+// check checks that only the allowed writers have written: each later revision is one of their writes, and all other keys have the same
+// value, lease and revision.
 func (j *judge) check(t *testing.T, may func(gatewaytest.Change) bool) {
 	t.Helper()
 	after := j.etcd.Dump(t)
@@ -44,17 +44,17 @@ func (j *judge) check(t *testing.T, may func(gatewaytest.Change) bool) {
 	}
 }
 
-// nobody may write.
-func nobody(gatewaytest.Change) bool { return false }
+// noWriter allows no writer.
+func noWriter(gatewaytest.Change) bool { return false }
 
-// kubernetesLeases are what keys begin with that a kube-apiserver writes though nobody asks it for anything: that it is there.
+// kubernetesLeases are the prefixes of the keys that an idle kube-apiserver writes to show that it runs.
 var kubernetesLeases = []string{
 	"/registry/leases/kube-system/apiserver-",
 	"/registry/masterleases/",
 	"/registry/peerserverleases/",
 }
 
-// isKubernetesOwn tells whether a kube-apiserver has written something by itself. It writes protobuf, and revtail JSON.
+// isKubernetesOwn reports whether a kube-apiserver has made a write by itself. It writes protobuf, and revtail JSON.
 func isKubernetesOwn(change gatewaytest.Change) bool {
 	if change.Key == "compact_rev_key" {
 		return true
@@ -63,7 +63,7 @@ func isKubernetesOwn(change gatewaytest.Change) bool {
 	return isLease && (change.Deleted || strings.HasPrefix(change.Value, "k8s\x00"))
 }
 
-// awaitRest waits until a kube-apiserver has written nothing but its leases, for as long as two of them are renewed.
+// awaitRest waits until a kube-apiserver writes only its leases, for as long as two of them are renewed.
 func awaitRest(t *testing.T, journal *gatewaytest.Journal) {
 	t.Helper()
 	gatewaytest.Until(t, "a kube-apiserver at rest", func() bool {
@@ -81,7 +81,8 @@ func awaitRest(t *testing.T, journal *gatewaytest.Journal) {
 	})
 }
 
-// awaitLeases waits until what a kube-apiserver has put under leases is gone, but for events: they live for an hour.
+// awaitLeases waits until the objects that a kube-apiserver has written with leases are gone, except for events, which have a lease of an
+// hour.
 func awaitLeases(t *testing.T, etcd *gatewaytest.Keys) {
 	t.Helper()
 	gatewaytest.Until(t, "the end of a kube-apiserver's leases", func() bool {

@@ -10,11 +10,11 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// kubeAPIServer is whose the data is, in the words of the ready line.
+// kubeAPIServer is the owner of the data in the ready line.
 const kubeAPIServer = "kube-apiserver"
 
-// TestForeignKubernetes: gateways on the etcd of a kube-apiserver leave its data as it is, whatever clients ask them for: beside it,
-// when it has stopped, and with its etcd in their own process.
+// TestForeignKubernetes checks that gateways on the etcd of a kube-apiserver leave its data unchanged, whatever clients request: while it
+// runs, when it has stopped, and with its etcd in their own process.
 func TestForeignKubernetes(t *testing.T) {
 	t.Parallel()
 	cluster := gatewaytest.StartEtcd(t, 1)
@@ -54,11 +54,11 @@ func checkStopped(t *testing.T, etcd *gatewaytest.Keys, endpoints string) {
 	checkRefused(t, endpoints)
 	checkDoctor(t, endpoints, visitors[0].gw)
 	visit(t, nil, visitors...)
-	judge.check(t, nobody)
+	judge.check(t, noWriter)
 }
 
-// checkEmbedded checks that a gateway whose own etcd takes the place of the cluster's, in its data directory, leaves everything there
-// as it was, for the cluster's etcd too.
+// checkEmbedded checks that a gateway whose embedded etcd uses the data directory of the cluster's leaves all data unchanged, also for the
+// cluster's etcd.
 func checkEmbedded(t *testing.T, etcd *gatewaytest.Keys, member *gatewaytest.Member) {
 	t.Helper()
 	before := etcd.Dump(t)
@@ -71,7 +71,7 @@ func checkEmbedded(t *testing.T, etcd *gatewaytest.Keys, member *gatewaytest.Mem
 		checkOwner(t, gw, kubeAPIServer)
 		v.tryAll(t)
 		visit(t, nil, v)
-		judge.check(t, nobody)
+		judge.check(t, noWriter)
 	})
 	gw.Stop(t)
 	member.Restart(t)
@@ -88,7 +88,7 @@ var (
 	everyWrite = [][]request{writes, keyWrites, customWrites}
 	someWrites = [][]request{writes, keyWrites}
 
-	// clusterPlaces are at the prefix of the cluster, below it, and beside it.
+	// clusterPlaces are at the prefix of the cluster, below it, and outside of it.
 	clusterPlaces = []place{
 		{"", kubeAPIServer, everyWrite},
 		{"--etcd-prefix /registry", kubeAPIServer, everyWrite},
@@ -99,7 +99,7 @@ var (
 		{"--etcd-prefix /registry/nothing", kubeAPIServer, someWrites},
 		{"--etcd-prefix /registry/nothing/below", kubeAPIServer, someWrites},
 	}
-	// copyPlaces are above, at and below a copy of the cluster that lies deeper in etcd, and beside it, where nothing is.
+	// copyPlaces are above, at, below and outside of a copy of the cluster with a longer prefix, where no kube-apiserver runs.
 	copyPlaces = []place{
 		{"--etcd-prefix /copies", kubeAPIServer, someWrites},
 		{"--etcd-prefix /copies/one", kubeAPIServer, someWrites},
@@ -109,10 +109,10 @@ var (
 	}
 )
 
-// copyCluster copies all keys of the cluster to where another kube-apiserver could have them.
+// copyCluster copies all keys of the cluster to a prefix that another kube-apiserver could use.
 func copyCluster(t *testing.T, etcd *gatewaytest.Keys) {
 	t.Helper()
-	const most = 100 // etcd takes 128 operations in a transaction
+	const most = 100 // etcd accepts 128 operations in a transaction
 	var batch []string
 	for key, entry := range etcd.Dump(t).Entries {
 		if strings.HasPrefix(key, "/registry/") {
@@ -126,7 +126,7 @@ func copyCluster(t *testing.T, etcd *gatewaytest.Keys) {
 	etcd.Put(t, batch...)
 }
 
-// checkRefused checks that a gateway does not start that is to write to a cluster's data.
+// checkRefused checks that a gateway with flags for writing to a cluster's data does not start.
 func checkRefused(t *testing.T, endpoints string) {
 	t.Helper()
 	for _, args := range []string{
@@ -139,7 +139,7 @@ func checkRefused(t *testing.T, endpoints string) {
 	}
 }
 
-// checkDoctor checks that `revtail doctor` says whose the data is.
+// checkDoctor checks that `revtail doctor` names the owner of the data.
 func checkDoctor(t *testing.T, endpoints string, gw *gatewaytest.Gateway) {
 	t.Helper()
 	said, code := run(t, "doctor", "--etcd-endpoints", endpoints, "--server", gw.URL)
@@ -152,7 +152,7 @@ func checkDoctor(t *testing.T, endpoints string, gw *gatewaytest.Gateway) {
 func run(t *testing.T, args ...string) (said string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), args...)
-	cmd.Env = []string{} // a REVTAIL_… of the tests' own is none of the program's
+	cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
 	output, err := cmd.CombinedOutput()
 	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// unclaimed are objects that nobody claimed, as a user of etcdctl puts them there, or a program that revtail does not know. A gateway
-// would do something about each of them if they were its own.
+// unclaimed are objects that no gateway has claimed, as a user of etcdctl writes them, or a program that revtail does not know. A gateway
+// would act on each of them if they were its own.
 var unclaimed = []string{
 	"/registry/configmaps/default/a", `{"data":{}}`,
 	"/registry/configmaps/default/dangling", `{"metadata":{"uid":"1","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"2"}]}}`,
@@ -21,11 +21,11 @@ var unclaimed = []string{
 		`"names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`,
 }
 
-// collectable are those that a gateway deletes when they are its own.
+// collectable are the objects that a gateway deletes when they are its own.
 var collectable = []string{unclaimed[2], unclaimed[4], unclaimed[6], unclaimed[8]}
 
-// TestForeignObjects: what nobody claimed is only read; with --writable clients write to it, and nothing follows from that; with
-// --adopt it becomes the gateway's own.
+// TestForeignObjects checks that unclaimed data is only read, that with --writable only clients write to it, and that with --adopt it
+// becomes the gateway's own.
 func TestForeignObjects(t *testing.T) {
 	t.Parallel()
 	cluster := gatewaytest.StartEtcd(t, 1)
@@ -44,13 +44,13 @@ func TestForeignObjects(t *testing.T) {
 			v.tryAll(t)
 		}
 		visit(t, nil, visitors...)
-		judge.check(t, nobody)
+		judge.check(t, noWriter)
 	})
 	t.Run("writable", func(t *testing.T) { checkWritable(t, cluster.Endpoints(), etcd) })
 	t.Run("adopted", func(t *testing.T) { checkAdopted(t, cluster.Endpoints(), etcd) })
 }
 
-// put puts a key as a user does.
+// put writes a key as a user does.
 func put(t *testing.T, endpoints, key, value string) {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), gatewaytest.Tool(t, "etcdctl"), "--endpoints", endpoints, "put", key, value).CombinedOutput()
@@ -59,7 +59,7 @@ func put(t *testing.T, endpoints, key, value string) {
 	}
 }
 
-// checkWritable checks that a gateway with --writable does what clients ask for, and no more.
+// checkWritable checks that a gateway with --writable makes the writes of clients, and no others.
 func checkWritable(t *testing.T, endpoints string, etcd *gatewaytest.Keys) {
 	t.Helper()
 	judge := newJudge(t, etcd)
@@ -86,7 +86,7 @@ func checkWritable(t *testing.T, endpoints string, etcd *gatewaytest.Keys) {
 	}
 }
 
-// checkAdopted checks that a gateway with --adopt makes data its own: it does all that is to be done there, and nothing elsewhere.
+// checkAdopted checks that a gateway with --adopt makes data its own: it acts on it, and writes nothing elsewhere.
 func checkAdopted(t *testing.T, endpoints string, etcd *gatewaytest.Keys) {
 	t.Helper()
 	etcd.Put(t, programData...)

@@ -9,11 +9,10 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// foreign is whose the data is, in the words of the ready line.
+// foreign is the owner of the data in the ready line.
 const foreign = "foreign"
 
-// programData is what programs keep in etcd that know nothing of Kubernetes, in their layouts: Patroni, APISIX, CoreDNS, and keys
-// without a slash.
+// programData is data in etcd of programs without Kubernetes, in their layouts: Patroni, APISIX, CoreDNS, and keys without a slash.
 var programData = []string{
 	"/service/batman/config", `{"loop_wait":10,"ttl":30,"postgresql":{"use_pg_rewind":true}}`,
 	"/service/batman/initialize", "7423875512345678901",
@@ -35,7 +34,7 @@ var programData = []string{
 	"vault/core/lock", "\x00\x01\xff",
 }
 
-// postgres acts as Patroni does: it holds a key by a lease that it renews, and writes its status again and again.
+// postgres acts as Patroni does: it has a key with a lease that it renews, and writes its status repeatedly.
 type postgres struct {
 	etcd           *gatewaytest.Keys
 	leader, member *gatewaytest.Lease
@@ -51,7 +50,7 @@ func startPostgres(t *testing.T, etcd *gatewaytest.Keys) *postgres {
 	return p
 }
 
-// beat is what it does every few seconds.
+// beat is its work of every few seconds.
 func (p *postgres) beat(t *testing.T) {
 	t.Helper()
 	p.leader.Renew(t)
@@ -62,7 +61,7 @@ func (p *postgres) beat(t *testing.T) {
 
 func (p *postgres) hasWritten(change gatewaytest.Change) bool { return p.writes[change.Revision] }
 
-// programPlaces are at the default prefix, where nothing is, and where the data of programs is.
+// programPlaces are at the default prefix, which is empty, and at the prefixes of the programs.
 var programPlaces = []place{
 	{"", "", nil},
 	{"--keys *", "", nil},
@@ -77,8 +76,8 @@ var programPlaces = []place{
 	{"--etcd-prefix /skydns/com/example", foreign, someWrites},
 }
 
-// TestForeignPrograms: in an etcd of other programs, gateways write nothing: not at the default prefix, which is empty, and not where
-// the data is. The first write of a client makes a prefix the gateway's own, and nothing else.
+// TestForeignPrograms checks that gateways write nothing to an etcd of other programs, neither at the default prefix, which is empty, nor
+// at the prefixes of the data, and that the first write of a client claims one prefix for the gateway.
 func TestForeignPrograms(t *testing.T) {
 	t.Parallel()
 	cluster := gatewaytest.StartEtcd(t, 1)

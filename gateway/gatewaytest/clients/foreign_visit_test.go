@@ -15,7 +15,7 @@ import (
 // stay is how long gateways stay beside the data of others.
 var stay = flag.Duration("stay", 20*time.Second, "how long gateways stay beside data of others, which must not change meanwhile")
 
-// request is one that a client sends.
+// request is a request of a client.
 type request struct{ method, path, body string }
 
 const (
@@ -24,14 +24,14 @@ const (
 	crds    = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 )
 
-// reads are what a client reads of a cluster.
+// reads are the requests of a client that reads a cluster.
 var reads = []string{
 	maps, "/api/v1/configmaps?limit=3", "/api/v1/namespaces", "/api/v1/pods?resourceVersion=0", "/apis/apps/v1/deployments", "/apis/coordination.k8s.io/v1/leases",
 	crds, "/openapi/v2", "/readyz?verbose", "/metrics", "/v1/keys/registry/configmaps/?limit=2", "/v1/keys/?count", "/v1/keys/?limit=5&keysOnly",
 }
 
-// writes are what a client may try to write, customWrites what it may try where the custom resources of testdata/kubernetes are
-// known, and keyWrites what it may try where keys can be written that are no resources.
+// writes are the attempted writes of a client, customWrites those with the custom resources of testdata/kubernetes, and keyWrites those of
+// writable keys without a resource.
 var (
 	writes = []request{
 		{"POST", maps, gatewaytest.ConfigMap("new", "1")},
@@ -66,20 +66,20 @@ var (
 	}
 )
 
-// place is where a gateway looks in an etcd of others.
+// place is the prefix of a gateway in an etcd of others.
 type place struct {
 	args   string // of `revtail serve`
-	data   string // whose it is, as the ready line says; empty: nobody's
+	data   string // its owner in the ready line; empty: none
 	writes [][]request
 }
 
 // visitor is a client of a gateway over data of others.
 type visitor struct {
 	gw     *gatewaytest.Gateway
-	writes []request // that it tries, and that have to be refused
+	writes []request // that are refused
 }
 
-// arrive starts a gateway at each place, which says whose the data is.
+// arrive starts a gateway at each place, whose ready line names the owner of the data.
 func arrive(t *testing.T, endpoints string, places []place) []visitor {
 	t.Helper()
 	var visitors []visitor
@@ -91,7 +91,7 @@ func arrive(t *testing.T, endpoints string, places []place) []visitor {
 	return visitors
 }
 
-// checkOwner checks that a gateway says whose the data is, and that it can only be read.
+// checkOwner checks that a gateway names the owner of the data, and that it can only be read.
 func checkOwner(t *testing.T, gw *gatewaytest.Gateway, owner string) {
 	t.Helper()
 	ends, says := "", "[+]claim ok"
@@ -109,7 +109,7 @@ func checkOwner(t *testing.T, gw *gatewaytest.Gateway, owner string) {
 	}
 }
 
-// visit lets clients read, watch and try to write as long as gateways are to stay. meanwhile is called again and again, unless it is nil.
+// visit lets clients read, watch and try to write for the duration of stay. meanwhile is called repeatedly, unless it is nil.
 func visit(t *testing.T, meanwhile func(), visitors ...visitor) {
 	t.Helper()
 	for _, v := range visitors {
@@ -140,7 +140,7 @@ func visit(t *testing.T, meanwhile func(), visitors ...visitor) {
 	}
 }
 
-// try sends a request that has to be refused, since the data may only be read.
+// try sends a request that must be refused, because the data is read-only.
 func (v visitor) try(t *testing.T, r request) {
 	t.Helper()
 	answer := v.gw.Do(t, r.method, r.path, r.body)
@@ -159,7 +159,7 @@ func (v visitor) try(t *testing.T, r request) {
 	}
 }
 
-// tryAll sends every request that has to be refused.
+// tryAll sends every request that must be refused.
 func (v visitor) tryAll(t *testing.T) {
 	t.Helper()
 	for _, r := range v.writes {

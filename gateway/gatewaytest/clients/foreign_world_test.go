@@ -28,14 +28,14 @@ var (
 	mapKind    = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 )
 
-// world is what a kube-apiserver has been given: objects of many kinds, owned by each other.
+// world is the objects that a kube-apiserver has: many kinds, with owners.
 type world struct {
 	dynamic dynamic.Interface
 	mapper  meta.RESTMapper
 	objects int
 }
 
-// populate gives a kube-apiserver a world. No controller runs, so nothing of it changes afterwards.
+// populate gives a kube-apiserver a world. No controller runs, so that none of it changes afterwards.
 func populate(t *testing.T, server *gatewaytest.KubeAPIServer) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: server.TLS}
@@ -59,7 +59,7 @@ func populate(t *testing.T, server *gatewaytest.KubeAPIServer) {
 	t.Logf("%d objects", w.objects)
 }
 
-// fill gives a namespace an object of every kind, and to each of them, and to the owners, a ConfigMap and a custom resource.
+// fill creates an object of every kind in a namespace, and for each of them, and for the owners, a ConfigMap and a custom resource.
 func (w *world) fill(t *testing.T, namespace string, owners []*unstructured.Unstructured) {
 	t.Helper()
 	for _, object := range manifest(t, "namespaced.yaml", namespace) {
@@ -79,11 +79,11 @@ func (w *world) fill(t *testing.T, namespace string, owners []*unstructured.Unst
 	gone := newObject(mapKind, "gone")
 	gone.SetUID("00000000-0000-0000-0000-000000000001")
 	for _, kind := range []schema.GroupVersionKind{mapKind, widgetKind, gadgetKind} {
-		w.create(t, newObject(kind, "of-nobody", gone), namespace)
+		w.create(t, newObject(kind, "without-owner", gone), namespace)
 	}
 }
 
-// end makes what is being deleted, and is not gone since nobody takes its finalizers away.
+// end creates objects that are being deleted, and stay because their finalizers are never removed.
 func (w *world) end(t *testing.T) {
 	t.Helper()
 	w.create(t, newObject(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "ending"), "")
@@ -109,7 +109,7 @@ func (w *world) end(t *testing.T) {
 	w.delete(t, newObject(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "ending"), metav1.DeletePropagationBackground)
 }
 
-// newObject is an object that says hardly more than who owns it.
+// newObject returns an object with little more than its owner.
 func newObject(kind schema.GroupVersionKind, name string, owners ...*unstructured.Unstructured) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetGroupVersionKind(kind)
@@ -169,7 +169,7 @@ func (w *world) delete(t *testing.T, object *unstructured.Unstructured, propagat
 		t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
 	}
 	if left, err := resource.Get(t.Context(), object.GetName(), metav1.GetOptions{}); err != nil || left.GetDeletionTimestamp() == nil {
-		t.Fatalf("%s %s: want it to be there, and being deleted: %v", object.GetKind(), object.GetName(), err)
+		t.Fatalf("%s %s: want it to exist with a deletionTimestamp: %v", object.GetKind(), object.GetName(), err)
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// group is that of the kinds which the tests define.
+// group is the API group of the kinds of the tests.
 const group = "test.example.com"
 
-// anything is a version of a custom kind that says nothing about its objects.
+// anything is a version of a custom kind with any fields.
 const anything = `
 name: v1
 served: true
@@ -67,8 +67,8 @@ func established(definition *unstructured.Unstructured) bool {
 	return false
 }
 
-// TestInformerCustom: an informer of a custom kind is told that the objects go when their definition is deleted, and then
-// that there is no such kind; when it is defined again, the informer goes on.
+// TestInformerCustom checks that an informer of a custom kind gets the deletion of the objects when their definition is deleted, then the
+// error that the kind does not exist, and continues when it is defined again.
 func TestInformerCustom(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, gatewaytest.Start(t))

@@ -23,8 +23,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestInformerFactories: shared factories with an informer for every resource that discovery shows, fifty at once: typed ones
-// for the kinds that client-go knows, dynamic ones for the others. All see what happens, and nothing is left of them.
+// TestInformerFactories runs shared factories with an informer for every discovered resource, fifty at once: typed ones for the kinds of
+// client-go, dynamic ones for the others. All get the changes, and no watch is left.
 func TestInformerFactories(t *testing.T) {
 	t.Parallel()
 	const resources = 50
@@ -46,7 +46,7 @@ func TestInformerFactories(t *testing.T) {
 	gatewaytest.Until(t, "a gateway without watches", func() bool { return watchers(t, gw) == 0 })
 }
 
-// served is a resource as discovery shows it.
+// served is a resource in discovery.
 type served struct {
 	schema.GroupVersionResource
 	metav1.APIResource
@@ -54,7 +54,7 @@ type served struct {
 
 func (s served) String() string { return s.Resource + " of " + s.GroupVersionResource.Group }
 
-// path is where the collection of all objects is.
+// path returns the path of the collection of all objects.
 func (s served) path() string {
 	if s.GroupVersionResource.Group == "" {
 		return "api/" + s.GroupVersionResource.Version + "/" + s.Resource
@@ -93,7 +93,7 @@ type factories struct {
 	stop func()
 
 	mu   sync.Mutex                               // guards the field below
-	told map[schema.GroupVersionResource][]string // what handlers were told of the probe
+	told map[schema.GroupVersionResource][]string // calls of the handlers for the probe
 }
 
 // startFactories runs an informer for each resource until the test ends, or stop, and waits until all have synced.
@@ -150,8 +150,8 @@ func (f *factories) handler(resource schema.GroupVersionResource) cache.Resource
 	}
 }
 
-// saw tells whether a resource's handlers were told of all that happened to its probe. The server may change it too, so that
-// there are more updates.
+// saw reports whether a resource's handlers were called for all changes of its probe. The server may change it too, so that there are more
+// updates.
 func (f *factories) saw(resource served) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -187,7 +187,7 @@ func probe(t *testing.T, c *client, resource served) {
 	}
 }
 
-// watchers is how many watches a gateway has open.
+// watchers returns the number of open watches of a gateway.
 func watchers(t *testing.T, gw *gatewaytest.Gateway) int {
 	t.Helper()
 	sum := 0

@@ -19,9 +19,9 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestInformerLoad: under a load of creates, updates and deletes by several writers, informers of every kind of client are
-// told the whole history of each object, in order, and end with what the server has. Those that start in the middle of the
-// load are told what there is, and everything after that.
+// TestInformerLoad checks that informers of every kind of client get the whole history of each object, in order, under a load of creates,
+// updates and deletes by several writers, and end with the server's state. Those that start during the load get the current state, and
+// everything after that.
 func TestInformerLoad(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -42,20 +42,20 @@ func TestInformerLoad(t *testing.T) {
 	}
 	for _, i := range early {
 		if diff := cmp.Diff(history, i.histories()); diff != "" {
-			t.Errorf("the %s informer's handlers (-written +told):\n%s", i.kind, diff)
+			t.Errorf("the %s informer's handlers (-written +received):\n%s", i.kind, diff)
 		}
 	}
 	for _, i := range late {
 		told := i.histories()
 		for name := range history {
 			if !continues(history[name], told[name]) {
-				t.Errorf("the late %s informer's handlers were told %q, what was written is %q", i.kind, told[name], history[name])
+				t.Errorf("the late %s informer's handlers got %q, written was %q", i.kind, told[name], history[name])
 			}
 		}
 	}
 }
 
-// histories are the calls of handlers, by object.
+// histories returns the calls of handlers, by object.
 func (i *informer) histories() map[string][]string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -67,7 +67,7 @@ func (i *informer) histories() map[string][]string {
 	return out
 }
 
-// continues tells whether an informer was told an object's state at some time, and then the rest of its history.
+// continues reports whether an informer got an object's state at some time, and then the rest of its history.
 func continues(history, told []string) bool {
 	switch rest := len(history) - len(told); {
 	case len(told) == 0:
@@ -84,17 +84,17 @@ func continues(history, told []string) bool {
 const (
 	writers    = 4
 	writesEach = 300
-	mapsEach   = 12 // objects that a writer has for itself, so that it knows their history
+	mapsEach   = 12 // objects that only one writer changes, so that it knows their history
 )
 
-// load is several writers at work.
+// load is several concurrent writers.
 type load struct {
 	maps    typedcorev1.ConfigMapInterface
 	written atomic.Int64
 	running sync.WaitGroup
 
 	mu      sync.Mutex          // guards the field below
-	history map[string][]string // by object: what handlers must be told
+	history map[string][]string // by object: the expected calls of handlers
 }
 
 func startLoad(t *testing.T, c *client) *load {
@@ -113,7 +113,7 @@ func startLoad(t *testing.T, c *client) *load {
 	return l
 }
 
-// wait waits for the end of the load and returns what it did.
+// wait waits for the end of the load and returns the histories.
 func (l *load) wait() map[string][]string {
 	l.running.Wait()
 	return l.history
@@ -138,8 +138,8 @@ func (l *load) write(ctx context.Context, writer uint64, random *rand.Rand) erro
 	return nil
 }
 
-// change creates an object that is not there, and otherwise updates, patches or deletes it. It returns what is there now, and
-// what handlers must be told.
+// change creates an absent object, and otherwise updates, patches or deletes it. It returns the new state, and the expected calls of
+// handlers.
 func (l *load) change(ctx context.Context, random *rand.Rand, object *corev1.ConfigMap, name, next string) (*corev1.ConfigMap, string, error) {
 	if object == nil {
 		object = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}

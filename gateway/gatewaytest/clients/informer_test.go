@@ -21,7 +21,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// readers are the kinds of client that informers are made of: how each makes one for ConfigMaps, and what it lists itself.
+// readers are the kinds of client on which informers are built: how each makes one for ConfigMaps, and how it lists.
 var readers = map[string]struct {
 	informer func(*testing.T, *client) cache.SharedIndexInformer
 	list     func(*testing.T, *client) (runtime.Object, error)
@@ -52,15 +52,15 @@ var readers = map[string]struct {
 	},
 }
 
-// informer is a shared informer that runs, and what its handlers were told.
+// informer is a running shared informer with the calls of its handlers.
 type informer struct {
 	*client
 	cache.SharedIndexInformer
 	kind string // of reader
 
-	mu    sync.Mutex // guards the fields below
-	told  []string   // "add NAME VALUE", "update NAME OLD NEW", "delete NAME VALUE"
-	taken int        // how many of them calls has returned
+	mu       sync.Mutex // guards the fields below
+	told     []string   // "add NAME VALUE", "update NAME OLD NEW", "delete NAME VALUE"
+	returned int        // number of those that calls has returned
 }
 
 // startInformer runs an informer of a kind of reader until the test ends, and waits until it has synced.
@@ -89,7 +89,7 @@ func (i *informer) run(t *testing.T) {
 	gatewaytest.Until(t, "the informer's sync", registration.HasSynced)
 }
 
-// background runs something until the test ends, and waits for its end.
+// background runs a function until the test ends, and waits for its end.
 func background(t *testing.T, run func(context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -112,13 +112,13 @@ func (i *informer) tell(call string) {
 
 func describe(o any) string {
 	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-		return "unknown " + gone.Key // a delete that the informer did not see: a relist found it
+		return "unknown " + gone.Key // a delete that the informer missed: a relist found it
 	}
 	return accessor(o).GetName() + " " + value(o)
 }
 
-// checkSuccessor checks that an update is a later state of the same object, or the same one after a relist. Other programs
-// that write to etcd leave no uid.
+// checkSuccessor checks that an update is a later state of the same object, or the same one after a relist. Other programs that write to
+// etcd set no uid.
 func checkSuccessor(t *testing.T, before, after metav1.Object) {
 	t.Helper()
 	from, err := strconv.ParseInt(before.GetResourceVersion(), 10, 64)
@@ -130,7 +130,7 @@ func checkSuccessor(t *testing.T, before, after metav1.Object) {
 	}
 }
 
-// expectState waits for what the handlers are told of the initial state, which comes in any order.
+// expectState waits for the calls of handlers for the initial state, in any order.
 func (i *informer) expectState(t *testing.T, want ...string) {
 	t.Helper()
 	got := i.calls(t, len(want))
@@ -140,7 +140,7 @@ func (i *informer) expectState(t *testing.T, want ...string) {
 	}
 }
 
-// expect waits for what the handlers must be told next.
+// expect waits for the next calls of the handlers.
 func (i *informer) expect(t *testing.T, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, i.calls(t, len(want))); diff != "" {
@@ -155,17 +155,17 @@ func (i *informer) calls(t *testing.T, n int) []string {
 	gatewaytest.Until(t, fmt.Sprintf("%d calls of handlers", n), func() bool {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		if len(i.told) < i.taken+n {
+		if len(i.told) < i.returned+n {
 			return false
 		}
-		got = slices.Clone(i.told[i.taken : i.taken+n])
-		i.taken += n
+		got = slices.Clone(i.told[i.returned : i.returned+n])
+		i.returned += n
 		return true
 	})
 	return got
 }
 
-// checkStore compares the informer's store with what the same kind of client lists.
+// checkStore compares the informer's store with a list of the same kind of client.
 func (i *informer) checkStore(t *testing.T, gw *gatewaytest.Gateway) {
 	t.Helper()
 	list, err := readers[i.kind].list(t, newClient(t, gw))
@@ -191,13 +191,13 @@ func (i *informer) checkStore(t *testing.T, gw *gatewaytest.Gateway) {
 		for _, item := range i.GetStore().List() {
 			got[cache.MetaObjectToName(accessor(item)).String()] = item
 		}
-		// Unlike those of kube-apiserver, lists say of each item what it is, also for the kinds where a client knows.
+		// Unlike those of kube-apiserver, lists have the kind of each item, also for kinds that a client knows.
 		diff = cmp.Diff(want, got, cmpopts.IgnoreTypes(metav1.TypeMeta{}))
 		return diff == ""
 	})
 }
 
-// TestInformer: the list-then-watch loop with its queue, handlers and store, on every kind of client.
+// TestInformer checks an informer with its queue, handlers and store, on every kind of client.
 func TestInformer(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -220,7 +220,7 @@ func TestInformer(t *testing.T) {
 	}
 }
 
-// TestInformerEmpty: a resource without objects is synced too.
+// TestInformerEmpty checks that an informer syncs for a resource without objects too.
 func TestInformerEmpty(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -229,16 +229,13 @@ func TestInformerEmpty(t *testing.T) {
 	i.expect(t, "add first 1")
 }
 
-// TestInformerRestart: however the gateway ends, an informer gets what it missed, and does not ask for the state again.
+// TestInformerRestart checks that an informer gets the changes during a restart of the gateway without requesting the state again.
 func TestInformerRestart(t *testing.T) {
 	t.Parallel()
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			etcd := gatewaytest.StartEtcd(t, 1)
-			keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
-			gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
-			maps := newClient(t, gw).configMaps(t)
+			gw, keys, maps := startOnEtcd(t)
 			create(t, maps, "a", "1")
 			create(t, maps, "b", "1")
 			i := startInformer(t, gw, "dynamic")
@@ -263,13 +260,10 @@ func TestInformerRestart(t *testing.T) {
 	}
 }
 
-// TestInformerExpired: an informer that comes back too late begins anew, and misses nothing.
+// TestInformerExpired checks that an informer that reconnects after a compaction lists again, and misses nothing.
 func TestInformerExpired(t *testing.T) {
 	t.Parallel()
-	etcd := gatewaytest.StartEtcd(t, 1)
-	keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
-	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
-	maps := newClient(t, gw).configMaps(t)
+	gw, keys, maps := startOnEtcd(t)
 	create(t, maps, "a", "1")
 	create(t, maps, "b", "1")
 	i := startInformer(t, gw, "dynamic")

@@ -9,8 +9,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestWithoutWatchList runs the tests of informers and reflectors again, with a client-go that begins with a list. The
-// feature is a whole process's.
+// TestWithoutWatchList runs the tests of informers and reflectors again, with a client-go that begins with a list, because the feature is
+// set for a whole process.
 func TestWithoutWatchList(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

@@ -8,7 +8,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestKubectlWithoutConfiguration: the gateway listens by default where kubectl looks by default.
+// TestKubectlWithoutConfiguration checks that the default address of the gateway is the default address of kubectl.
 func TestKubectlWithoutConfiguration(t *testing.T) {
 	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
 		kubectl, home := gatewaytest.Tool(t, "kubectl"), t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestMounts runs the session in testdata/kubectl-mounts: kubectl on keys that etcdctl writes. Its home has the configuration of
-// the gateway, which may be changed there.
+// TestMounts runs the session in testdata/kubectl-mounts: kubectl on keys that etcdctl writes. Its home has the configuration of the
+// gateway, which the session changes.
 func TestMounts(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "revtail.yaml")

@@ -13,25 +13,25 @@ import (
 
 var rewrite = flag.Bool("update", false, "rewrite what the sessions in testdata expect, where it does not match")
 
-// A session is a record of what is done at a terminal. Its lines are
+// A session is a record of commands at a terminal. Its lines are
 //
-//	# a comment
-//	$ a command line for sh, with kubectl in its PATH; lines that begin with "> " continue it
-//	= key template: what etcd holds under the key, below the prefix of resources, through a JSONPath template; or "(absent)"
-//	& name command: starts a program that goes on beside it
-//	~ metric: waits until the gateway's /metrics has this line
-//	name> the next line that the program of that name writes
+//		# a comment
+//		$ a command line for sh, with kubectl in its PATH; lines that begin with "> " continue it
+//	        = key template: the value of a key in etcd, below the prefix of resources, through a JSONPath template; or "(absent)"
+//		& name command: starts a program that goes on beside it
+//		~ metric: waits until the gateway's /metrics has this line
+//		name> the next line that the program of that name writes
 //
 // and, below a command or a key, everything that is written there: to stdout and stderr, and "(exit N)" when it fails. In
 // these lines "…" is any text, and a line "..." any lines. Blank lines at the end of an output, and blanks at the end of
 // its lines, do not count. A program writes "(exit N)" at its end; what it writes and the session does not show is an error.
 type session []*step
 
-// step is a line of a session that does something, and what must come of it.
+// step is a line of a session with an action, and the expected output.
 type step struct {
-	before []string // comments and blank lines, as they stand in the file
+	before []string // comments and blank lines, unchanged
 	prompt string   // "$", "=", "&", "~", or the name of a program and ">"
-	line   string   // what stands behind it; lines that continue it behind newlines
+	line   string   // the rest of the line; with the lines that continue it, after newlines
 	want   []string // the output
 }
 
@@ -61,7 +61,7 @@ func parse(text string) session {
 	return s
 }
 
-// cutBlank takes the blank lines off the end of the last step: they are not output, when something else follows.
+// cutBlank removes the blank lines at the end of the last step, because they are not output if another step follows.
 func (s session) cutBlank() []string {
 	if len(s) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (s session) cutBlank() []string {
 	return slices.Clone(blank)
 }
 
-// String is the session as parse reads it.
+// String returns the session in the form that parse reads.
 func (s session) String() string {
 	var b strings.Builder
 	for _, step := range s {
@@ -91,7 +91,7 @@ func (s session) String() string {
 	return b.String()
 }
 
-// pattern matches what the lines describe.
+// pattern returns an expression that matches the described lines.
 func pattern(lines []string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`^`)
@@ -106,7 +106,7 @@ func pattern(lines []string) *regexp.Regexp {
 	return regexp.MustCompile(b.String())
 }
 
-// tidy is an output as sessions have it.
+// tidy returns an output in the form of sessions.
 func tidy(output string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimRight(output, " \n"), "\n") {
@@ -118,7 +118,7 @@ func tidy(output string) []string {
 	return lines
 }
 
-// expect compares an output with what a step wants, and takes it over with -update.
+// expect compares an output with the expected one, and replaces that with -update.
 func (s *step) expect(t *testing.T, output string) {
 	t.Helper()
 	got := tidy(output)

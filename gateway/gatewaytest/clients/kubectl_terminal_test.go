@@ -19,7 +19,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// terminal is where the steps of a session run: a home folder, and programs that go on beside the session.
+// terminal runs the steps of a session: it has a home folder, and the programs that run in the background.
 type terminal struct {
 	gw       *gatewaytest.Gateway
 	etcd     *gatewaytest.Keys
@@ -27,7 +27,7 @@ type terminal struct {
 	programs map[string]*program
 }
 
-// newTerminal makes a home with the manifests of the sessions, and a kubeconfig that leads to a gateway and its etcd.
+// newTerminal makes a home with the manifests of the sessions, and a kubeconfig for a gateway and its etcd.
 func newTerminal(t *testing.T, kubectl string, gw *gatewaytest.Gateway, etcd string) *terminal {
 	t.Helper()
 	term := &terminal{gw: gw, etcd: gatewaytest.DialEtcd(t, etcd), home: t.TempDir(), programs: map[string]*program{}}
@@ -43,7 +43,7 @@ func newTerminal(t *testing.T, kubectl string, gw *gatewaytest.Gateway, etcd str
 	return term
 }
 
-// run does a step.
+// run executes a step.
 func (term *terminal) run(t *testing.T, s *step) {
 	t.Helper()
 	switch s.prompt {
@@ -66,12 +66,12 @@ func (term *terminal) run(t *testing.T, s *step) {
 	}
 }
 
-// command is a command line for sh, at home.
+// command returns a command line for sh, in the home folder.
 func (term *terminal) command(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", line)
 	cmd.Dir = term.home
 	cmd.Env = []string{"HOME=" + term.home, "PATH=" + filepath.Join(term.home, "bin") + ":/usr/bin:/bin", "SERVER=" + term.gw.URL}
-	cmd.WaitDelay = time.Second // what the shell has started may keep its pipes open
+	cmd.WaitDelay = time.Second // because processes of the shell may keep its pipes open
 	return cmd
 }
 
@@ -88,7 +88,7 @@ func (term *terminal) shell(t *testing.T, line string) string {
 	return string(output)
 }
 
-// stored is what a template makes of the value of a key, both given in one line.
+// stored applies a template to the value of a key, both given in one line.
 func (term *terminal) stored(t *testing.T, line string) string {
 	t.Helper()
 	key, text, _ := strings.Cut(line, " ")
@@ -109,10 +109,10 @@ func (term *terminal) stored(t *testing.T, line string) string {
 	return out.String()
 }
 
-// program is one that goes on beside the session.
+// program is a program in the background.
 type program struct {
 	line  string
-	lines chan string // what it writes, and at its end "(exit N)"
+	lines chan string // its output, and at its end "(exit N)"
 	stop  context.CancelFunc
 }
 
@@ -163,7 +163,7 @@ func (term *terminal) close(t *testing.T) {
 		p.stop()
 		for line := range p.lines {
 			if line != "(exit -1)" { // it was killed
-				t.Errorf("%s: a line that nobody expected: %s", p.line, line)
+				t.Errorf("%s: an unexpected line: %s", p.line, line)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestKubectl runs the sessions in testdata/kubectl: all that unmodified kubectl does, one subject a session.
+// TestKubectl runs the sessions in testdata/kubectl with unmodified kubectl, one subject in each.
 func TestKubectl(t *testing.T) {
 	t.Parallel()
 	runSessions(t, "testdata/kubectl", gatewaytest.Tool(t, "kubectl"))

@@ -15,8 +15,8 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// startKubelet makes the pods of all namespaces run and ready until the test ends, but for those with a broken image. What
-// fails, as while there is no gateway, is done in the next round.
+// startKubelet makes the pods of all namespaces run and ready until the test ends, except for those with a broken image. A failed request,
+// as without a gateway, is repeated in the next round.
 func startKubelet(t *testing.T, gw *gatewaytest.Gateway) {
 	t.Helper()
 	c := newClient(t, gw)

@@ -18,15 +18,15 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// candidates is how many take part in an election, and leaseDuration how long they wait for a leader that is gone.
+// candidates is the number of candidates in an election, and leaseDuration the time after which they replace a leader that is gone.
 const (
 	candidates    = 10
 	leaseDuration = 2 * time.Second
 )
 
-// TestLeaderElection: one of ten candidates leads. Another one takes over when the leader is gone and its lease has run out,
-// or as soon as a leader gives the lease back. There are never two leaders: the lease's history shows who held it when, and
-// no candidate took it from one that held it.
+// TestLeaderElection checks that one of ten candidates leads, and that another one leads when the lease of a killed leader has expired, or
+// as soon as a leader releases it. The history of the lease shows that there are never two leaders, and that no candidate took it from its
+// holder.
 func TestLeaderElection(t *testing.T) {
 	t.Parallel()
 	e := newElection(t, gatewaytest.Start(t))
@@ -42,18 +42,18 @@ func TestLeaderElection(t *testing.T) {
 		e.leave(leaders[len(leaders)-1])
 		leader := e.next(t)
 		if slices.Contains(leaders, leader) {
-			t.Fatalf("%q is gone and leads again", leader)
+			t.Fatalf("%q has ended, but leads again", leader)
 		}
 		leaders = append(leaders, leader)
 	}
 	e.end(t, leaders)
 }
 
-// election is one lease, those who want it, and what became of it.
+// election is one lease, its candidates, and its history.
 type election struct {
 	client  kubernetes.Interface
 	elected chan string
-	leaders map[string]func() // how to make a candidate leave, and wait until it has
+	leaders map[string]func() // functions that end a candidate, and wait for its end
 
 	mu      sync.Mutex // guards the field below
 	history []*coordinationv1.Lease
@@ -86,7 +86,7 @@ func newElection(t *testing.T, gw *gatewaytest.Gateway) *election {
 	return e
 }
 
-// protobufOnly is a transport that lets no other bodies through: what the test proves of them, it then proves.
+// protobufOnly is a transport that refuses other bodies, so that the test proves that protobuf works.
 type protobufOnly struct {
 	t    *testing.T
 	next http.RoundTripper
@@ -99,7 +99,7 @@ func (p protobufOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(req)
 }
 
-// join adds a candidate. One that does not release the lease leaves as if it had been killed.
+// join adds a candidate. One that does not release the lease ends as if it had been killed.
 func (e *election) join(t *testing.T, name string, release bool) {
 	t.Helper()
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -131,19 +131,19 @@ func (e *election) join(t *testing.T, name string, release bool) {
 
 func (e *election) leave(name string) { e.leaders[name]() }
 
-// next returns who was elected.
+// next returns the next elected leader.
 func (e *election) next(t *testing.T) string {
 	t.Helper()
 	select {
 	case name := <-e.elected:
 		return name
 	case <-time.After(gatewaytest.Patience):
-		t.Fatal("nobody was elected")
+		t.Fatal("no candidate was elected")
 		return ""
 	}
 }
 
-// end ends the election and goes through every state that the lease had. The leaders known so far were the first to hold it.
+// end ends the election and checks every state of the lease. The earlier leaders were the first to hold it.
 func (e *election) end(t *testing.T, leaders []string) {
 	t.Helper()
 	for _, leave := range e.leaders {
@@ -173,17 +173,16 @@ func (e *election) end(t *testing.T, leaders []string) {
 		before = lease.Spec
 	}
 	if len(holders) < len(leaders) || !slices.Equal(holders[:len(leaders)], leaders) {
-		t.Errorf("the lease was held by %q, while the leaders were %q", holders, leaders)
+		t.Errorf("the holders of the lease were %q, the leaders %q", holders, leaders)
 	}
 }
 
-// checkSuccession checks one change of a lease: its holder renews it and goes on to hold it, or it passes to another one that
-// found it free.
+// checkSuccession checks one change of a lease: its holder renews it, or another candidate gets it when it is free.
 func checkSuccession(t *testing.T, before, after coordinationv1.LeaseSpec) {
 	t.Helper()
 	from, to := *before.HolderIdentity, *after.HolderIdentity
 	if from == "" || to == "" {
-		return // taken when it was free, or given back
+		return // the lease was free or released
 	}
 	if from == to {
 		if !after.AcquireTime.Equal(before.AcquireTime) || after.RenewTime.Before(before.RenewTime) {

@@ -11,11 +11,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // controller-runtime waits for one, and complains
+	log.SetLogger(logr.Discard()) // because controller-runtime waits for a logger, and complains
 	gatewaytest.Main(m,
-		// client-go's logger flushes for ever.
+		// client-go's logger never stops flushing.
 		goleak.IgnoreAnyFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"),
-		// The cache of controller-runtime filters its watches, and the filter waits for ever to hand on the event that it has in its
-		// hand when the informer ends.
+		// The cache of controller-runtime filters its watches, and the goroutine of the filter blocks forever on its current event when the
+		// informer ends.
 		goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"))
 }

@@ -13,10 +13,10 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// python is Debian's, which has Debian's packages.
+// python is Debian's Python, which finds Debian's packages.
 const python = "/usr/bin/python3"
 
-// pythonCommand is Python with the official client; without that the test is skipped.
+// pythonCommand returns a command of Python with the official client; without the client the test is skipped.
 func pythonCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if output, err := exec.CommandContext(t.Context(), python, "-c", "import kubernetes").CombinedOutput(); err != nil {
@@ -25,7 +25,7 @@ func pythonCommand(t *testing.T, args ...string) *exec.Cmd {
 	return exec.CommandContext(t.Context(), python, args...)
 }
 
-// pythonWalk is what testdata/walk.py must print.
+// pythonWalk is the expected output of testdata/walk.py.
 const pythonWalk = `empty []
 created ConfigMap m4 {'value': '1'} True
 merged {'value': '2'}
@@ -51,8 +51,8 @@ MODIFIED Shirt {'size': 2}
 DELETED Shirt {'size': 2}
 `
 
-// TestPython: what the official client for Python, which knows no protobuf and checks what it is told, makes of each verb,
-// built-in kinds and custom resources, and errors.
+// TestPython checks each verb, built-in kinds and custom resources, and errors with the official client for Python, which has no protobuf
+// and validates responses.
 func TestPython(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -60,7 +60,7 @@ func TestPython(t *testing.T) {
 	for want := range strings.Lines(pythonWalk) {
 		want = strings.TrimSuffix(want, "\n")
 		if diff := cmp.Diff(want, s.next(t)); diff != "" {
-			t.Fatalf("what it says (-want +got):\n%s", diff)
+			t.Fatalf("output (-want +got):\n%s", diff)
 		}
 		if want == "COMPACT" {
 			compact(t, gw)
@@ -71,7 +71,7 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// compact makes the embedded etcd forget what was, and returns when the gateway has heard of it.
+// compact makes the embedded etcd compact its history, and returns when the gateway knows of it.
 func compact(t *testing.T, gw *gatewaytest.Gateway) {
 	t.Helper()
 	keys := gatewaytest.DialEtcd(t, gw.EtcdEndpoint)
@@ -81,8 +81,8 @@ func compact(t *testing.T, gw *gatewaytest.Gateway) {
 	})
 }
 
-// TestPythonWatch: the stream of the official client misses nothing and repeats nothing, however the gateway ends; when what
-// it missed is compacted, a new list has it.
+// TestPythonWatch checks that the stream of the official client misses and repeats nothing when the gateway ends, and that it lists again
+// after a compaction.
 func TestPythonWatch(t *testing.T) {
 	t.Parallel()
 	etcd := gatewaytest.StartEtcd(t, 1)
@@ -109,7 +109,7 @@ func TestPythonWatch(t *testing.T) {
 
 	gw.Kill(t)
 	h.change(t)
-	h.take() // what nobody can know any more
+	h.take() // the events before the compaction
 	for i := range 5 {
 		h.put(t, fmt.Sprint("m", i), "LISTED")
 	}
@@ -120,7 +120,7 @@ func TestPythonWatch(t *testing.T) {
 	s.expect(t, plainEvent, h.take()...)
 }
 
-// history writes to etcd, and remembers what a client must see of it.
+// history writes to etcd, and records the events that a client must get.
 type history struct {
 	keys  *gatewaytest.Keys
 	there map[string]bool
@@ -128,7 +128,7 @@ type history struct {
 	want  []string
 }
 
-// put writes a ConfigMap that a client will see as what it is told, or as what it is when that is empty.
+// put writes a ConfigMap. A client gets it as the given event, or as its real one if that is empty.
 func (h *history) put(t *testing.T, name, what string) {
 	t.Helper()
 	switch {
@@ -156,7 +156,7 @@ func (h *history) change(t *testing.T) {
 	}
 }
 
-// take returns what was to be seen since it was last asked.
+// take returns the expected events since the last call.
 func (h *history) take() []string {
 	want := h.want
 	h.want = nil

@@ -32,7 +32,7 @@ func newReader(t *testing.T, folder string) *reader {
 	err := errors.Join(
 		os.Mkdir(bin, 0o700),
 		os.Symlink(gatewaytest.Binary(t), filepath.Join(bin, "revtail")),
-		os.WriteFile(filepath.Join(r.trap.Home, ".curlrc"), []byte("silent\n"), 0o600),                // its progress would be among the lines
+		os.WriteFile(filepath.Join(r.trap.Home, ".curlrc"), []byte("silent\n"), 0o600),                // because its progress would be among the lines
 		os.WriteFile(editor, []byte("#!/bin/sh\nexec sed -i 's/cache 30/cache 31/' \"$1\"\n"), 0o700)) //nolint:gosec // a program
 	for _, name := range []string{"kubectl", "etcdctl", "etcdutl"} {
 		err = errors.Join(err, os.Symlink(gatewaytest.Tool(t, name), filepath.Join(bin, name)))
@@ -71,7 +71,7 @@ func (r *reader) run(t *testing.T, step gatewaytest.Step) {
 // commandEnd begins the line that the shell prints after each command.
 const commandEnd = "end of the command: "
 
-// do runs a command in the shell, and waits for its end and for the lines that the document shows. More lines may be between them.
+// do runs a command in the shell, and waits for its end and for the lines of the document. Other lines may be between them.
 func (r *reader) do(t *testing.T, step gatewaytest.Step) {
 	t.Helper()
 	if code := r.try(t, step); code != "0" {
@@ -106,7 +106,7 @@ func (r *reader) try(t *testing.T, step gatewaytest.Step) (code string) {
 	return code
 }
 
-// follow runs a command that does not end in a terminal of its own, and waits for the lines that the document shows.
+// follow runs a command that does not end in a terminal of its own, and waits for the lines of the document.
 func (r *reader) follow(t *testing.T, step gatewaytest.Step) {
 	t.Helper()
 	cmd := r.bash(t, "-c", "exec 2>&1\n"+r.path+step.Command)
@@ -156,7 +156,7 @@ func (r *reader) expect(t *testing.T, lines string) {
 // differs matches the lines of an output that are never the same.
 var differs = regexp.MustCompile(`^(Audit-Id|Date): `)
 
-// shownLines are the lines of an output that say something.
+// shownLines returns the lines of an output that are not empty or decoration.
 func shownLines(output string) []string {
 	var out []string
 	for line := range strings.Lines(output) {
@@ -173,7 +173,8 @@ var (
 	blanks   = regexp.MustCompile(` +`)
 )
 
-// shows reports whether a line is the one that a document shows, but for revisions and the width of columns. "…" is any text, and ",…" may be none.
+// shows reports whether a line is the one of the document, except for revisions and the width of columns. "…" is any text, and ",…" may be
+// empty.
 func shows(want, line string) bool {
 	normal := func(s string) string {
 		s = revision.ReplaceAllString(leftOut.ReplaceAllString(s, "$1"), "${1}N")

@@ -41,8 +41,8 @@ func (r *reader) runBlocks(t *testing.T, blocks []gatewaytest.Block, yaml string
 	}
 }
 
-// TestREADME runs the commands of the README as they stand there, from `make build` on. In the place of make, which takes minutes
-// the first time, a script puts the program of the tests where make would build it.
+// TestREADME runs the commands of the README unchanged, from `make build` on. A script replaces make, which takes minutes the first time,
+// and installs the program of the tests.
 func TestREADME(t *testing.T) {
 	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
 		r := newReader(t, t.TempDir())
@@ -58,7 +58,7 @@ func TestREADME(t *testing.T) {
 			r.runBlocks(t, section(t, readme, title), "")
 		}
 		if _, err := os.Stat(filepath.Join(r.folder, "revtail.etcd")); err != nil {
-			t.Errorf("the data is not where the README says: %v", err)
+			t.Errorf("the data is not in the folder that the README names: %v", err)
 		}
 	})
 }
@@ -89,7 +89,7 @@ func TestTLSDocument(t *testing.T) {
 	})
 }
 
-// TestAccessDocument authenticates with a token, and is judged by the policy of the document.
+// TestAccessDocument authenticates with a token under the policy of the document.
 func TestAccessDocument(t *testing.T) {
 	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
 		r := newReader(t, t.TempDir())

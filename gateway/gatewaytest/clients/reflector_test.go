@@ -10,18 +10,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
 
 	"revtail/gateway/gatewaytest"
 )
 
-// ends are the ways in which a gateway's life ends.
+// ends are the ways to end a gateway.
 var ends = map[string]func(*testing.T, *gatewaytest.Gateway){
 	"SIGTERM": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Stop(t) },
 	"kill -9": func(t *testing.T, gw *gatewaytest.Gateway) { gw.Kill(t) },
 }
 
-// reflector is a reflector on the typed client, which would rather read protobuf.
+// startOnEtcd starts a gateway on an etcd process of its own, so that each of the two can end alone.
+func startOnEtcd(t *testing.T) (*gatewaytest.Gateway, *gatewaytest.Keys, dynamic.ResourceInterface) {
+	t.Helper()
+	etcd := gatewaytest.StartEtcd(t, 1)
+	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
+	return gw, gatewaytest.DialEtcd(t, etcd.Endpoints()), newClient(t, gw).configMaps(t)
+}
+
+// reflector is a reflector on the typed client, which prefers protobuf.
 type reflector struct {
 	*client
 	store cache.Store
@@ -54,7 +63,7 @@ func (r *reflector) expect(t *testing.T, want map[string]string) {
 	})
 }
 
-// TestReflector: what is compacted while a reflector follows is behind it.
+// TestReflector checks that a compaction does not disturb a reflector that has got the events.
 func TestReflector(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
@@ -72,18 +81,15 @@ func TestReflector(t *testing.T) {
 	r.requests.expectState(t, "configmaps", 1)
 }
 
-// TestReflectorRestart: a reflector whose gateway was away gets what it missed. It asks for the state again if, and only if,
-// etcd has forgotten what comes after the last revision that it was told.
+// TestReflectorRestart checks that a reflector gets the changes during a restart of the gateway, and that it requests the state again if,
+// and only if, etcd has compacted changes after its last revision.
 func TestReflectorRestart(t *testing.T) {
 	t.Parallel()
 	for name, end := range ends {
 		for compacted, states := range map[bool]int{false: 1, true: 2} {
 			t.Run(fmt.Sprintf("%s, compacted %v", name, compacted), func(t *testing.T) {
 				t.Parallel()
-				etcd := gatewaytest.StartEtcd(t, 1)
-				keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
-				gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
-				maps := newClient(t, gw).configMaps(t)
+				gw, keys, maps := startOnEtcd(t)
 				create(t, maps, "a", "1")
 				create(t, maps, "b", "1")
 				r := startReflector(t, gw)
@@ -107,17 +113,14 @@ func TestReflectorRestart(t *testing.T) {
 	}
 }
 
-// mapKey is the key of a ConfigMap in etcd.
+// mapKey returns the key of a ConfigMap in etcd.
 func mapKey(name string) string { return "/registry/configmaps/" + namespace + "/" + name }
 
-// TestReflectorBookmark: a gateway that ends in order tells a reflector how far it has come. So one whose objects have not
-// changed for long resumes, though its last event is compacted.
+// TestReflectorBookmark checks that a gateway that ends gracefully sends a bookmark, so that a reflector whose objects have not changed for
+// long resumes, although its last event is compacted.
 func TestReflectorBookmark(t *testing.T) {
 	t.Parallel()
-	etcd := gatewaytest.StartEtcd(t, 1)
-	keys := gatewaytest.DialEtcd(t, etcd.Endpoints())
-	gw := gatewaytest.Start(t, "--etcd-endpoints", etcd.Endpoints())
-	maps := newClient(t, gw).configMaps(t)
+	gw, keys, maps := startOnEtcd(t)
 	create(t, maps, "a", "1")
 	r := startReflector(t, gw)
 	r.expect(t, map[string]string{"a": "1"})

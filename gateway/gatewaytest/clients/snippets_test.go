@@ -20,7 +20,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// follower is a script or whatever else, in whatever language. It is killed, with all that it has started, when the test ends.
+// follower is a program in any language. It is killed with its children when the test ends.
 type follower struct {
 	stdin io.Writer
 	lines chan string // what it prints; closed when it has ended
@@ -51,11 +51,11 @@ func startFollower(t *testing.T, cmd *exec.Cmd) *follower {
 	}()
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
-		for range s.lines {                                 // Wait wants all of it read
+		for range s.lines {                                 // because Wait must come after the last read
 		}
 		_ = cmd.Wait() // it was killed
 		if t.Failed() {
-			t.Logf("%v says\n%s", cmd, stderr.String())
+			t.Logf("stderr of %v:\n%s", cmd, stderr.String())
 		}
 	})
 	return s
@@ -76,12 +76,12 @@ func (s *follower) next(t *testing.T) string {
 	return ""
 }
 
-// clientsDocument is where the snippets are.
+// clientsDocument is the document with the snippets.
 const clientsDocument = "../../../deploy/CLIENTS.md"
 
 var snippet = regexp.MustCompile("(?ms)^\\*\\*(\\w+)\\*\\*.*?^```\\w+\n(.*?)^```$")
 
-// snippets are the programs of the section "Programs that resume", by the word in bold before each.
+// snippets returns the programs of the section "Programs that resume", by the bold word before each.
 func snippets(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(clientsDocument)
@@ -100,12 +100,12 @@ func snippets(t *testing.T) map[string]string {
 	return programs
 }
 
-// endless are the snippets that go on for ever.
+// endless are the snippets that do not end.
 var endless = map[string]struct {
 	run   func(t *testing.T, code string) *exec.Cmd
-	event func(line string) string // "TYPE NAME"; empty: the line is none
-	state []string                 // what it shows of a and b when it begins
-	again []string                 // and of c and d when it begins anew, after a is gone
+	event func(line string) string // "TYPE NAME"; empty: the line is not an event
+	state []string                 // expected output for a and b at the start
+	again []string                 // and for c and d after a new list, when a is gone
 }{
 	"curl":       {run: runBash, event: curlEvent, state: []string{"LISTED a", "LISTED b"}, again: []string{"LISTED c", "LISTED d"}},
 	"Go":         {run: runGo, event: informerEvent, state: []string{"ADDED a", "ADDED b"}, again: []string{"ADDED d", "DELETED a", "MODIFIED c"}},
@@ -113,7 +113,7 @@ var endless = map[string]struct {
 	"JavaScript": {run: runNode, event: plainEvent, state: []string{"LISTED a", "LISTED b"}, again: []string{"LISTED c", "LISTED d"}},
 }
 
-// TestSnippets: each program works as it stands in the document, over a restart of the gateway and a compaction too.
+// TestSnippets checks that each program of the document works unchanged, over a restart of the gateway and a compaction too.
 func TestSnippets(t *testing.T) {
 	t.Parallel()
 	for name, code := range snippets(t) {
@@ -174,21 +174,21 @@ func (s *follower) events(t *testing.T, event func(string) string, n int) []stri
 	return got
 }
 
-// expect waits for the events that must come next.
+// expect waits for the next expected events.
 func (s *follower) expect(t *testing.T, event func(string) string, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, s.events(t, event, len(want))); diff != "" {
-		t.Fatalf("what it shows (-want +got):\n%s", diff)
+		t.Fatalf("output (-want +got):\n%s", diff)
 	}
 }
 
-// expectState waits for what must come next in any order.
+// expectState waits for the next expected events, in any order.
 func (s *follower) expectState(t *testing.T, event func(string) string, want []string) {
 	t.Helper()
 	got := s.events(t, event, len(want))
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("what it shows (-want +got):\n%s", diff)
+		t.Fatalf("output (-want +got):\n%s", diff)
 	}
 }
 
@@ -220,7 +220,7 @@ func save(t *testing.T, name, code string) string {
 	return path
 }
 
-// installed returns the path of a program that comes with Debian.
+// installed returns the path of a program of a Debian package.
 func installed(t *testing.T, name, debian string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -246,7 +246,7 @@ func runPython(t *testing.T, code string) *exec.Cmd {
 	return pythonCommand(t, save(t, "snippet.py", code))
 }
 
-// runGo builds with what this module requires: the working folder is its own.
+// runGo builds with the dependencies of this module, in a working folder of its own.
 func runGo(t *testing.T, code string) *exec.Cmd {
 	t.Helper()
 	source := save(t, "main.go", code)
@@ -259,7 +259,7 @@ func runGo(t *testing.T, code string) *exec.Cmd {
 	return exec.CommandContext(t.Context(), program)
 }
 
-// tableEvent reads a row of kubectl's.
+// tableEvent reads a row of kubectl's output.
 func tableEvent(line string) string {
 	columns := strings.Fields(line)
 	if len(columns) < 2 || columns[0] == "EVENT" {

@@ -5,7 +5,7 @@ import (
 )
 
 var applies = []statement{
-	{"apply creates what is absent: 201, with the manager as its owner", applyCreates},
+	{"apply creates an absent object: 201, with the manager as its owner", applyCreates},
 	{"the same apply again keeps the resourceVersion", applySame},
 	{"an apply of a manager changes its own fields", applyChanges},
 	{"a field of another manager is a conflict 409 that names manager and field", applyConflict},
@@ -21,11 +21,11 @@ var applies = []statement{
 	{"a resourceVersion in the body is a precondition: 409", applyPrecondition},
 	{"the body may be JSON", applyJSON},
 	{"another name than the URL's is 400", applyOtherName},
-	{"dryRun=All answers as if and stores nothing", applyDryRun},
+	{"dryRun=All answers like an apply and stores nothing", applyDryRun},
 	{"an apply of the status changes the status", applyStatus},
 }
 
-// applied is the body of an apply: a color and, unless it is empty, a note.
+// applied returns the body of an apply: a color and, unless it is empty, a note.
 func (w collection) applied(name, color, note string) object {
 	body := w.object(name, color, nil)
 	if note != "" {

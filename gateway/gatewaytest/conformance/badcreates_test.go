@@ -26,7 +26,7 @@ var badCreates = []statement{
 	{"a Content-Type that is not served is 415", unknownContentType},
 	{"protobuf for a custom resource is 415, not a broken connection", protobufBody},
 	{"a body of more than 3 MiB is 413", hugeBody},
-	{"an object that etcd does not take is 413, and nothing is stored", hugeObject},
+	{"an object too large for etcd is 413, and nothing is stored", hugeObject},
 	{"a refused create stores nothing", refusedStoresNothing},
 }
 
@@ -55,7 +55,7 @@ func wrongKind(c *check) {
 	a.refused(http.StatusUnprocessableEntity, "Invalid").cause("kind", "FieldValueInvalid")
 }
 
-// invalid demands that an object is refused for a field.
+// invalid requires that an object is refused for a field.
 func (w collection) invalid(body object, field, kind string) {
 	w.c.t.Helper()
 	w.post(body, "").refused(http.StatusUnprocessableEntity, "Invalid").cause(field, kind)

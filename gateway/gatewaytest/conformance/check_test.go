@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// patience bounds the trial of one statement. Only one that fails takes that long, unless -long is given.
+// patience is the limit for the trial of one statement. Only a failing one takes that long, unless -long is given.
 const patience = 45 * time.Second
 
-// check is one trial of one statement: a *testing.T whose failures are judged at the end, with a namespace of its own.
+// check is one trial of one statement: a *testing.T whose failures are evaluated at the end, with its own namespace.
 type check struct {
 	t      *testing.T
 	ctx    context.Context // ends with patience
@@ -27,10 +27,10 @@ type check struct {
 
 	mu       sync.Mutex // guards the fields below: some statements take several goroutines
 	failures []string
-	notRun   string // why, when it is not run
+	notRun   string // the reason, if it is not run
 }
 
-// trials numbers the namespaces; the start time keeps those of two runs apart.
+// trials numbers the namespaces; the start time distinguishes those of two runs.
 var (
 	trials  atomic.Int64
 	started = strconv.FormatInt(time.Now().UnixNano()%1e12, 36)
@@ -47,11 +47,11 @@ func newCheck(t *testing.T, s *server, kinds cast) *check {
 	return &check{t: t, ctx: ctx, server: s, cast: kinds, ns: fmt.Sprintf("conf-%s-%d", started, trials.Add(1))}
 }
 
-// judge tries a statement and says how it went. The name of one that the server does not keep yet is in notYet.
+// judge runs a statement and returns its verdict. A statement in notYet is expected to fail.
 func (c *check) judge(name string, try func(*check)) verdict {
 	c.t.Helper()
 	ended := make(chan struct{})
-	go func() { // Fatalf ends this goroutine, not the test, so that there is a verdict in any case
+	go func() { // because Fatalf ends this goroutine, and not the test, there is always a verdict
 		defer close(ended)
 		c.openNamespace(c.ns)
 		try(c)
@@ -76,7 +76,7 @@ func (c *check) judge(name string, try func(*check)) verdict {
 	return verdict{passed, ""}
 }
 
-// openNamespace makes a namespace, which goes with the check. A server without namespaces is none the worse.
+// openNamespace creates a namespace, which is deleted with the check. A server may have no namespaces.
 func (c *check) openNamespace(name string) {
 	c.do(http.MethodPost, "/api/v1/namespaces", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name}})
 	c.t.Cleanup(func() {
@@ -88,14 +88,14 @@ func (c *check) openNamespace(name string) {
 	})
 }
 
-// detached is the check for its cleanups, in which its own context has ended.
+// detached returns the check for its cleanups, in which its own context has ended.
 func (c *check) detached() *check {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	c.t.Cleanup(cancel)
 	return &check{t: c.t, ctx: ctx, server: c.server, cast: c.cast, ns: c.ns}
 }
 
-// quietly sends a request whose answer does not matter; a body is a merge patch.
+// quietly sends a request whose response does not matter; a body is a merge patch.
 func (c *check) quietly(method, path, body string) {
 	request, err := http.NewRequestWithContext(c.ctx, method, c.server.base+path, strings.NewReader(body))
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *check) Errorf(format string, args ...any) {
 	c.t.Logf(format, args...)
 }
 
-// Fatalf is Errorf for the last word.
+// Fatalf is Errorf, and ends the trial.
 func (c *check) Fatalf(format string, args ...any) {
 	c.t.Helper()
 	c.Errorf(format, args...)
@@ -133,7 +133,7 @@ func (c *check) NotRun(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// equal compares, and says what the thing is.
+// equal compares two values; what names them.
 func (c *check) equal(what string, got, want any) {
 	c.t.Helper()
 	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
@@ -141,7 +141,7 @@ func (c *check) equal(what string, got, want any) {
 	}
 }
 
-// eventually tries until it is so, or the check's time is over.
+// eventually repeats a function until it returns true, or the check's time is over.
 func (c *check) eventually(what string, so func() bool) {
 	c.t.Helper()
 	retry := time.NewTicker(20 * time.Millisecond)
@@ -155,7 +155,7 @@ func (c *check) eventually(what string, so func() bool) {
 	}
 }
 
-// each are the collections of all parts; one kind that plays several is there once.
+// each returns the collections of all parts; a kind with several parts is in it once.
 func (c *check) each() []collection {
 	var all []collection
 	for _, f := range c.cast.distinct() {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// collection is a fixture in a namespace, seen by one check.
+// collection is a fixture in a namespace, for one check.
 type collection struct {
 	c *check
 	fixture
@@ -14,7 +14,7 @@ type collection struct {
 func (w collection) path(query string) string       { return w.collection(w.ns) + query }
 func (w collection) named(name, more string) string { return w.collection(w.ns) + "/" + name + more }
 
-// object is a valid body.
+// object returns a valid body.
 func (w collection) object(name, color string, labels object) object {
 	metadata := object{"name": name}
 	if labels != nil {
@@ -23,19 +23,19 @@ func (w collection) object(name, color string, labels object) object {
 	return w.body().with("apiVersion", w.apiVersion()).with("kind", w.kind).with(w.color, color).with("metadata", metadata)
 }
 
-// post creates, with query parameters and headers.
+// post creates an object, with query parameters and headers.
 func (w collection) post(body any, query string, header ...string) answer {
 	w.c.t.Helper()
 	return w.c.do(http.MethodPost, w.path(query), body, header...)
 }
 
-// create makes an object, which must succeed.
+// create creates an object, which must succeed.
 func (w collection) create(name, color string, labels object) object {
 	w.c.t.Helper()
 	return w.post(w.object(name, color, labels), "").ok(http.StatusCreated)
 }
 
-// five are the objects that most statements about lists speak of.
+// five creates the objects that most statements about lists use.
 func (w collection) five() {
 	w.c.t.Helper()
 	w.create("w-a", "red", object{"l": "a"})
@@ -51,7 +51,7 @@ func (w collection) list(query string) object {
 	return w.c.get(w.path(query)).ok(http.StatusOK)
 }
 
-// read gets an object, which must be there.
+// read gets an object, which must exist.
 func (w collection) read(name string) object {
 	w.c.t.Helper()
 	return w.c.get(w.named(name, "")).ok(http.StatusOK)
@@ -70,13 +70,13 @@ const (
 	applyPatch     = "application/apply-patch+yaml"
 )
 
-// patch patches an object; what names it and may have a query behind it.
+// patch patches an object; what is its name, which a query may follow.
 func (w collection) patch(what, mediaType string, body any) answer {
 	w.c.t.Helper()
 	return w.c.do(http.MethodPatch, w.named(what, ""), body, "Content-Type", mediaType)
 }
 
-// merge is a merge patch that must succeed.
+// merge sends a merge patch that must succeed.
 func (w collection) merge(name string, body object) object {
 	w.c.t.Helper()
 	return w.patch(name, mergePatch, body).ok(http.StatusOK)
@@ -94,13 +94,13 @@ func (w collection) label(name, value string) object {
 	return w.merge(name, nest("metadata.labels.l", value))
 }
 
-// remove deletes, with DeleteOptions that may be nil.
+// remove deletes an object, with DeleteOptions that may be nil.
 func (w collection) remove(name, query string, options any) answer {
 	w.c.t.Helper()
 	return w.c.do(http.MethodDelete, w.named(name, query), options)
 }
 
-// absent demands that there is no such object.
+// absent requires that the object does not exist.
 func (w collection) absent(name string) {
 	w.c.t.Helper()
 	w.c.get(w.named(name, "")).refused(http.StatusNotFound, "NotFound")

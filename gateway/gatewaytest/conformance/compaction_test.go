@@ -8,13 +8,13 @@ var compactions = []statement{
 	{"Exact at a revision that is compacted is 410 Expired", exactCompacted},
 	{"a limit at a revision that is compacted is 410 Expired", legacyExactCompacted},
 	{"NotOlderThan never expires", notOlderThanCompacted},
-	{"a page whose revision is compacted is 410 Expired with a token to go on with", pageCompacted},
+	{"a page whose revision is compacted is 410 Expired with a token to continue with", pageCompacted},
 	{"the token of an expired page gives the rest as it is now, after the same position", expiredTokenGoesOn},
 	{"a watch from a revision that is compacted is one ERROR 410 Expired in the stream, and its end", watchCompacted},
-	{"what is not compacted is served as before", notCompacted},
+	{"a revision that is not compacted is served as before", notCompacted},
 }
 
-// expires tries until the answer says that the revision has expired: a server may serve from its memory for a while.
+// expires repeats a request until its revision has expired, because a server may serve from its memory for a while.
 func (c *check) expires(path string) refusal {
 	c.t.Helper()
 	c.eventually("410 of "+path, func() bool { return c.get(path).code == http.StatusGone })
@@ -51,7 +51,7 @@ func notOlderThanCompacted(c *check) {
 	c.get(w.named("w-a", "?resourceVersion="+at.version())).ok(http.StatusOK)
 }
 
-// expiredPage is the refusal of the second page, after w-b.
+// expiredPage returns the refusal of the second page, after w-b.
 func (w collection) expiredPage() refusal {
 	w.c.t.Helper()
 	token := w.page("2", "").text("metadata.continue")

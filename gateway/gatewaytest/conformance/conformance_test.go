@@ -14,8 +14,8 @@ var (
 	longFlag = flag.Bool("long", false, "try the statements that take more than a minute, too")
 )
 
-// concurrency is how many statements are tried at once. They mostly wait for the server's own time limits, so that the
-// number of processors, go test's choice, has nothing to do with it.
+// concurrency is the number of statements that run at once. They mostly wait for the server's own time limits, so the number of processors,
+// the default of go test, does not matter.
 const concurrency = "16"
 
 func TestMain(m *testing.M) {
@@ -26,14 +26,14 @@ func TestMain(m *testing.M) {
 	gatewaytest.Main(m)
 }
 
-// group is a chapter of the protocol.
+// group is a part of the protocol.
 type group struct {
 	name       string
-	serial     bool // one after the other, before all others: what they do would disturb them
+	serial     bool // one after the other, before all others, because they would disturb them
 	statements []statement
 }
 
-// statement is one promise and the function that tries it.
+// statement is one promise and the function that tests it.
 type statement struct {
 	promise string
 	try     func(*check)
@@ -68,20 +68,20 @@ var groups = []group{
 	{name: "compaction", serial: true, statements: compactions},
 }
 
-// TestConformance tries the built-in kinds, on the server of -base or on revtail with an embedded etcd.
+// TestConformance tests the built-in kinds, on the server of -base or on revtail with an embedded etcd.
 func TestConformance(t *testing.T) {
 	tryAll(t, findServer(t), builtin)
 }
 
-// TestConformanceExternalEtcd tries the same on revtail with an etcd in another process than its own.
+// TestConformanceExternalEtcd tests the same on revtail with an etcd in another process.
 func TestConformanceExternalEtcd(t *testing.T) {
 	if *baseFlag != "" {
-		t.Skip("not run: -base says which server is tried")
+		t.Skip("not run: -base names the server under test")
 	}
 	tryAll(t, startWithExternalEtcd(t), builtin)
 }
 
-// TestConformanceCustomResources tries a kind that a CustomResourceDefinition has declared.
+// TestConformanceCustomResources tests a kind of a CustomResourceDefinition.
 func TestConformanceCustomResources(t *testing.T) {
 	server := findServer(t)
 	if reason := declareWidgets(t, server); reason != "" {
@@ -90,7 +90,7 @@ func TestConformanceCustomResources(t *testing.T) {
 	tryAll(t, server, custom)
 }
 
-// tryAll tries every statement and prints the table.
+// tryAll tests every statement and prints the table.
 func tryAll(t *testing.T, s *server, c cast) {
 	t.Helper()
 	results := report{verdicts: map[string]verdict{}}

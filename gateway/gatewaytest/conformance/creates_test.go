@@ -11,9 +11,9 @@ import (
 var creates = []statement{
 	{"a create answers 201 with the object as it is stored", createAnswers},
 	{"the server sets uid, resourceVersion, creationTimestamp, generation and namespace", createSets},
-	{"what the server owns is ignored in the body", createIgnores},
-	{"status is ignored where it has a subresource", createIgnoresStatus},
-	{"managedFields tell who wrote what", createManagedFields},
+	{"fields that the server owns are ignored in the body", createIgnores},
+	{"status is ignored if it has a subresource", createIgnoresStatus},
+	{"managedFields name the manager of each field", createManagedFields},
 	{"fieldManager names the manager, else the User-Agent does", createManager},
 	{"a name that exists is 409 AlreadyExists", createExisting},
 	{"a name whose object is being deleted is 409", createTerminating},
@@ -21,12 +21,12 @@ var creates = []statement{
 	{"a name wins over generateName", generatedNameGiven},
 	{"a body without Content-Type is JSON", createWithoutType},
 	{"a body in YAML is accepted, the answer is JSON", createYAML},
-	{"dryRun=All answers as if, stores nothing and sends no event", createDryRun},
+	{"dryRun=All answers like a create, stores nothing and sends no event", createDryRun},
 	{"another dryRun is 422", createBogusDryRun},
 	{"a fieldManager of more than 128 bytes is 422", createLongManager},
 	{"of two creates of one name one wins", createRace},
 	{"objects of two namespaces may have one name", createNamespaces},
-	{"numbers and unknown text come back as they were", createKeepsText},
+	{"numbers and unknown text are returned unchanged", createKeepsText},
 	{"a label or an annotation that is null is an empty one", createNulls},
 	{"a namespace that does not exist is 404", createNowhere},
 }
@@ -89,7 +89,7 @@ func createIgnoresStatus(c *check) {
 	c.equal("status as stored", w.read("w-a").text(w.status), "")
 }
 
-// managers are the entries of managedFields as "manager operation".
+// managers returns the entries of managedFields as "manager operation".
 func managers(o object) []string {
 	out := []string{}
 	for _, entry := range o.list("metadata.managedFields") {
@@ -160,7 +160,7 @@ func createWithoutType(c *check) {
 	w.post(w.jsonOf("w-a"), "").ok(http.StatusCreated)
 }
 
-// jsonOf is the text of a body, which send gives no Content-Type.
+// jsonOf returns the text of a body, so that send sets no Content-Type.
 func (w collection) jsonOf(name string) string {
 	return `{"kind":"` + w.kind + `","apiVersion":"` + w.apiVersion() + `","metadata":{"name":"` + name + `"}}`
 }

@@ -6,14 +6,14 @@ import (
 )
 
 var deleteCollections = []statement{
-	{"a collection is deleted and answered as a list of what it was", deleteAll},
+	{"a collection is deleted and answered as a list of its objects", deleteAll},
 	{"a label selector spares the others", deleteSelected},
 	{"a field selector spares the others", deleteByField},
 	{"each object is a DELETED event", deleteAllEvents},
 	{"objects with finalizers are marked", deleteAllMarks},
 	{"dryRun=All deletes nothing", deleteAllDryRun},
 	{"an empty collection is an empty list", deleteNothing},
-	{"another namespace is not touched", deleteHereOnly},
+	{"another namespace is not changed", deleteHereOnly},
 	{"a bad propagationPolicy is 422, and nothing is deleted", deleteAllBogus},
 }
 

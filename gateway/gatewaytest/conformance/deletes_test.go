@@ -6,21 +6,21 @@ import (
 
 var deletes = []statement{
 	{"a delete answers a Status Success that names the object and its uid", deleteAnswers},
-	{"what is deleted is gone, and deleting it again is 404", deleteTwice},
+	{"a deleted object is gone, and deleting it again is 404", deleteTwice},
 	{"a uid that does not match is 409, and the object remains", deleteUID},
 	{"a resourceVersion that does not match is 409, and the object remains", deleteRevision},
-	{"preconditions that match let the delete through", deleteMatching},
+	{"a delete with matching preconditions is done", deleteMatching},
 	{"a propagationPolicy that does not exist is 422", deleteBogusPolicy},
 	{"orphanDependents and a propagationPolicy together are 422", deleteBothPolicies},
 	{"a body of another kind is 400", deleteOtherKind},
 	{"a malformed body is 400", deleteMalformed},
-	{"the options may stand in the query", deleteQuery},
+	{"the options may be in the query", deleteQuery},
 	{"the options may be YAML", deleteYAML},
 	{"dryRun=All deletes nothing and sends no event", deleteDryRun},
 	{"another dryRun is 422", deleteBogusDryRun},
 	{"gracePeriodSeconds is accepted", deleteGrace},
 	{"of two deletes one wins", deleteRace},
-	{"an object that is made again has another uid", deleteAndCreate},
+	{"an object that is created again has another uid", deleteAndCreate},
 }
 
 func deleteAnswers(c *check) {

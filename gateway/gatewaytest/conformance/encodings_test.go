@@ -20,7 +20,7 @@ var encodings = []statement{
 	{"application/yaml gives a list as YAML", yamlList},
 	{"application/yaml gives an error as YAML", yamlError},
 	{"application/yaml for a watch is 406", yamlWatch},
-	{"a long answer is compressed for whoever takes gzip", gzipLong},
+	{"a long answer is compressed for a client that accepts gzip", gzipLong},
 	{"a compressed answer is the same JSON", gzipSame},
 	{"an answer below 128 KiB is not compressed", gzipShort},
 	{"gzip;q=0, deflate or no Accept-Encoding mean no compression", gzipRefused},
@@ -66,7 +66,7 @@ func prettyAgents(c *check) {
 	}
 }
 
-// wantYAML demands a body that is YAML, and not JSON, which would be YAML as well.
+// wantYAML requires a body that is YAML, and not JSON, which would be YAML as well.
 func (c *check) wantYAML(a answer, code int) object {
 	c.t.Helper()
 	c.equal("code", a.code, code)

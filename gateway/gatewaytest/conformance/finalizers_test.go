@@ -15,27 +15,27 @@ var finalizers = []statement{
 	{"the last finalizer's removal by PATCH deletes the object", finalizerRemovedByPatch},
 	{"one of two finalizers' removal keeps the object", finalizerRemaining},
 	{"a removal of finalizers before the delete deletes nothing", finalizerUnused},
-	{"deletionTimestamp cannot be taken back", finalizedForGood},
+	{"deletionTimestamp cannot be removed", finalizedForGood},
 	{"a finalizer that is not a name is 422", finalizerName},
 }
 
 const finalizer = "example.com/hold"
 
-// finalized makes an object with a finalizer, which goes with the check.
+// finalized creates an object with a finalizer, which is deleted with the check.
 func (w collection) finalized(name string, more ...any) object {
 	w.c.t.Helper()
 	w.c.t.Cleanup(func() { w.unfinalize(name) })
 	return w.post(w.object(name, "red", nil).with("metadata.finalizers", append([]any{finalizer}, more...)), "").ok(http.StatusCreated)
 }
 
-// unfinalize lets an object go, if it is still there. It is for cleanups.
+// unfinalize removes the finalizer of an object, if it still exists. It is for cleanups.
 func (w collection) unfinalize(name string) {
 	last := w.c.detached()
 	last.quietly(http.MethodPatch, w.named(name, ""), `{"metadata":{"finalizers":null}}`)
 	last.quietly(http.MethodDelete, w.named(name, ""), "")
 }
 
-// marked is an object w-a that waits to be deleted.
+// marked returns an object w-a that waits to be deleted.
 func (w collection) marked() object {
 	w.c.t.Helper()
 	w.finalized("w-a")

@@ -2,7 +2,7 @@ package conformance
 
 import "slices"
 
-// fixture is a kind that plays a part, and what is different about it by nature.
+// fixture is a kind that plays a part, with its differences from other kinds.
 type fixture struct {
 	group, version, plural, kind string
 
@@ -14,19 +14,19 @@ type fixture struct {
 	status string // path of an integer of the status; empty: there is no status subresource
 	scale  bool   // there is a scale subresource
 
-	// schema: a CustomResourceDefinition declares the fields, so that a wrong type is 422, where a Go type gives 400.
+	// schema: a CustomResourceDefinition declares the fields, so that a wrong type is 422, while a Go type gives 400.
 	schema bool
-	// anyField: revtail selects built-in kinds by any scalar field. Custom resources are held to what their definition
-	// declares selectable, and kube-apiserver's built-in kinds to a few fields.
+	// anyField: revtail selects built-in kinds by any scalar field. Custom resources can be selected by the selectable fields of their
+	// definition, and kube-apiserver's built-in kinds by a few fields.
 	anyField bool
-	// keepsUnknown: revtail stores unknown fields of built-in kinds as they came. Those of custom resources are pruned, and
-	// kube-apiserver prunes both.
+	// keepsUnknown: revtail stores unknown fields of built-in kinds unchanged. Those of custom resources are pruned, and kube-apiserver
+	// prunes both.
 	keepsUnknown bool
-	// strategic: strategic merge patches are taken. They need Go types: a custom resource answers 415.
+	// strategic: strategic merge patches are accepted. They need Go types: a custom resource answers 415.
 	strategic bool
 	// unconditional: a PUT need not have a resourceVersion.
 	unconditional bool
-	// upsert: a PUT without a resourceVersion creates what is absent.
+	// upsert: a PUT without a resourceVersion creates an absent object.
 	upsert bool
 }
 
@@ -37,7 +37,7 @@ func (f fixture) apiVersion() string {
 	return f.group + "/" + f.version
 }
 
-// root is the URL of the group and version.
+// root returns the URL of the group and version.
 func (f fixture) root() string {
 	if f.group == "" {
 		return "/api/" + f.version
@@ -45,7 +45,7 @@ func (f fixture) root() string {
 	return "/apis/" + f.group + "/" + f.version
 }
 
-// collection is the URL of a namespace's objects; of no namespace: all.
+// collection returns the URL of a namespace's objects; of no namespace: all.
 func (f fixture) collection(namespace string) string {
 	if namespace == "" {
 		return f.root() + "/" + f.plural
@@ -53,7 +53,7 @@ func (f fixture) collection(namespace string) string {
 	return f.root() + "/namespaces/" + namespace + "/" + f.plural
 }
 
-// cast are the kinds that play the parts.
+// cast has the kinds that play the parts.
 type cast struct {
 	name   string
 	simple fixture // most of it
@@ -61,7 +61,7 @@ type cast struct {
 	strict fixture // wants a resourceVersion in a PUT
 }
 
-// distinct are the fixtures, each of them once.
+// distinct returns the fixtures, each of them once.
 func (c cast) distinct() []fixture {
 	return slices.CompactFunc([]fixture{c.simple, c.rich, c.strict}, func(a, b fixture) bool { return a.plural == b.plural })
 }
@@ -75,7 +75,7 @@ var configMaps = fixture{
 	anyField: true, keepsUnknown: true, strategic: true, unconditional: true,
 }
 
-// deployments stand still where no controller acts on them.
+// deployments do not change without a controller.
 var deployments = fixture{
 	group: "apps", version: "v1", plural: "deployments", kind: "Deployment",
 	body: func() object {
@@ -101,7 +101,7 @@ var leases = fixture{
 
 var custom = cast{name: "custom resources", simple: widgets, rich: widgets, strict: widgets}
 
-// widgets are what testdata/widgets.json declares.
+// widgets is the kind that testdata/widgets.json declares.
 var widgets = fixture{
 	group: "example.com", version: "v1", plural: "widgets", kind: "Widget",
 	body:  func() object { return object{} },

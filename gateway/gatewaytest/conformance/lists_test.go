@@ -15,12 +15,12 @@ var lists = []statement{
 	{"items have all the metadata the server sets", itemMetadata},
 	{"the list's resourceVersion is not older than any item's", listRevision},
 	{"a list of all namespaces is ordered by namespace, then name", allNamespaces},
-	{"a list holds every write acknowledged before it", consistentList},
+	{"a list has every write acknowledged before it", consistentList},
 	{"two lists without a write between them are the same", stableList},
 	{"a write to another resource leaves the items' resourceVersions alone", otherWrites},
 	{"an object is read as it was written", readBack},
 	{"an absent object is 404 NotFound with its name, group and resource", absentObject},
-	{"a read holds every write acknowledged before it", consistentRead},
+	{"a read has every write acknowledged before it", consistentRead},
 	{"an item's resourceVersion is that of its last write", itemRevision},
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 var mediaTypes = []statement{
-	{"whoever takes JSON, in whatever words, gets application/json", acceptsJSON},
+	{"a client that accepts JSON, in any form, gets application/json", acceptsJSON},
 	{"of several media types the first that is served wins, by quality", acceptsByQuality},
 	{"unknown parameters of a media type are ignored", acceptsParameters},
 	{"a media type that is not served is 406 NotAcceptable", notAcceptable},
@@ -96,10 +96,10 @@ func errorsAreNotTables(c *check) {
 	}
 }
 
-// as1 is the Accept header of a form that v1 of meta.k8s.io defines.
+// as1 returns the Accept header of a form that v1 of meta.k8s.io defines.
 func as1(form string) string { return "application/json;as=" + form + ";v=v1;g=meta.k8s.io" }
 
-// wantMetadata demands an object that has its metadata and nothing else.
+// wantMetadata requires an object that has its metadata and nothing else.
 func (c *check) wantMetadata(o object) {
 	c.t.Helper()
 	c.equal("kind", o.text("kind")+" "+o.text("apiVersion"), "PartialObjectMetadata meta.k8s.io/v1")

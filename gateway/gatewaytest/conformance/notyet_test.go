@@ -1,5 +1,5 @@
 package conformance
 
-// notYet are the statements that revtail does not keep yet, as "group/promise", or "cast: group/promise" when it keeps them
-// for other kinds. One that it does keep fails while it stands here.
+// notYet has the statements that revtail does not fulfil yet, as "group/promise", or "cast: group/promise" if it fulfils them for other
+// kinds. A statement in it that is fulfilled fails.
 var notYet = []string{}

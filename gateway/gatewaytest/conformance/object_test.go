@@ -18,7 +18,7 @@ func parseObject(text string) (object, error) {
 	return out, err
 }
 
-// at is the value at a dotted path; more keys, which may have dots in them, lead further down. Nil: there is none.
+// at returns the value at a dotted path; further keys, which may have dots in them, are below it. Nil: there is none.
 func (o object) at(path string, keys ...string) any {
 	var here any = o
 	for _, key := range append(strings.Split(path, "."), keys...) {
@@ -34,7 +34,7 @@ func (o object) at(path string, keys ...string) any {
 	return here
 }
 
-// text is the scalar there, as text; empty: there is none.
+// text returns the scalar at a path, as text; empty: there is none.
 func (o object) text(path string, keys ...string) string {
 	if value := o.at(path, keys...); value != nil {
 		return fmt.Sprint(value)
@@ -42,7 +42,7 @@ func (o object) text(path string, keys ...string) string {
 	return ""
 }
 
-// has tells whether there is a value, be it null.
+// has reports whether there is a value, also for null.
 func (o object) has(path string) bool {
 	parent, member := o, path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {
@@ -53,7 +53,7 @@ func (o object) has(path string) bool {
 	return ok
 }
 
-// list are the objects of the array there.
+// list returns the objects of the array at a path.
 func (o object) list(path string) []object {
 	array, _ := o.at(path).([]any)
 	out := make([]object, 0, len(array))
@@ -66,16 +66,16 @@ func (o object) list(path string) []object {
 
 func (o object) name() string { return o.text("metadata.name") }
 
-// rv is the resourceVersion; zero: it has none, or one that is not a number.
+// rv returns the resourceVersion; zero: there is none, or it is not a number.
 func (o object) rv() int64 {
 	n, _ := strconv.ParseInt(o.text("metadata.resourceVersion"), 10, 64)
 	return n
 }
 
-// version is the resourceVersion as it stands.
+// version returns the resourceVersion unchanged.
 func (o object) version() string { return o.text("metadata.resourceVersion") }
 
-// with is a deep copy with another value at a path; nil removes.
+// with returns a deep copy with another value at a path; nil removes.
 func (o object) with(path string, value any) object {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -103,7 +103,7 @@ func (o object) with(path string, value any) object {
 	return out
 }
 
-// nest is an object that has nothing but a value at a path.
+// nest returns an object with only a value at a path.
 func nest(path string, value any) object {
 	keys := strings.Split(path, ".")
 	for i := len(keys) - 1; i > 0; i-- {
@@ -112,7 +112,7 @@ func nest(path string, value any) object {
 	return object{keys[0]: value}
 }
 
-// names are the names of the items of a list.
+// names returns the names of the items of a list.
 func names(list object) []string {
 	out := []string{}
 	for _, item := range list.list("items") {

@@ -5,16 +5,16 @@ import (
 )
 
 var owners = []statement{
-	{"a namespace goes with all that is in it", namespaceGoes},
-	{"nothing is created in a namespace that goes", namespaceGoing},
-	{"what belongs to an object is deleted after it", dependentsGo},
-	{"what belongs to another object, too, stays", dependentsStay},
+	{"a namespace is deleted with all objects in it", namespaceGoes},
+	{"nothing is created in a terminating namespace", namespaceGoing},
+	{"dependents of an object are deleted after it", dependentsGo},
+	{"a dependent of another object, too, stays", dependentsStay},
 	{"Orphan lets the dependents stay, without the reference", dependentsOrphaned},
 	{"Foreground deletes the owner and its dependents", dependentsInForeground},
-	{"an owner that never was is as one that is gone", ownerNeverWas},
+	{"an owner that never existed is like a deleted one", ownerNeverWas},
 }
 
-// owned makes an object that belongs to others.
+// owned creates an object with owners.
 func (w collection) owned(name string, owners ...object) {
 	w.c.t.Helper()
 	var references []any
@@ -48,7 +48,7 @@ func namespaceGoing(c *check) {
 	w.finalized("w-a")
 	c.do(http.MethodDelete, "/api/v1/namespaces/"+c.ns, nil)
 	if c.get("/api/v1/namespaces/"+c.ns).code == http.StatusNotFound {
-		c.Fatalf("the namespace is gone, but w-a holds it")
+		c.Fatalf("the namespace is gone, but w-a has a finalizer")
 	}
 	w.post(w.object("w-b", "red", nil), "").refused(http.StatusForbidden, "Forbidden")
 }

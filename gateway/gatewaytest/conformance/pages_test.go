@@ -6,25 +6,25 @@ import (
 
 var pages = []statement{
 	{"a page has its limit, a token and how many items remain", firstPage},
-	{"the next page goes on where the last one ended, at the same resourceVersion", nextPage},
+	{"the next page begins where the last one ended, at the same resourceVersion", nextPage},
 	{"the last page has no token and no remainingItemCount", lastPage},
 	{"a token without a limit gives all the rest", allTheRest},
-	{"pages are not touched by writes between them", pagesAreASnapshot},
+	{"pages do not show writes between them", pagesAreASnapshot},
 	{"a limit as large as the list needs no token", exactLimit},
 	{"limit 0 and limit -1 are no limit", noLimit},
 	{"at resourceVersion 0 a limit may be ignored, but nothing is lost", limitAtZero},
-	{"a token goes with resourceVersion 0", tokenAtZero},
+	{"a token and resourceVersion 0 are accepted together", tokenAtZero},
 	{"a token and another resourceVersion are 400", tokenAndRevision},
 	{"a token and a match are 422", tokenAndMatch},
 	{"a token that is not one is 400", garbageToken},
 	{"with a label selector a page is filled with items that match", selectedPages},
 	{"with a selector there is no remainingItemCount", selectedCount},
 	{"with a field selector a page is filled with items that match", fieldSelectedPages},
-	{"pages of all namespaces go through all of them", pagesOfAllNamespaces},
+	{"pages of all namespaces have the objects of each", pagesOfAllNamespaces},
 	{"a limit on a watch is ignored", limitOnWatch},
 }
 
-// page is a list with a limit and perhaps a token.
+// page returns a list with a limit and an optional token.
 func (w collection) page(limit, token string, more ...string) object {
 	w.c.t.Helper()
 	pairs := append([]string{"limit", limit}, more...)

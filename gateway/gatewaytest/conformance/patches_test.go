@@ -23,8 +23,8 @@ var patches = []statement{
 	{"without a resourceVersion a patch never conflicts", patchRace},
 	{"a patch to an invalid object is 422 and changes nothing", patchInvalid},
 	{"force without apply is 422", patchForce},
-	{"dryRun=All answers as if and changes nothing", patchDryRun},
-	{"a patch keeps who wrote which field", patchManagers},
+	{"dryRun=All answers like a patch and changes nothing", patchDryRun},
+	{"a patch keeps the managers of the other fields", patchManagers},
 }
 
 func mergeSets(c *check) {
@@ -51,7 +51,7 @@ func mergeBad(c *check) {
 	}
 }
 
-// pointer is the JSON pointer of a dotted path.
+// pointer returns the JSON pointer of a dotted path.
 func pointer(path string) string { return "/" + strings.ReplaceAll(path, ".", "/") }
 
 func jsonPatches(c *check) {

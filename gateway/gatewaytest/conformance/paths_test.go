@@ -20,10 +20,10 @@ var paths = []statement{
 	{"creating in the collection of all namespaces is 404", postToAllNamespaces},
 	{"PUT and PATCH on a collection are 400 or 405", putOnCollection},
 	{"OPTIONS is 405", optionsMethod},
-	{"what the client was not asked to cache says so", notCacheable},
+	{"an answer forbids caching", notCacheable},
 	{"every answer has an Audit-Id", auditID},
 	{"Content-Length is the length of the body", contentLength},
-	{"wrong credentials are 401 where authentication is on", wrongCredentials},
+	{"wrong credentials are 401 if authentication is on", wrongCredentials},
 }
 
 func trailingSlash(c *check) {

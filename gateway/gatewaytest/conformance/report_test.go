@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// outcome is how the trial of a statement went.
+// outcome is the result of the trial of a statement.
 type outcome string
 
 const (
@@ -36,7 +36,7 @@ func (r *report) add(name string, v verdict) {
 	r.verdicts[name] = v
 }
 
-// print writes the table: a line for each statement that was to be tried, and how many passed.
+// print writes the table: a line for each selected statement, and the number that passed.
 func (r *report) print(w io.Writer, title string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *report) print(w io.Writer, title string) {
 	for _, g := range groups {
 		for _, s := range g.statements {
 			v, tried := r.verdicts[g.name+"/"+s.promise]
-			if !tried { // go test's -run leaves it out
+			if !tried { // go test's -run has left it out
 				continue
 			}
 			counts[v.outcome]++
@@ -55,5 +55,5 @@ func (r *report) print(w io.Writer, title string) {
 	}
 	_, _ = fmt.Fprintf(table, "\n%d of %d statements passed, %d failed, %d not yet, %d not run\n",
 		counts[passed], len(r.verdicts), counts[failed], counts[notYetKept], counts[notRun])
-	_ = table.Flush() // whoever cannot be written to does not read on
+	_ = table.Flush() // a failed write has no reader
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// transport is every check's; it neither follows redirects nor unpacks what is compressed.
+// transport is shared by all checks; it neither follows redirects nor decompresses.
 var transport = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 32}
 
-// answer is what came back.
+// answer is a response with its whole body.
 type answer struct {
 	c      *check
 	code   int
@@ -19,8 +19,8 @@ type answer struct {
 	body   string
 }
 
-// send sends a request whose body is nil, text or something that becomes JSON. Headers come in pairs, of which an empty
-// value removes what net/http would send. The caller closes the body.
+// send sends a request whose body is nil, text or a value that is encoded as JSON. Headers are given in pairs; an empty value removes a
+// header that net/http would send. The caller closes the body.
 func (c *check) send(method, path string, body any, header ...string) *http.Response {
 	c.t.Helper()
 	var content io.Reader
@@ -53,7 +53,7 @@ func (c *check) send(method, path string, body any, header ...string) *http.Resp
 	return response
 }
 
-// do sends a request and reads the answer.
+// do sends a request and reads the response.
 func (c *check) do(method, path string, body any, header ...string) answer {
 	c.t.Helper()
 	response := c.send(method, path, body, header...)
@@ -70,7 +70,7 @@ func (c *check) get(path string, header ...string) answer {
 	return c.do(http.MethodGet, path, nil, header...)
 }
 
-// ok demands a code and a JSON object.
+// ok requires a code and a JSON object.
 func (a answer) ok(code int) object {
 	a.c.t.Helper()
 	if a.code != code {
@@ -88,13 +88,13 @@ func (a answer) json() object {
 	return out
 }
 
-// refusal is a Status of a request that was not done.
+// refusal is the Status of a refused request.
 type refusal struct {
 	object
 	c *check
 }
 
-// refused demands a whole Status with a code and a reason.
+// refused requires a complete Status with a code and a reason.
 func (a answer) refused(code int, reason string) refusal {
 	a.c.t.Helper()
 	if a.code != code {
@@ -115,7 +115,7 @@ func (c *check) wantStatus(status object, code int, reason string) {
 	c.equal("kind, apiVersion, status, reason and code of "+status.text("message"), got, want)
 }
 
-// cause demands one cause in the details.
+// cause requires one cause in the details.
 func (r refusal) cause(field, kind string) refusal {
 	r.c.t.Helper()
 	for _, cause := range r.list("details.causes") {
@@ -127,7 +127,7 @@ func (r refusal) cause(field, kind string) refusal {
 	return r
 }
 
-// saying demands a text in the message.
+// saying requires a text in the message.
 func (r refusal) saying(text string) refusal {
 	r.c.t.Helper()
 	if !strings.Contains(r.text("message"), text) {
@@ -136,14 +136,14 @@ func (r refusal) saying(text string) refusal {
 	return r
 }
 
-// about demands the details that name an object.
+// about requires the details that name an object.
 func (r refusal) about(name, group, kind string) {
 	r.c.t.Helper()
 	got := []string{r.text("details.name"), r.text("details.group"), r.text("details.kind")}
 	r.c.equal("details", got, []string{name, group, kind})
 }
 
-// query joins pairs of names and values to what follows the ? of a URL.
+// query adds pairs of names and values to the query of a URL.
 func query(pairs ...string) string {
 	values := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -152,7 +152,7 @@ func query(pairs ...string) string {
 	return "?" + values.Encode()
 }
 
-// readAll reads the body of an answer and closes it.
+// readAll reads the body of a response and closes it.
 func readAll(response *http.Response) (string, error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)

@@ -7,7 +7,7 @@ import (
 )
 
 var resources = []statement{
-	{"a watch whose client has gone frees what it held", watchesAreFreed},
+	{"a watch whose client has gone frees its resources", watchesAreFreed},
 }
 
 func watchesAreFreed(c *check) {
@@ -27,7 +27,7 @@ func watchesAreFreed(c *check) {
 	c.eventually("the goroutines are gone", func() bool { return c.goroutines() < before+noise })
 }
 
-// goroutines is what the server says at /metrics.
+// goroutines returns the number at /metrics.
 func (c *check) goroutines() int {
 	c.t.Helper()
 	if a := c.get("/metrics"); a.code == http.StatusOK {

@@ -14,7 +14,7 @@ var revisions = []statement{
 	{"Exact at the newest revision is the newest state", exactNow},
 	{"a limit and a resourceVersion without a match mean Exact", legacyExact},
 	{"Exact with a limit is a page whose token stays at that revision", exactPages},
-	{"NotOlderThan honours a limit", notOlderThanLimit},
+	{"NotOlderThan respects a limit", notOlderThanLimit},
 	{"Exact with a label selector selects by the labels of that time", exactSelected},
 	{"a read at resourceVersion 0 or at one that is reached gives the object", readAtRevision},
 	{"a list at a resourceVersion that is not reached is 504 with Retry-After and the cause ResourceVersionTooLarge", listTooLarge},
@@ -29,7 +29,7 @@ var revisions = []statement{
 	{"a resourceVersion that is not a number is 400 for a read", badReadRevision},
 }
 
-// farRevision is one that no store reaches while it is tried.
+// farRevision is a revision that no store reaches during the tests.
 const farRevision = "9999999999"
 
 func anyState(c *check) {
@@ -51,7 +51,7 @@ func notOlderThan(c *check) {
 		made := w.create(name, "red", nil)
 		for _, match := range []string{"", "&resourceVersionMatch=NotOlderThan"} {
 			if list := w.list("?resourceVersion=" + made.version() + match); list.rv() < made.rv() {
-				c.Errorf("a list of %s where %s was asked for", list.version(), made.version())
+				c.Errorf("a list of %s, want at least %s", list.version(), made.version())
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func readAtRevision(c *check) {
 	c.eventually("the object at resourceVersion 0", func() bool { return c.get(w.named("w-a", "?resourceVersion=0")).code == http.StatusOK })
 }
 
-// tooLarge demands the refusal that client-go's reflectors know, after the server has waited a while.
+// tooLarge requires the refusal that client-go's reflectors know, after the server has waited a while.
 func tooLarge(c *check, path string) {
 	c.t.Helper()
 	began := time.Now()
@@ -189,7 +189,7 @@ func waitsForRevision(c *check) {
 	}
 }
 
-// badListOptions demands the refusal of a combination of parameters.
+// badListOptions requires the refusal of a combination of parameters.
 func badListOptions(c *check, parameters, field, kind string) {
 	c.t.Helper()
 	status := c.get(c.simple().path(parameters)).refused(http.StatusUnprocessableEntity, "Invalid").cause(field, kind)

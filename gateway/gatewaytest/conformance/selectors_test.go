@@ -5,22 +5,22 @@ import (
 )
 
 var selectors = []statement{
-	{"a label selector l=a or l==a takes the objects with that value", byLabels("l=a", "w-a", "w-c")},
-	{"a label selector l takes the objects that have the label", byLabels("l", "w-a", "w-b", "w-c", "w-d")},
-	{"a label selector !l takes the objects that lack it", byLabels("!l", "w-e")},
-	{"a label selector l in (a,b) takes either", byLabels("l in (a,b)", "w-a", "w-b", "w-c", "w-d")},
-	{"a label selector l notin (a) takes objects that lack it, too", byLabels("l notin (a)", "w-b", "w-d", "w-e")},
-	{"a label selector l!=a takes objects that lack it, too", byLabels("l!=a", "w-b", "w-d", "w-e")},
+	{"a label selector l=a or l==a selects the objects with that value", byLabels("l=a", "w-a", "w-c")},
+	{"a label selector l selects the objects that have the label", byLabels("l", "w-a", "w-b", "w-c", "w-d")},
+	{"a label selector !l selects the objects that lack it", byLabels("!l", "w-e")},
+	{"a label selector l in (a,b) selects either", byLabels("l in (a,b)", "w-a", "w-b", "w-c", "w-d")},
+	{"a label selector l notin (a) selects objects that lack it, too", byLabels("l notin (a)", "w-b", "w-d", "w-e")},
+	{"a label selector l!=a selects objects that lack it, too", byLabels("l!=a", "w-b", "w-d", "w-e")},
 	{"a comma joins label requirements with and", byLabels("l=a,l!=b", "w-a", "w-c")},
 	{"l>1 and l<10 compare integers", numericLabels},
-	{"a field selector metadata.name takes one", byFields("metadata.name=w-a", "w-a")},
-	{"a field selector metadata.name!= takes the others", byFields("metadata.name!=w-a", "w-b", "w-c", "w-d", "w-e")},
-	{"a field selector metadata.namespace takes all of the namespace", fieldNamespace},
-	{"a field selector takes the objects with that value", byColor("=red", "w-a", "w-c", "w-e")},
-	{"a field selector != takes the others", byColor("!=red", "w-b", "w-d")},
+	{"a field selector metadata.name selects one", byFields("metadata.name=w-a", "w-a")},
+	{"a field selector metadata.name!= selects the others", byFields("metadata.name!=w-a", "w-b", "w-c", "w-d", "w-e")},
+	{"a field selector metadata.namespace selects all of the namespace", fieldNamespace},
+	{"a field selector selects the objects with that value", byColor("=red", "w-a", "w-c", "w-e")},
+	{"a field selector != selects the others", byColor("!=red", "w-b", "w-d")},
 	{"a comma joins field requirements with and", byColor("==red,metadata.name!=w-a", "w-c", "w-e")},
 	{"an absent field has the empty value", absentField},
-	{"a backslash takes the meaning from a comma and an equals sign", escapedField},
+	{"a backslash escapes a comma and an equals sign", escapedField},
 	{"a label selector and a field selector join with and", bothSelectors},
 	{"a malformed label selector is 400", badLabelSelector},
 	{"a malformed field selector is 400", badFieldSelector},
@@ -45,7 +45,7 @@ func byFields(selector string, want ...string) func(*check) {
 	}
 }
 
-// byColor selects on the fixture's own field.
+// byColor selects by the fixture's own field.
 func byColor(rest string, want ...string) func(*check) {
 	return func(c *check) { byFields(c.cast.simple.color+rest, want...)(c) }
 }

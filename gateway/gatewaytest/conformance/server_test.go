@@ -12,14 +12,14 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// server is what is tried.
+// server is the server under test.
 type server struct {
 	name string // for the table
 	base string // URL, without a slash at the end
 	etcd string // URL of the etcd behind it; empty: not known
 }
 
-// findServer is the server of -base or, without it, a revtail of our own with an embedded etcd.
+// findServer returns the server of -base or, without it, starts a revtail with an embedded etcd.
 func findServer(t *testing.T) *server {
 	t.Helper()
 	if *baseFlag != "" {
@@ -32,7 +32,7 @@ func findServer(t *testing.T) *server {
 	return &server{"revtail with an embedded etcd", g.URL, g.EtcdEndpoint}
 }
 
-// startWithExternalEtcd runs the etcd in this process: for the gateway it is another one.
+// startWithExternalEtcd runs the etcd in this process: for the gateway it is an external one.
 func startWithExternalEtcd(t *testing.T) *server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), gatewaytest.Patience)
@@ -51,7 +51,7 @@ func startWithExternalEtcd(t *testing.T) *server {
 	return &server{"revtail with an external etcd", g.URL, etcd.Endpoints()[0]}
 }
 
-// bringHistory restarts a gateway after a write: now there is a revision that its memory does not hold.
+// bringHistory restarts a gateway after a write, so that a revision is not in its memory.
 func bringHistory(t *testing.T, g *gatewaytest.Gateway) {
 	t.Helper()
 	g.Create(t, "/api/v1/namespaces/default/configmaps", gatewaytest.ConfigMap("history", "old"))
@@ -69,8 +69,8 @@ func (c *check) compact() {
 	etcd.Compact(c.t, etcd.Revision(c.t))
 }
 
-// declareWidgets creates the CustomResourceDefinition of the fixture and waits until it is served. It returns why that is
-// not possible; empty: it is.
+// declareWidgets creates the CustomResourceDefinition of the fixture and waits until it is served. It returns the reason if that is
+// impossible, or an empty string.
 func declareWidgets(t *testing.T, s *server) string {
 	t.Helper()
 	definition, err := os.ReadFile("testdata/widgets.json")

@@ -28,7 +28,7 @@ func (e event) String() string { return strings.TrimSpace(e.kind + " " + e.objec
 
 const endAnnotation = "k8s.io/initial-events-end"
 
-// isEnd tells the bookmark behind the initial events.
+// isEnd reports whether the event is the bookmark after the initial events.
 func (e event) isEnd() bool {
 	return e.kind == "BOOKMARK" && e.object.text("metadata.annotations", endAnnotation) == "true"
 }
@@ -39,7 +39,7 @@ func (w collection) watch(pairs ...string) *stream {
 	return w.c.stream(w.path(query(append([]string{"watch", "1"}, pairs...)...)))
 }
 
-// watchFrom opens a watch of everything later than a list of now.
+// watchFrom opens a watch of everything later than a list that it makes.
 func (w collection) watchFrom(pairs ...string) *stream {
 	w.c.t.Helper()
 	return w.watch(append([]string{"resourceVersion", w.list("").version()}, pairs...)...)
@@ -51,13 +51,13 @@ func (c *check) stream(path string, header ...string) *stream {
 	response := c.send(http.MethodGet, path, nil, header...)
 	c.t.Cleanup(func() { _ = response.Body.Close() })
 	if response.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // what there is of it, for the message
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // the available part, for the message
 		c.Fatalf("%s: code %d: %s", path, response.StatusCode, body)
 	}
 	return &stream{c, response, bufio.NewReader(response.Body)}
 }
 
-// read waits for an event; false: the stream has ended in order.
+// read waits for an event; false: the stream has ended cleanly.
 func (s *stream) read() (event, bool) {
 	s.c.t.Helper()
 	line, err := s.reader.ReadString('\n')
@@ -75,17 +75,17 @@ func (s *stream) read() (event, bool) {
 	return event{parsed.text("type"), body, line}, true
 }
 
-// next waits for an event that must come.
+// next waits for an event, which is required.
 func (s *stream) next() event {
 	s.c.t.Helper()
 	e, ok := s.read()
 	if !ok {
-		s.c.Fatalf("the watch has ended, an event was due")
+		s.c.Fatalf("the watch has ended, want an event")
 	}
 	return e
 }
 
-// expect demands events, each told as "TYPE name".
+// expect requires events, each in the form "TYPE name".
 func (s *stream) expect(want ...string) []event {
 	s.c.t.Helper()
 	var got []event
@@ -96,13 +96,13 @@ func (s *stream) expect(want ...string) []event {
 	return got
 }
 
-// until reads up to an event about an object, which it leaves out: the end of what a check did.
+// until reads up to an event about an object, without that event.
 func (s *stream) until(name string) []event {
 	s.c.t.Helper()
 	return s.upTo(func(e event) bool { return e.object.name() == name })
 }
 
-// upTo reads up to an event, which it leaves out.
+// upTo reads up to an event, without that event.
 func (s *stream) upTo(last func(event) bool) []event {
 	s.c.t.Helper()
 	var got []event
@@ -115,7 +115,7 @@ func (s *stream) upTo(last func(event) bool) []event {
 	}
 }
 
-// initial are the events before the end bookmark, and the bookmark.
+// initial returns the events before the end bookmark, and the bookmark.
 func (s *stream) initial() ([]event, event) {
 	s.c.t.Helper()
 	var end event
@@ -123,7 +123,7 @@ func (s *stream) initial() ([]event, event) {
 	return got, end
 }
 
-// rest is everything until the stream ends, which it must do in order.
+// rest returns all events until the stream ends, which it must do cleanly.
 func (s *stream) rest() []event {
 	s.c.t.Helper()
 	var got []event
@@ -133,7 +133,7 @@ func (s *stream) rest() []event {
 	return got
 }
 
-// tell makes comparable text of events.
+// tell formats events for a comparison.
 func tell[T any](events []T) string {
 	told := make([]string, 0, len(events))
 	for _, e := range events {
@@ -142,7 +142,7 @@ func tell[T any](events []T) string {
 	return strings.Join(told, ", ")
 }
 
-// kinds are the types that occur.
+// kinds returns the types of events.
 func kinds(events []event) []string {
 	var out []string
 	for _, e := range events {

@@ -8,7 +8,7 @@ var subresources = []statement{
 	{"PUT of the status changes the status and nothing else", statusPut},
 	{"PUT of the status keeps the generation", statusGeneration},
 	{"PATCH of the status changes the status and nothing else", statusPatch},
-	{"PUT and PATCH of the object leave the status alone", mainIgnoresStatus},
+	{"PUT and PATCH of the object do not change the status", mainIgnoresStatus},
 	{"GET of the status is the whole object", statusGet},
 	{"a change of the status is an event", statusEvent},
 	{"a stale PUT of the status is 409", statusStale},
@@ -96,7 +96,7 @@ func statusUnchanged(c *check) {
 	c.equal("resourceVersion", w.putStatus(put).ok(http.StatusOK).version(), put.version())
 }
 
-// scaled is the collection that has a scale, with an object w-a.
+// scaled returns the collection with a scale, with an object w-a.
 func (c *check) scaled() collection {
 	c.t.Helper()
 	w := c.rich()

@@ -16,7 +16,7 @@ var tables = []statement{
 	{"includeObject=None leaves the objects out", includeNone},
 	{"includeObject=Object puts in the whole objects", includeObject},
 	{"another includeObject is 400", includeBogus},
-	{"a Table says how old an object is", tableAge},
+	{"a Table has the age of an object", tableAge},
 	{"a watch as Table sends Tables of one row, the columns in the first event only", tableWatch},
 	{"a bookmark of a watch as Table is a Table with the resourceVersion", tableBookmark},
 	{"an error of a watch as Table is a Status", tableWatchError},
@@ -41,7 +41,7 @@ func (c *check) wantTable(table object) {
 	}
 }
 
-// cells are those of the first column.
+// firstCells returns the cells of the first column.
 func firstCells(table object) []any {
 	out := []any{}
 	for _, row := range table.list("rows") {

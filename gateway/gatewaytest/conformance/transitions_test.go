@@ -7,10 +7,10 @@ import (
 var transitions = []statement{
 	{"an object that stops matching is DELETED, as it was before, at the event's resourceVersion", stopsMatching},
 	{"an object that starts matching is ADDED", startsMatching},
-	{"an object that goes on matching is MODIFIED", keepsMatching},
-	{"an object that neither matched nor matches is nothing", neverMatches},
+	{"an object that still matches is MODIFIED", keepsMatching},
+	{"an object that neither matched nor matches has no event", neverMatches},
 	{"an object that matched is DELETED with its last state when it is deleted", deletedWhileMatching},
-	{"an object that did not match is deleted in silence", deletedUnmatched},
+	{"an object that did not match is deleted without an event", deletedUnmatched},
 	{"all transitions in one run, and nothing else", allTransitions},
 	{"a field selector has the same transitions", fieldTransitions},
 	{"a field selector on the name watches one object", nameWatch},

@@ -10,19 +10,19 @@ var validations = []statement{
 	{"Strict refuses an unknown field with 400", strictUnknown},
 	{"Strict refuses a duplicate field with 400", strictDuplicate},
 	{"Strict refuses an unknown field of the metadata with 400", strictMetadata},
-	{"Strict accepts what is right", strictRight},
+	{"Strict accepts a valid object", strictRight},
 	{"Warn accepts an unknown field with a Warning", warnUnknown},
 	{"Warn is the default", warnByDefault},
 	{"Warn tells of a duplicate field", warnDuplicate},
-	{"Ignore accepts an unknown field in silence", ignoreUnknown},
-	{"an unknown field is left out of what is stored", unknownPruned},
+	{"Ignore accepts an unknown field without a Warning", ignoreUnknown},
+	{"an unknown field is not stored", unknownPruned},
 	{"another fieldValidation is 422", bogusValidation},
 	{"Strict holds for PUT, too", strictPut},
 	{"Strict holds for PATCH, too", strictPatch},
 	{"an unqualified finalizer gets a Warning", finalizerWarning},
 }
 
-// unknown is an object with a field that its kind does not have.
+// unknown returns an object with a field that its kind does not have.
 func (w collection) unknown(name string) object { return w.object(name, "red", nil).with(w.typo, "x") }
 
 func (w collection) warning() string { return fmt.Sprintf(`299 - "unknown field \"%s\""`, w.typo) }
@@ -35,7 +35,7 @@ func strictUnknown(c *check) {
 	}
 }
 
-// duplicate is the text of an object that has its name twice.
+// duplicate returns the text of an object that has its name twice.
 func (w collection) duplicate(name string) string {
 	return strings.Replace(w.jsonOf(name), `"metadata":{`, `"metadata":{"name":"`+name+`",`, 1)
 }

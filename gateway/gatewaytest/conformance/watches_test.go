@@ -10,18 +10,18 @@ import (
 var watches = []statement{
 	{"the head of a watch comes before any event", headFirst},
 	{"a watch is application/json, chunked and not cacheable", watchHeaders},
-	{"a watch ends in order at timeoutSeconds, without an ERROR", endsAtTimeout},
+	{"a watch ends cleanly at timeoutSeconds, without an ERROR", endsAtTimeout},
 	{"an event is one line with exactly type and object", eventLines},
 	{"create, update and delete come as ADDED, MODIFIED and DELETED, in this order", eventOrder},
-	{"ADDED and MODIFIED are what the writes answered", eventsEqualAnswers},
+	{"ADDED and MODIFIED have the objects that the writes answered", eventsEqualAnswers},
 	{"resourceVersions of events grow strictly", revisionsGrow},
 	{"DELETED is the last state, with the resourceVersion of the delete", deletedState},
 	{"an update that changes nothing sends no event and keeps the resourceVersion", silentNoOp},
 	{"a watch of all namespaces has the events of each", watchAllNamespaces},
 	{"a watch of a namespace has no events of another one", watchOneNamespace},
 	{"events of several watches of one collection are the same", watchersAgree},
-	{"a watch goes on after an event's resourceVersion without loss or repetition", resumes},
-	{"there are no bookmarks for whoever did not ask", noBookmarks},
+	{"a watch continues after an event's resourceVersion without loss or repetition", resumes},
+	{"a client that did not ask for bookmarks gets none", noBookmarks},
 	{"a bookmark comes before the end of a watch that asked for them", bookmarkBeforeEnd},
 	{"a bookmark has kind, apiVersion and resourceVersion, and nothing else", bookmarkContent},
 	{"a watch can begin at a bookmark", bookmarkResumes},
@@ -30,7 +30,7 @@ var watches = []statement{
 
 func headFirst(c *check) {
 	w := c.simple()
-	s := w.watchFrom() // the head is here, and nothing has happened
+	s := w.watchFrom() // the header is here, and no event is due
 	w.create("w-a", "red", nil)
 	s.expect("ADDED w-a")
 }
@@ -50,7 +50,7 @@ func endsAtTimeout(c *check) {
 	lasted := time.Since(began)
 	c.equal("events", tell(got), "")
 	if lasted < time.Second || lasted > 20*time.Second {
-		c.Errorf("it lasted %v", lasted)
+		c.Errorf("the watch lasted %v", lasted)
 	}
 }
 

@@ -20,14 +20,14 @@ var watchForms = []statement{
 	{"application/json;stream=watch is plain JSON", streamWatch},
 	{"a media type that cannot be streamed is 406", unstreamable},
 	{"HEAD of a watch is its head", headOfWatch},
-	{"a watch is compressed only for whoever takes gzip", watchIdentity},
+	{"a watch is compressed only for a client that accepts gzip", watchIdentity},
 	{"a compressed watch can be read event by event", gzipWatch},
 	{"a WebSocket gets one text message for each event", webSocketEvents},
 	{"a WebSocket ends with a close message at timeoutSeconds", webSocketEnd},
 	{"a WebSocket with a malformed selector is refused", webSocketRefused},
 }
 
-// legacy is the path below /watch.
+// legacy returns the path below /watch.
 func (w collection) legacy(namespace string) string {
 	return strings.Replace(w.collection(namespace), w.root(), w.root()+"/watch", 1)
 }
@@ -63,7 +63,7 @@ func metadataWatch(c *check) {
 	w.create("w-a", "red", object{"l": "a"})
 	s := c.stream(w.path("?watch=1"), "Accept", as1("PartialObjectMetadata"))
 	c.equal("Content-Type", s.response.Header.Get("Content-Type"), "application/json")
-	events := s.expect("ADDED w-a") // the state may be that of a moment after the head of the answer
+	events := s.expect("ADDED w-a") // the state may be slightly later than the header of the response
 	painted := w.paint("w-a", "blue")
 	events = append(events, s.expect("MODIFIED w-a")...)
 	for _, e := range events {
@@ -147,19 +147,19 @@ func gzipWatch(c *check) {
 	if mark := s.next(); !mark.isEnd() {
 		c.Errorf("%s", mark.line)
 	}
-	for _, name := range []string{"w-b", "w-c", "w-d"} { // each is read before the next one exists
+	for _, name := range []string{"w-b", "w-c", "w-d"} { // each event is read before the next write
 		w.create(name, "red", nil)
 		s.expect("ADDED " + name)
 	}
 }
 
-// webSocket opens one, which must succeed, as a stream of lines that are messages.
+// webSocket opens a WebSocket, which must succeed, as a stream of lines that are messages.
 func (c *check) webSocket(path string) *stream {
 	c.t.Helper()
 	response := c.upgrade(path)
 	c.t.Cleanup(func() { _ = response.Body.Close() })
 	if response.StatusCode != http.StatusSwitchingProtocols {
-		body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // what there is of it, for the message
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 400)) // the available part, for the message
 		c.Fatalf("code %d: %s", response.StatusCode, body)
 	}
 	c.equal("Sec-WebSocket-Accept", response.Header.Get("Sec-WebSocket-Accept"), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") // RFC 6455, section 1.3
@@ -172,8 +172,7 @@ func (c *check) upgrade(path string) *http.Response {
 	return c.send(http.MethodGet, path, nil, "Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", key)
 }
 
-// messages reads a server's WebSocket frames as their text, each with a newline behind it if it has none; a close frame is
-// the end.
+// messages reads a server's WebSocket frames as text, each with a newline at its end; a close frame is the end.
 type messages struct {
 	frames io.Reader
 	rest   []byte

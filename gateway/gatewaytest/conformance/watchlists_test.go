@@ -5,7 +5,7 @@ import (
 )
 
 var watchLists = []statement{
-	{"all objects come as ADDED, then the end bookmark, then what happens", watchListWhole},
+	{"all objects come as ADDED, then the end bookmark, then the changes", watchListWhole},
 	{"every event after the end bookmark is later than it", watchListOrder},
 	{"of an empty result the end bookmark is the first event", watchListEmpty},
 	{"at a resourceVersion the state is not older than that", watchListAt},
@@ -13,14 +13,14 @@ var watchLists = []statement{
 	{"at a resourceVersion that is not reached it is an ERROR 504 in the stream", watchListTooLarge},
 	{"without allowWatchBookmarks there is no bookmark", watchListSilent},
 	{"it has every write acknowledged before it", watchListConsistent},
-	{"it honours selectors, in the state and afterwards", watchListSelected},
+	{"it applies selectors, to the state and to later events", watchListSelected},
 	{"the end bookmark has the kind of the resource and the annotation as a string", watchListBookmark},
 	{"sendInitialEvents without a match is 422", watchListWithoutMatch},
 	{"a match without sendInitialEvents is 422 for a watch", matchOnWatch},
 	{"the match Exact is 422 for a watch", exactOnWatch},
 }
 
-// watchState is a WatchList.
+// watchState opens a WatchList.
 func (w collection) watchState(pairs ...string) *stream {
 	w.c.t.Helper()
 	return w.watch(append([]string{"sendInitialEvents", "true", "resourceVersionMatch", "NotOlderThan", "allowWatchBookmarks", "true"}, pairs...)...)
@@ -80,7 +80,7 @@ func watchListAny(c *check) {
 	if end.object.rv() == 0 {
 		c.Errorf("%s", end.line)
 	}
-	for len(got) < 5 { // of an older state, what is missing comes as events
+	for len(got) < 5 { // objects missing in an older state follow as events
 		got = append(got, s.next())
 	}
 	c.equal("events", tell(got), "ADDED w-a, ADDED w-b, ADDED w-c, ADDED w-d, ADDED w-e")

@@ -11,9 +11,9 @@ var watchStarts = []statement{
 	{"a watch without a resourceVersion has every write acknowledged before it", startsConsistent},
 	{"a watch at resourceVersion 0 begins with all objects", startsWithAnyState},
 	{"initial events have the objects' own resourceVersions", initialRevisions},
-	{"after the initial events a bookmark says that they are over, for whoever asked", legacyEndBookmark},
+	{"after the initial events a bookmark marks their end, if the client asked for it", legacyEndBookmark},
 	{"a watch at a resourceVersion begins after it", startsAfter},
-	{"a watch at a resourceVersion that is not reached waits in silence", startsInFuture},
+	{"a watch at a resourceVersion that is not reached sends nothing", startsInFuture},
 	{"a watch from the future begins when its resourceVersion is reached", futureReached},
 	{"sendInitialEvents=false begins now, without the state", startsNow},
 	{"sendInitialEvents=false at a resourceVersion begins after it", startsAfterWithoutState},
@@ -53,7 +53,7 @@ func startsConsistent(c *check) {
 func startsWithAnyState(c *check) {
 	w := c.simple()
 	w.five()
-	// The state may be an older one, but what is missing comes as events.
+	// The state may be an older one, but the missing objects follow as events.
 	w.watch("resourceVersion", "0").expect("ADDED w-a", "ADDED w-b", "ADDED w-c", "ADDED w-d", "ADDED w-e")
 }
 
@@ -177,7 +177,7 @@ func timeoutOnWatch(c *check) {
 	began := time.Now()
 	s.rest()
 	if lasted := time.Since(began); lasted < time.Second {
-		c.Errorf("it ended after %v", lasted)
+		c.Errorf("the watch ended after %v", lasted)
 	}
 }
 

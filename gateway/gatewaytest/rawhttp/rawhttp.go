@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Request is the least that a client of HTTP/1.1 sends.
+// Request is the smallest request of HTTP/1.1.
 const Request = "GET / HTTP/1.1\r\nHost: test\r\n\r\n"
 
-// Connect opens a connection and sends a request as it stands.
+// Connect opens a connection and sends the bytes of a request.
 func Connect(tb testing.TB, address, request string) (net.Conn, *bufio.Reader) {
 	tb.Helper()
 	conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", address)
@@ -23,7 +23,7 @@ func Connect(tb testing.TB, address, request string) (net.Conn, *bufio.Reader) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		tb.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -62,12 +62,12 @@ func ReadChunk(tb testing.TB, r *bufio.Reader) string {
 		tb.Fatal(err)
 	}
 	if string(chunk[n:]) != "\r\n" {
-		tb.Fatalf("the chunk %q does not end as one", chunk)
+		tb.Fatalf("the chunk %q does not end with CR LF", chunk)
 	}
 	return string(chunk[:n])
 }
 
-// Get sends a request with a client and returns the answer, whose body is closed when the test ends.
+// Get sends a request with a client and returns the response, whose body is closed when the test ends.
 func Get(tb testing.TB, client *http.Client, url string, header ...string) *http.Response {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, url, nil)
@@ -85,17 +85,15 @@ func Get(tb testing.TB, client *http.Client, url string, header ...string) *http
 	return response
 }
 
+// patience is how long a test waits at most. A loaded machine must not exceed it.
+const patience = time.Minute
+
 // Await polls until a condition holds.
 func Await(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	ticker := time.NewTicker(time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(10 * time.Second)
-	for !holds() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			tb.Fatalf("waited in vain for %s", what)
+	for start := time.Now(); !holds(); <-time.After(time.Millisecond) {
+		if time.Since(start) > patience {
+			tb.Fatalf("waited %v in vain for %s", patience, what)
 		}
 	}
 }

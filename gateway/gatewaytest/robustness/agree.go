@@ -1,12 +1,12 @@
 package robustness
 
-// finalState: in the end every client has, from its last list and all events since, exactly what etcd has.
+// finalState checks that in the end every client has, from its last list and all events since, exactly the state of etcd.
 func finalState(h *History, _ Rules, r *report) {
 	newest := h.Truth.Through()
 	for _, w := range h.Watchers {
 		state, ok := w.fold()
 		if !ok {
-			r.add(w.Name, "it never got a list")
+			r.add(w.Name, "the client never got a list")
 			continue
 		}
 		var items []Object
@@ -17,7 +17,7 @@ func finalState(h *History, _ Rules, r *report) {
 	}
 }
 
-// fold is what the client has in the end; false: it never began.
+// fold returns a client's state in the end; false: it never began.
 func (w *Watching) fold() (map[string]Object, bool) {
 	state := make(map[string]Object)
 	began := false
@@ -41,7 +41,7 @@ func (w *Watching) fold() (map[string]Object, bool) {
 	return state, began
 }
 
-// agreement: all that get a change get the same, whoever tells it: gateways of their clients, members of etcd of theirs.
+// agreement checks that all who get a change get the same one: clients from their gateways, and the test from the members of etcd.
 func agreement(h *History, _ Rules, r *report) {
 	for _, dispute := range h.Truth.Disputes() {
 		r.add("etcd", "%s", dispute)

@@ -1,13 +1,13 @@
 package robustness
 
-// bookmarkTrue: when a bookmark comes, every change of the scope up to it has come before, no later one is older, bookmarks
-// never go back, and none is of the future.
+// bookmarkTrue checks that every change of the scope up to a bookmark is delivered before it, that no later change is older, that bookmarks
+// never go back, and that none is of the future.
 func bookmarkTrue(h *History, _ Rules, r *report) {
 	newest := h.Truth.Through()
 	h.streams(func(w *Watching, s *Stream) {
 		var marked, delivered int64 // revisions
 		events := make(map[at]bool)
-		checked := s.From // up to which the changes before a bookmark were found
+		checked := s.From // the changes up to it were found
 		for _, line := range s.Lines {
 			revision := line.Object.Revision
 			switch {

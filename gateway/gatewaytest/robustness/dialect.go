@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Dialect is how a client asks for a watch, and reads it.
+// Dialect is the format of a client's watch.
 type Dialect string
 
-// The dialects. Clients of the last two go on where the gateway says that they may, which is after a whole revision: what came
-// after that when a stream breaks has not come.
+// The dialects. Clients of the last two resume where the gateway says that they may, which is after a whole revision: later events of a
+// broken stream do not count.
 const (
 	Kubernetes  Dialect = ""
 	EventStream Dialect = "event stream" // Kubernetes' frames, for browsers
 	Keys        Dialect = "keys"         // of the keys API, which knows no labels
 )
 
-// request is a watch of a scope, from a revision on.
+// request returns the request for a watch of a scope, after a revision.
 func (d Dialect) request(scope Scope, from int64, parameters ...string) (path string, header http.Header) {
 	header = make(http.Header)
 	switch d {
@@ -37,7 +37,7 @@ func (d Dialect) request(scope Scope, from int64, parameters ...string) (path st
 	return path, header
 }
 
-// keys is what the keys of a scope begin with, or the key of its object.
+// keys returns the prefix of the keys of a scope, or the key of its object.
 func (s Scope) keys() string {
 	path := prefix
 	if s.Namespace != "" {
@@ -50,12 +50,12 @@ func (s Scope) keys() string {
 type reading struct {
 	Dialect
 	frames  *frames
-	pending []Line // of a revision that is not complete yet
-	id      bool   // the event that is being read has one
+	pending []Line // of an incomplete revision
+	id      bool   // the current event has one
 }
 
-// take reads a line, and returns the frames that stand now.
-func (r *reading) take(line []byte) (stand []Line, err error) {
+// take reads a line, and returns the frames of complete revisions.
+func (r *reading) take(line []byte) (complete []Line, err error) {
 	text, whole := line, true
 	if r.Dialect == EventStream {
 		data, isData := bytes.CutPrefix(line, []byte("data: "))
@@ -79,11 +79,11 @@ func (r *reading) take(line []byte) (stand []Line, err error) {
 	if !whole && frame.Type != failed {
 		return nil, nil
 	}
-	stand, r.pending = r.pending, nil
+	complete, r.pending = r.pending, nil
 	if frame.Type == failed {
-		stand = stand[len(stand)-1:]
+		complete = complete[len(complete)-1:]
 	}
-	return stand, nil
+	return complete, nil
 }
 
 // keyFrame is a line of the keys API.
@@ -101,7 +101,7 @@ type keyFrame struct {
 	} `json:"error"`
 }
 
-// frame is the same in the words of Kubernetes.
+// frame returns the same frame in Kubernetes' format.
 func (k keyFrame) frame() (*Frame, error) {
 	f := &Frame{Type: bookmark, Last: k.Last}
 	switch {
@@ -126,7 +126,7 @@ func (k keyFrame) frame() (*Frame, error) {
 	return f, nil
 }
 
-// isKeyFrame tells the dialects apart: an object is in Kubernetes' frames only.
+// isKeyFrame distinguishes the dialects: only Kubernetes' frames have an object.
 func isKeyFrame(line []byte) bool {
 	text := string(line[:min(40, len(line))])
 	return !strings.Contains(text, `"object":`)

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Etcd talks to the members of an etcd as the gateway's rival: over plain gRPC, not through the gateway or its client.
+// Etcd requests the members of an etcd over plain gRPC, without the gateway or its client.
 type Etcd struct {
 	conns []*grpc.ClientConn
 
@@ -24,7 +24,7 @@ type Etcd struct {
 	turn int        // the member that answered last
 }
 
-// answerWithin is how long a member is given for an answer before the next one is asked.
+// answerWithin is the time for the answer of a member before the next one is asked.
 const answerWithin = 2 * time.Second
 
 func dialEtcd(endpoints []string) (*Etcd, error) {
@@ -53,7 +53,7 @@ func (e *Etcd) Close() error {
 	return errors.Join(errs...)
 }
 
-// once makes a request of the member whose turn it is, once; after a failure it is the next one's turn.
+// once makes a request to one member, once; after a failure the next request goes to the next member.
 func (e *Etcd) once(ctx context.Context, request func(context.Context, *grpc.ClientConn) error) error {
 	e.mu.Lock()
 	turn := e.turn
@@ -69,7 +69,7 @@ func (e *Etcd) once(ctx context.Context, request func(context.Context, *grpc.Cli
 	return err
 }
 
-// patiently makes a request that may be repeated until a member answers, or ctx ends.
+// patiently repeats a request until a member answers, or ctx ends.
 func (e *Etcd) patiently(ctx context.Context, request func(context.Context, *grpc.ClientConn) error) error {
 	for {
 		err := e.once(ctx, request)
@@ -171,7 +171,7 @@ func (e *Etcd) compact(ctx context.Context, revision int64) error {
 	})
 }
 
-// leader is the index of the member that leads; an error while none does.
+// leader returns the index of the leading member, or an error if there is none.
 func (e *Etcd) leader(ctx context.Context) (int, error) {
 	for i, conn := range e.conns {
 		bounded, cancel := context.WithTimeout(ctx, answerWithin/2)
@@ -184,7 +184,7 @@ func (e *Etcd) leader(ctx context.Context) (int, error) {
 	return 0, errors.New("no member says that it leads")
 }
 
-// recoverSpace brings an etcd that is out of space back: it is defragmented, and its alarms are disarmed.
+// recoverSpace recovers an etcd without free space: it is defragmented, and its alarms are disarmed.
 func (e *Etcd) recoverSpace(ctx context.Context) error {
 	for _, conn := range e.conns {
 		if _, err := pb.NewMaintenanceClient(conn).Defragment(ctx, &pb.DefragmentRequest{}); err != nil {
@@ -207,11 +207,11 @@ func (e *Etcd) recoverSpace(ctx context.Context) error {
 	})
 }
 
-// record adds to the truth what a member tells, until ctx ends. Whatever goes wrong with the member, it goes on where the truth is.
+// record adds the changes of a member to the truth, until ctx ends. After an error it continues at the end of the truth.
 func (e *Etcd) record(ctx context.Context, member int, truth *Truth) {
 	for ctx.Err() == nil {
 		if err := e.follow(ctx, member, truth); errors.Is(err, errCompacted) {
-			return // the final comparison with etcd shows whether anything is missing
+			return // the final comparison with etcd shows missing changes
 		}
 		pause(ctx, 50*time.Millisecond)
 	}

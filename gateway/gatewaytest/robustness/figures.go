@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Figures are what a scenario came to.
+// Figures are the results of a scenario.
 type Figures struct {
 	Events, Bookmarks, Lists                 int
 	Acknowledged, RefusedWrites, Unknown     int
@@ -13,9 +13,9 @@ type Figures struct {
 	Gaps, Lags                               []time.Duration // sorted
 }
 
-// figures counts. A gap is, for each fault and each client of the whole resource, the time from the fault to the first event
-// that it got of what was written after it. A lag is the time from when a change was known to be done, by the answer to its
-// write or by a member of etcd, to when a client got it.
+// figures counts. A gap is, for each fault and each client of the whole resource, the time from the fault to the client's first event of a
+// later write. A lag is the time from the first report of a change, by the answer to its write or by a member of etcd, to its event at a
+// client.
 func (h *History) figures() Figures {
 	var f Figures
 	for _, w := range h.Writes {
@@ -81,7 +81,7 @@ func (f *Figures) count(w *Watching, known map[int64]time.Time) {
 	}
 }
 
-// firstKnown is when each revision was known to be done.
+// firstKnown returns the time at which each revision was first reported.
 func (h *History) firstKnown() map[int64]time.Time {
 	known := make(map[int64]time.Time)
 	note := func(revision int64, t time.Time) {
@@ -123,7 +123,7 @@ func (h *History) acknowledgedAfter(t time.Time) bool {
 	return slices.ContainsFunc(h.Writes, func(w *Write) bool { return w.Outcome == Acknowledged && w.Sent.After(t) })
 }
 
-// percentile is of sorted durations.
+// percentile returns a percentile of sorted durations.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// History is what the clients of a gateway saw, and what is known of etcd besides.
+// History has the events of the clients of a gateway, and the other facts about etcd.
 type History struct {
 	Truth *Truth
 
 	mu          sync.Mutex // guards the fields below while they are recorded
 	Watchers    []*Watching
-	Lists       []*List // of those who only list
+	Lists       []*List // of clients that only list
 	Writes      []*Write
 	Faults      []Fault
 	Compactions []Compaction
 }
 
-// Watching is all that one client did to follow a scope.
+// Watching has all steps of one client that follows a scope.
 type Watching struct {
 	Name    string    `json:"name"`
 	Scope   Scope     `json:"scope"`
 	Steps   []Step    `json:"steps"`
-	Quiet   bool      `json:"quiet,omitempty"` // it was not meant to see changes
+	Quiet   bool      `json:"quiet,omitempty"` // the client expects no changes
 	Abandon time.Time `json:"abandon,omitzero"`
 }
 
@@ -33,12 +33,12 @@ type Step struct {
 	Stream *Stream `json:"stream,omitempty"`
 }
 
-// Stream is one watch request and what came of it.
+// Stream is one watch request and its result.
 type Stream struct {
 	Gateway int       `json:"gateway"`
-	From    int64     `json:"from"` // the resourceVersion that was asked for
+	From    int64     `json:"from"` // the resourceVersion of the request
 	Sent    time.Time `json:"sent"`
-	Opened  time.Time `json:"opened,omitzero"` // when the head of the answer came; zero: it did not
+	Opened  time.Time `json:"opened,omitzero"` // when the header arrived; zero: it did not
 	Lines   []Line    `json:"lines,omitempty"`
 	End     End       `json:"end"`
 	Code    int       `json:"code,omitempty"` // of a refusal or an ERROR
@@ -46,27 +46,27 @@ type Stream struct {
 	Why     string    `json:"why,omitempty"`
 }
 
-// Line is a frame, and when it came.
+// Line is a frame, with the time of its arrival.
 type Line struct {
 	At time.Time `json:"at"`
 	*Frame
 }
 
-// End is how a stream ended.
+// End is the kind of a stream's end.
 type End string
 
 // The ways in which a stream ends.
 const (
-	Clean       End = "clean"       // the server ended it in order
+	Clean       End = "clean"       // the server ended it cleanly
 	Cut         End = "cut"         // the connection broke
-	Failed      End = "error"       // an ERROR frame, then the end in order
+	Failed      End = "error"       // an ERROR frame, then a clean end
 	Refused     End = "refused"     // an HTTP code other than 200
-	Unreachable End = "unreachable" // no answer at all
-	Closed      End = "closed"      // the client had enough
-	Malformed   End = "malformed"   // what came is no watch
+	Unreachable End = "unreachable" // no response at all
+	Closed      End = "closed"      // the client ended it
+	Malformed   End = "malformed"   // the response is not a watch
 )
 
-// Last is the revision of the last event or bookmark; From when there is none.
+// Last returns the revision of the last event or bookmark; From when there is none.
 func (s *Stream) Last() int64 {
 	for i := len(s.Lines) - 1; i >= 0; i-- {
 		if s.Lines[i].Type != failed {
@@ -80,10 +80,10 @@ func (s *Stream) String() string {
 	return fmt.Sprintf("stream of gateway %d from %d (%d lines, %s)", s.Gateway, s.From, len(s.Lines), s.End)
 }
 
-// ListKind is what a list may be.
+// ListKind is the kind of a list.
 type ListKind string
 
-// The kinds of lists, by what was asked for.
+// The kinds of lists, by the parameters of the request.
 const (
 	Consistent ListKind = "consistent" // no resourceVersion
 	Any        ListKind = "any"        // resourceVersion=0
@@ -91,11 +91,11 @@ const (
 	Exact      ListKind = "exact"
 )
 
-// List is a list request that was answered with a list.
+// List is a successful list request.
 type List struct {
 	Reader   string    `json:"reader"`
 	Gateway  int       `json:"gateway"`
-	Life     int       `json:"life"` // of the gateway: it counts its restarts
+	Life     int       `json:"life"` // number of the gateway's restarts
 	Kind     ListKind  `json:"kind"`
 	Scope    Scope     `json:"scope"`
 	Asked    int64     `json:"asked,omitempty"`
@@ -110,7 +110,7 @@ func (l *List) String() string {
 	return fmt.Sprintf("%s list of %s by %s from gateway %d at %d", l.Kind, l.Scope, l.Reader, l.Gateway, l.Revision)
 }
 
-// Outcome is what an answer says about a write.
+// Outcome is the outcome of a write by its response.
 type Outcome string
 
 // The outcomes of writes.
@@ -120,30 +120,30 @@ const (
 	UnknownResult Outcome = "unknown"
 )
 
-// Write is one write and its answer.
+// Write is one write and its response.
 type Write struct {
 	Writer   string    `json:"writer"`
 	Verb     string    `json:"verb"`
 	Keys     []string  `json:"keys"`
-	Value    string    `json:"value,omitempty"`    // what no other write writes; empty: a delete
-	Replaces int64     `json:"replaces,omitempty"` // the revision that it was told to replace or delete
+	Value    string    `json:"value,omitempty"`    // unique among all writes; empty: a delete
+	Replaces int64     `json:"replaces,omitempty"` // the required revision of the replaced object
 	Outcome  Outcome   `json:"outcome"`
 	Code     int       `json:"code,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
-	Revision int64     `json:"revision,omitempty"` // zero: the answer does not say
+	Revision int64     `json:"revision,omitempty"` // zero: the response has none
 	Sent     time.Time `json:"sent"`
 	Answered time.Time `json:"answered"`
 }
 
-// Fault is something that was done to the processes.
+// Fault is a fault of the processes.
 type Fault struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`
 }
 
-// Compaction was asked of etcd.
+// Compaction is a compaction of etcd.
 type Compaction struct {
-	At       time.Time `json:"at"` // before it was done
+	At       time.Time `json:"at"` // before the request
 	Revision int64     `json:"revision"`
 }
 
@@ -171,7 +171,7 @@ func (h *History) addFault(what string) {
 	h.Faults = append(h.Faults, Fault{time.Now(), what})
 }
 
-// compactedAt is the greatest revision that may have been compacted before a time.
+// compactedAt returns the greatest revision that may have been compacted before a time.
 func (h *History) compactedAt(t time.Time) int64 {
 	var revision int64
 	for _, c := range h.Compactions {

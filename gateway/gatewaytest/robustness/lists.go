@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lists are those of the watchers and of the others, by the time of the request.
+// lists returns the lists of the watchers and of the others, by the time of the request.
 func (h *History) lists() []*List {
 	lists := slices.Clone(h.Lists)
 	for _, w := range h.Watchers {
@@ -20,8 +20,8 @@ func (h *History) lists() []*List {
 	return lists
 }
 
-// freshList: a list is the state as of its revision. A consistent one is not older than any write that was acknowledged
-// before it was asked for; others are as old as they were asked for; and a gateway does not go back in time.
+// freshList checks that a list is the state at its revision, that a consistent one is not older than any write acknowledged before its
+// request, that others have the requested age, and that a gateway does not go back in time.
 func freshList(h *History, _ Rules, r *report) {
 	lists := h.lists()
 	acknowledgedBefore := h.acknowledgements()
@@ -41,7 +41,7 @@ func freshList(h *History, _ Rules, r *report) {
 			if l.Revision != l.Asked {
 				r.add(l, "exactly %d was asked for", l.Asked)
 			}
-			continue // it may lie in the past
+			continue // an earlier revision is allowed
 		}
 		of := replica{l.Gateway, l.Life}
 		for _, before := range answered[of] {
@@ -57,7 +57,7 @@ func freshList(h *History, _ Rules, r *report) {
 	compareStates(h, lists, r)
 }
 
-// acknowledgements tells the greatest revision that had been acknowledged before a time.
+// acknowledgements returns the greatest revision that had been acknowledged before a time.
 func (h *History) acknowledgements() func(time.Time) int64 {
 	writes := slices.DeleteFunc(slices.Clone(h.Writes), func(w *Write) bool { return w.Outcome != Acknowledged })
 	slices.SortFunc(writes, func(a, b *Write) int { return a.Answered.Compare(b.Answered) })
@@ -76,7 +76,7 @@ func (h *History) acknowledgements() func(time.Time) int64 {
 	}
 }
 
-// compareStates compares the items of lists with the state at their revisions, which is made once on the way through history.
+// compareStates compares the items of lists with the state at their revisions, which is computed once.
 func compareStates(h *History, lists []*List, r *report) {
 	lists = slices.Clone(lists)
 	slices.SortStableFunc(lists, func(a, b *List) int { return cmp.Compare(a.Revision, b.Revision) })
@@ -101,7 +101,7 @@ func compareStates(h *History, lists []*List, r *report) {
 	}
 }
 
-// compareState says what differs between items and the state that they should be.
+// compareState returns the differences between items and the expected state.
 func compareState(items []Object, want map[string]Object, differs func(format string, args ...any)) {
 	seen := make(map[string]bool)
 	for _, item := range items {

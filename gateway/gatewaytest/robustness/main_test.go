@@ -9,15 +9,15 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// set says which scenarios to play: none, since `go test` alone proves the validators only, quick or long.
+// set selects the scenarios: none, because `go test` alone tests only the validators, quick or long.
 var set = flag.String("set", "", "scenarios to play: quick or long; -run Scenarios/NAME for one of them")
 
 func TestMain(m *testing.M) { gatewaytest.Main(m) }
 
-// TestScenarios plays them, one after the other: each needs the machine for itself.
+// TestScenarios runs the scenarios one after the other, because each needs the machine for itself.
 func TestScenarios(t *testing.T) {
 	if *set != "quick" && *set != "long" {
-		t.Skip("`make robustness` and `make robustness-long` play the scenarios")
+		t.Skip("`make robustness` and `make robustness-long` run the scenarios")
 	}
 	var results []Result
 	for i := range scenarios {

@@ -12,21 +12,20 @@ import (
 	"sync"
 )
 
-// Object is what the validators compare of an object: where it is, what it is selected by, and a digest of all of it but its
-// resourceVersion.
+// Object has what the validators compare of an object: its path, its label, and a digest of all of it except its resourceVersion.
 type Object struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	Value     string            `json:"value,omitempty"` // data.value, which is written once only
+	Value     string            `json:"value,omitempty"` // data.value, which is unique
 	Digest    uint64            `json:"digest"`
 	Revision  int64             `json:"revision,omitempty"` // its resourceVersion; zero: it is a stored value
 }
 
-// prefix is what the keys of the resource that is watched begin with.
+// prefix is the prefix of the keys of the watched resource.
 const prefix = "/registry/configmaps/"
 
-// Key is where the object is stored.
+// Key returns the key of the object.
 func (o *Object) Key() string { return prefix + o.Namespace + "/" + o.Name }
 
 // Frame is one line of a watch.
@@ -35,7 +34,7 @@ type Frame struct {
 	Object  Object
 	Code    int  // of an ERROR
 	Initial bool // a BOOKMARK that ends the initial state
-	Last    bool // of the keys API: nothing of the revision follows
+	Last    bool // of the keys API: the last frame of the revision
 }
 
 // Names of frames.
@@ -47,10 +46,10 @@ const (
 	failed   = "ERROR"
 )
 
-// IsEvent tells whether the frame is about a change.
+// IsEvent reports whether the frame is a change.
 func (f *Frame) IsEvent() bool { return f.Type != bookmark && f.Type != failed }
 
-// document is what is read of an object.
+// document has the decoded fields of an object.
 type document struct {
 	Metadata struct {
 		Namespace       string            `json:"namespace"`
@@ -81,7 +80,7 @@ func parseObject(text []byte) (Object, document, error) {
 	return o, d, nil
 }
 
-// digestOf is the same for two documents that differ in their resourceVersion, and in how they are written, only.
+// digestOf returns the same digest for two documents that differ only in their resourceVersion and their formatting.
 func digestOf(text []byte) (uint64, error) {
 	var members map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -100,7 +99,7 @@ func digestOf(text []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(sum[:]), nil
 }
 
-// frames remembers what lines say: hundreds of watchers get the same ones.
+// frames caches decoded lines, because hundreds of watchers get the same ones.
 type frames struct {
 	mu    sync.RWMutex // guards the field below
 	known map[string]*Frame
@@ -148,14 +147,14 @@ func parseFrame(line []byte) (*Frame, error) {
 	return &Frame{Type: raw.Type, Object: object, Code: d.Code, Initial: d.Metadata.Annotations["k8s.io/initial-events-end"] == "true"}, nil
 }
 
-// Scope is what a client asks for: all objects, those of a namespace, or one of them; with a label of a value, or any.
+// Scope is the selection of a client: all objects, those of a namespace, or one of them; with a label of a value, or any.
 type Scope struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 	Label     string `json:"label,omitempty"` // key=value
 }
 
-// Holds tells whether an object matches.
+// Holds reports whether an object matches.
 func (s Scope) Holds(o *Object) bool {
 	if o == nil || s.Namespace != "" && s.Namespace != o.Namespace || s.Name != "" && s.Name != o.Name {
 		return false
@@ -164,7 +163,7 @@ func (s Scope) Holds(o *Object) bool {
 	return !selects || o.Labels[key] == value
 }
 
-// URL is the path and query by which the scope is read, with more parameters.
+// URL returns the path and query of the scope, with more parameters.
 func (s Scope) URL(parameters ...string) string {
 	path := "/api/v1/configmaps"
 	if s.Namespace != "" {

@@ -6,7 +6,7 @@ type at struct {
 	revision int64
 }
 
-// ordered: on a stream revisions never decrease, and those of a key increase.
+// ordered checks that revisions never decrease on a stream, and that those of a key increase.
 func ordered(h *History, _ Rules, r *report) {
 	h.streams(func(w *Watching, s *Stream) {
 		var last int64
@@ -24,8 +24,8 @@ func ordered(h *History, _ Rules, r *report) {
 	})
 }
 
-// unique: a change comes once, also over resumes. A client that resumes at a revision in which several of its keys changed gets
-// all of that revision again; atomic checks that it is all.
+// unique checks that each change is delivered once, also over resumes. A client that resumes at a revision in which several of its keys
+// changed gets all of that revision again, which atomicRevisions checks.
 func unique(h *History, _ Rules, r *report) {
 	for _, w := range h.Watchers {
 		before := make(map[at]bool) // in the streams since the last list
@@ -39,11 +39,11 @@ func unique(h *History, _ Rules, r *report) {
 			for _, line := range s.events() {
 				change := at{line.Object.Key(), line.Object.Revision}
 				if here[change] {
-					r.add(whoOf(w, s), "%s at %d came twice", change.key, change.revision)
+					r.add(whoOf(w, s), "%s at %d was delivered twice", change.key, change.revision)
 				}
 				replay := change.revision == s.From && len(h.Truth.Slice(w.Scope, s.From-1, s.From)) > 1
 				if before[change] && !replay {
-					r.add(whoOf(w, s), "%s at %d had come before the client resumed", change.key, change.revision)
+					r.add(whoOf(w, s), "%s at %d was delivered before the client resumed", change.key, change.revision)
 				}
 				here[change] = true
 			}

@@ -14,9 +14,9 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// Answer is what a probe was answered.
+// Answer is the response of a probe.
 type Answer struct {
-	Code   int // zero: no answer
+	Code   int // zero: no response
 	Age    int // of the Age header, in seconds; -1: there is none
 	Text   string
 	Took   time.Duration
@@ -38,7 +38,7 @@ func (r *Run) Ask(gateway int, method, path, body string) Answer {
 	}
 	resp, err := r.client.Do(req)
 	if a.Failed = err; err == nil {
-		text, _ := io.ReadAll(resp.Body) // a part will do
+		text, _ := io.ReadAll(resp.Body) // a part is enough
 		_ = resp.Body.Close()
 		a.Code, a.Text = resp.StatusCode, string(text)
 		if age, err := strconv.Atoi(resp.Header.Get("Age")); err == nil {
@@ -49,8 +49,8 @@ func (r *Run) Ask(gateway int, method, path, body string) Answer {
 	return a
 }
 
-// honest checks what a gateway answers that does not reach etcd's majority: what needs it fails in time and says so, and what
-// does not goes on, with its age.
+// honest checks the responses of a gateway that does not reach etcd's majority: requests that need it fail in time with the reason, and
+// others are answered with their age.
 func (r *Run) honest(gateway int) {
 	who := fmt.Sprint("gateway ", gateway)
 	mustFail := func(what string, a Answer) {
@@ -71,15 +71,15 @@ func (r *Run) honest(gateway int) {
 		r.Violate("partition-honest", who, "a list of whatever is there was answered with %d", a.Code)
 	}
 	if a.Age < 1 {
-		r.Violate("partition-honest", who, "a list of whatever is there does not say how old it is: Age %d", a.Age)
+		r.Violate("partition-honest", who, "a list at any revision has no age: Age %d", a.Age)
 	}
-	r.Note("%s without a majority: a list of whatever is there: %d, Age %d", who, a.Code, a.Age)
+	r.Note("%s without a majority: a list at any revision: %d, Age %d", who, a.Code, a.Age)
 	if a := r.Ask(gateway, http.MethodGet, "/readyz", ""); a.Code != http.StatusServiceUnavailable {
 		r.Violate("partition-honest", who, "/readyz says %d", a.Code)
 	}
 }
 
-// honestTime is what a request that cannot be served may take. A violation is twice of it: the machine may be busy.
+// honestTime is the time for a refusal. A violation is twice of it, because the machine may be busy.
 const honestTime = 5 * time.Second
 
 // back measures how long it takes until a gateway lists consistently again.
@@ -91,7 +91,7 @@ func (r *Run) back(gateway int) {
 	r.Note("gateway %d lists consistently again after %v", gateway, time.Since(began).Round(time.Millisecond))
 }
 
-// told checks that every client that watched was told that its history is over, and how soon.
+// told checks that every watching client got the end of its history, and how soon.
 func (r *Run) told(h *History, since time.Time, within time.Duration) {
 	deadline := since.Add(within)
 	waiting := func() (names []string) {
@@ -113,7 +113,7 @@ func (r *Run) told(h *History, since time.Time, within time.Duration) {
 	r.Note("all clients were told after %v", time.Since(since).Round(time.Millisecond))
 }
 
-// turnBack goes on with another history of etcd: the one that it has now, which is as the one before until now.
+// turnBack continues with another history of etcd: an earlier state that equals the known history up to now.
 func (r *Run) turnBack() {
 	r.recording.stop()
 	revision := r.newest()
@@ -124,7 +124,7 @@ func (r *Run) turnBack() {
 	r.record()
 }
 
-// turnAway goes on with another history of etcd, of which nothing but the present state is known.
+// turnAway continues with another history of etcd, of which only the current state is known.
 func (r *Run) turnAway() {
 	r.recording.stop()
 	objects, revision, err := r.etcd.state(r.Context())
@@ -138,7 +138,7 @@ func (r *Run) turnAway() {
 	r.record()
 }
 
-// metric reads a figure of a gateway, or of an etcd.
+// metric returns a metric of a gateway, or of an etcd.
 func (r *Run) metric(url, name string) float64 {
 	text := gatewaytest.Metric(r.TB, url+"/metrics", name)
 	if text == "" {
@@ -151,7 +151,7 @@ func (r *Run) metric(url, name string) float64 {
 	return value
 }
 
-// tool runs a program that belongs to etcd.
+// tool runs a program of etcd.
 func (r *Run) tool(name string, args ...string) {
 	out, err := exec.CommandContext(r.Context(), gatewaytest.Tool(r.TB, name), args...).CombinedOutput()
 	if err != nil {

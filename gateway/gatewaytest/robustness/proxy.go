@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Proxy is a TCP road from a gateway to a member of etcd that can be made as bad as roads get.
+// Proxy is a TCP proxy from a gateway to a member of etcd, which can delay, drop and cut connections.
 type Proxy struct {
-	// Address is where it listens.
+	// Address is its address.
 	Address string
 
 	ctx      context.Context
@@ -20,14 +20,14 @@ type Proxy struct {
 
 	mu    sync.Mutex // guards the fields below
 	conns map[net.Conn]bool
-	there gate // what goes to the target
-	back  gate // what comes from it
+	there gate // data to the target
+	back  gate // data from the target
 	delay time.Duration
 }
 
-// gate holds up what comes through a direction of the road: nothing tells the two ends.
+// gate holds the data of one direction back. Neither end notices.
 type gate struct {
-	open chan struct{} // closed while it is open
+	open chan struct{} // closed while data passes
 }
 
 func newGate() gate {
@@ -46,7 +46,7 @@ func startProxy(ctx context.Context, target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Close ends it, and all connections.
+// Close ends the proxy, and all connections.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
 	p.Heal()
@@ -126,16 +126,16 @@ func (p *Proxy) latency() time.Duration {
 	return p.delay
 }
 
-// Swallow lets nothing through any more, and tells nobody: a black hole. Heal ends it.
+// Swallow drops all data without closing connections: a black hole. Heal ends it.
 func (p *Proxy) Swallow() { p.set(true, true, 0) }
 
-// SwallowAnswers lets only through what goes to etcd.
+// SwallowAnswers drops the data from etcd.
 func (p *Proxy) SwallowAnswers() { p.set(false, true, 0) }
 
-// Delay makes the road slow, in each direction.
+// Delay delays the data in each direction.
 func (p *Proxy) Delay(d time.Duration) { p.set(false, false, d) }
 
-// Heal makes the road good again. What was held up arrives.
+// Heal ends all faults. Data that was held back arrives.
 func (p *Proxy) Heal() { p.set(false, false, 0) }
 
 func (p *Proxy) set(there, back bool, delay time.Duration) {

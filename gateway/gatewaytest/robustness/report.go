@@ -49,8 +49,7 @@ func short(d time.Duration) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// save leaves the history of a failure in files: violations, and for each timeline what is true, what was written, and what
-// each client saw.
+// save writes the history of a failure to files: violations, and for each timeline the truth, the writes, and the events of each client.
 func (r *Run) save(violations []Violation) string {
 	folder := filepath.Join(r.ArtifactDir(), "history")
 	if err := os.MkdirAll(folder, 0o750); err != nil {

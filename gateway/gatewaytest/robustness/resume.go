@@ -4,8 +4,8 @@ import "slices"
 
 const gone = 410
 
-// resumable: a stream goes on where the one before it ended, on whatever gateway; a client is told to list again only if etcd
-// may have compacted what it needs.
+// resumable checks that a stream continues where the one before it ended, on any gateway, and that a client must list again only if etcd
+// may have compacted the events that it needs.
 func resumable(h *History, rules Rules, r *report) {
 	for _, w := range h.Watchers {
 		var token int64
@@ -13,7 +13,7 @@ func resumable(h *History, rules Rules, r *report) {
 		for i, step := range w.Steps {
 			if step.List != nil {
 				if i > 0 && !expired {
-					r.add(w.Name, "it listed again, and nobody had told it to")
+					r.add(w.Name, "it listed again without a reason")
 				}
 				token, expired = step.List.Revision, false
 				continue
@@ -34,7 +34,7 @@ func resumable(h *History, rules Rules, r *report) {
 	}
 }
 
-// endsClassified: every stream ended in a way that the scenario allows.
+// endsClassified checks that every stream ended in a way that the scenario allows.
 func endsClassified(h *History, rules Rules, r *report) {
 	for _, w := range h.Watchers {
 		for _, step := range w.Steps {
@@ -44,10 +44,10 @@ func endsClassified(h *History, rules Rules, r *report) {
 			}
 			switch {
 			case s.End == "":
-				r.add(whoOf(w, s), "nobody knows how it ended")
+				r.add(whoOf(w, s), "it has no known end")
 			case s.End == Malformed:
 				r.add(whoOf(w, s), "%s", s.Why)
-			case (s.End == Failed || s.End == Refused) && s.Code == gone: // resumable's business
+			case (s.End == Failed || s.End == Refused) && s.Code == gone: // checked by resumable
 			case s.End == Failed || s.End == Refused:
 				if !slices.Contains(rules.Codes, s.Code) {
 					r.add(whoOf(w, s), "%s with %d: %s", s.End, s.Code, s.Why)

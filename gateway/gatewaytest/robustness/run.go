@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// Run is one scenario while it runs. Its methods are called by the test's goroutine unless they say otherwise.
+// Run is one running scenario. Only the test's goroutine calls its methods unless they say otherwise.
 type Run struct {
 	testing.TB
 	cluster  *gatewaytest.Cluster // nil: the gateway has an etcd of its own
@@ -24,7 +24,7 @@ type Run struct {
 	client   *http.Client
 	frames   frames
 	items    items
-	opened   atomic.Int64 // streams that are open now
+	opened   atomic.Int64 // number of open streams
 
 	mu         sync.Mutex // guards the fields below, and the steps of watchers
 	present    *History
@@ -37,18 +37,18 @@ type Run struct {
 	writing    load
 	loads      int
 	notes      []string
-	violations []Violation // that only this scenario looks for
-	afterwards func()      // looks at what clients recorded, once they are done; nil: nothing
+	violations []Violation // found by this scenario only
+	afterwards func()      // checks the recorded events when the clients are done; nil: none
 }
 
-// replica is a gateway, and its own road to etcd.
+// replica is a gateway with its own proxies to etcd.
 type replica struct {
 	*gatewaytest.Gateway
-	proxies []*Proxy // one for each member; none: it talks to etcd directly
+	proxies []*Proxy // one for each member; none: it connects to etcd directly
 	life    atomic.Int32
 }
 
-// load is goroutines that run until they are stopped.
+// load is a group of goroutines that run until they are stopped.
 type load struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -128,14 +128,14 @@ func (r *Run) record() {
 	}
 }
 
-// history is the present one. Any goroutine may call it.
+// history returns the current history. Any goroutine may call it.
 func (r *Run) history() *History {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.present
 }
 
-// edit changes what is recorded. Any goroutine may call it.
+// edit changes the record. Any goroutine may call it.
 func (r *Run) edit(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,13 +151,13 @@ func (r *Run) Watch(clients ...Client) {
 		w := &watcher{Client: c, run: r}
 		w.Gateway %= len(r.gateways)
 		r.watchers = append(r.watchers, w)
-		r.watching.running.Go(func() { w.live(r.watching.ctx) })
+		r.watching.running.Go(func() { w.start(r.watching.ctx) })
 	}
 	gatewaytest.Until(r.TB, "all clients watch", func() bool { return r.opened.Load() >= int64(len(r.watchers)*9/10) })
 }
 
-// Crowd is n clients of the standard kinds: half watch everything, a third a namespace, the others an object; some by a label,
-// half with bookmarks, and some end their watches often. A quarter reads event streams, or keys.
+// Crowd returns n clients of the standard kinds: half watch everything, a third a namespace, the others an object; some by a label, half
+// with bookmarks, and some end their watches often. A quarter reads event streams, or keys.
 func Crowd(n int) []Client {
 	clients := make([]Client, 0, n)
 	for i := range n {
@@ -185,8 +185,8 @@ func Crowd(n int) []Client {
 	return clients
 }
 
-// Write starts the standard writers, each making so many writes a second at most: two that have objects of their own, two that
-// contend, one that writes to etcd directly, and readers that list.
+// Write starts the standard writers, each with a maximum rate: two with objects of their own, two that contend, one that writes to etcd
+// directly, and readers that list.
 func (r *Run) Write(each int) {
 	r.writing.start(r.Context())
 	r.loads++
@@ -195,7 +195,7 @@ func (r *Run) Write(each int) {
 		w := &writer{run: r, name: name, gateway: gateway % len(r.gateways), known: make(map[string]int64),
 			random: rand.New(rand.NewPCG(uint64(gateway), 7))} //nolint:gosec // a load that can be repeated
 		w.name += fmt.Sprint("-", gateway%2)
-		w.count = r.loads << 20 // no load writes the values of another one
+		w.count = r.loads << 20 // so that the values of different loads differ
 		r.writing.running.Go(func() { w.write(r.writing.ctx, pace, one(w)) })
 	}
 	churn := func(w *writer) func(context.Context) { return w.churn }
@@ -210,7 +210,7 @@ func (r *Run) Write(each int) {
 	}
 }
 
-// readLists lists in all ways, twice a second.
+// readLists makes all kinds of lists, twice a second.
 func (r *Run) readLists(ctx context.Context, gateway int) {
 	scopes := []Scope{{}, {Namespace: "a"}, {Label: "color=blue"}}
 	var last int64
@@ -222,7 +222,7 @@ func (r *Run) readLists(ctx context.Context, gateway int) {
 		h := r.history()
 		l, err := r.list(ctx, gateway, kind, scopes[i%len(scopes)], last)
 		if err != nil {
-			continue // of those that fail nothing is promised but that they do so in time; scenarios look at that themselves
+			continue // failed lists must only fail in time, which the scenarios check themselves
 		}
 		l.Reader = fmt.Sprint("reader-", gateway)
 		h.addList(l)
@@ -230,22 +230,22 @@ func (r *Run) readLists(ctx context.Context, gateway int) {
 	}
 }
 
-// Fault notes what is being done to the processes.
+// Fault records a fault of the processes.
 func (r *Run) Fault(format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	r.Log(time.Now().Format("15:04:05.000"), what)
 	r.history().addFault(what)
 }
 
-// Note tells a figure beside the table.
+// Note adds a figure beside the table.
 func (r *Run) Note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// Wait lets time pass, in which clients and writers work.
+// Wait waits, while clients and writers continue.
 func (r *Run) Wait(d time.Duration) { pause(r.Context(), d) }
 
-// Compact makes etcd forget, but nothing that the truth does not know yet. It returns the revision.
+// Compact compacts etcd, up to a revision that the truth has. It returns the revision.
 func (r *Run) Compact(revision int64) {
 	h := r.history()
 	gatewaytest.Until(r.TB, "the truth is known", func() bool { return h.Truth.Through() >= revision })
@@ -257,7 +257,7 @@ func (r *Run) Compact(revision int64) {
 	}
 }
 
-// Leader is the member that leads.
+// Leader returns the leading member.
 func (r *Run) Leader() *gatewaytest.Member {
 	var leader int
 	gatewaytest.Until(r.TB, "a leader", func() (ok bool) {
@@ -268,12 +268,12 @@ func (r *Run) Leader() *gatewaytest.Member {
 	return r.cluster.Members[leader]
 }
 
-// Violate notes that a promise was broken that only this scenario looks at.
+// Violate records a violation that only this scenario checks.
 func (r *Run) Violate(promise, who, format string, args ...any) {
 	r.violations = append(r.violations, Violation{promise, who, fmt.Sprintf(format, args...)})
 }
 
-// settle stops the writers and waits until everybody knows all that was written, or has had the time to.
+// settle stops the writers and waits until all clients have all writes, or their time is over.
 func (r *Run) settle() {
 	r.writing.stop()
 	h := r.history()
@@ -313,7 +313,7 @@ func (r *Run) settle() {
 	r.recording.stop()
 }
 
-// settleTime is how long everybody is given to catch up in the end.
+// settleTime is the time for all clients to catch up in the end.
 const settleTime = 40 * time.Second
 
 func (r *Run) settled(h *History, newest int64) bool {
@@ -329,7 +329,7 @@ func (r *Run) settled(h *History, newest int64) bool {
 	return true
 }
 
-// items remembers what objects say, as frames does for lines.
+// items caches decoded objects, as frames does for lines.
 type items struct {
 	mu    sync.Mutex // guards the field below
 	known map[string]Object
@@ -355,14 +355,14 @@ func (m *items) parse(text []byte) (Object, error) {
 	return o, nil
 }
 
-// pauseWriters stops the writers and waits until all clients know what was written.
+// pauseWriters stops the writers and waits until all clients have all writes.
 func (r *Run) pauseWriters() {
 	r.writing.stop()
 	h, newest := r.history(), r.newest()
 	gatewaytest.Until(r.TB, "all clients have caught up", func() bool { return r.settled(h, newest) })
 }
 
-// newest is etcd's newest revision.
+// newest returns etcd's newest revision.
 func (r *Run) newest() int64 {
 	_, newest, err := r.etcd.state(r.Context())
 	if err != nil {
@@ -371,22 +371,22 @@ func (r *Run) newest() int64 {
 	return newest
 }
 
-// openOn counts the watches that are open on a gateway, by its own account.
+// openOn returns the number of open watches of a gateway, from its metrics.
 func (r *Run) openOn(gateway int) int {
 	return int(r.metric(r.gateways[gateway].URL, `revtail_watchers{resource="configmaps"}`))
 }
 
-// served counts the resources of a gateway.
+// served returns the number of resources of a gateway.
 func (r *Run) served(gateway int) int {
 	return strings.Count(r.Ask(gateway, http.MethodGet, "/metrics", "").Text, "\nrevtail_cache_ready{")
 }
 
-// fill creates keys, a hundred in a transaction, with a lease if it has a time to live.
+// fill creates keys, a hundred in a transaction, with a lease if ttl is set.
 func (r *Run) fill(name string, n int, ttl time.Duration) {
 	w := &writer{run: r, name: name, random: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // a load that can be repeated
 	var lease int64
 	if ttl > 0 {
-		lease, _ = r.etcd.grant(r.Context(), ttl) // without one the keys stay
+		lease, _ = r.etcd.grant(r.Context(), ttl) // without a lease the keys stay
 	}
 	for first := 0; first < n; first += 100 {
 		values, record := make(map[string]string), &Write{Writer: name, Verb: "transaction", Value: w.unique(), Sent: time.Now()}
@@ -400,8 +400,8 @@ func (r *Run) fill(name string, n int, ttl time.Duration) {
 	}
 }
 
-// paced checks that the watches of a gateway that stopped did not end all at the same moment, and each with a bookmark if it
-// had asked for them.
+// paced checks that the watches of a gateway that stopped did not all end at the same moment, and each with a bookmark if it had asked for
+// them.
 func (r *Run) paced(clients int) {
 	h := r.history()
 	bookmarks := make(map[string]bool)
@@ -432,7 +432,7 @@ func (r *Run) paced(clients int) {
 			}
 		})
 		r.Note("%s: %d watches ended within %v", fault.What, n, last.Sub(first).Round(time.Millisecond))
-		const most = 400 // a second: twice what the gateway says
+		const most = 400 // a second: twice the rate of the gateway
 		if n > clients/4 && last.Sub(first) < time.Duration(n)*time.Second/most {
 			r.Violate("graceful-stop", fault.What, "%d watches ended within %v", n, last.Sub(first))
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// sample makes the history of a perfect gateway: random writes, of one key and of several, and clients that list, follow, are
-// cut in the middle of revisions, and resume.
+// sample makes the history of a perfect gateway: random writes, of one key and of several, and clients that list, follow, are disconnected
+// in the middle of revisions, and resume.
 type sample struct {
 	random  *rand.Rand
 	history *History
@@ -76,7 +76,7 @@ func (s *sample) write() {
 	}
 	s.history.Truth.Add(changes)
 	if len(changes) > 1 {
-		w.Value, w.Replaces = "", 0 // some of it may be deletes
+		w.Value, w.Replaces = "", 0 // some may be deletes
 	} else if w.Replaces != 0 {
 		w.Value = ""
 	}
@@ -115,7 +115,7 @@ func (s *sample) watch(name string, scope Scope) {
 		default:
 			stream.End = Cut
 			if n := len(stream.Lines); n > 1 && stream.Lines[n-1].IsEvent() {
-				stream.Lines = stream.Lines[:n-1] // perhaps amidst a revision
+				stream.Lines = stream.Lines[:n-1] // possibly inside a revision
 			}
 		}
 		w.Steps = append(w.Steps, Step{Stream: stream})
@@ -131,7 +131,7 @@ func (s *sample) watch(name string, scope Scope) {
 
 func (s *sample) stateAt(kind ListKind, scope Scope, revision int64) *List {
 	list := &List{Kind: kind, Scope: scope, Revision: revision, Asked: revision, Sent: s.tick(), Answered: s.tick(), Reader: "lister", Gateway: -1, Life: int(s.next)}
-	s.next++ // each list of another life: they go back in time
+	s.next++ // each list after another restart, because they go back in time
 	for _, o := range s.history.Truth.State(scope, revision) {
 		list.Items = append(list.Items, o)
 	}

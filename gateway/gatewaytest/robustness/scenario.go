@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Scenario is a load, a fault, and what must hold.
+// Scenario is a load, a fault, and the promises to check.
 type Scenario struct {
 	Name  string
-	Quick bool // it belongs to the set of every change
+	Quick bool // it belongs to the quick set
 
 	Etcd        int // members; zero: the gateway has an etcd of its own
 	EtcdArgs    []string
 	Gateways    int // zero: one
 	GatewayArgs []string
-	Proxied     bool // each gateway has roads to etcd that can be made bad
+	Proxied     bool // each gateway has proxies to etcd
 
 	Rules Rules
 	Play  func(r *Run, seconds int)
-	// Seconds is about how long Play disturbs: in the quick set, and in the long one.
+	// Seconds is the approximate duration of Play: in the quick set, and in the long one.
 	Seconds [2]int
 }
 
@@ -29,10 +29,10 @@ type Result struct {
 	Figures    Figures
 	Notes      []string
 	Violations []Violation
-	Folder     string // where the history was left; empty: nothing was wrong
+	Folder     string // of the recorded history; empty: no violation
 }
 
-// Perform plays a scenario and judges it.
+// Perform runs a scenario and validates it.
 func Perform(t *testing.T, s *Scenario, long bool) Result {
 	t.Helper()
 	began := time.Now()
@@ -49,7 +49,7 @@ func Perform(t *testing.T, s *Scenario, long bool) Result {
 	result := Result{Name: s.Name, Notes: r.notes, Violations: r.violations}
 	for _, h := range append(r.past, r.present) {
 		rules := s.Rules
-		if h != r.present { // the demands are those of the whole
+		if h != r.present { // the demands apply to the whole scenario
 			rules.Events, rules.Resumes, rules.Faults, rules.Acknowledged = 0, 0, 0, 0
 		}
 		result.Violations = append(result.Violations, Validate(h, rules)...)

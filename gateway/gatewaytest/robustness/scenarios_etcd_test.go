@@ -8,7 +8,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// etcdScenarios: the faults are those of its members.
+// etcdScenarios have faults of the members of etcd.
 var etcdScenarios = []Scenario{
 	{
 		Name: "leader-kill", Quick: true, Etcd: 3, Gateways: 2, Seconds: [2]int{25, 60},
@@ -45,7 +45,7 @@ var etcdScenarios = []Scenario{
 			for _, m := range killed {
 				m.Kill(r.TB)
 			}
-			r.Wait(6 * time.Second) // the member that is left ends streams only when it has had no leader for some time
+			r.Wait(6 * time.Second) // the remaining member ends streams only after some time without a leader
 			for i := range r.gateways {
 				r.honest(i)
 			}
@@ -61,7 +61,7 @@ var etcdScenarios = []Scenario{
 		},
 	},
 	{
-		// A member that a gateway talks to stands still, and keeps its connections.
+		// A member that a gateway uses is frozen, and keeps its connections.
 		Name: "frozen-member", Quick: true, Etcd: 3, Gateways: 2, Seconds: [2]int{25, 60},
 		Rules: Rules{Codes: []int{429, 503, 504}, Events: 2000, Faults: 2, Acknowledged: 100},
 		Play: func(r *Run, seconds int) {
@@ -69,7 +69,7 @@ var etcdScenarios = []Scenario{
 			r.Write(10)
 			r.Wait(2 * time.Second)
 			leader := r.Leader()
-			r.Fault("the leader %s stands still", leader.Endpoint)
+			r.Fault("the leader %s is frozen", leader.Endpoint)
 			leader.Freeze(r.TB)
 			r.Wait(time.Duration(seconds) * time.Second)
 			r.Fault("it goes on")

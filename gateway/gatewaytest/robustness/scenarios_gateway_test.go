@@ -6,7 +6,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// gatewayScenarios: the faults are those of the gateways themselves.
+// gatewayScenarios have faults of the gateways themselves.
 var gatewayScenarios = []Scenario{
 	{
 		Name: "gateway-kill", Quick: true, Etcd: 3, Gateways: 2, Seconds: [2]int{20, 60},
@@ -43,7 +43,7 @@ var gatewayScenarios = []Scenario{
 		},
 	},
 	{
-		// Clients that hold revisions from before come back all at once.
+		// Clients with older revisions reconnect all at once.
 		Name: "restart-crowd", Quick: true, Etcd: 1, Gateways: 1, Seconds: [2]int{500, 1000},
 		Rules: Rules{Ends: []End{Cut, Unreachable}, Codes: []int{429}, Events: 5000, Resumes: 400, Faults: 1, Acknowledged: 20},
 		Play: func(r *Run, clients int) {
@@ -69,7 +69,7 @@ var gatewayScenarios = []Scenario{
 			resources := r.served(0)
 			r.Note("%d clients came back with %.0f watches and %.0f reads in etcd, those of writers and lists included, for %d resources",
 				clients, watches()-before, ranges()-read, resources)
-			keys := make(map[string]bool) // each range of the keys API is watched once
+			keys := make(map[string]bool) // each range of the keys API has one watch
 			for _, c := range crowd {
 				if c.Dialect == Keys {
 					keys[c.Scope.keys()] = true
@@ -106,7 +106,7 @@ var gatewayScenarios = []Scenario{
 			r.Watch(Crowd(80)...)
 			r.Write(20)
 			r.Wait(2 * time.Second)
-			r.Fault("gateway 0 stands still, and etcd is compacted meanwhile")
+			r.Fault("gateway 0 is frozen, and etcd is compacted meanwhile")
 			r.gateways[0].Freeze(r.TB)
 			r.Wait(time.Duration(seconds) * time.Second)
 			r.Compact(r.history().Truth.Through())

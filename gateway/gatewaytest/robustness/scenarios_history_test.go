@@ -9,7 +9,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// historyScenarios: the faults are those of its revisions and their history.
+// historyScenarios have faults of etcd's revisions and their history.
 var historyScenarios = []Scenario{
 	{
 		Name: "compaction", Quick: true, Etcd: 1, Gateways: 2, Seconds: [2]int{15, 60},
@@ -25,7 +25,7 @@ var historyScenarios = []Scenario{
 		},
 	},
 	{
-		// An older state of etcd's files, of the same cluster: what a restored disk is. The revisions go back.
+		// An older state of etcd's files, of the same cluster, as from a restored disk. The revisions go back.
 		Name: "older-backup", Quick: true, Etcd: 1, Gateways: 2, Seconds: [2]int{10, 30},
 		Rules: Rules{Codes: []int{429, 503, 504}, Relists: true, Events: 1000, Faults: 0, Acknowledged: 50},
 		Play: func(r *Run, seconds int) {
@@ -54,7 +54,7 @@ var historyScenarios = []Scenario{
 			r.turnBack()
 			since := time.Now()
 			for i := range r.gateways {
-				if l, err := r.list(r.Context(), i, Consistent, Scope{}, 0); err == nil { // if it answers, then with what is true now
+				if l, err := r.list(r.Context(), i, Consistent, Scope{}, 0); err == nil { // a list must be current
 					l.Reader = "the impatient"
 					r.history().addList(l)
 				}
@@ -65,7 +65,7 @@ var historyScenarios = []Scenario{
 		},
 	},
 	{
-		// As the manual says: a snapshot becomes a new cluster, whose revisions are far above all that were given out.
+		// As in the manual: a snapshot becomes a new cluster, with much greater revisions.
 		Name: "restored-snapshot", Quick: true, Etcd: 1, Gateways: 2, Seconds: [2]int{5, 30},
 		Rules: Rules{Codes: []int{429, 503, 504}, Relists: true, Events: 1000, Acknowledged: 50},
 		Play: func(r *Run, seconds int) {
@@ -92,7 +92,7 @@ var historyScenarios = []Scenario{
 		},
 	},
 	{
-		// A client of something that never changes has nothing but bookmarks to resume with.
+		// A client of a quiet object has only bookmarks to resume with.
 		Name: "quiet", Quick: true, Etcd: 1, Gateways: 2, Seconds: [2]int{24, 600},
 		Rules: Rules{Codes: []int{429}, Events: 1000, Resumes: 10, Faults: 1, Acknowledged: 50},
 		Play: func(r *Run, seconds int) {
@@ -112,7 +112,7 @@ var historyScenarios = []Scenario{
 		},
 	},
 	{
-		// The cache is filled anew again and again, because a compaction has overtaken it, while clients open watches all the time.
+		// The cache is filled repeatedly, because a compaction has overtaken it, while clients open watches all the time.
 		Name: "rebuilds", Etcd: 1, Gateways: 2, Proxied: true, Seconds: [2]int{15, 240},
 		Rules: Rules{Codes: []int{429, 503, 504}, Events: 5000, Resumes: 1000, Faults: 4, Acknowledged: 50},
 		Play: func(r *Run, seconds int) {
@@ -122,15 +122,15 @@ var historyScenarios = []Scenario{
 			}
 			r.Watch(clients...)
 			r.Write(6)
-			road := r.gateways[0].proxies[0]
+			proxy := r.gateways[0].proxies[0]
 			for range seconds / 3 {
 				r.Fault("gateway 0 is cut off while etcd is compacted")
-				road.Swallow()
+				proxy.Swallow()
 				before := r.history().Truth.Through()
 				gatewaytest.Until(r.TB, "writes", func() bool { return r.history().Truth.Through() > before+5 })
 				r.Compact(r.history().Truth.Through())
-				road.Cut()
-				road.Heal()
+				proxy.Cut()
+				proxy.Heal()
 				r.Wait(2 * time.Second)
 			}
 		},

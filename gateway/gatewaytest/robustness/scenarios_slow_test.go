@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// A stalled client may cost so much memory, the system's buffers included.
+	// stalledMost is the limit for the memory of a stalled client, with the system's buffers.
 	stalledMost = 768 << 10
-	// stalledUntil is when it must have been cut. A violation is twice of it: the machine may be busy.
+	// stalledUntil is the time after which it must be cut. A violation is twice of it, because the machine may be busy.
 	stalledUntil = 35 * time.Second
-	// ballastSize is that of the objects which fill the buffers of clients that do not read.
+	// ballastSize is the size of the objects that fill the buffers of clients that do not read.
 	ballastSize = 16 << 10
 )
 
 var slowScenarios = []Scenario{
 	{
-		// Clients stop to read beside others that go on. The others' lag is compared with what it was a moment before.
+		// Clients stop reading beside others that continue. The others' lag is compared with that before.
 		Name: "stalled-readers", Etcd: 1, Gateways: 1, Seconds: [2]int{100, 1000},
 		Rules: Rules{Events: 5000, Faults: 1, Acknowledged: 100},
 		Play: func(r *Run, stalled int) {
@@ -67,7 +67,7 @@ var slowScenarios = []Scenario{
 	},
 }
 
-// ballast writes large objects, so many a second, besides the standard load.
+// ballast writes large objects at a rate, besides the standard load.
 func (r *Run) ballast(each int) {
 	w := &writer{run: r, name: "ballast"}
 	r.writing.running.Go(func() {
@@ -81,7 +81,7 @@ func (r *Run) ballast(each int) {
 	})
 }
 
-// stall opens watches of everything and reads no more of them than the head of the answer.
+// stall opens watches of everything and reads only the header of the response.
 func (r *Run) stall(gateway, n int) {
 	address := strings.TrimPrefix(r.gateways[gateway].URL, "http://")
 	for range n {
@@ -103,12 +103,12 @@ func (r *Run) stall(gateway, n int) {
 	}
 }
 
-// endedOn counts the watches of a gateway that it has cut because their clients took nothing.
+// endedOn returns the number of stalled watches that a gateway has cut.
 func (r *Run) endedOn(gateway int) float64 {
 	return r.metric(r.gateways[gateway].URL, `revtail_watches_ended_total{reason="stalled"}`)
 }
 
-// memory is what a gateway takes, and the system for its connections and for the clients at their other ends, in bytes.
+// memory returns the memory of a gateway, and of the system for its connections and for the clients at their other ends, in bytes.
 func (r *Run) memory(gateway int) int64 {
 	url := r.gateways[gateway].URL
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
@@ -130,7 +130,7 @@ func (r *Run) memory(gateway int) int64 {
 	return total
 }
 
-// lag is the 99th percentile of that of the changes that were known between two times.
+// lag returns the 99th percentile of the lag of the changes between two times.
 func (r *Run) lag(from, to time.Time) time.Duration {
 	h := r.history()
 	known := h.firstKnown()

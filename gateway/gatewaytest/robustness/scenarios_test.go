@@ -2,4 +2,4 @@ package robustness
 
 import "slices"
 
-var scenarios = slices.Concat(etcdScenarios, gatewayScenarios, historyScenarios, roadScenarios, slowScenarios)
+var scenarios = slices.Concat(etcdScenarios, gatewayScenarios, historyScenarios, networkScenarios, slowScenarios)

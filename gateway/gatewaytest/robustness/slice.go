@@ -1,14 +1,14 @@
 package robustness
 
-// reliable: what a stream delivered is exactly what etcd's history has for its scope, later than where it began and up to its
-// last event or bookmark. Of the last revision of a broken stream a part is enough.
+// reliable checks that a stream delivered exactly the history of etcd for its scope, later than its start and up to its last event or
+// bookmark. A part of the last revision of a broken stream is enough.
 func reliable(h *History, _ Rules, r *report) {
 	h.streams(func(w *Watching, s *Stream) {
 		got := make(map[at]bool)
 		var last int64
 		for _, line := range s.events() {
 			last = line.Object.Revision
-			if last != s.From { // replays are atomic's business
+			if last != s.From { // atomicRevisions checks replays
 				got[at{line.Object.Key(), last}] = true
 			}
 		}
@@ -29,8 +29,8 @@ func reliable(h *History, _ Rules, r *report) {
 	})
 }
 
-// atomicRevisions: the changes of a revision come together and are complete before anything else comes; a client that resumes at a
-// revision of several changes gets all of them.
+// atomicRevisions checks that the changes of a revision are delivered together and completely, and that a client that resumes at a revision
+// of several changes gets all of them.
 func atomicRevisions(h *History, _ Rules, r *report) {
 	h.streams(func(w *Watching, s *Stream) {
 		var runs []run
@@ -51,12 +51,12 @@ func atomicRevisions(h *History, _ Rules, r *report) {
 				continue
 			}
 			if done[run.revision] {
-				r.add(whoOf(w, s), "the changes of %d come in parts", run.revision)
+				r.add(whoOf(w, s), "the changes of %d are delivered in parts", run.revision)
 			}
 			done[run.revision] = true
 			want := len(h.Truth.Slice(w.Scope, run.revision-1, run.revision))
 			if partial := s.broken() && i == len(runs)-1; run.events != want && !partial {
-				r.add(whoOf(w, s), "%d of %d changes of revision %d came before something else", run.events, want, run.revision)
+				r.add(whoOf(w, s), "%d of %d changes of revision %d came before other events", run.events, want, run.revision)
 			}
 		}
 		if same := len(h.Truth.Slice(w.Scope, s.From-1, s.From)); same > 1 && len(runs) > 0 && !done[s.From] {
@@ -65,7 +65,7 @@ func atomicRevisions(h *History, _ Rules, r *report) {
 	})
 }
 
-// run is what came of one revision without anything in between.
+// run is the part of a stream with one revision.
 type run struct {
 	revision int64
 	events   int

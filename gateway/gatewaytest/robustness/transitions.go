@@ -1,7 +1,7 @@
 package robustness
 
-// transitions: an event has the type and the content that the change has for the client's scope: an object that begins to
-// match is ADDED, one that ceases to is DELETED, with its last state that matched and the revision of the change.
+// transitions checks that an event has the type and the content of the change for the client's scope: an object that begins to match is
+// ADDED, one that no longer matches is DELETED, with its last state that matched and the revision of the change.
 func transitions(h *History, _ Rules, r *report) {
 	views := make(map[Scope]map[at]Seen)
 	h.streams(func(w *Watching, s *Stream) {
@@ -17,7 +17,7 @@ func transitions(h *History, _ Rules, r *report) {
 			change := at{line.Object.Key(), line.Object.Revision}
 			seen, ok := view[change]
 			if !ok {
-				continue // reliable's business
+				continue // checked by reliable
 			}
 			if line.Type != seen.Type {
 				r.add(whoOf(w, s), "%s at %d is %s, want %s", change.key, change.revision, line.Type, seen.Type)

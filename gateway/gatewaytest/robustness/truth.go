@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Change is one change of one key, as etcd tells it.
+// Change is one change of one key, as etcd sends it.
 type Change struct {
 	Revision int64     `json:"revision"`
 	Key      string    `json:"key"`
 	Value    []byte    `json:"value,omitempty"` // nil: deleted
-	At       time.Time `json:"at"`              // when it was first heard of
+	At       time.Time `json:"at"`              // when it was first received
 
 	Before *Object `json:"before,omitempty"` // nil: there was none, or the key is not of the resource
 	After  *Object `json:"after,omitempty"`
 }
 
-// Seen is a change as a client with a scope has to see it.
+// Seen is a change as a client with a scope must get it.
 type Seen struct {
 	Type   string
 	Object Object // with the revision of the change
 	At     time.Time
 }
 
-// See is what a scope shows of the change; false: nothing.
+// See returns the change as a scope shows it; false: it does not.
 func (c *Change) See(in Scope) (Seen, bool) {
 	was, is := in.Holds(c.Before), in.Holds(c.After)
 	seen := Seen{At: c.At}
@@ -45,19 +45,19 @@ func (c *Change) See(in Scope) (Seen, bool) {
 	return seen, true
 }
 
-// Truth is etcd's own history, put together from what its members tell. Every revision of etcd changes a key at least, and
-// all keys are watched: a truth with a gap in its revisions would show it.
+// Truth is etcd's own history, from the changes of its members. Every revision of etcd changes at least one key, and all keys are watched,
+// so a missing revision would be noticed.
 type Truth struct {
 	mu       sync.Mutex // guards the fields below
 	base     int64      // the revision that it begins after
 	changes  []Change
-	starts   []int // where the changes of revision base+1+i begin
+	starts   []int // index of the first change of revision base+1+i
 	objects  map[string]*Object
 	disputes []string
 	views    map[Scope][]Seen
 }
 
-// NewTruth begins with a state as of a revision.
+// NewTruth returns a truth that begins with a state at a revision.
 func NewTruth(base int64, objects []*Object) *Truth {
 	t := &Truth{base: base, objects: make(map[string]*Object), views: make(map[Scope][]Seen)}
 	objects = slices.Clone(objects)
@@ -69,7 +69,7 @@ func NewTruth(base int64, objects []*Object) *Truth {
 	return t
 }
 
-// Fork is the truth of an etcd that was put back to where it was at a revision, and went on from there.
+// Fork returns the truth of an etcd that was restored to a revision, and continued from there.
 func (t *Truth) Fork(through int64) *Truth {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +80,7 @@ func (t *Truth) Fork(through int64) *Truth {
 	return fork
 }
 
-// Through is the revision up to which the truth is known.
+// Through returns the revision up to which the truth is known.
 func (t *Truth) Through() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +89,7 @@ func (t *Truth) Through() int64 {
 
 func (t *Truth) through() int64 { return t.base + int64(len(t.starts)) }
 
-// Add takes whole revisions from one member. What another one has told before is compared.
+// Add adds whole revisions from one member, and compares them with those of other members.
 func (t *Truth) Add(changes []Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +122,7 @@ func (t *Truth) addRevision(changes []Change) {
 	clear(t.views)
 }
 
-// resolve adds what the change is about, where the key is one of the resource.
+// resolve adds the object of the change, if the key is one of the resource.
 func (t *Truth) resolve(c Change) Change {
 	if len(c.Key) <= len(prefix) || c.Key[:len(prefix)] != prefix {
 		return c
@@ -169,7 +169,7 @@ func (t *Truth) disputeNow(format string, args ...any) {
 	t.dispute(format, args...)
 }
 
-// at is the changes of one revision.
+// at returns the changes of one revision.
 func (t *Truth) at(revision int64) []Change {
 	i := revision - t.base - 1
 	if i < 0 || i >= int64(len(t.starts)) {
@@ -182,28 +182,28 @@ func (t *Truth) at(revision int64) []Change {
 	return t.changes[t.starts[i]:end]
 }
 
-// At is the changes of one revision.
+// At returns the changes of one revision.
 func (t *Truth) At(revision int64) []Change {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.at(revision)
 }
 
-// Changes are all of them, in order.
+// Changes returns all changes, in order.
 func (t *Truth) Changes() []Change {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.changes
 }
 
-// Disputes are the contradictions among what etcd's members told.
+// Disputes returns the contradictions among the changes of etcd's members.
 func (t *Truth) Disputes() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.disputes
 }
 
-// View is the whole history as a scope shows it.
+// View returns the whole history as a scope shows it.
 func (t *Truth) View(in Scope) []Seen {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,7 +220,7 @@ func (t *Truth) View(in Scope) []Seen {
 	return view
 }
 
-// Slice is what a scope shows of the revisions later than after, up to and including through.
+// Slice returns the part of a view with the revisions later than after, up to and including through.
 func (t *Truth) Slice(in Scope, after, through int64) []Seen {
 	view := t.View(in)
 	from := sort.Search(len(view), func(i int) bool { return view[i].Object.Revision > after })
@@ -231,7 +231,7 @@ func (t *Truth) Slice(in Scope, after, through int64) []Seen {
 	return view[from:to]
 }
 
-// State is the objects of a scope as of a revision, by key.
+// State returns the objects of a scope at a revision, by key.
 func (t *Truth) State(in Scope, revision int64) map[string]Object {
 	state := make(map[string]Object)
 	for _, seen := range t.Slice(in, 0, revision) {

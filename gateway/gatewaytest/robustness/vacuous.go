@@ -1,6 +1,6 @@
 package robustness
 
-// nonVacuous: enough happened that the other promises were tried at all, and in the end everything worked.
+// nonVacuous checks that enough happened to test the other promises, and that everything worked in the end.
 func nonVacuous(h *History, rules Rules, r *report) {
 	least := func(what string, got, want int) {
 		if got < want {

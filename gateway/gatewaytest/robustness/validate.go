@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Rules are what a scenario allows, and what it demands so that a pass means something.
+// Rules say what a scenario allows, and what it requires so that a pass means something.
 type Rules struct {
-	Ends    []End // of streams, besides those in order and those by the client
+	Ends    []End // of streams, besides clean ones and those by the client
 	Codes   []int // of refused requests and ERROR frames
-	Relists bool  // clients may have to list again where no compaction explains it
+	Relists bool  // clients may have to list again without a compaction
 
-	Events, Resumes, Faults, Acknowledged int // at least so many
+	Events, Resumes, Faults, Acknowledged int // minimum numbers
 }
 
-// Violation is a promise that was not kept.
+// Violation is a broken promise.
 type Violation struct {
 	Promise string `json:"promise"`
 	Who     string `json:"who"`
@@ -29,7 +29,7 @@ type Validator struct {
 	Check   func(*History, Rules, *report)
 }
 
-// Validators are all of them.
+// Validators are all validators.
 var Validators = []Validator{
 	{"ordered", ordered},
 	{"unique", unique},
@@ -46,7 +46,7 @@ var Validators = []Validator{
 	{"non-vacuous", nonVacuous},
 }
 
-// Validate returns all that is wrong with a history.
+// Validate returns all violations of a history.
 func Validate(h *History, rules Rules) []Violation {
 	var all []Violation
 	for _, v := range Validators {
@@ -63,7 +63,7 @@ type report struct {
 	violations []Violation
 }
 
-// mostViolations bounds what is told of one promise: the first ones tell enough.
+// mostViolations limits the reported violations of one promise, because the first ones are enough.
 const mostViolations = 200
 
 func (r *report) add(who any, format string, args ...any) {
@@ -86,10 +86,10 @@ func (h *History) streams(f func(w *Watching, s *Stream)) {
 // whoOf names a stream of a watcher.
 func whoOf(w *Watching, s *Stream) string { return fmt.Sprintf("%s (%s), %s", w.Name, w.Scope, s) }
 
-// broken tells whether the client may have got a part of a revision only: the connection broke, or the client left.
+// broken reports whether the client may have only a part of a revision: the connection broke, or the client left.
 func (s *Stream) broken() bool { return s.End == Cut || s.End == Closed }
 
-// events are the lines about changes.
+// events returns the lines about changes.
 func (s *Stream) events() []Line {
 	var events []Line
 	for _, line := range s.Lines {
@@ -100,7 +100,7 @@ func (s *Stream) events() []Line {
 	return events
 }
 
-// lastFault is when the last fault was; zero: there was none.
+// lastFault returns the time of the last fault; zero: there was none.
 func (h *History) lastFault() (last time.Time) {
 	for _, f := range h.Faults {
 		if f.At.After(last) {

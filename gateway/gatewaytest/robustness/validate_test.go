@@ -8,7 +8,7 @@ import (
 
 var sampleRules = Rules{Ends: []End{Cut}, Events: 100, Resumes: 5, Faults: 1, Acknowledged: 100}
 
-// TestGoodHistory: the validators find nothing wrong with a perfect gateway.
+// TestGoodHistory checks that the validators find no violation of a perfect gateway.
 func TestGoodHistory(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, v := range Validate(newSample(seed), sampleRules) {
@@ -17,8 +17,8 @@ func TestGoodHistory(t *testing.T) {
 	}
 }
 
-// bugs are sown into a good history; each has to be caught by the validator of the promise that it breaks. A bug says whether
-// the history had a place for it.
+// bugs are put into a good history; the validator of the broken promise must find each. A bug reports whether the history had a place for
+// it.
 var bugs = []struct {
 	promise, name string
 	sow           func(*History) bool
@@ -134,7 +134,7 @@ var bugs = []struct {
 			return true
 		})
 	}},
-	{"resumable", "a list that nobody had to ask for", func(h *History) bool {
+	{"resumable", "a list without a reason", func(h *History) bool {
 		w := h.Watchers[0]
 		again := *w.Steps[0].List
 		w.Steps = append(w.Steps, Step{List: &again})
@@ -248,7 +248,7 @@ var bugs = []struct {
 			return true
 		})
 	}},
-	{"ends-classified", "a stream that ended nobody knows how", func(h *History) bool {
+	{"ends-classified", "a stream without a known end", func(h *History) bool {
 		return h.inSteps(func(w *Watching, i int) bool { w.Steps[i].Stream.End = ""; return true })
 	}},
 	{"non-vacuous", "clients that saw nothing", func(h *History) bool {
@@ -264,8 +264,8 @@ var bugs = []struct {
 	}},
 }
 
-// TestSownBugs: every validator catches the bugs that break its promise.
-func TestSownBugs(t *testing.T) {
+// TestValidatorsFindBugs checks that every validator finds the bugs that break its promise.
+func TestValidatorsFindBugs(t *testing.T) {
 	proved := map[string]bool{}
 	for _, bug := range bugs {
 		t.Run(bug.promise+"/"+bug.name, func(t *testing.T) {
@@ -289,12 +289,12 @@ func TestSownBugs(t *testing.T) {
 	}
 	for _, v := range Validators {
 		if !proved[v.Promise] {
-			t.Errorf("no bug proves the validator of %s", v.Promise)
+			t.Errorf("no bug tests the validator of %s", v.Promise)
 		}
 	}
 }
 
-// inStream tries to sow a bug at the lines of streams, from the middle on, until one takes it; after it must come n-1 lines.
+// inStream tries to put a bug at the lines of streams, from the middle on, until it fits; n-1 lines must follow it.
 func (h *History) inStream(n int, sow func(w *Watching, s *Stream, i int) bool) bool {
 	return h.inSteps(func(w *Watching, step int) bool {
 		s := w.Steps[step].Stream
@@ -340,7 +340,7 @@ func (h *History) changeList(kind ListKind, change func(*List)) bool {
 	return false
 }
 
-// truly is the same list as of another revision.
+// truly returns the same list as at another revision.
 func (h *History) truly(l *List, revision int64) *List {
 	other := *l
 	other.Revision, other.Items = revision, nil

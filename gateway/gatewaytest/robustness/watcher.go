@@ -16,33 +16,32 @@ import (
 	"time"
 )
 
-// Client says what a client follows, and how.
+// Client describes what a client follows, and how.
 type Client struct {
 	Name      string
 	Scope     Scope
 	Bookmarks bool
 	Timeout   time.Duration // timeoutSeconds; zero: the gateway's own
-	Quiet     bool          // it is not meant to see changes
-	Gateway   int           // where it begins
+	Quiet     bool          // it expects no changes
+	Gateway   int           // the first one
 	Dialect   Dialect
 	Stay      bool // always on the same gateway; otherwise on the next one after each failure
 }
 
-// watcher is a client as good ones are: it lists, watches from there, resumes where it was on whatever gateway answers, and lists
-// again only when it is told to.
+// watcher is a correct client: it lists, watches from there, resumes on any gateway that answers, and lists again only after a 410.
 type watcher struct {
 	Client
 	run     *Run
 	log     *Watching // in the history of its last list
 	gateway int
-	through atomic.Int64 // how far it has come
+	through atomic.Int64 // its last revision
 }
 
-// retryPause is how long a client waits after a failure, at least.
+// retryPause is the minimum pause of a client after a failure.
 const retryPause = 50 * time.Millisecond
 
-// live follows until ctx ends.
-func (w *watcher) live(ctx context.Context) {
+// start lists and watches until ctx ends.
+func (w *watcher) start(ctx context.Context) {
 	w.gateway = w.Gateway
 	listed := false
 	for ctx.Err() == nil {
@@ -61,7 +60,7 @@ func (w *watcher) live(ctx context.Context) {
 	}
 }
 
-// turn goes to the next gateway, after a moment.
+// turn switches to the next gateway, after a pause.
 func (w *watcher) turn(ctx context.Context, code int) {
 	if !w.Stay {
 		w.gateway = (w.gateway + 1) % len(w.run.gateways)
@@ -70,10 +69,10 @@ func (w *watcher) turn(ctx context.Context, code int) {
 	if code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable {
 		wait = time.Second // as Retry-After says
 	}
-	pause(ctx, wait+rand.N(wait)) //nolint:gosec // so that clients do not come all at once
+	pause(ctx, wait+rand.N(wait)) //nolint:gosec // so that clients do not connect all at once
 }
 
-// list begins, or begins anew: in what is the present history then.
+// list begins, or begins again, in the current history.
 func (w *watcher) list(ctx context.Context) bool {
 	h := w.run.history()
 	l, err := w.run.list(ctx, w.gateway, Consistent, w.Scope, 0)
@@ -140,12 +139,12 @@ func (w *watcher) follow(ctx context.Context, s *Stream) {
 			s.End, s.Why = Cut, err.Error()
 			return
 		}
-		stand, err := frames.take(line)
+		complete, err := frames.take(line)
 		if err != nil {
 			s.End, s.Why = Malformed, err.Error()
 			return
 		}
-		for _, frame := range stand {
+		for _, frame := range complete {
 			s.Lines = append(s.Lines, frame)
 			if frame.Type == failed {
 				s.End, s.Code, s.Why = Failed, frame.Code, string(line)
@@ -172,7 +171,7 @@ func readText(r io.Reader) string {
 	return string(text)
 }
 
-// get asks a gateway, and returns the head of its answer.
+// get sends a request to a gateway, and returns the response.
 func (r *Run) get(ctx context.Context, gateway int, path string) (*http.Response, error) {
 	return r.ask(ctx, gateway, path, nil)
 }
@@ -186,7 +185,7 @@ func (r *Run) ask(ctx context.Context, gateway int, path string, header http.Hea
 	return r.client.Do(req)
 }
 
-// refusal is an answer that is not what was asked for.
+// refusal is an unexpected response.
 type refusal struct {
 	code int
 	text string
@@ -194,7 +193,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%d: %s", r.code, r.text) }
 
-// list asks a gateway for a list.
+// list requests a list from a gateway.
 func (r *Run) list(ctx context.Context, gateway int, kind ListKind, scope Scope, asked int64) (*List, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -239,5 +238,5 @@ func (r *Run) list(ctx context.Context, gateway int, kind ListKind, scope Scope,
 	return l, nil
 }
 
-// listTimeout is when a client gives a list up.
+// listTimeout is the timeout of a list.
 const listTimeout = 20 * time.Second

@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// writer changes objects at a pace, and notes what it was answered.
+// writer changes objects at a rate, and records the responses.
 type writer struct {
 	run     *Run
 	name    string
 	gateway int
 	count   int
-	known   map[string]int64 // the revision of each object that it has made, as far as it knows
+	known   map[string]int64 // the revision of each object that it has created, as far as it knows
 	random  *rand.Rand
 }
 
-// namespaces are those that are written to.
+// namespaces are the namespaces of the objects.
 var namespaces = []string{"a", "b", "c"}
 
 const objectsEach = 12
@@ -44,7 +44,7 @@ func (w *writer) write(ctx context.Context, pace time.Duration, one func(context
 	}
 }
 
-// unique is a value that nobody else ever writes.
+// unique returns a value that no other write has.
 func (w *writer) unique() string {
 	w.count++
 	return fmt.Sprintf("%s-%d", w.name, w.count)
@@ -97,7 +97,7 @@ func (w *writer) churn(ctx context.Context) {
 	}
 }
 
-// look finds out what became of an object.
+// look reads the current state of an object.
 func (w *writer) look(ctx context.Context, at string) {
 	namespace, name, _ := strings.Cut(at, "/")
 	l, err := w.run.list(ctx, w.gateway, Consistent, Scope{Namespace: namespace, Name: name}, 0)
@@ -113,7 +113,7 @@ func (w *writer) look(ctx context.Context, at string) {
 	w.run.history().addList(l)
 }
 
-// contend replaces the same few objects as the other writers of its kind, each time what was there a moment ago.
+// contend replaces the same few objects as the other writers of its kind, each at its last known revision.
 func (w *writer) contend(ctx context.Context) {
 	name := fmt.Sprintf("contended-%d", w.random.IntN(4))
 	record := &Write{Writer: w.name, Verb: http.MethodPut, Keys: []string{prefix + "b/" + name}, Value: w.unique()}
@@ -131,14 +131,14 @@ func (w *writer) contend(ctx context.Context) {
 	}
 }
 
-// send makes a write and notes its outcome.
+// send makes a write and records its outcome.
 func (w *writer) send(ctx context.Context, record *Write, path, body string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTimeout) // an outcome that the client did not wait for says nothing
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTimeout) // because a cancelled write has no known outcome
 	defer cancel()
 	record.Sent = time.Now()
 	req, err := http.NewRequestWithContext(ctx, record.Verb, w.run.gateways[w.gateway].URL+path, strings.NewReader(body))
 	if err != nil {
-		panic(err) // the URL is ours
+		panic(err) // the URL is constant
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if record.Verb == http.MethodPatch {
@@ -148,7 +148,7 @@ func (w *writer) send(ctx context.Context, record *Write, path, body string) {
 	record.Answered = time.Now()
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		record.Outcome, record.Reason = RefusedWrite, err.Error() // nobody heard of it
+		record.Outcome, record.Reason = RefusedWrite, err.Error() // it was not sent
 	case err != nil:
 		record.Outcome, record.Reason = UnknownResult, err.Error()
 	default:
@@ -161,7 +161,7 @@ func (w *writer) send(ctx context.Context, record *Write, path, body string) {
 	w.run.history().addWrite(record)
 }
 
-// judge reads what an answer says about a write.
+// judge returns the outcome of a write from its response.
 func (r *Write) judge(resp *http.Response) {
 	r.Code = resp.StatusCode
 	text, err := io.ReadAll(resp.Body)
@@ -187,8 +187,8 @@ func (r *Write) judge(resp *http.Response) {
 	}
 }
 
-// transact changes several keys in one revision, as another program does that uses the same etcd: it writes them, and later
-// deletes them all at once or lets their lease expire.
+// transact changes several keys in one revision, as another program on the same etcd does: it writes them, and later deletes them all at
+// once or lets their lease expire.
 func (w *writer) transact(ctx context.Context) {
 	etcd := w.run.etcd
 	var lease int64
@@ -200,7 +200,7 @@ func (w *writer) transact(ctx context.Context) {
 		w.count++
 		return
 	case 2:
-		lease, _ = etcd.grant(ctx, 2*time.Second) // without one the keys stay
+		lease, _ = etcd.grant(ctx, 2*time.Second) // without a lease the keys stay
 	}
 	values, record := make(map[string]string), &Write{Writer: w.name, Verb: "transaction", Value: w.unique(), Sent: time.Now()}
 	group := []string{"foreign", "leased"}[min(1, int(min(1, lease)))]

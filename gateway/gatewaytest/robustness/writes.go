@@ -2,11 +2,12 @@ package robustness
 
 import "slices"
 
-// acknowledged: a write that was acknowledged was done, at the revision that the answer says; one that was refused was not;
-// none was done twice; one that was told what to replace replaced that; and one that was asked for after another one had been answered has a greater revision.
+// acknowledged checks that an acknowledged write was done, at the revision of its response, that a refused one was not done, that none was
+// done twice, that a conditional one replaced the required revision, and that a write that was sent after the response to another one has a
+// greater revision.
 func acknowledged(h *History, _ Rules, r *report) {
 	values, deletions := h.effects()
-	tried := make(map[at]bool) // deletions by somebody who was not refused
+	tried := make(map[at]bool) // deletions that were not refused
 	for _, w := range h.Writes {
 		if w.Value == "" && w.Replaces != 0 && w.Outcome != RefusedWrite {
 			tried[at{w.Keys[0], w.Replaces}] = true
@@ -42,7 +43,7 @@ func acknowledged(h *History, _ Rules, r *report) {
 	realTime(h, r)
 }
 
-// replacedBy is the revision of the object that a write, by its answer, has replaced; zero: there was none.
+// replacedBy returns the revision of the object that a write, by its response, has replaced; zero: there was none.
 func (h *History) replacedBy(w *Write) int64 {
 	for _, c := range h.Truth.At(w.Revision) {
 		if c.Key == w.Keys[0] && c.Before != nil {
@@ -52,7 +53,7 @@ func (h *History) replacedBy(w *Write) int64 {
 	return 0
 }
 
-// effects are the revisions at which values came into etcd, and at which objects of a revision were deleted.
+// effects returns the revisions at which values were written, and at which objects of a revision were deleted.
 func (h *History) effects() (values map[string][]int64, deletions map[at][]int64) {
 	values, deletions = make(map[string][]int64), make(map[at][]int64)
 	for _, c := range h.Truth.Changes() {
@@ -67,7 +68,7 @@ func (h *History) effects() (values map[string][]int64, deletions map[at][]int64
 	return values, deletions
 }
 
-// realTime: the order of revisions is an order of the writes that real time allows.
+// realTime checks that the order of revisions is an order of the writes that real time allows.
 func realTime(h *History, r *report) {
 	acknowledgedBefore := h.acknowledgements()
 	for _, w := range h.Writes {

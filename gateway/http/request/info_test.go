@@ -15,7 +15,7 @@ import (
 	"revtail/gateway/resource"
 )
 
-// TestParseInfo: URLs are read as Kubernetes reads them.
+// TestParseInfo checks that URLs are parsed as in Kubernetes.
 func TestParseInfo(t *testing.T) {
 	type req = authorization.Attributes
 	for url, want := range map[string]req{
@@ -69,7 +69,7 @@ func TestParseInfo(t *testing.T) {
 	}
 }
 
-// TestParseInfoScope: the scope is that of the path, whatever name a rule sees.
+// TestParseInfoScope checks that the scope is that of the path, not that of the name for authorization.
 func TestParseInfoScope(t *testing.T) {
 	for path, want := range map[string]request.Info{
 		"/apis/apps":                                   {GroupVersion: schema.GroupVersion{Group: "apps"}},

@@ -74,7 +74,7 @@ func TestListParameters(t *testing.T) {
 	}
 }
 
-func TestWatchParametersSayWhereItBegins(t *testing.T) {
+func TestWatchParametersSetTheStart(t *testing.T) {
 	for query, want := range map[string]bool{
 		"":                  true,
 		"resourceVersion=0": true,
@@ -101,12 +101,12 @@ func TestContinueToken(t *testing.T) {
 	}
 	for _, moved := range []string{"secrets/", "pods/ns", "pods/n", ""} {
 		if err := parsed.Check(moved); status.Of(err).Code != http.StatusBadRequest {
-			t.Errorf("a token of pods/ is taken for the list %q: %v", moved, err)
+			t.Errorf("a token of pods/ is accepted for the list %q: %v", moved, err)
 		}
 	}
 	for _, forged := range []ContinueToken{{684, "ns/w-b", parsed.checksum}, {-1, "ns/w-b", parsed.checksum}, {685, "other/w", parsed.checksum}, {685, "ns/w-b", ""}} {
 		if err := forged.Check("pods/"); status.Of(err).Code != http.StatusBadRequest {
-			t.Errorf("%+v is taken: %v", forged, err)
+			t.Errorf("%+v is accepted: %v", forged, err)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func FuzzContinueToken(f *testing.F) {
 	})
 }
 
-// FuzzQuery: whatever a client asks, the answer is a query or a 4xx.
+// FuzzQuery checks that any query is parsed, or refused with a 4xx.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{"watch=1&resourceVersion=5", "limit=2&continue=x", "labelSelector=a+in+(b)&fieldSelector=a.b%3Dc", "timeoutSeconds=99999999999999999999", "%zz"} {
 		f.Add(seed, true)

@@ -10,7 +10,7 @@ import (
 	"revtail/gateway/netio/buffer"
 )
 
-// TestLargeListHoldsLittle: a list is sent while it is made; what is held of it is bounded.
+// TestLargeListHoldsLittle checks that a list is sent while it is made, and that its buffer is bounded.
 func TestLargeListHoldsLittle(t *testing.T) {
 	w := &discard{header: http.Header{}}
 	p := &Body{Buffer: new(buffer.Buffer), writer: w, code: http.StatusOK}
@@ -29,7 +29,7 @@ func TestLargeListHoldsLittle(t *testing.T) {
 	}
 }
 
-// TestBrokenConnectionEndsAList: nothing more is made for a client that has gone.
+// TestBrokenConnectionEndsAList checks that the list stops when its client is gone.
 func TestBrokenConnectionEndsAList(t *testing.T) {
 	for _, compressed := range []bool{false, true} {
 		p := &Body{Buffer: new(buffer.Buffer), writer: &discard{header: http.Header{}, err: io.ErrClosedPipe}, code: http.StatusOK}
@@ -48,7 +48,7 @@ func TestBrokenConnectionEndsAList(t *testing.T) {
 	}
 }
 
-// discard is a client that takes everything, or nothing.
+// discard is a client that reads everything, or nothing.
 type discard struct {
 	header http.Header
 	bytes  int

@@ -16,7 +16,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// TestPlainConnectionsTakeVectors: what net/http does for a body that can write itself is what makes lists cheap.
+// TestPlainConnectionsTakeVectors checks that net/http lets a body write itself, because that makes lists cheap.
 func TestPlainConnectionsTakeVectors(t *testing.T) {
 	spy := &spyBody{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -24,7 +24,7 @@ func TestPlainConnectionsTakeVectors(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		to, ok := unwrapTo[io.ReaderFrom](&recorder{ResponseWriter: w})
 		if !ok {
-			t.Error("net/http takes no body")
+			t.Error("net/http does not let the body write itself")
 			return
 		}
 		_, _ = to.ReadFrom(spy)
@@ -44,7 +44,7 @@ func TestPlainConnectionsTakeVectors(t *testing.T) {
 	}
 }
 
-// spyBody notes what it is written to.
+// spyBody records the type of the writer.
 type spyBody struct {
 	io.Reader
 	socket bool
@@ -56,7 +56,7 @@ func (s *spyBody) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// TestListingWrites: pieces of all sizes arrive, in few writes.
+// TestListingWrites checks that pieces of all sizes arrive, in few writes.
 func TestListingWrites(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	var pieces [][]byte
@@ -110,7 +110,7 @@ func TestListingWrites(t *testing.T) {
 	}
 }
 
-// writes counts what it is given.
+// writes counts the writes and collects their bytes.
 type writes struct {
 	text  bytes.Buffer
 	count int
@@ -121,7 +121,7 @@ func (w *writes) Write(p []byte) (int, error) {
 	return w.text.Write(p)
 }
 
-// TestBrokenConnectionEndsAListing: nothing more is read of the cache for a client that has gone.
+// TestBrokenConnectionEndsAListing checks that the list stops reading the cache when its client is gone.
 func TestBrokenConnectionEndsAListing(t *testing.T) {
 	read := 0
 	endless := &watchcache.List{Size: 1 << 30, Text: func(yield func([]byte) bool) {
@@ -135,7 +135,8 @@ func TestBrokenConnectionEndsAListing(t *testing.T) {
 	}
 }
 
-// TestListingOverTLSIsTimedByPieces: what net/http takes as a whole over TLS would have one deadline for all of it.
+// TestListingOverTLSIsTimedByPieces checks that each piece has its own deadline over TLS, because net/http would set one for the whole
+// body.
 func TestListingOverTLSIsTimedByPieces(t *testing.T) {
 	list := &watchcache.List{Size: 1 << 20, Text: slices.Values([][]byte{bytes.Repeat([]byte("x"), 1<<20)})}
 	timed := make(chan int, 1)
@@ -148,11 +149,11 @@ func TestListingOverTLSIsTimedByPieces(t *testing.T) {
 	response := rawhttp.Get(t, server.Client(), server.URL)
 	body, err := io.ReadAll(response.Body)
 	if got := <-timed; err != nil || got != len(body) {
-		t.Errorf("%d of %d bytes went past what gives each piece its time: %v", len(body)-got, len(body), err)
+		t.Errorf("%d of %d bytes were written without their own deadline: %v", len(body)-got, len(body), err)
 	}
 }
 
-// timedWriter stands where each write gets its time.
+// timedWriter is the writer that sets a deadline for each write.
 type timedWriter struct {
 	http.ResponseWriter
 	bytes int

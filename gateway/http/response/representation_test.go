@@ -16,7 +16,7 @@ const (
 	mediaMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 )
 
-// TestFirstAcceptableRange: media ranges are tried by quality, those of equal quality in their order.
+// TestFirstAcceptableRange checks that media ranges are tried by quality, those of equal quality in their order.
 func TestFirstAcceptableRange(t *testing.T) {
 	for _, test := range []struct {
 		accept string
@@ -82,7 +82,7 @@ func describe(f Representation, err error) string {
 	return strings.TrimSpace(media + " " + f.As + " " + f.apiVersion)
 }
 
-// TestRefusalsSayWhy: a 406 names what is accepted, or what does not go together.
+// TestRefusalsSayWhy checks that a 406 names the accepted types, or the parameters that exclude each other.
 func TestRefusalsSayWhy(t *testing.T) {
 	for _, test := range []struct {
 		accept string

@@ -8,7 +8,7 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// TestWordings: both APIs answer an error with the same code and reason, each in its own words.
+// TestWordings checks that both APIs answer an error with the same code and reason, each with its own message.
 func TestWordings(t *testing.T) {
 	for _, err := range []error{
 		&etcdstore.CompactedError{Requested: 1, Compacted: 9}, &watchcache.ExpiredError{Requested: 1, Oldest: 9}, &watchcache.RevertedError{Requested: 9, Current: 1},
@@ -26,7 +26,7 @@ func TestWordings(t *testing.T) {
 	}
 }
 
-// TestFutureRevision: where etcd's newest revision is not known, the message does not name it.
+// TestFutureRevision checks that the message names etcd's newest revision only if it is known.
 func TestFutureRevision(t *testing.T) {
 	if status := OfKeys(&etcdstore.FutureError{Requested: 9}); status.Message != "revision 9 is not reached yet: try again" {
 		t.Errorf("%d %s", status.Code, status.Message)

@@ -21,10 +21,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// testNow is the time at which tables are shown in these tests.
+// testNow is the time at which these tests show tables.
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestColumns shows what people see of the objects in testdata/tables.yaml, with the wide columns behind a bar.
+// TestColumns compares the tables of the objects in testdata/tables.yaml with golden files; the wide columns are behind a bar.
 func TestColumns(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join("testdata", "tables.yaml"))
 	if err != nil {
@@ -57,7 +57,7 @@ func TestColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s differs (-file +shown); after a wanted change, run the test with -update:\n%s", file, diff)
+		t.Errorf("%s differs (-file +shown); after an intended change, run the test with -update:\n%s", file, diff)
 	}
 }
 
@@ -68,7 +68,7 @@ func flush(t *testing.T, out *tabwriter.Writer) {
 	}
 }
 
-// tableObject reads one of the objects in tables.yaml.
+// tableObject returns one of the objects in tables.yaml.
 func tableObject(t *testing.T, text []byte) ([]byte, schema.GroupVersionKind) {
 	t.Helper()
 	doc, err := yaml.YAMLToJSON(text)
@@ -95,12 +95,12 @@ func line(cs Columns, cell func(i int) any) []byte {
 	return []byte(strings.Join(texts, "\t") + "\n")
 }
 
-// TestEveryBuiltinKindHasColumns: none falls back to its name and age by mistake.
+// TestEveryBuiltinKindHasColumns checks that no built-in kind has only name and age by mistake.
 func TestEveryBuiltinKindHasColumns(t *testing.T) {
 	for _, res := range resource.Builtin() {
 		own, ok := builtinColumns[schema.GroupKind{Group: res.Group, Kind: res.Kind}]
 		if !ok {
-			t.Errorf("%s has none", res.QualifiedName())
+			t.Errorf("%s has no columns", res.QualifiedName())
 		}
 		if name := own[0].format; name != "name" && res.Kind != "Event" {
 			t.Errorf("%s does not begin with the name", res.QualifiedName())
@@ -111,7 +111,7 @@ func TestEveryBuiltinKindHasColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsAreDescribed: people and programs learn what is in each.
+// TestColumnsAreDescribed checks that each column has a description.
 func TestColumnsAreDescribed(t *testing.T) {
 	types := map[string]bool{"string": true, "integer": true, "date": true}
 	for kind, cs := range builtinColumns {
@@ -128,10 +128,10 @@ func TestColumnsAreDescribed(t *testing.T) {
 	}
 }
 
-// shapes are values where something else is expected.
+// shapes are values of wrong types.
 var shapes = []string{`null`, `true`, `-1`, `1e400`, `""`, `"x"`, `[]`, `{}`, `[null]`, `[1,"x",[],{}]`, `{"a":null}`, `{"":{}}`}
 
-// TestColumnsTakeAnyShape: an object may look like anything; its cells are of the column's type, or null.
+// TestColumnsTakeAnyShape checks that any object has cells of the column's type, or null.
 func TestColumnsTakeAnyShape(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join("testdata", "tables.yaml"))
 	if err != nil {
@@ -148,7 +148,7 @@ func TestColumnsTakeAnyShape(t *testing.T) {
 	}
 }
 
-// damage puts each of shapes in the place of each value inside a value, and calls check each time.
+// damage replaces each value inside a value with each of shapes, and calls check each time.
 func damage(value any, check func()) {
 	replace := func(old any, set func(any)) {
 		for _, text := range shapes {
@@ -194,7 +194,7 @@ func checkCells(t *testing.T, cs Columns, object map[string]any) {
 	}
 }
 
-// TestDefinedColumns: the columns of a definition, each by its type.
+// TestDefinedColumns checks the columns of a definition by type.
 func TestDefinedColumns(t *testing.T) {
 	const doc = `{"metadata":{"name":"w","creationTimestamp":"2026-11-21T11:00:00Z","labels":{"a.b/c":"x"}},` +
 		`"spec":{"n":3,"f":1.5,"big":123456789012345678901,"b":false,"s":"red","list":["a","b"],"map":{"k":"<v>"},"nil":null,` +
@@ -238,7 +238,7 @@ func TestDefinedColumns(t *testing.T) {
 	}
 }
 
-// TestDefinedColumnsTakeAnyShape: whatever the path, whatever the object.
+// TestDefinedColumnsTakeAnyShape checks any path on any object.
 func TestDefinedColumnsTakeAnyShape(t *testing.T) {
 	paths := []string{"", ".", "..", "$", "@", ".a", ".a.b", "..b", ".a[0]", ".a[-1]", ".a[9]", ".a[0:2]", ".a[*].b", ".*", ".a[?(@.b>1)].c", `.a[?(@.b=="x")].c`,
 		".a[?(@.b)].c", "['a']", ".a['b','c']", "}{range .a[*]}{.b}{end}{.a", "}{range .a[*]}{.b", "}text{.a", ".a[?(@.b==", ".a[", ".a[0", "['a", "{", "\"x\""}

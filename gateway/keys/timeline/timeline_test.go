@@ -47,14 +47,14 @@ func points(t *testing.T, store *memory.Store) []etcdstore.KV {
 	return page.KVs
 }
 
-// pass lets time pass, to a place between two ticks.
+// pass lets time pass, to a time between two ticks.
 func pass(d time.Duration) {
 	<-time.After(d) // in a bubble
 	synctest.Wait()
 }
 
-// TestAt: what is read at a time is what was written by then, but for the writes of some seconds; several gateways make one
-// timeline, and none when nothing is written.
+// TestAt checks that a read at a time has all writes until then, except for the last seconds, that several gateways share one timeline, and
+// that an idle store gets no points.
 func TestAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -83,7 +83,7 @@ func TestAt(t *testing.T) {
 					most = w.revision
 				}
 			}
-			// what the timeline itself writes comes between
+			// the timeline's own writes are in between
 			if p, err := line.At(t.Context(), when); err != nil || p.Revision < least || p.Revision > most+etcdstore.Revision(len(writes)) || p.Time.After(when) {
 				t.Errorf("at %v: %+v, %v; want a revision from %d to %d", when, p, err, least, most)
 			}
@@ -100,12 +100,12 @@ func TestAt(t *testing.T) {
 		}
 		pass(time.Hour)
 		if n := len(points(t, store)); n != before {
-			t.Errorf("%d points more in an hour without a write", n-before)
+			t.Errorf("%d more points in an hour without a write", n-before)
 		}
 	})
 }
 
-// TestBefore: a time that is not on record is told with the oldest one that is, and points go with the history.
+// TestBefore checks that the error for a time before the timeline names its oldest point, and that points are removed with the history.
 func TestBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -149,7 +149,7 @@ func TestBefore(t *testing.T) {
 	})
 }
 
-// TestTooMany: the timeline does not grow without end, and becomes coarser where it is old.
+// TestTooMany checks that the number of points is limited, and that older points are removed first.
 func TestTooMany(t *testing.T) {
 	store := memory.New()
 	line := newTimeline(store)

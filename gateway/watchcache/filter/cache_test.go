@@ -9,8 +9,8 @@ import (
 	"revtail/gateway/watchcache/filter"
 )
 
-// TestEqualTexts: equal texts are compiled once, also by callers that come at the same time, and errors are not kept.
-func TestEqualTexts(t *testing.T) {
+// TestEqualTextsAreCompiledOnce checks that equal texts are compiled once, also for concurrent callers, and that errors are not cached.
+func TestEqualTextsAreCompiledOnce(t *testing.T) {
 	c := filter.NewCache()
 	results := make([]*filter.Filter, 20)
 	var callers sync.WaitGroup
@@ -36,7 +36,7 @@ func TestEqualTexts(t *testing.T) {
 	}
 }
 
-// TestTextsAreBounded: a text that was used long ago is compiled again.
+// TestTextsAreBounded checks that a text is compiled again when its last use is long ago.
 func TestTextsAreBounded(t *testing.T) {
 	c := filter.NewCache()
 	first, err := c.ObjectFields("data.a")
@@ -49,6 +49,6 @@ func TestTextsAreBounded(t *testing.T) {
 		}
 	}
 	if again, err := c.ObjectFields("data.a"); err != nil || again == first {
-		t.Errorf("%v: the value of a text is kept for ever", err)
+		t.Errorf("%v: the value of a text is never removed", err)
 	}
 }

@@ -45,7 +45,7 @@ func TestMatches(t *testing.T) {
 		{Objects(), `object.spec.ratio < 1`, object, true},
 		{Objects(), `object.spec.paused`, object, false},
 		{Objects(), `!object.spec.paused`, object, true},
-		{Objects(), `object.spec.replicas`, object, false}, // neither true nor false
+		{Objects(), `object.spec.replicas`, object, false}, // not a bool
 		{Objects(), `object.spec.big == 18446744073709551615u`, object, true},
 		{Objects(), `object.spec.nothing == null`, object, true},
 		{Objects(), `object.status.ready == 1`, object, false}, // no such field
@@ -123,7 +123,7 @@ func TestCompileSaysWhere(t *testing.T) {
 	}
 }
 
-// TestCost: loops and single calls that take too long fail early; CEL would count a single call afterwards.
+// TestCost checks that loops and single calls that take too long fail early, because CEL would count a single call afterwards.
 func TestCost(t *testing.T) {
 	objects := Objects()
 	objects.limit = 5_000 // a twentieth of the work, and of the documents
@@ -151,7 +151,7 @@ func TestCost(t *testing.T) {
 		`"x".matches(object.text)`,
 		`object.list.all(a, size(object.text) > 0)`,
 		`object.list.all(a, object == object)`,
-		growing("[1]", "[x, x, x, x]", "Y == Y"), // a value with 4^12 parts, of which each stands there once
+		growing("[1]", "[x, x, x, x]", "Y == Y"), // a value with 4^12 parts, each of which is in memory once
 		growing("[1]", "[x, x, x, x]", "dyn(2) in Y"),
 		growing("[1]", "x + x + x + x", "size(Y) > 0"),
 		growing("'a'", "x + x + x + x", "size(Y) > 0"),
@@ -171,7 +171,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestCostOfLoops: a loop over some thousand elements is allowed, and not many more, because its work grows with the square.
+// TestCostOfLoops checks that a loop over some thousand elements is allowed, but not over many more, because its work grows with the
+// square.
 func TestCostOfLoops(t *testing.T) {
 	for elements, want := range map[int]bool{3_000: true, 10_000: false} {
 		document := []byte(`{"list":[1` + strings.Repeat(",1", elements-1) + `]}`)
@@ -187,12 +188,12 @@ func TestMatchesEndsWithItsContext(t *testing.T) {
 	cancel()
 	f := mustCompile(t, Objects(), `object.list.all(a, object.list.all(b, true))`)
 	if _, err := f.Matches(ctx, Input{Document: []byte(`{"list":[` + strings.Repeat("0,", 5000) + `0]}`)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want that it was cancelled", err)
+		t.Errorf("%v, want a cancellation", err)
 	}
 }
 
-// TestLoopsReadOnce: a value that a loop uses repeatedly is decoded once: allocations do not grow with the product of loop and
-// value.
+// TestLoopsReadOnce checks that a value which a loop uses repeatedly is decoded once, so that allocations do not grow with the product of
+// loop and value.
 func TestLoopsReadOnce(t *testing.T) {
 	var members strings.Builder
 	for i := range 2_000 {
@@ -221,7 +222,7 @@ func TestLoopsReadOnce(t *testing.T) {
 	}
 }
 
-// FuzzCompile: a text makes the compiler and an evaluation fail only with an error, and never slow.
+// FuzzCompile checks that any text compiles and evaluates, or fails with an error, and takes little time.
 func FuzzCompile(f *testing.F) {
 	for _, text := range []string{`object.a > 3`, `type(old.x) == int && key != type`, `object.?a.b.orValue(1) == 1`, `[1, 2].map(x, x + 1)`, `"`, `quantity("1e9")`,
 		`object.list.exists(i, v, i == v)`, `object == old`, `timestamp(object.t).getHours("Asia/Tokyo") == 1`} {

@@ -17,7 +17,7 @@ const prefix = "/things/"
 
 var errStopped = errors.New("stopped")
 
-// storeWith has one write for each key, from revision 2 on.
+// storeWith returns a store with one write for each key, from revision 2 on.
 func storeWith(keys ...string) *memory.Store {
 	s := memory.New()
 	for _, key := range keys {
@@ -26,7 +26,7 @@ func storeWith(keys ...string) *memory.Store {
 	return s
 }
 
-// startFanout runs a fan-out of revisions for the time of a test.
+// startFanout runs a fan-out of revisions until the test ends.
 func startFanout(t *testing.T, store etcdstore.Store) (f *Fanout[etcdstore.Revision], stop func()) {
 	t.Helper()
 	f = NewFanout(Config[etcdstore.Revision]{
@@ -169,6 +169,6 @@ func TestBackoff(t *testing.T) {
 		}
 	}
 	if b.Reset(); b.Next() != MinPause {
-		t.Error("Reset does not begin anew")
+		t.Error("Reset does not restart the pauses")
 	}
 }

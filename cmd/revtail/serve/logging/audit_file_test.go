@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// smallDisk accepts room bytes and fails after that.
+// smallDisk accepts as many bytes as are free and fails after that.
 type smallDisk struct {
 	bytes.Buffer
-	room int
+	free int
 }
 
 func (d *smallDisk) Write(p []byte) (int, error) {
-	taken := p[:min(len(p), d.room)]
-	d.room -= len(taken)
-	d.Buffer.Write(taken)
-	if len(taken) < len(p) {
-		return len(taken), errors.New("no space left on device")
+	accepted := p[:min(len(p), d.free)]
+	d.free -= len(accepted)
+	d.Buffer.Write(accepted)
+	if len(accepted) < len(p) {
+		return len(accepted), errors.New("no space left on device")
 	}
 	return len(p), nil
 }
@@ -29,17 +29,17 @@ func (*smallDisk) Close() error { return nil }
 
 var _ io.WriteCloser = (*smallDisk)(nil)
 
-// TestAppendFileOnFullDisk: failed records are counted and logged once, and a partial record does not join the next.
+// TestAppendFileOnFullDisk checks that failed records are counted and logged once, and that a partial record does not join the next.
 func TestAppendFileOnFullDisk(t *testing.T) {
 	var log bytes.Buffer
-	disk := &smallDisk{room: 12}
+	disk := &smallDisk{free: 12}
 	f := &appendFile{logger: slog.New(slog.NewTextHandler(&log, nil)), to: disk}
 	write := func(line string) { _, _ = f.Write([]byte(line + "\n")) }
 	write("first")
 	for range 3 {
 		write("missing")
 	}
-	disk.room = 100
+	disk.free = 100
 	write("second")
 	write("third")
 	if want := "first\nmissin\nsecond\nthird\n"; disk.String() != want {

@@ -71,6 +71,6 @@ func TestNoNotifySocket(t *testing.T) {
 	n := NewNotifier(nil)
 	n.Notify("READY=1")
 	if err := n.RunWatchdog(t.Context(), nil); err != nil || n.watchdog != 0 {
-		t.Errorf("%v, watchdog %v; want none", err, n.watchdog)
+		t.Errorf("error %v, watchdog %v; want neither", err, n.watchdog)
 	}
 }

@@ -5,14 +5,16 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"testing"
 	"time"
+
+	"revtail/gateway/gatewaytest/rawhttp"
 )
 
-// TestAddressLimit: one address can open connections up to the limit, and new ones when those are closed.
-func TestAddressLimit(t *testing.T) {
+// TestAddressLimitResetsConnectionsAboveIt checks that one address can open as many connections as the limit says, that the next one is
+// reset, and that a new one is answered when the others are closed.
+func TestAddressLimitResetsConnectionsAboveIt(t *testing.T) {
 	const most = 3
 	limit := NewAddressLimit(most)
 	limit.exempt = func(net.IP) bool { return false }
@@ -20,47 +22,50 @@ func TestAddressLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
+	released := make(chan struct{}, most+1) // one value for each connection that the server has closed
+	server := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute, ConnState: func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			released <- struct{}{}
+		}
+	}}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(limit.listen(inner)) })
 	defer serving.Wait()
 	defer server.Close()
 
-	// open returns a connection with a response; nil: the server has reset it.
-	open := func() net.Conn {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", inner.Addr().String())
-		if err != nil {
-			return nil
+	// open opens a connection, sends a request and waits for the first byte of the response. It returns the first error, because the
+	// system reports a reset once: after a Write that fails, Read returns io.EOF.
+	open := func() (net.Conn, error) {
+		conn, failure := new(net.Dialer).DialContext(t.Context(), "tcp", inner.Addr().String())
+		if failure != nil {
+			return nil, failure
 		}
-		if err = conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
+		if _, failure = io.WriteString(conn, rawhttp.Request); failure == nil {
+			_, failure = conn.Read(make([]byte, 1))
 		}
-		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-		if _, err = conn.Read(make([]byte, 1)); err == nil {
-			return conn
+		if failure != nil {
+			_ = conn.Close()
 		}
-		if _ = conn.Close(); errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("a connection too many: %v, want it reset", err)
-		}
-		return nil
+		return conn, failure
 	}
 	var held []net.Conn
 	for range most {
-		conn := open()
-		if conn == nil {
-			t.Fatal("a connection within the limit is not answered")
+		conn, failure := open()
+		if failure != nil {
+			t.Fatalf("a connection within the limit: %v", failure)
 		}
 		held = append(held, conn)
 	}
-	if open() != nil {
-		t.Error("a connection too many is answered")
+	if _, err := open(); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("a connection above the limit: %v, want a reset", err)
 	}
 	for _, conn := range held {
 		_ = conn.Close()
+		<-released
 	}
-	again := open()
-	for again == nil { // the server takes a moment to notice
-		again = open()
+	again, err := open()
+	if err != nil {
+		t.Fatalf("a connection after the others were closed: %v", err)
 	}
 	_ = again.Close()
 }
@@ -69,10 +74,10 @@ func TestLoopbackHasNoLimit(t *testing.T) {
 	limit := NewAddressLimit(1)
 	for address, exempt := range map[string]bool{"127.0.0.1": true, "127.1.2.3": true, "::1": true, "10.0.0.1": false, "::ffff:127.0.0.1": true, "fe80::1": false} {
 		if got := limit.exempt(net.ParseIP(address)); got != exempt {
-			t.Errorf("%s: %v", address, got)
+			t.Errorf("%s: exempt %v, want %v", address, got, exempt)
 		}
 	}
 	if l := NewAddressLimit(0).listen(nil); l != nil {
-		t.Error("no limit is one")
+		t.Error("a limit of zero wraps the listener")
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"time"
 )
 
-// roadScenarios: the faults are those of the road between gateways and etcd.
-var roadScenarios = []Scenario{
+// networkScenarios have faults of the network between gateways and etcd.
+var networkScenarios = []Scenario{
 	{
-		// The gateway's packets to etcd, and etcd's to it, get lost. Its clients must find their way to the other one.
+		// The packets from the gateway to etcd, and from etcd to the gateway, are lost. Its clients must use the other gateway.
 		Name: "cut-off", Quick: true, Etcd: 1, Gateways: 2, Proxied: true, Seconds: [2]int{42, 90},
 		Rules: Rules{Codes: []int{429, 503, 504}, Events: 2000, Resumes: 40, Faults: 2, Acknowledged: 100},
 		Play: func(r *Run, seconds int) {
@@ -24,7 +24,7 @@ var roadScenarios = []Scenario{
 			if n := r.openOn(0); n > 0 {
 				r.Violate("partition-honest", "gateway 0", "%d watches are still open after %d s without etcd", n, seconds)
 			}
-			r.Fault("the road is good again")
+			r.Fault("the network is healed")
 			for _, p := range r.gateways[0].proxies {
 				p.Heal()
 			}
@@ -61,20 +61,20 @@ var roadScenarios = []Scenario{
 			r.gateways[0].proxies[0].SwallowAnswers()
 			r.gateways[0].proxies[1].SwallowAnswers()
 			r.Wait(time.Duration(seconds) * time.Second)
-			r.Fault("the roads are good again")
+			r.Fault("the network is healed")
 			r.gateways[0].proxies[0].Heal()
 			r.gateways[0].proxies[1].Heal()
 			r.Wait(3 * time.Second)
 		},
 	},
 	{
-		Name: "slow-road", Etcd: 3, Gateways: 2, Proxied: true, Seconds: [2]int{15, 30},
+		Name: "slow-network", Etcd: 3, Gateways: 2, Proxied: true, Seconds: [2]int{15, 30},
 		Rules: Rules{Events: 1000, Faults: 1, Acknowledged: 50},
 		Play: func(r *Run, seconds int) {
 			r.Watch(Crowd(80)...)
 			r.Write(12)
 			r.Wait(2 * time.Second)
-			r.Fault("the roads of gateway 0 to two members take 500 ms")
+			r.Fault("the connections of gateway 0 to two members have a delay of 500 ms")
 			r.gateways[0].proxies[0].Delay(500 * time.Millisecond)
 			r.gateways[0].proxies[1].Delay(500 * time.Millisecond)
 			r.Wait(time.Duration(seconds) * time.Second)
