@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 
 	"revtail/etcdstore"
@@ -15,40 +14,19 @@ const namespaceWidth = 2
 
 // namespaces empties terminating namespaces and then removes them.
 type namespaces struct {
-	store    etcdstore.Store
-	resource *Resource
-	queue    *queue[string]
-	removed  func(name string) // called after a namespace is removed
-	log      *slog.Logger
-	left     countdown[string] // the objects that a sweep has left: when all are gone, the next sweep begins
+	Config
+	content func() []*Resource // returns the resources whose objects are in namespaces
+	queue   *queue[string]
+	left    countdown[string] // the objects that a sweep has left: when all are gone, the next sweep begins
 
-	mu      sync.Mutex  // guards the fields below, but a *sweep belongs to the namespace's step
-	content []*Resource // the namespaced ones; replaced, never modified
-	sweeps  map[string]*sweep
-}
-
-func newNamespaces(config Config) *namespaces {
-	return &namespaces{store: config.Store, resource: config.Namespaces, queue: newQueue[string](), removed: config.Removed, log: config.Logger,
-		sweeps: make(map[string]*sweep)}
-}
-
-// serve sets the resources that exist.
-func (n *namespaces) serve(resources []*Resource) {
-	var content []*Resource
-	for _, r := range resources {
-		if r.Namespaced {
-			content = append(content, r)
-		}
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.content = content
+	mu     sync.Mutex // guards sweeps, but a *sweep belongs to the namespace's step
+	sweeps map[string]*sweep
 }
 
 // observe takes in one change of an object.
 func (n *namespaces) observe(key objectKey, change Change) {
 	switch {
-	case key.resource.Name != n.resource.Name:
+	case key.resource.Name != n.Namespaces.Name:
 		if change.Gone && n.left.decrement(key.namespace) {
 			n.queue.add(key.namespace)
 		}
@@ -71,7 +49,7 @@ func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
 	var namespace *Object
 	if s.before == 0 {
 		var err error
-		namespace, err = n.resource.Objects.Read(ctx, "", name)
+		namespace, err = n.Namespaces.Objects.Read(ctx, "", name)
 		if err != nil {
 			return later, err
 		}
@@ -90,7 +68,7 @@ func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
 		n.setSweep(name, nil)
 		return again, nil // another namespace may have this name now
 	case s.left > 0:
-		n.log.Debug("a namespace waits for the finalizers of objects in it", "namespace", name, "objects", s.left)
+		n.Logger.Debug("a namespace waits for the finalizers of objects in it", "namespace", name, "objects", s.left)
 		n.left.set(name, s.left)
 		n.setSweep(name, nil)
 		return later, nil
@@ -103,7 +81,7 @@ func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
 func (n *namespaces) finish(ctx context.Context, namespace *Object) (verdict, error) {
 	if m, ok := namespace.metadata(); ok && len(m.Finalizers) > 0 {
 		n.setSweep(namespace.Name, nil)
-		n.log.Debug("an empty namespace waits for its own finalizers", "namespace", namespace.Name)
+		n.Logger.Debug("an empty namespace waits for its own finalizers", "namespace", namespace.Name)
 		return later, nil
 	}
 	last, err := n.remove(ctx, namespace)
@@ -114,29 +92,23 @@ func (n *namespaces) finish(ctx context.Context, namespace *Object) (verdict, er
 	case err != nil:
 		return later, err
 	}
-	n.log.Info("removed a namespace and what was in it", "namespace", namespace.Name)
-	n.removed(namespace.Name)
+	n.Logger.Info("removed a namespace and what was in it", "namespace", namespace.Name)
+	n.Removed(namespace.Name)
 	return again, nil
 }
 
 // remove removes a namespace, and returns the sweep of the objects that were created before that.
 func (n *namespaces) remove(ctx context.Context, namespace *Object) (*sweep, error) {
-	revision, err := n.store.Delete(ctx, namespace.Key, namespace.Revision)
+	revision, err := n.Store.Delete(ctx, namespace.Key, namespace.Revision)
 	if err != nil {
 		return nil, fmt.Errorf("remove namespace %s: %w", namespace.Name, err)
 	}
-	return &sweep{namespace: namespace.Name, before: revision, resources: n.resources()}, nil
-}
-
-func (n *namespaces) resources() []*Resource {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.content
+	return &sweep{namespace: namespace.Name, before: revision, resources: n.content()}, nil
 }
 
 // removeEmpty removes a namespace if it is empty.
 func (n *namespaces) removeEmpty(ctx context.Context, namespace *Object) (bool, error) {
-	for _, r := range n.resources() {
+	for _, r := range n.content() {
 		page, err := r.Objects.List(ctx, namespace.Name, "", 1)
 		if err != nil {
 			return false, fmt.Errorf("list %s in %s: %w", r.Name, namespace.Name, err)
@@ -151,7 +123,7 @@ func (n *namespaces) removeEmpty(ctx context.Context, namespace *Object) (bool, 
 	}
 	for more := true; more; {
 		if more, err = last.next(ctx); err != nil {
-			n.log.Warn("what was created in a namespace while it was removed stays", "namespace", namespace.Name, "error", err)
+			n.Logger.Warn("what was created in a namespace while it was removed stays", "namespace", namespace.Name, "error", err)
 			break
 		}
 	}
@@ -160,10 +132,11 @@ func (n *namespaces) removeEmpty(ctx context.Context, namespace *Object) (bool, 
 
 // sweep returns the current sweep of a namespace, or begins one.
 func (n *namespaces) sweep(name string) *sweep {
+	content := n.content()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.sweeps[name] == nil {
-		n.sweeps[name] = &sweep{namespace: name, resources: n.content}
+		n.sweeps[name] = &sweep{namespace: name, resources: content}
 	}
 	return n.sweeps[name]
 }
