@@ -85,3 +85,9 @@ func mountDecoder(m resource.Mount) func(etcdstore.KV) (encoding.Object, error) 
 		return m.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})
 	}
 }
+
+// Target is what a URL names, with the cache of its resource.
+type Target struct {
+	resource.Ref
+	Cache *Cache // nil: no objects are stored
+}

@@ -4,11 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/encoding"
 	"revtail/encoding/jsontext"
+	"revtail/etcdstore"
 	"revtail/gateway/api/customresource"
 	"revtail/gateway/api/object"
+	"revtail/gateway/http/status"
+	"revtail/gateway/resource"
 )
 
 // writeStatus stores the status that a definition should have, if it has another one. All replicas would store the same.
@@ -68,4 +77,87 @@ func (d *definitions) rewrite(ctx context.Context, definition *customresource.De
 	}
 	_, err = store.Update(ctx, key, value, kv.Modified)
 	return err
+}
+
+// GuardCached returns the condition for the creation of an object: the object's CustomResourceDefinition is the one in the cache, which is
+// not being deleted. Without it a replica whose cache lags behind could create an object after all others were deleted. The error is a
+// Status.
+func (c *Catalog) GuardCached(ctx context.Context, res *resource.Resource) (etcdstore.Guard, error) {
+	if res.Storage == "" {
+		return etcdstore.Guard{}, nil
+	}
+	definition, err := c.Current().Caches[customresource.Kind()].Get(ctx, res.QualifiedName(), 0)
+	if err != nil || definition == nil {
+		return guardOf("", 0, nil, err)
+	}
+	return guardOf(c.definitionKey(res.QualifiedName()), definition.Revision, definition.JSON, nil)
+}
+
+// GuardStored is GuardCached with the definition in etcd.
+func (c *Catalog) GuardStored(ctx context.Context, res *resource.Resource) (etcdstore.Guard, error) {
+	if res.Storage == "" {
+		return etcdstore.Guard{}, nil
+	}
+	key := c.definitionKey(res.QualifiedName())
+	kv, _, err := c.Store.Get(ctx, key)
+	if errors.Is(err, etcdstore.ErrNotFound) {
+		return guardOf("", 0, nil, nil)
+	}
+	return guardOf(key, kv.Modified, kv.Value, err)
+}
+
+// guardOf returns the condition that a definition is at a revision; an empty key: there is no definition.
+func guardOf(key string, revision etcdstore.Revision, definition []byte, err error) (etcdstore.Guard, error) {
+	if err != nil {
+		return etcdstore.Guard{}, err
+	}
+	if key == "" {
+		return etcdstore.Guard{}, status.Error(http.StatusNotFound, metav1.StatusReasonNotFound,
+			"the server could not find the requested resource")
+	}
+	if _, terminating := jsontext.Lookup(definition, []string{"metadata", "deletionTimestamp"}); terminating {
+		return etcdstore.Guard{}, status.Error(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+			"create not allowed while custom resource definition is terminating")
+	}
+	return etcdstore.Guard{Key: key, Modified: revision}, nil
+}
+
+func (c *Catalog) definitionKey(name string) string {
+	return customresource.Kind().Prefix(c.Prefix) + name
+}
+
+// deleteObjects deletes the objects of a definition that is being deleted and, when none is left, the definition. It waits for objects with
+// finalizers. It deletes no objects of a built-in resource, even if the definition has the same names.
+func (d *definitions) deleteObjects(ctx context.Context, definition *customresource.Definition) {
+	name := definition.V1.Name
+	if err := d.catalog.Claim.Verify(ctx); err != nil {
+		d.catalog.Logger.Warn("a CustomResourceDefinition is not emptied, trying again", "name", name, "error", err)
+		return
+	}
+	left := 0
+	if stored := definition.Stored(); !slices.ContainsFunc(d.catalog.builtin, stored.SamePlace) {
+		var err error
+		if left, err = d.catalog.objects.DeleteAll(ctx, stored); err != nil {
+			d.catalog.Logger.Warn("the objects of a CustomResourceDefinition were not all deleted, trying again", "name", name, "error", err)
+			return
+		}
+	}
+	if left > 0 {
+		return
+	}
+	if err := d.release(ctx, definition); err != nil && !errors.Is(err, etcdstore.ErrNotFound) && ctx.Err() == nil {
+		d.catalog.Logger.Warn("a CustomResourceDefinition was not deleted, trying again", "name", name, "error", err)
+	}
+}
+
+// release removes revtail's finalizer from a definition that is being deleted, or the definition if it has no other finalizer.
+func (d *definitions) release(ctx context.Context, definition *customresource.Definition) error {
+	return d.rewrite(ctx, definition, func(stored object.Object) (mutation, error) {
+		finalizers := slices.DeleteFunc(stored.GetFinalizers(), func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
+		if len(finalizers) == 0 {
+			return removed, nil
+		}
+		stored.SetFinalizers(finalizers)
+		return changed, nil
+	})
 }
