@@ -18,6 +18,7 @@ import (
 	"revtail/gateway/api/object"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
 )
 
 // writeStatus stores the status that a definition should have, if it has another one. All replicas would store the same.
@@ -87,39 +88,35 @@ func (c *Catalog) GuardCached(ctx context.Context, res *resource.Resource) (etcd
 		return etcdstore.Guard{}, nil
 	}
 	definition, err := c.Current().Caches[customresource.Kind()].Get(ctx, res.QualifiedName(), 0)
-	if err != nil || definition == nil {
-		return guardOf("", 0, nil, err)
+	if err != nil {
+		return etcdstore.Guard{}, err
 	}
-	return guardOf(c.definitionKey(res.QualifiedName()), definition.Revision, definition.JSON, nil)
+	return c.guardOf(res, definition)
 }
 
 // GuardStored is GuardCached with the definition in etcd.
 func (c *Catalog) GuardStored(ctx context.Context, res *resource.Resource) (etcdstore.Guard, error) {
-	if res.Storage == "" {
-		return etcdstore.Guard{}, nil
-	}
-	key := c.definitionKey(res.QualifiedName())
-	kv, _, err := c.Store.Get(ctx, key)
-	if errors.Is(err, etcdstore.ErrNotFound) {
-		return guardOf("", 0, nil, nil)
-	}
-	return guardOf(key, kv.Modified, kv.Value, err)
-}
-
-// guardOf returns the condition that a definition is at a revision; an empty key: there is no definition.
-func guardOf(key string, revision etcdstore.Revision, definition []byte, err error) (etcdstore.Guard, error) {
-	if err != nil {
+	kv, _, err := c.Store.Get(ctx, c.definitionKey(res.QualifiedName()))
+	switch {
+	case errors.Is(err, etcdstore.ErrNotFound):
+		return c.guardOf(res, nil)
+	case err != nil:
 		return etcdstore.Guard{}, err
 	}
-	if key == "" {
+	return c.guardOf(res, c.Current().Caches[customresource.Kind()].Decode(kv))
+}
+
+// guardOf returns the condition that the definition of a resource is at its revision; nil: there is no definition.
+func (c *Catalog) guardOf(res *resource.Resource, definition *watchcache.Object) (etcdstore.Guard, error) {
+	if definition == nil {
 		return etcdstore.Guard{}, status.Error(http.StatusNotFound, metav1.StatusReasonNotFound,
 			"the server could not find the requested resource")
 	}
-	if _, terminating := jsontext.Lookup(definition, []string{"metadata", "deletionTimestamp"}); terminating {
+	if definition.Terminating() {
 		return etcdstore.Guard{}, status.Error(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
 			"create not allowed while custom resource definition is terminating")
 	}
-	return etcdstore.Guard{Key: key, Modified: revision}, nil
+	return etcdstore.Guard{Key: c.definitionKey(res.QualifiedName()), Modified: definition.Revision}, nil
 }
 
 func (c *Catalog) definitionKey(name string) string {

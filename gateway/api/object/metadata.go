@@ -2,6 +2,7 @@ package object
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"time"
@@ -16,7 +17,8 @@ import (
 // TypedMetadata returns the metadata without managedFields, which package managedfields checks. An error says which field has the wrong
 // type.
 func (d Object) TypedMetadata() (*metav1.ObjectMeta, error) {
-	metadata := without(d.Metadata(), "managedFields")
+	metadata := maps.Clone(d.Metadata())
+	delete(metadata, "managedFields")
 	if typeSchemaOf(reflect.TypeFor[metav1.ObjectMeta]()).matches(metadata) {
 		return &metav1.ObjectMeta{
 			Name: d.GetName(), GenerateName: d.GetGenerateName(), Namespace: d.GetNamespace(), UID: d.GetUID(),
@@ -28,15 +30,11 @@ func (d Object) TypedMetadata() (*metav1.ObjectMeta, error) {
 		}, nil
 	}
 	meta := &metav1.ObjectMeta{}
-	return meta, readMeta(metadata, meta)
-}
-
-func readMeta(metadata map[string]any, into *metav1.ObjectMeta) error {
 	text, err := json.Marshal(metadata)
-	if err != nil {
-		return err
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(text, meta)
 	}
-	return kjson.UnmarshalCaseSensitivePreserveInts(text, into)
+	return meta, err
 }
 
 // Metadata returns the member metadata, which it sets if it is missing.
@@ -99,15 +97,13 @@ func GenerateName(d Object) {
 // KeepsMetadata reports whether the metadata of an update needs no validation, as in most updates: it equals that of the old object, except
 // for the members that the server writes, and has common members only.
 func (d Object) KeepsMetadata(old Object) bool {
-	was, kept := old.Metadata(), 0
 	for name, value := range d.Metadata() {
 		switch name {
-		case "managedFields", "generation": // written by the server
-			if _, number := value.(int64); name == "generation" && !number {
+		case "managedFields", "name", "namespace", "uid", "resourceVersion":
+		case "generation":
+			if _, number := value.(int64); !number {
 				return false
 			}
-			continue
-		case "name", "namespace", "uid", "resourceVersion":
 		case "creationTimestamp":
 			text, _ := value.(string)
 			if _, err := time.Parse(time.RFC3339, text); err != nil {
@@ -120,17 +116,8 @@ func (d Object) KeepsMetadata(old Object) bool {
 		default:
 			return false
 		}
-		if !EqualJSON(value, was[name]) {
-			return false
-		}
-		kept++
 	}
-	for _, name := range []string{"managedFields", "generation"} {
-		if _, ok := was[name]; ok {
-			kept++
-		}
-	}
-	return kept == len(was)
+	return equalExcept(d.Metadata(), old.Metadata(), "managedFields", "generation") // which the server writes
 }
 
 // areLabels reports whether labels need no validation. Labels with a prefix need it.

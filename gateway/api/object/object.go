@@ -51,10 +51,3 @@ func WithMember(object map[string]any, name string, value any) map[string]any {
 	out[name] = value
 	return out
 }
-
-// without returns a shallow copy of an object without one member.
-func without(object map[string]any, name string) map[string]any {
-	out := maps.Clone(object)
-	delete(out, name)
-	return out
-}

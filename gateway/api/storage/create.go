@@ -10,13 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
-	"revtail/gateway/watchcache"
 )
 
 // Create creates the object in the body of a request.
@@ -137,14 +135,8 @@ func (s *Store) free(ctx context.Context, key string) error {
 func (s *Store) exists(ctx context.Context, t catalog.Target, scope resource.Scope) error {
 	err := apierrors.NewAlreadyExists(t.GroupResource(), scope.Name)
 	t.Scope = scope
-	if object, failed := s.read(ctx, t); failed == nil && object != nil && isTerminating(object) {
+	if object, failed := s.read(ctx, t); failed == nil && object != nil && object.Terminating() {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return err
-}
-
-// isTerminating reports whether an object is being deleted.
-func isTerminating(object *watchcache.Object) bool {
-	_, terminating := jsontext.Lookup(object.JSON, []string{"metadata", "deletionTimestamp"})
-	return terminating
 }
