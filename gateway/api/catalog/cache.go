@@ -18,8 +18,9 @@ import (
 // Cache is the watch cache of a resource, with the managers of its objects' fields.
 type Cache struct {
 	*watchcache.Cache
-	Fields *managedfields.Managers
-	stop   context.CancelFunc // nil: not started
+	Fields   *managedfields.Managers
+	resource *resource.Resource
+	stop     context.CancelFunc // nil: not started
 }
 
 // eventGap is the time for which events are collected, so that a burst of writes becomes one write to each watch. It is shorter than a
@@ -43,7 +44,7 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 			return key
 		}
 	}
-	return &Cache{Fields: managedfields.New(res), Cache: watchcache.New(config)}
+	return &Cache{Cache: watchcache.New(config), Fields: managedfields.New(res), resource: res}
 }
 
 // start runs the cache until ctx ends or stop is called.

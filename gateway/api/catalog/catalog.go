@@ -55,21 +55,15 @@ type Snapshot struct {
 	replaced  chan struct{} // closed when a newer snapshot is installed
 }
 
-// source is a mount or a CustomResourceDefinition: the resources that it defines, and their caches.
-type source struct {
-	resources []*resource.Resource
-	caches    []*Cache
-}
-
-// sources are the sources of a snapshot.
+// sources are the caches of a snapshot, by what defines their resources.
 type sources struct {
-	mounts, definitions []source
+	builtin, mounts, definitions []*Cache
 
 	sameMounts context.Context    // ends when mounts is replaced; nil before Run
 	remounted  context.CancelFunc // ends sameMounts
 }
 
-func (s *sources) setMounts(ctx context.Context, all []source) {
+func (s *sources) setMounts(ctx context.Context, all []*Cache) {
 	s.mounts = all
 	if s.remounted != nil {
 		s.remounted()
@@ -83,13 +77,14 @@ func New(config Config) (*Catalog, error) {
 	if err := mount.Check(config.Mounts, config.Prefix, c.builtin); err != nil {
 		return nil, err
 	}
-	caches := make(map[*resource.Resource]*Cache)
-	for _, res := range c.builtin {
-		caches[res] = c.NewCache(res)
-	}
 	c.mounts = newMounts(c, config.Mounts)
-	c.sources.mounts = sourcesOf(c.mounts.held)
-	c.install(caches, &Snapshot{Documents: new(documents), replaced: make(chan struct{})})
+	c.current.Store(&Snapshot{Documents: new(documents), replaced: make(chan struct{})})
+	c.replace(func(s *sources) {
+		for _, res := range c.builtin {
+			s.builtin = append(s.builtin, c.NewCache(res))
+		}
+		s.mounts = cachesOf(c.mounts.held)
+	})
 	return c, nil
 }
 
@@ -150,24 +145,13 @@ func (c *Catalog) replace(change func(*sources)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.sources)
-	before := c.Current()
+	var all []*resource.Resource
 	caches := make(map[*resource.Resource]*Cache)
-	for _, res := range c.builtin {
-		caches[res] = before.Caches[res]
+	for _, cache := range slices.Concat(c.sources.builtin, c.sources.mounts, c.sources.definitions) {
+		all = append(all, cache.resource)
+		caches[cache.resource] = cache
 	}
-	c.install(caches, before)
-}
-
-// install installs a snapshot with the caches of the built-in kinds and those of the sources.
-func (c *Catalog) install(caches map[*resource.Resource]*Cache, before *Snapshot) {
-	all := slices.Clone(c.builtin)
-	for _, src := range slices.Concat(c.sources.mounts, c.sources.definitions) {
-		all = append(all, src.resources...)
-		for i, res := range src.resources {
-			caches[res] = src.caches[i]
-		}
-	}
-	next := &Snapshot{Registry: resource.NewRegistry(all), Caches: caches, replaced: make(chan struct{})}
+	before, next := c.Current(), &Snapshot{Registry: resource.NewRegistry(all), Caches: caches, replaced: make(chan struct{})}
 	next.Documents = newDocuments(next.Registry, before.Documents)
 	c.current.Store(next)
 	close(before.replaced)
@@ -181,8 +165,8 @@ func (c *Catalog) reservedNames() ([]*resource.Resource, context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := slices.Clone(c.builtin)
-	for _, src := range c.sources.mounts {
-		all = append(all, src.resources...)
+	for _, cache := range c.sources.mounts {
+		all = append(all, cache.resource)
 	}
 	return all, c.sources.sameMounts
 }
