@@ -30,27 +30,18 @@ func (d *definitions) writeStatus(ctx context.Context, definition *customresourc
 	if have, err := json.Marshal(definition.V1.Status); err == nil && bytes.Equal(have, want) {
 		return nil
 	}
-	return d.rewrite(ctx, definition, func(stored object.Object) (mutation, error) {
+	return d.rewrite(ctx, definition, func(stored object.Object) (keep bool, err error) {
 		if stored.GetGeneration() != definition.V1.Generation {
-			return unchanged, nil // the watch brings the newer definition
+			return true, etcdstore.ErrConflict
 		}
 		stored.Object["status"], err = jsontext.Unmarshal(want)
-		return changed, err
+		return true, err
 	})
 }
 
-// mutation is the result of a function that may change a stored definition.
-type mutation int
-
-const (
-	unchanged mutation = iota
-	changed
-	removed
-)
-
-// rewrite changes a definition in etcd. It does not change another definition of the same name, which has another uid. After a
-// concurrent write the error is ErrConflict, and the watch brings the newer definition.
-func (d *definitions) rewrite(ctx context.Context, definition *customresource.Definition, change func(stored object.Object) (mutation, error)) error {
+// rewrite changes a definition in etcd, or deletes it if change returns false. It does not change another definition of the same name,
+// which has another uid. After a concurrent write the error is ErrConflict, and the watch brings the newer definition.
+func (d *definitions) rewrite(ctx context.Context, definition *customresource.Definition, change func(stored object.Object) (keep bool, err error)) error {
 	store, key := d.catalog.Own, d.catalog.definitionKey(definition.V1.Name)
 	kv, _, err := store.Get(ctx, key)
 	if err != nil {
@@ -64,12 +55,11 @@ func (d *definitions) rewrite(ctx context.Context, definition *customresource.De
 	if stored.GetUID() != definition.V1.UID {
 		return nil
 	}
-	mutation, err := change(stored)
-	if err != nil || mutation == unchanged {
-		return err
-	}
-	if mutation == removed {
+	keep, err := change(stored)
+	if err == nil && !keep {
 		_, err = store.Delete(ctx, key, kv.Modified)
+	}
+	if err != nil || !keep {
 		return err
 	}
 	value, err := encoding.Marshal(stored.Object)
@@ -149,12 +139,9 @@ func (d *definitions) deleteObjects(ctx context.Context, definition *customresou
 
 // release removes revtail's finalizer from a definition that is being deleted, or the definition if it has no other finalizer.
 func (d *definitions) release(ctx context.Context, definition *customresource.Definition) error {
-	return d.rewrite(ctx, definition, func(stored object.Object) (mutation, error) {
+	return d.rewrite(ctx, definition, func(stored object.Object) (keep bool, err error) {
 		finalizers := slices.DeleteFunc(stored.GetFinalizers(), func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
-		if len(finalizers) == 0 {
-			return removed, nil
-		}
 		stored.SetFinalizers(finalizers)
-		return changed, nil
+		return len(finalizers) > 0, nil
 	})
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -103,7 +104,11 @@ const nameAttempts = 8
 func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) (etcdstore.Revision, error) {
 	switch {
 	case wr.DryRun:
-		return 0, s.free(ctx, key)
+		_, _, err := s.Etcd.Get(ctx, key)
+		if errors.Is(err, etcdstore.ErrNotFound) {
+			return 0, nil
+		}
+		return 0, cmp.Or(err, etcdstore.ErrExists)
 	case wr.guard == (etcdstore.Guard{}):
 		return s.Etcd.Create(ctx, key, value)
 	}
@@ -117,18 +122,6 @@ func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) 
 		}
 	}
 	return 0, status.ObjectModified(wr.Ref)
-}
-
-// free returns ErrExists if a key exists.
-func (s *Store) free(ctx context.Context, key string) error {
-	_, _, err := s.Etcd.Get(ctx, key)
-	switch {
-	case err == nil:
-		return etcdstore.ErrExists
-	case errors.Is(err, etcdstore.ErrNotFound):
-		return nil
-	}
-	return err
 }
 
 // exists returns the error of a create whose name another object has. It says whether that object is being deleted.
