@@ -20,7 +20,7 @@ import (
 
 // ServeCoreVersions serves /api: the versions of the core group.
 func (h *Handler) ServeCoreVersions(w http.ResponseWriter, r *http.Request) {
-	d := h.Catalog.Current().Documents.Discovery
+	d := h.Catalog.Current().Discovery
 	address := metav1.ServerAddressByClientCIDR{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}
 	versions := metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: d.CoreVersions,
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{address}}
@@ -29,18 +29,18 @@ func (h *Handler) ServeCoreVersions(w http.ResponseWriter, r *http.Request) {
 
 // ServeGroups serves /apis: all other groups.
 func (h *Handler) ServeGroups(w http.ResponseWriter, r *http.Request) {
-	d := h.Catalog.Current().Documents.Discovery
+	d := h.Catalog.Current().Discovery
 	h.serveDiscovery(w, r, d.Groups, d.AggregatedGroups)
 }
 
 // ServeGroup serves the versions of a group.
 func (h *Handler) ServeGroup(w http.ResponseWriter, r *http.Request) {
-	h.serveDiscovery(w, r, h.Catalog.Current().Documents.Discovery.Group[access.InfoOf(r).Group])
+	h.serveDiscovery(w, r, h.Catalog.Current().Discovery.Group[access.InfoOf(r).Group])
 }
 
 // ServeResources serves the resources of a group and version.
 func (h *Handler) ServeResources(w http.ResponseWriter, r *http.Request) {
-	h.serveDiscovery(w, r, h.Catalog.Current().Documents.Discovery.Resources[access.InfoOf(r).GroupVersion])
+	h.serveDiscovery(w, r, h.Catalog.Current().Discovery.Resources[access.InfoOf(r).GroupVersion])
 }
 
 // serveDiscovery responds with one of the forms of a document: the first, in the order of the client's preference, that it accepts. A
@@ -102,13 +102,13 @@ func (h *Handler) ServeOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 		h.Responder.Error(w, r, err)
 		return
 	}
-	h.Catalog.Current().Documents.OpenAPI.Index().Serve(w, r)
+	h.Catalog.Current().OpenAPI.Index().Serve(w, r)
 }
 
 // ServeOpenAPI serves the document of a group and version, whose path is "api/v1" or "apis/apps/v1". Clients may cache a document under
 // the hash of its content for a year; an outdated hash is redirected to the current one.
 func (h *Handler) ServeOpenAPI(w http.ResponseWriter, r *http.Request, path string) {
-	part, ok := h.Catalog.Current().Documents.OpenAPI.Documents[path]
+	part, ok := h.Catalog.Current().OpenAPI.Documents[path]
 	if !ok {
 		response.NotFound(w, r)
 		return
@@ -132,7 +132,7 @@ func (h *Handler) ServeOpenAPI(w http.ResponseWriter, r *http.Request, path stri
 
 // ServeOpenAPIV2 serves /openapi/v2 in JSON or protobuf: the first, in the order of the client's preference, that it accepts.
 func (h *Handler) ServeOpenAPIV2(w http.ResponseWriter, r *http.Request) {
-	forms := h.Catalog.Current().Documents.OpenAPI.V2
+	forms := h.Catalog.Current().OpenAPI.V2
 	accept := strings.ReplaceAll(strings.Join(r.Header.Values("Accept"), ","), "spec.v2@v1.0", "spec.v2.v1.0")
 	for _, c := range response.ParseAccept(accept) {
 		switch {

@@ -37,11 +37,13 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 		Gap:    eventGap,
 	}
 	if res.Mount != nil {
-		config.Path, config.Decode = res.Mount.Path, mountDecoder(res.Mount)
+		config.Path = res.Mount.Path
+		config.Decode = func(kv etcdstore.KV) (encoding.Object, error) {
+			return res.Mount.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})
+		}
 		config.Key = func(path string) string {
 			scope, _ := res.Split(path) // objects in the cache have valid paths
-			key, _ := res.Mount.Key(scope)
-			return key
+			return res.Key(c.Prefix, scope)
 		}
 	}
 	return &Cache{Cache: watchcache.New(config), Fields: managedfields.New(res), resource: res}
@@ -78,13 +80,6 @@ func (c *Catalog) Figures() []metrics.Cache {
 		}
 	}
 	return out
-}
-
-// mountDecoder returns the function that decodes the keys below a mount's prefix.
-func mountDecoder(m resource.Mount) func(etcdstore.KV) (encoding.Object, error) {
-	return func(kv etcdstore.KV) (encoding.Object, error) {
-		return m.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})
-	}
 }
 
 // Target is what a URL names, with the cache of its resource.

@@ -51,8 +51,9 @@ type Catalog struct {
 type Snapshot struct {
 	Registry  *resource.Registry
 	Caches    map[*resource.Resource]*Cache
-	Documents *documents
-	replaced  chan struct{} // closed when a newer snapshot is installed
+	Discovery discovery.Documents
+	OpenAPI   openapi.Documents // the first request for one of them renders it
+	replaced  chan struct{}     // closed when a newer snapshot is installed
 }
 
 // sources are the caches of a snapshot, by what defines their resources.
@@ -78,7 +79,7 @@ func New(config Config) (*Catalog, error) {
 		return nil, err
 	}
 	c.mounts = newMounts(c, config.Mounts)
-	c.current.Store(&Snapshot{Documents: new(documents), replaced: make(chan struct{})})
+	c.current.Store(&Snapshot{replaced: make(chan struct{})})
 	c.replace(func(s *sources) {
 		for _, res := range c.builtin {
 			s.builtin = append(s.builtin, c.NewCache(res))
@@ -152,7 +153,10 @@ func (c *Catalog) replace(change func(*sources)) {
 		caches[cache.resource] = cache
 	}
 	before, next := c.Current(), &Snapshot{Registry: resource.NewRegistry(all), Caches: caches, replaced: make(chan struct{})}
-	next.Documents = newDocuments(next.Registry, before.Documents)
+	groups := resource.Groups(slices.Concat(next.Registry.All(), resource.Virtual()))
+	// The OpenAPI documents of the same resources are kept, so that the change of one of many definitions does not render them all.
+	next.Discovery = discovery.New(groups)
+	next.OpenAPI = openapi.New(groups, discovery.ProtocolVersion, before.OpenAPI.Documents)
 	c.current.Store(next)
 	close(before.replaced)
 	if c.objects != nil {
@@ -169,18 +173,4 @@ func (c *Catalog) reservedNames() ([]*resource.Resource, context.Context) {
 		all = append(all, cache.resource)
 	}
 	return all, c.sources.sameMounts
-}
-
-// documents are the discovery and OpenAPI documents of a registry. They are immutable; the first request for an OpenAPI document renders
-// it.
-type documents struct {
-	Discovery discovery.Documents
-	OpenAPI   openapi.Documents
-}
-
-// newDocuments describes a registry. It keeps the OpenAPI documents of the previous registry whose resources are the same, so that the
-// change of one of many definitions does not render them all.
-func newDocuments(registry *resource.Registry, previous *documents) *documents {
-	groups := resource.Groups(slices.Concat(registry.All(), resource.Virtual()))
-	return &documents{Discovery: discovery.New(groups), OpenAPI: openapi.New(groups, discovery.ProtocolVersion, previous.OpenAPI.Documents)}
 }
