@@ -59,12 +59,6 @@ func (c *Collector) namespaced() []*Resource {
 	return slices.DeleteFunc(slices.Clone(c.served), func(r *Resource) bool { return !r.Namespaced })
 }
 
-// RemoveEmpty removes a namespace at once, if it is at the revision given and nothing is in it; false: something is. The errors are
-// those of the store.
-func (c *Collector) RemoveEmpty(ctx context.Context, namespace *Object) (bool, error) {
-	return c.namespaces.removeEmpty(ctx, namespace)
-}
-
 // Owns reports whether an object has dependents, as far as the caches know.
 func (c *Collector) Owns(resource, namespace, name string) bool {
 	owners := c.following()

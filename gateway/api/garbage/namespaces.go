@@ -109,8 +109,10 @@ func (n *namespaces) remove(ctx context.Context, namespace *Object) (*sweep, err
 	return &sweep{namespace: namespace.Name, before: revision, resources: n.content()}, nil
 }
 
-// removeEmpty removes a namespace if it is empty.
-func (n *namespaces) removeEmpty(ctx context.Context, namespace *Object) (bool, error) {
+// RemoveEmpty removes a namespace at once, if it is at the revision given and nothing is in it; false: something is. The errors are
+// those of the store.
+func (c *Collector) RemoveEmpty(ctx context.Context, namespace *Object) (bool, error) {
+	n := c.namespaces
 	for _, r := range n.content() {
 		page, err := r.Objects.List(ctx, namespace.Name, "", 1)
 		if err != nil {

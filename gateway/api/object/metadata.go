@@ -3,11 +3,11 @@ package object
 import (
 	"encoding/json"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/storage/names"
 	kjson "sigs.k8s.io/json"
 
 	"revtail/gateway/http/status"
@@ -77,22 +77,8 @@ func SetNamespace(d Object, ref resource.Ref) error {
 	return status.BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }
 
-const (
-	// nameLetters make no words and do not look alike.
-	nameLetters   = "bcdfghjklmnpqrstvwxz2456789"
-	nameSuffix    = 5
-	maxNamePrefix = 63 - nameSuffix
-)
-
 // GenerateName sets a random name that begins with the object's generateName.
-func GenerateName(d Object) {
-	base := d.GetGenerateName()
-	name := []byte(base[:min(len(base), maxNamePrefix)])
-	for range nameSuffix {
-		name = append(name, nameLetters[rand.IntN(len(nameLetters))])
-	}
-	d.SetName(string(name))
-}
+func GenerateName(d Object) { d.SetName(names.SimpleNameGenerator.GenerateName(d.GetGenerateName())) }
 
 // KeepsMetadata reports whether the metadata of an update needs no validation, as in most updates: it equals that of the old object, except
 // for the members that the server writes, and has common members only.
