@@ -40,10 +40,17 @@ func sameManagers(a, b any) bool {
 
 // equalExcept reports whether two objects are equal, ignoring some members.
 func equalExcept(a, b map[string]any, ignored ...string) bool {
-	for name := range b {
-		if _, ok := a[name]; !ok && !slices.Contains(ignored, name) {
-			return false
+	surplus := len(b) - len(a)
+	for _, name := range ignored {
+		if _, ok := a[name]; ok {
+			surplus++
 		}
+		if _, ok := b[name]; ok {
+			surplus--
+		}
+	}
+	if surplus != 0 {
+		return false
 	}
 	for name, value := range a {
 		if other, ok := b[name]; !slices.Contains(ignored, name) && (!ok || !EqualJSON(value, other)) {
