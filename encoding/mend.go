@@ -95,5 +95,5 @@ func isString(value any) bool {
 
 func isNull(value any) bool {
 	scalar, ok := value.(jsontext.Scalar)
-	return ok && scalar.IsNull()
+	return ok && string(scalar) == "null"
 }

@@ -31,6 +31,14 @@ func (o Object) At(doc []byte) Object {
 	return o
 }
 
+// Terminating reports whether the object is being deleted.
+func (o Object) Terminating() bool {
+	_, terminating := jsontext.Lookup(o.JSON, deletionTimestamp)
+	return terminating
+}
+
+var deletionTimestamp = []string{"metadata", "deletionTimestamp"}
+
 // Normalize returns the document for a stored value.
 //
 // The document is value with apiVersion, kind, metadata.name and metadata.namespace of id, because the key overrides the value, and

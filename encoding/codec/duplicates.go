@@ -1,12 +1,12 @@
 package codec
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"revtail/encoding/jsontext"
 )
 
 const (
@@ -16,50 +16,45 @@ const (
 
 // duplicates returns the paths of the members of a valid JSON body that occur more than once in their object.
 func duplicates(body []byte) []string {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	finder := finder{decoder: decoder}
-	finder.value()
-	return finder.found
-}
-
-// finder walks over the tokens of a body.
-type finder struct {
-	decoder *json.Decoder
-	path    []string // the way to the value that comes next: ".name" or "[0]"
-	found   []string
-}
-
-func (f *finder) value() {
-	switch token, _ := f.decoder.Token(); token {
-	case json.Delim('{'):
-		f.object()
-	case json.Delim('['):
-		for i := 0; f.decoder.More(); i++ {
-			f.step("[" + strconv.Itoa(i) + "]")
-		}
-		_, _ = f.decoder.Token()
-	}
-}
-
-func (f *finder) object() {
-	seen := map[string]bool{}
-	for f.decoder.More() {
-		token, _ := f.decoder.Token()
-		name, _ := token.(string)
-		if seen[name] {
-			f.report(name)
-		}
-		seen[name] = true
-		f.step("." + name)
-	}
-	_, _ = f.decoder.Token()
-}
-
-func (f *finder) step(way string) {
-	f.path = append(f.path, way)
+	f := finder{Scanner: jsontext.NewScanner(body)}
 	f.value()
+	return f.found
+}
+
+// finder is a scan of a body for duplicates.
+type finder struct {
+	jsontext.Scanner
+	path  []string // the way to the value that comes next: ".name" or "[0]"
+	found []string
+}
+
+func (f *finder) value() bool {
+	switch f.Peek() {
+	case '{':
+		seen := map[string]bool{}
+		return f.Object(func(quoted []byte) bool {
+			name := jsontext.Unquote(quoted)
+			if seen[name] {
+				f.report(name)
+			}
+			seen[name] = true
+			return f.step("." + name)
+		})
+	case '[':
+		next := 0
+		return f.Array(func() bool {
+			next++
+			return f.step("[" + strconv.Itoa(next-1) + "]")
+		})
+	}
+	return f.Skip()
+}
+
+func (f *finder) step(way string) bool {
+	f.path = append(f.path, way)
+	ok := f.value()
 	f.path = f.path[:len(f.path)-1]
+	return ok
 }
 
 func (f *finder) report(name string) {

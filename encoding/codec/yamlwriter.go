@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxAliased bounds the bytes of JSON from the aliases of a YAML body, up to one scalar.
+// maxAliased bounds the bytes of the scalars from the aliases of a YAML body.
 const maxAliased = 1 << 20
 
 var (
@@ -22,18 +22,14 @@ type yamlWriter struct {
 	dst     []byte
 	nodes   int // written or skipped so far
 	depth   int
-	inAlias bool
-	start   int // of the current outermost alias in dst
-	aliased int // bytes of the aliases before it
+	aliases int // around the current node
+	aliased int // bytes of the scalars inside aliases
 }
 
 // enter checks the limits at the start of a node; leave ends the node.
 func (w *yamlWriter) enter() error {
 	if w.depth++; w.depth > MaxDepth {
 		return tooDeep()
-	}
-	if w.inAlias && w.aliased+len(w.dst)-w.start > maxAliased {
-		return tooMuchAliased()
 	}
 	return w.count()
 }
@@ -46,10 +42,6 @@ func (w *yamlWriter) count() error {
 		return tooManyTokens()
 	}
 	return nil
-}
-
-func tooMuchAliased() error {
-	return &LimitError{What: "bytes from YAML aliases", Limit: maxAliased}
 }
 
 func (w *yamlWriter) value(node *yaml.Node) error {
@@ -92,18 +84,11 @@ func (w *yamlWriter) elements(node *yaml.Node) error {
 	return nil
 }
 
-// alias calls write, which writes the target of an alias, and counts its bytes.
+// alias calls write, which writes the target of an alias.
 func (w *yamlWriter) alias(write func() error) error {
-	if w.inAlias {
-		return write()
-	}
-	w.inAlias, w.start = true, len(w.dst)
-	err := write()
-	w.inAlias = false
-	if w.aliased += len(w.dst) - w.start; err == nil && w.aliased > maxAliased {
-		return tooMuchAliased()
-	}
-	return err
+	w.aliases++
+	defer func() { w.aliases-- }()
+	return write()
 }
 
 // members writes the members of a mapping, then those of its merge keys. written maps each name so far to the number of its mapping,
@@ -131,7 +116,11 @@ func (w *yamlWriter) members(node *yaml.Node, written map[string]int) error {
 			w.dst = append(w.dst, ',')
 		}
 		written[name] = mapping
-		if err := w.member(key, name, value); err != nil {
+		if err := w.scalar(key, name); err != nil {
+			return err
+		}
+		w.dst = append(w.dst, ':')
+		if err := w.value(value); err != nil {
 			return err
 		}
 	}
@@ -141,21 +130,6 @@ func (w *yamlWriter) members(node *yaml.Node, written map[string]int) error {
 		}
 	}
 	return nil
-}
-
-func (w *yamlWriter) member(key *yaml.Node, name string, value *yaml.Node) error {
-	write := func() error { return w.scalar(key, name) }
-	err := error(nil)
-	if key.Kind == yaml.AliasNode {
-		err = w.alias(write)
-	} else {
-		err = write()
-	}
-	if err != nil {
-		return err
-	}
-	w.dst = append(w.dst, ':')
-	return w.value(value)
 }
 
 // merge writes the members of source that are not written yet.
@@ -181,12 +155,19 @@ func (w *yamlWriter) merge(source *yaml.Node, written map[string]int) error {
 	}
 }
 
+// scalar writes a scalar or a member name; node is an alias if the name is the target of one.
 func (w *yamlWriter) scalar(node *yaml.Node, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return atLine(node, err)
 	}
 	w.dst = append(w.dst, text...)
+	if w.aliases > 0 || node.Kind == yaml.AliasNode {
+		w.aliased += len(text)
+	}
+	if w.aliased > maxAliased {
+		return &LimitError{What: "bytes from YAML aliases", Limit: maxAliased}
+	}
 	return nil
 }
 

@@ -18,9 +18,6 @@ func NewObject() *Object { return &Object{Values: map[string]any{}} }
 // Scalar is the text of a scalar. Its numbers keep their digits.
 type Scalar []byte
 
-// IsNull reports whether the scalar is null.
-func (s Scalar) IsNull() bool { return string(s) == "null" }
-
 // Text returns the string that the scalar is, or false if it is no string.
 func (s Scalar) Text() (string, bool) {
 	if s[0] != '"' {

@@ -18,8 +18,9 @@ import (
 // Cache is the watch cache of a resource, with the managers of its objects' fields.
 type Cache struct {
 	*watchcache.Cache
-	Fields *managedfields.Managers
-	stop   context.CancelFunc // nil: not started
+	Fields   *managedfields.Managers
+	resource *resource.Resource
+	stop     context.CancelFunc // nil: not started
 }
 
 // eventGap is the time for which events are collected, so that a burst of writes becomes one write to each watch. It is shorter than a
@@ -36,14 +37,16 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 		Gap:    eventGap,
 	}
 	if res.Mount != nil {
-		config.Path, config.Decode = res.Mount.Path, mountDecoder(res.Mount)
+		config.Path = res.Mount.Path
+		config.Decode = func(kv etcdstore.KV) (encoding.Object, error) {
+			return res.Mount.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})
+		}
 		config.Key = func(path string) string {
 			scope, _ := res.Split(path) // objects in the cache have valid paths
-			key, _ := res.Mount.Key(scope)
-			return key
+			return res.Key(c.Prefix, scope)
 		}
 	}
-	return &Cache{Fields: managedfields.New(res), Cache: watchcache.New(config)}
+	return &Cache{Cache: watchcache.New(config), Fields: managedfields.New(res), resource: res}
 }
 
 // start runs the cache until ctx ends or stop is called.
@@ -79,9 +82,8 @@ func (c *Catalog) Figures() []metrics.Cache {
 	return out
 }
 
-// mountDecoder returns the function that decodes the keys below a mount's prefix.
-func mountDecoder(m resource.Mount) func(etcdstore.KV) (encoding.Object, error) {
-	return func(kv etcdstore.KV) (encoding.Object, error) {
-		return m.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})
-	}
+// Target is what a URL names, with the cache of its resource.
+type Target struct {
+	resource.Ref
+	Cache *Cache // nil: no objects are stored
 }

@@ -9,7 +9,9 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/discovery"
 	"revtail/gateway/api/mount"
+	"revtail/gateway/api/openapi"
 	"revtail/gateway/claim"
 	"revtail/gateway/resource"
 )
@@ -49,25 +51,20 @@ type Catalog struct {
 type Snapshot struct {
 	Registry  *resource.Registry
 	Caches    map[*resource.Resource]*Cache
-	Documents *documents
-	replaced  chan struct{} // closed when a newer snapshot is installed
+	Discovery discovery.Documents
+	OpenAPI   openapi.Documents // the first request for one of them renders it
+	replaced  chan struct{}     // closed when a newer snapshot is installed
 }
 
-// source is a mount or a CustomResourceDefinition: the resources that it defines, and their caches.
-type source struct {
-	resources []*resource.Resource
-	caches    []*Cache
-}
-
-// sources are the sources of a snapshot.
+// sources are the caches of a snapshot, by what defines their resources.
 type sources struct {
-	mounts, definitions []source
+	builtin, mounts, definitions []*Cache
 
 	sameMounts context.Context    // ends when mounts is replaced; nil before Run
 	remounted  context.CancelFunc // ends sameMounts
 }
 
-func (s *sources) setMounts(ctx context.Context, all []source) {
+func (s *sources) setMounts(ctx context.Context, all []*Cache) {
 	s.mounts = all
 	if s.remounted != nil {
 		s.remounted()
@@ -81,13 +78,14 @@ func New(config Config) (*Catalog, error) {
 	if err := mount.Check(config.Mounts, config.Prefix, c.builtin); err != nil {
 		return nil, err
 	}
-	caches := make(map[*resource.Resource]*Cache)
-	for _, res := range c.builtin {
-		caches[res] = c.NewCache(res)
-	}
 	c.mounts = newMounts(c, config.Mounts)
-	c.sources.mounts = sourcesOf(c.mounts.held)
-	c.install(caches, &Snapshot{Documents: new(documents), replaced: make(chan struct{})})
+	c.current.Store(&Snapshot{replaced: make(chan struct{})})
+	c.replace(func(s *sources) {
+		for _, res := range c.builtin {
+			s.builtin = append(s.builtin, c.NewCache(res))
+		}
+		s.mounts = cachesOf(c.mounts.held)
+	})
 	return c, nil
 }
 
@@ -148,25 +146,17 @@ func (c *Catalog) replace(change func(*sources)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.sources)
-	before := c.Current()
+	var all []*resource.Resource
 	caches := make(map[*resource.Resource]*Cache)
-	for _, res := range c.builtin {
-		caches[res] = before.Caches[res]
+	for _, cache := range slices.Concat(c.sources.builtin, c.sources.mounts, c.sources.definitions) {
+		all = append(all, cache.resource)
+		caches[cache.resource] = cache
 	}
-	c.install(caches, before)
-}
-
-// install installs a snapshot with the caches of the built-in kinds and those of the sources.
-func (c *Catalog) install(caches map[*resource.Resource]*Cache, before *Snapshot) {
-	all := slices.Clone(c.builtin)
-	for _, src := range slices.Concat(c.sources.mounts, c.sources.definitions) {
-		all = append(all, src.resources...)
-		for i, res := range src.resources {
-			caches[res] = src.caches[i]
-		}
-	}
-	next := &Snapshot{Registry: resource.NewRegistry(all), Caches: caches, replaced: make(chan struct{})}
-	next.Documents = newDocuments(next.Registry, before.Documents)
+	before, next := c.Current(), &Snapshot{Registry: resource.NewRegistry(all), Caches: caches, replaced: make(chan struct{})}
+	groups := resource.Groups(slices.Concat(next.Registry.All(), resource.Virtual()))
+	// The OpenAPI documents of the same resources are kept, so that the change of one of many definitions does not render them all.
+	next.Discovery = discovery.New(groups)
+	next.OpenAPI = openapi.New(groups, discovery.ProtocolVersion, before.OpenAPI.Documents)
 	c.current.Store(next)
 	close(before.replaced)
 	if c.objects != nil {
@@ -179,8 +169,8 @@ func (c *Catalog) reservedNames() ([]*resource.Resource, context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := slices.Clone(c.builtin)
-	for _, src := range c.sources.mounts {
-		all = append(all, src.resources...)
+	for _, cache := range c.sources.mounts {
+		all = append(all, cache.resource)
 	}
 	return all, c.sources.sameMounts
 }

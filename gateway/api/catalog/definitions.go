@@ -30,10 +30,10 @@ type definitions struct {
 	basis   context.Context              // ends when the mounts change, whose names definitions cannot have
 }
 
-// servedDefinition is the spec of a definition and its resources.
+// servedDefinition is the spec of a definition and the caches of its resources.
 type servedDefinition struct {
-	spec []byte
-	source
+	spec   []byte
+	caches []*Cache
 }
 
 // retryDefinitions is the pause before an operation is tried again after an error.
@@ -230,7 +230,7 @@ func (d *definitions) build(ctx context.Context, definition *customresource.Defi
 	if err != nil {
 		return nil, err
 	}
-	fresh := &servedDefinition{spec, source{resources: resources}}
+	fresh := &servedDefinition{spec: spec}
 	for _, res := range resources {
 		cache := d.catalog.NewCache(res)
 		cache.start(ctx, d.running)
@@ -252,10 +252,10 @@ func (d *definitions) replace(list []*customresource.Definition, next map[string
 	if !changed {
 		return nil
 	}
-	var all []source
+	var all []*Cache
 	for _, definition := range list {
 		if held := next[definition.V1.Name]; held != nil {
-			all = append(all, held.source)
+			all = append(all, held.caches...)
 		}
 	}
 	d.catalog.replace(func(s *sources) { s.definitions = all })

@@ -28,29 +28,23 @@ type mounts struct {
 // heldMount is a mount with its cache.
 type heldMount struct {
 	mount.Mount
-	resource *resource.Resource
-	cache    *Cache
+	cache *Cache
 }
 
 // newMounts makes the caches of mounts, and does not start them.
 func newMounts(c *Catalog, wanted []mount.Mount) *mounts {
 	m := &mounts{catalog: c, begun: make(chan struct{})}
 	for _, w := range wanted {
-		m.held = append(m.held, m.newHeld(w))
+		m.held = append(m.held, m.keep(w))
 	}
 	return m
 }
 
-func (m *mounts) newHeld(wanted mount.Mount) *heldMount {
-	res := wanted.Resource()
-	return &heldMount{wanted, res, m.catalog.NewCache(res)}
-}
-
-// sourcesOf returns the resources of mounts.
-func sourcesOf(held []*heldMount) []source {
-	all := make([]source, len(held))
+// cachesOf returns the caches of mounts.
+func cachesOf(held []*heldMount) []*Cache {
+	all := make([]*Cache, len(held))
 	for i, h := range held {
-		all[i] = source{[]*resource.Resource{h.resource}, []*Cache{h.cache}}
+		all[i] = h.cache
 	}
 	return all
 }
@@ -124,7 +118,7 @@ func (c *Catalog) Remount(ctx context.Context, wanted []mount.Mount) error {
 	}
 	before := m.held
 	m.held = next
-	c.replace(func(s *sources) { s.setMounts(m.ctx, sourcesOf(next)) })
+	c.replace(func(s *sources) { s.setMounts(m.ctx, cachesOf(next)) })
 	for _, h := range before {
 		h.retire(next)
 	}
@@ -138,10 +132,12 @@ func (m *mounts) keep(wanted mount.Mount) *heldMount {
 		case h.Mount == wanted:
 			return h
 		case h.SameObjects(wanted):
-			return &heldMount{wanted, wanted.Resource(), h.cache}
+			same := *h.cache
+			same.resource = wanted.Resource()
+			return &heldMount{wanted, &same}
 		}
 	}
-	return m.newHeld(wanted)
+	return &heldMount{wanted, m.catalog.NewCache(wanted.Resource())}
 }
 
 // fill starts the new caches, and waits until they are filled.
@@ -173,10 +169,10 @@ func (m *mounts) fill(ctx context.Context, next []*heldMount) (err error) {
 // retire stops the cache of a mount, unless one of the next mounts uses it. If one of them has its name, clients must list again,
 // because the objects are others.
 func (h *heldMount) retire(next []*heldMount) {
-	if slices.ContainsFunc(next, func(n *heldMount) bool { return n.cache == h.cache }) {
+	if slices.ContainsFunc(next, func(n *heldMount) bool { return n.cache.Cache == h.cache.Cache }) {
 		return
 	}
-	if slices.ContainsFunc(next, func(n *heldMount) bool { return n.resource.SamePlace(h.resource) && n.Version == h.Version }) {
+	if slices.ContainsFunc(next, func(n *heldMount) bool { return n.cache.resource.SamePlace(h.cache.resource) && n.Version == h.Version }) {
 		h.cache.Expire()
 	}
 	h.cache.stop()

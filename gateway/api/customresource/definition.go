@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -13,6 +14,7 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apimachineryvalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/version"
 
 	"revtail/gateway/resource"
 )
@@ -149,4 +151,62 @@ func columns(defined []apiextensionsv1.CustomResourceColumnDefinition) []resourc
 		out = append(out, resource.Column{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description, Priority: c.Priority, JSONPath: c.JSONPath})
 	}
 	return out
+}
+
+// deprecation returns the warning for the clients of a version: the definition's or, if that has none, one that names the newest version.
+// Empty: the version is not deprecated.
+func (d *Definition) deprecation(deprecated *apiextensionsv1.CustomResourceDefinitionVersion) string {
+	if !deprecated.Deprecated {
+		return ""
+	}
+	if deprecated.DeprecationWarning != nil {
+		return *deprecated.DeprecationWarning
+	}
+	group, kind, better := d.V1.Spec.Group, d.V1.Spec.Names.Kind, deprecated.Name
+	for _, v := range d.V1.Spec.Versions {
+		if v.Served && !v.Deprecated && version.CompareKubeAwareVersionStrings(v.Name, better) > 0 {
+			better = v.Name
+		}
+	}
+	warning := fmt.Sprintf("%s/%s %s is deprecated", group, deprecated.Name, kind)
+	if better != deprecated.Name {
+		warning += fmt.Sprintf("; use %s/%s %s", group, better, kind)
+	}
+	return warning
+}
+
+// Status returns the status that a definition should have with a conflict of Accept. A condition that does not change keeps its time, so
+// that the result equals the definition's status if nothing changes.
+func (d *Definition) Status(conflict Conflict) apiextensionsv1.CustomResourceDefinitionStatus {
+	next := &apiextensionsv1.CustomResourceDefinition{Status: *d.V1.Status.DeepCopy()}
+	set := func(kind apiextensionsv1.CustomResourceDefinitionConditionType, status apiextensionsv1.ConditionStatus, reason, message string) {
+		apihelpers.SetCRDCondition(next, apiextensionsv1.CustomResourceDefinitionCondition{Type: kind, Status: status, Reason: reason, Message: message})
+	}
+	if conflict == (Conflict{}) {
+		next.Status.AcceptedNames = d.V1.Spec.Names
+		set(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionTrue, "NoConflicts", "no conflicts found")
+		set(apiextensionsv1.Established, apiextensionsv1.ConditionTrue, "InitialNamesAccepted", "the initial names have been accepted")
+	} else {
+		set(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, conflict.Reason, conflict.Message)
+		if !d.Established() {
+			set(apiextensionsv1.Established, apiextensionsv1.ConditionFalse, "NotAccepted", "not all names are accepted")
+		}
+	}
+	if d.V1.DeletionTimestamp != nil {
+		set(apiextensionsv1.Terminating, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "the objects of the resource are being deleted")
+	}
+	if storage := d.storageVersion(); storage != "" && !slices.Contains(next.Status.StoredVersions, storage) {
+		next.Status.StoredVersions = append(next.Status.StoredVersions, storage)
+	}
+	return next.Status
+}
+
+// Established reports whether the status of a definition says that its versions are served.
+func (d *Definition) Established() bool {
+	return apihelpers.IsCRDConditionTrue(d.V1, apiextensionsv1.Established)
+}
+
+// Serves reports whether a definition has a served version of this name.
+func (d *Definition) Serves(version string) bool {
+	return apihelpers.HasServedCRDVersion(d.V1, version)
 }

@@ -3,6 +3,7 @@ package garbage
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,13 +37,14 @@ type Collector struct {
 
 // New returns a collector, which collects nothing before Serve and Run are called.
 func New(config Config) *Collector {
-	return &Collector{config: config, holder: holderName(), namespaces: newNamespaces(config), changed: make(chan struct{})}
+	c := &Collector{config: config, holder: holderName(), changed: make(chan struct{})}
+	c.namespaces = &namespaces{Config: config, content: c.namespaced, queue: newQueue[string](), sweeps: make(map[string]*sweep)}
+	return c
 }
 
 // Serve sets the resources that exist. An owner of another kind counts as existing, and other keys in a namespace stay. The caller must
 // not change the slice afterwards.
 func (c *Collector) Serve(resources []*Resource) {
-	c.namespaces.serve(resources)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.served = resources
@@ -50,10 +52,11 @@ func (c *Collector) Serve(resources []*Resource) {
 	c.changed = make(chan struct{})
 }
 
-// RemoveEmpty removes a namespace at once, if it is at the revision given and nothing is in it; false: something is. The errors are
-// those of the store.
-func (c *Collector) RemoveEmpty(ctx context.Context, namespace *Object) (bool, error) {
-	return c.namespaces.removeEmpty(ctx, namespace)
+// namespaced returns the served resources whose objects are in namespaces.
+func (c *Collector) namespaced() []*Resource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(c.served), func(r *Resource) bool { return !r.Namespaced })
 }
 
 // Owns reports whether an object has dependents, as far as the caches know.
@@ -135,28 +138,21 @@ func (c *Collector) follow(ctx context.Context, resources []*Resource, changed <
 
 // watch follows the initial state and the changes of a resource until the watch fails. Without owners it follows namespaces only.
 func (c *Collector) watch(ctx context.Context, r *Resource, owners *owners) error {
-	w, err := r.Objects.Watch()
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	if owners != nil {
-		owners.forget(r)
-	}
-	for {
-		step, err := w.Next(ctx)
-		if err != nil {
-			return err
+	begun := false
+	return r.Objects.Watch(ctx, func(changes []Change, synced bool) {
+		if !begun && owners != nil {
+			owners.forget(r)
 		}
-		for _, change := range step.Changes {
+		begun = true
+		for _, change := range changes {
 			key := objectKey{r, change.Object.Namespace, change.Object.Name}
 			c.namespaces.observe(key, change)
 			if owners != nil {
 				owners.observe(ctx, key, change)
 			}
 		}
-		if step.Synced && owners != nil {
+		if synced && owners != nil {
 			owners.enqueueOrphans(ctx, owners.graph.synced(r)...)
 		}
-	}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"sync"
 	"time"
@@ -40,10 +39,8 @@ func (s Stop) String() string {
 // limiter stops a collector that would delete many objects without a DELETE request for their owners, because such an owner may have
 // been lost by mistake.
 type limiter struct {
-	limit    int // zero: defaultLimit and defaultShare
-	graph    *graph
-	requests *Requests
-	log      *slog.Logger
+	Config
+	graph *graph
 
 	mu        sync.Mutex // guards the fields below
 	began     time.Time  // of the period of collected and most
@@ -52,10 +49,6 @@ type limiter struct {
 	lost      map[object]*Resource // collected, and the orphans when they were last counted
 	counted   time.Time
 	stopped   *Stop
-}
-
-func newLimiter(config Config, graph *graph) *limiter {
-	return &limiter{limit: config.Limit, graph: graph, requests: config.Requests, log: config.Logger}
 }
 
 // allow reports whether an object that lost its owners without a DELETE request may be collected. It counts an allowed object.
@@ -73,7 +66,7 @@ func (l *limiter) allow(ctx context.Context, key objectKey) bool {
 	}
 	l.lost[key.object()] = key.resource
 	if l.stopped = l.exceededLocked(); l.stopped != nil {
-		l.log.Error("the garbage collector has stopped", "reason", l.stopped.String())
+		l.Logger.Error("the garbage collector has stopped", "reason", l.stopped.String())
 		return false
 	}
 	l.collected[key.object()] = key.resource
@@ -93,14 +86,14 @@ func (l *limiter) resume(ctx context.Context) (resumed bool) {
 		l.stopped.Since = since
 		return false
 	}
-	l.log.Info("the garbage collector goes on")
+	l.Logger.Info("the garbage collector goes on")
 	return true
 }
 
 // countLocked finds the objects that lost their owners without a DELETE request, with those that were collected.
 func (l *limiter) countLocked(ctx context.Context) {
 	l.lost, l.counted = maps.Clone(l.collected), time.Now()
-	for _, key := range l.graph.orphans(ctx, l.requests.known) {
+	for _, key := range l.graph.orphans(ctx, l.Requests.known) {
 		l.lost[key.object()] = key.resource
 	}
 }
@@ -116,12 +109,12 @@ func (l *limiter) exceededLocked() *Stop {
 	for o, r := range l.lost {
 		losses[o.resource] = loss{r, losses[o.resource].objects + 1, objectKey{r, o.namespace, o.name}}
 	}
-	limit := cmp.Or(l.limit, defaultLimit)
+	limit := cmp.Or(l.Limit, defaultLimit)
 	for name, loss := range losses {
 		if len(l.lost) > limit {
 			return &Stop{Since: time.Now(), Objects: len(l.lost), Limit: limit, Example: loss.example.String()}
 		}
-		if l.limit > 0 || loss.objects <= minLimit {
+		if l.Limit > 0 || loss.objects <= minLimit {
 			continue
 		}
 		l.most[name] = max(l.most[name], loss.resource.Objects.Count())

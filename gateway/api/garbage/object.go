@@ -45,8 +45,9 @@ type Objects interface {
 	// conflicting write. A terminating object that loses its last finalizer is deleted. Edit ignores an object that does not exist or
 	// cannot be decoded.
 	Edit(ctx context.Context, namespace, name string, change func(metadata map[string]any) bool) error
-	// Watch watches the objects, beginning with the existing ones. The caller closes the Watch.
-	Watch() (Watch, error)
+	// Watch calls each with the changes of the objects, beginning with the existing ones, until it fails or ctx ends. synced: the
+	// initial state ends with these changes.
+	Watch(ctx context.Context, each func(changes []Change, synced bool)) error
 }
 
 // Object is one object at one revision.
@@ -54,7 +55,7 @@ type Object struct {
 	Key       string // in etcd
 	Namespace string
 	Name      string
-	Created   etcdstore.Revision // zero: unknown, in an object from the watch cache
+	Created   etcdstore.Revision // zero: unknown, except in an object of List
 	Revision  etcdstore.Revision
 	JSON      []byte // nil: the value in etcd is no object
 }
@@ -63,19 +64,6 @@ type Object struct {
 type Page struct {
 	Objects []*Object
 	Next    string // the after of the next page; empty: there is none
-}
-
-// Watch follows a resource.
-type Watch interface {
-	// Next waits for the next step. After an error other than that of ctx the watch cannot be used any more.
-	Next(ctx context.Context) (Step, error)
-	Close()
-}
-
-// Step is a batch of changes.
-type Step struct {
-	Changes []Change
-	Synced  bool // the initial state ends with this step
 }
 
 // Change is the new state of an object, or its deletion.

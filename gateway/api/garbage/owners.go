@@ -3,7 +3,6 @@ package garbage
 import (
 	"context"
 	"fmt"
-	"log/slog"
 )
 
 // ownerWidth is how many objects without owners are deleted at the same time.
@@ -11,20 +10,16 @@ const ownerWidth = 8
 
 // owners collects objects all of whose owners are gone, and deletes or orphans the dependents of owners that wait for that.
 type owners struct {
+	Config
 	graph    *graph
 	queue    *queue[objectKey]
-	requests *Requests
 	limiter  *limiter
-	log      *slog.Logger
 	blocking countdown[objectKey] // the dependents that block the deletion of an owner
 }
 
 func newOwners(config Config, resources []*Resource) *owners {
 	graph := newGraph(resources)
-	return &owners{
-		graph: graph, queue: newQueue[objectKey](), requests: config.Requests, log: config.Logger,
-		limiter: newLimiter(config, graph),
-	}
+	return &owners{Config: config, graph: graph, queue: newQueue[objectKey](), limiter: &limiter{Config: config, graph: graph}}
 }
 
 // recheck resumes a stopped collector when the reason is gone. It returns when ctx ends.
@@ -108,7 +103,7 @@ func (c *owners) collect(ctx context.Context, key objectKey, object *Object) (ve
 			return done, nil
 		}
 	}
-	requested, err := c.requests.include(ctx, owners)
+	requested, err := c.Requests.include(ctx, owners)
 	switch {
 	case err != nil || !requested && c.graph.isReading(): // the limiter counts all orphans, so it waits for all resources
 		return later, err
@@ -120,7 +115,7 @@ func (c *owners) collect(ctx context.Context, key objectKey, object *Object) (ve
 	if _, err := key.resource.Objects.Delete(ctx, object, "", because); err != nil {
 		return later, fmt.Errorf("%v, whose owners are gone: %w", key, err)
 	}
-	c.log.Debug("deleted an object whose owners are gone", "object", key.String(), "because", because)
+	c.Logger.Debug("deleted an object whose owners are gone", "object", key.String(), "because", because)
 	return done, nil
 }
 

@@ -74,7 +74,7 @@ func (c *owners) propagate(ctx context.Context, key objectKey, o *Object, m meta
 	if err != nil {
 		return later, fmt.Errorf("%s %s/%s, whose dependents are done with: %w", key.resource.Name, key.namespace, key.name, err)
 	}
-	c.log.Debug("done with the dependents of a deleted object", "resource", key.resource.Name, "namespace", key.namespace, "name", key.name,
+	c.Logger.Debug("done with the dependents of a deleted object", "resource", key.resource.Name, "namespace", key.namespace, "name", key.name,
 		"dependents", len(dependents), "policy", m.policy())
 	return done, nil
 }

@@ -174,44 +174,34 @@ func ignoreLost(err error) error {
 	return err
 }
 
-func (t *things) Watch() (Watch, error) { return &thingsWatch{things: t}, nil }
-
-type thingsWatch struct {
-	things *things
-	open   etcdstore.Watcher
-	cancel context.CancelFunc
-}
-
-func (w *thingsWatch) Next(ctx context.Context) (Step, error) {
-	var step Step
-	if w.open == nil {
-		list, err := w.things.store.List(ctx, w.things.prefix, etcdstore.ListOptions{})
+func (t *things) Watch(ctx context.Context, each func([]Change, bool)) error {
+	list, err := t.store.List(ctx, t.prefix, etcdstore.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var changes []Change
+	for _, kv := range list.KVs {
+		changes = append(changes, Change{Object: t.object(kv)})
+	}
+	each(changes, true)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := t.store.Watch(ctx, t.prefix, etcdstore.WatchOptions{After: list.Revision, Previous: true})
+	defer func() { _ = w.Close() }()
+	for {
+		batch, err := w.Next(ctx)
 		if err != nil {
-			return step, err
+			return err
 		}
-		for _, kv := range list.KVs {
-			step.Changes = append(step.Changes, Change{Object: w.things.object(kv)})
+		changes = nil
+		for _, e := range batch.Events {
+			if e.KV != nil {
+				changes = append(changes, Change{Object: t.object(*e.KV)})
+			} else {
+				changes = append(changes, Change{Object: t.object(*e.Prev), Gone: true})
+			}
 		}
-		step.Synced = true
-		ctx, w.cancel = context.WithCancel(ctx)
-		w.open = w.things.store.Watch(ctx, w.things.prefix, etcdstore.WatchOptions{After: list.Revision, Previous: true})
-		return step, nil
-	}
-	batch, err := w.open.Next(ctx)
-	for _, e := range batch.Events {
-		if e.KV != nil {
-			step.Changes = append(step.Changes, Change{Object: w.things.object(*e.KV)})
-		} else {
-			step.Changes = append(step.Changes, Change{Object: w.things.object(*e.Prev), Gone: true})
-		}
-	}
-	return step, err
-}
-
-func (w *thingsWatch) Close() {
-	if w.open != nil {
-		w.cancel()
-		_ = w.open.Close()
+		each(changes, false)
 	}
 }
 

@@ -68,17 +68,24 @@ func (s side) same(other side) bool {
 
 // members calls compare for each member in which two objects differ, with path set to the member.
 func (c *comparison) members(t *schema.Map, old, next map[string]any, compare func(name string, ref schema.TypeRef, old, next side) bool) bool {
+	return c.entries("f:", old, next, func(name string, old, next side) bool {
+		ref := t.ElementType
+		if field, ok := t.FindField(name); ok {
+			ref = field.Type
+		}
+		return compare(name, ref, old, next)
+	})
+}
+
+// entries calls compare for each member or element in which two maps differ, with path set to it.
+func (c *comparison) entries(kind string, old, next map[string]any, compare func(name string, old, next side) bool) bool {
 	one := func(name string) bool {
 		before, after := sideOf(old, name), sideOf(next, name)
 		if before.same(after) {
 			return true
 		}
-		ref := t.ElementType
-		if field, ok := t.FindField(name); ok {
-			ref = field.Type
-		}
-		c.path = append(c.path, fieldStep{"f:", name})
-		ok := compare(name, ref, before, after)
+		c.path = append(c.path, fieldStep{kind, name})
+		ok := compare(name, before, after)
 		c.path = c.path[:len(c.path)-1]
 		return ok
 	}
@@ -156,34 +163,8 @@ func isScalar(t *schema.Scalar, v any) bool {
 // elements compares lists whose elements have identities.
 func (c *comparison) elements(t *schema.List, old, next []any) bool {
 	before, ok := c.index(t, old)
-	if !ok {
-		return false
-	}
-	after, ok := c.index(t, next)
-	if !ok {
-		return false
-	}
-	one := func(element string) bool {
-		old, next := sideOf(before, element), sideOf(after, element)
-		if old.same(next) {
-			return true
-		}
-		c.path = append(c.path, fieldStep{"", element})
-		ok := c.field(t.ElementType, old, next)
-		c.path = c.path[:len(c.path)-1]
-		return ok
-	}
-	for element := range after {
-		if !one(element) {
-			return false
-		}
-	}
-	for element := range before {
-		if _, ok := after[element]; !ok && !one(element) {
-			return false
-		}
-	}
-	return true
+	after, too := c.index(t, next)
+	return ok && too && c.entries("", before, after, func(_ string, old, next side) bool { return c.field(t.ElementType, old, next) })
 }
 
 // index maps the path elements of a list's elements to the elements.

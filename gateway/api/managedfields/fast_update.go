@@ -103,7 +103,7 @@ func updateEntries(entries []entry, c *comparison, by entry) []entry {
 // managedFields encodes entries in the order of the library.
 func managedFields(entries []entry) []any {
 	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.seconds(), b.seconds()), cmp.Compare(a.manager, b.manager),
+		return cmp.Or(cmp.Compare(a.operation, b.operation), cmp.Compare(a.time.Unix(), b.time.Unix()), cmp.Compare(a.manager, b.manager),
 			cmp.Compare(a.subresource, b.subresource))
 	})
 	out := make([]any, len(entries))
@@ -121,13 +121,6 @@ func managedFields(entries []entry) []any {
 		out[i] = e.document
 	}
 	return out
-}
-
-func (e *entry) seconds() int64 {
-	if e.time.IsZero() {
-		return 0
-	}
-	return e.time.Unix()
 }
 
 // fastUpdate does the work of the library's Update for common objects and managedFields. False: it does not support them, and has not

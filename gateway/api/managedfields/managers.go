@@ -41,7 +41,7 @@ func New(res *resource.Resource) *Managers {
 }
 
 func newFieldManagers(res *resource.Resource) *fieldManagers {
-	kind := objectKind{runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}}
+	kind := objectKind{GroupVersionKind: runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}}
 	converter := typesOf(res, kind)
 	manager := func(subresource string, managed fieldpath.Filter) *managedfields.FieldManager {
 		filters := map[fieldpath.APIVersion]fieldpath.Filter{fieldpath.APIVersion(res.APIVersion()): managed}
@@ -51,10 +51,13 @@ func newFieldManagers(res *resource.Resource) *fieldManagers {
 		}
 		return m
 	}
-	out := &fieldManagers{bySubresource: map[string]*managedfields.FieldManager{"": manager("", fieldpath.NewExcludeSetFilter(ignoredFields(res)))}}
+	ignored := fieldpath.NewSet() // by writes to the object itself
+	out := &fieldManagers{bySubresource: map[string]*managedfields.FieldManager{}}
 	if res.Status {
+		ignored.Insert(fieldpath.MakePathOrDie("status"))
 		out.bySubresource[resource.StatusSubresource] = manager(resource.StatusSubresource, statusFields(res))
 	}
+	out.bySubresource[""] = manager("", fieldpath.NewExcludeSetFilter(ignored))
 	if res.Scale != nil {
 		out.bySubresource[resource.ScaleSubresource] = manager(resource.ScaleSubresource, includeOnly(res.Scale.SpecReplicas...))
 	}
@@ -87,14 +90,6 @@ func (m *Managers) Apply(c Change, old, configuration object.Object, force bool)
 		return object.Object{}, fmt.Errorf("apply returned a %T", merged)
 	}
 	return object.New(u.Object), nil
-}
-
-// ignoredFields returns the fields that a write to the object itself does not change.
-func ignoredFields(res *resource.Resource) *fieldpath.Set {
-	if res.Status {
-		return fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
-	}
-	return fieldpath.NewSet()
 }
 
 // statusFields returns a filter of the fields that a write to the status changes.
@@ -144,7 +139,10 @@ func (c customTypes) ObjectToTyped(object runtime.Object, options ...typed.Valid
 }
 
 // objectKind implements the library's interfaces for a kind: a conversion changes only the apiVersion, and there are no defaults.
-type objectKind struct{ runtimeschema.GroupVersionKind }
+type objectKind struct {
+	runtime.ObjectConvertor // nil: field managers call no other methods
+	runtimeschema.GroupVersionKind
+}
 
 func (k objectKind) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	u, ok := in.(*unstructured.Unstructured)
@@ -169,10 +167,3 @@ func (objectKind) New(kind runtimeschema.GroupVersionKind) (runtime.Object, erro
 }
 
 func (objectKind) Default(runtime.Object) {}
-
-// Convert is a method of the interface that field managers do not call, as is ConvertFieldLabel.
-func (objectKind) Convert(_, _, _ any) error { return errors.ErrUnsupported }
-
-func (objectKind) ConvertFieldLabel(runtimeschema.GroupVersionKind, string, string) (label, value string, err error) {
-	return "", "", errors.ErrUnsupported
-}

@@ -25,10 +25,9 @@ func Default() Mount { return Mount{Version: "v1", Codec: codec.ValueJSON} }
 
 // Resource makes the resource of a mount that Check has nothing against.
 func (m Mount) Resource() *resource.Resource {
-	made := mountOf(m)
 	return &resource.Resource{
 		Group: m.Group, Version: m.Version, Plural: m.Plural, Singular: strings.ToLower(m.Kind), Kind: m.Kind, Namespaced: m.Namespaced,
-		Ungenerated: true, Mount: made, ReadOnly: !m.Writable, Schema: schema{made}, ValidateName: made.validateName,
+		Ungenerated: true, Mount: &m, ReadOnly: !m.Writable, Schema: schema{&m}, ValidateName: m.validateName,
 	}
 }
 
@@ -41,18 +40,13 @@ func (m Mount) SameObjects(o Mount) bool {
 // String returns the name of the mount for messages.
 func (m Mount) String() string { return fmt.Sprintf("%s.%s at %q", m.Plural, m.Group, m.Prefix) }
 
-// mounted is how the keys below the prefix are objects.
-type mounted struct{ Mount }
-
-var _ resource.Mount = (*mounted)(nil)
-
-func mountOf(m Mount) *mounted { return &mounted{m} }
+var _ resource.Mount = (*Mount)(nil)
 
 // KeyPrefix returns the prefix of the keys.
-func (m *mounted) KeyPrefix() string { return m.Prefix }
+func (m *Mount) KeyPrefix() string { return m.Prefix }
 
 // Path returns the path of a key's object: the path of its scope or, if the key is too long for a name, one that no scope has.
-func (m *mounted) Path(rest string) string {
+func (m *Mount) Path(rest string) string {
 	name, namespace := rest, ""
 	if m.Namespaced {
 		segment, below, found := strings.Cut(rest, "/")
@@ -70,7 +64,7 @@ func (m *mounted) Path(rest string) string {
 }
 
 // split returns the scope of a path; false: the key is too long for a name.
-func (m *mounted) split(path string) (resource.Scope, bool) {
+func (m *Mount) split(path string) (resource.Scope, bool) {
 	if strings.HasPrefix(path, "\x00") {
 		return resource.Scope{}, false
 	}
@@ -82,7 +76,7 @@ func (m *mounted) split(path string) (resource.Scope, bool) {
 }
 
 // Key returns the key of one object; false: no key has that name.
-func (m *mounted) Key(scope resource.Scope) (string, bool) {
+func (m *Mount) Key(scope resource.Scope) (string, bool) {
 	name, ok := unescapeName(scope.Name, inName)
 	if !ok || len(scope.Name) > maxName || len(scope.Namespace) > maxName {
 		return "", false
@@ -98,7 +92,7 @@ func (m *mounted) Key(scope resource.Scope) (string, bool) {
 }
 
 // validateName returns the errors of a name; prefix: the name is the start of a longer one.
-func (m *mounted) validateName(name string, prefix bool) []string {
+func (m *Mount) validateName(name string, prefix bool) []string {
 	if prefix {
 		name += "a"
 	}

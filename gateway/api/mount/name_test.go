@@ -55,8 +55,8 @@ func FuzzNames(f *testing.F) {
 	for _, seed := range []string{"log-level", "db/host", "DB_HOST", "x---41", "x---empty", "", "a//b", "..", "-", "ключ", "\xff", "xA", "x/", "x.A", "a--b", "a---41", "x---none"} {
 		f.Add(seed, seed+"x")
 	}
-	flat := mountOf(Mount{Prefix: "/app/"})
-	deep := mountOf(Mount{Prefix: "/app/", Namespaced: true})
+	flat := &Mount{Prefix: "/app/"}
+	deep := &Mount{Prefix: "/app/", Namespaced: true}
 	f.Fuzz(func(t *testing.T, key, other string) {
 		for _, separators := range []string{inName, inNamespace} {
 			name := escapeName(key, separators)
@@ -79,7 +79,7 @@ func FuzzNames(f *testing.F) {
 				t.Errorf("%q is accepted as the name of %q", other, back)
 			}
 		}
-		for _, m := range []*mounted{flat, deep} {
+		for _, m := range []*Mount{flat, deep} {
 			path := m.Path(key)
 			if path == m.Path(other) && key != other {
 				t.Errorf("%q and %q have the path %q", key, other, path)

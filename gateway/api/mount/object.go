@@ -30,7 +30,7 @@ var errLongName = errors.New("the key is too long for a name")
 
 // Decode makes the object of a key. A value that cannot be decoded is shown with its bytes: the error says why. Without an
 // object the error says why the key cannot be shown at all.
-func (m *mounted) Decode(e resource.Entry) (encoding.Object, error) {
+func (m *Mount) Decode(e resource.Entry) (encoding.Object, error) {
 	scope, ok := m.split(m.Path(e.Key[len(m.Prefix):]))
 	if !ok {
 		return encoding.Object{}, errLongName
@@ -61,12 +61,12 @@ func (m *mounted) Decode(e resource.Entry) (encoding.Object, error) {
 }
 
 // Encode returns the value of an object, as it is stored.
-func (m *mounted) Encode(object map[string]any) ([]byte, error) {
+func (m *Mount) Encode(object map[string]any) ([]byte, error) {
 	return m.Codec.Encode(object[valueMember])
 }
 
 // SameValue reports whether an object has the value that another one, as it is shown, has already.
-func (m *mounted) SameValue(object, shown map[string]any) bool {
+func (m *Mount) SameValue(object, shown map[string]any) bool {
 	_, has := object[valueMember]
 	_, had := shown[valueMember]
 	if !has || !had {

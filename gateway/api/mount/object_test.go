@@ -10,7 +10,7 @@ import (
 )
 
 func TestDecode(t *testing.T) {
-	m := mountOf(Mount{Prefix: "/app/", Group: "g.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: codec.ValueJSON})
+	m := &Mount{Prefix: "/app/", Group: "g.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: codec.ValueJSON}
 	decode := func(key, value string) (string, error) {
 		object, err := m.Decode(resource.Entry{Key: key, Value: []byte(value), Created: 3, Modified: 7, UID: "u"})
 		return string(object.JSON), err
@@ -40,7 +40,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	s := schema{mountOf(Mount{Prefix: "/app/", Namespaced: true, Codec: codec.ValueString})}
+	s := schema{&Mount{Prefix: "/app/", Namespaced: true, Codec: codec.ValueString}}
 	const metadata = `"metadata":{"name":"b","namespace":"a"`
 	for _, c := range []struct{ object, old, want string }{
 		{metadata + `},"value":"x"`, "", ""},

@@ -12,7 +12,7 @@ import (
 )
 
 // schema checks the objects of a mount that clients write: only a name and the value can be stored.
-type schema struct{ mount *mounted }
+type schema struct{ mount *Mount }
 
 var _ resource.Schema = schema{}
 

@@ -9,18 +9,16 @@ import (
 
 // SameSpec reports whether two objects are equal, ignoring metadata and, without withStatus, status. If not, the generation increases.
 func (d Object) SameSpec(other Object, withStatus bool) bool {
-	strip := func(o Object) map[string]any {
-		if withStatus {
-			return without(o.Object, "metadata")
-		}
-		return without(without(o.Object, "metadata"), "status")
+	ignored := []string{"metadata", "status"}
+	if withStatus {
+		ignored = ignored[:1]
 	}
-	return EqualJSON(strip(d), strip(other))
+	return equalExcept(d.Object, other.Object, ignored...)
 }
 
 // SameAs reports whether two objects are equal, ignoring the timestamps in managedFields.
 func (d Object) SameAs(other Object) bool {
-	return equalExcept("metadata", d.Object, other.Object) && equalExcept("managedFields", d.Metadata(), other.Metadata()) &&
+	return equalExcept(d.Object, other.Object, "metadata") && equalExcept(d.Metadata(), other.Metadata(), "managedFields") &&
 		sameManagers(d.Metadata()["managedFields"], other.Metadata()["managedFields"])
 }
 
@@ -36,26 +34,30 @@ func sameManagers(a, b any) bool {
 		if !ok || !both {
 			return EqualJSON(a, b)
 		}
-		return equalExcept("time", entry, other)
+		return equalExcept(entry, other, "time")
 	})
 }
 
-// equalExcept reports whether two objects are equal, ignoring one member.
-func equalExcept(name string, a, b map[string]any) bool {
-	for member, value := range a {
-		if other, ok := b[member]; member != name && (!ok || !EqualJSON(value, other)) {
+// equalExcept reports whether two objects are equal, ignoring some members.
+func equalExcept(a, b map[string]any, ignored ...string) bool {
+	surplus := len(b) - len(a)
+	for _, name := range ignored {
+		if _, ok := a[name]; ok {
+			surplus++
+		}
+		if _, ok := b[name]; ok {
+			surplus--
+		}
+	}
+	if surplus != 0 {
+		return false
+	}
+	for name, value := range a {
+		if other, ok := b[name]; !slices.Contains(ignored, name) && (!ok || !EqualJSON(value, other)) {
 			return false
 		}
 	}
-	return countExcept(name, a) == countExcept(name, b)
-}
-
-// countExcept counts the members of an object, ignoring one.
-func countExcept(name string, object map[string]any) int {
-	if _, ok := object[name]; ok {
-		return len(object) - 1
-	}
-	return len(object)
+	return true
 }
 
 // EqualJSON reports whether two decoded JSON values are stored alike.

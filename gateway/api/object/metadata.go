@@ -2,10 +2,12 @@ package object
 
 import (
 	"encoding/json"
-	"math/rand/v2"
+	"maps"
 	"reflect"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/storage/names"
 	kjson "sigs.k8s.io/json"
 
 	"revtail/gateway/http/status"
@@ -15,7 +17,8 @@ import (
 // TypedMetadata returns the metadata without managedFields, which package managedfields checks. An error says which field has the wrong
 // type.
 func (d Object) TypedMetadata() (*metav1.ObjectMeta, error) {
-	metadata := without(d.Metadata(), "managedFields")
+	metadata := maps.Clone(d.Metadata())
+	delete(metadata, "managedFields")
 	if typeSchemaOf(reflect.TypeFor[metav1.ObjectMeta]()).matches(metadata) {
 		return &metav1.ObjectMeta{
 			Name: d.GetName(), GenerateName: d.GetGenerateName(), Namespace: d.GetNamespace(), UID: d.GetUID(),
@@ -27,15 +30,11 @@ func (d Object) TypedMetadata() (*metav1.ObjectMeta, error) {
 		}, nil
 	}
 	meta := &metav1.ObjectMeta{}
-	return meta, readMeta(metadata, meta)
-}
-
-func readMeta(metadata map[string]any, into *metav1.ObjectMeta) error {
 	text, err := json.Marshal(metadata)
-	if err != nil {
-		return err
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(text, meta)
 	}
-	return kjson.UnmarshalCaseSensitivePreserveInts(text, into)
+	return meta, err
 }
 
 // Metadata returns the member metadata, which it sets if it is missing.
@@ -78,19 +77,57 @@ func SetNamespace(d Object, ref resource.Ref) error {
 	return status.BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }
 
-const (
-	// nameLetters make no words and do not look alike.
-	nameLetters   = "bcdfghjklmnpqrstvwxz2456789"
-	nameSuffix    = 5
-	maxNamePrefix = 63 - nameSuffix
-)
-
 // GenerateName sets a random name that begins with the object's generateName.
-func GenerateName(d Object) {
-	base := d.GetGenerateName()
-	name := []byte(base[:min(len(base), maxNamePrefix)])
-	for range nameSuffix {
-		name = append(name, nameLetters[rand.IntN(len(nameLetters))])
+func GenerateName(d Object) { d.SetName(names.SimpleNameGenerator.GenerateName(d.GetGenerateName())) }
+
+// KeepsMetadata reports whether the metadata of an update needs no validation, as in most updates: it equals that of the old object, except
+// for the members that the server writes, and has common members only.
+func (d Object) KeepsMetadata(old Object) bool {
+	for name, value := range d.Metadata() {
+		switch name {
+		case "managedFields", "name", "namespace", "uid", "resourceVersion":
+		case "generation":
+			if _, number := value.(int64); !number {
+				return false
+			}
+		case "creationTimestamp":
+			text, _ := value.(string)
+			if _, err := time.Parse(time.RFC3339, text); err != nil {
+				return false
+			}
+		case "labels":
+			if !areLabels(value) {
+				return false
+			}
+		default:
+			return false
+		}
 	}
-	d.SetName(string(name))
+	return equalExcept(d.Metadata(), old.Metadata(), "managedFields", "generation") // which the server writes
+}
+
+// areLabels reports whether labels need no validation. Labels with a prefix need it.
+func areLabels(value any) bool {
+	labels, ok := value.(map[string]any)
+	for key, value := range labels {
+		text, isText := value.(string)
+		if !isText || !isLabelText(key) || text != "" && !isLabelText(text) {
+			return false
+		}
+	}
+	return ok
+}
+
+// isLabelText reports whether a text has at most 63 characters, all of them allowed in labels, and begins and ends with a letter or digit.
+func isLabelText(text string) bool {
+	const most = 63
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case (c == '-' || c == '_' || c == '.') && i > 0 && i < len(text)-1:
+		default:
+			return false
+		}
+	}
+	return 0 < len(text) && len(text) <= most
 }

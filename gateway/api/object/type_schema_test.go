@@ -1,6 +1,7 @@
 package object
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
 
 	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
@@ -58,7 +60,11 @@ func TestTypeSchemas(t *testing.T) {
 					t.Fatalf("%v matches, but is refused: %v %v", d.Object, err, d.FieldWarnings)
 				}
 				slow := &metav1.ObjectMeta{}
-				if err := readMeta(d.Metadata(), slow); err != nil {
+				text, err := json.Marshal(d.Metadata())
+				if err == nil {
+					err = kjson.UnmarshalCaseSensitivePreserveInts(text, slow)
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
 				fast, err := d.TypedMetadata()

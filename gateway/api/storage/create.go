@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,13 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
-	"revtail/gateway/watchcache"
 )
 
 // Create creates the object in the body of a request.
@@ -105,7 +104,11 @@ const nameAttempts = 8
 func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) (etcdstore.Revision, error) {
 	switch {
 	case wr.DryRun:
-		return 0, s.free(ctx, key)
+		_, _, err := s.Etcd.Get(ctx, key)
+		if errors.Is(err, etcdstore.ErrNotFound) {
+			return 0, nil
+		}
+		return 0, cmp.Or(err, etcdstore.ErrExists)
 	case wr.guard == (etcdstore.Guard{}):
 		return s.Etcd.Create(ctx, key, value)
 	}
@@ -121,30 +124,12 @@ func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) 
 	return 0, status.ObjectModified(wr.Ref)
 }
 
-// free returns ErrExists if a key exists.
-func (s *Store) free(ctx context.Context, key string) error {
-	_, _, err := s.Etcd.Get(ctx, key)
-	switch {
-	case err == nil:
-		return etcdstore.ErrExists
-	case errors.Is(err, etcdstore.ErrNotFound):
-		return nil
-	}
-	return err
-}
-
 // exists returns the error of a create whose name another object has. It says whether that object is being deleted.
 func (s *Store) exists(ctx context.Context, t catalog.Target, scope resource.Scope) error {
 	err := apierrors.NewAlreadyExists(t.GroupResource(), scope.Name)
 	t.Scope = scope
-	if object, failed := s.read(ctx, t); failed == nil && object != nil && isTerminating(object) {
+	if object, failed := s.read(ctx, t); failed == nil && object != nil && object.Terminating() {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return err
-}
-
-// isTerminating reports whether an object is being deleted.
-func isTerminating(object *watchcache.Object) bool {
-	_, terminating := jsontext.Lookup(object.JSON, []string{"metadata", "deletionTimestamp"})
-	return terminating
 }

@@ -63,22 +63,18 @@ func (c *gcObjects) object(o *watchcache.Object, created etcdstore.Revision) *ga
 func (c *gcObjects) Cached(ctx context.Context, namespace, name string) (*garbage.Object, error) {
 	t := c.at(namespace, name)
 	o, err := t.Cache.Get(ctx, t.Scope.Path(), 0)
+	return c.found(o, err)
+}
+
+func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.Object, error) {
+	return c.found(c.store.read(ctx, c.at(namespace, name)))
+}
+
+func (c *gcObjects) found(o *watchcache.Object, err error) (*garbage.Object, error) {
 	if err != nil || o == nil {
 		return nil, err
 	}
 	return c.object(o, 0), nil
-}
-
-func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.Object, error) {
-	t := c.at(namespace, name)
-	kv, _, err := c.store.Etcd.Get(ctx, t.Key(c.store.Prefix))
-	if errors.Is(err, etcdstore.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c.object(t.Cache.Decode(kv), kv.Created), nil
 }
 
 // List leaves out invalid keys, because they do not belong to the namespace.
@@ -174,27 +170,21 @@ func (c *gcObjects) Edit(ctx context.Context, namespace, name string, change fun
 	return err
 }
 
-func (c *gcObjects) Watch() (garbage.Watch, error) {
+func (c *gcObjects) Watch(ctx context.Context, each func([]garbage.Change, bool)) error {
 	w, err := c.target.Cache.Watch(watchcache.WatchQuery{State: true, Own: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &gcWatch{objects: c, watcher: w}, nil
-}
-
-// gcWatch is a watch of the garbage collector on the objects of a resource.
-type gcWatch struct {
-	objects *gcObjects
-	watcher *watchcache.Watcher
-}
-
-func (w *gcWatch) Close() { w.watcher.Close() }
-
-func (w *gcWatch) Next(ctx context.Context) (garbage.Step, error) {
-	batch, err := w.watcher.Next(ctx)
-	step := garbage.Step{Synced: batch.Synced, Changes: make([]garbage.Change, len(batch.Changes))}
-	for i, change := range batch.Changes {
-		step.Changes[i] = garbage.Change{Object: w.objects.object(change.Object, 0), Gone: change.Type == encoding.Deleted}
+	defer w.Close()
+	for {
+		batch, err := w.Next(ctx)
+		if err != nil {
+			return err
+		}
+		changes := make([]garbage.Change, len(batch.Changes))
+		for i, change := range batch.Changes {
+			changes[i] = garbage.Change{Object: c.object(change.Object, 0), Gone: change.Type == encoding.Deleted}
+		}
+		each(changes, batch.Synced)
 	}
-	return step, err
 }

@@ -55,7 +55,7 @@ func (s *Store) checkNamespace(ctx context.Context, ref resource.Ref, name strin
 		return nil
 	}
 	namespace, err := s.namespaces.Get(ctx, ref.Scope.Namespace, 0)
-	if err != nil || namespace == nil || !isTerminating(namespace) {
+	if err != nil || namespace == nil || !namespace.Terminating() {
 		return err
 	}
 	refusal := apierrors.NewForbidden(ref.GroupResource(), name, fmt.Errorf(

@@ -52,17 +52,6 @@ func (wr *Request) checkName(d object.Object) error {
 	return status.BadRequest("the name of the object (%s) does not match the name on the URL (%s)", d.GetName(), wr.Scope.Name)
 }
 
-// unconditional reports whether an update may leave out resourceVersion, as that of a scale always may.
-func unconditional(ref resource.Ref) bool {
-	return ref.Resource.UnconditionalUpdate || ref.Subresource == resource.ScaleSubresource
-}
-
-// noResourceVersion returns the error of an update without a resourceVersion. It has the resource for the kind, as in kube-apiserver.
-func noResourceVersion(ref resource.Ref) error {
-	return apierrors.NewInvalid(ref.PluralAsKind(), ref.Scope.Name, field.ErrorList{
-		field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
-}
-
 // updateOrCreate updates an object or, if it does not exist, creates the one that first returns.
 func (s *Store) updateOrCreate(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error), first func() (object.Object, error)) (Result, error) {
 	for ctx := range attempts(ctx) {
@@ -114,8 +103,9 @@ func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object
 	switch next.GetResourceVersion() {
 	case old.GetResourceVersion():
 	case "", "0":
-		if !unconditional(wr.Ref) {
-			return noResourceVersion(wr.Ref)
+		if !wr.Resource.UnconditionalUpdate && wr.Subresource != resource.ScaleSubresource {
+			return apierrors.NewInvalid(wr.PluralAsKind(), wr.Scope.Name, field.ErrorList{ // the resource for the kind, as in kube-apiserver
+				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 		}
 	default:
 		return status.ObjectModified(wr.Ref)
