@@ -84,9 +84,6 @@ func newEnv(subject string) *cel.Env {
 	return env
 }
 
-// Compiled counts the compiled texts.
-func (d *Dialect) Compiled() uint64 { return d.compiled.Load() }
-
 // Evaluated counts the evaluations.
 func (d *Dialect) Evaluated() uint64 { return d.evaluated.Load() }
 

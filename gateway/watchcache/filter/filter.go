@@ -45,11 +45,10 @@ func (f *Filter) OfEvents() bool { return f.ofEvents }
 func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	f.dialect.evaluated.Add(1)
 	result, _, err := f.program.ContextEval(ctx, &activation{dialect: f.dialect, in: in})
-	var cancelled interpreter.EvalCancelledError
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return false, ctx.Err()
-	case errors.As(err, &cancelled):
+	}
+	if _, cancelled := errors.AsType[interpreter.EvalCancelledError](err); cancelled {
 		return false, &CostError{Key: in.Key}
 	}
 	return err == nil && result == types.True, nil
