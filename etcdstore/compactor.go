@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -58,9 +57,6 @@ func (e *Etcd) compactTo(ctx context.Context, rev Revision) error {
 	e.compactions.done.Add(1)
 	return nil
 }
-
-// compactions counts the compactions of this process.
-type compactions struct{ done, failed atomic.Uint64 }
 
 // Compactions returns the number of successful and of failed compactions of this process. Of several gateways, the one whose numbers
 // grow does the work.
@@ -161,8 +157,7 @@ func (c *compactor) marksOf(kv KV, now Revision) []Revision {
 
 func (c *compactor) compactUpTo(ctx context.Context, rev Revision) error {
 	err := c.compact(ctx, rev)
-	var done *CompactedError
-	if err != nil && !errors.As(err, &done) { // else there were no writes in an interval, or another program has compacted further
+	if _, done := errors.AsType[*CompactedError](err); err != nil && !done { // done: no writes in an interval, or by another program
 		return err
 	}
 	c.log.Debug("compacted", "revision", rev)

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"revtail/encoding"
-	"revtail/encoding/projection"
 	"revtail/etcdstore"
 	"revtail/gateway/http/status"
 	"revtail/gateway/watchcache"
@@ -10,8 +9,8 @@ import (
 
 // keyEncoder writes the events of a watch of keys as JSON lines.
 type keyEncoder struct {
-	prev   bool                   // with the value before the change
-	fields *projection.Projection // of the values; nil: the whole value
+	prev     bool // with the value before the change
+	selected selection
 }
 
 func (keyEncoder) ContentType() string { return "application/x-ndjson" }
@@ -23,16 +22,12 @@ func (f keyEncoder) Event(dst []byte, c watchcache.Change, last bool) []byte {
 	if c.Type == encoding.Deleted {
 		e.Type, e.Key = "DELETE", c.Object.Path()
 	} else {
-		e.Current = f.project(c.Object.JSON)
+		e.Current = f.selected.project(c.Object.JSON)
 	}
 	if f.prev && c.Previous != nil {
-		e.Previous = f.project(c.Previous.JSON)
+		e.Previous = f.selected.project(c.Previous.JSON)
 	}
 	return encoding.AppendKeyEvent(dst, e)
-}
-
-func (f keyEncoder) project(document []byte) []byte {
-	return selection{fields: f.fields}.project(document)
 }
 
 func (keyEncoder) Bookmark(dst []byte, through etcdstore.Revision, end bool) []byte {
