@@ -23,7 +23,7 @@ type Config struct {
 	// Path makes the unique path of an object from its key, below the prefix. Paths may have another order than keys. Nil: the
 	// path is the rest of the key.
 	Path func(rest string) string
-	// Key is the inverse of Path.
+	// Key is the inverse of Path: it returns the whole key.
 	Key func(path string) string
 	// Decode makes the document of a key and its value. The error says why the value cannot be decoded; with a document, the
 	// document shows the bytes of the value.
@@ -67,6 +67,9 @@ type Cache struct {
 
 // New makes a cache; Run fills it.
 func New(config Config) *Cache {
+	if config.Key == nil {
+		config.Key = func(path string) string { return config.Prefix + path }
+	}
 	c := &Cache{
 		config:            config,
 		progressRequested: make(chan struct{}, 1),
@@ -101,14 +104,6 @@ func (c *Cache) path(key string) string {
 		return c.config.Path(rest)
 	}
 	return rest
-}
-
-// key is the inverse of path.
-func (c *Cache) key(path string) string {
-	if c.config.Key != nil {
-		return c.config.Key(path)
-	}
-	return c.config.Prefix + path
 }
 
 // decodeAll makes objects from keys in their order, and sorts them by path.

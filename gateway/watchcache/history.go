@@ -47,9 +47,9 @@ func (c *Cache) decodeEvent(e etcdstore.Event) *event {
 // openHistory makes the watcher read etcd's history after a revision.
 func (w *Watcher) openHistory(after etcdstore.Revision) {
 	c, in, resume := w.cache, w.wakeKey.scope, w.through
-	path := in.path()
-	if c.config.Path != nil {
-		path = "" // keys and paths have different orders
+	path := ""
+	if in.namespace != "" && c.config.Path == nil { // a name alone can be in any namespace; Path may have another order than keys
+		path = in.objectPath()
 	}
 	w.history = c.fanout.Read(history.Query{
 		Resume:   resume,
@@ -64,7 +64,7 @@ func (w *Watcher) openHistory(after etcdstore.Revision) {
 func (w *Watcher) nextHistory(ctx context.Context) (Batch, error) {
 	if w.query.Latest {
 		err := w.coalesceHistory(ctx)
-		return Batch{Through: w.delivered()}, err
+		return Batch{Through: w.Through()}, err
 	}
 	events, err := w.readHistory(ctx)
 	changes := w.appendChanges(nil, events)

@@ -80,14 +80,6 @@ type scope struct {
 	name      string // empty: all
 }
 
-// path is the common prefix of the paths in the scope. A name without a namespace can occur in any namespace.
-func (s scope) path() string {
-	if s.namespace == "" {
-		return ""
-	}
-	return s.objectPath()
-}
-
 // objectPath is the path of the object: in the namespace, or cluster-wide.
 func (s scope) objectPath() string { return pathPrefix(s.namespace) + s.name }
 

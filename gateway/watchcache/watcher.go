@@ -163,7 +163,7 @@ func (w *Watcher) Poll() (Batch, error) {
 	case w.err != nil:
 		return Batch{}, w.err
 	case !w.begun || w.history != nil:
-		return Batch{Through: w.delivered()}, nil
+		return Batch{Through: w.Through()}, nil
 	}
 	batch, _, err := w.step(context.Background()) //nolint:forbidigo // cannot block: the log alone is read
 	if err != nil {
@@ -190,9 +190,7 @@ func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
 
 // Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero until the initial
 // events are complete.
-func (w *Watcher) Through() etcdstore.Revision { return w.delivered() }
-
-func (w *Watcher) delivered() etcdstore.Revision {
+func (w *Watcher) Through() etcdstore.Revision {
 	switch {
 	case w.initial != nil || !w.begun && w.query.State:
 		return 0
