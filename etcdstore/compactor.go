@@ -111,29 +111,22 @@ func (c *compactor) mark(ctx context.Context) error {
 	if n := len(next.Revisions); n > marksPerHistory+1 {
 		next.Revisions = next.Revisions[n-marksPerHistory-1:]
 	}
-	switch c.seen, err = c.write(ctx, kv, next); {
-	case errors.Is(err, ErrExists), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
-		c.seen = -1 // another process was faster: read its marks next time
-		return nil
-	case err != nil:
-		c.seen = -1
+	value, err := json.Marshal(next)
+	if err != nil {
 		return err
-	case len(next.Revisions) <= marksPerHistory:
+	}
+	result, err := c.store.Transact(ctx, Txn{
+		If:   []Condition{{Key: bookkeepingKey, Of: OfModified, Number: int64(kv.Modified)}}, // zero: the key does not exist
+		Then: []Op{{Verb: Put, Key: bookkeepingKey, Value: value}},
+	})
+	if c.seen = result.Revision; err != nil || !result.Succeeded {
+		c.seen = -1 // another process was faster, or may have been: read the marks next time
+		return err
+	}
+	if len(next.Revisions) <= marksPerHistory {
 		return nil
 	}
 	return c.compactUpTo(ctx, next.Revisions[0])
-}
-
-// write replaces the marks in kv, or creates them.
-func (c *compactor) write(ctx context.Context, kv KV, m marks) (Revision, error) {
-	value, err := json.Marshal(m)
-	if err != nil {
-		return 0, err
-	}
-	if kv.Modified == 0 {
-		return c.store.Create(ctx, bookkeepingKey, value)
-	}
-	return c.store.Update(ctx, bookkeepingKey, value, kv.Modified)
 }
 
 // marksOf returns the valid marks in kv. Marks for a shorter history are invalid, because their interval is too short; so are marks

@@ -28,10 +28,10 @@ func (h *Handler) put(w http.ResponseWriter, r *http.Request, q keyrange.Query) 
 	if err != nil {
 		return err
 	}
-	if write.op.Value, err = request.ReadBody(w, r); err != nil {
+	if write.Then[0].Value, err = request.ReadBody(w, r); err != nil {
 		return err
 	}
-	done, err := write.commit(r.Context(), conditions, q.TTL)
+	done, err := write.commitIf(r.Context(), conditions, q.TTL)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, q keyrange.Quer
 	if err != nil {
 		return err
 	}
-	done, err := write.commit(r.Context(), conditions, 0)
+	done, err := write.commitIf(r.Context(), conditions, 0)
 	if err != nil {
 		return err
 	}
@@ -67,19 +67,17 @@ func (h *Handler) delete(w http.ResponseWriter, r *http.Request, q keyrange.Quer
 	return nil
 }
 
-// commit does the write under conditions on its key. If they do not hold, it returns an *etcdstore.ConflictError.
-func (a authorizedWrite) commit(ctx context.Context, conditions []etcdstore.Condition, ttl time.Duration) (committed, error) {
-	txn := authorizedTxn{a.store, keyrange.Txn{Txn: etcdstore.Txn{
-		If: conditions, Then: []etcdstore.Op{a.op}, Else: []etcdstore.Op{{Verb: etcdstore.Get, Key: a.op.Key}},
-	}}}
+// commitIf does a write under conditions on its key. If they do not hold, it returns an *etcdstore.ConflictError.
+func (t authorizedTxn) commitIf(ctx context.Context, conditions []etcdstore.Condition, ttl time.Duration) (committed, error) {
+	t.If = conditions
 	if ttl > 0 {
-		txn.TTLs = map[*int64]time.Duration{&txn.Then[0].Lease: ttl}
+		t.TTLs = map[*int64]time.Duration{&t.Then[0].Lease: ttl}
 	}
-	done, err := txn.commit(ctx)
+	done, err := t.commit(ctx)
 	if err != nil || done.Succeeded {
 		return done, err
 	}
-	conflict := &etcdstore.ConflictError{KV: etcdstore.KV{Key: a.op.Key}}
+	conflict := &etcdstore.ConflictError{KV: etcdstore.KV{Key: t.Then[0].Key}}
 	if current := done.Results[0].KV; current != nil {
 		conflict.KV = *current
 	}
