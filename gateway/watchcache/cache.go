@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"revtail/encoding"
@@ -46,6 +47,7 @@ type Cache struct {
 	verifyRequests chan error // holds one; see verifyHistory
 	lookBack       etcdstore.Revision
 	loading        chan struct{} // holds one while a past snapshot is loaded
+	waiters        atomic.Int32  // readers that wait for advanced
 
 	mu         sync.Mutex // guards the fields below, for O(1) or the size of one batch
 	ready      bool
@@ -60,7 +62,6 @@ type Cache struct {
 	notifier   notifier
 	indexes    indexes
 	advanced   chan struct{} // closed when through grows; nil: no reader waits
-	waiters    int           // readers that wait for advanced
 	snapshots  snapshots     // past states that clients page through
 	watchers   int
 }

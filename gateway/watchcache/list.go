@@ -114,11 +114,9 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 // fromRange makes a list of a range of paths.
 func (l *List) fromRange(e rangeView) {
 	l.Objects, l.Text = e.objects, e.text
-	var more int
-	l.Size, more, l.Continue = e.measure()
-	if more > 0 {
-		remaining := int64(more)
-		l.Remaining = &remaining
+	var more int64
+	if l.Size, more, l.Continue = e.measure(); more > 0 {
+		l.Remaining = &more
 	}
 }
 

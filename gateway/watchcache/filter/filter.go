@@ -3,6 +3,7 @@
 package filter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (v *activation) ResolveName(name string) (any, bool) {
 	case "key":
 		return types.String(v.in.Key), true
 	case "type":
-		return types.String(v.dialect.typeOf(v.in.Type)), true
+		return types.String(cmp.Or(v.dialect.types[v.in.Type], string(v.in.Type))), true
 	}
 	return nil, false
 }
