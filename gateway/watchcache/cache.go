@@ -38,9 +38,9 @@ type Config struct {
 // Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
 type Cache struct {
 	config            Config
-	progressRequested chan struct{} // holds one: a reader waits for the cache to catch up
-	filled            chan struct{} // closed after the first fill
-	fanout            *historyFanout
+	progressRequested chan struct{}           // holds one: a reader waits for the cache to catch up
+	filled            chan struct{}           // closed after the first fill
+	fanout            *history.Fanout[*event] // for the watchers that are older than the log
 	reads             *history.RevisionReads
 	checker           *history.ConsistencyChecker
 

@@ -7,13 +7,7 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// historyFanout reads etcd's history for the watchers that are older than the log.
-type historyFanout = history.Fanout[*event]
-
-// historyReader reads etcd's history for one watcher.
-type historyReader = history.Reader[*event]
-
-func (c *Cache) newFanout() *historyFanout {
+func (c *Cache) newFanout() *history.Fanout[*event] {
 	return history.NewFanout(history.Config[*event]{
 		Store:  c.config.Store,
 		Prefix: c.config.Prefix,

@@ -135,9 +135,9 @@ func (c *Cache) wakeForLocked(e *event, position uint64) {
 	for _, in := range scopes {
 		c.wakeKeyLocked(wakeKey{scope: in}, position)
 	}
-	for key, values := range c.indexes.valuesOf(e) {
-		for _, in := range scopes {
-			for _, value := range values {
+	for key, known := range c.indexes {
+		for _, value := range known.valuesOf(e) {
+			for _, in := range scopes {
 				c.wakeKeyLocked(wakeKey{in, key, value}, position)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache/filter"
+	"revtail/gateway/watchcache/history"
 	"revtail/gateway/watchcache/selector"
 )
 
@@ -67,7 +68,7 @@ type Watcher struct {
 	resuming bool
 
 	initial *initialState
-	history *historyReader
+	history *history.Reader[*event]
 
 	coalescer *coalescer // of Latest; nil: empty
 
