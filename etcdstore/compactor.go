@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -58,9 +57,6 @@ func (e *Etcd) compactTo(ctx context.Context, rev Revision) error {
 	e.compactions.done.Add(1)
 	return nil
 }
-
-// compactions counts the compactions of this process.
-type compactions struct{ done, failed atomic.Uint64 }
 
 // Compactions returns the number of successful and of failed compactions of this process. Of several gateways, the one whose numbers
 // grow does the work.
@@ -115,29 +111,22 @@ func (c *compactor) mark(ctx context.Context) error {
 	if n := len(next.Revisions); n > marksPerHistory+1 {
 		next.Revisions = next.Revisions[n-marksPerHistory-1:]
 	}
-	switch c.seen, err = c.write(ctx, kv, next); {
-	case errors.Is(err, ErrExists), errors.Is(err, ErrConflict), errors.Is(err, ErrNotFound):
-		c.seen = -1 // another process was faster: read its marks next time
-		return nil
-	case err != nil:
-		c.seen = -1
+	value, err := json.Marshal(next)
+	if err != nil {
 		return err
-	case len(next.Revisions) <= marksPerHistory:
+	}
+	result, err := c.store.Transact(ctx, Txn{
+		If:   []Condition{{Key: bookkeepingKey, Of: OfModified, Number: int64(kv.Modified)}}, // zero: the key does not exist
+		Then: []Op{{Verb: Put, Key: bookkeepingKey, Value: value}},
+	})
+	if c.seen = result.Revision; err != nil || !result.Succeeded {
+		c.seen = -1 // another process was faster, or may have been: read the marks next time
+		return err
+	}
+	if len(next.Revisions) <= marksPerHistory {
 		return nil
 	}
 	return c.compactUpTo(ctx, next.Revisions[0])
-}
-
-// write replaces the marks in kv, or creates them.
-func (c *compactor) write(ctx context.Context, kv KV, m marks) (Revision, error) {
-	value, err := json.Marshal(m)
-	if err != nil {
-		return 0, err
-	}
-	if kv.Modified == 0 {
-		return c.store.Create(ctx, bookkeepingKey, value)
-	}
-	return c.store.Update(ctx, bookkeepingKey, value, kv.Modified)
 }
 
 // marksOf returns the valid marks in kv. Marks for a shorter history are invalid, because their interval is too short; so are marks
@@ -161,8 +150,7 @@ func (c *compactor) marksOf(kv KV, now Revision) []Revision {
 
 func (c *compactor) compactUpTo(ctx context.Context, rev Revision) error {
 	err := c.compact(ctx, rev)
-	var done *CompactedError
-	if err != nil && !errors.As(err, &done) { // else there were no writes in an interval, or another program has compacted further
+	if _, done := errors.AsType[*CompactedError](err); err != nil && !done { // done: no writes in an interval, or by another program
 		return err
 	}
 	c.log.Debug("compacted", "revision", rev)

@@ -56,16 +56,13 @@ func clientConfig(cfg Config) clientv3.Config {
 		Logger:              clientLogger(cfg.Logger),
 		DialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-			grpc.WithChainUnaryInterceptor(sendOnce, cfg.Observe.intercept),
+			grpc.WithChainUnaryInterceptor(sendOnce, cfg.Observe.intercept(cfg.Tracing)),
 			// With the defaults of gRPC, 20 s and 120 s, reconnecting could take minutes.
 			grpc.WithConnectParams(grpc.ConnectParams{
 				MinConnectTimeout: 3 * time.Second,
 				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 			}),
 		},
-	}
-	if cfg.Tracing != nil {
-		c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(traced(cfg.Tracing)))
 	}
 	if cfg.TLS != nil {
 		c.DialOptions = append(c.DialOptions, grpc.WithTransportCredentials(newFreshTLS(cfg.TLS)))

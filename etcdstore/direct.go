@@ -17,18 +17,7 @@ type direct struct {
 }
 
 func newDirect(open context.Context, cfg Config) *direct {
-	d := &direct{KVClient: cfg.KV, open: open, intercept: cfg.Observe.intercept}
-	if cfg.Tracing == nil {
-		return d
-	}
-	trace := traced(cfg.Tracing)
-	d.intercept = func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		return cfg.Observe.intercept(ctx, method, req, reply, conn, func(
-			ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, opts ...grpc.CallOption) error {
-			return trace(ctx, method, req, reply, conn, invoke, opts...)
-		}, opts...)
-	}
-	return d
+	return &direct{KVClient: cfg.KV, open: open, intercept: cfg.Observe.intercept(cfg.Tracing)}
 }
 
 // Range implements pb.KVClient.

@@ -83,9 +83,8 @@ func toError(ctx context.Context, err error, at Revision, sent bool) error {
 		return fmt.Errorf("%w: %s", ended, text)
 	case sent:
 		return fmt.Errorf("%w: %s", ErrUnknownOutcome, text)
-	default:
-		return fmt.Errorf("%w: %s", ErrUnavailable, text)
 	}
+	return fmt.Errorf("%w: %s", ErrUnavailable, text)
 }
 
 // statusOf returns the code and the message of an error of the client. The reason of a cancelled watch has no code but the message of
@@ -128,17 +127,10 @@ func refusal(code codes.Code, text string, at Revision) error {
 	}
 }
 
-func checkKey(key string) error {
-	if key == "" {
-		return fmt.Errorf("%w: the key must not be empty", ErrInvalid)
-	}
-	return nil
-}
-
-// checkPrefix refuses the empty prefix, which etcd takes for all keys.
-func checkPrefix(prefix string) error {
-	if prefix == "" {
-		return fmt.Errorf("%w: the prefix must not be empty", ErrInvalid)
+// check refuses an empty key or prefix, which etcd takes for all keys.
+func check(what, text string) error {
+	if text == "" {
+		return fmt.Errorf("%w: the %s must not be empty", ErrInvalid, what)
 	}
 	return nil
 }

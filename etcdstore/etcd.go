@@ -44,8 +44,8 @@ type Etcd struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	cluster     atomic.Uint64 // id in the last response
-	compactions compactions
+	cluster     atomic.Uint64                        // id in the last response
+	compactions struct{ done, failed atomic.Uint64 } // of this process
 
 	mu      sync.Mutex // guards the fields below
 	closed  bool

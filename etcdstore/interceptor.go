@@ -11,7 +11,9 @@ import (
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -19,42 +21,46 @@ import (
 // Observer is called after each request to etcd, with its method, such as Range or Txn, its gRPC code and its duration.
 type Observer func(operation, code string, took time.Duration)
 
-// intercept is a gRPC interceptor that calls the observer.
-func (o Observer) intercept(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	if o == nil {
-		return invoke(ctx, method, req, reply, conn, opts...)
+// intercept returns a gRPC interceptor that calls the observer, and records a span for each attempt of a request in a trace, whose
+// context it sends to etcd. Requests of the process itself and the streams of watches, which last for hours, have no trace. A span has the
+// name of the method, but no keys and no values.
+func (o Observer) intercept(provider trace.TracerProvider) grpc.UnaryClientInterceptor {
+	if provider == nil {
+		provider = noop.NewTracerProvider()
 	}
-	began := time.Now()
-	err := invoke(ctx, method, req, reply, conn, opts...)
-	o(path.Base(method), status.Code(err).String(), time.Since(began))
-	return err
-}
-
-// traced is a gRPC interceptor that records a span for each attempt of a request in a trace, and sends the trace context to etcd.
-// Requests of the process itself and the streams of watches, which last for hours, have no trace. A span has the name of the method,
-// but no keys and no values.
-func traced(provider trace.TracerProvider) grpc.UnaryClientInterceptor {
+	if o == nil {
+		o = func(string, string, time.Duration) {}
+	}
 	tracer := provider.Tracer("revtail/etcdstore")
 	return func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		if !trace.SpanFromContext(ctx).IsRecording() {
-			return invoke(ctx, method, req, reply, conn, opts...)
+		end := func(codes.Code) {}
+		if trace.SpanFromContext(ctx).IsRecording() {
+			ctx, end = startSpan(ctx, tracer, strings.TrimPrefix(method, "/"))
 		}
-		name := strings.TrimPrefix(method, "/")
-		ctx, span := tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-			attribute.String("rpc.system", "grpc"), attribute.String("rpc.service", path.Dir(name)), attribute.String("rpc.method", path.Base(name))))
-		defer span.End()
-		header := propagation.MapCarrier{}
-		propagation.TraceContext{}.Inject(ctx, header)
-		for key, value := range header {
-			ctx = metadata.AppendToOutgoingContext(ctx, key, value)
-		}
+		began := time.Now()
 		err := invoke(ctx, method, req, reply, conn, opts...)
 		code := status.Code(err)
+		end(code)
+		o(path.Base(method), code.String(), time.Since(began))
+		return err
+	}
+}
+
+// startSpan returns the context of a request and the function that ends its span.
+func startSpan(ctx context.Context, tracer trace.Tracer, method string) (context.Context, func(codes.Code)) {
+	ctx, span := tracer.Start(ctx, method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("rpc.system", "grpc"), attribute.String("rpc.service", path.Dir(method)), attribute.String("rpc.method", path.Base(method))))
+	header := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, header)
+	for key, value := range header {
+		ctx = metadata.AppendToOutgoingContext(ctx, key, value)
+	}
+	return ctx, func(code codes.Code) {
 		span.SetAttributes(attribute.Int("rpc.grpc.status_code", int(code)))
-		if err != nil {
+		if code != codes.OK {
 			span.SetStatus(otelcodes.Error, code.String())
 		}
-		return err
+		span.End()
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Get implements Store.
 func (e *Etcd) Get(ctx context.Context, key string) (KV, Revision, error) {
-	if err := checkKey(key); err != nil {
+	if err := check("key", key); err != nil {
 		return KV{}, 0, err
 	}
 	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(key)})
@@ -28,11 +28,16 @@ func (e *Etcd) Get(ctx context.Context, key string) (KV, Revision, error) {
 
 // Revision implements Store.
 func (e *Etcd) Revision(ctx context.Context) (Revision, error) {
-	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(bookkeepingKey), CountOnly: true})
+	return e.revisionAt(ctx, 0)
+}
+
+// revisionAt returns a revision that can be read: at or, if that is zero, the newest one.
+func (e *Etcd) revisionAt(ctx context.Context, at Revision) (Revision, error) {
+	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(bookkeepingKey), CountOnly: true, Revision: int64(at)})
 	if err != nil {
 		return 0, fmt.Errorf("revision: %w", err)
 	}
-	return Revision(resp.Header.Revision), nil
+	return cmp.Or(at, Revision(resp.Header.Revision)), nil
 }
 
 // History implements Store. It returns the id of the cluster.
@@ -40,14 +45,15 @@ func (e *Etcd) History() uint64 { return e.cluster.Load() }
 
 // List implements Store.
 func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, error) {
-	if err := checkPrefix(prefix); err != nil {
+	if err := check("prefix", prefix); err != nil {
 		return Page{}, err
 	}
 	if o.At < 0 || o.Limit < 0 {
 		return Page{}, fmt.Errorf("%w: At and Limit must not be negative", ErrInvalid)
 	}
 	if o.Exact && o.After >= prefix {
-		return e.emptyPage(ctx, o.At)
+		revision, err := e.revisionAt(ctx, o.At)
+		return Page{Revision: revision}, err
 	}
 	req := &pb.RangeRequest{
 		Key:      []byte(max(prefix, o.After+"\x00")),
@@ -65,9 +71,7 @@ func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, er
 		if err != nil {
 			return Page{}, fmt.Errorf("list %q: %w", prefix, err)
 		}
-		if page.Revision == 0 {
-			page.Revision = Revision(resp.Header.Revision)
-		}
+		page.Revision = cmp.Or(page.Revision, Revision(resp.Header.Revision))
 		for _, kv := range resp.Kvs {
 			page.KVs = append(page.KVs, toKV(kv))
 		}
@@ -79,15 +83,6 @@ func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, er
 		req.Revision = int64(page.Revision)
 		req.Key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
 	}
-}
-
-// emptyPage returns a page without keys at a revision.
-func (e *Etcd) emptyPage(ctx context.Context, at Revision) (Page, error) {
-	resp, err := e.read(ctx, &pb.RangeRequest{Key: []byte(bookkeepingKey), CountOnly: true, Revision: int64(at)})
-	if err != nil {
-		return Page{}, fmt.Errorf("list: %w", err)
-	}
-	return Page{Revision: cmp.Or(at, Revision(resp.Header.Revision))}, nil
 }
 
 // read is a linearizable range read with retries until requestTimeout.

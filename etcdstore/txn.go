@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -140,15 +141,13 @@ func sendOnce(
 // Check refuses empty keys, which etcd takes for all keys.
 func (t Txn) Check() error {
 	for _, c := range t.If {
-		if err := checkKey(c.Key); err != nil {
+		if err := check("key", c.Key); err != nil {
 			return err
 		}
 	}
-	for _, ops := range [][]Op{t.Then, t.Else} {
-		for _, op := range ops {
-			if err := checkKey(op.Key); err != nil {
-				return err
-			}
+	for _, op := range slices.Concat(t.Then, t.Else) {
+		if err := check("key", op.Key); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -156,7 +156,7 @@ func (w *watcher) follow() error {
 
 // open does not wait for a connection, unlike other requests, because the consumer decides when to retry.
 func (w *watcher) open() error {
-	if err := checkPrefix(w.prefix); err != nil {
+	if err := check("prefix", w.prefix); err != nil {
 		return err
 	}
 	if w.asked.After <= 0 {
@@ -250,17 +250,14 @@ func (w *watcher) addEvents(events []*mvccpb.Event) error {
 // findPrev reads the state before ev. etcd omits it if it has been compacted, but also in a response during the creation of the watch.
 func (w *watcher) findPrev(ev *Event) error {
 	resp, err := w.store.read(w.ctx, &pb.RangeRequest{Key: []byte(ev.Key), Revision: int64(ev.Revision) - 1})
-	var compacted *CompactedError
-	switch {
-	case errors.As(err, &compacted):
+	if _, compacted := errors.AsType[*CompactedError](err); compacted {
 		return nil
-	case err != nil:
-		return err
-	case len(resp.Kvs) > 0:
+	}
+	if err == nil && len(resp.Kvs) > 0 {
 		prev := toKV(resp.Kvs[0])
 		ev.Prev = &prev
 	}
-	return nil
+	return err
 }
 
 // broken is the error for a response that violates the protocol: the consumer must open a new watch.

@@ -1,6 +1,8 @@
 // Package memory is an etcdstore.Store in memory: a simple model of etcd. Tests compare with it, and use it where they need fake time or
 // no network.
 //
+// It is test support: only tests import it, and no part of the program has it.
+//
 // It has the rules of etcd, also the odd ones: a new store is at revision 1; after a compaction at C, the state at C can be read and
 // changes at C can be watched, but without the state before them. It has no size limits and is always available.
 package memory

@@ -1,4 +1,7 @@
 // Package storetest tests the contract of etcdstore.Store. Each test has the name of a guarantee.
+//
+// It is test support: only tests import it, and no part of the program has it. It is a package, and not a file of tests, because the
+// tests of each storage engine run it.
 package storetest
 
 import (

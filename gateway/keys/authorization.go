@@ -3,6 +3,7 @@ package keys
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"revtail/etcdstore"
 	"revtail/gateway/access"
@@ -21,13 +22,7 @@ type authorizedKeys struct {
 	caches *rangeCaches
 }
 
-// authorizedWrite is one write that the request may do. Only authorizedKeys.write makes one.
-type authorizedWrite struct {
-	store etcdstore.Store
-	op    etcdstore.Op
-}
-
-// authorizedTxn is a transaction of which the request may use every key. Only authorizedKeys.txn and authorizedWrite make one.
+// authorizedTxn is a transaction of which the request may use every key. Only authorizedKeys.txn and authorizedKeys.write make one.
 type authorizedTxn struct {
 	store etcdstore.Store
 	keyrange.Txn
@@ -55,9 +50,13 @@ func (a *authorizedKeys) watch(r *http.Request, ranges keyrange.Ranges) (*rangeC
 // opVerbs are the verbs of operations.
 var opVerbs = map[etcdstore.Verb]string{etcdstore.Get: "get", etcdstore.Put: "update", etcdstore.Delete: "delete"}
 
-// write authorizes a put or a delete.
-func (a *authorizedKeys) write(r *http.Request, verb etcdstore.Verb, keys keyrange.Range) (authorizedWrite, error) {
-	return authorizedWrite{a.store, etcdstore.Op{Verb: verb, Key: keys.String(), Prefix: keys.IsPrefix()}}, a.check(r, opVerbs[verb], keys)
+// write authorizes a put or a delete, which reads the key if conditions do not hold.
+func (a *authorizedKeys) write(r *http.Request, verb etcdstore.Verb, keys keyrange.Range) (authorizedTxn, error) {
+	txn := etcdstore.Txn{
+		Then: []etcdstore.Op{{Verb: verb, Key: keys.String(), Prefix: keys.IsPrefix()}},
+		Else: []etcdstore.Op{{Verb: etcdstore.Get, Key: keys.String()}},
+	}
+	return authorizedTxn{a.store, keyrange.Txn{Txn: txn}}, a.check(r, opVerbs[verb], keys)
 }
 
 // txn authorizes a transaction: every key of it, whatever its conditions turn out to be.
@@ -73,10 +72,8 @@ func (a *authorizedKeys) txn(r *http.Request, txn keyrange.Txn) (authorizedTxn, 
 	for _, c := range txn.If {
 		check("get", c.Key)
 	}
-	for _, ops := range [][]etcdstore.Op{txn.Then, txn.Else} {
-		for _, op := range ops {
-			check(opVerbs[op.Verb], op.Key)
-		}
+	for _, op := range slices.Concat(txn.Then, txn.Else) {
+		check(opVerbs[op.Verb], op.Key)
 	}
 	return authorizedTxn{a.store, txn}, errors.Join(errs...)
 }

@@ -55,7 +55,6 @@ type rangeCache struct {
 
 	ranges  string
 	watches int
-	stop    context.CancelFunc
 	linger  *time.Timer // nil: the cache is used
 }
 
@@ -102,8 +101,8 @@ func (cs *rangeCaches) acquire(ranges keyrange.Ranges) (*rangeCache, error) {
 }
 
 func (cs *rangeCaches) openLocked(ranges keyrange.Ranges) *rangeCache {
-	ctx, stop := context.WithCancel(cs.ctx)
-	c := &rangeCache{ranges: ranges.String(), stop: stop, limit: &sizeLimit{Store: newRangesStore(cs.store, ranges), maxBytes: cs.maxBytes, stop: stop, over: make(chan struct{})}}
+	ctx, stop := context.WithCancelCause(cs.ctx)
+	c := &rangeCache{ranges: ranges.String(), limit: &sizeLimit{Store: newRangesStore(cs.store, ranges), maxBytes: cs.maxBytes, ctx: ctx, stop: stop}}
 	c.Cache = watchcache.New(watchcache.Config{
 		Store: c.limit,
 		Decode: func(kv etcdstore.KV) (encoding.Object, error) {
@@ -121,7 +120,8 @@ func (cs *rangeCaches) openLocked(ranges keyrange.Ranges) *rangeCache {
 // ready waits until a watch can begin. With state it returns the revision that the state must have reached.
 func (c *rangeCache) ready(ctx context.Context, state bool) (atLeast etcdstore.Revision, err error) {
 	select {
-	case <-c.limit.over:
+	case <-c.limit.ctx.Done():
+		err = watchcache.ErrStopped
 	case <-c.Filled():
 		if state {
 			atLeast, err = c.Newest(ctx)
@@ -173,7 +173,7 @@ func (cs *rangeCaches) dropLocked(c *rangeCache) {
 	if c.linger != nil {
 		c.linger.Stop()
 	}
-	c.stop()
+	c.limit.stop(nil)
 	cs.gone = cs.gone.Plus(metrics.CacheOf("", c.Stats()).Counts)
 	delete(cs.open, c.ranges)
 }

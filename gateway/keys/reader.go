@@ -3,6 +3,7 @@ package keys
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"revtail/encoding"
 	"revtail/etcdstore"
@@ -112,8 +113,14 @@ func (k *keysReader) pass(kv etcdstore.KV, selected bool) {
 
 func (k *keysReader) withoutValues() bool { return k.query.KeysOnly || k.query.Count || k.query.Level }
 
-// after is the key after which the next page begins.
-func (k *keysReader) after() string { return afterLevel(k.last, k.level) }
+// after returns the key after which the next page begins: after the keys that begin with level. The exceptions are keys with more of
+// these bytes, which no UTF-8 text has.
+func (k *keysReader) after() string {
+	if k.level == "" {
+		return k.last
+	}
+	return max(k.last, k.level+"\xff\xff\xff\xff")
+}
 
 // document returns the answer.
 func (k *keysReader) document() []byte {
@@ -133,4 +140,43 @@ func (k *keysReader) document() []byte {
 		out = append(append(append(out, `,"continue":"`...), keyrange.Continue(k.revision, k.after())...), '"')
 	}
 	return append(out, '}')
+}
+
+// nextLevel returns the prefix directly below a range that holds a key; empty: the key itself is directly below.
+func nextLevel(keys keyrange.Range, key string) string {
+	rest := strings.TrimPrefix(key, keys.String())
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		return keys.String() + rest[:i+1]
+	}
+	return ""
+}
+
+const (
+	// firstPage is how many keys the first page has: a value may have more than a megabyte.
+	firstPage = 16
+	// pageBytes is about how large the other pages are.
+	pageBytes = 4 << 20
+)
+
+// pager decides how many keys one request to etcd asks for: few at first, and then as many as come to pageBytes if they are as large
+// as those before, but at most four times as many as before.
+type pager struct{ next int }
+
+// limit returns how many keys to ask for now under a limit.
+func (p *pager) limit(limit int) int {
+	if p.next == 0 {
+		p.next = firstPage
+	}
+	return min(p.next, limit)
+}
+
+// took adapts to a page, and returns how many bytes it has.
+func (p *pager) took(kvs []etcdstore.KV) (bytes int) {
+	for _, kv := range kvs {
+		bytes += len(kv.Key) + len(kv.Value)
+	}
+	if n := len(kvs); n > 0 {
+		p.next = max(1, min(n*pageBytes/max(bytes, 1), 4*n))
+	}
+	return bytes
 }

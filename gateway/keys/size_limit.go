@@ -2,7 +2,7 @@ package keys
 
 import (
 	"context"
-	"sync"
+	"errors"
 	"sync/atomic"
 
 	"revtail/etcdstore"
@@ -12,11 +12,10 @@ import (
 type sizeLimit struct {
 	etcdstore.Store
 	maxBytes int
-	size     func() int   // of the cache
-	bytes    atomic.Int64 // that were checked last
-	stop     context.CancelFunc
-	over     chan struct{} // closed when the limit is exceeded
-	once     sync.Once
+	size     func() int      // of the cache
+	bytes    atomic.Int64    // that were checked last
+	ctx      context.Context // of the cache; its cause is errRangeTooLarge when the limit is exceeded
+	stop     context.CancelCauseFunc
 
 	// only the goroutine of a fill uses the fields below
 	filled int // bytes that it has read
@@ -24,24 +23,15 @@ type sizeLimit struct {
 }
 
 // exceeded reports whether the cache has been stopped.
-func (s *sizeLimit) exceeded() bool {
-	select {
-	case <-s.over:
-		return true
-	default:
-		return false
-	}
-}
+func (s *sizeLimit) exceeded() bool { return errors.Is(context.Cause(s.ctx), errRangeTooLarge) }
 
 // check stops the cache if its bytes are too many, and reports whether it may go on.
 func (s *sizeLimit) check(bytes int) bool {
 	s.bytes.Store(int64(bytes))
-	if bytes <= s.maxBytes {
-		return true
+	if bytes > s.maxBytes {
+		s.stop(errRangeTooLarge)
 	}
-	s.once.Do(func() { close(s.over) })
-	s.stop()
-	return false
+	return bytes <= s.maxBytes
 }
 
 // List implements etcdstore.Store. Only a fill reads more than one value.

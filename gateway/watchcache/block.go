@@ -41,10 +41,7 @@ func (b *block) with(o *Object) *block {
 		out.objects[i] = o
 		return &out
 	}
-	out.objects = make([]*Object, len(b.objects)+1)
-	copy(out.objects, b.objects[:i])
-	out.objects[i] = o
-	copy(out.objects[i+1:], b.objects[i:])
+	out.objects = slices.Concat(b.objects[:i], []*Object{o}, b.objects[i:])
 	return &out
 }
 

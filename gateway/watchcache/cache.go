@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"revtail/encoding"
@@ -23,7 +24,7 @@ type Config struct {
 	// Path makes the unique path of an object from its key, below the prefix. Paths may have another order than keys. Nil: the
 	// path is the rest of the key.
 	Path func(rest string) string
-	// Key is the inverse of Path.
+	// Key is the inverse of Path: it returns the whole key.
 	Key func(path string) string
 	// Decode makes the document of a key and its value. The error says why the value cannot be decoded; with a document, the
 	// document shows the bytes of the value.
@@ -37,15 +38,16 @@ type Config struct {
 // Cache keeps one resource in memory. It is safe for concurrent use, and serves only while Run runs.
 type Cache struct {
 	config            Config
-	progressRequested chan struct{} // holds one: a reader waits for the cache to catch up
-	filled            chan struct{} // closed after the first fill
-	fanout            *historyFanout
+	progressRequested chan struct{}           // holds one: a reader waits for the cache to catch up
+	filled            chan struct{}           // closed after the first fill
+	fanout            *history.Fanout[*event] // for the watchers that are older than the log
 	reads             *history.RevisionReads
 	checker           *history.ConsistencyChecker
 
 	verifyRequests chan error // holds one; see verifyHistory
 	lookBack       etcdstore.Revision
 	loading        chan struct{} // holds one while a past snapshot is loaded
+	waiters        atomic.Int32  // readers that wait for advanced
 
 	mu         sync.Mutex // guards the fields below, for O(1) or the size of one batch
 	ready      bool
@@ -60,13 +62,15 @@ type Cache struct {
 	notifier   notifier
 	indexes    indexes
 	advanced   chan struct{} // closed when through grows; nil: no reader waits
-	waiters    int           // readers that wait for advanced
 	snapshots  snapshots     // past states that clients page through
 	watchers   int
 }
 
 // New makes a cache; Run fills it.
 func New(config Config) *Cache {
+	if config.Key == nil {
+		config.Key = func(path string) string { return config.Prefix + path }
+	}
 	c := &Cache{
 		config:            config,
 		progressRequested: make(chan struct{}, 1),
@@ -101,14 +105,6 @@ func (c *Cache) path(key string) string {
 		return c.config.Path(rest)
 	}
 	return rest
-}
-
-// key is the inverse of path.
-func (c *Cache) key(path string) string {
-	if c.config.Key != nil {
-		return c.config.Key(path)
-	}
-	return c.config.Prefix + path
 }
 
 // decodeAll makes objects from keys in their order, and sorts them by path.

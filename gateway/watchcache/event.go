@@ -7,7 +7,6 @@ import (
 	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache/filter"
-	"revtail/gateway/watchcache/selector"
 )
 
 // event is one change in the log, shared by all watchers.
@@ -74,12 +73,8 @@ type Change struct {
 	Skipped int
 }
 
-// selectorChange is the event of a watch with a selector: an object that starts to match is ADDED, one that stops is DELETED.
-func (e *event) selectorChange(s *selector.Selector) (Change, bool) {
-	return e.transition(e.current != nil && s.Matches(e.current), e.previous != nil && s.Matches(e.previous))
-}
-
-// transition is the event for a query that matches the new state, the state before, both, or neither.
+// transition is the event for a query that matches the new state, the state before, both, or neither: an object that starts to match is
+// ADDED, one that stops is DELETED.
 func (e *event) transition(curMatches, prevMatches bool) (Change, bool) {
 	switch {
 	case curMatches && prevMatches:
@@ -96,7 +91,7 @@ func (e *event) transition(curMatches, prevMatches bool) (Change, bool) {
 // events keeps or drops the change.
 func (e *event) changeFor(by *WatchQuery, in *Cache) (Change, bool, error) {
 	if f := by.Filter; f == nil || f.OfEvents() {
-		change, ok := e.selectorChange(by.Selector)
+		change, ok := e.transition(e.current != nil && by.Selector.Matches(e.current), e.previous != nil && by.Selector.Matches(e.previous))
 		if f == nil || !ok {
 			return change, ok, nil
 		}
@@ -139,7 +134,7 @@ func partOf(t encoding.EventType) filter.Part {
 
 // input is a state of a list, or of the initial events, as a filter reads it.
 func (o *Object) input(in *Cache) filter.Input {
-	return filter.Input{Type: encoding.Added, Key: in.key(o.path), Document: o.JSON}
+	return filter.Input{Type: encoding.Added, Key: in.config.Key(o.path), Document: o.JSON}
 }
 
 func (c Change) input(in *Cache) filter.Input {

@@ -54,7 +54,7 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		if c.doneWaiting(); err != nil {
+		if c.waiters.Add(-1); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 }
 
 // waitChannel returns nil and nil when the cache is complete up to a revision, else a channel that closes when the cache advances.
-// The caller of the second kind calls doneWaiting.
+// The caller of the second kind is one of waiters, and subtracts itself.
 func (c *Cache) waitChannel(revision etcdstore.Revision) (<-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,20 +75,8 @@ func (c *Cache) waitChannel(revision etcdstore.Revision) (<-chan struct{}, error
 	if c.advanced == nil {
 		c.advanced = make(chan struct{})
 	}
-	c.waiters++
+	c.waiters.Add(1)
 	return c.advanced, nil
-}
-
-func (c *Cache) doneWaiting() {
-	c.mu.Lock()
-	c.waiters--
-	c.mu.Unlock()
-}
-
-func (c *Cache) hasWaiters() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.waiters > 0
 }
 
 // refreshTimeout is how long Refresh waits at most: for pauses between reads and progress requests, and for etcd's answers.
@@ -138,7 +126,7 @@ func (c *Cache) requestProgress(ctx context.Context, watcher etcdstore.Watcher, 
 				c.config.Logger.Debug("progress request failed", "prefix", c.config.Prefix, "error", err)
 			}
 			history.Sleep(ctx, history.ProgressPeriod)
-			if ctx.Err() != nil || !c.hasWaiters() {
+			if ctx.Err() != nil || c.waiters.Load() == 0 {
 				break
 			}
 		}

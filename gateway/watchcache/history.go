@@ -7,13 +7,7 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// historyFanout reads etcd's history for the watchers that are older than the log.
-type historyFanout = history.Fanout[*event]
-
-// historyReader reads etcd's history for one watcher.
-type historyReader = history.Reader[*event]
-
-func (c *Cache) newFanout() *historyFanout {
+func (c *Cache) newFanout() *history.Fanout[*event] {
 	return history.NewFanout(history.Config[*event]{
 		Store:  c.config.Store,
 		Prefix: c.config.Prefix,
@@ -47,9 +41,9 @@ func (c *Cache) decodeEvent(e etcdstore.Event) *event {
 // openHistory makes the watcher read etcd's history after a revision.
 func (w *Watcher) openHistory(after etcdstore.Revision) {
 	c, in, resume := w.cache, w.wakeKey.scope, w.through
-	path := in.path()
-	if c.config.Path != nil {
-		path = "" // keys and paths have different orders
+	path := ""
+	if in.namespace != "" && c.config.Path == nil { // a name alone can be in any namespace; Path may have another order than keys
+		path = in.objectPath()
 	}
 	w.history = c.fanout.Read(history.Query{
 		Resume:   resume,
@@ -64,7 +58,7 @@ func (w *Watcher) openHistory(after etcdstore.Revision) {
 func (w *Watcher) nextHistory(ctx context.Context) (Batch, error) {
 	if w.query.Latest {
 		err := w.coalesceHistory(ctx)
-		return Batch{Through: w.delivered()}, err
+		return Batch{Through: w.Through()}, err
 	}
 	events, err := w.readHistory(ctx)
 	changes := w.appendChanges(nil, events)

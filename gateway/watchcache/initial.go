@@ -52,10 +52,7 @@ func (w *Watcher) takeSnapshot(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopped {
-		return ErrStopped
-	}
-	if err := c.checkGenerationLocked(w.generation, c.through); err != nil {
+	if err := c.checkServingLocked(w.generation, c.through, true); err != nil { // initial events need no contact with etcd
 		return err
 	}
 	w.initial = &initialState{snapshot: c.current}

@@ -92,14 +92,16 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 		return true
 	})
 	switch {
-	case q.Filter != nil:
-		if err := list.fromFilter(ctx, s.objects, q, c); err != nil {
+	case q.Filter == nil && q.Selector.Empty() && q.Name == "":
+		list.fromRange(rangeView{s.objects, q.Namespace, q.After, q.Limit})
+	case q.Filter == nil && q.Limit <= 0: // the caller's iteration searches them
+		list.Objects = func(yield func(*Object) bool) {
+			s.objects.ascend(q.scope(), q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
+		}
+	default:
+		if err := list.search(ctx, s.objects, q, c); err != nil {
 			return nil, err
 		}
-	case q.Selector.Empty() && q.Name == "":
-		list.fromRange(rangeView{s.objects, q.Namespace, q.After, q.Limit})
-	default:
-		list.fromSelector(s.objects, q)
 	}
 	if list.Continue != "" {
 		c.mu.Lock()
@@ -112,38 +114,16 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 // fromRange makes a list of a range of paths.
 func (l *List) fromRange(e rangeView) {
 	l.Objects, l.Text = e.objects, e.text
-	var more int
-	l.Size, more, l.Continue = e.measure()
-	if more > 0 {
-		remaining := int64(more)
-		l.Remaining = &remaining
+	var more int64
+	if l.Size, more, l.Continue = e.measure(); more > 0 {
+		l.Remaining = &more
 	}
 }
 
-// fromSelector makes a list of the objects that match. Without a limit the caller's iteration searches them; a page is searched at
-// once, because its head says whether more follow.
-func (l *List) fromSelector(in *objects, q ListQuery) {
-	matching := func(yield func(*Object) bool) {
-		in.ascend(q.scope(), q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
-	}
-	if q.Limit <= 0 {
-		l.Objects = matching
-		return
-	}
+// search makes a list of the objects that match, before the response begins: a filter can fail, and the head of a page says whether more
+// follow. The number of further matches is not worth a scan.
+func (l *List) search(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
 	page := make([]*Object, 0, min(q.Limit, 1024))
-	for o := range matching {
-		if len(page) == q.Limit { // the number of further matches is not worth a scan
-			l.Continue = page[len(page)-1].path
-			break
-		}
-		page = append(page, o)
-	}
-	l.Objects = slices.Values(page)
-}
-
-// fromFilter makes a list of the objects that match. The filter can fail, so the list is complete before the response begins.
-func (l *List) fromFilter(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
-	var page []*Object
 	in.ascend(q.scope(), q.After, func(o *Object) bool {
 		var ok bool
 		if ok, err = matches(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {

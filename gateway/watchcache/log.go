@@ -2,7 +2,6 @@ package watchcache
 
 import (
 	"cmp"
-	"math"
 	"sort"
 
 	"revtail/etcdstore"
@@ -59,11 +58,11 @@ func (l *log) append(e *event) {
 func (l *log) resize(state int) { l.byteLimit = min(state/8, maxBytes) }
 
 func (l *log) grow() {
-	notify := make([]*event, 2*len(l.ring))
+	larger := make([]*event, 2*len(l.ring))
 	for p := l.first; p < l.next; p++ {
-		notify[p&uint64(len(notify)-1)] = l.at(p)
+		larger[p&uint64(len(larger)-1)] = l.at(p)
 	}
-	l.ring = notify
+	l.ring = larger
 }
 
 func (l *log) drop() {
@@ -79,8 +78,6 @@ func (l *log) after(revision etcdstore.Revision) uint64 {
 	n := sort.Search(int(l.next-l.first), func(i int) bool { return l.at(l.first+uint64(i)).revision > revision })
 	return l.first + uint64(n)
 }
-
-func (l *log) all() []*event { return l.read(nil, l.first, math.MaxInt, math.MaxInt) }
 
 // read appends about limit events from a position on, or fewer when they reach the bytes; it never splits a revision.
 func (l *log) read(events []*event, position uint64, limit, bytes int) []*event {

@@ -42,12 +42,6 @@ func (o *Object) Namespace() string { return o.path[:max(o.nameStart, 1)-1] }
 // Name is the object's name.
 func (o *Object) Name() string { return o.path[o.nameStart:] }
 
-// SelectNamespace implements selector.Object.
-func (o *Object) SelectNamespace() string { return o.Namespace() }
-
-// SelectName implements selector.Object.
-func (o *Object) SelectName() string { return o.Name() }
-
 // SelectLabels implements selector.Object.
 func (o *Object) SelectLabels() labels.Labels { return (*objectLabels)(o) }
 

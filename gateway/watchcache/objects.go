@@ -178,7 +178,7 @@ func (e rangeView) text(yield func([]byte) bool) {
 
 // measure reads blocks, not objects: size is the bytes of the range in a list, more the number of objects after the limit, and
 // last the path of the last object in the range if more follow.
-func (e rangeView) measure() (size, more int, last string) {
+func (e rangeView) measure() (size int, more int64, last string) {
 	if e.limit <= 0 && e.namespace == "" && e.after == "" {
 		return e.state.size, 0, ""
 	}
@@ -190,7 +190,7 @@ func (e rangeView) measure() (size, more int, last string) {
 	if e.limit > 0 && end.block != nil {
 		last = end.block.objects[end.to-1].path
 		e.state.runs(e.namespace, last, func(s blockRun) bool {
-			more += s.to - s.from
+			more += int64(s.to - s.from)
 			return true
 		})
 	}

@@ -89,7 +89,7 @@ func (m model) checkRangeView(t *testing.T, e rangeView) {
 		t.Fatalf("the text of %q after %q, at most %d, is %d bytes, not those of its objects: %d", e.namespace, e.after, e.limit, text.Len(), len(m.text(want)))
 	}
 	size, rest, last := e.measure()
-	if size != text.Len() || rest != more || (last != "") != (more > 0) || more > 0 && last != want[len(want)-1] {
+	if size != text.Len() || int(rest) != more || (last != "") != (more > 0) || more > 0 && last != want[len(want)-1] {
 		t.Fatalf("%d bytes up to %q, and %d more; want %d up to %v, and %d", size, last, rest, text.Len(), want, more)
 	}
 }

@@ -219,7 +219,8 @@ type sharedBatch struct {
 // reuse moves a watcher over the batch if the watcher would read the same.
 func (r *sharedBatch) reuse(w *Watcher) bool {
 	c := w.cache
-	if c != r.cache || !r.selectsSame(w) || w.query.Latest || w.resuming || w.filterErr != nil || !w.query.Selector.Empty() {
+	if c != r.cache || w.wakeKey.scope != r.scope || w.query.Filter != r.filter || !w.query.Selector.Empty() ||
+		w.query.Latest || w.resuming || w.filterErr != nil {
 		return false
 	}
 	c.mu.Lock()
@@ -231,9 +232,4 @@ func (r *sharedBatch) reuse(w *Watcher) bool {
 	w.position, w.through = r.to, r.batch.Through
 	w.waitIfPublishedLocked()
 	return true
-}
-
-// selectsSame compares the scope and the filter.
-func (r *sharedBatch) selectsSame(w *Watcher) bool {
-	return w.wakeKey.scope == r.scope && w.query.Filter == r.filter
 }

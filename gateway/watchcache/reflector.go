@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -23,12 +24,10 @@ const (
 	lookBack = maxEvents
 )
 
-var (
-	errOutOfOrder = errors.New("the watch broke the order of revisions")
-)
+var errOutOfOrder = errors.New("the watch broke the order of revisions")
 
 // Run keeps the cache up to date until ctx ends, and returns nil when all its goroutines have ended. It logs the errors of etcd
-// and tries again. One Run at a time.
+// and tries again. It is called once.
 func (c *Cache) Run(ctx context.Context) error {
 	defer c.stop()
 	defer c.startLiveness()()
@@ -211,7 +210,7 @@ func (r *reflector) lookBackTo(ctx context.Context, after etcdstore.Revision) er
 	case err != nil:
 		return err
 	}
-	r.publish(recent.floor, recent.all())
+	r.publish(recent.floor, recent.read(nil, recent.first, math.MaxInt, math.MaxInt))
 	return r.apply(batch)
 }
 

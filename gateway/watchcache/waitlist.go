@@ -1,6 +1,9 @@
 package watchcache
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // waitList holds the watchers that wait for the next event of one wake key.
 type waitList struct {
@@ -48,8 +51,7 @@ func (s *waitList) remove(w *Watcher) {
 	last := len(p.watchers) - 1
 	moved := p.watchers[last]
 	p.watchers[w.index], moved.index = moved, w.index
-	p.watchers[last] = nil
-	p.watchers = p.watchers[:last]
+	p.watchers = slices.Delete(p.watchers, last, last+1)
 }
 
 // group searches linearly, because there is one ReadyList for each processor.
@@ -60,15 +62,6 @@ func (s *waitList) group(ready *ReadyList) *waitGroup {
 		}
 	}
 	return nil
-}
-
-func (s *waitList) empty() bool {
-	for _, p := range s.groups {
-		if len(p.watchers) > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // waitLocked adds the watcher to the wait list of its key. The channel gets a value at the next event; nil: attached.
@@ -132,7 +125,7 @@ func (w *Watcher) leaveWaitListLocked() {
 	}
 	w.position = max(w.position, w.cache.notifier.first)
 	s.remove(w)
-	if s.empty() {
+	if !slices.ContainsFunc(s.groups, func(p waitGroup) bool { return len(p.watchers) > 0 }) {
 		delete(w.cache.waitLists, w.wakeKey)
 	}
 }
@@ -142,9 +135,9 @@ func (c *Cache) wakeForLocked(e *event, position uint64) {
 	for _, in := range scopes {
 		c.wakeKeyLocked(wakeKey{scope: in}, position)
 	}
-	for key, values := range c.indexes.valuesOf(e) {
-		for _, in := range scopes {
-			for _, value := range values {
+	for key, known := range c.indexes {
+		for _, value := range known.valuesOf(e) {
+			for _, in := range scopes {
 				c.wakeKeyLocked(wakeKey{in, key, value}, position)
 			}
 		}

@@ -1,10 +1,6 @@
 package watchcache
 
-import (
-	"iter"
-
-	"revtail/gateway/watchcache/selector"
-)
+import "revtail/gateway/watchcache/selector"
 
 // wakeKey selects the events that wake a watcher: the changes in a scope or, when its selector demands one value of a label or
 // field, those of objects with this value before or after the change. So an event wakes only the watchers of its own value,
@@ -54,38 +50,24 @@ func (x indexes) release(key wakeKey) {
 	}
 }
 
-// valuesOf yields, for each label or field, the values of the object before and after a change.
-func (x indexes) valuesOf(e *event) iter.Seq2[string, []string] {
-	return func(yield func(string, []string) bool) {
-		for key, known := range x {
-			values := make([]string, 0, 2)
-			if e.previous != nil {
-				values = append(values, known.equality.Of(e.previous))
-			}
-			if e.current != nil {
-				if value := known.equality.Of(e.current); len(values) == 0 || value != values[0] {
-					values = append(values, value)
-				}
-			}
-			if !yield(key, values) {
-				return
-			}
+// valuesOf returns the values of the object before and after a change.
+func (x *index) valuesOf(e *event) []string {
+	values := make([]string, 0, 2)
+	if e.previous != nil {
+		values = append(values, x.equality.Of(e.previous))
+	}
+	if e.current != nil {
+		if value := x.equality.Of(e.current); len(values) == 0 || value != values[0] {
+			values = append(values, value)
 		}
 	}
+	return values
 }
 
 // scope is a part of a resource: all of it, one namespace, or one object.
 type scope struct {
 	namespace string // empty: all
 	name      string // empty: all
-}
-
-// path is the common prefix of the paths in the scope. A name without a namespace can occur in any namespace.
-func (s scope) path() string {
-	if s.namespace == "" {
-		return ""
-	}
-	return s.objectPath()
 }
 
 // objectPath is the path of the object: in the namespace, or cluster-wide.

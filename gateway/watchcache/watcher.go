@@ -7,6 +7,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/watchcache/filter"
+	"revtail/gateway/watchcache/history"
 	"revtail/gateway/watchcache/selector"
 )
 
@@ -67,7 +68,7 @@ type Watcher struct {
 	resuming bool
 
 	initial *initialState
-	history *historyReader
+	history *history.Reader[*event]
 
 	coalescer *coalescer // of Latest; nil: empty
 
@@ -163,7 +164,7 @@ func (w *Watcher) Poll() (Batch, error) {
 	case w.err != nil:
 		return Batch{}, w.err
 	case !w.begun || w.history != nil:
-		return Batch{Through: w.delivered()}, nil
+		return Batch{Through: w.Through()}, nil
 	}
 	batch, _, err := w.step(context.Background()) //nolint:forbidigo // cannot block: the log alone is read
 	if err != nil {
@@ -190,9 +191,7 @@ func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
 
 // Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero until the initial
 // events are complete.
-func (w *Watcher) Through() etcdstore.Revision { return w.delivered() }
-
-func (w *Watcher) delivered() etcdstore.Revision {
+func (w *Watcher) Through() etcdstore.Revision {
 	switch {
 	case w.initial != nil || !w.begun && w.query.State:
 		return 0

@@ -10,6 +10,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/watchcache/history"
 )
 
 // bubble runs a test with a world in fake time. No goroutine may be left at its end.
@@ -396,6 +397,7 @@ func TestRefillAfterCompactionLosesNothingSilently(t *testing.T) {
 		w.cache.mu.Lock()
 		w.cache.stopped = false
 		w.cache.mu.Unlock()
+		w.cache.fanout, w.cache.reads = w.cache.newFanout(), history.NewRevisionReads(w.cache.Newest, ErrStopped) // each runs once
 		w.start()
 		_, _, err := w.drain(watcher)
 		var gone *ExpiredError

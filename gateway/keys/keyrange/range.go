@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -62,8 +63,7 @@ func ParseKey64(text string) (Range, error) {
 	standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 	key, err := base64.RawStdEncoding.DecodeString(standard)
 	if err != nil {
-		var corrupt base64.CorruptInputError
-		_ = errors.As(err, &corrupt) // DecodeString has no other
+		corrupt, _ := errors.AsType[base64.CorruptInputError](err) // DecodeString has no other
 		if at := int(corrupt); at < len(standard) {
 			return Range{}, fmt.Errorf("this is not base64: %q is at character %d", firstOf(standard[at:]), at+1)
 		}
@@ -89,3 +89,36 @@ func (r Range) Within(other Range) bool { return other.Contains(r.text) }
 
 // Overlaps reports whether two ranges have a key in common.
 func (r Range) Overlaps(other Range) bool { return r.Within(other) || other.Within(r) }
+
+// maxRanges is how many keys and prefixes a watch can name.
+const maxRanges = 32
+
+// Ranges are one or more ranges without a common key, in the order of their keys.
+type Ranges []Range
+
+// newRanges sorts ranges, and leaves out those that are within others.
+func newRanges(given []Range) Ranges {
+	slices.SortFunc(given, func(a, b Range) int { return strings.Compare(a.text, b.text) })
+	var out Ranges
+	for _, r := range given {
+		if len(out) == 0 || !r.Within(out[len(out)-1]) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// String returns the quoted texts. It is different for different ranges.
+func (rs Ranges) String() string {
+	quoted := fmt.Sprintf("%q", rs.Texts())
+	return quoted[1 : len(quoted)-1] // without the brackets of the slice
+}
+
+// Texts returns the keys and prefixes.
+func (rs Ranges) Texts() []string {
+	var out []string
+	for _, r := range rs {
+		out = append(out, r.text)
+	}
+	return out
+}

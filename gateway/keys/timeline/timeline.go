@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -165,7 +166,15 @@ func (t *Timeline) prune(ctx context.Context) error {
 	points := page.KVs
 	held := sort.Search(len(points), func(i int) bool {
 		p, ok := parse(points[i])
-		return err == nil && (!ok || !t.holds(ctx, p.Revision, &err))
+		if !ok || err != nil {
+			return !ok
+		}
+		_, err = t.store.List(ctx, Prefix, etcdstore.ListOptions{At: p.Revision, Limit: 1, KeysOnly: true})
+		_, compacted := errors.AsType[*etcdstore.CompactedError](err)
+		if compacted {
+			err = nil
+		}
+		return compacted
 	})
 	if err != nil {
 		return err
@@ -176,28 +185,14 @@ func (t *Timeline) prune(ctx context.Context) error {
 			drop = append(drop, points[i])
 		}
 	}
-	for len(drop) > 0 {
+	for some := range slices.Chunk(drop, maxDeletes) {
 		var txn etcdstore.Txn
-		for _, kv := range drop[:min(len(drop), maxDeletes)] {
+		for _, kv := range some {
 			txn.Then = append(txn.Then, etcdstore.Op{Verb: etcdstore.Delete, Key: kv.Key})
 		}
 		if _, err := t.store.Transact(ctx, txn); err != nil {
 			return err
 		}
-		drop = drop[len(txn.Then):]
 	}
 	return nil
-}
-
-// holds reports whether the state of a revision can be read.
-func (t *Timeline) holds(ctx context.Context, at etcdstore.Revision, failure *error) bool {
-	_, err := t.store.List(ctx, Prefix, etcdstore.ListOptions{At: at, Limit: 1, KeysOnly: true})
-	var compacted *etcdstore.CompactedError
-	if errors.As(err, &compacted) {
-		return false
-	}
-	if err != nil {
-		*failure = err
-	}
-	return true
 }

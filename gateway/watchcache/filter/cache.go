@@ -58,9 +58,9 @@ func (c *Cache) Collectors() (out []prometheus.Collector) {
 			out = append(out, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: metric, Help: help, ConstLabels: prometheus.Labels{"of": name}},
 				func() float64 { return float64(value()) }))
 		}
-		counter("revtail_filters_compiled_total", "Filters that were compiled: equal ones once.", d.Compiled)
+		counter("revtail_filters_compiled_total", "Filters that were compiled: equal ones once.", d.compiled.Load)
 		counter("revtail_filter_evaluations_total",
-			"Evaluations of filters: one for each state of an event and distinct filter, whatever the number of watches.", d.Evaluated)
+			"Evaluations of filters: one for each state of an event and distinct filter, whatever the number of watches.", d.evaluated.Load)
 	}
 	return out
 }
@@ -78,13 +78,7 @@ type texts[T any] struct {
 	compile func(text string) (*T, error)
 
 	mu    sync.Mutex // guards that a text has one entry
-	known *lru.Cache // from texts to *compiled[T]
-}
-
-type compiled[T any] struct {
-	once  sync.Once
-	value *T
-	err   error
+	known *lru.Cache // from texts to func() (*T, error)
 }
 
 func newTexts[T any](compile func(text string) (*T, error)) texts[T] {
@@ -96,22 +90,21 @@ func (t *texts[T]) get(text string) (*T, error) {
 	if text == "" {
 		return nil, nil
 	}
-	entry := t.entry(text)
-	entry.once.Do(func() { entry.value, entry.err = t.compile(text) })
-	if entry.err != nil {
+	value, err := t.entry(text)()
+	if err != nil {
 		t.known.Remove(text)
-		return nil, &SyntaxError{entry.err}
+		return nil, &SyntaxError{err}
 	}
-	return entry.value, nil
+	return value, nil
 }
 
-func (t *texts[T]) entry(text string) *compiled[T] {
+func (t *texts[T]) entry(text string) func() (*T, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if entry, ok := t.known.Get(text); ok {
-		return entry.(*compiled[T])
+		return entry.(func() (*T, error))
 	}
-	entry := new(compiled[T])
+	entry := sync.OnceValues(func() (*T, error) { return t.compile(text) })
 	t.known.Add(text, entry)
 	return entry
 }

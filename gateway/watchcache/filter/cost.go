@@ -2,6 +2,8 @@ package filter
 
 import (
 	"errors"
+	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/google/cel-go/common/operators"
@@ -32,8 +34,8 @@ type costEstimator struct {
 // CallCost implements interpreter.ActualCostEstimator.
 func (p *costEstimator) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
 	cost := 1 + lengthOf(result)/textUnit
-	if limitedFunctions[function] {
-		cost += p.callCost(function, args)
+	if limited, ok := limitedFunctions[function]; ok {
+		cost += limited.cost(p, args)
 	} else {
 		for _, arg := range args {
 			cost += lengthOf(arg) / textUnit
@@ -68,18 +70,25 @@ func elementsOf(value ref.Val) uint64 {
 	return 0
 }
 
-// limitedFunctions are the functions whose cost is checked before a call.
-var limitedFunctions = map[string]bool{operators.Equals: true, operators.NotEquals: true, operators.In: true, overloads.Matches: true}
+// limitedFunction is a function whose cost is checked before a call.
+type limitedFunction struct {
+	cost func(p *costEstimator, args []ref.Val) uint64
+	call func(p *costEstimator, a, b ref.Val) ref.Val
+}
 
-// callCost is the cost of a limited function.
-func (p *costEstimator) callCost(function string, args []ref.Val) uint64 {
-	switch function {
-	case overloads.Matches:
-		return p.matchCost(args)
-	case operators.In:
-		if _, ok := args[1].(traits.Mapper); ok {
-			return 1
-		}
+var limitedFunctions = map[string]limitedFunction{
+	operators.Equals: {(*costEstimator).comparisonCost, func(_ *costEstimator, a, b ref.Val) ref.Val { return types.Equal(a, b) }},
+	operators.NotEquals: {(*costEstimator).comparisonCost, func(_ *costEstimator, a, b ref.Val) ref.Val {
+		return types.Bool(types.Equal(a, b) != types.True)
+	}},
+	operators.In:      {(*costEstimator).searchCost, contains},
+	overloads.Matches: {(*costEstimator).matchCost, (*costEstimator).matches},
+}
+
+// searchCost is the cost of finding a value in a list, or a key in a map.
+func (p *costEstimator) searchCost(args []ref.Val) uint64 {
+	if _, ok := args[1].(traits.Mapper); ok {
+		return 1
 	}
 	return p.comparisonCost(args)
 }
@@ -132,27 +141,20 @@ func subtractCost(value ref.Val, left uint64) uint64 {
 // limitCall replaces a call of a limited function.
 func (p *costEstimator) limitCall(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	call, ok := planned.(interpreter.InterpretableCall)
-	if !ok || !limitedFunctions[call.Function()] || len(call.Args()) != 2 {
+	if !ok || len(call.Args()) != 2 {
 		return planned, nil
 	}
-	g := &limitedCall{InterpretableCall: call, costs: p}
-	switch call.Function() {
-	case operators.Equals:
-		g.call = types.Equal
-	case operators.NotEquals:
-		g.call = func(a, b ref.Val) ref.Val { return types.Bool(types.Equal(a, b) != types.True) }
-	case operators.In:
-		g.call = contains
-	case overloads.Matches:
-		if constant, ok := call.Args()[1].(interpreter.InterpretableConst); ok {
-			p.compileConstant(constant.Value())
-		}
-		g.call = p.matches
+	function, ok := limitedFunctions[call.Function()]
+	if !ok {
+		return planned, nil
 	}
-	return g, nil
+	if constant, ok := call.Args()[1].(interpreter.InterpretableConst); ok && call.Function() == overloads.Matches {
+		p.compileConstant(constant.Value())
+	}
+	return &limitedCall{call, function, p}, nil
 }
 
-func contains(element, in ref.Val) ref.Val {
+func contains(_ *costEstimator, element, in ref.Val) ref.Val {
 	container, ok := in.(traits.Container)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(in)
@@ -163,8 +165,8 @@ func contains(element, in ref.Val) ref.Val {
 // limitedCall calls a function only if that costs less than the limit of an evaluation.
 type limitedCall struct {
 	interpreter.InterpretableCall
-	costs *costEstimator
-	call  func(a, b ref.Val) ref.Val
+	function limitedFunction
+	costs    *costEstimator
 }
 
 // Exec implements interpreter.InterpretableV2.
@@ -175,13 +177,86 @@ func (g *limitedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 			return arg
 		}
 	}
-	if g.costs.callCost(g.Function(), args) >= g.costs.limit {
+	if g.function.cost(g.costs, args) >= g.costs.limit {
 		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: "too much for one call"})
 	}
-	return g.call(args[0], args[1])
+	return g.function.call(g.costs, args[0], args[1])
 }
 
 // Eval implements interpreter.Interpretable.
 func (g *limitedCall) Eval(vars interpreter.Activation) ref.Val {
 	return g.Exec(interpreter.AsFrame(vars))
+}
+
+const (
+	// maxPattern bounds a pattern that is no constant of the filter, in bytes; patternCompileCost is the cost of compiling it.
+	maxPattern         = 1 << 10
+	patternCompileCost = 3_000
+)
+
+var errLongPattern = errors.New("the pattern is too long")
+
+// pattern is a compiled regular expression.
+type pattern struct {
+	expression   *regexp.Regexp
+	instructions uint64 // an upper bound of the steps for one byte
+	compileCost  uint64 // at each use; zero: compiled once
+}
+
+func newPattern(text string) (*pattern, error) {
+	expression, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	return &pattern{expression: expression, instructions: uint64(len(program.Inst))}, nil
+}
+
+// compileConstant compiles a pattern that is a constant of the filter.
+func (p *costEstimator) compileConstant(constant ref.Val) {
+	text, ok := constant.(types.String)
+	if !ok {
+		return
+	}
+	if compiled, err := newPattern(string(text)); err == nil {
+		p.patterns[string(text)] = compiled
+	}
+}
+
+// patternOf returns the compiled pattern of a text.
+func (p *costEstimator) patternOf(value ref.Val) (*pattern, error) {
+	text, ok := value.(types.String)
+	if !ok {
+		return nil, errors.New("the pattern is no text")
+	}
+	if kept := p.patterns[string(text)]; kept != nil {
+		return kept, nil
+	}
+	if len(text) > maxPattern {
+		return nil, errLongPattern
+	}
+	compiled, err := newPattern(string(text))
+	if err == nil {
+		compiled.compileCost = patternCompileCost
+	}
+	return compiled, err
+}
+
+func (p *costEstimator) matches(text, by ref.Val) ref.Val {
+	s, ok := text.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(text)
+	}
+	pattern, err := p.patternOf(by)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.Bool(pattern.expression.MatchString(string(s)))
 }

@@ -37,24 +37,21 @@ type Dialect struct {
 	limit   uint64 // costLimit; less in tests
 	env     func() *cel.Env
 	value   func(document []byte) ref.Val
-	typeOf  func(encoding.EventType) string
+	types   map[encoding.EventType]string // their names; nil: as they are
 
 	compiled, evaluated atomic.Uint64
 }
 
 // Objects is the dialect of resources: object and old are objects, type is ADDED, MODIFIED or DELETED.
 func Objects() *Dialect {
-	return &Dialect{subject: "object", limit: costLimit, env: objectEnv, value: valueOf, typeOf: func(t encoding.EventType) string { return string(t) }}
+	return &Dialect{subject: "object", limit: costLimit, env: objectEnv, value: valueOf}
 }
 
 // Keys is the dialect of keys with documents of encoding.AppendKeyValue: value and old are the decoded JSON, a string or bytes;
 // type is PUT or DELETE.
 func Keys() *Dialect {
-	return &Dialect{subject: "value", limit: costLimit, env: keyEnv, value: keyValue, typeOf: func(t encoding.EventType) string {
-		if t == encoding.Deleted {
-			return "DELETE"
-		}
-		return "PUT"
+	return &Dialect{subject: "value", limit: costLimit, env: keyEnv, value: keyValue, types: map[encoding.EventType]string{
+		encoding.Added: "PUT", encoding.Modified: "PUT", encoding.Deleted: "DELETE",
 	}}
 }
 
@@ -83,9 +80,6 @@ func newEnv(subject string) *cel.Env {
 	}
 	return env
 }
-
-// Compiled counts the compiled texts.
-func (d *Dialect) Compiled() uint64 { return d.compiled.Load() }
 
 // Evaluated counts the evaluations.
 func (d *Dialect) Evaluated() uint64 { return d.evaluated.Load() }

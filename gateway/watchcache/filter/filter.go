@@ -3,6 +3,7 @@
 package filter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,11 +46,10 @@ func (f *Filter) OfEvents() bool { return f.ofEvents }
 func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	f.dialect.evaluated.Add(1)
 	result, _, err := f.program.ContextEval(ctx, &activation{dialect: f.dialect, in: in})
-	var cancelled interpreter.EvalCancelledError
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return false, ctx.Err()
-	case errors.As(err, &cancelled):
+	}
+	if _, cancelled := errors.AsType[interpreter.EvalCancelledError](err); cancelled {
 		return false, &CostError{Key: in.Key}
 	}
 	return err == nil && result == types.True, nil
@@ -89,7 +89,7 @@ func (v *activation) ResolveName(name string) (any, bool) {
 	case "key":
 		return types.String(v.in.Key), true
 	case "type":
-		return types.String(v.dialect.typeOf(v.in.Type)), true
+		return types.String(cmp.Or(v.dialect.types[v.in.Type], string(v.in.Type))), true
 	}
 	return nil, false
 }

@@ -63,11 +63,14 @@ func (f *Fanout[E]) Stats() (readers, buffered int) {
 	return len(f.readers), f.buffered
 }
 
-// Run reads history for the readers until ctx ends.
+// Run reads history for the readers until ctx ends. It is called once.
 func (f *Fanout[E]) Run(ctx context.Context) {
-	f.setStopped(false)
-	defer f.endReaders(func(*Reader[E]) error { return f.config.Stopped })
-	defer f.setStopped(true)
+	defer func() {
+		f.mu.Lock()
+		f.stopped = true
+		f.mu.Unlock()
+		f.endReaders(func(*Reader[E]) error { return f.config.Stopped })
+	}()
 	for ctx.Err() == nil {
 		path, after, found := f.oldest()
 		if !found {
@@ -88,12 +91,6 @@ func (f *Fanout[E]) Run(ctx context.Context) {
 			}
 		}
 	}
-}
-
-func (f *Fanout[E]) setStopped(stopped bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.stopped = stopped
 }
 
 // wait returns after a wake-up, or when the timer fires; a nil timer never does.

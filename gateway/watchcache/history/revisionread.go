@@ -20,19 +20,21 @@ const (
 type RevisionReads struct {
 	read    func(context.Context) (etcdstore.Revision, error)
 	stopped error
-	wake    chan struct{} // holds one
+	wake    chan struct{} // holds one: the next read has a caller
 
-	mu     sync.Mutex    // guards the fields below
-	next   *revisionRead // the read that has not begun; nil: no caller waits for it
-	closed bool
+	mu   sync.Mutex    // guards the field below
+	next *revisionRead // the read that has not begun
 }
 
 // revisionRead is one read of the newest revision.
 type revisionRead struct {
+	wanted bool          // a caller waits; the lock of RevisionReads guards it
 	done   chan struct{} // closed when the fields below are set
 	newest etcdstore.Revision
 	err    error
 }
+
+func newRevisionRead() *revisionRead { return &revisionRead{done: make(chan struct{})} }
 
 func (r *revisionRead) finish(newest etcdstore.Revision, err error) {
 	r.newest, r.err = newest, err
@@ -41,16 +43,19 @@ func (r *revisionRead) finish(newest etcdstore.Revision, err error) {
 
 // NewRevisionReads shares calls of read while Run runs; callers get the error stopped afterwards.
 func NewRevisionReads(read func(context.Context) (etcdstore.Revision, error), stopped error) *RevisionReads {
-	return &RevisionReads{read: read, stopped: stopped, wake: make(chan struct{}, 1)}
+	return &RevisionReads{read: read, stopped: stopped, wake: make(chan struct{}, 1), next: newRevisionRead()}
 }
 
 // Newest returns the newest revision by a read that begins after the call: a read that has begun may have missed a write that was
 // acknowledged meanwhile.
 func (s *RevisionReads) Newest(ctx context.Context) (etcdstore.Revision, error) {
-	r := s.join()
-	if r == nil {
-		return 0, s.stopped
+	s.mu.Lock()
+	r := s.next
+	if !r.wanted {
+		r.wanted = true
+		s.wake <- struct{}{} // never blocks: once for each read
 	}
+	s.mu.Unlock()
 	select {
 	case <-r.done:
 		return r.newest, r.err
@@ -59,43 +64,27 @@ func (s *RevisionReads) Newest(ctx context.Context) (etcdstore.Revision, error) 
 	}
 }
 
-// join returns the next read; nil after Run has ended.
-func (s *RevisionReads) join() *revisionRead {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil
-	}
-	if s.next == nil {
-		s.next = &revisionRead{done: make(chan struct{})}
-		notify(s.wake)
-	}
-	return s.next
-}
-
-// take returns the next read, which begins now; nil: no caller waits.
-func (s *RevisionReads) take() *revisionRead {
+// begin returns the next read, which begins now: later callers wait for another one.
+func (s *RevisionReads) begin() *revisionRead {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.next
-	s.next = nil
+	s.next = newRevisionRead()
 	return r
 }
 
-// Run reads one revision after the other for the callers of Newest until ctx ends.
+// Run reads one revision after the other for the callers of Newest until ctx ends. It is called once.
 func (s *RevisionReads) Run(ctx context.Context) {
-	s.setStopped(false)
-	defer s.setStopped(true)
 	for {
 		select {
 		case <-s.wake:
 		case <-ctx.Done():
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.next.finish(0, s.stopped) // also for all later callers
 			return
 		}
-		r := s.take()
-		if r == nil {
-			continue // an earlier Run has finished it
-		}
+		r := s.begin()
 		bounded, cancel := context.WithTimeout(ctx, readTimeout)
 		newest, err := s.read(bounded)
 		cancel()
@@ -104,15 +93,5 @@ func (s *RevisionReads) Run(ctx context.Context) {
 		}
 		r.finish(newest, err)
 		Sleep(ctx, readPeriod)
-	}
-}
-
-// setStopped finishes the read that has not begun, because no other call will.
-func (s *RevisionReads) setStopped(stopped bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed = stopped; stopped && s.next != nil {
-		s.next.finish(0, s.stopped)
-		s.next = nil
 	}
 }

@@ -22,8 +22,8 @@ const maxRequirements = 32
 
 // Object is the input of a selector.
 type Object interface {
-	SelectNamespace() string
-	SelectName() string
+	Namespace() string
+	Name() string
 	SelectLabels() labels.Labels
 	// SelectDocument is the object's JSON, for fields other than name and namespace.
 	SelectDocument() []byte
@@ -37,10 +37,17 @@ type Selector struct {
 }
 
 type field struct {
+	name   string // the members of path, with dots between
 	path   []string
 	value  string
 	negate bool
 }
+
+// The fields that every object has, also one without a document.
+const (
+	nameField      = "metadata.name"
+	namespaceField = "metadata.namespace"
+)
 
 // Parse reads the two query parameters of a request; an empty one requires nothing. The error is for the client.
 func Parse(labelSelector, fieldSelector string) (*Selector, error) {
@@ -81,17 +88,15 @@ func parseFields(text string) ([]field, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, field{path: path, value: r.Value, negate: r.Operator == selection.NotEquals})
+		out = append(out, field{strings.Join(path, "."), path, r.Value, r.Operator == selection.NotEquals})
 	}
 	return out, nil
 }
 
-var errEmptyField = errors.New("a field selector needs a field name before the operator, for example metadata.name=x")
-
 // parsePath splits a field such as spec.nodeName into member names.
 func parsePath(name string) ([]string, error) {
 	if name == "" {
-		return nil, errEmptyField
+		return nil, errors.New("a field selector needs a field name before the operator, for example metadata.name=x")
 	}
 	path := strings.Split(strings.TrimPrefix(name, "."), ".")
 	for _, member := range path {
@@ -116,28 +121,19 @@ func (s *Selector) Matches(o Object) bool {
 		return false
 	}
 	for i := range s.fields {
-		if !s.fields[i].matches(o) {
+		if f := &s.fields[i]; (f.lookup(o) == f.value) == f.negate {
 			return false
 		}
 	}
 	return true
 }
 
-func (f *field) matches(o Object) bool {
-	return (f.lookup(o) == f.value) != f.negate
-}
-
-// isNameOrNamespace reports whether the field is metadata.name or metadata.namespace.
-func (f *field) isNameOrNamespace() bool {
-	return len(f.path) == 2 && f.path[0] == "metadata" && (f.path[1] == "name" || f.path[1] == "namespace")
-}
-
 func (f *field) lookup(o Object) string {
-	if f.isNameOrNamespace() {
-		if f.path[1] == "name" {
-			return o.SelectName()
-		}
-		return o.SelectNamespace()
+	switch f.name {
+	case nameField:
+		return o.Name()
+	case namespaceField:
+		return o.Namespace()
 	}
 	value, _ := jsontext.Lookup(o.SelectDocument(), f.path)
 	return value
@@ -156,42 +152,29 @@ func (s *Selector) Fields() [][]string {
 }
 
 // Name is the only name that can match, if the selector requires metadata.name=x.
-func (s *Selector) Name() (string, bool) { return s.requiredMetadata("name") }
+func (s *Selector) Name() (string, bool) { return s.required(nameField) }
 
 // Namespace is the only namespace that can match, if the selector requires metadata.namespace=x.
-func (s *Selector) Namespace() (string, bool) { return s.requiredMetadata("namespace") }
+func (s *Selector) Namespace() (string, bool) { return s.required(namespaceField) }
 
-func (s *Selector) requiredMetadata(member string) (string, bool) {
+func (s *Selector) required(name string) (string, bool) {
 	if s == nil {
 		return "", false
 	}
 	for _, f := range s.fields {
-		if !f.negate && len(f.path) == 2 && f.path[0] == "metadata" && f.path[1] == member {
+		if !f.negate && f.name == name {
 			return f.value, true
 		}
 	}
 	return "", false
 }
 
-// WithName adds metadata.name=name.
-func (s *Selector) WithName(name string) *Selector {
-	out := &Selector{}
-	if s != nil {
-		*out = *s
-	}
-	out.fields = append(append([]field(nil), out.fields...), field{path: []string{"metadata", "name"}, value: name})
-	return out
-}
-
 // Equality is a requirement that a label or field has one value.
 type Equality struct {
-	Key     string // of the label or field
-	Value   string
-	valueOf func(Object) string
+	Key   string // of the label or field
+	Value string
+	Of    func(Object) string // the object's value of the label or field; "": it has none
 }
-
-// Of is the object's value of the label or field; "": it has none.
-func (e Equality) Of(o Object) string { return e.valueOf(o) }
 
 // Equality returns one such requirement of the selector, other than name and namespace, if there is one.
 func (s *Selector) Equality() (Equality, bool) {
@@ -199,8 +182,8 @@ func (s *Selector) Equality() (Equality, bool) {
 		return Equality{}, false
 	}
 	for i := range s.fields {
-		if f := &s.fields[i]; !f.negate && !f.isNameOrNamespace() {
-			return Equality{Key: "field " + strings.Join(f.path, "."), Value: f.value, valueOf: f.lookup}, true
+		if f := &s.fields[i]; !f.negate && f.name != nameField && f.name != namespaceField {
+			return Equality{Key: "field " + f.name, Value: f.value, Of: f.lookup}, true
 		}
 	}
 	if s.labels == nil {
@@ -211,7 +194,7 @@ func (s *Selector) Equality() (Equality, bool) {
 		if values := r.Values(); len(values) == 1 && (r.Operator() == selection.Equals || r.Operator() == selection.DoubleEquals || r.Operator() == selection.In) {
 			label := r.Key()
 			of := func(o Object) string { return o.SelectLabels().Get(label) }
-			return Equality{Key: "label " + label, Value: values.UnsortedList()[0], valueOf: of}, true
+			return Equality{Key: "label " + label, Value: values.UnsortedList()[0], Of: of}, true
 		}
 	}
 	return Equality{}, false

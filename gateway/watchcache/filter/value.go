@@ -2,7 +2,9 @@ package filter
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/google/cel-go/common/types"
@@ -109,10 +111,18 @@ func (o *jsonObject) lookup(name string) (value ref.Val) {
 }
 
 // Get implements traits.Indexer.
-func (o *jsonObject) Get(key ref.Val) ref.Val { return get(o, key) }
+func (o *jsonObject) Get(key ref.Val) ref.Val {
+	if value, found := o.Find(key); found {
+		return value
+	}
+	return types.NewErr("no such key: %v", key)
+}
 
 // Contains implements traits.Container.
-func (o *jsonObject) Contains(key ref.Val) ref.Val { return containsKey(o, key) }
+func (o *jsonObject) Contains(key ref.Val) ref.Val {
+	_, found := o.Find(key)
+	return types.Bool(found)
+}
 
 // Iterator implements traits.Iterable.
 func (o *jsonObject) Iterator() traits.Iterator { return o.decoded().Iterator() }
@@ -137,4 +147,20 @@ func (o *jsonObject) ConvertToNative(to reflect.Type) (any, error) {
 // ConvertToType implements ref.Val.
 func (o *jsonObject) ConvertToType(to ref.Type) ref.Val { return o.decoded().ConvertToType(to) }
 
-var _ traits.Mapper = (*jsonObject)(nil)
+// mapValue is a decoded JSON object. CEL's own maps collect their keys for every loop, without a cost; this one has the keys.
+type mapValue struct {
+	traits.Mapper
+	names traits.Lister // in order
+}
+
+func newMapValue(decoded map[string]any) *mapValue {
+	members := make(map[string]any, len(decoded))
+	for name, value := range decoded {
+		members[name] = newValue(value)
+	}
+	names := types.NewStringList(types.DefaultTypeAdapter, slices.Sorted(maps.Keys(decoded)))
+	return &mapValue{types.NewStringInterfaceMap(types.DefaultTypeAdapter, members), names}
+}
+
+// Iterator implements traits.Iterable.
+func (m *mapValue) Iterator() traits.Iterator { return m.names.Iterator() }
