@@ -46,7 +46,7 @@ func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) erro
 	timer := time.NewTimer(blockTimeout)
 	defer timer.Stop()
 	for ; advanced != nil; advanced, err = c.waitChannel(revision) {
-		Notify(c.progressRequested)
+		notify(c.progressRequested)
 		select {
 		case <-advanced:
 		case <-timer.C:

@@ -29,7 +29,7 @@ func (s *waitList) wake(position uint64) (woken int) {
 			continue
 		}
 		for _, w := range p.watchers {
-			Notify(w.wakeChan)
+			notify(w.wakeChan)
 		}
 	}
 	s.groups = nil
@@ -78,7 +78,10 @@ func (w *Watcher) waitLocked() <-chan struct{} {
 	if w.readyList != nil {
 		return nil
 	}
-	return w.WakeChan()
+	if w.wakeChan == nil {
+		w.wakeChan = make(chan struct{}, 1)
+	}
+	return w.wakeChan
 }
 
 // waitIfPublishedLocked adds an attached watcher to its wait list when it has read all published events, because later ones wait.
@@ -91,17 +94,8 @@ func (w *Watcher) waitIfPublishedLocked() {
 // Waiting reports whether the watcher waits since the last Poll, with or without a batch: the ReadyList gets it when there is more.
 func (w *Watcher) Waiting() bool { return w.list != nil && w.filterErr == nil }
 
-// WakeChan is the channel that Try returns: it holds one value, which makes the watcher's goroutine try again. It is the same
-// until Attach.
-func (w *Watcher) WakeChan() chan struct{} {
-	if w.wakeChan == nil {
-		w.wakeChan = make(chan struct{}, 1)
-	}
-	return w.wakeChan
-}
-
-// Notify puts a value into a channel for one, unless it holds a value already.
-func Notify(wakeChan chan<- struct{}) {
+// notify puts a value into a channel for one, unless it holds a value already.
+func notify(wakeChan chan<- struct{}) {
 	select {
 	case wakeChan <- struct{}{}:
 	default:

@@ -78,7 +78,7 @@ type Watcher struct {
 
 	reader *Reader // holds the last batch; nil: none
 
-	wakeChan  chan struct{} // see WakeChan; nil: not made yet
+	wakeChan  chan struct{} // capacity 1, notified at the next event of the key; nil: not made yet
 	readyList *ReadyList    // gets the watcher when it wakes; nil: wakeChan is notified
 	owner     any
 	index     int // in its wait group
@@ -141,8 +141,8 @@ func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 	}
 }
 
-// Try is Next for a caller that waits elsewhere: without an event it returns WakeChan, which gets a value when Try is worth a
-// call. It waits for answers of etcd all the same.
+// Try is Next without waiting for events: if there is none, it returns a channel that gets a value when there may be one. It waits for answers
+// of etcd all the same.
 func (w *Watcher) Try(ctx context.Context) (batch Batch, wake <-chan struct{}, err error) {
 	w.release()
 	for w.err == nil {
