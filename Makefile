@@ -50,7 +50,7 @@ foreign: $(TOOLS)/etcd $(TOOLS)/kube-apiserver ## Leave gateways for minutes, no
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
 
-robustness: $(TOOLS)/etcd ## Break etcd, gateways and the road between under load, and compare what clients saw with etcd's history
+robustness: $(TOOLS)/etcd ## Break etcd, gateways and the network between under load, and compare what clients saw with etcd's history
 	$(call play,quick,15m)
 
 robustness-long: $(TOOLS)/etcd ## The same with every fault, and for longer

@@ -52,8 +52,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteToNobody checks that Write returns the system's error when the other end is closed.
-func TestWriteToNobody(t *testing.T) {
+// TestWriteToClosedConnection checks that Write returns the system's error when the other end is closed.
+func TestWriteToClosedConnection(t *testing.T) {
 	ours, theirs := pair(t)
 	if err := unix.Close(theirs); err != nil {
 		t.Fatal(err)
