@@ -84,7 +84,7 @@ func (c *Catalog) GuardCached(ctx context.Context, res *resource.Resource) (etcd
 	return c.guardOf(res, definition)
 }
 
-// GuardStored is GuardCached with the definition in etcd.
+// GuardStored is GuardCached of a custom resource, with the definition in etcd.
 func (c *Catalog) GuardStored(ctx context.Context, res *resource.Resource) (etcdstore.Guard, error) {
 	kv, _, err := c.Store.Get(ctx, c.definitionKey(res.QualifiedName()))
 	switch {
