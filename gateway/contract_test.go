@@ -17,7 +17,7 @@ import (
 )
 
 // TestContractWithoutParts runs the conformance suite on servers without an optional part. The suite runs on a complete server in its own
-// package.
+// package. The servers do not run side by side, because the suite counts the goroutines of the process.
 func TestContractWithoutParts(t *testing.T) {
 	suite := filepath.Join(t.TempDir(), "conformance")
 	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", suite, "./gatewaytest/conformance").CombinedOutput(); err != nil {
@@ -31,7 +31,6 @@ func TestContractWithoutParts(t *testing.T) {
 		{name: "HTTP2 without frames of our own", secure: true}, // the event loop serves no watch of net/http
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			server, endpoint := serveEmbedded(t)
 			if test.secure {
 				server.watches.Opener.HTTP2 = nil
