@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Trap is an HTTP server in the place of the cluster, the etcd and the container engine that the reader of a document has configured. A
-// command of a document must not reach any of these: the test fails when a client connects.
+// Trap is an HTTP server that fails the test when a client connects. Tests of the commands in documents configure its address as that of a
+// Kubernetes cluster, an etcd and a container engine, because no command may connect to those of its reader.
 type Trap struct {
 	// Address is its address.
 	Address string
