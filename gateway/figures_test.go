@@ -134,3 +134,50 @@ func TestRefusalsAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestDurationsOfRequests checks that durations are observed of all requests but watches and long polls, however a URL spells them.
+func TestDurationsOfRequests(t *testing.T) {
+	for _, test := range []struct {
+		method, path string
+		long         bool
+	}{
+		{http.MethodGet, configMaps + "?watch=1&timeoutSeconds=9", true},
+		{http.MethodGet, configMaps + "?watch&timeoutSeconds=9", true},
+		{http.MethodGet, configMaps + "?w%61tch=yes&timeoutSeconds=9", true},
+		{http.MethodGet, "/api/v1/watch/namespaces/default/configmaps?timeoutSeconds=9", true},
+		{http.MethodHead, configMaps + "?watch=1&timeoutSeconds=9", true},
+		{http.MethodGet, "/v1/keys/app/?wait=9s&since=1", true},
+		{http.MethodGet, "/v1/keys/app/?w%61it=9s&since=1", true},
+		{http.MethodGet, configMaps, false},
+		{http.MethodGet, configMaps + "?watch=0&watch=1", false}, // the first value counts
+		{http.MethodGet, configMaps + "?watch=f%61lse", false},
+		{http.MethodGet, configMaps + "?wait=9s", false},
+		{http.MethodGet, "/api/v1/namespaces/watch/configmaps", false},
+		{http.MethodGet, "/v1/keys/app/watch/a", false},
+		{http.MethodGet, configMaps + "?watch=1&resourceVersion=x", false}, // refused
+		{http.MethodPost, configMaps + "?watch=1", false},
+	} {
+		t.Run(test.method+" "+test.path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBubbleWith(t, Options{Store: memory.New(), Keys: []string{"/app/"}})
+				b.configMap("default", "one", "")
+				label := test.method
+				if label == http.MethodHead {
+					label = http.MethodGet // as handlers see it
+				}
+				page := func() string {
+					w := httptest.NewRecorder() // requests of the operators' listener are not counted
+					b.server.Admin().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+					return w.Body.String()
+				}
+				metric := `revtail_http_request_duration_seconds_count{method="` + label + `"}`
+				before := max(figureOf(t, page(), metric), 0)
+				r := httptest.NewRequestWithContext(t.Context(), test.method, test.path, http.NoBody)
+				b.server.ServeHTTP(deadlineRecorder{httptest.NewRecorder()}, r)
+				if observed := max(figureOf(t, page(), metric), 0) > before; observed == test.long {
+					t.Errorf("the duration is observed: %v", observed)
+				}
+			})
+		})
+	}
+}

@@ -92,6 +92,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 		return err
 	}
 	defer watcher.Close()
+	response.SetLongRunning(w)
 	watch.Begin(ctx, watcher, request.Timeout) // so that a future revision is refused, however short the poll is
 	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
 	defer cancel()

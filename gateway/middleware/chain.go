@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
-	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 	"revtail/gateway/metrics"
@@ -39,7 +38,7 @@ func (c *Chain) SetHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// CountRequests counts requests for /metrics, by method and code, with the duration of all but watches and long polls. A panic before the
+// CountRequests counts requests for /metrics, by method and code, with the duration of all but opened watches and long polls. A panic before the
 // header counts as 500.
 func (c *Chain) CountRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +50,7 @@ func (c *Chain) CountRequests(next http.Handler) http.Handler {
 			if broken && recorded.Status == 0 {
 				code = http.StatusInternalServerError
 			}
-			c.Requests.Done(r.Method, code, time.Since(began), request.IsLongRunning(r))
+			c.Requests.Done(r.Method, code, time.Since(began), recorded.LongRunning)
 		}()
 		next.ServeHTTP(w, r)
 		broken = false

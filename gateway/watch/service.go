@@ -78,6 +78,7 @@ func (s *Service) Follow(w http.ResponseWriter, r *http.Request, start Start) {
 		start.Fail(w, r, err)
 		return
 	}
+	response.SetLongRunning(w)
 	opened := &Session{
 		service: s, Cache: start.Cache, Watcher: watcher, Encoder: start.Encoder, Bookmarks: start.Bookmarks, BookmarkEvery: start.BookmarkEvery,
 		deadline: start.Deadline, Registration: entry, done: start.Done,

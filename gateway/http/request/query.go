@@ -58,18 +58,6 @@ func Bool(query url.Values, name string) bool {
 	return ok && ParseBool(values[0])
 }
 
-// IsLongRunning reports whether a request is a watch or a long poll, whose duration says nothing about the gateway. It reads the raw
-// query, because it is called before the query is parsed.
-func IsLongRunning(r *http.Request) bool {
-	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
-		name, value, _ := strings.Cut(pair, "=")
-		if name == "wait" || name == "watch" && ParseBool(value) {
-			return true
-		}
-	}
-	return strings.Contains(r.URL.Path, "/watch/")
-}
-
 // secretParameters are query parameters that no log may hold. Only the ticket is read from URLs, but some clients send tokens there.
 var secretParameters = []string{authentication.TicketParameter, "access_token", "id_token", "token", "authorization"}
 

@@ -2,10 +2,11 @@ package response
 
 import "net/http"
 
-// recorder records the status of a response. All middleware shares one.
+// recorder records the status of a response, and whether it is long-running. All middleware shares one.
 type recorder struct {
 	http.ResponseWriter
-	Status int
+	Status      int
+	LongRunning bool // see SetLongRunning
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -32,6 +33,14 @@ func Record(w http.ResponseWriter) (*recorder, http.ResponseWriter) {
 	}
 	r := &recorder{ResponseWriter: w}
 	return r, r
+}
+
+// SetLongRunning records that a response is a watch or a long poll. The handler calls it when it begins to wait for events, because the
+// duration of the request then says nothing about the gateway.
+func SetLongRunning(w http.ResponseWriter) {
+	if r, ok := unwrapTo[*recorder](w); ok {
+		r.LongRunning = true
+	}
 }
 
 // unwrapTo returns the first writer of a type in a chain of wrapped writers.
