@@ -52,44 +52,46 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
 	}
-	s := new(Server)
-	s.catalog, err = catalog.New(catalog.Config{
+	resources, err := catalog.New(catalog.Config{
 		Store: options.Store, Own: own, Prefix: options.Prefix, Claim: options.Claim, Logger: options.Logger, Mounts: options.Mounts,
 	})
 	if err != nil {
 		return nil, err
 	}
-	responder, filters := response.NewResponder(options.Logger), filter.NewCache()
-	s.access = access.NewControl(responder, options.Logger, options.Authenticator, options.Policy, options.Audit)
-	s.store = storage.New(storage.Config{
-		Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: s.catalog, Logger: options.Logger, Audit: s.access.AuditOwn,
-		Collect: options.GarbageCollector, CollectLimit: options.GarbageCollectorLimit,
-	})
+	responder, filters, loops := response.NewResponder(options.Logger), filter.NewCache(), eventloop.New(options.Logger)
+	control := access.NewControl(responder, options.Logger, options.Authenticator, options.Policy, options.Audit)
 	chain := &middleware.Chain{
 		Responder: responder, Logger: options.Logger, Requests: metrics.NewRequests(), Tracing: options.Tracing, Route: routePattern,
-		WriteTimeout: socket.WriteTimeout, Anonymous: s.access.Authenticator.Anonymous, Origins: options.Origins, Hosts: options.Hosts,
+		WriteTimeout: socket.WriteTimeout, Anonymous: control.Authenticator.Anonymous, Origins: options.Origins, Hosts: options.Hosts,
 	}
-	s.loops = eventloop.New(options.Logger)
-	s.watches = &watch.Service{
-		Opener: transport.NewOpener(options.Origins, responder.Compressors), Adopter: s.loops,
-		Access: s.access, Responder: responder, Logger: options.Logger, Opened: chain.EndSpan,
+	watches := &watch.Service{
+		Opener: transport.NewOpener(options.Origins, responder.Compressors), Adopter: loops,
+		Access: control, Responder: responder, Logger: options.Logger, Opened: chain.EndSpan,
 	}
 	if options.Authenticator != nil || options.Policy != nil {
-		s.watches.Registry.Limit = options.MaxWatches
+		watches.Registry.Limit = options.MaxWatches
 	}
-	s.keys = keys.New(keys.Config{
-		Store: options.Store, Own: own, Policy: policy, Access: s.access, Claim: options.Claim, Filters: filters, Responder: responder,
-		Logger: options.Logger, Watches: s.watches,
-	})
-	s.setHandlers(options, chain, filters)
+	s := &Server{
+		catalog: resources, access: control, loops: loops, watches: watches,
+		store: storage.New(storage.Config{
+			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
+			Collect: options.GarbageCollector, CollectLimit: options.GarbageCollectorLimit,
+		}),
+		keys: keys.New(keys.Config{
+			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,
+			Logger: options.Logger, Watches: watches,
+		}),
+	}
+	handlers := s.handlers(options, chain, filters)
+	s.handler, s.admin = handlers.public(), handlers.admin()
 	return s, nil
 }
 
-// setHandlers builds the routes. It needs all other fields of the server.
-func (s *Server) setHandlers(options Options, chain *middleware.Chain, filters *filter.Cache) {
+// handlers returns the handlers of all routes.
+func (s *Server) handlers(options Options, chain *middleware.Chain, filters *filter.Cache) *handlers {
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
 		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems}
-	handlers := &handlers{
+	return &handlers{
 		chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, watchers: options.Watchers,
 		api: &api.Handler{
 			Catalog: s.catalog, Store: s.store, Responder: chain.Responder, Access: s.access, Filters: filters, Claim: options.Claim,
@@ -98,7 +100,6 @@ func (s *Server) setHandlers(options Options, chain *middleware.Chain, filters *
 		metrics: metrics.Handler(discovery.BuildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures},
 			slices.Concat(options.Metrics, filters.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Responder.Refused})...),
 	}
-	s.handler, s.admin = handlers.public(), handlers.admin()
 }
 
 // Run fills the caches and keeps them up to date until ctx ends. When it returns, all goroutines that it started have ended. It is called
