@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 )
 
@@ -276,33 +274,6 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
-
-// unlistable is a store that refuses to list a prefix, as if the gateway's role in etcd lacked the permission.
-type unlistable struct {
-	etcdstore.Store
-	prefix string
-}
-
-func (s unlistable) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
-	if strings.HasPrefix(prefix, s.prefix) {
-		return etcdstore.Page{}, etcdstore.ErrDenied
-	}
-	return s.Store.List(ctx, prefix, o)
-}
-
-// TestUnreadableResourceDelaysNoOther checks that a definition with unreadable objects does not keep later ones from being served.
-func TestUnreadableResourceDelaysNoOther(t *testing.T) {
-	store := memory.New()
-	s := serveThrough(t, store, unlistable{store, "/registry/example.com/widgets/"})
-	s.must(http.StatusCreated, http.MethodPost, crds, asJSON(t, widgetsDefinition))
-	s.define(strings.NewReplacer("kind: Widget", "kind: Gadget").Replace(otherOfTheSameKind))
-	if s.served(widgets) || !s.served("/apis/example.com/v1/gadgets") {
-		t.Error("the definition that cannot be read is served, or the other is not")
-	}
-	if conditions := s.conditions("widgets.example.com"); conditions["Established"] == "True" {
-		t.Errorf("the definition that cannot be read is established: %v", conditions)
-	}
-}
 
 func TestChangedSchemaTakesEffect(t *testing.T) {
 	s := newTestServer(t)

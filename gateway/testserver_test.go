@@ -49,8 +49,14 @@ func serveThrough(t *testing.T, store *memory.Store, through etcdstore.Store) *t
 // serveMounts starts a gateway with mounts.
 func serveMounts(t *testing.T, store *memory.Store, through etcdstore.Store, mounts ...mount.Mount) *testServer {
 	t.Helper()
-	server, err := New(Options{Store: through, Mounts: mounts, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test",
-		Keys: []string{"/read/"}, KeysWritable: []string{"/app/", "flat"}})
+	return serveLogged(t, store, Options{Store: through, Mounts: mounts, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// serveLogged starts a gateway with the store, the mounts and the logger of options. Store wraps store.
+func serveLogged(t *testing.T, store *memory.Store, options Options) *testServer {
+	t.Helper()
+	options.Prefix, options.Version, options.Keys, options.KeysWritable = "/registry", "test", []string{"/read/"}, []string{"/app/", "flat"}
+	server, err := New(options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func (d *definitions) next(ctx context.Context, watcher *watchcache.Watcher) (wa
 	return batch, err
 }
 
-// observe records one change. A definition that cannot be parsed, because another program wrote it, is not served.
+// observe records one change. If a definition cannot be parsed, because another program wrote it, what it defined before stays served.
 func (d *definitions) observe(change watchcache.Change) {
 	name := change.Object.Name()
 	if change.Type == encoding.Deleted {
@@ -106,8 +106,10 @@ func (d *definitions) observe(change watchcache.Change) {
 	}
 	definition, err := customresource.Parse(change.Object.JSON)
 	if err != nil {
-		d.catalog.Logger.Warn("a CustomResourceDefinition cannot be read", "name", name, "error", err)
-		delete(d.known, name)
+		d.catalog.Logger.Warn("a CustomResourceDefinition is not served as it is now", "name", name, "error", err)
+		if before := d.known[name]; before != nil && before.V1.DeletionTimestamp != nil {
+			delete(d.known, name) // nothing says any more that its objects are to be deleted
+		}
 		return
 	}
 	d.known[name] = definition
