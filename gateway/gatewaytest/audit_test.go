@@ -145,6 +145,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	answers := []string{
 		g.As(wrong).Do(t, http.MethodGet, secrets, "").Body,
 		user.Do(t, http.MethodGet, secrets+"?token="+token+"&access_token="+token+"&limit=x", "").Body,
+		user.Do(t, http.MethodGet, secrets+"?Token="+token+"&TICKET="+token+"&T%4fken="+token+"&limit=x", "").Body,
 		g.As("").Do(t, http.MethodGet, secrets+"?ticket="+wrong, "").Body,
 		g.As("").Do(t, http.MethodGet, secrets+"?%74icket="+wrong+"&labelSelector=in%20"+"in", "").Body,
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,18 +59,20 @@ func Bool(query url.Values, name string) bool {
 	return ok && ParseBool(values[0])
 }
 
-// secretParameters are query parameters that no log may hold. Only the ticket is read from URLs, but some clients send tokens there.
-var secretParameters = []string{authentication.TicketParameter, "access_token", "id_token", "token", "authorization"}
+// secretNames are parts of the names of query parameters that no log may hold. Only the ticket is read from URLs, but some clients send
+// tokens there.
+var secretNames = []string{authentication.TicketParameter, "token", "authorization", "password", "secret"}
 
-// Redact returns a query without its secrets, for a log.
+// Redact returns a query without its secrets, for a log. The case of a name does not matter, because a client may have misspelt it.
 func Redact(query string) string {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return "malformed"
 	}
 	hidden := false
-	for _, name := range secretParameters {
-		if values.Has(name) {
+	for name := range values {
+		lower := strings.ToLower(name)
+		if slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(lower, part) }) {
 			values.Set(name, "hidden")
 			hidden = true
 		}
