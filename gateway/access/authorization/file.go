@@ -18,7 +18,8 @@ import (
 )
 
 // Parse reads a policy file: Roles, ClusterRoles, RoleBindings and ClusterRoleBindings as YAML documents, or a List of them.
-// It refuses unknown fields, because an ignored rule could be one that an operator relies on.
+// It refuses unknown fields, because an ignored rule could be one that an operator relies on, and a file without any object, because a
+// program may have truncated it before writing it again.
 func Parse(content []byte) (*Policy, error) {
 	all, given := file{}, file{}
 	if err := all.read([]byte(builtin)); err != nil {
@@ -26,6 +27,9 @@ func Parse(content []byte) (*Policy, error) {
 	}
 	if err := given.read(content); err != nil {
 		return nil, err
+	}
+	if len(given) == 0 {
+		return nil, errors.New("this file has no Role, ClusterRole or binding, and would deny everything to everybody: is it complete?")
 	}
 	maps.Copy(all, given)
 	return all.policy()

@@ -198,6 +198,9 @@ func TestParseRefuses(t *testing.T) {
 	}
 	const admin = "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n"
 	for name, tt := range map[string]struct{ content, says string }{
+		"an empty file":                  {"", "is it complete"},
+		"only comments":                  {"# roles\n---\n# bindings\n", "is it complete"},
+		"an empty list":                  {"apiVersion: v1\nkind: List\nitems: []\n", "is it complete"},
 		"no YAML":                        {"{", "document 1"},
 		"a string":                       {"roles", "want an object"},
 		"another kind":                   {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "apiVersion"},
