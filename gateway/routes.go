@@ -73,10 +73,11 @@ func (h *handlers) public() http.Handler {
 	return request.HeadIsGet(r)
 }
 
-// admin returns the handler of the operators' listener. It authenticates no request.
+// admin returns the handler of the operators' listener. It authenticates no request, and
+// refuses those of foreign pages.
 func (h *handlers) admin() http.Handler {
 	r := chi.NewRouter()
-	r.Use(h.chain.SetHeaders, h.chain.RecoverPanic)
+	r.Use(h.chain.SetHeaders, h.chain.RecoverPanic, h.chain.RefuseForeignHosts, h.chain.RefuseCrossOrigin)
 	h.operations(r)
 	r.Get("/debug/watchers", h.watches.ServeWatchers)
 	r.Get("/debug/pprof/*", pprof.Index)

@@ -11,26 +11,41 @@ import (
 	"revtail/gateway/http/status"
 )
 
-// A browser sends requests with the rights of its user, also for pages of other origins. Three handlers restrict such pages: CheckHost
-// refuses a Host that is not a name of this server, on loopback, RefuseCrossOriginWrites accepts writes only from pages of this server and
-// of Chain.Origins, and AllowOrigins lets only pages of Chain.Origins read responses.
+// A browser sends requests with the rights of its user, also for pages of other origins. The handlers of this file restrict such pages:
+// RefuseForeignHosts refuses a Host that is not a name of this server, on loopback, RefuseCrossOriginWrites accepts writes only from pages of
+// this server and of Chain.Origins, AllowOrigins lets only pages of Chain.Origins read responses, and RefuseCrossOrigin refuses even reads.
 
-// CheckHost answers 403 to a request on a loopback address whose Host is neither localhost, a loopback address nor one of c.Hosts, because a
-// foreign page can make its own name resolve to loopback (DNS rebinding). It does nothing unless c.Anonymous is set, because such a page
-// needs a credential otherwise. A request to another address may have any Host.
+// CheckHost is RefuseForeignHosts if c.Anonymous is set. Otherwise it does nothing, because a foreign page needs a credential.
 func (c *Chain) CheckHost(next http.Handler) http.Handler {
 	if !c.Anonymous {
 		return next
 	}
+	return c.RefuseForeignHosts(next)
+}
+
+// RefuseForeignHosts answers 403 to a request on a loopback address or a unix socket whose Host is neither localhost, a loopback address nor
+// one of c.Hosts, because a foreign page can make its own name resolve to loopback (DNS rebinding), where a unix socket may be forwarded to. A
+// request to another address may have any Host.
+func (c *Chain) RefuseForeignHosts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-		if ok && local.IP.IsLoopback() && !c.knowsHost(r.Host) {
+		if isLocal(r) && !c.knowsHost(r.Host) {
 			c.Responder.Refused.WithLabelValues(status.RefusedHost).Inc()
 			response.Forbidden(w, r, "the Host of the request is not a name of this server: if it is, say so with --allowed-hosts")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isLocal reports whether a request has come to an address that only this machine can reach.
+func isLocal(r *http.Request) bool {
+	switch local := r.Context().Value(http.LocalAddrContextKey).(type) {
+	case *net.TCPAddr:
+		return local.IP.IsLoopback()
+	case *net.UnixAddr:
+		return true
+	}
+	return false
 }
 
 // knowsHost reports whether a Host, with or without a port, is a name of this server. An empty Host is.
@@ -84,4 +99,20 @@ func (c *Chain) RefuseCrossOriginWrites(next http.Handler) http.Handler {
 		response.Forbidden(w, r, "a page of another origin cannot write here: name its origin with --cors-allowed-origins if it may")
 	}))
 	return protection.Handler(next)
+}
+
+// RefuseCrossOrigin answers 403 to any request that a browser sends for a page of another origin, also to a GET and whatever c.Origins says,
+// because the requests of operators cost the server much.
+func (c *Chain) RefuseCrossOrigin(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		write := *r
+		write.Method = http.MethodPost // Check accepts every read
+		if protection.Check(&write) != nil {
+			c.Responder.Refused.WithLabelValues(status.RefusedOrigin).Inc()
+			response.Forbidden(w, r, "a page or a link of another origin cannot send requests here: open the address itself")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
