@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -114,10 +113,7 @@ func (f *Flags) Load(environ []string) (Config, error) {
 
 // Guarded reports whether all clients are on this machine, or a policy restricts them.
 func (c Config) Guarded() bool {
-	return c.PolicyFile != "" || !slices.ContainsFunc(c.Listen, func(address string) bool {
-		host, _, err := net.SplitHostPort(address)
-		return err != nil || !Loopback(host)
-	})
+	return c.PolicyFile != "" || !slices.ContainsFunc(c.Listen, func(address string) bool { return !local(address) })
 }
 
 // apply sets the options of one source.

@@ -20,10 +20,10 @@ func (c *Config) options() []option {
 // accessOptions are the options about the listeners, and about who may do what.
 func (c *Config) accessOptions() []option {
 	return []option{
-		{"listen", &c.Listen, "HTTP `address` host:port; port 0 is any free one; may be repeated"},
+		{"listen", &c.Listen, "HTTP `address` host:port, where port 0 is any free one, or unix:///path of a socket that only the user of this process may open; may be repeated"},
 		{"anonymous", &c.Anonymous, "allow requests without credentials, as system:anonymous, subject to --policy-file"},
-		{"admin-listen", &c.AdminListen, "loopback `address` host:port of a listener for operators, plain HTTP without authentication: /debug/watchers, /debug/pprof/ and /metrics; none: no such listener, and /debug/watchers is at --listen if that has only loopback addresses or --policy-file is set"},
-		{"tls-cert-file", &c.TLSCertFile, "PEM `file` of the server's certificate, followed by intermediate certificates; makes every --listen address HTTPS"},
+		{"admin-listen", &c.AdminListen, "loopback `address` host:port, or unix:///path, of a listener for operators, plain HTTP without authentication: /debug/watchers, /debug/pprof/ and /metrics; none: no such listener, and /debug/watchers is at --listen if that has only loopback addresses or --policy-file is set"},
+		{"tls-cert-file", &c.TLSCertFile, "PEM `file` of the server's certificate, followed by intermediate certificates; makes every --listen address HTTPS, except unix sockets"},
 		{"tls-private-key-file", &c.TLSPrivateKeyFile, "PEM `file` of the key of this certificate; both files are read again when they change, and at SIGHUP"},
 		{"client-ca-file", &c.ClientCAFile, "PEM `file` of authorities for certificates of clients: the common name is the user, the organizations are the groups"},
 		{"token-file", &c.TokenFile, "YAML `file` of the digests of tokens and their users; 'revtail token' adds entries"},
@@ -36,9 +36,9 @@ func (c *Config) accessOptions() []option {
 		{"oidc-groups-prefix", &c.OIDCGroupsPrefix, "prefix `text` of group names"},
 		{"policy-file", &c.PolicyFile, "YAML `file` with Roles, ClusterRoles and their bindings, as in Kubernetes: requests that they do not allow are denied; none: every client may do everything"},
 		{"cors-allowed-origins", &c.CORSAllowedOrigins, "`origins` of pages that may send requests from a browser, as https://example.com, comma separated"},
-		{"allowed-hosts", &c.AllowedHosts, "host `names`, in addition to localhost, that requests without credentials may use for a loopback address, as those of a proxy, comma separated"},
+		{"allowed-hosts", &c.AllowedHosts, "host `names`, in addition to localhost, that requests to --admin-listen and requests without credentials may use for a loopback address or a unix socket, as those of a proxy, comma separated"},
 		{"max-watches-per-user", &c.MaxWatchesPerUser, "maximum `number` of open watches per user, or per address without a user; 0: no limit"},
-		{"max-connections-per-address", &c.MaxConnectionsPerAddress, "maximum `number` of open connections per address other than loopback; 0: no limit"},
+		{"max-connections-per-address", &c.MaxConnectionsPerAddress, "maximum `number` of open connections per address other than loopback and unix sockets; 0: no limit"},
 		{"audit-log-path", &c.AuditLogPath, "`file` of the audit log, one line of JSON for each request; -: stdout; opened again at SIGHUP; none: no audit log"},
 		{"audit-level", &c.AuditLevel, "`level` of the audit log: none, metadata, or request (also the query and the size of the body); never values or credentials"},
 	}

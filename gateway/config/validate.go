@@ -3,12 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -21,6 +18,7 @@ var exclusions = []struct {
 }{
 	{"--etcd-endpoints", Config.External, []string{"data-dir", "embedded-client-url", "embedded-config"}},
 	{"--embedded-config", func(c Config) bool { return c.EmbeddedConfig != "" }, []string{"data-dir", "embedded-client-url"}},
+	{"only unix sockets at --listen, which have plain HTTP", Config.listensOnSockets, []string{"tls-cert-file", "tls-private-key-file", "client-ca-file"}},
 	{"plain HTTP (no --tls-cert-file)", func(c Config) bool { return !c.TLS() }, []string{"client-ca-file"}},
 	{"no --oidc-issuer-url", func(c Config) bool { return c.OIDCIssuerURL == "" },
 		[]string{"oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix"}},
@@ -57,55 +55,6 @@ func (c Config) validateExclusions() error {
 	return errors.Join(errs...)
 }
 
-func (c Config) validateListen() error {
-	var errs []error
-	for _, address := range c.Listen {
-		host, port, err := net.SplitHostPort(address)
-		if err == nil {
-			_, err = strconv.ParseUint(port, 10, 16)
-		}
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("--listen %q: want host:port with a port from 0 to 65535, as in 127.0.0.1:8080", address))
-		case !Loopback(host) && !c.Anonymous && !(c.TLS() && c.Authenticates()):
-			errs = append(errs, fmt.Errorf("--listen %s: %s: every client of this address could read and change the keys under %s in etcd. "+
-				"Give it both, listen on a loopback address such as 127.0.0.1:%s, or add --anonymous if that is meant",
-				address, c.exposed(), c.EtcdPrefix, port))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (c Config) validateAdminListen() error {
-	if c.AdminListen == "" {
-		return nil
-	}
-	host, port, err := net.SplitHostPort(c.AdminListen)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("--admin-listen %q: want host:port with a port from 0 to 65535, as in 127.0.0.1:8081", c.AdminListen)
-	case !Loopback(host):
-		return fmt.Errorf("--admin-listen %s: it shows the memory of the process without authentication: listen on a loopback address such as 127.0.0.1:%s, "+
-			"and reach it with ssh -L or kubectl port-forward; /metrics is at --listen too", c.AdminListen, port)
-	}
-	return nil
-}
-
-// exposed returns the missing protections of an address that other machines can reach.
-func (c Config) exposed() string {
-	var lacks []string
-	if !c.TLS() {
-		lacks = append(lacks, "no TLS (--tls-cert-file, --tls-private-key-file)")
-	}
-	if !c.Authenticates() {
-		lacks = append(lacks, "no authentication (--client-ca-file, --token-file or --oidc-issuer-url)")
-	}
-	return strings.Join(lacks, " and ")
-}
-
 func (c Config) validateAccess() error {
 	var errs []error
 	if c.Anonymous && c.Authenticates() && c.PolicyFile == "" {
@@ -122,12 +71,6 @@ func (c Config) validateAccess() error {
 		errs = append(errs, errors.New("--oidc-username-claim is empty: name the claim with the user, as sub"))
 	}
 	return errors.Join(errs...)
-}
-
-// Loopback reports whether only this machine can reach a host.
-func Loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func (c Config) validateBrowsers() error {

@@ -13,15 +13,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"revtail/gateway/config"
 )
 
 // Client sends requests to gateways. It is safe for concurrent use.
 type Client struct {
-	servers   []*url.URL
+	servers   []*server
 	current   atomic.Uint64 // index of the server that gets the next request, modulo their number
-	http      *http.Client
 	tokenFile string
 	flag      string // of the servers
 }
@@ -31,20 +28,19 @@ func New(c Config) (*Client, error) {
 	out := &Client{tokenFile: c.TokenFile, flag: cmp.Or(c.ServerFlag, "--server")}
 	secrets := c.TokenFile != ""
 	loopback := true
-	for _, server := range c.Servers {
-		u, err := url.Parse(strings.TrimRight(server, "/"))
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-			return nil, fmt.Errorf("%s %q: want a URL as http://127.0.0.1:8080", out.flag, server)
+	for _, text := range c.Servers {
+		s, err := parseServer(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s %q: %w", out.flag, text, err)
 		}
-		local := config.Loopback(u.Hostname())
-		if secrets && u.Scheme == "http" && !local {
-			return nil, fmt.Errorf("%s %s: the token of --token-file would cross the network without encryption: use https://", out.flag, server)
+		if secrets && s.url.Scheme == "http" && !s.local() {
+			return nil, fmt.Errorf("%s %s: the token of --token-file would cross the network without encryption: use https://", out.flag, text)
 		}
-		loopback = loopback && local
-		out.servers = append(out.servers, u)
+		loopback = loopback && s.local()
+		out.servers = append(out.servers, s)
 	}
 	if len(out.servers) == 0 {
-		return nil, errors.New(out.flag + ": want a URL as http://127.0.0.1:8080")
+		return nil, fmt.Errorf("%s: %w", out.flag, errNoServer)
 	}
 	tlsConfig, err := c.tls()
 	if err != nil {
@@ -56,7 +52,9 @@ func New(c Config) (*Client, error) {
 	if !c.NoProxy {
 		transport.Proxy = http.ProxyFromEnvironment
 	}
-	out.http = &http.Client{Transport: transport}
+	for _, s := range out.servers {
+		s.http = &http.Client{Transport: s.transport(transport)}
+	}
 	return out, nil
 }
 
@@ -64,7 +62,11 @@ func New(c Config) (*Client, error) {
 const headerTimeout = 15 * time.Second
 
 // Close closes idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	for _, s := range c.servers {
+		s.http.CloseIdleConnections()
+	}
+}
 
 // open sends a GET request and returns a response with status 200; the caller closes its body. When a server does not answer or
 // is about to stop, the request goes to the next one. Each server gets it at most once.
@@ -85,7 +87,8 @@ func (c *Client) open(ctx context.Context, path string, query url.Values, accept
 }
 
 func (c *Client) send(ctx context.Context, path string, query url.Values, accept string) (*http.Response, error) {
-	u := *c.servers[c.current.Load()%uint64(len(c.servers))]
+	to := c.servers[c.current.Load()%uint64(len(c.servers))]
+	u := *to.url
 	u.Path += path
 	u.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -101,15 +104,15 @@ func (c *Client) send(ctx context.Context, path string, query url.Values, accept
 		}
 		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
-	resp, err := c.http.Do(req)
+	resp, err := to.http.Do(req)
 	if err != nil {
-		return nil, c.explainFailure(ctx, &u, err)
+		return nil, c.explainFailure(ctx, to, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer func() { _ = resp.Body.Close() }()
 		status := newStatusError(resp)
-		if resp.StatusCode == http.StatusBadRequest && speaksTLS(ctx, &u) {
-			return nil, c.newTLSError(&u)
+		if resp.StatusCode == http.StatusBadRequest && to.speaksTLS(ctx) {
+			return nil, c.newTLSError(to)
 		}
 		return nil, status
 	}

@@ -15,7 +15,7 @@ import (
 
 // Config names gateways and the credentials for them.
 type Config struct {
-	Servers   []string // URLs of gateways of one etcd: a request goes to the next when one does not answer
+	Servers   []string // URLs of gateways of one etcd, or unix:///path of their sockets: a request goes to the next when one does not answer
 	CACert    string   // file of the authorities that sign the gateways' certificates; empty: the system's
 	Cert, Key string   // files of the client certificate; empty: none
 	TokenFile string   // file of a bearer token, read again for each request; empty: none
@@ -30,7 +30,7 @@ func (c *Config) AddFlags(flags *pflag.FlagSet) {
 	if env := os.Getenv(config.EnvServer); env != "" {
 		servers = strings.Split(env, ",")
 	}
-	flags.StringSliceVar(&c.Servers, "server", servers, "comma-separated `URLs` of gateways of one etcd: a request goes to the next when one does not answer ("+config.EnvServer+")")
+	flags.StringSliceVar(&c.Servers, "server", servers, "comma-separated `URLs` of gateways of one etcd, or unix:///path of their sockets: a request goes to the next when one does not answer ("+config.EnvServer+")")
 	flags.StringVar(&c.CACert, "cacert", "", "PEM `file` of the authorities that sign the gateways' certificates; none: those of the system, and any on loopback")
 	flags.StringVar(&c.Cert, "cert", "", "PEM `file` of a client certificate")
 	flags.StringVar(&c.Key, "key", "", "PEM `file` of the key of that certificate")

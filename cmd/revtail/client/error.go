@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,23 +76,23 @@ func newStatusError(resp *http.Response) error {
 const maxText = 500
 
 // explainFailure describes why a request got no response. It removes the URL, because its query is long.
-func (c *Client) explainFailure(ctx context.Context, server *url.URL, err error) error {
+func (c *Client) explainFailure(ctx context.Context, to *server, err error) error {
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
 		err = failed.Err
 	}
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return &schemeError{server.Host + " speaks plain HTTP: write http:// in " + c.flag}
-	case speaksTLS(ctx, server):
-		return c.newTLSError(server)
+		return &schemeError{to.name() + " speaks plain HTTP: write http:// in " + c.flag}
+	case to.speaksTLS(ctx):
+		return c.newTLSError(to)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s closes the connection instead of answering: check that an HTTP server listens there, and that a proxy in front of it reaches one (%w)", server.Host, err)
+		return fmt.Errorf("%s closes the connection instead of answering: check that an HTTP server listens there, and that a proxy in front of it reaches one (%w)", to.name(), err)
 	}
-	return fmt.Errorf("%s: %w", server.Host, err)
+	return fmt.Errorf("%s: %w", to.name(), err)
 }
 
-func (c *Client) newTLSError(server *url.URL) error {
-	return &schemeError{server.Host + " speaks TLS: write https:// in " + c.flag}
+func (c *Client) newTLSError(to *server) error {
+	return &schemeError{to.name() + " speaks TLS: write https:// in " + c.flag}
 }
 
 // schemeError reports a URL with http:// instead of https://, or the reverse.
@@ -105,22 +104,4 @@ func (e *schemeError) Error() string { return e.message }
 func IsSchemeError(err error) bool {
 	wrong := (*schemeError)(nil)
 	return errors.As(err, &wrong)
-}
-
-// tlsProbeTimeout bounds the handshake of speaksTLS.
-const tlsProbeTimeout = 2 * time.Second
-
-// speaksTLS reports whether the server of an http:// URL speaks TLS. It accepts any certificate, because it sends no data.
-func speaksTLS(ctx context.Context, server *url.URL) bool {
-	if server.Scheme != "http" {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(ctx, tlsProbeTimeout)
-	defer cancel()
-	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", server.Host) //nolint:gosec // nothing is sent
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
 }

@@ -29,12 +29,13 @@ func NewCommand() *cobra.Command {
 		Long: `Ask a gateway whether it is ready. Exit with 0 when it is, else with 1 and the reason.
 
 Without --url it asks the gateway that 'revtail serve' starts in the same environment: at REVTAIL_LISTEN, or at listen in the
-file of REVTAIL_CONFIG, or at 127.0.0.1:8080; over HTTPS if REVTAIL_TLS_CERT_FILE or tlsCertFile in that file is set.
+file of REVTAIL_CONFIG, or at 127.0.0.1:8080; over HTTPS if REVTAIL_TLS_CERT_FILE or tlsCertFile in that file is set, except on unix
+sockets.
 
 The certificate of a gateway on a loopback address is checked only with --cacert, because only processes of this machine can
 listen there.`,
 	}
-	url := cmd.Flags().String("url", "", "`URL` of the gateway, as http://127.0.0.1:8080")
+	url := cmd.Flags().String("url", "", "`URL` of the gateway, as http://127.0.0.1:8080, or unix:///path of its socket")
 	cacert := cmd.Flags().String("cacert", "", "PEM `file` of the authorities that sign the gateway's certificate; none: those of the system")
 	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
 		if *url == "" {
@@ -69,6 +70,9 @@ func probe(ctx context.Context, url, cacert string, stdout io.Writer) error {
 
 // gatewayURL is the URL of the gateway of a configuration, from this machine.
 func gatewayURL(cfg config.Config) (string, error) {
+	if _, ok := config.UnixPath(cfg.Listen[0]); ok {
+		return cfg.Listen[0], nil
+	}
 	host, port, err := net.SplitHostPort(cfg.Listen[0])
 	if err != nil || port == "0" {
 		return "", errors.New("the address of the gateway is not known from its configuration: give --url")

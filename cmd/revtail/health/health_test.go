@@ -14,6 +14,7 @@ func TestGatewayURL(t *testing.T) {
 		{"[::]:8080", "http://[::1]:8080"},
 		{"10.0.0.1:80", "http://10.0.0.1:80"},
 		{"localhost:80", "http://localhost:80"},
+		{"unix:///run/revtail.sock", "unix:///run/revtail.sock"},
 	}
 	for _, test := range tests {
 		if got, err := gatewayURL(config.Config{Listen: []string{test.listen}}); err != nil || got != test.want {

@@ -32,10 +32,16 @@ type Options struct {
 type Server struct {
 	http      *http.Server
 	flag      string
-	secure    bool // HTTPS; http.Server sets its TLSConfig for plain HTTP too
+	secure    bool // HTTPS, except on unix sockets; http.Server sets its TLSConfig for plain HTTP too
 	limit     *AddressLimit
-	listeners []net.Listener
-	urls      []string // of the listeners, with the ports that they are bound to
+	listeners []listener
+}
+
+// listener is a listener of a Server.
+type listener struct {
+	net.Listener
+	url    string // with the port that it is bound to
+	secure bool   // HTTPS
 }
 
 // New makes a server that does not listen yet.
@@ -56,30 +62,52 @@ func New(o Options) *Server {
 	}}
 }
 
-// Listen binds all addresses or none. Serve closes the listeners.
+// Listen binds all addresses, host:port or unix:///path, or none. Serve closes the listeners, and removes the sockets.
 func (s *Server) Listen(ctx context.Context, addresses []string) error {
-	scheme := "http://"
 	if s.secure {
-		scheme = "https://"
 		http2.Configure(s.http)
 	}
 	for _, address := range addresses {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		l, err := s.open(ctx, address)
 		if err != nil {
 			s.Close()
-			if errors.Is(err, syscall.EADDRINUSE) {
-				return fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with %s (port 0 is any free one)", address, s.flag)
-			}
-			return fmt.Errorf("%w: choose another address with %s", err, s.flag)
+			return err
 		}
-		s.listeners = append(s.listeners, s.limit.listen(l))
-		s.urls = append(s.urls, scheme+listenHost(address, l.Addr()))
+		s.listeners = append(s.listeners, l)
 	}
 	return nil
 }
 
+// open binds an address. The error names the flag.
+func (s *Server) open(ctx context.Context, address string) (listener, error) {
+	if path, isUnix := strings.CutPrefix(address, unixScheme); isUnix {
+		l, err := listenUnix(ctx, path)
+		if err != nil {
+			return listener{}, fmt.Errorf("%s %s: %w", s.flag, address, err)
+		}
+		return listener{Listener: l, url: address}, nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return listener{}, fmt.Errorf("cannot listen on %s, which is in use by another process: choose another address with %s (port 0 is any free one)", address, s.flag)
+	case err != nil:
+		return listener{}, fmt.Errorf("%w: choose another address with %s", err, s.flag)
+	}
+	scheme := "http://"
+	if s.secure {
+		scheme = "https://"
+	}
+	return listener{s.limit.listen(l), scheme + listenHost(address, l.Addr()), s.secure}, nil
+}
+
 // URLs are the URLs of the listeners.
-func (s *Server) URLs() []string { return s.urls }
+func (s *Server) URLs() (urls []string) {
+	for _, l := range s.listeners {
+		urls = append(urls, l.url)
+	}
+	return urls
+}
 
 // Serve serves until ctx ends, also after Shutdown, or until a listener fails.
 func (s *Server) Serve(ctx context.Context) error {
@@ -89,12 +117,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.http.Close() }()
 	for _, l := range s.listeners {
 		serving.Go(func() {
-			serve := s.http.Serve
-			if s.secure {
-				serve = func(l net.Listener) error { return s.http.ServeTLS(transport.Listen(l), "", "") }
-			}
-			if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+			if err := s.serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serve %s: %w", l.url, err)
 			}
 		})
 	}
@@ -104,6 +128,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err := <-failed:
 		return err
 	}
+}
+
+func (s *Server) serve(l listener) error {
+	if l.secure {
+		return s.http.ServeTLS(transport.Listen(l.Listener), "", "")
+	}
+	return s.http.Serve(l.Listener)
 }
 
 // Shutdown refuses new connections and waits for the open requests. When ctx ends first, it closes their connections.
