@@ -17,11 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The defaults of Config.
-const (
-	DefaultDataDir   = "revtail.etcd"
-	DefaultClientURL = "http://127.0.0.1:2379"
-)
+// DefaultDataDir is the default of Config.DataDir.
+const DefaultDataDir = "revtail.etcd"
 
 const (
 	progressInterval = 5 * time.Second // between the progress notifications of an idle watch; the default of etcd, 10 min, may exceed the history
@@ -33,7 +30,7 @@ type Config struct {
 	DataDir string // created with mode 0700 if necessary; default DefaultDataDir
 
 	// ClientURL is the address for clients: plain HTTP on a loopback address, because the member has no authentication. Port 0 is any free
-	// port. Default DefaultClientURL.
+	// port. Empty: the member has no port, and clients use the socket of SocketURL.
 	ClientURL string
 
 	// ConfigFile is a complete configuration file of etcd (YAML). It determines everything except the logger, and excludes the fields
@@ -63,14 +60,17 @@ func (c Config) load() (*embed.Config, error) {
 
 // standalone configures a cluster of one member, which other machines cannot reach.
 func (c Config) standalone() (*embed.Config, error) {
-	client, err := loopbackURL(cmp.Or(c.ClientURL, DefaultClientURL))
-	if err != nil {
-		return nil, err
-	}
 	ec := embed.NewConfig()
 	ec.Name = "revtail"
 	ec.InitialCluster = ec.InitialClusterFromName(ec.Name)
 	ec.Dir = cmp.Or(c.DataDir, DefaultDataDir)
+	client, err := loopbackURL(c.ClientURL)
+	if c.ClientURL == "" {
+		client, err = socketURL(ec.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
 	ec.ListenClientUrls = []url.URL{*client}
 	ec.ListenPeerUrls = nil // one member has no peers, and a peer port would accept raft messages without authentication
 	ec.EnableGRPCGateway = false
@@ -87,7 +87,7 @@ func loopbackURL(s string) (*url.URL, error) {
 		return nil, fmt.Errorf("client URL: %w", err)
 	}
 	if u.Scheme != "http" || u.Port() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
-		return nil, fmt.Errorf("client URL %q: want http://ADDRESS:PORT, as in %s", s, DefaultClientURL)
+		return nil, fmt.Errorf("client URL %q: want http://ADDRESS:PORT, as in http://127.0.0.1:2379", s)
 	}
 	if host := u.Hostname(); host != "localhost" {
 		ip, err := netip.ParseAddr(host)
@@ -142,7 +142,12 @@ func fromFile(path string) (ec *embed.Config, err error) {
 
 // claim checks that the client addresses are free. It replaces port 0 by a free port, because etcd advertises the configured port. Errors
 // are *AddressError.
-func claim(ec *embed.Config) error {
+func (c Config) claim(ec *embed.Config) error {
+	if c.ConfigFile == "" {
+		if err := claimSocket(ec.Dir, c.ClientURL == ""); err != nil {
+			return err
+		}
+	}
 	for i := range ec.ListenClientUrls {
 		u := &ec.ListenClientUrls[i]
 		if strings.HasPrefix(u.Scheme, "unix") {

@@ -58,7 +58,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if s.dir, err = openDataDir(ec.Dir); err != nil {
 		return nil, err
 	}
-	if err := claim(ec); err != nil {
+	if err := cfg.claim(ec); err != nil {
 		return nil, errors.Join(err, s.dir.Close())
 	}
 	if cfg.ConfigFile == "" { // a cluster of its own
@@ -98,7 +98,7 @@ func (s *Server) Endpoints() []string {
 			}
 			u.Host = net.JoinHostPort(host, u.Port())
 		}
-		endpoints = append(endpoints, u.String())
+		endpoints = append(endpoints, endpointOf(u))
 	}
 	return endpoints
 }

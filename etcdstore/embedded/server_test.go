@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
@@ -115,6 +116,55 @@ func TestStart(t *testing.T) {
 		_ = resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
 			t.Errorf("GET /health: %s", resp.Status)
+		}
+	})
+
+	t.Run("has a private socket and no port without a client URL", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "a folder")
+		if err := os.Mkdir(dir, 0o777); err != nil { //nolint:gosec // the folder of a careless operator
+			t.Fatal(err)
+		}
+		folder := filepath.Join(dir, "client")
+		if err := errors.Join(os.Mkdir(folder, 0o777), os.WriteFile(filepath.Join(folder, "etcd.sock"), nil, 0o600)); err != nil { //nolint:gosec // left by a process that was killed
+			t.Fatal(err)
+		}
+		s := start(t, embedded.Config{DataDir: dir})
+		socket, err := embedded.SocketURL(dir)
+		if diff := cmp.Diff([]string{socket}, s.Endpoints()); diff != "" || err != nil {
+			t.Errorf("endpoints (-want +got), error %v:\n%s", err, diff)
+		}
+		info, err := os.Stat(folder)
+		if err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the folder of the socket: %v %v, want mode 700", info, err)
+		}
+		if _, err := open(t, s).Create(t.Context(), "/a", []byte("1")); err != nil {
+			t.Errorf("Create through the socket: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+			t.Errorf("after Close: %v %v, want no socket", entries, err)
+		}
+	})
+
+	t.Run("removes the socket of an earlier process with a client URL", func(t *testing.T) {
+		dir := t.TempDir()
+		socket := filepath.Join(dir, "client", "etcd.sock")
+		if err := errors.Join(os.Mkdir(filepath.Dir(socket), 0o700), os.WriteFile(socket, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		start(t, embedded.Config{DataDir: dir, ClientURL: anyPort})
+		if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("Stat: %v, want no file", err)
+		}
+	})
+
+	t.Run("refuses a data directory whose path is too long for a socket", func(t *testing.T) {
+		_, err := tryStart(t, embedded.Config{DataDir: filepath.Join(t.TempDir(), strings.Repeat("a", 100))})
+		var address *embedded.AddressError
+		if !errors.As(err, &address) || !strings.Contains(err.Error(), "the path of a socket cannot have") {
+			t.Errorf("Start: %v, want an *AddressError", err)
 		}
 	})
 

@@ -53,7 +53,7 @@ type Config struct {
 	KeysWritable []string
 
 	DataDir           string
-	EmbeddedClientURL string
+	EmbeddedClientURL string // or NoClientURL
 	EmbeddedConfig    string
 
 	History               time.Duration // zero: never compact
@@ -74,6 +74,9 @@ type Config struct {
 	file string          // of the configuration; empty: none
 	set  map[string]bool // the names of the options of a flag, the environment or the file
 }
+
+// NoClientURL is the value of Config.EmbeddedClientURL for an embedded etcd without a port.
+const NoClientURL = "none"
 
 // The values of Config.LogFormat.
 const (

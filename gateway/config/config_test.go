@@ -112,6 +112,8 @@ func TestEveryOptionFromEverySource(t *testing.T) {
 			want.History = 0
 		case "keys":
 			want.KeysWritable = nil
+		case "token-file", "client-ca-file", "oidc-issuer-url", "policy-file":
+			want.EmbeddedClientURL = NoClientURL
 		}
 		sources := map[string]struct {
 			args, environ []string
@@ -227,6 +229,22 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// TestEmbeddedClientURL checks that an etcd without authentication has no port by default where clients of the gateway have to authenticate,
+// or a policy restricts them.
+func TestEmbeddedClientURL(t *testing.T) {
+	for want, tests := range map[string][][]string{
+		"http://127.0.0.1:2379": {nil, {"--anonymous"}, {"--token-file=t", "--embedded-client-url=http://127.0.0.1:2379"}},
+		NoClientURL: {{"--token-file=t"}, {"--client-ca-file=c"}, {"--oidc-issuer-url=https://issuer"}, {"--policy-file=p", "--anonymous"},
+			{"--embedded-client-url="}, {"--embedded-client-url=none"}},
+	} {
+		for _, args := range tests {
+			if got, err := load(t, args, nil, ""); err != nil || got.EmbeddedClientURL != want {
+				t.Errorf("%q: %q, %v; want %q", args, got.EmbeddedClientURL, err, want)
+			}
+		}
+	}
+}
+
 func TestConfigFileOfTheEnvironment(t *testing.T) {
 	first, second := writeFile(t, "apiVersion: revtail/v1\ndataDir: first\n"), writeFile(t, "apiVersion: revtail/v1\ndataDir: second\n")
 	got, err := load(t, nil, []string{"REVTAIL_CONFIG=" + first}, "")
@@ -312,6 +330,8 @@ func TestPrintedConfigLoadsToTheSame(t *testing.T) {
 		{"--listen=127.0.0.1:1,[::1]:2", "--history=90s", "--log-level=warn", "--anonymous", "--etcd-user=1234567", "--etcd-password-file=on"},
 		{"--etcd-endpoints=https://a:1,b:2", "--etcd-cacert=ca", "--etcd-cert=cert", "--etcd-key=key"},
 		{"--embedded-config=etcd.yaml"},
+		{"--listen=unix:///run/a.sock", "--embedded-client-url=none"},
+		{"--token-file=t"},
 	}
 	for _, args := range tests {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {

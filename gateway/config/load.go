@@ -100,6 +100,9 @@ func (f *Flags) Load(environ []string) (Config, error) {
 	if c.External() && !c.set["history"] {
 		c.History = 0 // other users of an external etcd may need its history
 	}
+	if c.EmbeddedClientURL == "" || !c.set["embedded-client-url"] && (c.Authenticates() || c.PolicyFile != "") {
+		c.EmbeddedClientURL = NoClientURL // who reaches etcd bypasses both
+	}
 	if !c.set["keys-writable"] && (c.set["keys"] || !c.Guarded()) {
 		c.KeysWritable = nil // the default is for guarded gateways
 	}

@@ -59,7 +59,7 @@ func (c *Config) etcdOptions() []option {
 		{"keys", &c.Keys, "`keys`, and prefixes that end with /, comma separated, that can be read and watched at /v1/keys; \"*\": all keys; \"\": none"},
 		{"keys-writable", &c.KeysWritable, "`keys` and prefixes that can be read and written at /v1/keys, except the keys of resources. The default applies without --keys, if --listen has only loopback addresses or --policy-file is set; otherwise it is none"},
 		{"data-dir", &c.DataDir, "embedded etcd: data `directory`"},
-		{"embedded-client-url", &c.EmbeddedClientURL, "embedded etcd: loopback `URL` for etcdctl; port 0 is any free one"},
+		{"embedded-client-url", &c.EmbeddedClientURL, "embedded etcd: loopback `URL` for etcdctl, without authentication; port 0 is any free one; none, which is the default with authentication or --policy-file: no port, but a socket that only the user of this process may open, client/etcd.sock in --data-dir"},
 		{"embedded-config", &c.EmbeddedConfig, "embedded etcd: a complete etcd configuration `file`, for clusters, TLS and peers"},
 		{"history", &c.History, "how long old revisions are kept before they are compacted; 0: without end, which is the default with --etcd-endpoints"},
 		{"garbage-collector", &c.GarbageCollector, "delete objects whose owners in ownerReferences are all gone; false if another program does that"},

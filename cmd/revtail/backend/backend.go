@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -62,6 +63,9 @@ func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
 		return &Backend{Name: strings.Join(cfg.EtcdEndpoints, ",")}, Access(o), nil
 	}
 	options := embedded.Config{DataDir: cfg.DataDir, ClientURL: cfg.EmbeddedClientURL, Logger: o.Logger}
+	if cfg.EmbeddedClientURL == config.NoClientURL {
+		options.ClientURL = ""
+	}
 	if cfg.EmbeddedConfig != "" {
 		options = embedded.Config{ConfigFile: cfg.EmbeddedConfig, Logger: o.Logger}
 	}
@@ -76,6 +80,20 @@ func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
 		access.KV, access.Watch = member.Local()
 	}
 	return &Backend{Name: "embedded", member: member}, access, nil
+}
+
+// EmbeddedEndpoint is the URL of the embedded etcd of a configuration for another process of the same user: its socket if it has one, else the
+// client URL.
+func EmbeddedEndpoint(cfg config.Config) string {
+	socket, err := embedded.SocketURL(cfg.DataDir)
+	if err == nil && cfg.EmbeddedClientURL != config.NoClientURL {
+		path, _ := config.UnixPath(socket)
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return cfg.EmbeddedClientURL
+	}
+	return socket
 }
 
 // Access is the configuration of a connection to the endpoints, without traces and metrics.

@@ -24,7 +24,7 @@ const (
 func (d *doctor) checkEtcd(ctx context.Context) {
 	endpoints := d.cfg.EtcdEndpoints
 	if !d.cfg.External() {
-		endpoints = []string{d.cfg.EmbeddedClientURL}
+		endpoints = []string{backend.EmbeddedEndpoint(d.cfg)}
 		d.cfg.EtcdEndpoints = endpoints // the checks treat it as an external etcd
 	}
 	store, err := d.openEtcd()

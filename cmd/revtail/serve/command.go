@@ -19,7 +19,10 @@ When the gateway is ready, it prints its addresses in one line on stdout, as in
 If revtail does not own the data, the line ends in data=kube-apiserver or data=foreign, and mode=read-only or mode=writable.
 The log goes to stderr. SIGTERM or SIGINT ends the gateway after its watches and requests, a second signal ends it at once.
 
-With --tls-cert-file and --tls-private-key-file every --listen address is HTTPS. Clients authenticate with a
+--listen and --admin-listen also take unix:///path: a socket that only the user of this process may open, with plain HTTP. With authentication
+or a policy the embedded etcd has no port, but the socket client/etcd.sock in --data-dir, unless --embedded-client-url is given.
+
+With --tls-cert-file and --tls-private-key-file every other --listen address is HTTPS. Clients authenticate with a
 certificate (--client-ca-file), a token (--token-file, see 'revtail token') or a signed token of an issuer (--oidc-issuer-url).
 --policy-file authorizes them. The gateway reads these files, and those of TLS and of the login to etcd, again when they change,
 and at once at SIGHUP. It logs an invalid file and keeps the previous content. A watch whose user is no longer allowed to watch
