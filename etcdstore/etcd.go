@@ -44,7 +44,7 @@ type Etcd struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	cluster     atomic.Uint64                        // id in the last response
+	lineage     lineage
 	compactions struct{ done, failed atomic.Uint64 } // of this process
 
 	mu      sync.Mutex // guards the fields below

@@ -40,9 +40,6 @@ func (e *Etcd) revisionAt(ctx context.Context, at Revision) (Revision, error) {
 	return cmp.Or(at, Revision(resp.Header.Revision)), nil
 }
 
-// History implements Store. It returns the id of the cluster.
-func (e *Etcd) History() uint64 { return e.cluster.Load() }
-
 // List implements Store.
 func (e *Etcd) List(ctx context.Context, prefix string, o ListOptions) (Page, error) {
 	if err := check("prefix", prefix); err != nil {
@@ -93,7 +90,7 @@ func (e *Etcd) read(ctx context.Context, req *pb.RangeRequest) (*pb.RangeRespons
 	if err != nil {
 		return nil, e.toError(ctx, err, Revision(req.Revision), false)
 	}
-	e.cluster.Store(resp.Header.GetClusterId())
+	e.lineage.read(resp.Header.GetClusterId(), Revision(resp.Header.GetRevision()))
 	return resp, nil
 }
 

@@ -97,6 +97,10 @@ type Store interface {
 	// the store was replaced. A restored store may keep its id; then its Revision decreases.
 	History() uint64
 
+	// Former returns a revision up to which revisions are taken for those of histories before the present one: the newest one that this
+	// process saw of them, if it is less than the first one that it saw of the present history. Zero: the history has not changed.
+	Former() Revision
+
 	// Create writes a key that must not exist: ErrExists otherwise.
 	Create(ctx context.Context, key string, value []byte) (Revision, error)
 

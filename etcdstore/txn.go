@@ -109,6 +109,7 @@ func (e *Etcd) transact(ctx context.Context, t Txn) (TxnResult, error) {
 	if err != nil {
 		return TxnResult{}, e.toError(ctx, err, 0, to.Addr != nil)
 	}
+	e.lineage.saw(resp.Header.GetClusterId(), Revision(resp.Header.GetRevision()))
 	return toResult(resp), nil
 }
 

@@ -209,6 +209,7 @@ func (w *watcher) receive(resp *pb.WatchResponse) (Batch, bool, error) {
 	batch := Batch{Events: w.partial[:complete:complete], Through: w.partial[complete-1].Revision, Received: time.Now()}
 	w.partial = slices.Clone(w.partial[complete:])
 	w.through = batch.Through
+	w.store.lineage.saw(resp.Header.GetClusterId(), batch.Through)
 	return batch, true, nil
 }
 

@@ -122,6 +122,9 @@ func (s *Store) Revision(ctx context.Context) (etcdstore.Revision, error) {
 // History implements etcdstore.Store. There is only one history.
 func (s *Store) History() uint64 { return 1 }
 
+// Former implements etcdstore.Store.
+func (s *Store) Former() etcdstore.Revision { return 0 }
+
 // Compact drops the history before rev. Like etcd, it refuses compacted (*etcdstore.CompactedError) and future revisions
 // (*etcdstore.FutureError).
 func (s *Store) Compact(rev etcdstore.Revision) error {

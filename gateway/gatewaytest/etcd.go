@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -85,4 +86,12 @@ func (c *Cluster) Endpoints() string {
 		urls = append(urls, m.Endpoint)
 	}
 	return strings.Join(urls, ",")
+}
+
+// ReplaceBy starts a member at the address of another one, with the data that it has. Both have ended before.
+func (m *Member) ReplaceBy(tb testing.TB, other *Member) {
+	tb.Helper()
+	m.DataDir, m.Peer = other.DataDir, other.Peer
+	m.command = append(slices.Clone(other.command), "--listen-client-urls", m.Endpoint, "--advertise-client-urls", m.Endpoint)
+	m.Restart(tb)
 }

@@ -14,6 +14,7 @@ import (
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/watchcache"
 )
 
 // read answers from etcd itself, linearizably or as of the revision that the request asks for: the answer holds every write that
@@ -39,6 +40,11 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	defer answer.memory.release()
 	if err := answer.read(ctx, store); err != nil {
 		return err
+	}
+	if q.AtTime == nil { // a time is resolved by the present history
+		if err := watchcache.CheckRevision(store, q.At); err != nil {
+			return err
+		}
 	}
 	w.Header().Set(response.RevisionHeader, strconv.FormatInt(int64(answer.revision), 10))
 	if !q.Keys.IsPrefix() && !q.Count && answer.count == 0 {

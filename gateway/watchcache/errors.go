@@ -42,10 +42,13 @@ func expired(err error) error {
 }
 
 // RevertedError says that a revision belongs to another history than the store's: the store does not reach it in time, or the
-// store was restored from a backup or replaced during the watch.
+// store was restored from a backup or replaced. Current is zero if it is not known.
 type RevertedError struct{ Requested, Current etcdstore.Revision }
 
 func (e *RevertedError) Error() string {
+	if e.Current == 0 {
+		return fmt.Sprintf("resource version %d is of another history than the store's: list again", e.Requested)
+	}
 	return fmt.Sprintf("resource version %d is of another history than the store's, which is at %d now: list again", e.Requested, e.Current)
 }
 

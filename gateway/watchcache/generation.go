@@ -40,6 +40,15 @@ func (c *Cache) invalidate() {
 	c.advanceLocked(c.through)
 }
 
+// CheckRevision returns a *RevertedError for a revision of a history that the store had before. Revision 1 is in every history: nothing is
+// written at it.
+func CheckRevision(store etcdstore.Store, at etcdstore.Revision) error {
+	if at > 1 && at <= store.Former() {
+		return &RevertedError{Requested: at}
+	}
+	return nil
+}
+
 // Expire ends every watch, so that its client lists again, because the resource serves something else from now on.
 func (c *Cache) Expire() { c.invalidate() }
 

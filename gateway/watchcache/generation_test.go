@@ -19,11 +19,14 @@ import (
 type replaceable struct {
 	*memory.Store
 	history atomic.Uint64
+	former  atomic.Int64
 	away    atomic.Bool
 	broken  chan struct{} // breaks the open watches; replaced when closed
 }
 
 func (r *replaceable) History() uint64 { return r.history.Load() }
+
+func (r *replaceable) Former() etcdstore.Revision { return etcdstore.Revision(r.former.Load()) }
 
 func (r *replaceable) Revision(ctx context.Context) (etcdstore.Revision, error) {
 	if r.away.Load() {
@@ -163,6 +166,30 @@ func TestSwappedStore(t *testing.T) {
 		w.expectReverted(waiting)
 		<-time.After(time.Second)
 		w.expectList(ListQuery{}, "a/x=39")
+	})
+}
+
+// After a swap no revision of the former history is one of the present history, for watches and for lists of past states. Revision 1, at
+// which nothing is written, is one of every history.
+func TestRevisionsOfAFormerHistory(t *testing.T) {
+	replaceableBubble(t, func(w *world, store *replaceable) {
+		store.history.Store(2)
+		store.former.Store(21)
+		store.replace(storeAt(40))
+		<-time.After(time.Second)
+		synctest.Wait()
+		w.expectReverted(w.watch(WatchQuery{After: 3}))
+		w.expectReverted(w.watch(WatchQuery{After: 21}))
+		var reverted *RevertedError
+		if _, err := w.cache.List(w.t.Context(), ListQuery{At: 21}); !errors.As(err, &reverted) {
+			w.t.Errorf("a list of the former history: %v", err)
+		}
+		w.expectList(ListQuery{At: 22}, "a/x=20")
+		w.expectList(ListQuery{AtLeast: 21}, "a/x=39")
+		w.expect(w.watch(WatchQuery{After: 40}), "MODIFIED a/x l=39 rv=41")
+		if _, err := w.watch(WatchQuery{After: 1}).Next(w.t.Context()); err != nil {
+			w.t.Errorf("a watch of everything: %v", err)
+		}
 	})
 }
 

@@ -25,6 +25,11 @@ func (w *Watcher) begin(ctx context.Context) error {
 	if err := wait(ctx); err != nil {
 		return err
 	}
+	if w.resuming {
+		if err := CheckRevision(w.cache.config.Store, w.query.After); err != nil {
+			return err
+		}
+	}
 	if err := w.checkFirstRevision(ctx); err != nil {
 		return err
 	}

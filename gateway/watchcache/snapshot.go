@@ -131,6 +131,9 @@ func (c *Cache) snapshotAt(ctx context.Context, at etcdstore.Revision) (*snapsho
 	if err := c.checkRevision(ctx, at); err != nil {
 		return nil, err
 	}
+	if err := CheckRevision(c.config.Store, at); err != nil {
+		return nil, err
+	}
 	if s, ok := c.cachedSnapshot(at); ok {
 		return &s, nil
 	}

@@ -69,8 +69,12 @@ var keyRules = []rule{
 	typed(func(err *etcdstore.CompactedError) *metav1.Status { return compacted(err.Requested, err.Compacted) }),
 	typed(func(err *watchcache.ExpiredError) *metav1.Status { return compacted(err.Requested, err.Oldest) }),
 	typed(func(err *watchcache.RevertedError) *metav1.Status {
+		now := ""
+		if err.Current > 0 {
+			now = fmt.Sprintf(", which is at %d now", err.Current)
+		}
 		return newStatus(http.StatusGone, metav1.StatusReasonExpired, fmt.Sprintf(
-			"revision %d is of another history than etcd's, which is at %d now, as after a restore: read again without since", err.Requested, err.Current))
+			"revision %d is of another history than etcd's%s, as after a restore: read again without since and at", err.Requested, now))
 	}),
 	typed(func(err *etcdstore.FutureError) *metav1.Status { return future(err.Requested, err.Current) }),
 	typed(func(err *watchcache.TooLargeError) *metav1.Status { return future(err.Requested, err.Current) }),
