@@ -21,8 +21,8 @@ var (
 	ErrDenied      = errors.New("etcd refuses this gateway's credentials")
 	ErrClosed      = errors.New("closed")
 
-	// ErrStorageFull means that the quota of etcd is used up. Such a write was usually not executed, except perhaps the one that fills
-	// the quota.
+	// ErrStorageFull means that the quota of etcd is used up, or with a *NoRoomError its disk. Such a write was usually not executed, except
+	// perhaps the one that fills the quota.
 	ErrStorageFull = errors.New("etcd is out of space: its quota is used up")
 
 	// ErrUnknownOutcome is the error of a write without a response: etcd may have executed it, or may still do so.
@@ -40,6 +40,13 @@ func (e *ConflictError) Error() string {
 }
 
 func (e *ConflictError) Unwrap() error { return ErrConflict }
+
+// NoRoomError is an ErrStorageFull of an etcd in this process, whose disk has no room. The write was not executed.
+type NoRoomError struct{ Reason string }
+
+func (e *NoRoomError) Error() string { return "the disk of etcd has no room: " + e.Reason }
+
+func (e *NoRoomError) Unwrap() error { return ErrStorageFull }
 
 // CompactedError is the error for a revision before Compacted, which can neither be read nor watched.
 type CompactedError struct {
@@ -112,6 +119,8 @@ func refusal(code codes.Code, text string, at Revision) error {
 		return &FutureError{Requested: at}
 	case is(rpctypes.ErrNoSpace):
 		return fmt.Errorf("%w: %s", ErrStorageFull, text)
+	case code == codes.ResourceExhausted && strings.HasPrefix(text, rpctypes.ErrNoSpace.Error()+": "): // of package embedded
+		return &NoRoomError{strings.TrimPrefix(text, rpctypes.ErrNoSpace.Error()+": ")}
 	case is(rpctypes.ErrRequestTooLarge), code == codes.ResourceExhausted && strings.Contains(text, "larger than max"):
 		return fmt.Errorf("%w: %s", ErrTooLarge, text)
 	case is(rpctypes.ErrAuthFailed), is(rpctypes.ErrUserEmpty), is(rpctypes.ErrAuthOldRevision),

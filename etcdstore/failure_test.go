@@ -115,6 +115,7 @@ var answers = map[string]struct {
 	"compacted":         {rpctypes.ErrGRPCCompacted, &etcdstore.CompactedError{}, &etcdstore.CompactedError{}},
 	"future":            {rpctypes.ErrGRPCFutureRev, &etcdstore.FutureError{}, &etcdstore.FutureError{}},
 	"no space":          {rpctypes.ErrGRPCNoSpace, etcdstore.ErrStorageFull, etcdstore.ErrStorageFull},
+	"no room":           {status.Errorf(codes.ResourceExhausted, "%v: 1 MiB left", rpctypes.ErrNoSpace), &etcdstore.NoRoomError{}, &etcdstore.NoRoomError{}},
 	"too large":         {rpctypes.ErrGRPCRequestTooLarge, etcdstore.ErrTooLarge, etcdstore.ErrTooLarge},
 	"message too large": {status.Error(codes.ResourceExhausted, "received message larger than max"), etcdstore.ErrTooLarge, etcdstore.ErrTooLarge},
 	"permission denied": {rpctypes.ErrGRPCPermissionDenied, etcdstore.ErrDenied, etcdstore.ErrDenied},
@@ -140,13 +141,15 @@ var answers = map[string]struct {
 	"plain error":      {errors.New("plain"), etcdstore.ErrUnavailable, etcdstore.ErrUnknownOutcome},
 }
 
-// isKind is errors.Is, but for the two error types it compares the type.
+// isKind is errors.Is, but for the three error types it compares the type.
 func isKind(err, kind error) bool {
 	switch kind.(type) { //nolint:errorlint // the kinds of the table are not wrapped
 	case *etcdstore.CompactedError:
 		return errors.As(err, new(*etcdstore.CompactedError))
 	case *etcdstore.FutureError:
 		return errors.As(err, new(*etcdstore.FutureError))
+	case *etcdstore.NoRoomError:
+		return errors.As(err, new(*etcdstore.NoRoomError)) && errors.Is(err, etcdstore.ErrStorageFull)
 	}
 	return errors.Is(err, kind)
 }

@@ -10,6 +10,7 @@ import (
 var (
 	ErrDataDirInUse = errors.New("in use by another process")
 	ErrAddressInUse = errors.New("address already in use")
+	ErrNoRoom       = errors.New("its disk has no room")
 )
 
 // ConfigError is the error for an invalid Config or configuration file.
@@ -20,7 +21,7 @@ func (e *ConfigError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// DataDirError is the error for a data directory that cannot be used. It wraps ErrDataDirInUse, the error of a file with its name, or the
+// DataDirError is the error for a data directory that cannot be used. It wraps ErrDataDirInUse, ErrNoRoom, the error of a file with its name, or the
 // *FatalError of etcd.
 type DataDirError struct {
 	Dir string

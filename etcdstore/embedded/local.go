@@ -15,19 +15,20 @@ import (
 )
 
 // local is the API of the member without a connection. It calls the handlers of etcd, with their checks, but no interceptors: a cluster of
-// one member needs only their check for a leader.
+// one member needs only their check for a leader, and that of the disk.
 type local struct {
 	pb.KVClient
 	watches pb.WatchClient
 	member  *etcdserver.EtcdServer
+	disk    *disk
 
 	calls  sync.RWMutex    // read-locked during each request and watch
 	open   context.Context // ends before the member stops
 	ending context.CancelFunc
 }
 
-func newLocal(member *etcdserver.EtcdServer) *local {
-	l := &local{KVClient: adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(member)), member: member}
+func newLocal(member *etcdserver.EtcdServer, disk *disk) *local {
+	l := &local{KVClient: adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(member)), member: member, disk: disk}
 	l.watches = adapter.WatchServerToWatchClient(&localWatches{WatchServer: v3rpc.NewWatchServer(member), local: l})
 	l.open, l.ending = context.WithCancel(context.Background()) //nolint:forbidigo // it ends with the member
 	return l
@@ -71,6 +72,9 @@ func call[Request, Response any](ctx context.Context, l *local,
 		return out, rpctypes.ErrGRPCStopped
 	case l.member.Leader() == 0:
 		return out, rpctypes.ErrGRPCNoLeader
+	}
+	if err := l.disk.admit(in); err != nil {
+		return out, err
 	}
 	for _, option := range opts {
 		if peer, ok := option.(grpc.PeerCallOption); ok {

@@ -17,9 +17,11 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/server/v3/embed"
+	"google.golang.org/grpc"
 )
 
 // Version returns the version of the etcd in this program.
@@ -35,6 +37,7 @@ type Server struct {
 	quiet atomic.Bool // etcd is closing
 	dir   *os.File    // its lock
 	tls   *tls.Config
+	disk  *disk
 	local *local // nil for a member with a configuration file
 
 	died       chan error    // receives the error that ended etcd
@@ -67,6 +70,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 			return nil, errors.Join(err, s.dir.Close())
 		}
 	}
+	s.disk = newDisk(ec, cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)))
+	if err := s.disk.checkStart(ec); err != nil {
+		return nil, errors.Join(err, s.dir.Close())
+	}
+	ec.GRPCAdditionalServerOptions = append(ec.GRPCAdditionalServerOptions, grpc.ChainUnaryInterceptor(s.disk.intercept))
 	if err := s.launch(ctx, ec); err != nil {
 		return nil, err
 	}
@@ -74,7 +82,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, errors.Join(err, s.shutdown())
 	}
 	if cfg.ConfigFile == "" {
-		s.local = newLocal(s.etcd.Server)
+		s.local = newLocal(s.etcd.Server, s.disk)
 	}
 	s.died, s.closing, s.supervised = make(chan error, 1), make(chan struct{}), make(chan struct{})
 	s.close = sync.OnceValue(func() error {
@@ -177,18 +185,34 @@ func (s *Server) ready(ctx context.Context) error {
 	return nil
 }
 
-// supervise waits until etcd ends or is closed.
+// supervise checks the disk until etcd ends or is closed.
 func (s *Server) supervise() {
 	defer close(s.supervised)
-	select {
-	case <-s.closing:
-	case <-s.fatal.happened:
-		s.died <- s.fatal.err
-	case <-s.etcd.Server.StopNotify():
-		s.died <- errStopped
-	case err := <-s.etcd.Err():
-		s.died <- err
+	tick := time.NewTicker(diskPeriod)
+	defer tick.Stop()
+	for {
+		s.disk.check()
+		select {
+		case <-tick.C:
+			continue
+		case <-s.closing:
+		case <-s.fatal.happened:
+			s.died <- s.fatal.err
+		case <-s.etcd.Server.StopNotify():
+			s.died <- errStopped
+		case err := <-s.etcd.Err():
+			s.died <- err
+		}
+		return
 	}
+}
+
+// Problems returns a sentence for the operator if etcd refuses writes because its disk has no room.
+func (s *Server) Problems() []string {
+	if problem := s.disk.problem.Load(); problem != nil {
+		return []string{fmt.Sprintf("the disk of %s: %s; writes fail with 507 until there is room, reads and watches work", problem.dir, problem.reason)}
+	}
+	return nil
 }
 
 // shutdown closes etcd, unless a fatal error has ended it, and unlocks the data directory.

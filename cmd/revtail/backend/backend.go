@@ -116,6 +116,14 @@ func (b *Backend) Failed() <-chan error {
 	return b.member.Err()
 }
 
+// Problems returns sentences for the operator about the disk of the embedded etcd.
+func (b *Backend) Problems() []string {
+	if b.member == nil {
+		return nil
+	}
+	return b.member.Problems()
+}
+
 // Close closes the connections first and the embedded etcd last.
 func (b *Backend) Close() error {
 	var errs []error
@@ -144,6 +152,8 @@ func explainStart(ctx context.Context, err error, cfg config.Config) error {
 		return command.UsageError(fmt.Errorf("--embedded-client-url: %w (--embedded-config)", err))
 	case noDir && errors.Is(err, embedded.ErrDataDirInUse):
 		return fmt.Errorf("the data directory %s is in use by another process: stop that one, or choose another directory with %s", dir.Dir, dirFlag)
+	case noDir && errors.Is(err, embedded.ErrNoRoom):
+		return fmt.Errorf("%w: make room, or choose another directory with %s", err, dirFlag)
 	case noDir:
 		return fmt.Errorf("%w: repair it, or choose another directory with %s", err, dirFlag)
 	case noAddress && errors.Is(err, embedded.ErrAddressInUse):

@@ -118,7 +118,7 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.etcd.Store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Version: p.version,
 		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
-		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: func() []string { return p.monitor.Health().Problems() }, Tracing: p.tracer,
+		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		Authenticator: p.authenticator(), Policy: p.access.policy, Audit: p.auditLog,
 		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
 		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,6 +106,11 @@ func (p *process) metrics() []prometheus.Collector {
 		all = append(all, f)
 	}
 	return all
+}
+
+// problems are sentences about etcd, with which requests can still be served.
+func (p *process) problems() []string {
+	return slices.Concat(p.etcd.Problems(), p.monitor.Health().Problems())
 }
 
 // openAudit opens the audit log, if it is configured.

@@ -48,6 +48,9 @@ var rules = []rule{
 	}),
 	fixed(etcdstore.ErrTooLarge, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, 0,
 		"the object is larger than etcd accepts in one request (its --max-request-bytes, 1.5 MiB unless changed)"),
+	typed(func(err *etcdstore.NoRoomError) *metav1.Status {
+		return newStatus(http.StatusInsufficientStorage, reasonStorageFull, "nothing can be written until the disk of etcd has room: "+err.Reason)
+	}),
 	fixed(etcdstore.ErrStorageFull, http.StatusInsufficientStorage, reasonStorageFull, 0,
 		"etcd is out of space; the write may have been done: compact and defragment etcd, then disarm its alarm"),
 	fixed(etcdstore.ErrUnknownOutcome, http.StatusGatewayTimeout, reasonUnknownOutcome, 0,
