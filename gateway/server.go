@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/gateway/access"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/api"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/discovery"
@@ -66,7 +67,7 @@ func New(options Options) (*Server, error) {
 	}
 	watches := &watch.Service{
 		Opener: transport.NewOpener(options.Origins, responder.Compressors), Adopter: loops,
-		Access: control, Responder: responder, Logger: options.Logger, Opened: chain.EndSpan,
+		Access: control, Processor: cputime.New(0), Responder: responder, Logger: options.Logger, Opened: chain.EndSpan,
 	}
 	if options.Authenticator != nil || options.Policy != nil {
 		watches.Registry.Limit = options.MaxWatches

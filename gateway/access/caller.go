@@ -25,6 +25,14 @@ func (c *Caller) Account() string {
 	return c.Identity.Name
 }
 
+// AccountOf returns the Account of the caller of a request or, if there is none, the address of the client.
+func AccountOf(r *http.Request) string {
+	if c := CallerOf(r); c != nil {
+		return c.Account()
+	}
+	return hostOf(r.RemoteAddr)
+}
+
 // CallerOf returns the caller of a request; nil: authentication, authorization and auditing are off, or the path is public.
 func CallerOf(r *http.Request) *Caller {
 	c, _ := r.Context().Value(callerKey{}).(*Caller)

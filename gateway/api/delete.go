@@ -50,6 +50,8 @@ func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, 
 	if err != nil {
 		return err
 	}
+	params.Account = h.Watches.Account(r)
+	defer params.Account.Release()
 	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
 	defer cancel()
 	list, deleted, err := h.Store.DeleteCollection(ctx, t, params, options)

@@ -56,6 +56,8 @@ func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Ta
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
+	params.Account = h.Watches.Account(r)
+	defer params.Account.Release()
 	list, err := h.Store.List(ctx, t, params)
 	if err != nil {
 		return err
@@ -68,7 +70,8 @@ func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Ta
 	return nil
 }
 
-// writeList writes a list, as it is read from the cache, in the representation that the client asks for.
+// writeList writes a list, as it is read from the cache, in the representation that the client asks for. The account of its query pays for
+// what is not copied.
 func (h *Handler) writeList(w http.ResponseWriter, r *http.Request, t catalog.Target, f response.Representation, list *watchcache.List) {
 	meta := encoding.ListMeta{ResourceVersion: int64(list.Revision), RemainingItemCount: list.Remaining, Continue: storage.NextPage(t, list)}
 	shown, written := f.View(t.Resource), f.Format(r)
@@ -80,9 +83,11 @@ func (h *Handler) writeList(w http.ResponseWriter, r *http.Request, t catalog.Ta
 		return
 	}
 	p.Bytes = written.AppendHead(p.Bytes, shown.ListHead(meta))
-	empty := true
+	empty, turn := true, list.Account.Turn()
 	for object := range list.Objects {
+		_ = turn.Continue() // a list that has begun goes on: its time is limited
 		p.Bytes = written.AppendItem(p.Bytes, shown.Item(object.JSON), empty)
+		turn.End() // before a write, which waits for the client
 		empty = false
 		if p.FlushLarge() != nil {
 			return

@@ -54,6 +54,8 @@ func (encoder) ErrorEvent(dst []byte, err error) []byte {
 	return encoding.AppendError(dst, status.Of(err))
 }
 
+func (e encoder) Passes() int { return e.view.Passes() }
+
 func (e encoder) Shared() bool {
 	switch e.view.(type) {
 	case response.PlainView, response.ProjectedView:

@@ -31,6 +31,8 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	if err != nil {
 		return err
 	}
+	selected.account = h.watches.Account(r)
+	defer selected.account.Release()
 	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
 	defer cancel()
 	if err := h.resolveTime(ctx, w, &q); err != nil {

@@ -6,6 +6,7 @@ import (
 	"revtail/encoding"
 	"revtail/encoding/projection"
 	"revtail/etcdstore"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/watchcache/filter"
 )
@@ -14,6 +15,8 @@ import (
 type selection struct {
 	filter *filter.Filter         // nil: all keys
 	fields *projection.Projection // nil: the whole value
+
+	account *cputime.Account // pays for both; nil: nobody does
 }
 
 // selection compiles the expressions of a query. The error is for responder.fail.
@@ -29,6 +32,11 @@ func (s selection) matches(ctx context.Context, kv etcdstore.KV) (bool, error) {
 	if s.filter == nil {
 		return true, nil
 	}
+	turn := s.account.Turn()
+	defer turn.End()
+	if err := turn.Continue(); err != nil {
+		return false, err
+	}
 	document := encoding.AppendKeyValue(nil, keyValue(kv, false))
 	return s.filter.Matches(ctx, filter.Input{Type: encoding.Added, Key: kv.Key, Document: document})
 }
@@ -38,5 +46,8 @@ func (s selection) project(document []byte) []byte {
 	if s.fields == nil {
 		return document
 	}
+	turn := s.account.Turn()
+	defer turn.End()
+	_ = turn.Continue() // a key that is selected is shown
 	return s.fields.Project(document)
 }

@@ -86,7 +86,8 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 		return err
 	}
 	defer h.keys.caches.release(cache)
-	query.Filter = selected.filter
+	query.Filter, query.Account = selected.filter, h.watches.Account(r)
+	defer query.Account.Release()
 	watcher, err := cache.Watch(query)
 	if err != nil {
 		return err
@@ -170,6 +171,13 @@ func (keyEncoder) Bookmark(dst []byte, through etcdstore.Revision, end bool) []b
 func (keyEncoder) ErrorEvent(dst []byte, err error) []byte {
 	st := status.OfKeys(err)
 	return encoding.AppendKeyError(dst, int(st.Code), string(st.Reason), st.Message)
+}
+
+func (f keyEncoder) Passes() int {
+	if f.selected.fields == nil {
+		return 0
+	}
+	return 2 // of the value before, too
 }
 
 func (keyEncoder) Shared() bool { return true }

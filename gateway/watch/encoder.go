@@ -21,6 +21,8 @@ type Encoder interface {
 	Bookmark(dst []byte, through etcdstore.Revision, end bool) []byte
 	// ErrorEvent appends the frame that ends the watch with an error.
 	ErrorEvent(dst []byte, err error) []byte
+	// Passes returns how often Event reads each document; zero: Event copies it. Decoding counts as several passes.
+	Passes() int
 	// Shared reports whether watches with equal Encoders write the same bytes. Encoders are compared only if it returns true.
 	Shared() bool
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"revtail/gateway/access"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/http/response"
 	"revtail/gateway/watch/transport"
 	"revtail/gateway/watchcache"
@@ -20,6 +21,7 @@ type Service struct {
 	Registry  registry            // the open streams, with their limit per user
 	Stats     stats               // counts what watches send
 	Access    *access.Control     // revalidates callers
+	Processor *cputime.Scheduler  // shares the time for what clients choose
 	Responder *response.Responder // counts and answers errors
 	Logger    *slog.Logger
 	Opened    func(*http.Request) // called when the header of the response has been sent; not nil
@@ -71,20 +73,29 @@ func (s *Service) Follow(w http.ResponseWriter, r *http.Request, start Start) {
 		start.Fail(w, r, err)
 		return
 	}
+	account := s.Account(r)
+	start.Query.Account, start.Query.Passes = account, start.Encoder.Passes()
 	watcher, err := start.Cache.Watch(start.Query)
 	if err != nil {
 		start.Done()
 		entry.Done()
+		account.Release()
 		start.Fail(w, r, err)
 		return
 	}
 	response.SetLongRunning(w)
 	opened := &Session{
 		service: s, Cache: start.Cache, Watcher: watcher, Encoder: start.Encoder, Bookmarks: start.Bookmarks, BookmarkEvery: start.BookmarkEvery,
-		deadline: start.Deadline, Registration: entry, done: start.Done,
+		deadline: start.Deadline, Registration: entry, done: start.Done, Account: account, Passes: start.Query.Passes,
 		Counters: s.Stats.add(r, start.Cache, start.Resource),
 	}
 	opened.serve(ctx, w, r)
+}
+
+// Account returns the account of the caller of a request, which pays for the work that the caller has chosen. The caller of Account
+// releases it.
+func (s *Service) Account(r *http.Request) *cputime.Account {
+	return s.Processor.Account(access.AccountOf(r))
 }
 
 // minWatch is the shortest duration of a watch without timeoutSeconds. The longest is twice as long. DeadlineAfter picks a random one, because

@@ -8,6 +8,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/access"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
 	"revtail/gateway/netio/socket"
@@ -19,7 +20,7 @@ import (
 func (s *Session) serve(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	Begin(ctx, s.Watcher, headerDelay)
 	s.Stream = s.service.Opener.NewStream(w, r)
-	s.Stream.ContentType = s.Encoder.ContentType()
+	s.Stream.ContentType, s.Stream.Account = s.Encoder.ContentType(), s.Account
 	ctx, err := s.Stream.Open(ctx)
 	if err != nil || request.IsHead(r) {
 		s.Close(nil) // the client has disconnected, or wants no body
@@ -56,6 +57,9 @@ type Session struct {
 	deadline      time.Time           // end of the watch
 	lastBookmark  etcdstore.Revision  // zero: no bookmark was sent
 
+	Account *cputime.Account // pays for what the client has chosen; released by Close
+	Passes  int              // of Encoder
+
 	Registration *registration      // removed from the registry by Close
 	requestLog   *access.RequestLog // nil until the stream is open, because access.Control.Log logs a request without a stream
 	Counters     *Counters          // of sent frames
@@ -80,6 +84,7 @@ func (s *Session) Close(err error) {
 		s.Stream.Close()
 	}
 	s.Watcher.Close()
+	s.Account.Release()
 	s.service.Stats.remove(s.Counters, s.endReason(err))
 	if why := s.Registration.revoked.Load(); why != nil {
 		s.requestLog.SetError(*why)

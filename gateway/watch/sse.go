@@ -58,6 +58,9 @@ func (f sseEncoder) wrap(dst []byte, id int64, make func(line []byte) []byte) []
 	return encoding.AppendServerSentEvent(dst, line.Bytes, id)
 }
 
+// Passes implements Encoder.
+func (f sseEncoder) Passes() int { return f.encoder.Passes() }
+
 // Shared implements Encoder.
 func (f sseEncoder) Shared() bool { return f.encoder.Shared() }
 

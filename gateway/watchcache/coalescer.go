@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access/cputime"
 )
 
 // maxCoalesced bounds the bytes of a coalescer, approximately. Later events are coalesced after these are delivered.
@@ -48,15 +49,6 @@ func (g *coalescer) add(e *event) {
 	}
 	merged.skipped++
 	g.bytes += merged.size()
-}
-
-func (g *coalescedEvent) size() (n int) {
-	for _, o := range []*Object{g.current, g.previous} {
-		if o != nil {
-			n += len(o.JSON)
-		}
-	}
-	return n
 }
 
 // sort ends the adding; the events are delivered next.
@@ -108,7 +100,7 @@ func (w *Watcher) coalesceHistory(ctx context.Context) error {
 
 // nextCoalesced delivers whole revisions of the coalesced events. Through is complete in this sense: of each object the client has
 // the state as of Through, or gets a newer one.
-func (w *Watcher) nextCoalesced(r *Reader) Batch {
+func (w *Watcher) nextCoalesced(turn *cputime.Turn, r *Reader) Batch {
 	g := w.coalescer
 	r.changes = r.changes[:0]
 	for bytes := 0; len(g.pending) > 0; g.pending = g.pending[1:] {
@@ -116,7 +108,7 @@ func (w *Watcher) nextCoalesced(r *Reader) Batch {
 		if full := len(r.changes) >= batchEvents || bytes >= batchBytes; full && one.revision != g.delivered {
 			return Batch{Changes: r.changes, Through: g.delivered}
 		}
-		change, ok, err := one.changeFor(&w.query, w.cache)
+		change, ok, err := w.changeFor(turn, &one.event)
 		if err != nil {
 			w.filterErr, w.through, w.coalescer = err, one.revision-1, nil
 			return Batch{Changes: changesBefore(one.revision, r.changes), Through: w.through}

@@ -122,6 +122,27 @@ func (e *event) evaluate(f *filter.Filter, part filter.Part, shown Change, in *C
 	return e.results.Match(f, part, func() filter.Input { return shown.input(in) })
 }
 
+// part is the part of the event that a filter of events evaluates for a query that matches both states.
+func (e *event) part() filter.Part {
+	switch {
+	case e.previous == nil:
+		return filter.Addition
+	case e.current == nil:
+		return filter.Deletion
+	}
+	return filter.Modification
+}
+
+// size is the bytes of both states.
+func (e *event) size() (n int) {
+	for _, o := range []*Object{e.current, e.previous} {
+		if o != nil {
+			n += len(o.JSON)
+		}
+	}
+	return n
+}
+
 func partOf(t encoding.EventType) filter.Part {
 	switch t {
 	case encoding.Added:

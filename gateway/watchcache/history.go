@@ -61,10 +61,13 @@ func (w *Watcher) nextHistory(ctx context.Context) (Batch, error) {
 		return Batch{Through: w.Through()}, err
 	}
 	events, err := w.readHistory(ctx)
-	changes := w.appendChanges(nil, events)
+	turn := w.query.Account.Turn()
+	defer turn.End()
+	changes := w.appendChanges(&turn, nil, events)
 	return Batch{Changes: changes, Through: w.through}, err
 }
 
+// readHistory waits for the next events of history.
 func (w *Watcher) readHistory(ctx context.Context) ([]*event, error) {
 	delivered := w.history.Through()
 	events, err := w.history.Next(ctx)
@@ -74,7 +77,9 @@ func (w *Watcher) readHistory(ctx context.Context) ([]*event, error) {
 	events = eventsAfter(delivered, events)
 	through := w.history.Through()
 	if through >= w.through { // otherwise the history has not reached the revision at which the client resumes
-		events, w.through = w.resumeEvents(events), through
+		turn := w.query.Account.Turn()
+		events, w.through = w.resumeEvents(&turn, events), through
+		turn.End()
 	}
 	if w.cache.logFollows(through) {
 		w.history.Close()

@@ -89,9 +89,11 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 	if ctx.Err() != nil { // many steps of a filter can be empty
 		return Batch{}, ctx.Err()
 	}
+	turn := w.query.Account.Turn()
+	defer turn.End()
 	look, ok := initialScan, false
 	w.initial.snapshot.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
-		if ok, err = matches(ctx, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
+		if ok, err = matches(ctx, &turn, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
 			return false
 		}
 		w.initial.after = o.path

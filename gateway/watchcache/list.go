@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/watchcache/filter"
 	"revtail/gateway/watchcache/selector"
 )
@@ -21,6 +22,8 @@ type ListQuery struct {
 	AtLeast etcdstore.Revision // wait for this revision; zero: do not wait
 	After   string             // only objects with a greater Path; empty: from the start
 	Limit   int                // at most so many objects; zero: all
+
+	Account *cputime.Account // pays for the evaluation of Selector and Filter; nil: nobody does
 }
 
 func (q *ListQuery) scope() scope { return scope{q.Namespace, q.Name} }
@@ -40,6 +43,7 @@ type List struct {
 	// Invalid names undecodable values in the scope: at most maxInvalid of InvalidCount.
 	Invalid      []*Object
 	InvalidCount int
+	Account      *cputime.Account // of the query
 }
 
 const maxInvalid = 5
@@ -84,7 +88,7 @@ func (c *Cache) Peek(path string) *Object {
 }
 
 func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, error) {
-	list := &List{Revision: s.revision}
+	list := &List{Revision: s.revision, Account: q.Account}
 	s.invalid.ascend(q.scope(), q.After, func(o *Object) bool {
 		if list.InvalidCount++; len(list.Invalid) < maxInvalid {
 			list.Invalid = append(list.Invalid, o)
@@ -96,7 +100,9 @@ func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, erro
 		list.fromRange(rangeView{s.objects, q.Namespace, q.After, q.Limit})
 	case q.Filter == nil && q.Limit <= 0: // the caller's iteration searches them
 		list.Objects = func(yield func(*Object) bool) {
-			s.objects.ascend(q.scope(), q.After, func(o *Object) bool { return !q.Selector.Matches(o) || yield(o) })
+			turn := q.Account.Turn()
+			defer turn.End()
+			s.objects.ascend(q.scope(), q.After, func(o *Object) bool { return !selects(&turn, q.Selector, o) || yield(o) })
 		}
 	default:
 		if err := list.search(ctx, s.objects, q, c); err != nil {
@@ -124,9 +130,11 @@ func (l *List) fromRange(e rangeView) {
 // follow. The number of further matches is not worth a scan.
 func (l *List) search(ctx context.Context, in *objects, q ListQuery, c *Cache) (err error) {
 	page := make([]*Object, 0, min(q.Limit, 1024))
+	turn := q.Account.Turn()
+	defer turn.End()
 	in.ascend(q.scope(), q.After, func(o *Object) bool {
 		var ok bool
-		if ok, err = matches(ctx, q.Selector, q.Filter, o, c); !ok || err != nil {
+		if ok, err = matches(ctx, &turn, q.Selector, q.Filter, o, c); !ok || err != nil {
 			return err == nil
 		}
 		if q.Limit > 0 && len(page) == q.Limit {
@@ -140,8 +148,24 @@ func (l *List) search(ctx context.Context, in *objects, q ListQuery, c *Cache) (
 	return err
 }
 
-// matches reports whether a list or the initial events show an object.
-func matches(ctx context.Context, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
+// selects reports whether a selector matches an object. The turn has ended when it does, because the caller then writes to the client.
+func selects(turn *cputime.Turn, s *selector.Selector, o *Object) bool {
+	_ = turn.Continue() // a list that has begun goes on: its time is limited
+	ok := s.Matches(o)
+	if ok {
+		turn.End()
+	}
+	return ok
+}
+
+// matches reports whether a list or the initial events show an object. The turn pays for it.
+func matches(ctx context.Context, turn *cputime.Turn, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
+	if s.Empty() && f == nil {
+		return true, nil
+	}
+	if err := turn.Continue(); err != nil {
+		return false, err
+	}
 	if ok := s.Matches(o); !ok || f == nil {
 		return ok, nil
 	}

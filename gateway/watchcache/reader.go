@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/watchcache/filter"
 )
 
@@ -15,6 +16,7 @@ type Reader struct {
 	changes []Change
 	shared  sharedBatch
 	partial bool // the watcher had a part of the events before, so they are not shared
+	limit   *WorkLimit
 }
 
 // readerPool is for watchers with their own goroutine.
@@ -27,11 +29,17 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if w.err != nil {
 		return Batch{}, false, w.err
 	}
-	if r.shared.reuse(w) {
+	if r.shared.reuse(w, r.limit) {
 		return r.shared.batch, true, nil
+	}
+	if r.limit != nil && w.query.Latest && w.query.selects() { // what a coalescer holds is not estimated
+		return Batch{}, false, ErrTooMuchWork
 	}
 	for {
 		batch, _, err = w.nextLog(r)
+		if errors.Is(err, ErrTooMuchWork) {
+			return Batch{}, false, err
+		}
 		if err != nil {
 			w.err = err
 		}
@@ -48,7 +56,9 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 		return Batch{}, nil, w.filterErr
 	}
 	if w.coalescer.hasPending() {
-		return w.nextCoalesced(r), nil, w.cache.checkGeneration(w.generation, w.through)
+		turn := r.turn(w)
+		defer turn.End()
+		return w.nextCoalesced(&turn, r), nil, w.cache.checkGeneration(w.generation, w.through)
 	}
 	delivered := w.through
 	from, complete, wake, err := w.read(r)
@@ -63,14 +73,16 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	if err != nil {
 		return Batch{}, nil, err
 	}
-	if later := w.resumeEvents(r.events); len(later) < len(r.events) {
+	turn := r.turn(w)
+	defer turn.End()
+	if later := w.resumeEvents(&turn, r.events); len(later) < len(r.events) {
 		r.events, r.partial = later, true
 	}
 	if w.query.Latest && complete {
 		w.coalesceLog(r, delivered)
-		return w.nextCoalesced(r), nil, nil
+		return w.nextCoalesced(&turn, r), nil, nil
 	}
-	r.changes = w.appendChanges(r.changes[:0], r.events)
+	r.changes = w.appendChanges(&turn, r.changes[:0], r.events)
 	batch := Batch{Changes: r.changes, Through: w.through, Received: receivedAt(r.changes, r.events)}
 	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.filterErr == nil {
 		r.shared = sharedBatch{cache: w.cache, scope: w.wakeKey.scope, filter: w.query.Filter, from: from, to: w.position, batch: batch}
@@ -88,13 +100,14 @@ func receivedAt(changes []Change, events []*event) time.Time {
 	return time.Time{}
 }
 
-// appendChanges appends the events that match the query of the watcher. An error of its filter ends the watch after the revision before.
-func (w *Watcher) appendChanges(changes []Change, events []*event) []Change {
+// appendChanges appends the events that match the query of the watcher. An error of its filter or its turn ends the watch after the
+// revision before.
+func (w *Watcher) appendChanges(turn *cputime.Turn, changes []Change, events []*event) []Change {
 	for _, e := range events {
 		if !w.wakeKey.contains(e.object()) {
 			continue
 		}
-		change, ok, err := e.changeFor(&w.query, w.cache)
+		change, ok, err := w.changeFor(turn, e)
 		if err != nil {
 			w.filterErr, w.through = err, e.revision-1
 			return changesBefore(e.revision, changes)
@@ -104,6 +117,16 @@ func (w *Watcher) appendChanges(changes []Change, events []*event) []Change {
 		}
 	}
 	return changes
+}
+
+// changeFor is the event for the watcher. The turn pays for its evaluation.
+func (w *Watcher) changeFor(turn *cputime.Turn, e *event) (Change, bool, error) {
+	if w.query.selects() {
+		if err := turn.Continue(); err != nil {
+			return Change{}, false, err
+		}
+	}
+	return e.changeFor(&w.query, w.cache)
 }
 
 // changesBefore drops the changes of a revision from the end.
@@ -140,6 +163,9 @@ func (w *Watcher) read(r *Reader) (from uint64, complete bool, wake <-chan struc
 	}
 	from, delivered := w.position, w.through
 	events := c.log.read(r.events, from, batchEvents, batchBytes)
+	if ended == nil && !r.limit.take(w, events) {
+		return 0, false, nil, ErrTooMuchWork
+	}
 	w.position += uint64(len(events))
 	if complete = w.position < c.log.next; complete {
 		w.through = max(delivered, events[len(events)-1].revision)
@@ -175,23 +201,23 @@ func (w *Watcher) seekLocked() {
 
 // resumeEvents drops the events that a resuming client has. A client may have only a part of its revision, when several keys
 // changed in it: the client then gets all of this revision again. Of a single change the client has all.
-func (w *Watcher) resumeEvents(events []*event) []*event {
+func (w *Watcher) resumeEvents(turn *cputime.Turn, events []*event) []*event {
 	if !w.resuming {
 		return events
 	}
 	w.resuming = false
 	later := eventsAfter(w.query.After, events)
-	if same := events[:len(events)-len(later)]; w.countVisible(same) > 1 {
+	if same := events[:len(events)-len(later)]; w.countVisible(turn, same) > 1 {
 		return events
 	}
 	return later
 }
 
-// countVisible counts the events that match the query of the watcher. An error of its filter counts, because the client gets it.
-func (w *Watcher) countVisible(events []*event) (n int) {
+// countVisible counts the events that match the query of the watcher. An error counts, because the client gets it.
+func (w *Watcher) countVisible(turn *cputime.Turn, events []*event) (n int) {
 	for _, e := range events {
 		if w.wakeKey.contains(e.object()) {
-			if _, ok, err := e.changeFor(&w.query, w.cache); ok || err != nil {
+			if _, ok, err := w.changeFor(turn, e); ok || err != nil {
 				n++
 			}
 		}
@@ -216,8 +242,8 @@ type sharedBatch struct {
 	batch    Batch
 }
 
-// reuse moves a watcher over the batch if the watcher would read the same.
-func (r *sharedBatch) reuse(w *Watcher) bool {
+// reuse moves a watcher over the batch if the watcher would read the same, and the limit permits to encode it.
+func (r *sharedBatch) reuse(w *Watcher, limit *WorkLimit) bool {
 	c := w.cache
 	if c != r.cache || w.wakeKey.scope != r.scope || w.query.Filter != r.filter || !w.query.Selector.Empty() ||
 		w.query.Latest || w.resuming || w.filterErr != nil {
@@ -227,6 +253,9 @@ func (r *sharedBatch) reuse(w *Watcher) bool {
 	defer c.mu.Unlock()
 	w.leaveWaitListLocked()
 	if c.stopped || c.liveness.expired && !w.query.Own || w.generation != c.generation || w.position != r.from || w.through >= r.batch.Changes[0].Revision {
+		return false
+	}
+	if !limit.takeShared(w, r.batch.Changes) {
 		return false
 	}
 	w.position, w.through = r.to, r.batch.Through

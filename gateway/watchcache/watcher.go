@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/watchcache/filter"
 	"revtail/gateway/watchcache/history"
 	"revtail/gateway/watchcache/selector"
@@ -28,7 +29,16 @@ type WatchQuery struct {
 	Latest bool
 	// Own: the watch is internal, and not counted among those of clients.
 	Own bool
+
+	// Passes is how often the caller reads each document to encode it; zero: it copies documents unchanged. It counts as work of
+	// Reader.Poll.
+	Passes int
+	// Account pays for the evaluation of Selector and Filter; nil: nobody does.
+	Account *cputime.Account
 }
+
+// selects reports whether events are evaluated for this query.
+func (q *WatchQuery) selects() bool { return q.Filter != nil || !q.Selector.Empty() }
 
 // Batch is one step of a watch: complete revisions only.
 type Batch struct {

@@ -41,7 +41,7 @@ func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions)
 	if err := checkFields(t.Resource, p.Selector); err != nil {
 		return nil, err
 	}
-	q := watchcache.ListQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, Limit: p.Limit}
+	q := watchcache.ListQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, Limit: p.Limit, Account: p.Account}
 	applyNameSelector(&q.Namespace, &q.Name, p)
 	var err error
 	switch {

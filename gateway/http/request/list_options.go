@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/http/status"
 	"revtail/gateway/watchcache/filter"
 	"revtail/gateway/watchcache/selector"
@@ -35,6 +36,8 @@ type ListOptions struct {
 	Continue      *ContinueToken
 	Timeout       time.Duration // of the watch or the list; zero: not given
 	HasTimeout    bool
+
+	Account *cputime.Account // of the caller, which pays for the evaluation of Selector and Filter; set by the caller of ParseListOptions
 }
 
 // ParseListOptions reads and checks the query as kube-apiserver does, with its messages. watch: the URL names a watch, whatever the

@@ -23,6 +23,8 @@ type View interface {
 	ListHead(meta encoding.ListMeta) []byte
 	// Item returns an object as an item of a list.
 	Item(doc []byte) []byte
+	// Passes returns how often Object and Item read a document; zero: they return it.
+	Passes() int
 }
 
 // PlainView shows objects unchanged.
@@ -45,6 +47,9 @@ func (v PlainView) ListHead(meta encoding.ListMeta) []byte {
 // Item implements View.
 func (v PlainView) Item(doc []byte) []byte { return doc }
 
+// Passes implements View.
+func (v PlainView) Passes() int { return 0 }
+
 // metadataView shows only the metadata, without decoding it.
 type metadataView struct{ apiVersion string }
 
@@ -63,6 +68,8 @@ func (v metadataView) ListHead(meta encoding.ListMeta) []byte {
 
 func (v metadataView) Item(doc []byte) []byte { return v.Object(doc) }
 
+func (v metadataView) Passes() int { return 1 }
+
 // ProjectedView shows the fields that the client has selected.
 type ProjectedView struct {
 	PlainView
@@ -75,6 +82,9 @@ func (v ProjectedView) Object(doc []byte) []byte { return v.fields.Project(doc) 
 // Item implements View.
 func (v ProjectedView) Item(doc []byte) []byte { return v.fields.Project(doc) }
 
+// Passes implements View.
+func (v ProjectedView) Passes() int { return 1 }
+
 // tableView shows objects as rows of a Table. Only the first Table has the column definitions: in a watch, that of the first event.
 type tableView struct {
 	apiVersion string
@@ -83,6 +93,9 @@ type tableView struct {
 	described  bool
 	now        func() time.Time
 }
+
+// Passes counts decoding a document as ten passes.
+func (v *tableView) Passes() int { return 10 }
 
 func (v *tableView) Object(doc []byte) []byte {
 	revision, _ := jsontext.Lookup(doc, []string{"metadata", "resourceVersion"})

@@ -13,6 +13,7 @@ import (
 
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/claim"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/keys/timeline"
@@ -39,6 +40,9 @@ var rules = []rule{
 	typed(func(err *etcdstore.FutureError) *metav1.Status { return tooLarge(err.Requested, err.Current) }),
 	typed(func(err *watchcache.NotReadyError) *metav1.Status {
 		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "storage is (re)initializing: "+err.Error(), max(1, int32(math.Ceil(err.RetryAfter.Seconds()))))
+	}),
+	typed(func(err *cputime.OverloadError) *metav1.Status {
+		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, err.Error(), max(1, int32(err.Wait.Seconds())))
 	}),
 	spoken[*filter.CostError](http.StatusBadRequest, metav1.StatusReasonBadRequest),
 	spoken[*filter.SyntaxError](http.StatusBadRequest, metav1.StatusReasonBadRequest),

@@ -30,7 +30,7 @@ func (l *eventLoop) requestBookmark(c *client, last bool) {
 // refreshCaches reads etcd's revision for the clients in refreshing, on goroutines because Refresh blocks.
 func (l *eventLoop) refreshCaches() {
 	for cache, due := range l.refreshing {
-		l.pool.background.Go(func() {
+		l.background(due, func() {
 			through, _ := cache.Refresh(context.Background()) //nolint:forbidigo // Refresh is short, and must also work after the watch's deadline
 			l.post(func() { l.onRefreshed(due, through) })
 		})
@@ -70,15 +70,22 @@ func (l *eventLoop) bookmark(c *client, through etcdstore.Revision) {
 // tryEnd ends the watch with a bookmark when all events up to endWhen.through are sent. A client that is still blocked at endWhen.by gets
 // the end after its unsent bytes.
 func (l *eventLoop) tryEnd(c *client) {
+	if c.computing {
+		if !l.now.Before(c.endWhen.by) {
+			l.finish(c, c.lastFrame(nil)) // the client resumes at its last revision
+		}
+		return
+	}
 	if !l.catchUp(c, c.endWhen.through) || c.blocked() && l.now.Before(c.endWhen.by) {
 		return
 	}
 	l.finish(c, c.lastFrame(c.session.Bookmark(true)))
 }
 
-// catchUp delivers events up to a revision, until the client blocks. It reports whether the client is neither closed nor ending.
+// catchUp delivers events up to a revision, until the client blocks or a goroutine computes its batch. It reports whether the client is
+// neither closed nor ending, and the loop may use its watcher.
 func (l *eventLoop) catchUp(c *client, through etcdstore.Revision) bool {
-	for c.session.Watcher.Through() < through && l.deliver(c) {
+	for !c.computing && c.session.Watcher.Through() < through && l.deliver(c) {
 	}
-	return !c.closed && !c.ending
+	return !c.closed && !c.ending && !c.computing
 }

@@ -20,12 +20,14 @@ type client struct {
 	stalledSince time.Time     // start of the stall timer, reset by progress; zero: it does not run
 	next         time.Time     // time of the next bookmark, or the deadline
 	endWhen      *endCondition // nil: the watch does not end yet
+	closedWith   error         // with closed and computing: the reason of the close
 
 	heapIndex        int32 // in the schedule
 	tag              int32 // unique in the loop
 	bookmarkRequests uint8 // pending requests, for a bookmark and for the end
 	paused           bool  // until onWritable; unsent may be empty
 	endRequested     bool  // the next bookmark ends the watch
+	computing        bool  // a goroutine uses the watcher and the encoder of the session
 	ending           bool  // nothing is sent after unsent
 	closed           bool
 }

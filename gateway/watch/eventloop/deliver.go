@@ -1,6 +1,7 @@
 package eventloop
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -24,15 +25,17 @@ func (l *eventLoop) serve(c *client) {
 
 // deliver sends one batch. It reports whether the client may accept another one; false also if there was no batch.
 func (l *eventLoop) deliver(c *client) bool {
-	if c.closed || c.ending || c.paused || len(c.unsent) > 0 {
+	if c.closed || c.ending || c.paused || c.computing || len(c.unsent) > 0 {
 		return false
 	}
 	if !c.conn.ready() {
 		l.pause(c)
 		return false
 	}
-	batch, same, err := l.reader.Poll(c.session.Watcher)
+	batch, same, err := l.read(c)
 	switch {
+	case errors.Is(err, watchcache.ErrTooMuchWork):
+		l.compute(c)
 	case err != nil:
 		l.finish(c, c.lastFrame(c.session.ErrorFrame(err)))
 	case !c.session.Watcher.CaughtUp():
@@ -46,29 +49,45 @@ func (l *eventLoop) deliver(c *client) bool {
 	return false
 }
 
+// read reads the next batch of a client, if the loop may do the work that it needs.
+func (l *eventLoop) read(c *client) (batch watchcache.Batch, same bool, err error) {
+	l.limit.Taken, l.limit.Encoded = 0, c.session.Passes > 0 && l.hasEncoded(c)
+	batch, same, err = l.reader.Poll(c.session.Watcher)
+	c.session.Account.Charge(l.limit.Taken)
+	return batch, same, err
+}
+
+// hasEncoded reports whether l.encoded has the frames of the last batch for a client.
+func (l *eventLoop) hasEncoded(c *client) bool {
+	return c.session.Encoder.Shared() && l.encodedBy == c.session.Encoder && l.encodedChunked == c.conn.chunked()
+}
+
 // encode writes the frames of a batch to l.encoded. Consecutive clients with the same batch, encoder and chunking share the frames.
 func (l *eventLoop) encode(c *client, batch watchcache.Batch, same bool) {
-	f, chunked := c.session.Encoder, c.conn.chunked()
-	shared := f.Shared()
-	if same && shared && l.encodedChunked == chunked && l.encodedBy == f {
+	if same && l.hasEncoded(c) {
 		return
 	}
+	f, chunked := c.session.Encoder, c.conn.chunked()
 	l.encodedBy, l.encodedChunked = nil, chunked
 	if cap(l.encoded) > transport.MaxCollected {
 		l.encoded, l.line = nil, nil // they have grown for a large object
 	}
 	l.encoded = l.encoded[:0]
 	for i, change := range batch.Changes {
-		if !chunked {
-			l.encoded = f.Event(l.encoded, change, watch.LastOfRevision(batch, i))
-			continue
-		}
-		l.line = f.Event(l.line[:0], change, watch.LastOfRevision(batch, i))
-		l.encoded = transport.AppendChunk(l.encoded, l.line)
+		l.encoded, l.line = appendFrame(l.encoded, l.line, c, change, watch.LastOfRevision(batch, i))
 	}
-	if shared {
+	if f.Shared() {
 		l.encodedBy = f // set last, because a panic of the encoder leaves incomplete frames
 	}
+}
+
+// appendFrame appends the frame of a change to dst, with line as the memory of its line.
+func appendFrame(dst, line []byte, c *client, change watchcache.Change, last bool) (frames, lineMemory []byte) {
+	if !c.conn.chunked() {
+		return c.session.Encoder.Event(dst, change, last), line
+	}
+	line = c.session.Encoder.Event(line[:0], change, last)
+	return transport.AppendChunk(dst, line), line
 }
 
 // send writes as much of data as the connection accepts, and keeps the rest in c.unsent.

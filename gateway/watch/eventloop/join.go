@@ -47,6 +47,10 @@ func (l *eventLoop) close(c *client, err error) {
 	}
 	l.remove(c)
 	defer c.conn.close(err) // also after a panic
+	if c.computing {
+		c.closedWith = err
+		return // onComputed closes the session
+	}
 	c.session.Close(err)
 }
 

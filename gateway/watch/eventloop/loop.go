@@ -35,11 +35,13 @@ type eventLoop struct {
 	now            time.Time
 	delays         metrics.Delays // of deliveries; any goroutine may read it
 	reader         watchcache.Reader
-	encoded        []byte        // the last frames of encode
-	encodedBy      watch.Encoder // its encoder; nil: the frames are not shared
-	encodedChunked bool          // whether encoded has chunks
-	line           []byte        // one frame of encoded
-	encrypted      []byte        // output of TLS for one write
+	limit          watchcache.WorkLimit // of reader, in this round
+	computing      int                  // clients whose batch a goroutine computes
+	encoded        []byte               // the last frames of encode
+	encodedBy      watch.Encoder        // its encoder; nil: the frames are not shared
+	encodedChunked bool                 // whether encoded has chunks
+	line           []byte               // one frame of encoded
+	encrypted      []byte               // output of TLS for one write
 	unflushed      []*http2.Conn
 	discard        [512]byte                       // buffer for bytes that are discarded
 	refreshing     map[*watchcache.Cache][]*client // clients that refreshCaches serves in this round
@@ -55,6 +57,8 @@ func newEventLoop(ctx context.Context, pool *Pool) (*eventLoop, error) {
 		clients: make(map[int32]*client), refreshing: make(map[*watchcache.Cache][]*client),
 	}
 	l.ready = watchcache.NewReadyList(l.wake)
+	l.limit.Each = maxClientWork
+	l.reader.Limit(&l.limit)
 	return l, nil
 }
 
@@ -130,6 +134,7 @@ func (l *eventLoop) run(quit <-chan struct{}) {
 
 // work runs one round of the loop. Each client that has events gets one write.
 func (l *eventLoop) work() {
+	l.limit.Left = maxRoundWork
 	for _, f := range l.takePosted() {
 		f()
 	}
@@ -175,6 +180,12 @@ func (l *eventLoop) quit() {
 	}
 	for _, c := range l.clients {
 		l.close(c, status.ErrDraining)
+	}
+	for l.computing > 0 {
+		<-l.wakeup
+		for _, f := range l.takePosted() {
+			f()
+		}
 	}
 	l.poller.Close()
 }

@@ -197,6 +197,8 @@ func (testEncoder) ErrorEvent(dst []byte, err error) []byte {
 	return encoding.AppendError(dst, status.Of(err))
 }
 
+func (testEncoder) Passes() int { return 0 }
+
 func (testEncoder) Shared() bool { return true }
 
 // clients calls f for each client, on the goroutine of its event loop.

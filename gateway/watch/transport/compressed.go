@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/http/response"
 	"revtail/gateway/netio/buffer"
 )
@@ -9,6 +10,7 @@ import (
 type compressedTransport struct {
 	transport
 	coding     *response.Coding
+	account    *cputime.Account    // pays for the compression
 	compressor response.Compressor // nil until the first frame, because an idle watch needs none
 	pending    *buffer.Buffer      // compressed bytes; nil: none
 }
@@ -23,6 +25,9 @@ func (t *compressedTransport) Write(p []byte) (int, error) {
 }
 
 func (t *compressedTransport) frame(line []byte) error {
+	turn := t.account.Turn()
+	_ = turn.Continue() // the stream goes on, because its reader has the event
+	defer turn.End()
 	_, err := t.begun().Write(line)
 	return err
 }

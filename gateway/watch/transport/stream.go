@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/netio/buffer"
@@ -67,12 +68,13 @@ type Stream struct {
 	request *http.Request // nil after Open, except for a WebSocket
 	shared  *Opener
 
-	ContentType string    // set before Open; empty: JSON
-	transport   transport // nil until Open
-	uncount     func()    // releases the compressor's place in the limit; nil: not compressed
-	collected   int       // bytes since the last flush
-	sent        int       // bytes since the last TakeSent
-	err         error     // of the transport; frames added after it are dropped
+	ContentType string           // set before Open; empty: JSON
+	Account     *cputime.Account // pays for compression; set before Open; nil: nobody does
+	transport   transport        // nil until Open
+	uncount     func()           // releases the compressor's place in the limit; nil: not compressed
+	collected   int              // bytes since the last flush
+	sent        int              // bytes since the last TakeSent
+	err         error            // of the transport; frames added after it are dropped
 }
 
 // NewStream returns a stream for the response of r. It sends nothing. The caller calls Open, and Close in every case.
@@ -99,7 +101,7 @@ func (s *Stream) Open(ctx context.Context) (context.Context, error) {
 	s.request = nil // an idle watch holds neither its request
 	clear(header)   // nor the header, which is sent
 	if coding != nil {
-		s.transport = &compressedTransport{transport: s.transport, coding: coding}
+		s.transport = &compressedTransport{transport: s.transport, coding: coding, account: s.Account}
 	}
 	return ctx, err
 }

@@ -7,7 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -23,11 +24,13 @@ import (
 // is ADDED for the client, and one that stops to match is DELETED, as with a selector. A filter of events uses one of the
 // two: it is true or false for each event, without any transition between events.
 type Filter struct {
-	id         uint64 // unique in its dialect
-	dialect    *Dialect
-	program    cel.Program
-	ofEvents   bool
-	evaluating sync.Mutex // held by Results during an evaluation that callers share
+	id       uint64 // unique in its dialect
+	dialect  *Dialect
+	program  cel.Program
+	ofEvents bool
+
+	slowest atomic.Int64 // nanoseconds of one of the last evaluations
+	largest atomic.Int64 // bytes of the largest input
 }
 
 // Input has the variables of a filter.
@@ -45,6 +48,7 @@ func (f *Filter) OfEvents() bool { return f.ofEvents }
 // *CostError, or that of ctx.
 func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	f.dialect.evaluated.Add(1)
+	defer f.measure(time.Now(), int64(len(in.Document)+len(in.Old)))
 	result, _, err := f.program.ContextEval(ctx, &activation{dialect: f.dialect, in: in})
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -54,6 +58,27 @@ func (f *Filter) Matches(ctx context.Context, in Input) (bool, error) {
 	}
 	return err == nil && result == types.True, nil
 }
+
+// measure records an evaluation. A slow one is forgotten after some fast ones.
+func (f *Filter) measure(began time.Time, size int64) {
+	took := int64(time.Since(began))
+	f.slowest.Store(max(took, f.slowest.Load()*7/8))
+	f.largest.Store(max(size, f.largest.Load()))
+}
+
+// Estimate estimates the time of an evaluation of an input of a size, in bytes, from the evaluations before. It is very long if none was of
+// such a size.
+func (f *Filter) Estimate(size int) time.Duration {
+	switch {
+	case size == 0:
+		return 0
+	case int64(size) > 2*f.largest.Load():
+		return unknown
+	}
+	return 2 * time.Duration(f.slowest.Load())
+}
+
+const unknown = time.Hour
 
 // CostError says that an evaluation would exceed the cost limit. Whether the filter matches is not known.
 type CostError struct{ Key string }

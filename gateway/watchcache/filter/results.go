@@ -58,14 +58,14 @@ func (r *Results) Match(f *Filter, part Part, input func() Input) (bool, error) 
 	return outcome == match, nil
 }
 
-// evaluate holds the filter's lock, so that callers wait for the result of the same filter only.
-func (r *Results) evaluate(f *Filter, part Part, input func() Input) int {
-	f.evaluating.Lock()
-	defer f.evaluating.Unlock()
-	outcome, ok := r.find(f, part)
-	if ok {
-		return outcome
-	}
+// Known reports whether Match has the result, and evaluates nothing.
+func (r *Results) Known(f *Filter, part Part) bool {
+	_, known := r.find(f, part)
+	return known
+}
+
+// evaluate does not wait for another goroutine that evaluates the same filter, because that may take long.
+func (r *Results) evaluate(f *Filter, part Part, input func() Input) (outcome int) {
 	matches, err := f.Matches(context.Background(), input()) //nolint:forbidigo // all callers share the result, and its cost is bounded
 	switch {
 	case err != nil:

@@ -32,8 +32,9 @@ type Object interface {
 // Selector is a conjunction of label and field requirements. The zero value and nil match everything.
 // It is immutable and safe for concurrent use.
 type Selector struct {
-	labels labels.Selector
-	fields []field
+	labels       labels.Selector
+	requirements int // of labels
+	fields       []field
 }
 
 type field struct {
@@ -60,10 +61,11 @@ func Parse(labelSelector, fieldSelector string) (*Selector, error) {
 		if err != nil {
 			return nil, err
 		}
-		if requirements, _ := parsed.Requirements(); len(requirements) > maxRequirements {
+		requirements, _ := parsed.Requirements()
+		if len(requirements) > maxRequirements {
 			return nil, fmt.Errorf("a label selector may have at most %d requirements", maxRequirements)
 		}
-		s.labels = parsed
+		s.labels, s.requirements = parsed, len(requirements)
 	}
 	var err error
 	s.fields, err = parseFields(fieldSelector)
@@ -126,6 +128,17 @@ func (s *Selector) Matches(o Object) bool {
 		}
 	}
 	return true
+}
+
+// BytesRead returns how many bytes Matches reads at most, of an object with so many bytes of labels and in its document.
+func (s *Selector) BytesRead(labels, document int) int {
+	bytes := labels * s.requirements
+	for i := range s.fields {
+		if f := &s.fields[i]; f.name != nameField && f.name != namespaceField {
+			bytes += document
+		}
+	}
+	return bytes
 }
 
 func (f *field) lookup(o Object) string {
