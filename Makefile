@@ -24,7 +24,7 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e foreign conformance robustness robustness-long console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test systemd-test ci clean tools
+.PHONY: help build run test race e2e foreign conformance robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ robustness-long: $(TOOLS)/etcd ## The same with every fault, and for longer
 # play SET TIMEOUT: the histories of what failed are left in bin/robustness.
 play = mkdir -p bin/robustness && cd $(ROBUST) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout $(2) -run TestScenarios \
 	-artifacts -outputdir $(CURDIR)/bin/robustness $(ARGS) -args -set=$(1)
+
+abuse: ## Attack the program as a user who means harm, and print what each attack costs the attacker and the others
+	go test -count=1 -timeout 10m -run TestAttacks $(ARGS) ./gateway/gatewaytest/abuse -args -attack
 
 console: ## Drive the page at /ui/ in a browser (needs Chromium), and keep its pictures in bin/console
 	mkdir -p bin/console && go test -count=1 -v -run TestConsole ./gateway/gatewaytest -artifacts -outputdir $(CURDIR)/bin/console

@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"gateway/config/suggest":          {},
 	"gateway/console":                 {},
 	"gateway/gatewaytest":             {},
+	"gateway/gatewaytest/abuse":       {"gateway/gatewaytest"},
 	"gateway/gatewaytest/bench":       {},
 	"gateway/gatewaytest/conformance": {},
 	"gateway/gatewaytest/rawhttp":     {},

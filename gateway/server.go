@@ -99,7 +99,7 @@ func (s *Server) handlers(options Options, chain *middleware.Chain, filters *fil
 			Version: options.Version, Watches: s.watches,
 		},
 		metrics: metrics.Handler(discovery.BuildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures},
-			slices.Concat(options.Metrics, filters.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Responder.Refused})...),
+			slices.Concat(options.Metrics, filters.Collectors(), s.watches.Processor.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Responder.Refused})...),
 	}
 }
 

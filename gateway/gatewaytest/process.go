@@ -133,6 +133,9 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
+// PID returns the process ID of the program.
+func (p *process) PID() int { return p.cmd.Process.Pid }
+
 // Log returns the stderr of the program, also of its earlier runs.
 func (p *process) Log(tb testing.TB) string {
 	tb.Helper()

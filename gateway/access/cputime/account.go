@@ -52,6 +52,7 @@ func (a *Account) Charge(took time.Duration) {
 
 func (a *Account) chargeLocked(took time.Duration) {
 	a.used += took
+	a.scheduler.used += took
 	a.time += took
 	if a.index != notWaiting {
 		a.scheduler.waiting.fix(a)
@@ -78,6 +79,7 @@ func (a *Account) begin() error {
 func (a *Account) waitLocked() *waiter {
 	w := &waiter{since: a.scheduler.now(), begin: make(chan error, 1)}
 	a.queue = append(a.queue, w)
+	a.scheduler.waiters++
 	if len(a.queue) == 1 {
 		a.late = w.since
 		a.scheduler.waiting.add(a)
@@ -97,6 +99,7 @@ func (a *Account) joinLocked() {
 func (a *Account) takeLocked() *waiter {
 	w := a.queue[0]
 	a.queue[0] = nil
+	a.scheduler.waiters--
 	if a.queue = a.queue[1:]; len(a.queue) == 0 {
 		a.queue = nil
 		a.scheduler.waiting.remove(a)

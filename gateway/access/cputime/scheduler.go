@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -40,6 +42,8 @@ type Scheduler struct {
 	clock   time.Duration
 	waiting accountHeap
 	byUser  map[string]*Account
+	used    time.Duration // by all users
+	waiters int
 	refused uint64
 	now     func() time.Time
 }
@@ -91,13 +95,35 @@ type Usage struct {
 	Refused uint64        // turns
 }
 
-// Usage returns the usage of all users that hold an account, in no order, and the number of turns that were refused, of other users too.
-func (s *Scheduler) Usage() (users []Usage, refused uint64) {
+// Usage returns the usage of all users that hold an account, in no order.
+func (s *Scheduler) Usage() []Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	users = make([]Usage, 0, len(s.byUser))
+	users := make([]Usage, 0, len(s.byUser))
 	for _, a := range s.byUser {
 		users = append(users, a.usageLocked())
 	}
-	return users, s.refused
+	return users
+}
+
+// Collectors count the time and the turns of all users.
+func (s *Scheduler) Collectors() []prometheus.Collector {
+	read := func(value func() float64) func() float64 {
+		return func() float64 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return value()
+		}
+	}
+	return []prometheus.Collector{
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "revtail_cputime_seconds_total", Help: "Time of the filters, selectors, Tables, projections and compressed streams that clients chose.",
+		}, read(func() float64 { return s.used.Seconds() })),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "revtail_cputime_waiting", Help: "Watches and lists whose filters, selectors or Tables wait for a processor.",
+		}, read(func() float64 { return float64(s.waiters) })),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "revtail_cputime_refused_total", Help: "Watches and lists that ended with 429, because their user asked for more processor time than its share.",
+		}, read(func() float64 { return float64(s.refused) })),
+	}
 }

@@ -13,12 +13,11 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/gatewaytest/rawhttp"
-	"revtail/gateway/netio/socket"
 )
 
 // TestLoopAllocatesNothingForADelivery checks that more watches need no more allocations.
 func TestLoopAllocatesNothingForADelivery(t *testing.T) {
-	overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+	overLoops(t, func(t *testing.T, s *loopServer) {
 		const few, many, events = 2, 130, 100
 		s.window = 1 << 30 // large, because the client grants nothing again
 		revision := s.create("first")

@@ -28,6 +28,7 @@ type client struct {
 	paused           bool  // until onWritable; unsent may be empty
 	endRequested     bool  // the next bookmark ends the watch
 	computing        bool  // a goroutine uses the watcher and the encoder of the session
+	woken            bool  // the watcher has woken while computing
 	ending           bool  // nothing is sent after unsent
 	closed           bool
 }

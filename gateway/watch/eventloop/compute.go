@@ -28,7 +28,7 @@ type computed struct {
 // compute reads and encodes the next batch of a client on a goroutine, because it needs more work than the loop may do. The goroutine waits for
 // turns of the client's account. The loop uses neither the watcher nor the encoder of the session until onComputed.
 func (l *eventLoop) compute(c *client) {
-	c.computing = true
+	c.computing, c.woken = true, false
 	l.computing++
 	l.pool.background.Go(func() {
 		result := l.computeBatch(c)
@@ -84,7 +84,7 @@ func (l *eventLoop) onComputed(c *client, result computed) {
 		c.session.Counters.CountSent(result.batch, len(result.frames))
 		l.send(c, result.frames)
 	}
-	if !c.closed && len(c.unsent) == 0 && (c.endsSoon() || !c.session.Watcher.Waiting()) {
+	if !c.closed && len(c.unsent) == 0 && (c.woken || c.endsSoon() || !c.session.Watcher.Waiting()) {
 		l.queue = append(l.queue, c)
 	}
 }

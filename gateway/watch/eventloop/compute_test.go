@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"revtail/gateway/gatewaytest/rawhttp"
-	"revtail/gateway/netio/socket"
 	"revtail/gateway/watchcache"
 )
 
@@ -32,7 +31,7 @@ func (e dearEncoder) Event(dst []byte, c watchcache.Change, last bool) []byte {
 
 // TestDearWatchDelaysNobody checks that all loops deliver an event while another watch is still encoding it, and that this watch gets it too.
 func TestDearWatchDelaysNobody(t *testing.T) {
-	overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+	overLoops(t, func(t *testing.T, s *loopServer) {
 		revision := s.create("first")
 		dear := newDearEncoder()
 		s.encoder = dear
@@ -77,7 +76,7 @@ func TestDearWatchEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+			overLoops(t, func(t *testing.T, s *loopServer) {
 				revision := s.create("first")
 				dear := newDearEncoder()
 				s.encoder = dear
@@ -103,7 +102,7 @@ type brokenDearEncoder struct{ brokenEncoder }
 func (brokenDearEncoder) Passes() int { return 1 << 40 }
 
 func TestPanicOfADearWatchBreaksTheStream(t *testing.T) {
-	overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+	overLoops(t, func(t *testing.T, s *loopServer) {
 		s.encoder = brokenDearEncoder{}
 		_, body := s.watchFrom(s.create("first"), "")
 		s.create("second")

@@ -14,6 +14,10 @@ import (
 // clients come first.
 func (l *eventLoop) serve(c *client) {
 	defer l.recoverSession(c)
+	if c.computing {
+		c.woken = true
+		return
+	}
 	if c.endsSoon() {
 		l.tryEnd(c)
 		return

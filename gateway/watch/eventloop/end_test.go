@@ -150,7 +150,7 @@ func TestWatchEndsWithWhatWaits(t *testing.T) {
 		want     int // events
 	}{"soon": {time.Hour, 3}, "too late": {0, 1}} {
 		t.Run(name, func(t *testing.T) {
-			overLoops(t, socket.WriteTimeout, func(t *testing.T, s *loopServer) {
+			overLoops(t, func(t *testing.T, s *loopServer) {
 				s.pool.endTimeout = test.patience
 				_, body := s.watchFrom(s.create("first"), "&allowWatchBookmarks=1")
 				s.large(0)

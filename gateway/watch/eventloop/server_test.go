@@ -22,6 +22,7 @@ import (
 	"revtail/gateway/http/status"
 	"revtail/gateway/metrics"
 	"revtail/gateway/netio/http2"
+	"revtail/gateway/netio/socket"
 	"revtail/gateway/watch"
 	"revtail/gateway/watch/transport"
 	"revtail/gateway/watchcache"
@@ -64,10 +65,10 @@ func overAll(t *testing.T, timeout time.Duration, test func(t *testing.T, s *loo
 }
 
 // overLoops runs a test with the variants whose event loop adopts sessions.
-func overLoops(t *testing.T, timeout time.Duration, test func(t *testing.T, s *loopServer)) {
+func overLoops(t *testing.T, test func(t *testing.T, s *loopServer)) {
 	for _, v := range variants {
 		if v.adopts() {
-			t.Run(v.String(), func(t *testing.T) { test(t, newLoopServer(t, v, timeout)) })
+			t.Run(v.String(), func(t *testing.T) { test(t, newLoopServer(t, v, socket.WriteTimeout)) })
 		}
 	}
 }
