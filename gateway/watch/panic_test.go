@@ -26,6 +26,8 @@ type failingEncoder struct{ Encoder }
 
 func (failingEncoder) ContentType() string { return "application/json" }
 
+func (failingEncoder) Passes() int { return 0 }
+
 func (failingEncoder) Preamble() []byte { return nil }
 
 func (failingEncoder) Event([]byte, watchcache.Change, bool) []byte { panic("meant by a test") }
