@@ -74,10 +74,19 @@ func (c Config) standalone() (*embed.Config, error) {
 	ec.ListenClientUrls = []url.URL{*client}
 	ec.ListenPeerUrls = nil // one member has no peers, and a peer port would accept raft messages without authentication
 	ec.EnableGRPCGateway = false
+	ec.HostWhitelist = ownHosts(client) // otherwise a foreign page reads the metrics and the command line after DNS rebinding
+	ec.CORS = ec.HostWhitelist          // no origin, because an origin has a scheme; etcd allows every origin if the set is empty
 	ec.WatchProgressNotifyInterval = progressInterval
 	ec.AutoCompactionRetention = "0" // the compactor of the store does it
 	ec.QuotaBackendBytes = quota
 	return ec, nil
+}
+
+// ownHosts are the host names under which clients reach the member, as etcd reads them from requests with and without a port.
+func ownHosts(client *url.URL) map[string]struct{} {
+	hosts := map[string]struct{}{"localhost": {}, "127.0.0.1": {}, "::1": {}, "[::1]": {}, client.Hostname(): {}}
+	delete(hosts, "") // of a socket
+	return hosts
 }
 
 // loopbackURL parses a client URL and refuses addresses that other machines could reach.

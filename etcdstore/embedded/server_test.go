@@ -168,6 +168,27 @@ func TestStart(t *testing.T) {
 		}
 	})
 
+	t.Run("answers no foreign page", func(t *testing.T) {
+		endpoint := start(t, embedded.Config{DataDir: t.TempDir(), ClientURL: "http://127.0.0.2:0"}).Endpoints()[0]
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		for host, code := range map[string]int{"": 200, "localhost": 200, "[::1]": 200, "[::1]:1": 200, "127.0.0.1:1": 200, "evil.example.com": 421, "evil.example.com:2379": 421} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, endpoint+"/metrics", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host
+			req.Header.Set("Origin", "https://evil.example.com")
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if origin := resp.Header.Get("Access-Control-Allow-Origin"); resp.StatusCode != code || origin != "" {
+				t.Errorf("Host %q: %s, readable by %q; want %d, and by none", host, resp.Status, origin, code)
+			}
+		}
+	})
+
 	t.Run("ends with its context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
