@@ -2,6 +2,7 @@ package response
 
 import (
 	"cmp"
+	"math"
 	"mime"
 	"net/http"
 	"slices"
@@ -36,7 +37,7 @@ func ParseAccept(header string) []MediaRange {
 			continue
 		}
 		m := MediaRange{Media: media, Parameters: parameters, quality: 1}
-		if q, err := strconv.ParseFloat(parameters["q"], 64); err == nil {
+		if q, ok := parseWeight(parameters["q"]); ok {
 			m.quality = q
 		}
 		if m.quality > 0 {
@@ -45,6 +46,15 @@ func ParseAccept(header string) []MediaRange {
 	}
 	slices.SortStableFunc(ranges, func(a, b MediaRange) int { return cmp.Compare(b.quality, a.quality) })
 	return ranges
+}
+
+// parseWeight returns the weight of a media range or a coding (RFC 9110, section 12.4.2), between 0 and 1. ok: the text is a number.
+func parseWeight(text string) (weight float64, ok bool) {
+	q, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(q) {
+		return 0, false
+	}
+	return min(max(q, 0), 1), true
 }
 
 // The media types of responses.

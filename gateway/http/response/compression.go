@@ -3,7 +3,6 @@ package response
 import (
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,8 +78,8 @@ func (c *Compressors) preferred(header string) *Coding {
 	for part := range strings.SplitSeq(header, ",") {
 		name, parameter, _ := strings.Cut(part, ";")
 		q := 1.0
-		if value, ok := strings.CutPrefix(strings.TrimSpace(parameter), "q="); ok {
-			q, _ = strconv.ParseFloat(value, 64) // zero if it is no number
+		if value, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(parameter)), "q="); ok {
+			q, _ = parseWeight(value) // zero if it is no number
 		}
 		quality[strings.ToLower(strings.TrimSpace(name))] = q
 	}
