@@ -106,7 +106,7 @@ func (a *Authenticator) byToken(ctx context.Context, token string) (*Identity, e
 // bearerProtocol is the prefix of the subprotocol in which browsers send the token of a WebSocket, because they cannot set a header.
 const bearerProtocol = "base64url.bearer.authorization.k8s.io."
 
-// bearer returns the token of a request.
+// bearer returns the token of a request; empty: a malformed one. False: the request has none.
 func bearer(r *http.Request) (string, bool) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
@@ -121,7 +121,10 @@ func bearer(r *http.Request) (string, bool) {
 		for protocol := range strings.SplitSeq(header, ",") {
 			if encoded, ok := strings.CutPrefix(strings.TrimSpace(protocol), bearerProtocol); ok {
 				token, err := base64.RawURLEncoding.DecodeString(encoded)
-				return string(token), err == nil && utf8.Valid(token) || err != nil // Authenticate refuses a malformed token
+				if err != nil || !utf8.Valid(token) {
+					return "", true // refused, because a malformed credential is not none
+				}
+				return string(token), true
 			}
 		}
 	}

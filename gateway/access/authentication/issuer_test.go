@@ -111,19 +111,19 @@ func claims(change ...func(map[string]any)) map[string]any {
 	return c
 }
 
-func sign(t *testing.T, algorithm jose.SignatureAlgorithm, id string, key any, content map[string]any) string {
-	t.Helper()
+func sign(tb testing.TB, algorithm jose.SignatureAlgorithm, id string, key any, content map[string]any) string {
+	tb.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: id}}, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	text, err := json.Marshal(content)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	signed, err := signer.Sign(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return must(signed.CompactSerialize())
 }
