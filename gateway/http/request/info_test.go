@@ -3,11 +3,15 @@ package request_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/http/request"
@@ -87,4 +91,58 @@ func TestParseInfoScope(t *testing.T) {
 			t.Errorf("%s is %v %+v, want %v %+v", path, got.GroupVersion, got.Scope, want.GroupVersion, want.Scope)
 		}
 	}
+}
+
+// FuzzParseInfo checks that a URL is authorized as kube-apiserver reads it, so that rules written for it mean the same here, and that the
+// scope in which a handler acts is the one that is authorized.
+func FuzzParseInfo(f *testing.F) {
+	for _, seed := range []string{
+		"/api/v1/pods", "/api/v1/namespaces/a/pods/b/status", "/apis/apps/v1/watch/namespaces/a/deployments/b", "/api/v1/namespaces/a", "/api/v1/namespaces/a/status",
+		"/api/v1/namespaces//pods", "/api/v1/%6eamespaces/a/secrets", "/api/v1/namespaces/a%2fb/pods", "/api/v1/../v1/pods", "/api/v1/watch", "/api/v1/watch/watch/watch",
+		"/apis/apps/v1", "/apis//v1/pods", "/api/v1/pods/a/b/c/d", "/api", "/v1/keys/app/", "/v1/keys/a/../b", "/api/v1/namespaces/watch/pods/watch", "/api/v1/pods/",
+	} {
+		for _, watch := range []string{"none", "", "1", "FALSE"} {
+			f.Add("GET", seed, watch)
+			f.Add("DELETE", seed, watch)
+		}
+	}
+	reference := &apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+	f.Fuzz(func(t *testing.T, method, path, watch string) {
+		u, err := url.ParseRequestURI(path)
+		if err != nil || !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
+			return
+		}
+		u.RawQuery = ""
+		if watch != "none" {
+			u.RawQuery = "watch=" + url.QueryEscape(watch)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), method, "/", nil)
+		r.URL = u
+		var info *request.Info
+		request.HeadIsGet(middleware.CleanPath(http.HandlerFunc(func(_ http.ResponseWriter, clean *http.Request) {
+			info, r = request.ParseInfo(clean), clean
+		}))).ServeHTTP(httptest.NewRecorder(), r)
+		if info == nil {
+			return // refused
+		}
+		a := info.Attributes
+		if info.Scope.Namespace != "" && info.Scope.Namespace != a.Namespace || info.Scope.Name != a.Name {
+			t.Errorf("%s %s is authorized as %+v, and acts in %+v", method, u, a, info.Scope)
+		}
+		want, err := reference.NewRequestInfo(r)
+		segments := strings.Split(r.URL.Path, "/")
+		if err != nil || slices.Contains(segments, "finalize") || slices.Contains(segments, "proxy") || method != "GET" && slices.Contains(segments, "watch") {
+			return // has no handler here
+		}
+		got := authorization.Attributes{Verb: want.Verb, Group: want.APIGroup, Resource: want.Resource, Subresource: want.Subresource, Namespace: want.Namespace, Name: want.Name}
+		if !want.IsResourceRequest {
+			got = authorization.Attributes{Verb: want.Verb, Path: want.Path}
+		}
+		if request.IsKeysPath(r.URL.Path) {
+			return
+		}
+		if diff := cmp.Diff(got, a); diff != "" {
+			t.Errorf("%s %s (-kube-apiserver +got):\n%s", method, u, diff)
+		}
+	})
 }
