@@ -191,12 +191,11 @@ func (h *handshake) status() error {
 	return status.Error(int32(h.refused), reason, strings.TrimSpace(h.message.String()))
 }
 
-// originPatterns escapes the brackets in origins, because websocket.Accept matches the patterns with path.Match, where brackets have a
-// meaning.
+// originPatterns escapes origins, because websocket.Accept matches patterns with path.Match, where brackets and asterisks have a meaning.
 func originPatterns(origins []string) []string {
 	patterns := make([]string, len(origins))
 	for i, origin := range origins {
-		patterns[i] = strings.NewReplacer(`[`, `\[`, `]`, `\]`).Replace(origin)
+		patterns[i] = strings.NewReplacer(`[`, `\[`, `]`, `\]`, `*`, `\*`, `?`, `\?`, `\`, `\\`).Replace(origin)
 	}
 	return patterns
 }
