@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 
 	"revtail/encoding/codec"
 	"revtail/gateway/api/object"
@@ -131,7 +132,7 @@ func decodeDeleteOptions(contentType string, body []byte, res *resource.Resource
 	}
 	text, err := json.Marshal(decoded.Object)
 	if err == nil {
-		err = json.Unmarshal(text, options)
+		err = kjson.UnmarshalCaseSensitivePreserveInts(text, options)
 	}
 	if err != nil {
 		return status.BadRequest("the DeleteOptions could not be read: %v", err)
