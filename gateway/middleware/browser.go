@@ -52,8 +52,10 @@ func isLocal(r *http.Request) bool {
 func (c *Chain) knowsHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
+	} else if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host = host[1 : len(host)-1]
 	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
+	host = strings.ToLower(host)
 	ip, err := netip.ParseAddr(host)
 	return host == "" || host == "localhost" || err == nil && ip.IsLoopback() || slices.Contains(c.Hosts, host)
 }
