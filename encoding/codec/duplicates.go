@@ -24,7 +24,7 @@ func duplicates(body []byte) []string {
 // finder is a scan of a body for duplicates.
 type finder struct {
 	jsontext.Scanner
-	path  []string // the way to the value that comes next: ".name" or "[0]"
+	path  string // the way to the value that comes next, as in ".name[0]", up to a bit more than maxPath bytes
 	found []string
 }
 
@@ -51,17 +51,26 @@ func (f *finder) value() bool {
 }
 
 func (f *finder) step(way string) bool {
-	f.path = append(f.path, way)
+	path := f.path
+	f.path = f.at(way)
 	ok := f.value()
-	f.path = f.path[:len(f.path)-1]
+	f.path = path
 	return ok
+}
+
+// at returns the path of a step from here. It does not copy more of a long name than a report shows.
+func (f *finder) at(way string) string {
+	if len(f.path) > maxPath+1 {
+		return f.path
+	}
+	return f.path + way[:min(len(way), maxPath+2)]
 }
 
 func (f *finder) report(name string) {
 	if len(f.found) == maxDuplicates {
 		return
 	}
-	path := strings.TrimPrefix(strings.Join(f.path, "")+"."+name, ".")
+	path := strings.TrimPrefix(f.at("."+name), ".")
 	if len(path) > maxPath {
 		path = path[:maxPath]
 		for !utf8.ValidString(path) {

@@ -17,7 +17,7 @@ const maxIndicators = 2 * MaxTokens
 // true. Duplicate members stay.
 func yamlToJSON(body []byte) ([]byte, error) {
 	if indicators(body) > maxIndicators {
-		return nil, tooManyTokens()
+		return nil, tooManyTokens(MaxTokens)
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(body))
 	var document, next yaml.Node

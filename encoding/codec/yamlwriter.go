@@ -29,7 +29,7 @@ type yamlWriter struct {
 // enter checks the limits at the start of a node; leave ends the node.
 func (w *yamlWriter) enter() error {
 	if w.depth++; w.depth > MaxDepth {
-		return tooDeep()
+		return tooDeep(MaxDepth)
 	}
 	return w.count()
 }
@@ -39,7 +39,7 @@ func (w *yamlWriter) leave() { w.depth-- }
 // count counts a node.
 func (w *yamlWriter) count() error {
 	if w.nodes++; w.nodes > MaxTokens {
-		return tooManyTokens()
+		return tooManyTokens(MaxTokens)
 	}
 	return nil
 }
