@@ -117,7 +117,7 @@ func TestRefusedWrites(t *testing.T) {
 		{"unknown operation", "PATCH", a, jsonPatchType, `[{"op":"grow","path":"/kind"}]`, 422, "Invalid", "the server rejected our request", `{}`},
 		{"missing path", "PATCH", a, jsonPatchType, `[{"op":"remove","path":"/data/x"}]`, 422, "Invalid", "the server rejected our request", `{}`},
 		{"JSON patch object", "PATCH", a, jsonPatchType, `{}`, 400, "BadRequest", "cannot unmarshal object", ""},
-		{"JSON patch of no operations", "PATCH", a, jsonPatchType, `[1]`, 400, "BadRequest", "cannot unmarshal number", ""},
+		{"JSON patch of no operations", "PATCH", a, jsonPatchType, `[1]`, 400, "BadRequest", "operation 0: the patch is malformed: it is not an object", ""},
 		{"too many operations", "PATCH", a, jsonPatchType, tooMany, 413, "RequestEntityTooLarge", "10000 are allowed", ""},
 		{"new finalizer of a terminating object", "PATCH", dying, mergeType, `{"metadata":{"finalizers":["example.com/x","example.com/y"]}}`, 422, "Invalid",
 			`no new finalizers can be added if the object is being deleted, found new finalizers []string{"example.com/y"}`, `dying ConfigMap metadata.finalizers=FieldValueForbidden`},

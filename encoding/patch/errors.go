@@ -9,13 +9,12 @@ import (
 	"revtail/encoding/jsontext"
 )
 
-// The errors of patches; use errors.Is. They wrap the cause too, which may quote a long part of the patch.
+// The errors of patches; use errors.Is. They wrap the cause too, which may quote a part of the patch.
 var (
-	ErrMalformed = errors.New("the patch is malformed")                          // not JSON, or of the wrong type
-	ErrNotObject = errors.New("the patch is not an object")                      // of the types that must be
-	ErrTooLarge  = errors.New("the patch is too large")                          // exceeds a limit
-	ErrFailed    = errors.New("the patch does not apply")                        // a failed test, an unknown operation, a missing path
-	ErrDocument  = errors.New("the document to be patched is not a JSON object") // not an error of the patch
+	ErrMalformed = errors.New("the patch is malformed")     // not JSON, or of the wrong type
+	ErrNotObject = errors.New("the patch is not an object") // of the types that must be
+	ErrTooLarge  = errors.New("the patch is too large")     // exceeds a limit
+	ErrFailed    = errors.New("the patch does not apply")   // a failed test, an unknown operation, a missing path
 )
 
 // check checks the limits of codec.
@@ -30,20 +29,16 @@ func check(patch []byte) error {
 	return nil
 }
 
-// decode decodes a document and a patch that must both be objects.
-func decode(doc, patch []byte) (original, changes map[string]any, err error) {
+// decode decodes a patch that must be an object.
+func decode(patch []byte) (map[string]any, error) {
 	if err := check(patch); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	changes, err = jsontext.Unmarshal(patch)
+	changes, err := jsontext.Unmarshal(patch)
 	if err != nil {
-		return nil, nil, explain(patch, err)
+		return nil, explain(patch, err)
 	}
-	original, err = jsontext.Unmarshal(doc)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrDocument, err)
-	}
-	return original, changes, nil
+	return changes, nil
 }
 
 // explain returns the error for a patch that is not an object, in the words of encoding/json.

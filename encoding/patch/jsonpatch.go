@@ -1,124 +1,187 @@
 package patch
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
+	"slices"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
+	"revtail/encoding/jsontext"
 )
 
 const (
 	// MaxOperations bounds the operations of a JSON patch.
 	MaxOperations = 10_000
-	// maxCopied bounds the bytes that the copy operations of one patch add, because each copy of a copy doubles a document.
-	maxCopied = 3 << 20
-	// maxMoved bounds the array elements that the operations of one patch move. The library copies the array for each element that
-	// is added or removed, about 40 ns per element. MaxOperations on a small document stay below it.
-	maxMoved = 60_000_000
+	// maxCopied bounds the values that the copy operations of one patch add, because each copy of a copy doubles a document.
+	maxCopied = 100_000
+	// maxMoved bounds the list elements that the operations of one patch move: all elements behind one that is added or removed.
+	maxMoved = 100_000_000
 )
 
-// moved returns an upper bound of the array elements that the operations move. An array of the document, or of a value in the patch,
-// has at most as many elements as there are commas, plus one per operation.
-func moved(doc []byte, operations []json.RawMessage) int {
-	longest := bytes.Count(doc, []byte{','})
-	for _, text := range operations {
-		longest = max(longest, bytes.Count(text, []byte{','}))
-	}
-	return len(operations) * (longest + len(operations)/2)
-}
-
-// checkOperation refuses the operations that the library handles wrongly: empty member names, copies of the whole document, pointers
-// without the first slash, and a test without a value.
-func checkOperation(members map[string]json.RawMessage) error {
-	op, path, from := stringOf(members["op"]), stringOf(members["path"]), stringOf(members["from"])
-	switch {
-	case !isPointer(path):
-		return fmt.Errorf("path %q is not supported", path)
-	case !isPointer(from) || op == "copy" && from == "":
-		return fmt.Errorf("from %q is not supported", from)
-	case op == "test" && members["value"] == nil:
-		return errors.New("a test needs a value")
-	}
-	return nil
-}
-
-// stringOf returns the string of a JSON text, or "" for other types, which the library refuses.
-func stringOf(text json.RawMessage) string {
-	var value string
-	if json.Unmarshal(text, &value) != nil {
-		return ""
-	}
-	return value
-}
-
-// isPointer reports whether path is a JSON pointer without empty names.
-func isPointer(path string) bool {
-	return path == "" || path[0] == '/' && !strings.Contains(path+"/", "//")
-}
-
-// JSON applies a JSON patch (RFC 6902) to doc and returns the result. A negative index counts from the end of an array.
-// The error wraps ErrMalformed, ErrTooLarge (also for more than MaxOperations), ErrFailed or ErrDocument.
-func JSON(doc, patch []byte) ([]byte, error) {
-	if err := check(patch); err != nil {
+// JSON applies a JSON patch (RFC 6902) to doc, which it changes, and returns the result. A negative index counts from the end of a list.
+// A test for null also passes if the member is missing, as in kube-apiserver. The error wraps ErrMalformed, ErrTooLarge (also for more
+// than MaxOperations), ErrFailed or the error of ctx.
+func JSON(ctx context.Context, doc map[string]any, patch []byte) (map[string]any, error) {
+	operations, err := decodeOperations(patch)
+	if err != nil {
 		return nil, err
 	}
-	var texts []json.RawMessage
-	if err := json.Unmarshal(patch, &texts); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	if len(texts) > MaxOperations {
-		return nil, fmt.Errorf("%w: it has %d operations, %d are allowed", ErrTooLarge, len(texts), MaxOperations)
-	}
-	if !isObject(doc) {
-		return nil, ErrDocument
-	}
-	if moved(doc, texts) > maxMoved {
-		return nil, fmt.Errorf("%w: %d operations on a document of this size; send fewer at a time", ErrTooLarge, len(texts))
-	}
-	for i, text := range texts {
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(text, &members); err != nil {
-			return nil, fmt.Errorf("%w: operation %d: %w", ErrMalformed, i, err)
+	e := editor{doc: doc}
+	for i, o := range operations {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		if err := checkOperation(members); err != nil {
-			return nil, fmt.Errorf("%w: operation %d: %w", ErrFailed, i, err)
+		err := e.do(o)
+		if err != nil && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrMalformed) {
+			err = fmt.Errorf("%w: %w", ErrFailed, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("operation %d: %w", i, err)
 		}
 	}
-	result, err := apply(doc, patch)
-	if _, ok := errors.AsType[*jsonpatch.AccumulatedCopySizeError](err); ok {
-		return nil, fmt.Errorf("%w: %w", ErrTooLarge, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFailed, err)
-	}
-	if !isObject(result) {
+	result, ok := e.doc.(map[string]any)
+	if !ok {
 		return nil, fmt.Errorf("%w: the result is not an object", ErrFailed)
 	}
 	return result, nil
 }
 
-// apply calls the library, which panics on some patches, such as a test of an array that contains null.
-func apply(doc, patch []byte) (result []byte, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			result, err = nil, fmt.Errorf("cannot be evaluated: %v", cause)
-		}
-	}()
-	decoded, err := jsonpatch.DecodePatch(patch)
-	if err != nil {
+// decodeOperations decodes a patch, and checks the number of its operations.
+func decodeOperations(patch []byte) ([]any, error) {
+	if err := check(patch); err != nil {
 		return nil, err
 	}
-	options := jsonpatch.NewApplyOptions()
-	options.AccumulatedCopySizeLimit = maxCopied
-	options.EscapeHTML = false
-	return decoded.ApplyWithOptions(doc, options)
+	value, err := jsontext.UnmarshalValue(patch)
+	if operations, ok := value.([]any); ok {
+		if len(operations) > MaxOperations {
+			return nil, fmt.Errorf("%w: it has %d operations, %d are allowed", ErrTooLarge, len(operations), MaxOperations)
+		}
+		return operations, nil
+	}
+	var operations []any
+	if cause := json.Unmarshal(patch, &operations); cause != nil {
+		err = cause // in the words that clients know
+	}
+	return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 }
 
-func isObject(doc []byte) bool {
-	var members map[string]json.RawMessage
-	return utf8.Valid(doc) && json.Unmarshal(doc, &members) == nil && members != nil
+// editor changes a document by operations.
+type editor struct {
+	doc           any
+	copied, moved int
+}
+
+// do does one operation.
+func (e *editor) do(operation any) error {
+	members, ok := operation.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%w: it is not an object", ErrMalformed)
+	}
+	path, err := parsePointer(members, "path")
+	if err != nil {
+		return err
+	}
+	value, hasValue := members["value"]
+	switch op := members["op"]; {
+	case op == "remove":
+		_, err = e.remove(path)
+		return err
+	case op == "move", op == "copy":
+		return e.transfer(members, path, op == "move")
+	case op != "add" && op != "replace" && op != "test":
+		return fmt.Errorf("unsupported operation %.64q", fmt.Sprint(op))
+	case op == "add": // without a value it adds null, as in kube-apiserver
+		return e.add(path, value)
+	case op == "replace":
+		return e.replace(path, value)
+	case !hasValue:
+		return errors.New("a test needs a value")
+	}
+	return e.test(path, value)
+}
+
+// transfer does a move or a copy.
+func (e *editor) transfer(members map[string]any, path pointer, move bool) error {
+	from, err := parsePointer(members, "from")
+	if err != nil {
+		return err
+	}
+	if move && len(from) < len(path) && slices.Equal(from, path[:len(from)]) {
+		return errors.New("a value cannot be moved into itself")
+	}
+	var value any
+	if move {
+		value, err = e.remove(from)
+	} else if value, err = e.find(from); err == nil {
+		value, err = e.copy(value)
+	}
+	if err != nil {
+		return err
+	}
+	return e.add(path, value)
+}
+
+// copy returns a deep copy.
+func (e *editor) copy(value any) (any, error) {
+	if e.copied++; e.copied > maxCopied {
+		return nil, fmt.Errorf("%w: it copies more than %d values", ErrTooLarge, maxCopied)
+	}
+	var err error
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for name, member := range value {
+			if out[name], err = e.copy(member); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(value))
+		for i, element := range value {
+			if out[i], err = e.copy(element); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return value, nil
+}
+
+// test compares the value at a path with another one.
+func (e *editor) test(path pointer, want any) error {
+	found, err := e.find(path)
+	if err != nil && (want != nil || !errors.Is(err, errMissing)) {
+		return err
+	}
+	if !equal(found, want) {
+		return fmt.Errorf("testing value %v failed", path)
+	}
+	return nil
+}
+
+// equal reports whether two values are equal. It takes as long as the second one is large.
+func equal(a, b any) bool {
+	switch b := b.(type) {
+	case map[string]any:
+		a, ok := a.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, member := range b {
+			if other, ok := a[name]; !ok || !equal(other, member) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		a, ok := a.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	}
+	switch a.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
 }

@@ -1,25 +1,12 @@
 package patch
 
 import (
-	"bytes"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
-
-func decoded(t *testing.T, doc []byte) any {
-	t.Helper()
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		t.Fatal(err)
-	}
-	return value
-}
 
 // rfc6902 is the oracle of JSON: it applies one operation to decoded values without modifying them. It fails the test if the operation does
 // not apply.
@@ -41,6 +28,9 @@ func rfc6902(t *testing.T, doc any, step map[string]any) any {
 	case "copy":
 		return edit(t, doc, path, addTo(find(t, doc, from)))
 	case "test":
+		if step["value"] == nil && !exists(doc, path) {
+			return doc
+		}
 		if got := find(t, doc, path); !reflect.DeepEqual(got, step["value"]) {
 			t.Errorf("test of %q passes: %v, want %v", path, got, step["value"])
 		}
@@ -48,6 +38,25 @@ func rfc6902(t *testing.T, doc any, step map[string]any) any {
 	}
 	t.Fatalf("an unknown operation applies: %v", step)
 	return nil
+}
+
+// exists reports whether all names of a pointer exist.
+func exists(doc any, path string) bool {
+	for path != "" {
+		var name string
+		name, path, _ = strings.Cut(path[1:], "/")
+		if path != "" {
+			path = "/" + path
+		}
+		object, ok := doc.(map[string]any)
+		if !ok {
+			return false
+		}
+		if doc, ok = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]; !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // find returns the value at a pointer.
@@ -66,7 +75,7 @@ func find(t *testing.T, doc any, path string) any {
 			}
 			found = value
 		case []any:
-			found = parent[index(t, name, len(parent)-1)]
+			found = parent[position(t, name, len(parent)-1)]
 		}
 		return parent
 	})
@@ -92,7 +101,7 @@ func edit(t *testing.T, doc any, path string, change func(t *testing.T, parent a
 		}
 		return replaceIn(edit(t, child, "/"+rest, change))(t, doc, name)
 	case []any:
-		return replaceIn(edit(t, doc[index(t, name, len(doc)-1)], "/"+rest, change))(t, doc, name)
+		return replaceIn(edit(t, doc[position(t, name, len(doc)-1)], "/"+rest, change))(t, doc, name)
 	}
 	t.Fatalf("%q has a scalar as a parent", path)
 	return nil
@@ -104,7 +113,7 @@ func addTo(value any) func(t *testing.T, parent any, name string) any {
 		if array, ok := parent.([]any); ok {
 			i := len(array)
 			if name != "-" {
-				i = index(t, name, len(array))
+				i = position(t, name, len(array))
 			}
 			return slices.Insert(slices.Clone(array), i, value)
 		}
@@ -129,7 +138,7 @@ func replaceIn(value any) func(t *testing.T, parent any, name string) any {
 			return changed
 		case []any:
 			changed := slices.Clone(parent)
-			changed[index(t, name, len(parent)-1)] = value
+			changed[position(t, name, len(parent)-1)] = value
 			return changed
 		}
 		t.Fatalf("%q changes a member of a scalar", name)
@@ -152,15 +161,15 @@ func removeFrom(t *testing.T, parent any, name string) any {
 		}
 		return changed
 	case []any:
-		i := index(t, name, len(parent)-1)
+		i := position(t, name, len(parent)-1)
 		return slices.Delete(slices.Clone(parent), i, i+1)
 	}
 	t.Fatalf("%q is removed from a scalar", name)
 	return nil
 }
 
-// index returns an index up to last; a negative one counts from the end.
-func index(t *testing.T, name string, last int) int {
+// position returns an index up to last; a negative one counts from the end.
+func position(t *testing.T, name string, last int) int {
 	t.Helper()
 	i, err := strconv.Atoi(name)
 	if i < 0 {

@@ -27,6 +27,19 @@ func ToView(ref resource.Ref, object []byte) ([]byte, error) {
 	return json.Marshal(scaleOf(New(decoded), ref.Resource))
 }
 
+// CopyView returns a deep copy of the representation of an object at a URL.
+func CopyView(ref resource.Ref, d Object) (Object, error) {
+	if ref.Subresource != resource.ScaleSubresource {
+		return d.Copy(), nil
+	}
+	text, err := json.Marshal(scaleOf(d, ref.Resource))
+	if err != nil {
+		return Object{}, err
+	}
+	view, err := jsontext.Unmarshal(text)
+	return New(view), err
+}
+
 // scaleOf returns the Scale of an object. The default of replicas is one, as in Kubernetes, and zero for custom resources.
 func scaleOf(d Object, res *resource.Resource) autoscalingv1.Scale {
 	replicas := func(path []string, unset int32) int32 {

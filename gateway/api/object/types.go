@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	kjson "sigs.k8s.io/json"
 
 	"revtail/gateway/resource"
@@ -112,7 +113,8 @@ func (d Object) FieldWarningsSince(before Object, res *resource.Resource) []stri
 	}
 	before = before.Copy()
 	_ = before.CheckTypes(res) // the stored object may have other errors
-	return slices.DeleteFunc(slices.Clone(d.FieldWarnings), func(warning string) bool { return slices.Contains(before.FieldWarnings, warning) })
+	known := sets.New(before.FieldWarnings...)
+	return slices.DeleteFunc(slices.Clone(d.FieldWarnings), known.Has)
 }
 
 // DuplicateFields returns the FieldWarnings of duplicate fields.

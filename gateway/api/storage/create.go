@@ -81,6 +81,9 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 		object.GenerateName(d)
 	}
 	d.EncodeStringData(wr.Resource)
+	if err := wr.checkSize(d, object.Empty(wr.Resource)); err != nil {
+		return err
+	}
 	wr.updateManagedFields(object.Empty(wr.Resource), d)
 	meta, err := d.TypedMetadata()
 	if err != nil {
@@ -93,7 +96,7 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(wr.GroupKind(), d.GetName(), errs)
 	}
-	wr.warnFinalizers(nil, meta.Finalizers)
+	wr.warnFinalizers(meta.Finalizers)
 	return nil
 }
 

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"revtail/encoding"
 	"revtail/encoding/codec"
-	"revtail/encoding/jsontext"
 	"revtail/encoding/patch"
 	"revtail/gateway/api/object"
 	"revtail/gateway/http/status"
@@ -24,32 +24,32 @@ func (s *Store) Patch(ctx context.Context, wr *Request) (Result, error) {
 	if wr.PatchType == types.ApplyYAMLPatchType {
 		return s.apply(ctx, wr)
 	}
-	return s.updateObject(ctx, wr, wr.applyPatch)
+	return s.updateObject(ctx, wr, func(old object.Object) (object.Object, error) { return wr.applyPatch(ctx, old) })
 }
 
 // applyPatch returns the patched object.
-func (wr *Request) applyPatch(old object.Object) (object.Object, error) {
-	before, err := old.MarshalJSON()
-	if err == nil {
-		before, err = object.ToView(wr.Ref, before)
-	}
+func (wr *Request) applyPatch(ctx context.Context, old object.Object) (object.Object, error) {
+	before, err := object.CopyView(wr.Ref, old)
 	if err != nil {
 		return object.Object{}, err
 	}
-	var after []byte
+	var after map[string]any
 	switch wr.PatchType {
 	case types.JSONPatchType:
-		after, err = patch.JSON(before, wr.Body)
+		after, err = patch.JSON(ctx, before.Object, wr.Body)
 	case types.MergePatchType:
-		after, err = patch.Merge(before, wr.Body)
+		after, err = patch.Merge(ctx, before.Object, wr.Body)
 	default:
-		after, err = patch.Strategic(before, wr.Body, wr.ViewKind().GoType)
+		after, err = patch.Strategic(ctx, before.Object, wr.Body, wr.ViewKind().GoType)
 	}
 	if err != nil {
 		return object.Object{}, patchError(err)
 	}
-	d, err := wr.decodePatched(before, after)
-	if err != nil {
+	d := object.New(after)
+	if err = wr.checkSize(d, old); err != nil { // a small patch can make a large object
+		return object.Object{}, err
+	}
+	if err = wr.checkPatched(&d, old); err != nil {
 		return object.Object{}, err
 	}
 	if d.GetResourceVersion() == "" { // the patch removed it: the new state is based on old
@@ -61,31 +61,27 @@ func (wr *Request) applyPatch(old object.Object) (object.Object, error) {
 	return object.ApplyView(wr.Ref, old, d)
 }
 
-// decodePatched decodes the result of a patch. It refuses only unknown fields that the object did not have before.
-func (wr *Request) decodePatched(before, after []byte) (object.Object, error) {
-	decoded, err := codec.Decode("", after) // with the limits of a body, because a small patch can make a large object
-	if err != nil {
-		return object.Object{}, patchError(err)
+// checkPatched checks the result of a patch. It refuses only unknown fields that the object did not have before.
+func (wr *Request) checkPatched(d *object.Object, old object.Object) error {
+	if err := d.CheckKind(wr.ViewKind(), nil); err != nil {
+		text, _ := encoding.Marshal(d.Object) // for the message
+		return d.CheckKind(wr.ViewKind(), text)
 	}
-	d := object.New(decoded.Object)
-	if err = d.CheckKind(wr.ViewKind(), after); err != nil {
-		return object.Object{}, err
-	}
-	if err = d.CheckTypes(wr.ViewKind()); err != nil {
-		return object.Object{}, wr.invalidPatch(err)
+	if err := d.CheckTypes(wr.ViewKind()); err != nil {
+		return wr.invalidPatch(err)
 	}
 	warnings := d.FieldWarnings
 	if len(warnings) > 0 {
-		old, err := jsontext.Unmarshal(before)
+		before, err := object.CopyView(wr.Ref, old)
 		if err != nil {
-			return object.Object{}, err
+			return err
 		}
-		warnings = d.FieldWarningsSince(object.New(old), wr.ViewKind())
+		warnings = d.FieldWarningsSince(before, wr.ViewKind())
 	}
 	if sent, err := codec.Decode("", wr.Body); err == nil { // an object, thus not a JSON patch
 		warnings = append(object.DuplicateFields(sent.Duplicates), warnings...)
 	}
-	return d, wr.validateFields(warnings, wr.invalidPatch)
+	return wr.validateFields(warnings, wr.invalidPatch)
 }
 
 // invalidPatch refuses a patch because its result is invalid.
@@ -98,8 +94,10 @@ func (wr *Request) invalidPatch(err error) error {
 // patchError returns the Status of a patch that cannot be applied.
 func patchError(err error) error {
 	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
 	case errors.Is(err, patch.ErrTooLarge):
-		return status.Error(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, err.Error())
+		return tooLarge(err.Error())
 	case errors.Is(err, patch.ErrFailed):
 		refused := status.Error(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
 			"the server rejected our request due to an error in our request: "+err.Error())

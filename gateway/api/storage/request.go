@@ -2,14 +2,13 @@ package storage
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
+	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"revtail/encoding"
+	"revtail/encoding/codec"
 	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
@@ -46,13 +45,6 @@ type Result struct {
 	revision etcdstore.Revision // zero: a dry run that creates
 	Created  bool
 	response []byte // the object for the client, if it differs from value
-}
-
-// warn adds a warning, once: a write that is tried again repeats it.
-func (wr *Request) warn(text string) {
-	if !slices.Contains(wr.Warnings, text) {
-		wr.Warnings = append(wr.Warnings, text)
-	}
 }
 
 // Object returns the object for the client.
@@ -121,38 +113,27 @@ func (wr *Request) Decode() (object.Object, error) {
 	return d, wr.validateFields(d.FieldWarnings, func(err error) error { return object.CannotHandle(wr.ViewKind(), err) })
 }
 
-// maxFieldWarnings bounds the Warning headers of one response.
-const maxFieldWarnings = 20
+// reservedTokens are left for what the server adds to an object later, such as a deletionTimestamp or the resourceVersion of a response, so
+// that clients can send back whatever they read.
+const reservedTokens = 100
 
-// validateFields handles unknown and duplicate fields as fieldValidation says: it returns the error that refuse makes, warns, or does
-// nothing.
-func (wr *Request) validateFields(found []string, refuse func(error) error) error {
-	if len(found) == 0 || wr.Validation == metav1.FieldValidationIgnore {
+// checkSize refuses an object that clients could not send back, because it exceeds the limits of a body. An object that another program
+// stored may exceed them, unless the change makes it larger.
+func (wr *Request) checkSize(next, old object.Object) error {
+	tokens, err := codec.Tokens(next.Object)
+	if err == nil && tokens > codec.MaxTokens-reservedTokens {
+		if before, failed := codec.Tokens(old.Object); failed != nil || tokens > before {
+			err = &codec.LimitError{What: "tokens", Limit: codec.MaxTokens - reservedTokens}
+		}
+	}
+	if err == nil {
 		return nil
 	}
-	if wr.Validation == metav1.FieldValidationStrict {
-		return refuse(fmt.Errorf("strict decoding error: %s", strings.Join(found, ", ")))
-	}
-	for _, warning := range found[:min(len(found), maxFieldWarnings)] {
-		wr.warn(warning)
-	}
-	if more := len(found) - maxFieldWarnings; more > 0 {
-		wr.warn(fmt.Sprintf("%d more fields are unknown or duplicate", more))
-	}
-	return nil
+	return tooLarge("the object would be too large to be sent back: " + err.Error() + "; remove a part of it, or divide it into several objects")
 }
 
-// warnFinalizers warns of new finalizers whose names are not qualified by a domain.
-func (wr *Request) warnFinalizers(old, finalizers []string) {
-	for _, name := range finalizers {
-		if slices.Contains(old, name) {
-			continue
-		}
-		if !strings.Contains(name, "/") && name != metav1.FinalizerOrphanDependents && name != metav1.FinalizerDeleteDependents {
-			wr.warn(fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name including a path (/) "+
-				"to avoid accidental conflicts with other finalizer writers", name))
-		}
-	}
+func tooLarge(message string) error {
+	return status.Error(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, message)
 }
 
 // updateManagedFields records the changes from old to next as the client's. An apply has recorded them already.

@@ -47,7 +47,7 @@ type updateAttempt struct {
 //
 // With guess the first attempt uses the object in the cache, which is nearly always the stored one: the change then costs one transaction,
 // which compares the revision, and returns the stored object if the revisions differ. If an attempt on a guess ends without a transaction
-// (an error, or no change), guaranteedUpdate reads the object from etcd and calls do again.
+// (an error, or no change), guaranteedUpdate reads the object from etcd and calls do again, unless it is the one that was in the cache.
 func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bool, do func(*updateAttempt) error) error {
 	var object *watchcache.Object
 	if guess {
@@ -55,6 +55,9 @@ func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bo
 		guess = object != nil
 	}
 	for ctx := range attempts(ctx) {
+		if err := ctx.Err(); err != nil {
+			return err // the client has left
+		}
 		if object == nil {
 			var err error
 			if object, err = s.read(ctx, t); err != nil {
@@ -70,8 +73,19 @@ func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bo
 		switch {
 		case conflicts:
 			object = t.Cache.Decode(faster.KV)
-		case errors.Is(err, etcdstore.ErrConflict), errors.Is(err, etcdstore.ErrNotFound), guess && !a.committed:
+		case errors.Is(err, etcdstore.ErrConflict), errors.Is(err, etcdstore.ErrNotFound):
 			object = nil
+		case guess && !a.committed:
+			stored, failed := s.read(ctx, t)
+			switch {
+			case failed != nil:
+				return failed
+			case stored == nil:
+				return status.ObjectNotFound(t.Ref)
+			case stored.Revision == object.Revision:
+				return err // the guess was right
+			}
+			object = stored
 		default:
 			return err
 		}

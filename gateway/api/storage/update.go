@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
@@ -87,6 +86,9 @@ func (s *Store) updateObject(ctx context.Context, wr *Request, change func(objec
 		wr.Warnings = wr.Warnings[:warnings]
 		next, failed := change(a.old)
 		if failed == nil {
+			failed = ctx.Err() // the client has left
+		}
+		if failed == nil {
 			failed = wr.prepareForUpdate(ctx, next, a.old)
 		}
 		if failed != nil {
@@ -116,6 +118,9 @@ func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object
 	next.CopyMetadata(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 	next.DeleteMetadata("selfLink")
 	next.EncodeStringData(wr.Resource)
+	if err := wr.checkSize(next, old); err != nil {
+		return err
+	}
 	if !wr.Resource.Ungenerated && !next.SameSpec(old, !wr.Resource.Status) {
 		next.Metadata()["generation"] = old.GetGeneration() + 1
 	}
@@ -168,10 +173,10 @@ func (wr *Request) checkMetadata(next, old object.Object) (field.ErrorList, erro
 			CreationTimestamp: meta.CreationTimestamp}
 	}
 	errs := validation.ValidateObjectMetaUpdate(meta, oldMeta, field.NewPath("metadata"))
-	if slices.ContainsFunc(meta.Finalizers, func(name string) bool { return !slices.Contains(oldMeta.Finalizers, name) }) {
+	if added := newFinalizers(oldMeta.Finalizers, meta.Finalizers); len(added) > 0 {
 		errs = append(errs, validation.ValidateFinalizers(meta.Finalizers, field.NewPath("metadata", "finalizers"))...)
+		wr.warnFinalizers(added)
 	}
-	wr.warnFinalizers(oldMeta.Finalizers, meta.Finalizers)
 	return errs, nil
 }
 
