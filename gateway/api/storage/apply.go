@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"revtail/encoding/codec"
+	"revtail/gateway/api/managedfields"
 	"revtail/gateway/api/object"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
@@ -94,6 +95,9 @@ func (wr *Request) mergeFields(applied, old object.Object) (object.Object, error
 		return object.Object{}, err
 	}
 	merged, err := wr.Cache.Fields.Apply(wr.change(), old, configuration, wr.Force)
+	if limit, ok := errors.AsType[*managedfields.LimitError](err); ok {
+		return object.Object{}, tooLarge(limit.Error())
+	}
 	if st := apierrors.APIStatus(nil); err != nil && !errors.As(err, &st) {
 		return object.Object{}, status.BadRequest("%v", err)
 	}
