@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"gateway/http/status":             {"encoding/codec", "etcdstore", "gateway/access/cputime", "gateway/claim", "gateway/keys/keyrange", "gateway/keys/timeline", "gateway/resource", "gateway/watchcache", "gateway/watchcache/filter"},
 	"gateway/http/table":              {"encoding", "encoding/jsontext", "gateway/resource"},
 	"gateway/keys":                    {"encoding", "encoding/codec", "encoding/projection", "etcdstore", "gateway/access", "gateway/access/authorization", "gateway/access/cputime", "gateway/claim", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/keys/keyrange", "gateway/keys/timeline", "gateway/metrics", "gateway/watch", "gateway/watchcache", "gateway/watchcache/filter"},
-	"gateway/keys/keyrange":           {"etcdstore", "gateway/config/suggest"},
+	"gateway/keys/keyrange":           {"encoding/jsontext", "etcdstore", "gateway/config/suggest"},
 	"gateway/keys/timeline":           {"etcdstore"},
 	"gateway/metrics":                 {"etcdstore", "gateway/watchcache"},
 	"gateway/middleware":              {"gateway/access", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/socket", "gateway/resource"},

@@ -47,9 +47,28 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// TestParseTxnMembers checks that each member has one meaning for all readers.
+func TestParseTxnMembers(t *testing.T) {
+	for _, test := range []struct{ name, body, want string }{
+		{"repeated part", `{"then":[{"get":{"key":"/a"}}],"then":[]}`, `repeated field "then"`},
+		{"repeated key", `{"then":[{"put":{"key":"/a","value":1,"key":"/b"}}]}`, `repeated field "key"`},
+		{"repeated key, escaped", `{"then":[{"put":{"key":"/a","value":1,"k\u0065y":"/b"}}]}`, `repeated field "key"`},
+		{"another case", `{"Then":[{"get":{"key":"/a"}}]}`, `unknown field "Then" (did you mean then?)`},
+		{"another case below", `{"then":[{"get":{"key":"/a","KEY64":""}}]}`, `unknown field "KEY64"`},
+		{"a letter that folds to k", `{"then":[{"get":{"\u212aey":"/a"}}]}`, `unknown field`},
+		{"any JSON as a value", `{"then":[{"put":{"key":"/a","value":{"Then":1,"a":2,"a":3}}}]}`, ""},
+	} {
+		_, err := ParseTxn([]byte(test.body))
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
+		}
+	}
+}
+
 // FuzzParseTxn checks that any body is a transaction that names keys, or an error.
 func FuzzParseTxn(f *testing.F) {
 	f.Add([]byte(`{"compare":[{"key":"/a","is":">","version":1}],"then":[{"put":{"key64":"YQ","value":"x","ttl":"3s"}}],"else":[{"delete":{"key":"/","prefix":true}}]}`))
+	f.Add([]byte(`{"then":[{"put":{"key":"/a","Key":"/b","value":{"a":1,"a":2},"value":null}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		txn, err := ParseTxn(body)
 		if err == nil && txn.Check() != nil {

@@ -162,13 +162,17 @@ func (o opJSON) parse() (op etcdstore.Op, ttl time.Duration, err error) {
 	return op, ttl, err
 }
 
-// ParseTxn parses the body of a transaction. It refuses unknown members.
+// ParseTxn parses the body of a transaction. It refuses unknown and repeated members; the case of their names counts.
 func ParseTxn(body []byte) (Txn, error) {
+	const want = `want a body as {"compare":[…],"then":[…],"else":[…]}`
+	if err := checkMembers(body); err != nil {
+		return Txn{}, fmt.Errorf("%s: %w", want, err)
+	}
 	var in txnJSON
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&in); err != nil {
-		return Txn{}, fmt.Errorf(`want a body as {"compare":[…],"then":[…],"else":[…]}: %s`, explain(err, decoder.InputOffset()))
+		return Txn{}, fmt.Errorf("%s: %s", want, explain(err, decoder.InputOffset()))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return Txn{}, errors.New("the body is more than one JSON object")
@@ -191,10 +195,6 @@ func ParseTxn(body []byte) (Txn, error) {
 	out.Else, err = out.ops("else", in.Else)
 	return out, err
 }
-
-// members are the members of a transaction, at all levels.
-var members = []string{"compare", "then", "else", "key", "key64", "is", "modRevision", "createRevision", "version", "exists", "value", "encoding",
-	"get", "put", "delete", "ttl", "prefix"}
 
 // explain describes an error of the JSON decoder: where it is and, for an unknown member, a similar name.
 func explain(err error, at int64) string {
