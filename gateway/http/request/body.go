@@ -42,7 +42,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxPrealloc)+bytes.MinRead))
 	if _, err := body.ReadFrom(io.LimitReader(r.Body, MaxBody+1)); err != nil {
-		return nil, status.BadRequest("the body could not be read: %v", errors.Unwrap(err)) // net/http does not read the rest either
+		return nil, status.BadRequest("the body could not be read: %v", innermost(err)) // net/http does not read the rest either
 	}
 	if body.Len() > MaxBody {
 		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, MaxDiscard))
@@ -50,6 +50,14 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	ClearBodyTimeout(w)
 	return body.Bytes(), nil
+}
+
+// innermost returns the cause of an error without what surrounds it, such as the addresses of a connection.
+func innermost(err error) error {
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		err = cause
+	}
+	return err
 }
 
 // ClearBodyTimeout removes the read deadline of middleware.LimitBody. It is called when the body has been read.
