@@ -31,6 +31,8 @@ type Options struct {
 	Keys         []string // keys, and prefixes that end with a slash, that the keys API may read; "*": every key
 	KeysWritable []string // the same, that the keys API may read and write
 
+	MemoryLimit int64 // of this process, in bytes, with which some budgets of the keys API are smaller; zero: none
+
 	Watchers bool // /debug/watchers is a public route; Admin always has it
 
 	Metrics  []prometheus.Collector // further ones for /metrics

@@ -80,7 +80,7 @@ func New(options Options) (*Server, error) {
 		}),
 		keys: keys.New(keys.Config{
 			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,
-			Logger: options.Logger, Watches: watches,
+			Logger: options.Logger, Watches: watches, MemoryLimit: options.MemoryLimit,
 		}),
 	}
 	handlers := s.handlers(options, chain, filters)

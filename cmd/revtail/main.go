@@ -31,6 +31,7 @@ const memProfileRate = 4 << 20
 
 func main() {
 	runtime.MemProfileRate = memProfileRate
+	memory.SetLimit()
 	memory.StartPacer()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -84,7 +84,7 @@ const referenceTail = `
 |---|---|
 | ` + "`" + envFile + "`" + ` | the file of ` + "`--config`" + ` |
 | ` + "`" + EnvServer + "`" + ` | URLs of gateways for ` + "`revtail get`, `watch` and `doctor`" + `, as ` + "`--server`" + ` |
-| ` + "`GOMEMLIMIT`" + ` | a soft limit of memory, as 900MiB, for a container with a slightly higher hard limit: near it, garbage is collected earlier |
+| ` + "`GOMEMLIMIT`" + ` | a soft limit of memory, as 900MiB: near it, garbage is collected earlier. Default: nine tenths of the smallest limit of the cgroups of the process; off: none |
 | ` + "`GOGC`" + ` | trades memory for processor time, as in every Go program; none: little garbage where the heap is large |
 | ` + "`HTTPS_PROXY`, `NO_PROXY`" + ` | the proxy for an OpenID Connect issuer, and of ` + "`get`, `watch` and `doctor`" + ` to gateways |
 | ` + "`NOTIFY_SOCKET`, `WATCHDOG_USEC`" + ` | set by systemd: the gateway reports that it is ready, alive or stopping |

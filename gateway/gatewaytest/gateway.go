@@ -33,12 +33,18 @@ type Gateway struct {
 // own, unless the arguments have --etcd-endpoints or --embedded-config. It ends with the test.
 func Start(tb testing.TB, args ...string) *Gateway {
 	tb.Helper()
+	return StartIn(tb, nil, args...)
+}
+
+// StartIn is Start by a program that executes its last arguments, for example a shell with a limit.
+func StartIn(tb testing.TB, wrapper []string, args ...string) *Gateway {
+	tb.Helper()
 	address := freeAddress(tb)
 	g := &Gateway{URL: "http://" + address}
 	if slices.Contains(args, "--tls-cert-file") {
 		g.URL = "https://" + address
 	}
-	g.command = []string{Binary(tb), "serve", "--listen", address, "--log-level", "debug", "--log-format", "json"}
+	g.command = append(slices.Clone(wrapper), Binary(tb), "serve", "--listen", address, "--log-level", "debug", "--log-format", "json")
 	if !slices.Contains(args, "--etcd-endpoints") && !slices.Contains(args, "--embedded-config") {
 		g.EtcdEndpoint = "http://" + freeAddress(tb)
 		g.command = append(g.command, "--embedded-client-url", g.EtcdEndpoint, "--data-dir", filepath.Join(tb.TempDir(), "data"))

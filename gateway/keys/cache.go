@@ -32,13 +32,13 @@ const (
 )
 
 var errRangeTooLarge = status.Error(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
-	"the keys hold more than 256 MiB, which is more than can be watched at once: watch a part of them, or read them in pages")
+	"the keys hold more than can be watched at once, 256 MiB or a quarter of the gateway's memory limit: watch a part of them, or read them in pages")
 
 // rangeCaches are the caches of the ranges that are watched: all watches of the same ranges share one.
 type rangeCaches struct {
 	store  etcdstore.Store
 	logger *slog.Logger
-	// maxRangeCaches, maxRangeBytes and maxRangesBytes; less in tests
+	// maxRangeCaches, maxRangeBytes and maxRangesBytes; less with a memory limit and in tests
 	maxCaches, maxBytes, maxBytesOfAll int
 
 	mu      sync.Mutex             // guards the fields below
@@ -58,8 +58,11 @@ type rangeCache struct {
 	linger  *time.Timer // nil: the cache is used
 }
 
-func newRangeCaches(store etcdstore.Store, logger *slog.Logger) *rangeCaches {
-	return &rangeCaches{store: store, logger: logger, maxCaches: maxRangeCaches, maxBytes: maxRangeBytes, maxBytesOfAll: maxRangesBytes, open: make(map[string]*rangeCache)}
+func newRangeCaches(store etcdstore.Store, logger *slog.Logger, memoryLimit int64) *rangeCaches {
+	return &rangeCaches{
+		store: store, logger: logger, maxCaches: maxRangeCaches, open: make(map[string]*rangeCache),
+		maxBytes: int(memoryShare(memoryLimit, rangeShare, maxRangeBytes)), maxBytesOfAll: int(memoryShare(memoryLimit, rangesShare, maxRangesBytes)),
+	}
 }
 
 // start lets caches be opened until ctx ends, and ends all of them then.

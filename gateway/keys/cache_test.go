@@ -19,7 +19,7 @@ import (
 // startCaches starts the caches of a store; stop ends them.
 func startCaches(t *testing.T, store *memory.Store) (cs *rangeCaches, stop func()) {
 	t.Helper()
-	cs = newRangeCaches(store, slog.New(slog.DiscardHandler))
+	cs = newRangeCaches(store, slog.New(slog.DiscardHandler), 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	cs.start(ctx, &running)

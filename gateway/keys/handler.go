@@ -32,7 +32,7 @@ type Handler struct {
 	budget    memoryBudget
 }
 
-// Config says what a Handler serves. Every field is needed.
+// Config says what a Handler serves. Every field but MemoryLimit is needed.
 type Config struct {
 	Store     etcdstore.Store  // for what clients ask for
 	Own       etcdstore.Store  // for the timeline
@@ -43,13 +43,16 @@ type Config struct {
 	Watches   *watch.Service
 	Responder *response.Responder
 	Logger    *slog.Logger
+
+	MemoryLimit int64 // of the process, in bytes; zero: none
 }
 
 // New returns a handler that serves reads and writes; watches begin after Start.
 func New(c Config) *Handler {
 	return &Handler{
-		keys:     &authorizedKeys{access: c.Access, policy: c.Policy, claim: c.Claim, store: c.Store, caches: newRangeCaches(c.Store, c.Logger)},
+		keys:     &authorizedKeys{access: c.Access, policy: c.Policy, claim: c.Claim, store: c.Store, caches: newRangeCaches(c.Store, c.Logger, c.MemoryLimit)},
 		timeline: timeline.New(c.Own, c.Logger), filters: c.Filters, watches: c.Watches, responder: c.Responder,
+		budget: memoryBudget{most: memoryShare(c.MemoryLimit, answersShare, maxAnswersMemory)},
 	}
 }
 

@@ -13,6 +13,11 @@ const (
 	// maxAnswersMemory is how many bytes of values all answers to reads may hold at the same time. An answer is in memory as a whole
 	// until its client has taken it, or is disconnected because it stopped to read.
 	maxAnswersMemory = 128 << 20
+	// answersShare, rangeShare and rangesShare are which part of a memory limit of the process the answers to reads may hold, the cache of one
+	// range, and those of all ranges: an eighth, a quarter, a half.
+	answersShare = 8
+	rangeShare   = 4
+	rangesShare  = 2
 	// uncountedAnswer is the size up to which an answer is not counted.
 	uncountedAnswer = 256 << 10
 )
@@ -20,8 +25,22 @@ const (
 var errAnswersMemory = status.RetryableError(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
 	"the gateway sends too many large responses at the same time: ask again, or for less with limit= or keysOnly=1", 1)
 
+// memoryShare returns a part of the memory limit of the process, but at most so many bytes. A limit of zero is none.
+func memoryShare(limit, part, most int64) int64 {
+	if limit == 0 {
+		return most
+	}
+	return min(limit/part, most)
+}
+
 // memoryBudget limits the memory of all answers in flight.
-type memoryBudget struct{ held atomic.Int64 }
+type memoryBudget struct {
+	most int64
+	held atomic.Int64
+}
+
+// page is about how many bytes of values an answer has at most. The keys that follow are in the next page.
+func (b *memoryBudget) page() int64 { return min(maxKeysAnswer, b.most/2) }
 
 // reservation is the part of a budget that one answer holds.
 type reservation struct {
@@ -38,7 +57,7 @@ func (r *reservation) grow(n int) error {
 	}
 	more := r.size - r.held
 	r.held = r.size
-	if r.budget.held.Add(more) > maxAnswersMemory {
+	if r.budget.held.Add(more) > r.budget.most {
 		return errAnswersMemory
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 // TestMemoryOfLargeResponsesIsLimited checks that a response above the budget is refused, that small responses always fit, and that all
 // memory is released.
 func TestMemoryOfLargeResponsesIsLimited(t *testing.T) {
-	budget := new(memoryBudget)
+	budget := &memoryBudget{most: maxAnswersMemory}
 	large, next, small := reservation{budget: budget}, reservation{budget: budget}, reservation{budget: budget}
 	for range 2 {
 		if err := large.grow(maxAnswersMemory / 2); err != nil {
@@ -29,5 +29,17 @@ func TestMemoryOfLargeResponsesIsLimited(t *testing.T) {
 	}
 	if err := (&reservation{budget: budget}).grow(maxAnswersMemory); err != nil {
 		t.Errorf("again within the budget: %v", err)
+	}
+}
+
+// TestMemoryShares checks that a small memory limit makes the budgets smaller, and a large one or none leaves them as they are.
+func TestMemoryShares(t *testing.T) {
+	for limit, want := range map[int64]int64{0: maxAnswersMemory, 1 << 40: maxAnswersMemory, 1 << 30: maxAnswersMemory, 256 << 20: 32 << 20} {
+		if got := memoryShare(limit, answersShare, maxAnswersMemory); got != want {
+			t.Errorf("a limit of %d MiB: %d MiB for answers, want %d", limit>>20, got>>20, want>>20)
+		}
+	}
+	if page := (&memoryBudget{most: 8 << 20}).page(); page != 4<<20 {
+		t.Errorf("an answer has up to %d bytes of a budget of 8 MiB", page)
 	}
 }

@@ -13,7 +13,7 @@ import (
 const (
 	// maxKeysPage is how many keys one request to etcd asks for at most.
 	maxKeysPage = 500
-	// maxKeysAnswer is about how many bytes of values an answer has at most. The keys that follow are in the next page.
+	// maxKeysAnswer is about how many bytes of values an answer has at most, whatever the budget.
 	maxKeysAnswer = 32 << 20
 )
 
@@ -82,7 +82,7 @@ func (k *keysReader) add(ctx context.Context, kv etcdstore.KV) (full bool, err e
 		level = nextLevel(k.query.Keys, kv.Key)
 	}
 	shown := level != "" && level == k.level
-	if !shown && (len(k.items) == k.query.Limit || k.memory.size > maxKeysAnswer) {
+	if !shown && (len(k.items) == k.query.Limit || k.memory.size > k.memory.budget.page()) {
 		return true, nil
 	}
 	k.pass(kv, true)

@@ -1,3 +1,3 @@
-// Package memory makes the process hold less garbage than the runtime's default. StartPacer sets GOGC by the allocation rate, and
-// ReleaseWhenIdle returns free memory to the system.
+// Package memory makes the process hold less garbage than the runtime's default. StartPacer sets GOGC by the allocation rate,
+// ReleaseWhenIdle returns free memory to the system, and SetLimit keeps the process below the limit of its container.
 package memory

@@ -65,7 +65,7 @@ type process struct {
 // configuration again.
 func (p *process) serve(ctx context.Context, load func() (config.Config, error), stdout io.Writer) (err error) {
 	signal.Ignore(syscall.SIGPIPE) // the process stays alive when the reader of its stdout or stderr exits; writes to them fail then
-	p.logger.Info("starting", "version", p.version, "history", p.cfg.History.String())
+	p.logger.Info("starting", "version", p.version, "history", p.cfg.History.String(), "memoryLimitMiB", memory.Limit()>>20)
 	p.sighup, p.supervisor = make(chan os.Signal, 1), systemd.NewNotifier(p.logger)
 	signal.Notify(p.sighup, syscall.SIGHUP)
 	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openConfigFile(ctx, load))
@@ -121,7 +121,7 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		Authenticator: p.authenticator(), Policy: p.access.policy, Audit: p.auditLog,
 		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
-		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
+		MemoryLimit: memory.Limit(), Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
 	})
 	if err == nil {
 		err = p.gateway.CheckMounts(ctx, cfg.Mounts)
