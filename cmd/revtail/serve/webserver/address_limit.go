@@ -24,7 +24,7 @@ func NewAddressLimit(maxPerAddress int) *AddressLimit {
 	return &AddressLimit{
 		maximum: maxPerAddress, exempt: net.IP.IsLoopback, open: make(map[string]int),
 		Refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "revtail_connections_refused_total", Help: "Connections that were closed at once, since their address had too many.",
+			Name: "revtail_connections_refused_total", Help: "Connections that were closed at once, since their address or the process had too many.",
 		}),
 	}
 }

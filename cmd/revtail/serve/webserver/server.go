@@ -85,7 +85,7 @@ func (s *Server) open(ctx context.Context, address string) (listener, error) {
 		if err != nil {
 			return listener{}, fmt.Errorf("%s %s: %w", s.flag, address, err)
 		}
-		return listener{Listener: l, url: address}, nil
+		return listener{Listener: keepReserve(l, s.limit.Refused), url: address}, nil
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
@@ -98,7 +98,7 @@ func (s *Server) open(ctx context.Context, address string) (listener, error) {
 	if s.secure {
 		scheme = "https://"
 	}
-	return listener{s.limit.listen(l), scheme + listenHost(address, l.Addr()), s.secure}, nil
+	return listener{s.limit.listen(keepReserve(l, s.limit.Refused)), scheme + listenHost(address, l.Addr()), s.secure}, nil
 }
 
 // URLs are the URLs of the listeners.
