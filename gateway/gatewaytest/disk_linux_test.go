@@ -33,6 +33,9 @@ func TestDiskFull(t *testing.T) {
 	if ready := gw.Do(t, "GET", "/readyz?verbose", ""); ready.Code != 200 || !strings.Contains(ready.Body, "[!]etcd-health the disk of ") {
 		t.Errorf("/readyz?verbose: %d %s", ready.Code, ready.Body)
 	}
+	if full := gatewaytest.Metric(t, gw.URL+"/metrics", "revtail_etcd_disk_full"); full != "1" {
+		t.Errorf("revtail_etcd_disk_full is %q", full)
+	}
 	if list := gw.Do(t, "GET", configMaps, ""); list.Code != 200 || !strings.Contains(list.Body, `"a"`) {
 		t.Errorf("a list: %d %s", list.Code, list.Body)
 	}

@@ -101,11 +101,20 @@ func (p *process) closeTracing() {
 
 // metrics are the collectors of the process, in addition to those of the gateway.
 func (p *process) metrics() []prometheus.Collector {
-	all := []prometheus.Collector{p.limit.Refused, p.requests, metrics.NewEtcd(p.monitor.Health, p.etcd.Store.Compactions, p.cfg.History)}
+	all := []prometheus.Collector{p.limit.Refused, p.requests, metrics.NewEtcd(p.monitor.Health, p.etcd.Store.Compactions, p.cfg.History), p.diskFull()}
 	for _, f := range p.reloadables {
 		all = append(all, f)
 	}
 	return all
+}
+
+// diskFull is the metric of the disk of the embedded etcd.
+func (p *process) diskFull() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "revtail_etcd_disk_full", Help: "1 while the embedded etcd refuses writes, because its disk is read-only or has no room.",
+	}, func() float64 {
+		return float64(min(len(p.etcd.Problems()), 1))
+	})
 }
 
 // problems are sentences about etcd, with which requests can still be served.
