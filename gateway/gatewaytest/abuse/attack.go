@@ -19,6 +19,9 @@ type attack struct {
 	// run attacks until it is over, or ctx ends. It returns what the attacker did, in a few words.
 	run func(ctx context.Context, s *scene) string
 
+	// also is what the victim does besides after each write; nil: nothing.
+	also func(ctx context.Context, s *scene, n int) error
+
 	memory int64 // MiB that the process may grow by; zero: growth
 }
 
@@ -26,9 +29,9 @@ const (
 	// growth is how much memory an attack may cost, in MiB, unless it says otherwise.
 	growth = 128
 	// alone is how long the victim is measured before the attack.
-	alone = 2 * time.Second
+	alone = time.Second
 	// longest is how long an attack runs at most.
-	longest = 25 * time.Second
+	longest = 20 * time.Second
 	// worst is the longest delay of the victim that passes: what the gateway promises is a tenth of it, on a machine that does nothing else.
 	worst = 10 * time.Second
 )
@@ -61,7 +64,7 @@ func perform(t *testing.T, a *attack) result {
 	if a.prepare != nil {
 		a.prepare(s)
 	}
-	v := startVictim(s)
+	v := startVictim(s, a.also)
 	<-time.After(alone)
 	out := result{name: a.name, before: v.take()}
 	cpu, resident := usageOf(t, g)

@@ -23,6 +23,7 @@ func (d delays) most() time.Duration { return d.percentile(100) }
 
 // victim writes an object again and again, and waits for its event.
 type victim struct {
+	also func(ctx context.Context, s *scene, n int) error // after each write; nil: nothing
 	stop context.CancelFunc
 	done sync.WaitGroup
 
@@ -33,12 +34,12 @@ type victim struct {
 
 const victimPath = "/api/v1/namespaces/victim/configmaps"
 
-// startVictim starts writing. The victim ends with end.
-func startVictim(s *scene) *victim {
+// startVictim starts writing, and doing something else too, unless also is nil. The victim ends with end.
+func startVictim(s *scene, also func(ctx context.Context, s *scene, n int) error) *victim {
 	s.Helper()
 	s.victim.Create(s, victimPath, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"probe"},"data":{"n":"0"}}`)
 	ctx, stop := context.WithCancel(s.Context())
-	v := &victim{stop: stop}
+	v := &victim{also: also, stop: stop}
 	lines := followLines(ctx, s.victim, victimPath+"?watch&resourceVersion="+revisionOf(s, victimPath+"/probe"))
 	v.done.Go(func() {
 		for n := 1; ctx.Err() == nil; n++ {
@@ -52,16 +53,17 @@ func startVictim(s *scene) *victim {
 // step writes once.
 func (v *victim) step(ctx context.Context, s *scene, lines <-chan string, n int) {
 	began := time.Now()
+	if err := v.besides(ctx, s, n); err != nil && ctx.Err() == nil {
+		v.suffer(s, err)
+		return
+	}
 	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"probe"},"data":{"n":"%d"}}`, n)
 	answer, err := s.victim.Try(ctx, http.MethodPut, victimPath+"/probe", body)
 	if ctx.Err() != nil {
 		return
 	}
 	if err != nil || answer.Code != http.StatusOK {
-		s.Logf("the victim's write: %d %v %.200s", answer.Code, err, answer.Body)
-		v.mu.Lock()
-		v.refused++
-		v.mu.Unlock()
+		v.suffer(s, fmt.Errorf("the victim's write: %d %w %.200s", answer.Code, err, answer.Body))
 		return
 	}
 	select {
@@ -78,6 +80,22 @@ func (v *victim) step(ctx context.Context, s *scene, lines <-chan string, n int)
 	v.mu.Lock()
 	v.delays = append(v.delays, time.Since(began))
 	v.mu.Unlock()
+}
+
+// besides does what the victim does besides writing.
+func (v *victim) besides(ctx context.Context, s *scene, n int) error {
+	if v.also == nil {
+		return nil
+	}
+	return v.also(ctx, s, n)
+}
+
+// suffer counts a request of the victim that was refused.
+func (v *victim) suffer(s *scene, err error) {
+	s.Log(err)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.refused++
 }
 
 // take returns the delays since the last call.
