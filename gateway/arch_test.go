@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"gateway/api/object":              {"encoding", "encoding/codec", "encoding/jsontext", "encoding/protobuf", "gateway/http/status", "gateway/resource"},
 	"gateway/api/openapi":             {"encoding/codec", "gateway/api/schema", "gateway/http/response", "gateway/resource"},
 	"gateway/api/schema":              {"gateway/resource"},
-	"gateway/api/storage":             {"encoding", "encoding/codec", "encoding/jsontext", "encoding/patch", "etcdstore", "gateway/api/catalog", "gateway/api/customresource", "gateway/api/garbage", "gateway/api/managedfields", "gateway/api/object", "gateway/claim", "gateway/http/request", "gateway/http/status", "gateway/resource", "gateway/watchcache", "gateway/watchcache/selector"},
+	"gateway/api/storage":             {"encoding", "encoding/codec", "encoding/jsontext", "encoding/patch", "etcdstore", "gateway/access/cputime", "gateway/api/catalog", "gateway/api/customresource", "gateway/api/garbage", "gateway/api/managedfields", "gateway/api/object", "gateway/claim", "gateway/http/request", "gateway/http/status", "gateway/resource", "gateway/watchcache", "gateway/watchcache/selector"},
 	"gateway/claim":                   {"etcdstore", "gateway/api/customresource", "gateway/resource"},
 	"gateway/config":                  {"gateway/api/mount", "gateway/config/reload", "gateway/config/suggest"},
 	"gateway/config/reload":           {},

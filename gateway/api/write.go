@@ -17,6 +17,8 @@ func (h *Handler) serveWrite(w http.ResponseWriter, r *http.Request, t catalog.T
 	if err != nil {
 		return err
 	}
+	wr.Account = h.Watches.Account(r)
+	defer wr.Account.Release()
 	done, err := do(r.Context(), wr)
 	sendWarnings(w, wr.Warnings)
 	if err != nil {

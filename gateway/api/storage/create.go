@@ -90,8 +90,8 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 		return object.CannotHandle(wr.Resource, err)
 	}
 	errs := validation.ValidateObjectMeta(meta, wr.Resource.Namespaced, wr.Resource.ValidateName, field.NewPath("metadata"))
-	if wr.Resource.Schema != nil {
-		errs = append(errs, wr.Resource.Schema.Validate(ctx, d.Object, nil)...)
+	if err := wr.validateSchema(ctx, &errs, d.Object, nil); err != nil {
+		return err
 	}
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(wr.GroupKind(), d.GetName(), errs)

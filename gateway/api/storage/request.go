@@ -1,16 +1,19 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"revtail/encoding"
 	"revtail/encoding/codec"
 	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
+	"revtail/gateway/access/cputime"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/managedfields"
 	"revtail/gateway/api/object"
@@ -26,6 +29,7 @@ type Request struct {
 	Body        []byte
 	Permit      func(verb string) error // checks that the caller may use another verb; nil: every verb is allowed
 	Warnings    []string                // for the client, also after an error
+	Account     *cputime.Account        // of the caller; pays for the rules of schemas
 	guard       etcdstore.Guard         // the condition of a create; zero: none
 }
 
@@ -145,4 +149,19 @@ func (wr *Request) updateManagedFields(old, next object.Object) {
 
 func (wr *Request) change() managedfields.Change {
 	return managedfields.Change{Manager: wr.Manager, Subresource: wr.Subresource}
+}
+
+// validateSchema appends what the schema of the resource, if it has one, finds wrong with an object, as an update of old if that is not nil. Its
+// rules are expressions that clients chose, so the account pays for them. The error is a *cputime.OverloadError.
+func (wr *Request) validateSchema(ctx context.Context, errs *field.ErrorList, next, old map[string]any) error {
+	if wr.Resource.Schema == nil {
+		return nil
+	}
+	turn := wr.Account.Turn()
+	defer turn.End()
+	if err := turn.Continue(); err != nil {
+		return err
+	}
+	*errs = append(*errs, wr.Resource.Schema.Validate(ctx, next, old)...)
+	return nil
 }

@@ -151,8 +151,8 @@ func (wr *Request) checkUpdate(ctx context.Context, next, old object.Object) err
 			return object.CannotHandle(wr.Resource, err)
 		}
 	}
-	if wr.Resource.Schema != nil {
-		errs = append(errs, wr.Resource.Schema.Validate(ctx, next.Object, old.Object)...)
+	if err := wr.validateSchema(ctx, &errs, next.Object, old.Object); err != nil {
+		return err
 	}
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(wr.GroupKind(), wr.Scope.Name, errs)
