@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -86,38 +85,6 @@ func TestStrategicLikeTheLibrary(t *testing.T) {
 		doc, patch := g.text(g.pod()), g.text(g.podPatch())
 		if compareStrategic(t, doc, patch); t.Failed() {
 			t.Fatalf("seed %d", seed)
-		}
-	}
-}
-
-// TestStrategicGrowth checks that a small patch does not take quadratic time in the list into which it is merged.
-func TestStrategicGrowth(t *testing.T) {
-	for _, patch := range []string{
-		`{"spec":{"containers":[{"name":"c","env":[{"name":"new"}]}]}}`,
-		`{"spec":{"containers":[{"name":"c","$setElementOrder/env":[{"name":"e7"}]}]}}`,
-		`{"metadata":{"finalizers":["new"]}}`,
-		`{"metadata":{"$deleteFromPrimitiveList/finalizers":["e7"]}}`,
-	} {
-		least := func(n int) time.Duration {
-			least := time.Hour
-			for range 5 {
-				var env, finalizers []any
-				for i := range n {
-					name := fmt.Sprintf("e%d", i)
-					env, finalizers = append(env, map[string]any{"name": name}), append(finalizers, name)
-				}
-				doc := map[string]any{"metadata": map[string]any{"finalizers": finalizers},
-					"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "env": env}}}}
-				begin := time.Now()
-				if _, err := Strategic(t.Context(), doc, []byte(patch), corev1.Pod{}); err != nil {
-					t.Fatal(err)
-				}
-				least = min(least, time.Since(begin))
-			}
-			return least
-		}
-		if small, large := least(1000), least(32_000); large > 400*small+10*time.Millisecond { // quadratic: 1,024 times
-			t.Errorf("%s: %v for 1,000 elements, %v for 32,000", patch, small, large)
 		}
 	}
 }
