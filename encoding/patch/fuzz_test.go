@@ -83,6 +83,7 @@ func FuzzJSON(f *testing.F) {
 	} {
 		f.Add([]byte(doc), []byte(patch))
 	}
+	f.Add([]byte(`{"a":[]}`), []byte(`[{"op":"add","path":"/"}]`))
 	f.Add([]byte(`{"":1}`), []byte(`[{"op":"copy","from":"","path":"/a"},{"op":"test","path":"/","value":1},{"op":"test","path":"/b","value":null}]`))
 	f.Fuzz(func(t *testing.T, doc, patch []byte) {
 		want, result, err := applier(JSON).applied(t, doc, patch)

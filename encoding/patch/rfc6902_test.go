@@ -86,7 +86,7 @@ func find(t *testing.T, doc any, path string) any {
 func edit(t *testing.T, doc any, path string, change func(t *testing.T, parent any, name string) any) any {
 	t.Helper()
 	if path == "" {
-		return change(t, map[string]any{}, "")
+		return change(t, nil, "")
 	}
 	name, rest, more := strings.Cut(path[1:], "/")
 	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
@@ -125,10 +125,9 @@ func replaceIn(value any) func(t *testing.T, parent any, name string) any {
 	return func(t *testing.T, parent any, name string) any {
 		t.Helper()
 		switch parent := parent.(type) {
+		case nil: // the whole document
+			return value
 		case map[string]any:
-			if name == "" { // the whole document: pointers with an empty name are refused
-				return value
-			}
 			changed := map[string]any{name: value}
 			for other, kept := range parent {
 				if other != name {
