@@ -74,6 +74,28 @@ func (e *FutureError) Error() string {
 	return fmt.Sprintf("revision %d is not reached yet (the newest is %d)", e.Requested, e.Current)
 }
 
+// UnreadableError says why a value cannot be decrypted: no provider has its key, or it was changed. Others of the same store can be read.
+type UnreadableError struct {
+	Key    string
+	Reason string
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("the value of the key %q cannot be decrypted: %s", e.Key, e.Reason)
+}
+
+// EncryptionError is an ErrUnavailable: the plugin that has the key for a value does not answer. A write was not executed.
+type EncryptionError struct {
+	Key string
+	Err error
+}
+
+func (e *EncryptionError) Error() string {
+	return fmt.Sprintf("the value of the key %q cannot be encrypted or decrypted at present: %v", e.Key, e.Err)
+}
+
+func (e *EncryptionError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }
+
 // toError translates the error of a request; no other function reads the codes of etcd and gRPC. ctx is the context of the caller,
 // without the timeout of this package; at is the requested revision, if any; sent means that err belongs to a write that may have
 // left the process.

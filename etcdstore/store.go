@@ -17,6 +17,11 @@ type KV struct {
 	Modified Revision // revision of the last write
 	Version  int64    // number of writes since the create: 1 after it
 	Lease    int64    // the lease that deletes the key when it ends; zero: none
+
+	// Stale says that a store with encryption would write Value in another way now, as with a newer key.
+	Stale bool
+	// Unreadable says why Value is what etcd has, and not what was written: a store with encryption cannot decrypt it. Nil: it is readable.
+	Unreadable *UnreadableError
 }
 
 // Event is one change of one key. Several events have the same Revision when one transaction, range delete
