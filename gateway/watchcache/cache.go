@@ -95,7 +95,11 @@ func (c *Cache) Filled() <-chan struct{} { return c.filled }
 // Decode makes an object from a key of the resource and its value, whether or not the cache holds it.
 func (c *Cache) Decode(kv etcdstore.KV) *Object {
 	o := newObject(c.path(kv.Key), kv.Modified)
-	o.Object, o.Invalid = c.config.Decode(kv)
+	if kv.Unreadable != nil {
+		o.Invalid = kv.Unreadable
+	} else {
+		o.Object, o.Invalid = c.config.Decode(kv)
+	}
 	return o
 }
 

@@ -47,6 +47,7 @@ func (g *coalescer) add(e *event) {
 	if merged.current == nil && merged.previous == nil {
 		merged.previous = e.previous // created and deleted: the client gets DELETED all the same
 	}
+	merged.unreadable = cmp.Or(merged.unreadable, e.unreadable)
 	merged.skipped++
 	g.bytes += merged.size()
 }
@@ -110,7 +111,7 @@ func (w *Watcher) nextCoalesced(turn *cputime.Turn, r *Reader) Batch {
 		}
 		change, ok, err := w.changeFor(turn, &one.event)
 		if err != nil {
-			w.filterErr, w.through, w.coalescer = err, one.revision-1, nil
+			w.eventErr, w.through, w.coalescer = err, one.revision-1, nil
 			return Batch{Changes: changesBefore(one.revision, r.changes), Through: w.through}
 		}
 		g.delivered = one.revision

@@ -41,6 +41,17 @@ func expired(err error) error {
 	return err
 }
 
+// UnreadableEventError says that the value of an event cannot be decrypted. The client must list again: the state may be readable, as
+// after a rotation of keys.
+type UnreadableEventError struct {
+	Revision etcdstore.Revision
+	Reason   *etcdstore.UnreadableError
+}
+
+func (e *UnreadableEventError) Error() string {
+	return fmt.Sprintf("the change at resource version %d cannot be shown: %v: list again", e.Revision, e.Reason)
+}
+
 // RevertedError says that a revision belongs to another history than the store's: the store does not reach it in time, or the
 // store was restored from a backup or replaced. Current is zero if it is not known.
 type RevertedError struct{ Requested, Current etcdstore.Revision }

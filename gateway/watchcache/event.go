@@ -1,6 +1,7 @@
 package watchcache
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -16,6 +17,8 @@ type event struct {
 	previous *Object   // nil: new, or not decodable before
 	received time.Time // from the store; zero for events of the past
 	memory   int       // approximate bytes that only this event holds
+	// unreadable is the state, of the two, whose value cannot be decrypted; nil: both are known.
+	unreadable *Object
 
 	results filter.Results // of the filters of all watchers
 
@@ -26,10 +29,11 @@ type event struct {
 // eventMemory is the size of an event without documents: itself, two objects and their paths.
 const eventMemory = 400
 
-// newEvent returns nil when neither state can be shown. The event gets a copy of an object that shares memory with others.
+// newEvent returns nil when neither state can be shown, unless one of them is hidden because it cannot be decrypted. The event gets a copy of an object that shares memory with others.
 func newEvent(revision etcdstore.Revision, current, previous *Object) *event {
 	e := &event{revision: revision, current: visible(current), previous: visible(previous).detached(), memory: eventMemory}
-	if e.current == nil && e.previous == nil {
+	e.unreadable = cmp.Or(unreadable(current), unreadable(previous))
+	if e.current == nil && e.previous == nil && e.unreadable == nil {
 		return nil
 	}
 	if e.current != nil {
@@ -49,12 +53,7 @@ func visible(o *Object) *Object {
 }
 
 // object is one of the two states; both have the same namespace and name.
-func (e *event) object() *Object {
-	if e.current != nil {
-		return e.current
-	}
-	return e.previous
-}
+func (e *event) object() *Object { return cmp.Or(e.current, e.previous, e.unreadable) }
 
 func (e *event) deletedObject() *Object {
 	e.deleteOnce.Do(func() { e.deleted = e.previous.withRevision(e.revision) })
@@ -90,6 +89,9 @@ func (e *event) transition(curMatches, prevMatches bool) (Change, bool) {
 // changeFor is the event for a watcher with a query. A filter of states makes transitions, as a selector does; a filter of
 // events keeps or drops the change.
 func (e *event) changeFor(by *WatchQuery, in *Cache) (Change, bool, error) {
+	if e.unreadable != nil && !by.Own {
+		return Change{}, false, &UnreadableEventError{Revision: e.revision, Reason: e.unreadable.Unreadable()}
+	}
 	if f := by.Filter; f == nil || f.OfEvents() {
 		change, ok := e.transition(e.current != nil && by.Selector.Matches(e.current), e.previous != nil && by.Selector.Matches(e.previous))
 		if f == nil || !ok {

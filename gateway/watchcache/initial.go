@@ -55,6 +55,14 @@ func (w *Watcher) takeSnapshot(ctx context.Context) error {
 	if err := c.WaitUntil(ctx, w.query.AtLeast); err != nil {
 		return err
 	}
+	if err := w.takeSnapshotNow(); err != nil || w.query.Own {
+		return err
+	}
+	return w.initial.snapshot.checkReadable(w.wakeKey.scope, "")
+}
+
+func (w *Watcher) takeSnapshotNow() error {
+	c := w.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.checkServingLocked(w.generation, c.through, true); err != nil { // initial events need no contact with etcd

@@ -49,7 +49,7 @@ type List struct {
 const maxInvalid = 5
 
 // List answers from memory where it can. Errors: *NotReadyError, *TooLargeError, *etcdstore.CompactedError, *filter.CostError, and
-// those of the store.
+// those of the store; *etcdstore.UnreadableError if a value in the scope cannot be decrypted.
 func (c *Cache) List(ctx context.Context, q ListQuery) (*List, error) {
 	if q.At == 0 {
 		if err := c.WaitUntil(ctx, q.AtLeast); err != nil {
@@ -88,6 +88,9 @@ func (c *Cache) Peek(path string) *Object {
 }
 
 func (c *Cache) list(ctx context.Context, s *snapshot, q ListQuery) (*List, error) {
+	if err := s.checkReadable(q.scope(), q.After); err != nil {
+		return nil, err
+	}
 	list := &List{Revision: s.revision, Account: q.Account}
 	s.invalid.ascend(q.scope(), q.After, func(o *Object) bool {
 		if list.InvalidCount++; len(list.Invalid) < maxInvalid {

@@ -2,6 +2,7 @@ package watchcache
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -32,6 +33,12 @@ func newObject(path string, revision etcdstore.Revision) *Object {
 
 // Shown reports whether the object has a document.
 func (o *Object) Shown() bool { return o.Invalid == nil || len(o.JSON) > 0 }
+
+// Unreadable says why the value in etcd cannot be decrypted; nil: it is not encrypted, or was decrypted.
+func (o *Object) Unreadable() *etcdstore.UnreadableError {
+	found, _ := errors.AsType[*etcdstore.UnreadableError](o.Invalid)
+	return found
+}
 
 // Path is the key without the prefix of its resource, or what Config.Path makes of it. Lists are in the order of paths.
 func (o *Object) Path() string { return o.path }

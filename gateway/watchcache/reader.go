@@ -52,8 +52,8 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 // nextLog delivers from the log, or opens etcd's history when the log does not hold the events.
 func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	r.shared.cache = nil
-	if w.filterErr != nil {
-		return Batch{}, nil, w.filterErr
+	if w.eventErr != nil {
+		return Batch{}, nil, w.eventErr
 	}
 	if w.coalescer.hasPending() {
 		turn := r.turn(w)
@@ -84,7 +84,7 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	}
 	r.changes = w.appendChanges(&turn, r.changes[:0], r.events)
 	batch := Batch{Changes: r.changes, Through: w.through, Received: receivedAt(r.changes, r.events)}
-	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.filterErr == nil {
+	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.eventErr == nil {
 		r.shared = sharedBatch{cache: w.cache, scope: w.wakeKey.scope, filter: w.query.Filter, from: from, to: w.position, batch: batch}
 	}
 	return batch, wake, nil
@@ -100,8 +100,8 @@ func receivedAt(changes []Change, events []*event) time.Time {
 	return time.Time{}
 }
 
-// appendChanges appends the events that match the query of the watcher. An error of its filter or its turn ends the watch after the
-// revision before.
+// appendChanges appends the events that match the query of the watcher. An event that cannot be shown, and
+// an error of the filter or the turn, end the watch after the revision before.
 func (w *Watcher) appendChanges(turn *cputime.Turn, changes []Change, events []*event) []Change {
 	for _, e := range events {
 		if !w.wakeKey.contains(e.object()) {
@@ -109,7 +109,7 @@ func (w *Watcher) appendChanges(turn *cputime.Turn, changes []Change, events []*
 		}
 		change, ok, err := w.changeFor(turn, e)
 		if err != nil {
-			w.filterErr, w.through = err, e.revision-1
+			w.eventErr, w.through = err, e.revision-1
 			return changesBefore(e.revision, changes)
 		}
 		if ok {
@@ -246,7 +246,7 @@ type sharedBatch struct {
 func (r *sharedBatch) reuse(w *Watcher, limit *WorkLimit) bool {
 	c := w.cache
 	if c != r.cache || w.wakeKey.scope != r.scope || w.query.Filter != r.filter || !w.query.Selector.Empty() ||
-		w.query.Latest || w.resuming || w.filterErr != nil {
+		w.query.Latest || w.resuming || w.eventErr != nil {
 		return false
 	}
 	c.mu.Lock()

@@ -46,6 +46,10 @@ func (c *Cache) Run(ctx context.Context) error {
 		if followed {
 			backoff.Reset()
 		}
+		if errors.Is(err, errReadable) {
+			c.config.Logger.Info("the cache is filled anew", "prefix", c.config.Prefix, "reason", err)
+			continue
+		}
 		c.mu.Lock()
 		c.counters.WatchLosses++
 		c.mu.Unlock()
@@ -84,8 +88,8 @@ func (r *reflector) listAndWatch(ctx context.Context) (followed bool, err error)
 	if err == nil {
 		followed, err = r.watch(ctx)
 	}
-	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errOutOfOrder) || !r.published {
-		r.through = 0 // events are lost, or the mirror is wrong or was never served
+	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errOutOfOrder) || errors.Is(err, errReadable) || !r.published {
+		r.through = 0 // events are lost, or the mirror is wrong, lacks values or was never served
 	}
 	return followed, r.checkMismatch(err)
 }
@@ -143,8 +147,13 @@ func (r *reflector) watch(ctx context.Context) (followed bool, err error) {
 			cancel(err)
 		}
 	})
+	asking.Go(func() {
+		if err := r.cache.awaitReadable(ctx); err != nil {
+			cancel(err)
+		}
+	})
 	defer func() {
-		if cause := context.Cause(ctx); errors.Is(cause, history.ErrMismatch) {
+		if cause := context.Cause(ctx); errors.Is(cause, history.ErrMismatch) || errors.Is(cause, errReadable) {
 			err = cause
 		}
 		cancel(nil)

@@ -92,7 +92,7 @@ func (w *Watcher) waitIfPublishedLocked() {
 }
 
 // Waiting reports whether the watcher waits since the last Poll, with or without a batch: the ReadyList gets it when there is more.
-func (w *Watcher) Waiting() bool { return w.list != nil && w.filterErr == nil }
+func (w *Watcher) Waiting() bool { return w.list != nil && w.eventErr == nil }
 
 // notify puts a value into a channel for one, unless it holds a value already.
 func notify(wakeChan chan<- struct{}) {
@@ -125,6 +125,14 @@ func (w *Watcher) leaveWaitListLocked() {
 }
 
 func (c *Cache) wakeForLocked(e *event, position uint64) {
+	if e.unreadable != nil { // it has no labels and fields
+		for key := range c.waitLists {
+			if key.contains(e.object()) {
+				c.wakeKeyLocked(key, position)
+			}
+		}
+		return
+	}
 	scopes := scopesOf(e.object())
 	for _, in := range scopes {
 		c.wakeKeyLocked(wakeKey{scope: in}, position)

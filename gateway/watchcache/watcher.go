@@ -27,7 +27,8 @@ type WatchQuery struct {
 	State bool
 	// Latest: a client that is more than a batch behind gets the newest state of each object, without the states between.
 	Latest bool
-	// Own: the watch is internal, and not counted among those of clients.
+	// Own: the watch is internal, and not counted among those of clients. A value that cannot be decrypted does not end it; the object counts
+	// as one that does not exist.
 	Own bool
 
 	// Passes is how often the caller reads each document to encode it; zero: it copies documents unchanged. It counts as work of
@@ -71,7 +72,7 @@ type Watcher struct {
 	wakeKey    wakeKey
 	err        error
 
-	filterErr error // ends the watch after the last batch
+	eventErr error // ends the watch after the last batch
 
 	begun bool
 	// resuming: it is not decided yet whether the client has all of the revision at which it resumes.
@@ -135,8 +136,9 @@ func (w *Watcher) Begin(ctx context.Context) {
 }
 
 // Next waits for the next batch, which is never empty unless Synced; its Changes are valid until the next call of Next, Try or
-// Poll. After an error it always returns the same error: *TooLargeError (the cache did not reach the revision), *ExpiredError
-// and *RevertedError (the client must list again), ErrStopped, or one of the store. An ended ctx ends only this call.
+// Poll. After an error it always returns the same error: *TooLargeError (the cache did not reach the revision), *ExpiredError,
+// *UnreadableEventError and *RevertedError (the client must list again), *etcdstore.UnreadableError of the initial events, ErrStopped, or
+// one of the store. An ended ctx ends only this call.
 func (w *Watcher) Next(ctx context.Context) (Batch, error) {
 	for {
 		batch, wake, err := w.Try(ctx)
@@ -234,7 +236,7 @@ func (w *Watcher) step(ctx context.Context) (batch Batch, wake <-chan struct{}, 
 		batch, err = w.nextInitial(ctx)
 		return batch, nil, err
 	}
-	if w.history != nil && w.filterErr == nil && !w.coalescer.hasPending() {
+	if w.history != nil && w.eventErr == nil && !w.coalescer.hasPending() {
 		batch, err = w.nextHistory(ctx)
 		return batch, nil, err
 	}
