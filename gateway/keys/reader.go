@@ -69,6 +69,9 @@ func (k *keysReader) read(ctx context.Context, store rangeStore) error {
 
 // add adds a key to the answer. full: the answer has no room for it, and ends before it.
 func (k *keysReader) add(ctx context.Context, kv etcdstore.KV) (full bool, err error) {
+	if kv.Unreadable != nil {
+		return false, kv.Unreadable
+	}
 	selected, err := k.selection.matches(ctx, kv)
 	if err != nil {
 		return false, err

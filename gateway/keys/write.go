@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"revtail/encoding"
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
@@ -144,9 +146,23 @@ func (h *Handler) txn(w http.ResponseWriter, r *http.Request) error {
 	}
 	done, err := txn.commit(r.Context())
 	if err == nil {
+		err = done.checkReadable()
+	}
+	if err == nil {
 		h.respond(w, r, done.Revision, response.FormatOf(r), done.appendResults(nil))
 	}
 	return err
+}
+
+// checkReadable returns an error if a value that the transaction has read cannot be shown.
+func (c committed) checkReadable() error {
+	for _, result := range c.Results {
+		if result.KV != nil && result.KV.Unreadable != nil {
+			return status.Error(http.StatusInternalServerError, metav1.StatusReasonInternalError,
+				fmt.Sprintf("the transaction is done, at revision %d, but its answer cannot be shown: %v", c.Revision, result.KV.Unreadable))
+		}
+	}
+	return nil
 }
 
 // committed is a transaction that was done.

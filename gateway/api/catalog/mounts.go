@@ -74,6 +74,9 @@ func (c *Catalog) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
 	}
 	var definitions []*customresource.Definition
 	for _, kv := range page.KVs {
+		if kv.Unreadable != nil {
+			return fmt.Errorf("mounts: the CustomResourceDefinitions: %w", kv.Unreadable)
+		}
 		if d, err := customresource.Parse(kv.Value); err == nil && d.Established() { // others have no names
 			definitions = append(definitions, d)
 		}

@@ -131,7 +131,7 @@ func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) 
 func (s *Store) exists(ctx context.Context, t catalog.Target, scope resource.Scope) error {
 	err := apierrors.NewAlreadyExists(t.GroupResource(), scope.Name)
 	t.Scope = scope
-	if object, failed := s.read(ctx, t); failed == nil && object != nil && object.Terminating() {
+	if object, _, failed := s.read(ctx, t); failed == nil && object != nil && object.Terminating() {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return err

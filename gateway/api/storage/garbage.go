@@ -67,7 +67,8 @@ func (c *gcObjects) Cached(ctx context.Context, namespace, name string) (*garbag
 }
 
 func (c *gcObjects) Read(ctx context.Context, namespace, name string) (*garbage.Object, error) {
-	return c.found(c.store.read(ctx, c.at(namespace, name)))
+	o, _, err := c.store.read(ctx, c.at(namespace, name))
+	return c.found(o, err)
 }
 
 func (c *gcObjects) found(o *watchcache.Object, err error) (*garbage.Object, error) {

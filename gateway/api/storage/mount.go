@@ -15,7 +15,7 @@ import (
 // replaceMounted stores the value of a mount's object. It writes nothing if the value differs in its encoding only.
 func (s *Store) replaceMounted(ctx context.Context, wr *Request, next object.Object, a *updateAttempt) (done Result, err error) {
 	mount := wr.Resource.Mount
-	if mount.SameValue(next.Object, a.old.Object) {
+	if mount.SameValue(next.Object, a.old.Object) && !a.stale {
 		return Result{response: a.object.JSON}, nil
 	}
 	done = Result{scope: wr.Scope, revision: a.object.Revision}

@@ -16,24 +16,39 @@ import (
 )
 
 // Get returns an object from the cache, in a state not older than a revision; with unset it reads the object from etcd. Nil: the object
-// does not exist.
+// does not exist. The error is an *etcdstore.UnreadableError if it cannot be decrypted.
 func (s *Store) Get(ctx context.Context, t catalog.Target, revision etcdstore.Revision, unset bool) (*watchcache.Object, error) {
+	var object *watchcache.Object
+	var err error
 	if unset {
-		return s.read(ctx, t)
+		object, _, err = s.read(ctx, t)
+	} else {
+		object, err = t.Cache.Get(ctx, t.Scope.Path(), revision)
 	}
-	return t.Cache.Get(ctx, t.Scope.Path(), revision)
+	if err == nil {
+		err = checkReadable(object)
+	}
+	return object, err
 }
 
-// read reads an object from etcd; nil: it does not exist.
-func (s *Store) read(ctx context.Context, t catalog.Target) (*watchcache.Object, error) {
+// checkReadable returns why the value of an object, if there is one, cannot be decrypted.
+func checkReadable(object *watchcache.Object) error {
+	if object == nil || object.Unreadable() == nil {
+		return nil
+	}
+	return object.Unreadable()
+}
+
+// read reads an object from etcd; nil: it does not exist. stale: it should be written again even if nothing changes.
+func (s *Store) read(ctx context.Context, t catalog.Target) (object *watchcache.Object, stale bool, err error) {
 	kv, _, err := s.Etcd.Get(ctx, t.Key(s.Prefix))
 	if errors.Is(err, etcdstore.ErrNotFound) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return t.Cache.Decode(kv), nil
+	return t.Cache.Decode(kv), kv.Stale, nil
 }
 
 // List lists objects. gateway/DESIGN.md has the table of resourceVersion, resourceVersionMatch, limit and continue.

@@ -40,6 +40,7 @@ func attempts(ctx context.Context) iter.Seq[context.Context] {
 type updateAttempt struct {
 	object    *watchcache.Object // as etcd or the cache has it
 	old       object.Object      // the same, decoded; empty if the object cannot be shown
+	stale     bool               // the object is to be written even if nothing changes; unknown of one in the cache
 	committed bool               // the transaction was sent, so its result is final
 }
 
@@ -50,6 +51,7 @@ type updateAttempt struct {
 // (an error, or no change), guaranteedUpdate reads the object from etcd and calls do again, unless it is the one that was in the cache.
 func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bool, do func(*updateAttempt) error) error {
 	var object *watchcache.Object
+	stale := false
 	if guess {
 		object = t.Cache.Peek(t.Scope.Path())
 		guess = object != nil
@@ -60,11 +62,11 @@ func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bo
 		}
 		if object == nil {
 			var err error
-			if object, err = s.read(ctx, t); err != nil {
+			if object, stale, err = s.read(ctx, t); err != nil {
 				return err
 			}
 		}
-		a := &updateAttempt{object: object}
+		a := &updateAttempt{object: object, stale: stale}
 		err := a.decode(t)
 		if err == nil {
 			err = do(a)
@@ -72,20 +74,20 @@ func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bo
 		faster, conflicts := errors.AsType[*etcdstore.ConflictError](err)
 		switch {
 		case conflicts:
-			object = t.Cache.Decode(faster.KV)
+			object, stale = t.Cache.Decode(faster.KV), faster.KV.Stale
 		case errors.Is(err, etcdstore.ErrConflict), errors.Is(err, etcdstore.ErrNotFound):
 			object = nil
 		case guess && !a.committed:
-			stored, failed := s.read(ctx, t)
+			stored, old, failed := s.read(ctx, t)
 			switch {
 			case failed != nil:
 				return failed
 			case stored == nil:
 				return status.ObjectNotFound(t.Ref)
-			case stored.Revision == object.Revision:
+			case stored.Revision == object.Revision && !old && object.Unreadable() == nil:
 				return err // the guess was right
 			}
-			object = stored
+			object, stale = stored, old
 		default:
 			return err
 		}
@@ -94,10 +96,13 @@ func (s *Store) guaranteedUpdate(ctx context.Context, t catalog.Target, guess bo
 	return status.ObjectModified(t.Ref)
 }
 
-// decode decodes the object; an object that does not exist is an error.
+// decode decodes the object; an object that does not exist, or cannot be decrypted, is an error.
 func (a *updateAttempt) decode(t catalog.Target) error {
 	if a.object == nil {
 		return status.ObjectNotFound(t.Ref)
+	}
+	if err := checkReadable(a.object); err != nil {
+		return err
 	}
 	if !a.shown() {
 		a.old = object.New(map[string]any{})

@@ -180,7 +180,7 @@ func (wr *Request) checkMetadata(next, old object.Object) (field.ErrorList, erro
 	return errs, nil
 }
 
-// replace stores a new object. It writes nothing if nothing changes. It deletes a terminating object without finalizers, except a
+// replace stores a new object. It writes nothing if nothing changes, except an object that is to be encrypted with another key. It deletes a terminating object without finalizers, except a
 // namespace, which the garbage collector deletes when it is empty.
 func (s *Store) replace(ctx context.Context, wr *Request, next object.Object, a *updateAttempt) (Result, error) {
 	put := func(value []byte) (etcdstore.Revision, error) { return s.putKey(ctx, a, wr.Ref, value) }
@@ -190,7 +190,7 @@ func (s *Store) replace(ctx context.Context, wr *Request, next object.Object, a 
 		return s.replaceMounted(ctx, wr, next, a)
 	}
 	switch {
-	case !last && next.SameAs(a.old):
+	case !last && next.SameAs(a.old) && !a.stale:
 		next, put = a.old, stays
 	case wr.DryRun:
 		put = stays

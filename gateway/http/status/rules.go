@@ -33,6 +33,11 @@ var rules = []rule{
 	typed(func(err *apierrors.StatusError) *metav1.Status { return err.ErrStatus.DeepCopy() }),
 	spoken[*watchcache.ExpiredError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*watchcache.RevertedError](http.StatusGone, metav1.StatusReasonExpired),
+	spoken[*watchcache.UnreadableEventError](http.StatusGone, metav1.StatusReasonExpired),
+	spoken[*etcdstore.UnreadableError](http.StatusInternalServerError, metav1.StatusReasonInternalError),
+	typed(func(err *etcdstore.EncryptionError) *metav1.Status {
+		return retryable(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, err.Error(), 5)
+	}),
 	typed(func(*etcdstore.CompactedError) *metav1.Status {
 		return newStatus(http.StatusGone, metav1.StatusReasonExpired, "The resourceVersion for the provided list is too old.")
 	}),
