@@ -29,6 +29,7 @@ type health struct {
 	collector    *garbage.Collector
 	shuttingDown func() bool
 	problems     func() []string // of etcd; nil: none are known
+	encryption   func() []string // problems of the providers; nil: values are stored as they are
 }
 
 // check is one condition of readiness.
@@ -63,6 +64,9 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 func (h *health) warn(lines *strings.Builder) {
 	if h.problems != nil {
 		warnOf(lines, "etcd-health", h.problems())
+	}
+	if h.encryption != nil {
+		warnOf(lines, "encryption", h.encryption())
 	}
 	warnOf(lines, "claim", h.claimProblems())
 	var stopped []string

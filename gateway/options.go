@@ -39,6 +39,9 @@ type Options struct {
 	Tracing  trace.TracerProvider   // gets a span of each request; nil: no traces
 	Problems func() []string        // of etcd, for /readyz?verbose, where requests can still be served; nil: none are known
 
+	// EncryptionProblems are those of the providers that encrypt values in Store, for /readyz?verbose; nil: values are stored as they are.
+	EncryptionProblems func() []string
+
 	GarbageCollector      bool // delete objects whose ownerReferences all name owners that no longer exist
 	GarbageCollectorLimit int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
 

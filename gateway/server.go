@@ -91,7 +91,7 @@ func New(options Options) (*Server, error) {
 // handlers returns the handlers of all routes.
 func (s *Server) handlers(options Options, chain *middleware.Chain, filters *filter.Cache) *handlers {
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
-		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems}
+		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems, encryption: options.EncryptionProblems}
 	return &handlers{
 		chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, watchers: options.Watchers,
 		api: &api.Handler{

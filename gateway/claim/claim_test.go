@@ -102,6 +102,8 @@ var owners = []struct {
 	{name: "a cluster added after the marker", pairs: []string{"revtail/claims/registry", `{"format":1,"prefix":"/registry"}`, "/registry/minions/a", "x"},
 		owner: Kubernetes, evidence: "/registry/minions/a"},
 	{name: "the marker", pairs: []string{"revtail/claims/registry", `{"format":1,"prefix":"/registry"}`, "/registry/configmaps/default/a", "{}"}, owner: Own},
+	{name: "the marker, and encrypted values", pairs: []string{"revtail/claims/registry", `{"format":1,"prefix":"/registry"}`, "/registry/secrets/default/a", "k8s:enc:secretbox:v1:k:x"},
+		owner: Own},
 	{name: "the marker of a newer release", pairs: []string{"revtail/claims/registry", `{"format":2,"prefix":"/registry"}`}, owner: Foreign,
 		evidence: "revtail/claims/registry"},
 	{name: "an unreadable marker", pairs: []string{"revtail/claims/registry", `yes`}, owner: Foreign, evidence: "revtail/claims/registry"},

@@ -47,6 +47,9 @@ type Config struct {
 	Writable         bool
 	Adopt            bool
 
+	EncryptionProviderConfig string // a file; empty: values are stored as they are
+	EncryptionKeys           []string
+
 	Mounts []mount.Mount // only in the file
 
 	Keys         []string

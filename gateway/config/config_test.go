@@ -58,6 +58,8 @@ var samples = map[string]struct {
 	"data-dir":                    {"dir", "DataDir", "dir"},
 	"embedded-client-url":         {"http://127.0.0.1:0", "EmbeddedClientURL", "http://127.0.0.1:0"},
 	"embedded-config":             {"etcd.yaml", "EmbeddedConfig", "etcd.yaml"},
+	"encryption-provider-config":  {"encryption.yaml", "EncryptionProviderConfig", "encryption.yaml"},
+	"encryption-keys":             {"/app/secret/, flat", "EncryptionKeys", []string{"/app/secret/", "flat"}},
 	"history":                     {"10m", "History", 10 * time.Minute},
 	"garbage-collector":           {"false", "GarbageCollector", false},
 	"garbage-collector-limit":     {"250", "GarbageCollectorLimit", 250},

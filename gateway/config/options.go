@@ -58,6 +58,8 @@ func (c *Config) etcdOptions() []option {
 		{"adopt", &c.Adopt, "make revtail the owner of the data under --etcd-prefix: from then on it deletes objects whose owners are gone and the content of deleted namespaces and CustomResourceDefinitions, and writes the status of CustomResourceDefinitions. Refused for data of a kube-apiserver"},
 		{"keys", &c.Keys, "`keys`, and prefixes that end with /, comma separated, that can be read and watched at /v1/keys; \"*\": all keys; \"\": none"},
 		{"keys-writable", &c.KeysWritable, "`keys` and prefixes that can be read and written at /v1/keys, except the keys of resources. The default applies without --keys, if --listen has only loopback addresses or --policy-file is set; otherwise it is none"},
+		{"encryption-provider-config", &c.EncryptionProviderConfig, "YAML `file` with an EncryptionConfiguration, as of a kube-apiserver: how the values of which resources are encrypted in etcd; it is read again when it changes, and at SIGHUP; none: values are stored as they are"},
+		{"encryption-keys", &c.EncryptionKeys, "`keys`, and prefixes that end with /, comma separated, whose values are encrypted with the providers of the resource keys.revtail in this file; other programs cannot read them"},
 		{"data-dir", &c.DataDir, "embedded etcd: data `directory`"},
 		{"embedded-client-url", &c.EmbeddedClientURL, "embedded etcd: loopback `URL` for etcdctl, without authentication; port 0 is any free one; none, which is the default with authentication or --policy-file: no port, but a socket that only the user of this process may open, client/etcd.sock in --data-dir"},
 		{"embedded-config", &c.EmbeddedConfig, "embedded etcd: a complete etcd configuration `file`, for clusters, TLS and peers"},

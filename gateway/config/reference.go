@@ -12,17 +12,18 @@ import (
 
 // reloads are the options that the gateway reloads while it runs, with the reloaded part.
 var reloads = map[string]string{
-	"tls-cert-file":        "its content",
-	"tls-private-key-file": "its content",
-	"client-ca-file":       "its content",
-	"token-file":           "its content",
-	"oidc-ca-file":         "its content",
-	"policy-file":          "its content",
-	"etcd-cacert":          "its content",
-	"etcd-cert":            "its content",
-	"etcd-key":             "its content",
-	"etcd-password-file":   "its content",
-	"audit-log-path":       "opened again, at SIGHUP",
+	"tls-cert-file":              "its content",
+	"tls-private-key-file":       "its content",
+	"client-ca-file":             "its content",
+	"token-file":                 "its content",
+	"oidc-ca-file":               "its content",
+	"policy-file":                "its content",
+	"etcd-cacert":                "its content",
+	"etcd-cert":                  "its content",
+	"etcd-key":                   "its content",
+	"etcd-password-file":         "its content",
+	"encryption-provider-config": "its content",
+	"audit-log-path":             "opened again, at SIGHUP",
 }
 
 // Reference returns a page of Markdown about all options: flag, environment variable, key in the file, default, reload and meaning.

@@ -23,6 +23,7 @@ var exclusions = []struct {
 	{"no --oidc-issuer-url", func(c Config) bool { return c.OIDCIssuerURL == "" },
 		[]string{"oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix"}},
 	{"neither authentication nor --policy-file", func(c Config) bool { return !c.Authenticates() && c.PolicyFile == "" }, []string{"max-watches-per-user"}},
+	{"no --encryption-provider-config", func(c Config) bool { return c.EncryptionProviderConfig == "" }, []string{"encryption-keys"}},
 	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
@@ -42,7 +43,7 @@ func (c Config) excluded(name string) string {
 func (c Config) Validate() error {
 	return errors.Join(
 		c.validateExclusions(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
-		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
+		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateEncryptionKeys(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
 }
 
 func (c Config) validateExclusions() error {
@@ -185,4 +186,23 @@ func (c Config) validateTracing() error {
 		return fmt.Errorf("--otlp-endpoint: OTLP over gRPC has no path: remove it, or add --otlp-protocol %s", OTLPHTTP)
 	}
 	return nil
+}
+
+// validateEncryptionKeys refuses keys whose encryption would make revtail, or the providers of resources, work with other values.
+func (c Config) validateEncryptionKeys() error {
+	var errs []error
+	for _, key := range c.EncryptionKeys {
+		overlaps := func(prefix string) bool {
+			return strings.HasPrefix(key, prefix) || strings.HasSuffix(key, "/") && strings.HasPrefix(prefix, key)
+		}
+		switch {
+		case key == "" || key == "*":
+			errs = append(errs, fmt.Errorf("--encryption-keys %q: want keys, or prefixes that end with /, as /app/secret/", key))
+		case overlaps(c.EtcdPrefix + "/"):
+			errs = append(errs, fmt.Errorf("--encryption-keys %s: the values below %s are those of resources, which have their own names in --encryption-provider-config", key, c.EtcdPrefix))
+		case overlaps("revtail/"), overlaps("compact_rev_key"):
+			errs = append(errs, fmt.Errorf("--encryption-keys %s: the keys below revtail/ are the gateway's own", key))
+		}
+	}
+	return errors.Join(errs...)
 }

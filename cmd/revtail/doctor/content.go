@@ -26,18 +26,24 @@ func (d *doctor) checkContent(ctx context.Context) {
 		d.report(failed, "content", err.Error(), "")
 		return
 	}
-	undecodable, example := 0, ""
+	undecodable, encrypted, example := 0, 0, ""
 	protobuf := false
 	for _, kv := range page.KVs {
 		var object map[string]json.RawMessage
-		if json.Unmarshal(kv.Value, &object) != nil {
+		switch isEncrypted := bytes.HasPrefix(kv.Value, []byte("k8s:enc:")); {
+		case isEncrypted && d.owned:
+			encrypted++
+		case json.Unmarshal(kv.Value, &object) != nil:
 			undecodable, example = undecodable+1, kv.Key
-			protobuf = protobuf || bytes.HasPrefix(kv.Value, []byte("k8s\x00")) || bytes.HasPrefix(kv.Value, []byte("k8s:enc:"))
+			protobuf = protobuf || isEncrypted || bytes.HasPrefix(kv.Value, []byte("k8s\x00"))
 		}
 	}
 	summary := fmt.Sprintf("%d keys under %s", int64(len(page.KVs))+page.Remaining, d.cfg.EtcdPrefix)
 	if page.Remaining > 0 {
 		summary += fmt.Sprintf(", of which %d were read", len(page.KVs))
+	}
+	if encrypted > 0 {
+		summary += fmt.Sprintf("; %d are encrypted, which only gateways with --encryption-provider-config can check", encrypted)
 	}
 	switch {
 	case protobuf:
@@ -46,7 +52,12 @@ func (d *doctor) checkContent(ctx context.Context) {
 	case undecodable > 0:
 		d.report(warning, "content", fmt.Sprintf("%s; %d are not JSON objects, such as %q: lists and watches omit them", summary, undecodable, example), "correct or delete them")
 	default:
-		d.report(ok, "content", summary+", all of them JSON objects", "")
+		if encrypted > 0 {
+			summary += "; all others are"
+		} else {
+			summary += ", all of them"
+		}
+		d.report(ok, "content", summary+" JSON objects", "")
 	}
 }
 
@@ -54,6 +65,7 @@ func (d *doctor) checkContent(ctx context.Context) {
 func (d *doctor) checkClaim(ctx context.Context) {
 	prefix := d.cfg.EtcdPrefix
 	state, err := claim.Look(ctx, claim.Config{Store: d.store, Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
+	d.owned = err == nil && state.Owner == claim.Own
 	switch {
 	case err != nil:
 		d.report(failed, "claim", err.Error(), "")

@@ -65,6 +65,7 @@ type doctor struct {
 	proxy    proxy              // in front of the gateway
 	revision etcdstore.Revision // of etcd, before the checks of the gateway; zero: unknown
 	store    *etcdstore.Etcd    // nil: etcd cannot be reached
+	owned    bool               // the data under the prefix is revtail's own
 }
 
 // run makes all checks. The error has the number of failed checks.

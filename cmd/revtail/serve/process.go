@@ -21,6 +21,7 @@ import (
 	"revtail/cmd/revtail/serve/systemd"
 	"revtail/cmd/revtail/serve/webserver"
 	"revtail/etcdstore"
+	"revtail/etcdstore/encryption"
 	"revtail/gateway"
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/certificate"
@@ -50,7 +51,10 @@ type process struct {
 	requests     *metrics.StoreRequests   // to etcd
 	limit        *webserver.AddressLimit
 	etcd         *backend.Backend
-	etcdWasEmpty bool // at the start
+	etcdWasEmpty bool                                // at the start
+	encryption   *reload.File[*encryption.Providers] // nil: values are stored as they are
+	kms          kmsHealth                           // of encryption
+	store        etcdstore.Store                     // etcd, or encryption over it
 	monitor      *etcdstore.Monitor
 	claim        *claim.Claim
 	gateway      *gateway.Server
@@ -68,7 +72,7 @@ func (p *process) serve(ctx context.Context, load func() (config.Config, error),
 	p.logger.Info("starting", "version", p.version, "history", p.cfg.History.String(), "memoryLimitMiB", memory.Limit()>>20)
 	p.sighup, p.supervisor = make(chan os.Signal, 1), systemd.NewNotifier(p.logger)
 	signal.Notify(p.sighup, syscall.SIGHUP)
-	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openConfigFile(ctx, load))
+	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openEncryption(ctx), p.openConfigFile(ctx, load))
 	if err != nil {
 		return command.UsageError(err)
 	}
@@ -76,6 +80,7 @@ func (p *process) serve(ctx context.Context, load func() (config.Config, error),
 		defer p.audit.Close()
 	}
 	defer p.closeTracing()
+	defer p.closeEncryption()
 	err = p.openEtcd(ctx)
 	if err != nil && ctx.Err() != nil {
 		p.logger.Info("stopped before etcd was ready")
@@ -108,6 +113,7 @@ func (p *process) openEtcd(ctx context.Context) (err error) {
 	})
 	if err == nil {
 		p.monitor = etcdstore.NewMonitor(p.etcd.Store)
+		p.store = p.encrypted(p.etcd.Store)
 	}
 	return err
 }
@@ -116,10 +122,11 @@ func (p *process) openEtcd(ctx context.Context) (err error) {
 func (p *process) openGateway(ctx context.Context) (err error) {
 	cfg := p.cfg
 	p.gateway, err = gateway.New(gateway.Options{
-		Store: p.etcd.Store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Version: p.version,
+		Store: p.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Version: p.version,
 		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
-		Authenticator: p.authenticator(), Policy: p.access.policy, Audit: p.auditLog,
+		EncryptionProblems: p.encryptionProblems(),
+		Authenticator:      p.authenticator(), Policy: p.access.policy, Audit: p.auditLog,
 		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
 		MemoryLimit: memory.Limit(), Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
 	})

@@ -19,6 +19,9 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.start(p.gateway.Run)
 	p.start(p.monitor.Run)
 	p.start(p.reloadOnSIGHUP)
+	if p.encryption != nil {
+		p.start(p.checkKMS)
+	}
 	for _, f := range p.reloadables {
 		p.start(f.Run)
 	}

@@ -102,6 +102,9 @@ func (p *process) closeTracing() {
 // metrics are the collectors of the process, in addition to those of the gateway.
 func (p *process) metrics() []prometheus.Collector {
 	all := []prometheus.Collector{p.limit.Refused, p.requests, metrics.NewEtcd(p.monitor.Health, p.etcd.Store.Compactions, p.cfg.History), p.diskFull()}
+	if p.encryption != nil {
+		all = append(all, p.kms.collector())
+	}
 	for _, f := range p.reloadables {
 		all = append(all, f)
 	}

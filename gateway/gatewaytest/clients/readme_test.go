@@ -17,6 +17,7 @@ const (
 	readme         = "../../../README.md"
 	tlsDocument    = "../../../deploy/TLS.md"
 	accessDocument = "../../../deploy/ACCESS.md"
+	encryption     = "../../../deploy/ENCRYPTION.md"
 )
 
 // runBlocks runs the commands of blocks. Events in JSON must be shown by the end, and a file in YAML gets the name.
@@ -98,6 +99,29 @@ func TestAccessDocument(t *testing.T) {
 		r.runBlocks(t, append(section(t, accessDocument, "Policies"), section(t, accessDocument, "Authentication")...), "policy.yaml")
 		r.do(t, gatewaytest.Step{Command: `curl --cacert ca.crt -H "Authorization: Bearer $token" https://localhost:8443/api/v1/namespaces/us/configmaps`,
 			Output: `  "reason": "Forbidden",`})
+	})
+}
+
+// TestEncryptionDocument encrypts a Secret and a key, and rotates their key. Without the old key everything is read after a restart.
+func TestEncryptionDocument(t *testing.T) {
+	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
+		r := newReader(t, t.TempDir())
+		installed(t, "jq", "jq")
+		for _, title := range []string{"Set up", "Encrypt what is there", "Rotate a key"} {
+			r.runBlocks(t, section(t, encryption, title), "encryption.yaml")
+		}
+		content, err := os.ReadFile(filepath.Join(r.folder, "encryption.yaml"))
+		if err != nil || strings.Contains(string(content), "key1") || !strings.Contains(string(content), "key2") {
+			t.Fatalf("the file is not that of a rotation: %v\n%s", err, content)
+		}
+		restarted := gatewaytest.Start(t, "--etcd-endpoints", "http://127.0.0.1:2379", "--encryption-provider-config", filepath.Join(r.folder, "encryption.yaml"),
+			"--encryption-keys", "/app/secret/")
+		if secret := restarted.Get(t, "/api/v1/namespaces/default/secrets/password"); secret.Data["word"] != "c3dvcmRmaXNo" {
+			t.Errorf("the Secret is %+v", secret)
+		}
+		if key := restarted.Do(t, "GET", "/v1/keys/app/secret/password", ""); !strings.Contains(key.Body, "swordfish") {
+			t.Errorf("the key is %d %s", key.Code, key.Body)
+		}
 	})
 }
 

@@ -1,0 +1,41 @@
+package resource
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Of returns the resource of the objects below root that have a key, which need not be served; false: no object has the key.
+func Of(root, key string) (of schema.GroupResource, ok bool) {
+	rest, ok := strings.CutPrefix(key, root+"/")
+	if !ok {
+		return of, false
+	}
+	first, rest, ok := strings.Cut(rest, "/")
+	if !ok {
+		return of, false
+	}
+	if !isGroup(first) {
+		return schema.GroupResource{Resource: first}, true
+	}
+	plural, _, ok := strings.Cut(rest, "/")
+	return schema.GroupResource{Group: first, Resource: plural}, ok
+}
+
+// isGroup reports whether the first segment of a key is a group, and not a resource of the core group. The groups of custom resources have
+// a dot, plurals have none.
+func isGroup(segment string) bool {
+	return strings.Contains(segment, ".") || slices.Contains(shortGroups, segment)
+}
+
+// shortGroups are the built-in groups without a dot.
+var shortGroups = func() (groups []string) {
+	for _, res := range builtin {
+		if res.Group != "" && !strings.Contains(res.Group, ".") && !slices.Contains(groups, res.Group) {
+			groups = append(groups, res.Group)
+		}
+	}
+	return groups
+}()
