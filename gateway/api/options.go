@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"revtail/encoding/codec"
+	"revtail/gateway/access"
 	"revtail/gateway/api/object"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/http/request"
@@ -31,7 +32,7 @@ import (
 func (h *Handler) listOptions(r *http.Request, kind response.Kind) (request.ListOptions, response.Representation, error) {
 	p, err := request.ParseListOptions(r, kind == response.Watch)
 	if err == nil {
-		p.Filter, err = filterOf(h.Filters, request.Query(r))
+		p.Filter, err = h.filterOf(r)
 	}
 	if err != nil {
 		return p, response.Representation{}, err
@@ -59,13 +60,17 @@ func (h *Handler) negotiate(r *http.Request, kind response.Kind) (response.Repre
 	return f, err
 }
 
-// filterOf returns the filter of a list or a watch; nil: it has none.
-func filterOf(filters *filter.Cache, query url.Values) (*filter.Filter, error) {
-	given := query["filter"]
-	if len(given) > 1 {
-		return nil, status.BadRequest("filter is given %d times: join the expressions by &&", len(given))
+// filterOf returns the filter of a list or a watch; nil: it has none. Compiling one is work of the caller's choice.
+func (h *Handler) filterOf(r *http.Request) (f *filter.Filter, err error) {
+	given := request.Query(r)["filter"]
+	switch len(given) {
+	case 0:
+		return nil, nil
+	case 1:
+		overload := h.Watches.Processor.Do(access.AccountOf(r), func() { f, err = h.Filters.Objects(given[0]) })
+		return f, cmp.Or(overload, err)
 	}
-	return filters.Objects(strings.Join(given, ""))
+	return nil, status.BadRequest("filter is given %d times: join the expressions by &&", len(given))
 }
 
 // optionsKinds are the kinds of the options of a method, for messages.

@@ -27,7 +27,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	if err != nil {
 		return err
 	}
-	selected, err := h.selection(q)
+	selected, err := h.selection(r, q)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,14 @@
 package keys
 
 import (
+	"cmp"
 	"context"
+	"net/http"
 
 	"revtail/encoding"
 	"revtail/encoding/projection"
 	"revtail/etcdstore"
+	"revtail/gateway/access"
 	"revtail/gateway/access/cputime"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/watchcache/filter"
@@ -19,12 +22,17 @@ type selection struct {
 	account *cputime.Account // pays for both; nil: nobody does
 }
 
-// selection compiles the expressions of a query. The error is for responder.fail.
-func (h *Handler) selection(q keyrange.Query) (s selection, err error) {
-	if s.filter, err = h.filters.Keys(q.Filter); err == nil {
-		s.fields, err = h.filters.KeyFields(q.Fields)
+// selection compiles the expressions of a query, which is work of the caller's choice. The error is for Responder.Error.
+func (h *Handler) selection(r *http.Request, q keyrange.Query) (s selection, err error) {
+	if q.Filter == "" && q.Fields == "" {
+		return s, nil
 	}
-	return s, err
+	overload := h.watches.Processor.Do(access.AccountOf(r), func() {
+		if s.filter, err = h.filters.Keys(q.Filter); err == nil {
+			s.fields, err = h.filters.KeyFields(q.Fields)
+		}
+	})
+	return s, cmp.Or(overload, err)
 }
 
 // matches reports whether a key, which must have its value, is selected. The error is that of filter.Matches.

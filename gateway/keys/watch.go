@@ -27,7 +27,7 @@ const (
 
 // watch streams the state of keys, unless the request says from which revision it resumes, and then their changes.
 func (h *Handler) watch(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
-	selected, err := h.selection(q)
+	selected, err := h.selection(r, q)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (h *Handler) openCache(r *http.Request, q keyrange.Query) (cache *rangeCach
 // poll answers a long poll: with the changes after a revision as soon as there are some, or without changes when its time is over.
 // The answer has the revision after which the next poll begins.
 func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
-	selected, err := h.selection(q)
+	selected, err := h.selection(r, q)
 	if err != nil {
 		return err
 	}

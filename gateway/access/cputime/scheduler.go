@@ -73,6 +73,19 @@ func (s *Scheduler) Account(user string) *Account {
 	return a
 }
 
+// Do calls work in a turn of a user. The error is an *OverloadError; work was not called then.
+func (s *Scheduler) Do(user string, work func()) error {
+	a := s.Account(user)
+	defer a.Release()
+	turn := a.Turn()
+	defer turn.End()
+	if err := turn.Continue(); err != nil {
+		return err
+	}
+	work()
+	return nil
+}
+
 // nextLocked begins the turns that may begin now.
 func (s *Scheduler) nextLocked() {
 	for s.free > 0 && len(s.waiting) > 0 {
