@@ -13,6 +13,7 @@ import (
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/reload"
@@ -31,9 +32,7 @@ type Options struct {
 	Keys         []string // keys, and prefixes that end with a slash, that the keys API may read; "*": every key
 	KeysWritable []string // the same, that the keys API may read and write
 
-	MemoryLimit int64 // of this process, in bytes, with which some budgets of the keys API are smaller; zero: none
-
-	Watchers bool // /debug/watchers is a public route; Admin always has it
+	Debug bool // /debug/watchers and /debug/flows are public routes; Admin always has them
 
 	Metrics  []prometheus.Collector // further ones for /metrics
 	Tracing  trace.TracerProvider   // gets a span of each request; nil: no traces
@@ -50,7 +49,7 @@ type Options struct {
 	Audit         *audit.Log                          // nil: no audit log
 	Origins       []string                            // of pages that may read and write here, as https://example.com
 	Hosts         []string                            // names of this server besides localhost
-	MaxWatches    int                                 // of one user, with an Authenticator or a Policy; zero: no limit
+	Limits        flowcontrol.Limits                  // of all users; WatchesPerUser needs an Authenticator or a Policy
 }
 
 // complete sets defaults. The error names an option that is wrong.

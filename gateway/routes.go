@@ -20,14 +20,14 @@ import (
 
 // handlers are the handlers of all routes.
 type handlers struct {
-	chain    *middleware.Chain
-	access   *access.Control
-	api      *api.Handler
-	keys     *keys.Handler
-	watches  *watch.Service
-	health   *health
-	metrics  http.Handler
-	watchers bool // /debug/watchers is a public route
+	chain   *middleware.Chain
+	access  *access.Control
+	api     *api.Handler
+	keys    *keys.Handler
+	watches *watch.Service
+	health  *health
+	metrics http.Handler
+	debug   bool // /debug/watchers and /debug/flows are public routes
 }
 
 // public returns the handler of all public URLs. The order of the middleware matters: LimitQuery parses the query and CleanPath the path
@@ -36,7 +36,8 @@ func (h *handlers) public() http.Handler {
 	r := chi.NewRouter()
 	r.Use(h.chain.CountRequests, h.chain.Trace, h.chain.LimitWrites, h.chain.SetHeaders, h.access.Log, h.chain.RecoverPanic)
 	r.Use(middleware.LimitHeaders, middleware.LimitQuery, middleware.LimitBody, h.chain.CheckHost, middleware.CleanPath)
-	r.Use(h.chain.AllowOrigins, h.chain.RefuseCrossOriginWrites, h.access.Authenticate, middleware.RefuseImpersonation, middleware.RefuseUpgrades)
+	r.Use(h.chain.AllowOrigins, h.chain.RefuseCrossOriginWrites, h.access.Authenticate)
+	r.Use(middleware.RefuseImpersonation, middleware.RefuseUpgrades, h.chain.ShareRequests)
 	r.NotFound(response.NotFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
@@ -45,8 +46,8 @@ func (h *handlers) public() http.Handler {
 	r.Method(http.MethodGet, console.Path+"*", console.Handler(http.HandlerFunc(response.NotFound)))
 	r.Get("/healthz", h.health.serveReady)
 	h.operations(r)
-	if h.watchers {
-		r.Get("/debug/watchers", h.watches.ServeWatchers)
+	if h.debug {
+		h.operators(r)
 	}
 
 	r.Get("/version", h.api.ServeVersion)
@@ -79,13 +80,19 @@ func (h *handlers) admin() http.Handler {
 	r := chi.NewRouter()
 	r.Use(h.chain.SetHeaders, h.chain.RecoverPanic, h.chain.RefuseForeignHosts, h.chain.RefuseCrossOrigin)
 	h.operations(r)
-	r.Get("/debug/watchers", h.watches.ServeWatchers)
+	h.operators(r)
 	r.Get("/debug/pprof/*", pprof.Index)
 	r.Get("/debug/pprof/cmdline", pprof.Cmdline)
 	r.Get("/debug/pprof/profile", pprof.Profile)
 	r.Get("/debug/pprof/symbol", pprof.Symbol)
 	r.Get("/debug/pprof/trace", pprof.Trace)
 	return request.HeadIsGet(r)
+}
+
+// operators adds what only operators may see.
+func (h *handlers) operators(r chi.Router) {
+	r.Get("/debug/watchers", h.watches.ServeWatchers)
+	r.Get("/debug/flows", access.ServeFlows(h.chain.Flows))
 }
 
 // operations adds the routes that both listeners have.

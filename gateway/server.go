@@ -11,6 +11,7 @@ import (
 
 	"revtail/gateway/access"
 	"revtail/gateway/access/cputime"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/api"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/discovery"
@@ -53,6 +54,11 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
 	}
+	if options.Authenticator == nil && options.Policy == nil {
+		options.Limits.WatchesPerUser = 0 // all clients of an address are one user
+	}
+	flows := flowcontrol.NewPools(options.Limits, options.Logger)
+	options.Store = flowcontrol.LimitWrites(options.Store, flows.Writes)
 	resources, err := catalog.New(catalog.Config{
 		Store: options.Store, Own: own, Prefix: options.Prefix, Claim: options.Claim, Logger: options.Logger, Mounts: options.Mounts,
 	})
@@ -62,16 +68,14 @@ func New(options Options) (*Server, error) {
 	responder, filters, loops := response.NewResponder(options.Logger), filter.NewCache(), eventloop.New(options.Logger)
 	control := access.NewControl(responder, options.Logger, options.Authenticator, options.Policy, options.Audit)
 	chain := &middleware.Chain{
-		Responder: responder, Logger: options.Logger, Requests: metrics.NewRequests(), Tracing: options.Tracing, Route: routePattern,
+		Responder: responder, Logger: options.Logger, Requests: metrics.NewRequests(), Flows: flows, Tracing: options.Tracing, Route: routePattern,
 		WriteTimeout: socket.WriteTimeout, Anonymous: control.Authenticator.Anonymous, Origins: options.Origins, Hosts: options.Hosts,
 	}
 	watches := &watch.Service{
 		Opener: transport.NewOpener(options.Origins, responder.Compressors), Adopter: loops,
 		Access: control, Processor: cputime.New(0), Responder: responder, Logger: options.Logger, Opened: chain.EndSpan,
 	}
-	if options.Authenticator != nil || options.Policy != nil {
-		watches.Registry.Limit = options.MaxWatches
-	}
+	watches.Registry.Pool = flows.Watches
 	s := &Server{
 		catalog: resources, access: control, loops: loops, watches: watches,
 		store: storage.New(storage.Config{
@@ -80,7 +84,7 @@ func New(options Options) (*Server, error) {
 		}),
 		keys: keys.New(keys.Config{
 			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,
-			Logger: options.Logger, Watches: watches, MemoryLimit: options.MemoryLimit,
+			Logger: options.Logger, Watches: watches, Flows: flows,
 		}),
 	}
 	handlers := s.handlers(options, chain, filters)
@@ -93,13 +97,13 @@ func (s *Server) handlers(options Options, chain *middleware.Chain, filters *fil
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
 		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems, encryption: options.EncryptionProblems}
 	return &handlers{
-		chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, watchers: options.Watchers,
+		chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
 		api: &api.Handler{
 			Catalog: s.catalog, Store: s.store, Responder: chain.Responder, Access: s.access, Filters: filters, Claim: options.Claim,
-			Version: options.Version, Watches: s.watches,
+			Version: options.Version, Watches: s.watches, Flows: chain.Flows,
 		},
 		metrics: metrics.Handler(discovery.BuildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures},
-			slices.Concat(options.Metrics, filters.Collectors(), s.watches.Processor.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Responder.Refused})...),
+			slices.Concat(options.Metrics, filters.Collectors(), s.watches.Processor.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Flows, chain.Responder.Refused})...),
 	}
 }
 

@@ -17,20 +17,17 @@ type Caller struct {
 	generation uint64 // of the credentials and the policy, when the request was authorized
 }
 
-// Account is the key that the caller's watches are counted under: the user name, and for anonymous users also the address.
-func (c *Caller) Account() string {
-	if c.Identity.Name == authentication.AnonymousName {
+// AccountOf returns whom a request counts for, in packages cputime and flowcontrol: the name of the user, for anonymous users followed by the
+// address, and without authentication the address alone.
+func AccountOf(r *http.Request) string {
+	c := CallerOf(r)
+	switch {
+	case c == nil:
+		return hostOf(r.RemoteAddr)
+	case c.Identity.Name == authentication.AnonymousName:
 		return c.Identity.Name + " " + c.address
 	}
 	return c.Identity.Name
-}
-
-// AccountOf returns the Account of the caller of a request or, if there is none, the address of the client.
-func AccountOf(r *http.Request) string {
-	if c := CallerOf(r); c != nil {
-		return c.Account()
-	}
-	return hostOf(r.RemoteAddr)
 }
 
 // CallerOf returns the caller of a request; nil: authentication, authorization and auditing are off, or the path is public.

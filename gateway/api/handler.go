@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/gateway/access"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/claim"
@@ -25,6 +26,7 @@ type Handler struct {
 	Store     *storage.Store
 	Responder *response.Responder
 	Access    *access.Control
+	Flows     *flowcontrol.Pools
 	Filters   *filter.Cache
 	Claim     *claim.Claim // nil: the data is revtail's own
 	Version   string       // of the program; empty: unknown

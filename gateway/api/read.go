@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"revtail/encoding"
+	"revtail/gateway/access"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
 	"revtail/gateway/api/storage"
@@ -42,6 +43,11 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Tar
 	if err != nil {
 		return err
 	}
+	memory, err := h.Flows.ResponseBytes.Acquire(ctx, access.AccountOf(r), objectMemory(object.JSON))
+	if err != nil {
+		return err
+	}
+	defer memory.Release()
 	return h.respondObject(w, r, t, f, http.StatusOK, object.JSON)
 }
 
@@ -65,9 +71,39 @@ func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Ta
 	if !params.Unset && !params.Exact && params.Continue == nil {
 		setAge(w, t)
 	}
+	holds := listMemory(r, list, response.ServableFromCache(f.View(t.Resource), f.Format(r)))
+	memory, err := h.Flows.ResponseBytes.Acquire(ctx, access.AccountOf(r), holds)
+	if err != nil {
+		return err
+	}
+	defer memory.Release()
 	h.warnInvalid(w, t, list.Invalid, list.InvalidCount)
 	h.writeList(w, r, t, f, list)
 	return nil
+}
+
+const (
+	// listBuffer is about how many bytes a list holds that is converted or compressed while it is sent: its buffer, that of the compressor,
+	// and one object. smallResponse is the size up to which a response is not counted.
+	listBuffer    = 1 << 20
+	smallResponse = 64 << 10
+)
+
+// objectMemory returns how many bytes the response of an object holds: its representation and the buffer, if it is large.
+func objectMemory(document []byte) int64 {
+	if len(document) <= smallResponse {
+		return 0
+	}
+	return 2 * int64(len(document))
+}
+
+// listMemory returns how many bytes the response of a list holds: none of its own if it leaves as it is in the cache.
+func listMemory(r *http.Request, list *watchcache.List, servable bool) int64 {
+	asItIs := servable && r.Header.Get("Accept-Encoding") == ""
+	if list.Text != nil && (asItIs || list.Size <= smallResponse) {
+		return 0
+	}
+	return listBuffer
 }
 
 // writeList writes a list, as it is read from the cache, in the representation that the client asks for. The account of its query pays for

@@ -31,8 +31,11 @@ type Config struct {
 	CORSAllowedOrigins []string
 	AllowedHosts       []string
 
-	MaxWatchesPerUser        int // zero: no limit
-	MaxConnectionsPerAddress int // zero: no limit
+	MaxRequestsInflight         int // zero: no limit
+	MaxMutatingRequestsInflight int // zero: no limit
+	MaxWatches                  int // zero: no limit
+	MaxWatchesPerUser           int // zero: no limit
+	MaxConnectionsPerAddress    int // zero: no limit
 
 	AuditLogPath string // "-": stdout
 	AuditLevel   string // an audit.Level
@@ -99,9 +102,11 @@ func Default() Config {
 	return Config{
 		Listen:            []string{"127.0.0.1:8080"},
 		OIDCUsernameClaim: "sub",
-		MaxWatchesPerUser: 1000,
 
-		MaxConnectionsPerAddress: 10_000,
+		MaxRequestsInflight:         400,
+		MaxMutatingRequestsInflight: 200,
+		MaxWatchesPerUser:           1000,
+		MaxConnectionsPerAddress:    10_000,
 
 		AuditLevel:        "metadata",
 		EtcdPrefix:        "/registry",

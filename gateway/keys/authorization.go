@@ -44,7 +44,7 @@ func (a *authorizedKeys) watch(r *http.Request, ranges keyrange.Ranges) (*rangeC
 			return nil, err
 		}
 	}
-	return a.caches.acquire(ranges)
+	return a.caches.acquire(ranges, access.AccountOf(r))
 }
 
 // opVerbs are the verbs of operations.

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"container/list"
 	"context"
 	"log/slog"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/http/status"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/metrics"
@@ -20,12 +22,8 @@ import (
 )
 
 const (
-	// maxRangeCaches is how many ranges of keys can be watched at the same time. Each needs a watch of etcd, some 100 KB, and the
-	// memory for all its values.
-	maxRangeCaches = 1000
-	// maxRangeBytes is how many bytes of JSON one cache can hold. No other range can be watched while all hold maxRangesBytes.
-	maxRangeBytes  = 256 << 20
-	maxRangesBytes = 1 << 30
+	// maxRangeBytes is how many bytes of JSON one cache can hold, but at most half of what all can hold.
+	maxRangeBytes = 256 << 20
 	// rangeCacheLinger is how long a cache stays after its last watch, for a client that reconnects. A cache that has become too large
 	// stays as long, so that its range is not read again for each request.
 	rangeCacheLinger = time.Minute
@@ -34,16 +32,18 @@ const (
 var errRangeTooLarge = status.Error(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
 	"the keys hold more than can be watched at once, 256 MiB or a quarter of the gateway's memory limit: watch a part of them, or read them in pages")
 
-// rangeCaches are the caches of the ranges that are watched: all watches of the same ranges share one.
+// rangeCaches are the caches of the ranges that are watched: all watches of the same ranges share one. A cache that is used counts, with
+// its bytes, for the first of its users who still watches. One that nobody uses counts for nobody, and makes room for others.
 type rangeCaches struct {
-	store  etcdstore.Store
-	logger *slog.Logger
-	// maxRangeCaches, maxRangeBytes and maxRangesBytes; less with a memory limit and in tests
-	maxCaches, maxBytes, maxBytesOfAll int
+	store         etcdstore.Store
+	logger        *slog.Logger
+	places, bytes *flowcontrol.Pool
+	maxBytes      int // of one cache
 
 	mu      sync.Mutex             // guards the fields below
 	ctx     context.Context        // of start; nil: not running
 	open    map[string]*rangeCache // by the text of their ranges
+	idle    list.List              // of *rangeCache: those without watches, the longest first
 	gone    metrics.Counts         // of the dropped caches
 	running sync.WaitGroup         // Add only while ctx is not nil
 }
@@ -53,15 +53,18 @@ type rangeCache struct {
 	*watchcache.Cache
 	limit *sizeLimit
 
-	ranges  string
-	watches int
-	linger  *time.Timer // nil: the cache is used
+	ranges string
+	users  map[string]int    // their watches
+	payer  string            // the user for whom place and limit.held count; one of users, if there is any
+	place  flowcontrol.Seats // while the cache has users
+	idle   *list.Element     // in rangeCaches.idle; nil: the cache has users, or is dropped
+	linger *time.Timer       // nil: the cache stays
 }
 
-func newRangeCaches(store etcdstore.Store, logger *slog.Logger, memoryLimit int64) *rangeCaches {
+func newRangeCaches(store etcdstore.Store, logger *slog.Logger, pools *flowcontrol.Pools) *rangeCaches {
 	return &rangeCaches{
-		store: store, logger: logger, maxCaches: maxRangeCaches, open: make(map[string]*rangeCache),
-		maxBytes: int(memoryShare(memoryLimit, rangeShare, maxRangeBytes)), maxBytesOfAll: int(memoryShare(memoryLimit, rangesShare, maxRangesBytes)),
+		store: store, logger: logger, places: pools.KeyRanges, bytes: pools.KeyRangeBytes, open: make(map[string]*rangeCache),
+		maxBytes: int(min(maxRangeBytes, pools.KeyRangeBytes.Seats()/2)),
 	}
 }
 
@@ -82,30 +85,64 @@ func (cs *rangeCaches) start(ctx context.Context, running *sync.WaitGroup) {
 	})
 }
 
-// acquire returns the cache of ranges, which may still have to be filled. The caller calls release.
-func (cs *rangeCaches) acquire(ranges keyrange.Ranges) (*rangeCache, error) {
+// acquire returns the cache of ranges for a user, which may still have to be filled. The caller calls release. The error is
+// watchcache.ErrStopped, or a *flowcontrol.RejectedError if the user has its share of caches.
+func (cs *rangeCaches) acquire(ranges keyrange.Ranges, user string) (*rangeCache, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.ctx == nil {
 		return nil, watchcache.ErrStopped
 	}
 	c := cs.open[ranges.String()]
-	if c == nil {
-		if !cs.makeRoomLocked() {
-			return nil, status.ErrTooManyRanges
-		}
-		c = cs.openLocked(ranges)
+	if c != nil && c.limit.rejected() && c.payer != user { // the other had no room for it, and this one may have
+		cs.dropLocked(c)
+		c = nil
 	}
-	if c.watches++; c.linger != nil && !c.limit.exceeded() {
+	if c == nil || len(c.users) == 0 {
+		place, err := cs.places.Acquire(cs.ctx, user, 1)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil {
+			if c, err = cs.openLocked(ranges, user); err != nil {
+				place.Release()
+				return nil, err
+			}
+		}
+		c.place = place
+		cs.payLocked(c, user)
+	}
+	if c.users[user]++; c.linger != nil && !c.limit.stopped() {
 		c.linger.Stop()
 		c.linger = nil
 	}
 	return c, nil
 }
 
-func (cs *rangeCaches) openLocked(ranges keyrange.Ranges) *rangeCache {
+// payLocked makes a cache count for a user.
+func (cs *rangeCaches) payLocked(c *rangeCache, user string) {
+	if c.idle != nil {
+		cs.idle.Remove(c.idle)
+		c.idle = nil
+	}
+	c.payer = user
+	c.place.Move(user)
+	c.limit.held.Move(user)
+}
+
+// openLocked opens a cache, in place of those without watches if there are too many or they hold too much.
+func (cs *rangeCaches) openLocked(ranges keyrange.Ranges, user string) (*rangeCache, error) {
+	for cs.idle.Len() > 0 && (int64(len(cs.open)) >= cs.places.Seats() || cs.bytes.Free() <= 0) {
+		cs.dropLocked(cs.idle.Front().Value.(*rangeCache))
+	}
+	held, err := cs.bytes.Acquire(cs.ctx, user, 1)
+	if err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancelCause(cs.ctx)
-	c := &rangeCache{ranges: ranges.String(), limit: &sizeLimit{Store: newRangesStore(cs.store, ranges), maxBytes: cs.maxBytes, ctx: ctx, stop: stop}}
+	c := &rangeCache{ranges: ranges.String(), users: make(map[string]int), limit: &sizeLimit{
+		Store: newRangesStore(cs.store, ranges), maxBytes: cs.maxBytes, held: held, ctx: ctx, stop: stop,
+	}}
 	c.Cache = watchcache.New(watchcache.Config{
 		Store: c.limit,
 		Decode: func(kv etcdstore.KV) (encoding.Object, error) {
@@ -117,7 +154,7 @@ func (cs *rangeCaches) openLocked(ranges keyrange.Ranges) *rangeCache {
 	c.limit.size = func() int { return c.Stats().Bytes }
 	cs.open[c.ranges] = c
 	cs.running.Go(func() { _ = c.Run(ctx) }) // always nil
-	return c
+	return c, nil
 }
 
 // ready waits until a watch can begin. With state it returns the revision that the state must have reached.
@@ -132,50 +169,56 @@ func (c *rangeCache) ready(ctx context.Context, state bool) (atLeast etcdstore.R
 	case <-ctx.Done():
 		err = &watchcache.NotReadyError{RetryAfter: time.Second}
 	}
-	if c.limit.exceeded() {
-		err = errRangeTooLarge
+	if c.limit.stopped() {
+		err = context.Cause(c.limit.ctx)
 	}
 	return atLeast, err
 }
 
-func (cs *rangeCaches) release(c *rangeCache) {
+// release ends a use of a cache by a user.
+func (cs *rangeCaches) release(c *rangeCache, user string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if c.watches--; c.watches > 0 || c.linger != nil || cs.open[c.ranges] != c {
+	if c.users[user]--; c.users[user] == 0 {
+		delete(c.users, user)
+	}
+	if cs.open[c.ranges] != c {
+		return
+	}
+	if len(c.users) > 0 {
+		for other := range c.users {
+			if c.users[c.payer] > 0 {
+				break
+			}
+			cs.payLocked(c, other)
+		}
+		return
+	}
+	c.place.Release()
+	c.limit.held.Park()
+	c.idle = cs.idle.PushBack(c)
+	if c.linger != nil {
 		return
 	}
 	c.linger = time.AfterFunc(rangeCacheLinger, func() {
 		cs.mu.Lock()
 		defer cs.mu.Unlock()
-		if (c.watches == 0 || c.limit.exceeded()) && cs.open[c.ranges] == c {
+		if (len(c.users) == 0 || c.limit.stopped()) && cs.open[c.ranges] == c {
 			cs.dropLocked(c)
 		}
 	})
-}
-
-// makeRoomLocked drops unused caches until another one may be opened, and reports whether it may.
-func (cs *rangeCaches) makeRoomLocked() bool {
-	var bytes int64
-	for _, c := range cs.open {
-		bytes += c.limit.bytes.Load()
-	}
-	full := func() bool { return len(cs.open) >= cs.maxCaches || bytes >= int64(cs.maxBytesOfAll) }
-	for _, c := range cs.open {
-		if !full() {
-			break
-		}
-		if c.watches == 0 {
-			bytes -= c.limit.bytes.Load()
-			cs.dropLocked(c)
-		}
-	}
-	return !full()
 }
 
 func (cs *rangeCaches) dropLocked(c *rangeCache) {
 	if c.linger != nil {
 		c.linger.Stop()
 	}
+	if c.idle != nil {
+		cs.idle.Remove(c.idle)
+		c.idle = nil
+	}
+	c.place.Release()
+	c.limit.held.Release()
 	c.limit.stop(nil)
 	cs.gone = cs.gone.Plus(metrics.CacheOf("", c.Stats()).Counts)
 	delete(cs.open, c.ranges)

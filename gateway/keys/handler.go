@@ -12,6 +12,7 @@ import (
 	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/gateway/access"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/claim"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
@@ -29,30 +30,29 @@ type Handler struct {
 	filters   *filter.Cache
 	watches   *watch.Service
 	responder *response.Responder
-	budget    memoryBudget
+	responses *flowcontrol.Pool // of bytes
 }
 
-// Config says what a Handler serves. Every field but MemoryLimit is needed.
+// Config says what a Handler serves. Every field is needed.
 type Config struct {
 	Store     etcdstore.Store  // for what clients ask for
 	Own       etcdstore.Store  // for the timeline
 	Policy    *keyrange.Policy // of the flags
 	Access    *access.Control
+	Flows     *flowcontrol.Pools
 	Claim     *claim.Claim
 	Filters   *filter.Cache
 	Watches   *watch.Service
 	Responder *response.Responder
 	Logger    *slog.Logger
-
-	MemoryLimit int64 // of the process, in bytes; zero: none
 }
 
 // New returns a handler that serves reads and writes; watches begin after Start.
 func New(c Config) *Handler {
 	return &Handler{
-		keys:     &authorizedKeys{access: c.Access, policy: c.Policy, claim: c.Claim, store: c.Store, caches: newRangeCaches(c.Store, c.Logger, c.MemoryLimit)},
+		keys:     &authorizedKeys{access: c.Access, policy: c.Policy, claim: c.Claim, store: c.Store, caches: newRangeCaches(c.Store, c.Logger, c.Flows)},
 		timeline: timeline.New(c.Own, c.Logger), filters: c.Filters, watches: c.Watches, responder: c.Responder,
-		budget: memoryBudget{most: memoryShare(c.MemoryLimit, answersShare, maxAnswersMemory)},
+		responses: c.Flows.ResponseBytes,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
@@ -38,7 +39,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	if err := h.resolveTime(ctx, w, &q); err != nil {
 		return err
 	}
-	answer := keysReader{query: q, selection: selected, memory: reservation{budget: &h.budget}}
+	answer := keysReader{query: q, selection: selected, memory: reservation{pool: h.responses, user: access.AccountOf(r)}}
 	defer answer.memory.release()
 	if err := answer.read(ctx, store); err != nil {
 		return err

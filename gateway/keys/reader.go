@@ -43,6 +43,12 @@ func (k *keysReader) read(ctx context.Context, store rangeStore) error {
 	case options.KeysOnly:
 		pages.next = maxKeysPage
 	}
+	if store.keys.IsPrefix() && !options.KeysOnly && !onlyCount {
+		if err := k.memory.reserve(ctx, firstReservation); err != nil {
+			return err
+		}
+	}
+	defer k.memory.complete()
 	for {
 		options.Limit = pages.limit(maxKeysPage)
 		page, err := store.List(ctx, "", options)
@@ -85,13 +91,13 @@ func (k *keysReader) add(ctx context.Context, kv etcdstore.KV) (full bool, err e
 		level = nextLevel(k.query.Keys, kv.Key)
 	}
 	shown := level != "" && level == k.level
-	if !shown && (len(k.items) == k.query.Limit || k.memory.size > k.memory.budget.page()) {
+	if !shown && (len(k.items) == k.query.Limit || k.memory.size > k.memory.page()) {
 		return true, nil
 	}
 	k.pass(kv, true)
 	k.level = level
 	if !k.withoutValues() {
-		if err := k.memory.grow(len(kv.Value)); err != nil {
+		if err := k.memory.grow(ctx, len(kv.Value)); err != nil {
 			return false, err
 		}
 	}

@@ -6,32 +6,63 @@ import (
 	"sync/atomic"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access/flowcontrol"
 )
 
 // sizeLimit is the store of one cache. It stops the cache when that holds more than maxBytes, or would after it is filled.
 type sizeLimit struct {
 	etcdstore.Store
 	maxBytes int
-	size     func() int      // of the cache
-	bytes    atomic.Int64    // that were checked last
-	ctx      context.Context // of the cache; its cause is errRangeTooLarge when the limit is exceeded
+	size     func() int        // of the cache
+	held     flowcontrol.Seats // for its bytes
+	bytes    atomic.Int64      // that held was set to last
+	ctx      context.Context   // of the cache; its cause says whether it was stopped because of its size
 	stop     context.CancelCauseFunc
 
 	// only the goroutine of a fill uses the fields below
+	fills  int // that have begun
 	filled int // bytes that it has read
 	pages  pager
 }
 
-// exceeded reports whether the cache has been stopped.
-func (s *sizeLimit) exceeded() bool { return errors.Is(context.Cause(s.ctx), errRangeTooLarge) }
+// stopped reports whether the cache has been stopped because of its size.
+func (s *sizeLimit) stopped() bool {
+	return errors.Is(context.Cause(s.ctx), errRangeTooLarge) || s.rejected()
+}
 
-// check stops the cache if its bytes are too many, and reports whether it may go on.
-func (s *sizeLimit) check(bytes int) bool {
-	s.bytes.Store(int64(bytes))
+// rejected reports whether the cache has been stopped because its user had no share left for its bytes.
+func (s *sizeLimit) rejected() bool {
+	return errors.As(context.Cause(s.ctx), new(*flowcontrol.RejectedError))
+}
+
+// countStep is by how many bytes a cache changes before they are counted again.
+const countStep = 64 << 10
+
+// check counts the bytes of the cache, and stops it if they are too many.
+func (s *sizeLimit) check(bytes int) {
+	if change := int64(bytes) - s.bytes.Load(); change <= -countStep || change >= countStep {
+		s.bytes.Store(int64(bytes))
+		s.held.Set(int64(max(1, bytes)))
+	}
 	if bytes > s.maxBytes {
 		s.stop(errRangeTooLarge)
 	}
-	return bytes <= s.maxBytes
+}
+
+// add counts bytes that a fill has read. The first fill needs a share for them; later ones replace what is held already.
+func (s *sizeLimit) add(bytes int) error {
+	if s.filled += bytes; s.fills == 1 {
+		s.bytes.Add(int64(bytes))
+		if err := s.held.Grow(int64(bytes)); err != nil {
+			s.stop(err)
+			return err
+		}
+	}
+	if s.filled > s.maxBytes {
+		s.stop(errRangeTooLarge)
+		return errRangeTooLarge
+	}
+	return nil
 }
 
 // List implements etcdstore.Store. Only a fill reads more than one value.
@@ -41,14 +72,15 @@ func (s *sizeLimit) List(ctx context.Context, prefix string, o etcdstore.ListOpt
 	}
 	if o.After == "" {
 		s.filled, s.pages = 0, pager{}
+		s.fills++
 	}
 	o.Limit = s.pages.limit(o.Limit)
 	page, err := s.Store.List(ctx, prefix, o)
 	if err != nil {
 		return page, err
 	}
-	if s.filled += s.pages.took(page.KVs); !s.check(s.filled) {
-		return etcdstore.Page{}, errRangeTooLarge
+	if err := s.add(s.pages.took(page.KVs)); err != nil {
+		return etcdstore.Page{}, err
 	}
 	return page, nil
 }

@@ -42,7 +42,8 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, q keyrange.Query
 		return nil
 	}
 	query.Filter = selected.filter
-	start.Cache, start.Query, start.Done = cache.Cache, query, func() { h.keys.caches.release(cache) }
+	user := access.AccountOf(r)
+	start.Cache, start.Query, start.Done = cache.Cache, query, func() { h.keys.caches.release(cache, user) }
 	h.watches.Follow(w, r, start)
 	return nil
 }
@@ -63,7 +64,7 @@ func (h *Handler) openCache(r *http.Request, q keyrange.Query) (cache *rangeCach
 	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
 	defer cancel()
 	if query.AtLeast, err = cache.ready(ctx, query.State); err != nil {
-		h.keys.caches.release(cache)
+		h.keys.caches.release(cache, access.AccountOf(r))
 		return nil, query, err
 	}
 	return cache, query, nil
@@ -76,16 +77,19 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	if err != nil {
 		return err
 	}
-	entry, ctx, err := h.watches.Registry.Add(r.Context(), access.CallerOf(r))
+	entry, ctx, err := h.watches.Registry.Add(r)
 	if err != nil {
 		return err
 	}
 	defer entry.Done()
+	if err := h.keys.access.RevalidateChanged(access.CallerOf(r)); err != nil {
+		return err
+	}
 	cache, query, err := h.openCache(r, q)
 	if err != nil {
 		return err
 	}
-	defer h.keys.caches.release(cache)
+	defer h.keys.caches.release(cache, access.AccountOf(r))
 	query.Filter, query.Account = selected.filter, h.watches.Account(r)
 	defer query.Account.Release()
 	watcher, err := cache.Watch(query)
@@ -98,6 +102,9 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, q keyrange.Query)
 	ctx, cancel := context.WithTimeout(ctx, min(q.Wait, maxWait))
 	defer cancel()
 	events, through, err := pollEvents(ctx, cache.Cache, watcher, keyEncoder{q.Prev, selected})
+	if why := entry.Revoked(); why != nil {
+		return why
+	}
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 	"revtail/gateway/metrics"
@@ -19,6 +20,7 @@ type Chain struct {
 	Responder    *response.Responder        // answers errors and counts refusals
 	Logger       *slog.Logger               // logs panics
 	Requests     *metrics.Requests          // counts requests
+	Flows        *flowcontrol.Pools         // share the requests in flight
 	Tracing      trace.TracerProvider       // makes spans; nil: no spans
 	Route        func(*http.Request) string // returns the pattern of the route that matched a request; empty: none
 	WriteTimeout time.Duration              // how long a client may take no byte of a response

@@ -102,15 +102,20 @@ const maxGetBody = 64 << 10
 // it is larger than 64 KiB or cannot be read.
 func LimitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength != 0 {
-			// It fails only in tests, with a ResponseWriter without deadlines.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(request.BodyTimeout(r.ContentLength)))
-		}
+		startBodyTimeout(w, r)
 		if r.Method == http.MethodGet && r.ContentLength != 0 && !dropBody(w, r) {
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// startBodyTimeout limits the time of the body from now on, if there is one.
+func startBodyTimeout(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// It fails only in tests, with a ResponseWriter without deadlines.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(request.BodyTimeout(r.ContentLength)))
+	}
 }
 
 // dropBody discards the body of a GET. It returns false if it has answered the request with 413, because the body was too large or could not

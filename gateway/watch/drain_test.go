@@ -3,6 +3,8 @@ package watch
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +17,7 @@ func (s *registry) openForTest(t *testing.T, n int) <-chan time.Time {
 	t.Helper()
 	ended := make(chan time.Time, n)
 	for range n {
-		o, ctx, err := s.Add(t.Context(), nil)
+		o, ctx, err := s.Add(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 		if err != nil {
 			t.Fatalf("a watch is refused: %v", err)
 		}
@@ -63,7 +65,7 @@ func TestDrainIsPaced(t *testing.T) {
 						t.Errorf("%d of %d watches ended in second %d", n, test.watches, second)
 					}
 				}
-				if _, _, err := s.Add(t.Context(), nil); err == nil {
+				if _, _, err := s.Add(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)); err == nil {
 					t.Error("a watch was opened afterwards")
 				}
 			})

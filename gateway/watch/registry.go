@@ -2,33 +2,35 @@ package watch
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"sync/atomic"
 
 	"revtail/gateway/access"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/http/status"
 	"revtail/gateway/netio/socket"
 	"revtail/gateway/watch/transport"
 )
 
-// registry holds the open streams: it limits their number per user, and ends them when the server drains or a caller loses the right to its
+// registry holds the open streams: it shares their number among users, and ends them when the server drains or a caller loses the right to its
 // stream. Its methods may be called by any goroutine.
 type registry struct {
-	mu        sync.Mutex // guards the fields below, except Limit, and the fields of the open streams
+	mu        sync.Mutex // guards the fields below, except Pool, and the fields of the open streams
 	announced bool       // AnnounceDrain was called
 	draining  bool       // Drain was called: Add refuses new streams
 	aborting  bool       // the time to drain is over: every connection is broken
 	open      map[*registration]struct{}
-	Limit     int            // of streams per user; zero: no limit. Set before the first Add
-	perUser   map[string]int // open streams by Caller.Account, if Limit is set
-	ended     chan struct{}  // closed by Done of the last open stream; nil: Drain does not wait for it
+	Pool      *flowcontrol.Pool // whose seats the streams hold; nil: no limits. Set before the first Add
+	ended     chan struct{}     // closed by Done of the last open stream; nil: Drain does not wait for it
 }
 
 // registration is the entry of one open stream in the registry. Either a goroutine serves the stream, until its context ends, or an event
 // loop does.
 type registration struct {
 	registry *registry
-	caller   *access.Caller          // nil: authentication, authorization and auditing are off
+	caller   *access.Caller // nil: authentication, authorization and auditing are off
+	seat     flowcontrol.Seats
 	cancel   context.CancelCauseFunc // ends the context of the goroutine; nil: a loop serves the stream
 	loop     loop                    // nil: a goroutine serves the stream
 	conn     transport.Aborter       // to which the goroutine writes directly, so that net/http cannot break it; nil: net/http writes
@@ -51,27 +53,22 @@ func (r *registry) ShuttingDown() bool {
 	return r.announced || r.draining
 }
 
-// Add registers a stream of a caller; nil: the stream counts for no user, and is never revoked. The context that Add returns ends with
-// parent, with the cause status.ErrDraining when Drain ends the stream, and with the error of the revocation as the cause when the caller
-// loses the right to it. The caller of Add calls Done when the stream has ended. The error is status.ErrDraining during a drain, or
-// status.ErrTooManyWatches if the user has Limit open streams; then nothing is registered.
-func (r *registry) Add(parent context.Context, c *access.Caller) (e *registration, ctx context.Context, err error) {
+// Add registers the stream of a request. Without a caller it is never revoked. The context that Add returns ends with that of the request, with the cause status.ErrDraining when Drain ends the stream, and with the error of the revocation as the cause when the caller
+// loses the right to it. The caller of Add calls Done when the stream has ended. The error is status.ErrDraining during a drain, or a
+// *flowcontrol.RejectedError if the user has its share of streams; then nothing is registered.
+func (r *registry) Add(stream *http.Request) (e *registration, ctx context.Context, err error) {
+	seat, err := r.Pool.Acquire(stream.Context(), access.AccountOf(stream), 1)
+	if err != nil {
+		return nil, nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.draining {
+		seat.Release()
 		return nil, nil, status.ErrDraining
 	}
-	if c != nil && r.Limit > 0 {
-		if r.perUser[c.Account()] >= r.Limit {
-			return nil, nil, status.ErrTooManyWatches
-		}
-		if r.perUser == nil {
-			r.perUser = make(map[string]int)
-		}
-		r.perUser[c.Account()]++
-	}
-	e = &registration{registry: r, caller: c}
-	ctx, e.cancel = context.WithCancelCause(parent)
+	e = &registration{registry: r, caller: access.CallerOf(stream), seat: seat}
+	ctx, e.cancel = context.WithCancelCause(stream.Context())
 	if r.open == nil {
 		r.open = make(map[*registration]struct{})
 	}
@@ -90,6 +87,14 @@ func (r *registry) authenticated() []*registration {
 		}
 	}
 	return authenticated
+}
+
+// Revoked returns why the caller has lost the right to the stream; nil: the caller has it.
+func (e *registration) Revoked() error {
+	if why := e.revoked.Load(); why != nil {
+		return *why
+	}
+	return nil
 }
 
 // revoke ends the stream with an ERROR frame of the error why. Only the first call has an effect.
@@ -180,11 +185,7 @@ func (e *registration) Done() {
 		e.cancel(context.Canceled)
 	}
 	delete(r.open, e)
-	if e.caller != nil && r.Limit > 0 {
-		if r.perUser[e.caller.Account()]--; r.perUser[e.caller.Account()] == 0 {
-			delete(r.perUser, e.caller.Account())
-		}
-	}
+	e.seat.Release()
 	if len(r.open) == 0 && r.ended != nil {
 		close(r.ended)
 		r.ended = nil

@@ -61,7 +61,7 @@ type Start struct {
 // the cache; later errors are ERROR frames. Follow returns when the watch has ended or an event loop has adopted it. It panics with
 // http.ErrAbortHandler if the stream has broken. A client that takes no data for socket.WriteTimeout is disconnected.
 func (s *Service) Follow(w http.ResponseWriter, r *http.Request, start Start) {
-	entry, ctx, err := s.Registry.Add(r.Context(), access.CallerOf(r))
+	entry, ctx, err := s.Registry.Add(r)
 	if err != nil {
 		start.Done()
 		start.Fail(w, r, err)

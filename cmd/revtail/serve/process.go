@@ -25,6 +25,7 @@ import (
 	"revtail/gateway"
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/certificate"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/claim"
 	"revtail/gateway/config"
 	"revtail/gateway/config/reload"
@@ -127,8 +128,12 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		EncryptionProblems: p.encryptionProblems(),
 		Authenticator:      p.authenticator(), Policy: p.access.policy, Audit: p.auditLog,
-		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts, MaxWatches: cfg.MaxWatchesPerUser,
-		MemoryLimit: memory.Limit(), Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Watchers: cfg.AdminListen == "" && cfg.Guarded(),
+		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts,
+		Limits: flowcontrol.Limits{
+			Requests: cfg.MaxRequestsInflight, Writes: cfg.MaxMutatingRequestsInflight, Watches: cfg.MaxWatches, WatchesPerUser: cfg.MaxWatchesPerUser,
+			Memory: memory.Limit(),
+		},
+		Keys: cfg.Keys, KeysWritable: cfg.KeysWritable, Debug: cfg.AdminListen == "" && cfg.Guarded(),
 	})
 	if err == nil {
 		err = p.gateway.CheckMounts(ctx, cfg.Mounts)

@@ -3,7 +3,9 @@ package status
 import (
 	"errors"
 	"net/http"
+	"slices"
 
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/watchcache"
 )
 
@@ -13,24 +15,32 @@ const (
 	RefusedOrigin          = "origin"
 	RefusedUnauthenticated = "unauthenticated"
 	RefusedForbidden       = "forbidden"
-	refusedWatches         = "too_many_watches"
-	refusedRanges          = "too_many_ranges"
 	refusedShutdown        = "shutdown"
 	refusedNotReady        = "not_ready"
 	refusedTooLarge        = "too_large"
 )
 
 // Refusals are all reasons.
-var Refusals = []string{RefusedHost, RefusedOrigin, RefusedUnauthenticated, RefusedForbidden, refusedWatches, refusedRanges, refusedShutdown, refusedNotReady, refusedTooLarge}
+var Refusals = slices.Concat(
+	[]string{RefusedHost, RefusedOrigin, RefusedUnauthenticated, RefusedForbidden, refusedShutdown, refusedNotReady, refusedTooLarge}, refusedFlows())
+
+// tooMany precedes the resource of which a user has its share.
+const tooMany = "too_many_"
+
+func refusedFlows() (reasons []string) {
+	for _, resource := range flowcontrol.Resources {
+		reasons = append(reasons, tooMany+resource)
+	}
+	return reasons
+}
 
 // Refusal returns the reason for which an error refuses a request; empty: the error is no refusal.
 func Refusal(err error) string {
 	var notReady *watchcache.NotReadyError
+	var rejected *flowcontrol.RejectedError
 	switch {
-	case errors.Is(err, ErrTooManyWatches):
-		return refusedWatches
-	case errors.Is(err, ErrTooManyRanges):
-		return refusedRanges
+	case errors.As(err, &rejected):
+		return tooMany + rejected.Resource
 	case errors.Is(err, ErrDraining), errors.Is(err, watchcache.ErrStopped):
 		return refusedShutdown
 	case errors.As(err, &notReady):

@@ -14,6 +14,7 @@ import (
 	"revtail/encoding/codec"
 	"revtail/etcdstore"
 	"revtail/gateway/access/cputime"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/claim"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/keys/timeline"
@@ -48,6 +49,9 @@ var rules = []rule{
 	}),
 	typed(func(err *cputime.OverloadError) *metav1.Status {
 		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, err.Error(), max(1, int32(err.Wait.Seconds())))
+	}),
+	typed(func(err *flowcontrol.RejectedError) *metav1.Status {
+		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, err.Error(), int32(math.Ceil(err.RetryAfter.Seconds())))
 	}),
 	spoken[*filter.CostError](http.StatusBadRequest, metav1.StatusReasonBadRequest),
 	spoken[*filter.SyntaxError](http.StatusBadRequest, metav1.StatusReasonBadRequest),

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/watchcache"
 )
 
@@ -19,7 +20,7 @@ func TestWordings(t *testing.T) {
 			t.Errorf("%T: %d %s %q, and in the keys API %d %s %q", err, resource.Code, resource.Reason, resource.Message, keys.Code, keys.Reason, keys.Message)
 		}
 	}
-	for _, err := range []error{etcdstore.ErrUnavailable, etcdstore.ErrStorageFull, &etcdstore.NoRoomError{Reason: "1 MiB left"}, ErrDraining, ErrTooManyRanges, &watchcache.NotReadyError{}, ErrInternal} {
+	for _, err := range []error{etcdstore.ErrUnavailable, etcdstore.ErrStorageFull, &etcdstore.NoRoomError{Reason: "1 MiB left"}, ErrDraining, &flowcontrol.RejectedError{Reason: flowcontrol.RejectedShare}, &watchcache.NotReadyError{}, ErrInternal} {
 		if resource, keys := Of(err), OfKeys(err); resource.Code != keys.Code || resource.Message != keys.Message {
 			t.Errorf("%v: %d %s, and in the keys API %d %s", err, resource.Code, resource.Message, keys.Code, keys.Message)
 		}
