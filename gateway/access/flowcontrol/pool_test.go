@@ -43,25 +43,29 @@ func TestRule(t *testing.T) {
 		held := map[string][]Seats{}
 		users := rapid.IntRange(1, int(n/4)).Draw(t, "users") // as many as there are reserved seats
 		refused := map[string]bool{}                          // since the last release
+		acquire := func(t *rapid.T, user string) bool {
+			mine := int64(len(held[user]))
+			seats, err := p.Acquire(t.Context(), user, 1)
+			switch {
+			case err != nil && mine == 0:
+				t.Fatalf("%s holds none and gets none: %v", user, err)
+			case err != nil:
+				refused[user] = true
+				return false
+			case mine+1 > n/4:
+				for other := range refused {
+					if int64(len(held[other])) < n/4 {
+						t.Fatalf("%s has got seat %d of %d, and %s was refused with %d", user, mine+1, n, other, len(held[other]))
+					}
+				}
+			}
+			held[user] = append(held[user], seats)
+			return true
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"acquire": func(t *rapid.T) {
-				user := fmt.Sprint("user-", rapid.IntRange(1, users).Draw(t, "user"))
-				mine := int64(len(held[user]))
-				seats, err := p.Acquire(t.Context(), user, 1)
-				if err == nil {
-					held[user] = append(held[user], seats)
-				}
-				switch {
-				case err != nil && mine == 0:
-					t.Fatalf("%s holds none and gets none: %v", user, err)
-				case err != nil:
-					refused[user] = true
-				case mine+1 > n/4:
-					for other := range refused {
-						if int64(len(held[other])) < n/4 {
-							t.Fatalf("%s has got seat %d of %d, and %s was refused with %d", user, mine+1, n, other, len(held[other]))
-						}
-					}
+				user, wanted := fmt.Sprint("user-", rapid.IntRange(1, users).Draw(t, "user")), rapid.Int64Range(1, n).Draw(t, "wanted")
+				for i := int64(0); i < wanted && acquire(t, user); i++ {
 				}
 			},
 			"release": func(t *rapid.T) {

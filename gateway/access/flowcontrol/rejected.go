@@ -56,7 +56,8 @@ const (
 	// minRetryAfter and maxRetryAfter bound RejectedError.RetryAfter.
 	minRetryAfter = time.Second
 	maxRetryAfter = time.Minute
-	// defaultRetryAfter is what a client is told while no request has ended lately.
+	// defaultRetryAfter is what a client is told while no request has ended lately, and at least where requests do not wait, because these
+	// hold their seats for long.
 	defaultRetryAfter = 5 * time.Second
 	// logFlowEvery and logEvery are the shortest times between two lines of the log, about one flow and about all.
 	logFlowEvery, logEvery = time.Minute, time.Second
@@ -98,7 +99,11 @@ func (p *Pool) retryAfterLocked(f *flow, now time.Time) time.Duration {
 		flows += p.turns[l].Len()
 	}
 	seconds := math.Ceil(float64((f.queue.Len()+1)*max(1, flows)) / perSecond)
-	return min(maxRetryAfter, max(minRetryAfter, time.Duration(min(seconds, maxRetryAfter.Seconds()))*time.Second))
+	least := minRetryAfter
+	if p.config.MaxWait == 0 {
+		least = defaultRetryAfter
+	}
+	return max(least, time.Duration(min(seconds, maxRetryAfter.Seconds()))*time.Second)
 }
 
 // rate measures how often something happens, over periods of a second or longer.
