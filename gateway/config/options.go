@@ -22,7 +22,7 @@ func (c *Config) accessOptions() []option {
 	return []option{
 		{"listen", &c.Listen, "HTTP `address` host:port, where port 0 is any free one, or unix:///path of a socket that only the user of this process may open; may be repeated"},
 		{"anonymous", &c.Anonymous, "allow requests without credentials, as system:anonymous, subject to --policy-file"},
-		{"admin-listen", &c.AdminListen, "loopback `address` host:port, or unix:///path, of a listener for operators, plain HTTP without authentication: /debug/watchers, /debug/pprof/ and /metrics; none: no such listener, and /debug/watchers is at --listen if that has only loopback addresses or --policy-file is set"},
+		{"admin-listen", &c.AdminListen, "loopback `address` host:port, or unix:///path, of a listener for operators, plain HTTP without authentication: /debug/watchers, /debug/flows, /debug/pprof/ and /metrics; none: no such listener, and /debug/watchers and /debug/flows are at --listen if that has only loopback addresses or --policy-file is set"},
 		{"tls-cert-file", &c.TLSCertFile, "PEM `file` of the server's certificate, followed by intermediate certificates; makes every --listen address HTTPS, except unix sockets"},
 		{"tls-private-key-file", &c.TLSPrivateKeyFile, "PEM `file` of the key of this certificate; both files are read again when they change, and at SIGHUP"},
 		{"client-ca-file", &c.ClientCAFile, "PEM `file` of authorities for certificates of clients: the common name is the user, the organizations are the groups"},

@@ -9,10 +9,7 @@ import (
 	"revtail/gateway/http/request"
 )
 
-// filterSeats is the part of the seats that a list or read with an expression takes, because it needs a processor for long.
-const filterSeats = 16
-
-// ShareRequests gives each request seats among those in flight, and its user a share of them. Watches and long polls need none, because
+// ShareRequests gives each request a seat among those in flight, and its user a share of them. Watches and long polls need none, because
 // they are open for long and do little; health, metrics and the console are answered always.
 func (c *Chain) ShareRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -21,7 +18,7 @@ func (c *Chain) ShareRequests(next http.Handler) http.Handler {
 			return
 		}
 		flow := access.AccountOf(r)
-		seats, err := c.Flows.Requests.Acquire(r.Context(), flow, c.seatsOf(r))
+		seats, err := c.Flows.Requests.Acquire(r.Context(), flow, 1)
 		if err != nil {
 			c.Responder.Error(w, r, err)
 			return
@@ -38,19 +35,11 @@ func (c *Chain) ShareRequests(next http.Handler) http.Handler {
 // needsSeats reports whether a request reads or writes data, and ends soon.
 func needsSeats(r *http.Request) bool {
 	path, query := r.URL.Path, request.Query(r)
-	if query.Has("watch") || query.Has("wait") || strings.Contains(path, "/watch/") {
+	if r.Method == http.MethodGet && (query.Has("watch") || query.Has("wait") || strings.Contains(path, "/watch/")) {
 		info := access.InfoOf(r)
 		if info.IsStream() || info.Keys != nil && info.Keys.Wait > 0 {
 			return false
 		}
 	}
 	return strings.HasPrefix(path, "/api") || strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/openapi/")
-}
-
-// seatsOf returns how many seats a request takes.
-func (c *Chain) seatsOf(r *http.Request) int64 {
-	if request.Query(r).Get("filter") != "" {
-		return max(1, c.Flows.Requests.Seats()/filterSeats)
-	}
-	return 1
 }
