@@ -122,7 +122,10 @@ func (c *Conn) sealLocked(p []byte) {
 	if c.err != nil || len(p) == 0 {
 		return
 	}
-	if _, err := c.secure.Write(p); err != nil {
+	c.outbox.setSealing(true)
+	_, err := c.secure.Write(p)
+	c.outbox.setSealing(false)
+	if err != nil {
 		c.failLocked(err)
 	}
 }
@@ -186,15 +189,6 @@ func (c *Conn) notifyLocked() {
 
 // Read implements net.Conn, for net/http.
 func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
-
-// readSecure reads from TLS, and flushes the bytes that TLS itself writes in response.
-func (c *Conn) readSecure(p []byte) (int, error) {
-	n, err := c.secure.Read(p)
-	if c.outbox.waits() {
-		c.outbox.Flush()
-	}
-	return n, err
-}
 
 // Close implements net.Conn. It makes Stream.Send fail, and waits for the goroutine that writes.
 func (c *Conn) Close() error {

@@ -14,11 +14,11 @@ type frameHeader [headerSize]byte
 
 func (h *frameHeader) length() int { return int(h[0])<<16 | int(h[1])<<8 | int(h[2]) }
 
-func (h *frameHeader) setLength(n int) { h[0], h[1], h[2] = byte(n>>16), byte(n>>8), byte(n) }
-
 func (h *frameHeader) kind() h2.FrameType { return h2.FrameType(h[3]) }
 
 func (h *frameHeader) has(flag h2.Flags) bool { return h2.Flags(h[4]).Has(flag) }
+
+func (h *frameHeader) clear(flag h2.Flags) { h[4] &^= byte(flag) }
 
 func (h *frameHeader) stream() uint32 { return binary.BigEndian.Uint32(h[5:]) & (1<<31 - 1) }
 

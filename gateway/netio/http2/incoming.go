@@ -12,9 +12,8 @@ import (
 
 const (
 	prefaceSize = len(h2.ClientPreface)
-	// defaultFrame is the frame size that every client accepts. ourFrame is the largest frame that net/http accepts.
+	// defaultFrame is the frame size that every client accepts.
 	defaultFrame = 16 << 10
-	ourFrame     = 1 << 20
 	// maxSettings is larger than the number of settings that net/http accepts in one frame. maxStreams is larger than the number of streams
 	// that it accepts on one connection, and defaultStreams is that number if the server does not configure it.
 	maxSettings    = 100
@@ -24,10 +23,7 @@ const (
 	defaultStreams = 250
 )
 
-var (
-	errWindow = errors.New("http2: the client grants more than there may be")
-	errFrame  = errors.New("http2: a frame is too large")
-)
+var errWindow = errors.New("http2: the client grants more than there may be")
 
 // streamField is the header field that names the stream of a request. incoming adds it to the header fields that the client sends.
 const streamField = "revtail-stream"
@@ -42,7 +38,6 @@ type incoming struct {
 	give   []byte // bytes that net/http reads next
 	pass   int    // number of bytes that it then reads unchanged
 	insert []byte // bytes that it reads after them
-	tail   int    // number of unchanged bytes after insert
 
 	header frameHeader
 	last   uint32  // the newest stream
@@ -57,12 +52,11 @@ func (in *incoming) read(p []byte) (int, error) {
 			in.give = in.give[n:]
 			return n, nil
 		case in.pass > 0:
-			n, err := in.conn.readSecure(p[:min(len(p), in.pass)])
+			n, err := in.conn.secure.Read(p[:min(len(p), in.pass)])
 			in.pass -= n
 			return n, err
-		case len(in.insert) > 0 || in.tail > 0:
-			in.give, in.pass = in.insert, in.tail
-			in.insert, in.tail = nil, 0
+		case len(in.insert) > 0:
+			in.give, in.insert = in.insert, nil
 		default:
 			if err := in.next(); err != nil {
 				return 0, err
@@ -81,9 +75,11 @@ func (in *incoming) next() error {
 	switch h.kind() {
 	case h2.FrameHeaders:
 		in.block = in.begin(h)
-		return in.fields()
+		in.fields()
+		return nil
 	case h2.FrameContinuation:
-		return in.fields()
+		in.fields()
+		return nil
 	case h2.FrameWindowUpdate:
 		return in.windowUpdate()
 	case h2.FrameSettings:
@@ -99,13 +95,9 @@ func (in *incoming) next() error {
 func (in *incoming) passOn() { in.give, in.pass = in.header[:], in.header.length() }
 
 func (in *incoming) readFull(p []byte) error {
-	_, err := io.ReadFull(secureReader{in.conn}, p)
+	_, err := io.ReadFull(in.conn.secure, p)
 	return err
 }
-
-type secureReader struct{ conn *Conn }
-
-func (r secureReader) Read(p []byte) (int, error) { return r.conn.readSecure(p) }
 
 // begin adds a stream; nil: the stream is not new, or net/http will reject it.
 func (in *incoming) begin(h *frameHeader) *Stream {
@@ -125,33 +117,19 @@ func (in *incoming) begin(h *frameHeader) *Stream {
 	return s
 }
 
-// fields appends streamField to the header fields of a new stream. A literal field without indexing (RFC 7541, section 6.2.2) is valid
-// after any other field.
-func (in *incoming) fields() error {
-	h, s := &in.header, in.block
-	if s == nil || !h.endsBlock() {
+// fields appends streamField to the header fields of a new stream, in a CONTINUATION frame. A literal field without indexing (RFC 7541,
+// section 6.2.2) is valid after any other field.
+func (in *incoming) fields() {
+	s := in.block
+	if s == nil || !in.header.endsBlock() {
 		in.passOn()
-		return nil
+		return
 	}
 	in.block = nil
 	field := appendField(nil, streamField, strconv.AppendUint([]byte(in.conn.secret), uint64(s.id), 10))
-	given, length, padding := in.header[:], h.length(), 0
-	if h.kind() == h2.FrameHeaders && h.has(h2.FlagHeadersPadded) && length > 0 {
-		var size [1]byte
-		if err := in.readFull(size[:]); err != nil {
-			return err
-		}
-		given = append(given[:headerSize:headerSize], size[0])
-		length--
-		padding = min(int(size[0]), length) // net/http rejects more padding than payload
-	}
-	if h.length()+len(field) > ourFrame {
-		return errFrame
-	}
-	h.setLength(h.length() + len(field))
-	copy(given, h[:])
-	in.give, in.pass, in.insert, in.tail = given, length-padding, field, padding
-	return nil
+	in.insert = appendFrame(nil, h2.FrameContinuation, h2.FlagContinuationEndHeaders, s.id, field)
+	in.header.clear(h2.FlagHeadersEndHeaders)
+	in.passOn()
 }
 
 // appendField appends a header field to dst. name and value must not be longer than 126 bytes.

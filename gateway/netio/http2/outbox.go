@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"syscall"
@@ -9,6 +10,12 @@ import (
 	"revtail/gateway/netio/buffer"
 	"revtail/gateway/netio/socket"
 )
+
+// maxAnswers is how many bytes TLS may write by itself while the socket accepts nothing. TLS answers every KeyUpdate of a client (RFC 8446,
+// section 4.6.3), and a client that sends them and reads no answers would fill the memory.
+const maxAnswers = 16 << 10
+
+var errAnswers = errors.New("http2: the client does not read what TLS answers")
 
 // outbox is the Sink of a Conn. It holds the bytes that TLS has written and the socket has not accepted yet. Write and Flush do not block:
 // a goroutine writes the bytes that the socket does not accept at once.
@@ -19,13 +26,16 @@ type outbox struct {
 
 	mu       sync.Mutex     // guards the fields below
 	sealed   *buffer.Buffer // nil: empty
+	sealing  bool           // the Conn writes to TLS; otherwise TLS writes by itself
+	answers  int            // bytes of sealed that TLS has written by itself
 	draining bool
 	closed   bool
 	err      error          // of a write; nothing is written after it
 	running  sync.WaitGroup // the goroutine of drain
 }
 
-// Write implements io.Writer, for TLS.
+// Write implements io.Writer, for TLS. It flushes the bytes that TLS writes by itself, and closes the connection if the client does not read
+// them.
 func (o *outbox) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -36,17 +46,38 @@ func (o *outbox) Write(p []byte) (int, error) {
 		o.sealed = buffer.Get()
 	}
 	o.sealed.Bytes = append(o.sealed.Bytes, p...)
+	if o.sealing {
+		return len(p), nil
+	}
+	if o.answers += len(p); o.answers > maxAnswers {
+		o.err = errAnswers
+		_ = o.conn.Close() // TLS goes on reading after a write that has failed
+		return 0, o.err
+	}
+	o.flushLocked()
 	return len(p), nil
+}
+
+// setSealing is called before and after the Conn writes to TLS. What TLS writes meanwhile is not its own.
+func (o *outbox) setSealing(sealing bool) {
+	o.mu.Lock()
+	o.sealing = sealing
+	o.mu.Unlock()
 }
 
 // Flush writes the bytes that the socket accepts now. A goroutine writes the rest and then calls drained.
 func (o *outbox) Flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.flushLocked()
+}
+
+func (o *outbox) flushLocked() {
 	if o.sealed == nil || o.draining || o.closed || o.err != nil {
 		return
 	}
 	n, err := o.push.write(o.sealed.Bytes)
+	o.answers = 0
 	switch {
 	case err != nil:
 		o.err = err
@@ -88,7 +119,7 @@ func (o *outbox) next(err error) *buffer.Buffer {
 		o.err = err
 	}
 	rest := o.sealed
-	o.sealed = nil
+	o.sealed, o.answers = nil, 0
 	if rest == nil || o.err != nil {
 		o.draining = false
 		return nil
@@ -107,13 +138,6 @@ func (o *outbox) busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.draining
-}
-
-// waits reports whether there are bytes that Flush would write.
-func (o *outbox) waits() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.sealed != nil && !o.draining
 }
 
 // pusher writes as many bytes as the socket accepts now.

@@ -285,13 +285,20 @@ func TestTooMuchIsRefused(t *testing.T) {
 	}
 }
 
-// TestLargeHeadersAreRefused checks that a request is not served if its header fields leave no room for streamField.
-func TestLargeHeadersAreRefused(t *testing.T) {
-	p := dial(t, time.Minute, 1<<20, 1<<20, func(http.ResponseWriter, *http.Request) { t.Error("the request was served") })
-	block := p.block("/", "x-large", strings.Repeat("~", 1<<20))[:ourFrame]
-	// The write may fail, because the server closes the connection.
-	_ = p.framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndStream: true, EndHeaders: true})
-	if body, err := p.body(); err == nil {
-		t.Errorf("the answer is %q", body)
+// TestLargestHeadersAreServed checks that a request is served whose header fields fill the largest frame, because streamField is added to them.
+func TestLargestHeadersAreServed(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		respond(t, take(t, w), []byte(r.URL.Path))
+	}))
+	server.Config.HTTP2 = &http.HTTP2Config{MaxReadFrameSize: defaultFrame}
+	startServer(server, time.Minute)
+	defer server.Close()
+	p := dialServer(t, server, 1<<20, 1<<20)
+	block := p.block("/", "x-large", strings.Repeat("~", defaultFrame-200))
+	p.must(p.framer.WriteHeaders(h2.HeadersFrameParam{
+		StreamID: 1, BlockFragment: block, EndStream: true, EndHeaders: true, PadLength: uint8(defaultFrame - 1 - len(block)),
+	}))
+	if body, err := p.body(); string(body) != "/" || err != nil {
+		t.Errorf("the answer is %q, %v", body, err)
 	}
 }

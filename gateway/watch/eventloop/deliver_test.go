@@ -1,8 +1,10 @@
 package eventloop
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -135,4 +137,31 @@ func TestClosedClientIsDetected(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestKeyUpdatesAreBounded checks that a client that updates its keys again and again is disconnected: TLS answers each update, and the event
+// loop keeps the answers that the client does not read.
+func TestKeyUpdatesAreBounded(t *testing.T) {
+	s := newLoopServer(t, variant{protocol: "TLS", loop: true}, time.Minute)
+	if !s.variant.adopts() {
+		t.Skip("no event loop on this platform")
+	}
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.front.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	w := rawhttp.HandshakeTLS(t, conn, &tls.Config{InsecureSkipVerify: true})
+	if _, err := fmt.Fprintf(w, "GET /?resourceVersion=%d HTTP/1.1\r\nHost: test\r\n\r\n", s.create("first")); err != nil {
+		t.Fatal(err)
+	}
+	rawhttp.ReadHead(t, bufio.NewReader(w.Reader))
+	rawhttp.Await(t, "the event loop", func() bool { return s.adoptions.Load() == 1 })
+	if sent, err := io.CopyN(conn, w.KeyUpdates([]byte("x")), 16*transport.MaxClientBytes); err == nil {
+		t.Errorf("%d bytes of updates were accepted", sent)
+	}
+	rawhttp.Await(t, "the watch to end", func() bool { return s.open() == 0 })
 }

@@ -37,6 +37,7 @@ type InterceptConn struct {
 	net.Conn                   // nil while a loop owns it
 	socket       socket.Socket // set by Intercept
 	encrypted    *[]byte       // the loop's buffer; nil: no loop owns it
+	received     int           // bytes that were read while a loop owned it
 	sink         http2.Sink    // set by Divert; nil: not an HTTP/2 connection
 	writeTimeout time.Duration
 }
@@ -101,14 +102,21 @@ func (w *InterceptConn) Close() error {
 	return w.Conn.Close()
 }
 
-// Read implements net.Conn. After Intercept it does not block: it fails with NoDataError when the socket has no data.
+// Read implements net.Conn. After Intercept it does not block: it fails with NoDataError when the socket has no data. It fails with
+// socket.ErrPeerGone when the client has sent more than MaxClientBytes, because TLS answers some of them (KeyUpdate), and the loop would
+// keep the answers for a client that does not read.
 func (w *InterceptConn) Read(p []byte) (int, error) {
 	if w.encrypted == nil {
 		return w.Conn.Read(p)
 	}
 	n, more, err := w.socket.Read(p)
-	if err == nil && !more {
+	w.received += n
+	switch {
+	case err != nil:
+	case !more:
 		err = NoDataError{}
+	case w.received > MaxClientBytes:
+		return 0, socket.ErrPeerGone
 	}
 	return n, err
 }
