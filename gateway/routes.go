@@ -37,7 +37,7 @@ func (h *handlers) public() http.Handler {
 	r.Use(h.chain.CountRequests, h.chain.Trace, h.chain.LimitWrites, h.chain.SetHeaders, h.access.Log, h.chain.RecoverPanic)
 	r.Use(middleware.LimitHeaders, middleware.LimitQuery, middleware.LimitBody, h.chain.CheckHost, middleware.CleanPath)
 	r.Use(h.chain.AllowOrigins, h.chain.RefuseCrossOriginWrites, h.access.Authenticate)
-	r.Use(middleware.RefuseImpersonation, middleware.RefuseUpgrades, h.chain.ShareRequests)
+	r.Use(middleware.DropGetBody, middleware.RefuseImpersonation, middleware.RefuseUpgrades, h.chain.ShareRequests)
 	r.NotFound(response.NotFound)
 	r.MethodNotAllowed(methodNotAllowed)
 

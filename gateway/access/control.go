@@ -18,6 +18,7 @@ import (
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
+	"revtail/gateway/netio/stranger"
 )
 
 // Control authenticates, authorizes and audits requests.
@@ -56,10 +57,14 @@ func isPublic(r *http.Request) bool {
 	return slices.Contains(HealthPaths, path) || strings.HasPrefix(path+"/", console.Path)
 }
 
-// Authenticate authenticates and authorizes requests. It runs before routing, so that 403 does not reveal whether a resource exists.
+// Authenticate authenticates and authorizes requests. It runs before routing, so that 403 does not reveal whether a resource exists. It marks
+// the connection of an authenticated request as known; if authentication, authorization and auditing are all off, that of every request.
 func (c *Control) Authenticate(next http.Handler) http.Handler {
 	if c.Unrestricted() {
-		return next
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			stranger.FromContext(r.Context()).Known()
+			next.ServeHTTP(w, r)
+		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isPublic(r) {
@@ -77,6 +82,7 @@ func (c *Control) Authenticate(next http.Handler) http.Handler {
 			response.WriteError(w, r, errUnauthorized)
 			return
 		}
+		stranger.FromContext(r.Context()).Known()
 		caller := &Caller{Identity: identity, info: request.ParseInfo(r), address: hostOf(r.RemoteAddr), generation: generation}
 		if l := RequestLogOf(r); l != nil {
 			l.caller = caller

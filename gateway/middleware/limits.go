@@ -15,6 +15,7 @@ import (
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
+	"revtail/gateway/netio/stranger"
 )
 
 // maxQuery is the longest query of a URL, in bytes.
@@ -98,12 +99,20 @@ func RefuseImpersonation(next http.Handler) http.Handler {
 const maxGetBody = 64 << 10
 
 // LimitBody sets the read deadline of a request with a body, after request.BodyTimeout. It does so for every handler, because net/http reads
-// a body that the handler ignores, to find the next request. LimitBody discards the body of a GET, which has no meaning, and answers 413 if
-// it is larger than 64 KiB or cannot be read.
+// a body that the handler ignores, to find the next request.
 func LimitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		startBodyTimeout(w, r)
-		if r.Method == http.MethodGet && r.ContentLength != 0 && !dropBody(w, r) {
+		next.ServeHTTP(w, r)
+	})
+}
+
+// DropGetBody discards the body of a GET, which has no meaning, and answers 413 if it is larger than 64 KiB or cannot be read. It runs after
+// authentication, and reads no body of a stranger.
+func DropGetBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.Method == http.MethodGet && r.ContentLength != 0 && stranger.FromContext(r.Context()).IsKnown()
+		if given && !dropBody(w, r) {
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -10,6 +10,7 @@ import (
 	"revtail/cmd/revtail/serve/webserver"
 	"revtail/gateway/config"
 	"revtail/gateway/metrics"
+	"revtail/gateway/netio/stranger"
 )
 
 const longHelp = `Run the gateway, with an etcd in the same process unless --etcd-endpoints is given.
@@ -81,7 +82,7 @@ func NewCommand(version string) *cobra.Command {
 		logger, flush := logging.New(cfg, cmd.ErrOrStderr())
 		defer flush()
 		p := &process{cfg: cfg, version: version, logger: logger,
-			limit: webserver.NewAddressLimit(cfg.MaxConnectionsPerAddress), requests: metrics.NewStoreRequests()}
+			limit: webserver.NewAddressLimit(cfg.MaxConnectionsPerAddress), strangers: stranger.NewRegistry(), requests: metrics.NewStoreRequests()}
 		return p.serve(cmd.Context(), load, cmd.OutOrStdout())
 	})
 	return cmd

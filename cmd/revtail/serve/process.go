@@ -30,6 +30,7 @@ import (
 	"revtail/gateway/config"
 	"revtail/gateway/config/reload"
 	"revtail/gateway/metrics"
+	"revtail/gateway/netio/stranger"
 )
 
 // process owns the resources of a running gateway.
@@ -51,6 +52,7 @@ type process struct {
 	tracer       trace.TracerProvider     // tracing, or a nil interface
 	requests     *metrics.StoreRequests   // to etcd
 	limit        *webserver.AddressLimit
+	strangers    *stranger.Registry
 	etcd         *backend.Backend
 	etcdWasEmpty bool                                // at the start
 	encryption   *reload.File[*encryption.Providers] // nil: values are stored as they are
@@ -149,7 +151,7 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 
 // listen opens the listeners of --listen and --admin-listen, or none.
 func (p *process) listen(ctx context.Context) error {
-	p.web = webserver.New(webserver.Options{Flag: "--listen", Handler: p.gateway, TLS: p.tls, Limit: p.limit, Logger: p.logger})
+	p.web = webserver.New(webserver.Options{Flag: "--listen", Handler: p.gateway, TLS: p.tls, Limit: p.limit, Strangers: p.strangers, Logger: p.logger})
 	if err := p.web.Listen(ctx, p.cfg.Listen); err != nil || p.cfg.AdminListen == "" {
 		return err
 	}

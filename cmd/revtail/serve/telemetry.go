@@ -19,6 +19,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"revtail/cmd/revtail/serve/logging"
+	"revtail/cmd/revtail/serve/webserver"
 	"revtail/gateway/access/audit"
 	"revtail/gateway/config"
 	"revtail/gateway/metrics"
@@ -101,7 +102,7 @@ func (p *process) closeTracing() {
 
 // metrics are the collectors of the process, in addition to those of the gateway.
 func (p *process) metrics() []prometheus.Collector {
-	all := []prometheus.Collector{p.limit.Refused, p.requests, metrics.NewEtcd(p.monitor.Health, p.etcd.Store.Compactions, p.cfg.History), p.diskFull()}
+	all := []prometheus.Collector{p.limit.Refused, webserver.NewStrangerMetrics(p.strangers), p.requests, metrics.NewEtcd(p.monitor.Health, p.etcd.Store.Compactions, p.cfg.History), p.diskFull()}
 	if p.encryption != nil {
 		all = append(all, p.kms.collector())
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"revtail/gateway/netio/buffer"
+	"revtail/gateway/netio/stranger"
 )
 
 // maxFrames is how many bytes of frames of hijacked streams a connection buffers before it writes them to the socket. A sender that fills
@@ -40,6 +41,8 @@ type Conn struct {
 	number uint64
 	secret string // prefix of the value of streamField, because a client must not name another stream
 	in     incoming
+
+	stranger *stranger.Stranger
 
 	outbox outbox
 
@@ -72,11 +75,13 @@ func newConn(secure *tls.Conn, limit int) *Conn {
 	}
 	c.changed.L = &c.mu
 	c.in = incoming{conn: c, pass: prefaceSize}
+	c.stranger = stranger.Of(secure)
 	conn, raw, err := below.Divert(&c.outbox)
 	if err != nil {
 		return nil
 	}
 	c.outbox.conn, c.outbox.push, c.outbox.drained = conn, newPusher(raw), c.drained
+	c.stranger.OnKnown(c.wake)
 	return c
 }
 

@@ -72,7 +72,10 @@ func (in *incoming) next() error {
 		return err
 	}
 	h := &in.header
+	in.conn.awaitStranger(in.conn.writing)
 	switch h.kind() {
+	case h2.FrameData:
+		in.conn.awaitStranger(in.conn.serving)
 	case h2.FrameHeaders:
 		in.block = in.begin(h)
 		in.fields()
@@ -107,6 +110,7 @@ func (in *incoming) begin(h *frameHeader) *Stream {
 	}
 	in.last = id
 	c := in.conn
+	c.awaitStranger(c.full)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.streams) >= maxStreams {
@@ -241,7 +245,8 @@ func (in *incoming) reset() error {
 	hijacked := s != nil && s.taken
 	if s != nil {
 		s.endLocked()
-		s.returned = s.returned || !hijacked // net/http writes no more frames of a stream that it knows to be reset
+		// net/http writes no more frames of a stream that it knows to be reset. A stranger's stream counts until its handler has returned.
+		s.returned = s.returned || !hijacked && c.stranger.IsKnown()
 		s.forgetLocked()
 	}
 	c.mu.Unlock()

@@ -85,11 +85,13 @@ type connectionKey struct{}
 func serveRequest(handler http.Handler, w http.ResponseWriter, r *http.Request) {
 	served := r.Context().Value(connectionKey{}).(*connection)
 	r.TLS = served.tls
+	defer served.chargeRequest(r)()
 	stream := served.streamOf(r)
 	if stream == nil {
 		handler.ServeHTTP(w, r)
 		return
 	}
+	defer stream.handled()
 	handler.ServeHTTP(&responseWriter{w, stream}, r)
 	stream.keepOpen()
 }

@@ -235,6 +235,7 @@ func (s *Stream) endLocked() {
 func (s *Stream) forgetLocked() {
 	if s.gone && s.returned {
 		delete(s.conn.streams, s.id)
+		s.conn.changed.Broadcast()
 	}
 }
 

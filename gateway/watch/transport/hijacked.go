@@ -44,6 +44,7 @@ func hijack(ctx context.Context, w http.ResponseWriter, limit time.Duration) (*h
 	}
 	// net/http keeps the reader and the writer until its handler returns. Dropping their 8 KiB makes an idle watch a third cheaper.
 	*buffered.Reader, *buffered.Writer = bufio.Reader{}, bufio.Writer{}
+	conn = Unwrap(conn)
 	socket.LimitUnsent(socket.Base(conn))
 	t, ctx := newHijackedTransport(ctx, conn, limit)
 	return t, ctx, nil

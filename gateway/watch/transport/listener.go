@@ -55,6 +55,14 @@ func UnwrapTLS(conn net.Conn) (below net.Conn, w *InterceptConn, secure *tls.Con
 	return w.Conn, w, secure
 }
 
+// Unwrap returns the TLS connection of a hijacked connection that has a method TLS, and any other connection unchanged.
+func Unwrap(conn net.Conn) net.Conn {
+	if wrapped, ok := conn.(interface{ TLS() *tls.Conn }); ok {
+		return wrapped.TLS()
+	}
+	return conn
+}
+
 // Intercept makes an event loop the owner: TLS reads from s without blocking, and its writes are appended to *encrypted. The loop owns
 // both. Restore undoes it.
 func (w *InterceptConn) Intercept(s socket.Socket, encrypted *[]byte) {

@@ -175,7 +175,7 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.conn = socket.DeadlineConn{Conn: conn, Limit: h.writeTimeout}
+	h.conn = socket.DeadlineConn{Conn: Unwrap(conn), Limit: h.writeTimeout}
 	buffered.Writer.Reset(h.conn)
 	return h.conn, buffered, nil
 }

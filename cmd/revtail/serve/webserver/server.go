@@ -16,16 +16,18 @@ import (
 
 	"revtail/gateway/netio/http2"
 	"revtail/gateway/netio/socket"
+	"revtail/gateway/netio/stranger"
 	"revtail/gateway/watch/transport"
 )
 
 // Options configure a Server.
 type Options struct {
-	Flag    string // names the addresses in errors
-	Handler http.Handler
-	TLS     *tls.Config   // nil: plain HTTP
-	Limit   *AddressLimit // of the connections; servers may share it
-	Logger  *slog.Logger
+	Flag      string // names the addresses in errors
+	Handler   http.Handler
+	TLS       *tls.Config        // nil: plain HTTP
+	Limit     *AddressLimit      // of the connections; servers may share it
+	Strangers *stranger.Registry // of the connections; nil: the handler authenticates no request
+	Logger    *slog.Logger
 }
 
 // Server is an HTTP or HTTPS server on one or several addresses.
@@ -34,6 +36,7 @@ type Server struct {
 	flag      string
 	secure    bool // HTTPS, except on unix sockets; http.Server sets its TLSConfig for plain HTTP too
 	limit     *AddressLimit
+	strangers *stranger.Registry
 	listeners []listener
 }
 
@@ -46,8 +49,8 @@ type listener struct {
 
 // New makes a server that does not listen yet.
 func New(o Options) *Server {
-	return &Server{flag: o.Flag, secure: o.TLS != nil, limit: o.Limit, http: &http.Server{
-		Handler:           o.Handler,
+	return &Server{flag: o.Flag, secure: o.TLS != nil, limit: o.Limit, strangers: o.Strangers, http: &http.Server{
+		Handler:           closeAfterChunks(o.Handler),
 		TLSConfig:         o.TLS,
 		ReadHeaderTimeout: 10 * time.Second, // ends slow handshakes and slow headers
 		IdleTimeout:       90 * time.Second,
@@ -57,8 +60,11 @@ func New(o Options) *Server {
 			MaxConcurrentStreams: 250,                 // per connection; net/http closes a connection that keeps resetting streams
 			SendPingTimeout:      30 * time.Second,    // after it a silent client gets a ping: a dead peer is detected while its watches are idle
 			PingTimeout:          socket.WriteTimeout, // because the ping waits behind what a slow client does not take
+			MaxReadFrameSize:     16 << 10,            // net/http allocates it when the first bytes of a frame have arrived
 		},
-		ErrorLog: slog.NewLogLogger(errorHandler{o.Logger.Handler()}, slog.LevelWarn),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return stranger.NewContext(ctx, stranger.Of(c)) },
+		ConnState:   onState,
+		ErrorLog:    slog.NewLogLogger(errorHandler{o.Logger.Handler()}, slog.LevelWarn),
 	}}
 }
 
@@ -85,7 +91,7 @@ func (s *Server) open(ctx context.Context, address string) (listener, error) {
 		if err != nil {
 			return listener{}, fmt.Errorf("%s %s: %w", s.flag, address, err)
 		}
-		return listener{Listener: keepReserve(l, s.limit.Refused), url: address}, nil
+		return listener{Listener: s.wrap(l, false), url: address}, nil
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
@@ -98,7 +104,7 @@ func (s *Server) open(ctx context.Context, address string) (listener, error) {
 	if s.secure {
 		scheme = "https://"
 	}
-	return listener{s.limit.listen(keepReserve(l, s.limit.Refused)), scheme + listenHost(address, l.Addr()), s.secure}, nil
+	return listener{s.wrap(l, s.secure), scheme + listenHost(address, l.Addr()), s.secure}, nil
 }
 
 // URLs are the URLs of the listeners.
@@ -117,7 +123,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer func() { _ = s.http.Close() }()
 	for _, l := range s.listeners {
 		serving.Go(func() {
-			if err := s.serve(l); !errors.Is(err, http.ErrServerClosed) {
+			if err := s.serve(ctx, l); !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve %s: %w", l.url, err)
 			}
 		})
@@ -130,11 +136,23 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 }
 
-func (s *Server) serve(l listener) error {
-	if l.secure {
-		return s.http.ServeTLS(transport.Listen(l.Listener), "", "")
+func (s *Server) serve(ctx context.Context, l listener) error {
+	if !l.secure {
+		return s.http.Serve(l.Listener)
 	}
-	return s.http.Serve(l.Listener)
+	handshakes := &tlsListener{Listener: transport.Listen(l.Listener), config: s.http.TLSConfig, timeout: s.http.ReadHeaderTimeout, log: s.http.ErrorLog}
+	handshakes.start(ctx)
+	defer handshakes.wait()
+	return s.http.Serve(handshakes)
+}
+
+// wrap applies the limits of connections to a listener.
+func (s *Server) wrap(l net.Listener, secure bool) net.Listener {
+	l = s.limit.listen(keepReserve(l, s.limit.Refused))
+	if s.strangers != nil {
+		l = strangerListener{l, s.strangers, secure}
+	}
+	return l
 }
 
 // Shutdown refuses new connections and waits for the open requests. When ctx ends first, it closes their connections.
