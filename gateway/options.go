@@ -49,7 +49,7 @@ type Options struct {
 	Audit         *audit.Log                          // nil: no audit log
 	Origins       []string                            // of pages that may read and write here, as https://example.com
 	Hosts         []string                            // names of this server besides localhost
-	Limits        flowcontrol.Limits                  // of all users; WatchesPerUser needs an Authenticator or a Policy
+	Limits        flowcontrol.Limits                  // of all users; without an Authenticator each address is a user
 }
 
 // complete sets defaults. The error names an option that is wrong.

@@ -54,9 +54,6 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)
 	}
-	if options.Authenticator == nil && options.Policy == nil {
-		options.Limits.WatchesPerUser = 0 // all clients of an address are one user
-	}
 	flows := flowcontrol.NewPools(options.Limits, options.Logger)
 	options.Store = flowcontrol.LimitWrites(options.Store, flows.Writes)
 	resources, err := catalog.New(catalog.Config{

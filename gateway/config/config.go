@@ -130,6 +130,10 @@ func (c Config) TLS() bool { return c.TLSCertFile != "" }
 // Authenticates reports whether clients can authenticate.
 func (c Config) Authenticates() bool { return c.ClientCAFile+c.TokenFile+c.OIDCIssuerURL != "" }
 
+// LimitsWatches reports whether there is a limit of watches per user or address: not for those who all are on this machine and may do
+// everything.
+func (c Config) LimitsWatches() bool { return c.Authenticates() || !c.Guarded() || c.PolicyFile != "" }
+
 // LetsAnybodyIn reports whether requests without credentials are allowed.
 func (c Config) LetsAnybodyIn() bool { return c.Anonymous || !c.Authenticates() }
 

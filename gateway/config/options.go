@@ -40,7 +40,7 @@ func (c *Config) accessOptions() []option {
 		{"max-requests-inflight", &c.MaxRequestsInflight, "`number` of requests in flight, without watches and long polls: a user has half of them at most, and a quarter while others need them; further requests wait up to 10 s, then get 429; 0: no limit"},
 		{"max-mutating-requests-inflight", &c.MaxMutatingRequestsInflight, "`number` of writes in flight to etcd, shared in the same way; 0: no limit"},
 		{"max-watches", &c.MaxWatches, "`number` of open watches and long polls, shared in the same way, but further ones get 429 at once; 0: no limit"},
-		{"max-watches-per-user", &c.MaxWatchesPerUser, "maximum `number` of open watches per user, or per address without a user; 0: no limit"},
+		{"max-watches-per-user", &c.MaxWatchesPerUser, "maximum `number` of open watches and long polls per user, or per address without a user, also with --anonymous; 0: no limit"},
 		{"max-connections-per-address", &c.MaxConnectionsPerAddress, "maximum `number` of open connections per address other than loopback and unix sockets; 0: no limit"},
 		{"audit-log-path", &c.AuditLogPath, "`file` of the audit log, one line of JSON for each request; -: stdout; opened again at SIGHUP; none: no audit log"},
 		{"audit-level", &c.AuditLevel, "`level` of the audit log: none, metadata, or request (also the query and the size of the body); never values or credentials"},

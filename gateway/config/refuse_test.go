@@ -166,6 +166,7 @@ func TestValidateAccepts(t *testing.T) {
 		{"--listen=:8443", "--anonymous", "--tls-cert-file=c", "--tls-private-key-file=k", "--client-ca-file=a", "--policy-file=p"},
 		{"--listen=:8443", "--tls-cert-file=c", "--tls-private-key-file=k", "--client-ca-file=a"},
 		{"--listen=:8443", "--tls-cert-file=c", "--tls-private-key-file=k", "--token-file=t", "--max-watches-per-user=5"},
+		{"--listen=:8080", "--anonymous", "--max-watches-per-user=0"},
 		{"--listen=:8443", "--tls-cert-file=c", "--tls-private-key-file=k", "--oidc-issuer-url=https://issuer/realm", "--oidc-client-id=a"},
 		{"--listen=:8080", "--anonymous", "--policy-file=p"},
 		{"--token-file=t"},

@@ -22,7 +22,7 @@ var exclusions = []struct {
 	{"plain HTTP (no --tls-cert-file)", func(c Config) bool { return !c.TLS() }, []string{"client-ca-file"}},
 	{"no --oidc-issuer-url", func(c Config) bool { return c.OIDCIssuerURL == "" },
 		[]string{"oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix"}},
-	{"neither authentication nor --policy-file", func(c Config) bool { return !c.Authenticates() && c.PolicyFile == "" }, []string{"max-watches-per-user"}},
+	{"only addresses of this machine and neither authentication nor --policy-file", func(c Config) bool { return !c.LimitsWatches() }, []string{"max-watches-per-user"}},
 	{"no --encryption-provider-config", func(c Config) bool { return c.EncryptionProviderConfig == "" }, []string{"encryption-keys"}},
 	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},

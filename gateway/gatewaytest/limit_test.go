@@ -42,6 +42,27 @@ func TestConnectionLimit(t *testing.T) {
 	gatewaytest.Until(t, "room for another connection", func() bool { return converse(t, strings.TrimPrefix(gw.More[0], "http://")) != nil })
 }
 
+// TestWatchesOfAnAddress checks that --max-watches-per-user applies to each address when clients of other machines may come without
+// credentials, to watches and to long polls.
+func TestWatchesOfAnAddress(t *testing.T) {
+	t.Parallel()
+	gw := gatewaytest.Start(t, "--listen", net.JoinHostPort(ownAddress(t), "0"), "--anonymous", "--keys", "*", "--max-watches-per-user", "2")
+	others := *gw
+	others.URL = gw.More[0]
+	first := gw.Watch(t, configMaps+"?watch=1")
+	gw.Watch(t, configMaps+"?watch=1")
+	for _, path := range []string{configMaps + "?watch=1&timeoutSeconds=1", "/v1/keys/a/?wait=1ms&since=1"} {
+		if answer := gw.Do(t, http.MethodGet, path, ""); answer.Code != http.StatusTooManyRequests {
+			t.Errorf("%s above the limit: %d %s, want 429", path, answer.Code, answer.Body)
+		}
+	}
+	others.Watch(t, configMaps+"?watch=1")
+	first.Close()
+	gatewaytest.Until(t, "room for another watch", func() bool {
+		return gw.Do(t, http.MethodGet, configMaps+"?watch=1&timeoutSeconds=1", "").Code == http.StatusOK
+	})
+}
+
 // ownAddress returns an address of this machine that is not loopback. Without any the test is skipped.
 func ownAddress(t *testing.T) string {
 	t.Helper()

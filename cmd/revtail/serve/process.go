@@ -124,6 +124,9 @@ func (p *process) openEtcd(ctx context.Context) (err error) {
 // openGateway makes the gateway and checks the mounts against the data in etcd.
 func (p *process) openGateway(ctx context.Context) (err error) {
 	cfg := p.cfg
+	if !cfg.LimitsWatches() {
+		cfg.MaxWatchesPerUser = 0
+	}
 	p.gateway, err = gateway.New(gateway.Options{
 		Store: p.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Version: p.version,
 		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
