@@ -22,12 +22,20 @@ func (s *Store) decrypt(ctx context.Context, kv etcdstore.KV) (etcdstore.KV, err
 	}
 	providers := s.config.Providers()
 	plain, stale, err := providers.transformer(of).TransformFromStorage(ctx, kv.Value, value.DefaultContext(kv.Key))
+	away := err != nil && isTemporary(err)
+	if err != nil && !away && bytes.HasPrefix(kv.Value, encryptedByKMS) {
+		// A provider whose plugin has not answered yet has other errors. Check asks the plugin, so the provider may be able to decrypt then.
+		if away = providers.Check(ctx) != nil; !away {
+			plain, stale, err = providers.transformer(of).TransformFromStorage(ctx, kv.Value, value.DefaultContext(kv.Key))
+			away = err != nil && isTemporary(err)
+		}
+	}
 	switch {
 	case err == nil:
 		kv.Value, kv.Stale = plain, stale
 	case ctx.Err() != nil:
 		return etcdstore.KV{}, fmt.Errorf("decrypting %q: %w", kv.Key, ctx.Err())
-	case isTemporary(err), bytes.HasPrefix(kv.Value, encryptedByKMS) && providers.Check(ctx) != nil:
+	case away:
 		return etcdstore.KV{}, &etcdstore.EncryptionError{Key: kv.Key, Err: err}
 	default:
 		kv.Unreadable = &etcdstore.UnreadableError{Key: kv.Key, Reason: reason(kv.Value, of, providers, err)}

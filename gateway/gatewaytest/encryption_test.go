@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"revtail/gateway/gatewaytest"
 )
@@ -209,7 +210,7 @@ func TestMissingKey(t *testing.T) {
 	}
 }
 
-// TestKMSPlugin checks a gateway with a plugin that ends and comes back.
+// TestKMSPlugin checks a gateway with a plugin that ends and comes back, also one that starts before the plugin.
 func TestKMSPlugin(t *testing.T) {
 	t.Parallel()
 	plugin, file := gatewaytest.StartKMS(t), filepath.Join(t.TempDir(), "encryption.yaml")
@@ -236,4 +237,15 @@ func TestKMSPlugin(t *testing.T) {
 	plugin.Start(t)
 	gatewaytest.Until(t, "a healthy plugin again", healthy)
 	gw.Create(t, secrets, secretOf("b", "two"))
+
+	plugin.Stop()
+	gw.Stop(t)
+	time.AfterFunc(2*time.Second, func() { plugin.Start(t) }) // Restart waits for it
+	gw.Restart(t)
+	if got := len(gw.Get(t, secrets).Items); got != 2 {
+		t.Errorf("%d Secrets after a start without the plugin, want 2", got)
+	}
+	if !strings.Contains(gw.Log(t), "cannot be encrypted or decrypted at present") {
+		t.Error("the log does not say what the start waited for")
+	}
 }
