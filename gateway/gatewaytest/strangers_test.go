@@ -143,6 +143,7 @@ func (a attack) launch(t *testing.T, g *guarded) {
 
 // dial opens a connection until the end of the test; nil: it was refused.
 func (a attack) dial(t *testing.T, g *guarded) net.Conn {
+	t.Helper()
 	address := g.URL[strings.Index(g.URL, "//")+2:]
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 	if err != nil {
