@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"etcdstore/storetest":             {"etcdstore"},
 	"etcdstore/zaplog":                {},
 	"gateway":                         {"etcdstore", "gateway/access", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/api", "gateway/api/catalog", "gateway/api/discovery", "gateway/api/garbage", "gateway/api/mount", "gateway/api/storage", "gateway/claim", "gateway/config/reload", "gateway/console", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/keys", "gateway/keys/keyrange", "gateway/metrics", "gateway/middleware", "gateway/netio/socket", "gateway/watch", "gateway/watch/eventloop", "gateway/watch/transport", "gateway/watchcache/filter"},
-	"gateway/access":                  {"gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/flowcontrol", "gateway/config/reload", "gateway/console", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/keys/keyrange", "gateway/netio/stranger", "gateway/resource"},
+	"gateway/access":                  {"gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/config/reload", "gateway/console", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/keys/keyrange", "gateway/netio/stranger", "gateway/resource"},
 	"gateway/access/audit":            {},
 	"gateway/access/authentication":   {"gateway/config/reload"},
 	"gateway/access/authorization":    {},

@@ -92,7 +92,7 @@ func (h *handlers) admin() http.Handler {
 // operators adds what only operators may see.
 func (h *handlers) operators(r chi.Router) {
 	r.Get("/debug/watchers", h.watches.ServeWatchers)
-	r.Get("/debug/flows", access.ServeFlows(h.chain.Flows))
+	r.Get("/debug/flows", access.ServeFlows(h.chain.Flows, h.watches.Processor))
 }
 
 // operations adds the routes that both listeners have.

@@ -130,9 +130,9 @@ func (a *Account) endLocked(began time.Time) {
 }
 
 func (a *Account) usageLocked() Usage {
-	u := Usage{User: a.user, Used: a.used, Waiting: len(a.queue), Refused: a.refused}
+	u := Usage{User: a.user, Used: a.used.Seconds(), Waiting: len(a.queue), Refused: a.refused}
 	if u.Waiting > 0 {
-		u.Late = a.scheduler.now().Sub(a.late)
+		u.Late = a.scheduler.now().Sub(a.late).Seconds()
 	}
 	return u
 }

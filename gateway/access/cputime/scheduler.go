@@ -3,8 +3,10 @@
 package cputime
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,16 +101,16 @@ func (s *Scheduler) nextLocked() {
 	}
 }
 
-// Usage is what a user has used and waits for.
+// Usage is what a user has used and waits for, in the response of /debug/flows.
 type Usage struct {
-	User    string
-	Used    time.Duration // processor time of ended turns, as wall time
-	Waiting int           // turns that wait
-	Late    time.Duration // how long work has waited without a pause
-	Refused uint64        // turns
+	User    string  `json:"user"`
+	Used    float64 `json:"usedSeconds"`
+	Waiting int     `json:"waiting"`     // turns
+	Late    float64 `json:"lateSeconds"` // for how long turns have waited without a pause
+	Refused uint64  `json:"rejected"`    // turns
 }
 
-// Usage returns the usage of all users that hold an account, in no order.
+// Usage returns the usage of all users that have a watch or a request. Those that have used most come first.
 func (s *Scheduler) Usage() []Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,6 +118,9 @@ func (s *Scheduler) Usage() []Usage {
 	for _, a := range s.byUser {
 		users = append(users, a.usageLocked())
 	}
+	slices.SortFunc(users, func(a, b Usage) int {
+		return cmp.Or(cmp.Compare(b.Used, a.Used), cmp.Compare(a.User, b.User))
+	})
 	return users
 }
 
