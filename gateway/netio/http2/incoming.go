@@ -246,7 +246,7 @@ func (in *incoming) reset() error {
 	if s != nil {
 		s.endLocked()
 		// net/http writes no more frames of a stream that it knows to be reset. A stranger's stream counts until its handler has returned.
-		s.returned = s.returned || !hijacked && c.stranger.IsKnown()
+		s.returned = s.returned || !hijacked && (s.handled || c.stranger.IsKnown())
 		s.forgetLocked()
 	}
 	c.mu.Unlock()

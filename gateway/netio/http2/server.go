@@ -91,7 +91,7 @@ func serveRequest(handler http.Handler, w http.ResponseWriter, r *http.Request) 
 		handler.ServeHTTP(w, r)
 		return
 	}
-	defer stream.handled()
+	defer stream.endHandler()
 	handler.ServeHTTP(&responseWriter{w, stream}, r)
 	stream.keepOpen()
 }

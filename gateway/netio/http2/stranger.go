@@ -40,10 +40,11 @@ func (c *Conn) full() bool { return len(c.streams) >= maxStrangerStreams }
 // serving reports whether a request of a stranger is not answered. Its body has to wait, because net/http would buffer it.
 func (c *Conn) serving() bool { return len(c.streams) > 0 }
 
-// handled is called when the handler of a stream has returned. It removes a stream that the client has reset before.
-func (s *Stream) handled() {
+// endHandler is called when the handler of a stream has returned. It removes a stream that the client has reset before.
+func (s *Stream) endHandler() {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
+	s.handled = true
 	if s.gone && !s.taken {
 		s.returned = true
 		s.forgetLocked()

@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -139,6 +140,34 @@ func TestBodiesOfStrangersWait(t *testing.T) {
 		p.must(p.framer.WriteData(id, true, []byte("body")))
 		if _, err := p.bodyOf(id); err != nil {
 			t.Fatal(path, err)
+		}
+	}
+}
+
+// TestResetAfterTheHandler checks that a stream of a stranger does not count any more when its handler has returned and the client has reset
+// it, in either order: net/http then writes no end of the stream.
+func TestResetAfterTheHandler(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		reset := appendFrame(nil, h2.FrameRSTStream, 0, 1, make([]byte, resetSize))
+		c := &Conn{
+			secure: recorded{Reader: bytes.NewReader(reset)}, streams: make(map[uint32]*Stream),
+			stranger: stranger.NewRegistry().Add(func() {}),
+		}
+		c.changed.L = &c.mu
+		c.in.conn = c
+		s := &Stream{conn: c, id: 1}
+		c.streams[1] = s
+		if first {
+			s.endHandler()
+		}
+		if _, err := io.Copy(io.Discard, c); err != nil {
+			t.Fatal(err)
+		}
+		if !first {
+			s.endHandler()
+		}
+		if len(c.streams) > 0 {
+			t.Errorf("the handler returned first: %v, and the stream still counts", first)
 		}
 	}
 }

@@ -30,6 +30,7 @@ type Stream struct {
 	gone      bool  // the stream has ended
 	taken     bool  // Take has hijacked the stream
 	returned  bool  // net/http has ended the stream
+	handled   bool  // the handler has returned
 	waits     bool  // Send or Ready has found too little room
 	owner     Owner // nil: none
 }
