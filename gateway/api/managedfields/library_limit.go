@@ -12,6 +12,9 @@ const (
 	// maxMembers bounds the members of a map, and the elements of a list that are merged one by one. structured-merge-diff keeps them in
 	// a sorted array, into which it inserts each of them, so its time grows with the square of their number.
 	maxMembers = 1 << 14
+	// keyedWeight and setWeight are how many members an element of a list with keys, and of a set, counts as in an apply: the library
+	// compares its elements by all their keys, several times.
+	keyedWeight, setWeight = 4, 2
 	// maxVersions bounds the versions in the managedFields of an object, because the library converts the object to each of them.
 	maxVersions = 10
 )
@@ -23,12 +26,22 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("server-side apply is not possible for more than %d %s: send a merge patch or a JSON patch", e.Limit, e.What)
+	return fmt.Sprintf("server-side apply is not possible for more than %d %s: send another kind of patch", e.Limit, e.What)
 }
 
-// checkLimits returns a *LimitError for objects that would take the library too long.
-func (m *Managers) checkLimits(objects ...object.Object) error {
+// counter sums the squares of the sizes of all maps and lists whose members are merged one by one.
+type counter struct {
+	schema     *schema.Schema
+	keyed, set int // weights of elements of lists
+}
+
+// checkLimits returns a *LimitError for objects that would take the library too long. apply: their elements count more.
+func (m *Managers) checkLimits(apply bool, objects ...object.Object) error {
 	types := m.load()
+	c := counter{types.schema, 1, 1}
+	if apply {
+		c.keyed, c.set = keyedWeight, setWeight
+	}
 	versions := map[any]bool{}
 	for _, d := range objects {
 		entries, _ := d.Metadata()["managedFields"].([]any)
@@ -38,8 +51,8 @@ func (m *Managers) checkLimits(objects ...object.Object) error {
 				versions[version] = true
 			}
 		}
-		if s := types.schema; s != nil && squares(s, types.root, d.Object) > maxMembers*maxMembers {
-			return &LimitError{What: "members of an object and elements of a list", Limit: maxMembers}
+		if c.schema != nil && c.squares(types.root, d.Object) > maxMembers*maxMembers {
+			return &LimitError{What: fmt.Sprintf("members of an object, or %d elements of a list", maxMembers/c.keyed), Limit: maxMembers}
 		}
 	}
 	if len(versions) > maxVersions {
@@ -48,9 +61,9 @@ func (m *Managers) checkLimits(objects ...object.Object) error {
 	return nil
 }
 
-// squares returns the sum of the squares of the sizes of all maps and lists whose members are merged one by one.
-func squares(s *schema.Schema, ref schema.TypeRef, value any) int {
-	atom, ok := s.Resolve(ref)
+// squares returns the sum for a value of a type.
+func (c counter) squares(ref schema.TypeRef, value any) int {
+	atom, ok := c.schema.Resolve(ref)
 	if !ok {
 		return 0
 	}
@@ -65,16 +78,20 @@ func squares(s *schema.Schema, ref schema.TypeRef, value any) int {
 			if field, ok := atom.FindField(name); ok {
 				element = field.Type
 			}
-			sum += squares(s, element, member)
+			sum += c.squares(element, member)
 		}
 		return sum
 	case []any:
 		if atom.List == nil || atom.List.ElementRelationship != schema.Associative {
 			return 0
 		}
-		sum := len(value) * len(value)
+		size := len(value) * c.set
+		if len(atom.List.Keys) > 0 {
+			size = len(value) * c.keyed
+		}
+		sum := size * size
 		for _, element := range value {
-			sum += squares(s, atom.List.ElementType, element)
+			sum += c.squares(atom.List.ElementType, element)
 		}
 		return sum
 	}

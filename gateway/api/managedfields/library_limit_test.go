@@ -31,6 +31,16 @@ func pod(labels, args, versions int) object.Object {
 		"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "args": arg}}}})
 }
 
+// podWithEnv returns a Pod with a list whose elements have keys.
+func podWithEnv(n int) object.Object {
+	env := make([]any, n)
+	for i := range env {
+		env[i] = map[string]any{"name": fmt.Sprint("e", i)}
+	}
+	return object.New(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "a", "uid": "u"},
+		"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "env": env}}}})
+}
+
 // TestLimits checks which objects server-side apply refuses, and that updates of these are still possible.
 func TestLimits(t *testing.T) {
 	m := New(resource.NewRegistry(resource.Builtin()).Lookup("", "v1", "pods"))
@@ -42,6 +52,8 @@ func TestLimits(t *testing.T) {
 	}{
 		{"as many members as possible", pod(maxMembers-1, 0, 0), false},
 		{"too many members", pod(maxMembers+1, 0, 0), true},
+		{"as many elements as possible", podWithEnv(maxMembers/keyedWeight - 1), false},
+		{"too many elements", podWithEnv(maxMembers/keyedWeight + 1), true},
 		{"a list that is replaced as a whole", pod(1, 4*maxMembers, 0), false},
 		{"as many versions as possible", pod(1, 0, maxVersions-1), false},
 		{"too many versions", pod(1, 0, maxVersions+1), true},

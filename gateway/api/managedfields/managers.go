@@ -69,12 +69,12 @@ func newFieldManagers(res *resource.Resource) *fieldManagers {
 }
 
 // Update records in next the fields that have changed since old. It does nothing for mounts, which have no managedFields. The managedFields
-// stay those of old if one of the objects does not match its type, or if it exceeds the limits of Apply and needs the library.
+// stay those of old if one of the objects does not match its type, or if it is larger than what the library updates in a short time.
 func (m *Managers) Update(c Change, old, next object.Object) {
 	if m.resource.Mount != nil || m.fastUpdate(c, old, next) {
 		return
 	}
-	if m.checkLimits(old, next) != nil {
+	if m.checkLimits(false, old, next) != nil {
 		next.CopyMetadata(old, "managedFields")
 		return
 	}
@@ -86,7 +86,7 @@ func (m *Managers) Update(c Change, old, next object.Object) {
 // Apply merges a configuration into an object, and records the configuration's fields as the manager's. A conflict with other
 // managers is an APIStatus; force takes their fields over. Objects that would take too long are a *LimitError.
 func (m *Managers) Apply(c Change, old, configuration object.Object, force bool) (object.Object, error) {
-	if err := m.checkLimits(old, configuration); err != nil {
+	if err := m.checkLimits(true, old, configuration); err != nil {
 		return object.Object{}, err
 	}
 	merged, err := m.load().bySubresource[c.Subresource].Apply(old.Copy().Unstructured, configuration.Unstructured, c.Manager, force)
