@@ -132,18 +132,15 @@ func (s *Session) add(batch watchcache.Batch) {
 			s.Stream.FlushIfLarge()
 		}
 		last := LastOfRevision(batch, i)
-		s.Stream.Add(func(dst []byte) []byte { return s.encode(dst, change, last) })
+		s.Stream.Add(func(dst []byte) []byte {
+			if s.Passes > 0 {
+				turn := s.Account.Turn()
+				_ = turn.Continue() // the watcher has read the change: it is delivered
+				defer turn.End()    // before the frame is written, because a write waits for the client
+			}
+			return s.Encoder.Event(dst, change, last)
+		})
 	}
-}
-
-// encode appends the frame of a change. Its turn ends before the frame is written, because a write waits for the client.
-func (s *Session) encode(dst []byte, change watchcache.Change, last bool) []byte {
-	if s.Passes > 0 {
-		turn := s.Account.Turn()
-		_ = turn.Continue() // the watcher has read the change: it is delivered
-		defer turn.End()
-	}
-	return s.Encoder.Event(dst, change, last)
 }
 
 // NextBookmark returns the time of the next bookmark, or the deadline if that is earlier or the client wants no bookmarks. One bookmark is due

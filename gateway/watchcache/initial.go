@@ -99,10 +99,12 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 	}
 	turn := w.query.Account.Turn()
 	defer turn.End()
-	look, ok := initialScan, false
+	look, ok, selects := initialScan, true, w.query.selects()
 	w.initial.snapshot.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
-		if ok, err = matches(ctx, &turn, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
-			return false
+		if selects {
+			if ok, err = matches(ctx, &turn, w.query.Selector, w.query.Filter, o, w.cache); err != nil {
+				return false
+			}
 		}
 		w.initial.after = o.path
 		if ok {

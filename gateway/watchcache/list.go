@@ -163,9 +163,6 @@ func selects(turn *cputime.Turn, s *selector.Selector, o *Object) bool {
 
 // matches reports whether a list or the initial events show an object. The turn pays for it.
 func matches(ctx context.Context, turn *cputime.Turn, s *selector.Selector, f *filter.Filter, o *Object, in *Cache) (bool, error) {
-	if s.Empty() && f == nil {
-		return true, nil
-	}
 	if err := turn.Continue(); err != nil {
 		return false, err
 	}

@@ -201,6 +201,9 @@ func (w *Watcher) Beginning() bool {
 // client then gets all of this revision again.
 func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
 
+// Filter is the filter of the query; nil: it has none.
+func (w *Watcher) Filter() *filter.Filter { return w.query.Filter }
+
 // Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero until the initial
 // events are complete.
 func (w *Watcher) Through() etcdstore.Revision {

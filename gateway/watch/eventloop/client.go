@@ -29,6 +29,7 @@ type client struct {
 	endRequested     bool  // the next bookmark ends the watch
 	computing        bool  // a goroutine uses the watcher and the encoder of the session
 	woken            bool  // the watcher has woken while computing
+	awaited          bool  // the client has waited for another one with the same filter
 	ending           bool  // nothing is sent after unsent
 	closed           bool
 }

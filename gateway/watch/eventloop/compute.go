@@ -7,6 +7,7 @@ import (
 	"revtail/gateway/http/status"
 	"revtail/gateway/watch"
 	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/filter"
 )
 
 const (
@@ -28,12 +29,35 @@ type computed struct {
 // compute reads and encodes the next batch of a client on a goroutine, because it needs more work than the loop may do. The goroutine waits for
 // turns of the client's account. The loop uses neither the watcher nor the encoder of the session until onComputed.
 func (l *eventLoop) compute(c *client) {
+	f := c.session.Watcher.Filter()
+	if l.awaitFilter(c, f) {
+		return
+	}
 	c.computing, c.woken = true, false
 	l.computing++
 	l.pool.background.Go(func() {
 		result := l.computeBatch(c)
-		l.post(func() { l.onComputed(c, result) })
+		l.post(func() {
+			l.onComputed(c, result)
+			l.queue = append(l.queue, l.evaluating[f]...)
+			delete(l.evaluating, f)
+		})
 	})
+}
+
+// awaitFilter makes a client await another one of the loop that evaluates the same filter, because the loop can then share the results, and
+// the frames. It returns false if there is none, or the client has awaited one for this batch.
+func (l *eventLoop) awaitFilter(c *client, f *filter.Filter) bool {
+	if f == nil {
+		return false
+	}
+	clients, evaluating := l.evaluating[f]
+	if c.awaited = evaluating && !c.awaited; c.awaited {
+		l.evaluating[f] = append(clients, c)
+	} else if !evaluating {
+		l.evaluating[f] = nil
+	}
+	return c.awaited
 }
 
 func (l *eventLoop) computeBatch(c *client) (result computed) {

@@ -9,6 +9,7 @@ import (
 
 	"revtail/gateway/gatewaytest/rawhttp"
 	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/filter"
 )
 
 // dearEncoder needs more work than a loop may do, and lasts until it may go on.
@@ -110,5 +111,30 @@ func TestPanicOfADearWatchBreaksTheStream(t *testing.T) {
 			t.Errorf("the client took %q for complete", got)
 		}
 		rawhttp.Await(t, "the watch to be gone", func() bool { return s.open() == 0 && s.cache.Stats().Watchers == 0 })
+	})
+}
+
+// TestEqualFiltersShareResults checks that the watches of a loop wait for the first one that evaluates their filter, and share its result.
+func TestEqualFiltersShareResults(t *testing.T) {
+	overLoops(t, func(t *testing.T, s *loopServer) {
+		dialect := filter.Objects()
+		compiled, err := dialect.Compile(`object.metadata.name.startsWith("s")`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision := s.create("first")
+		s.filter = compiled
+		var watches []*bufio.Reader
+		for range 40 {
+			_, body := s.watchFrom(revision, "")
+			watches = append(watches, body)
+		}
+		s.create("second")
+		for _, body := range watches {
+			expectEvent(t, body, "second")
+		}
+		if n := dialect.Evaluated(); n > 10 { // once by each loop, and by those that were woken meanwhile
+			t.Errorf("the filter was evaluated %d times for %d watches", n, len(watches))
+		}
 	})
 }

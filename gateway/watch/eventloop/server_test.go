@@ -26,6 +26,7 @@ import (
 	"revtail/gateway/watch"
 	"revtail/gateway/watch/transport"
 	"revtail/gateway/watchcache"
+	"revtail/gateway/watchcache/filter"
 )
 
 // variant is one way to serve watches.
@@ -82,8 +83,9 @@ type loopServer struct {
 	watches *watch.Service
 	pool    *Pool
 	front   *httptest.Server
-	window  uint32        // initial window of an HTTP/2 client; zero: the default of HTTP/2
-	encoder watch.Encoder // the encoder of the watches
+	window  uint32         // initial window of an HTTP/2 client; zero: the default of HTTP/2
+	encoder watch.Encoder  // the encoder of the watches
+	filter  *filter.Filter // of the watches; nil: none
 
 	opened, adoptions atomic.Int64
 	onAdopt           func(*watch.Session) // called by Adopt; nil: nothing
@@ -154,7 +156,7 @@ func (s *loopServer) follow(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.watches.Follow(w, r, watch.Start{
-		Resource: "configmaps", Cache: s.cache, Query: watchcache.WatchQuery{After: etcdstore.Revision(after)}, Encoder: s.encoder,
+		Resource: "configmaps", Cache: s.cache, Query: watchcache.WatchQuery{After: etcdstore.Revision(after), Filter: s.filter}, Encoder: s.encoder,
 		Bookmarks: query.Has("allowWatchBookmarks"), BookmarkEvery: watch.BookmarkPeriod, Deadline: time.Now().Add(time.Hour), Done: func() {},
 		Fail: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
