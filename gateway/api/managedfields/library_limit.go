@@ -86,7 +86,7 @@ func (c counter) squares(ref schema.TypeRef, value any) int {
 			return 0
 		}
 		size := len(value) * c.set
-		if len(atom.List.Keys) > 0 {
+		if len(atom.Keys) > 0 {
 			size = len(value) * c.keyed
 		}
 		sum := size * size
