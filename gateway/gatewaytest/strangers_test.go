@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -172,9 +173,14 @@ func (g *guarded) resident(t *testing.T) int {
 	return int(size)
 }
 
+var attacking = flag.Bool("attack", false, "run the attacks of strangers, which take a minute")
+
 // TestStrangersFillNoMemory checks the bounds in SECURITY.md, "Memory before authentication": whatever clients without a credential send,
 // the gateway grows by little, and serves others.
 func TestStrangersFillNoMemory(t *testing.T) {
+	if !*attacking {
+		t.Skip("`make abuse` runs the attacks of strangers")
+	}
 	for _, a := range attacks(t) {
 		t.Run(a.name, func(t *testing.T) {
 			g := startGuarded(t, a.protocol != "plain", []string{"root"}, bind("root", "cluster-admin"))
