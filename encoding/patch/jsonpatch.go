@@ -32,12 +32,11 @@ func JSON(ctx context.Context, doc map[string]any, patch []byte) (map[string]any
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		err := e.do(o)
-		if err != nil && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrMalformed) {
-			err = fmt.Errorf("%w: %w", ErrFailed, err)
-		}
-		if err != nil {
+		switch err := e.do(o); {
+		case errors.Is(err, ErrTooLarge), errors.Is(err, ErrMalformed):
 			return nil, fmt.Errorf("operation %d: %w", i, err)
+		case err != nil: // in the words of kube-apiserver
+			return nil, fmt.Errorf("%w: %w", ErrFailed, err)
 		}
 	}
 	result, ok := e.doc.(map[string]any)
@@ -86,19 +85,23 @@ func (e *editor) do(operation any) error {
 	switch op := members["op"]; {
 	case op == "remove":
 		_, err = e.remove(path)
-		return err
 	case op == "move", op == "copy":
-		return e.transfer(members, path, op == "move")
+		err = e.transfer(members, path, op == "move")
 	case op != "add" && op != "replace" && op != "test":
 		return fmt.Errorf("unsupported operation %.64q", fmt.Sprint(op))
 	case op == "add": // without a value it adds null, as in kube-apiserver
-		return e.add(path, value)
+		err = e.add(path, value)
 	case op == "replace":
-		return e.replace(path, value)
+		err = e.replace(path, value)
 	case !hasValue:
 		return errors.New("a test needs a value")
+	default:
+		return e.test(path, value)
 	}
-	return e.test(path, value)
+	if err != nil {
+		return fmt.Errorf("error in %v for path: '%v': %w", members["op"], path, err)
+	}
+	return nil
 }
 
 // transfer does a move or a copy.
@@ -152,11 +155,11 @@ func (e *editor) copy(value any) (any, error) {
 // test compares the value at a path with another one.
 func (e *editor) test(path pointer, want any) error {
 	found, err := e.find(path)
-	if err != nil && (want != nil || !errors.Is(err, errMissing)) {
+	if err != nil && !errors.Is(err, errMissing) {
 		return err
 	}
-	if !equal(found, want) {
-		return fmt.Errorf("testing value %v failed", path)
+	if err != nil && want != nil || !equal(found, want) {
+		return fmt.Errorf("testing value %v failed: %w", path, errTest)
 	}
 	return nil
 }

@@ -38,7 +38,10 @@ func (p pointer) String() string {
 	return strings.ToValidUTF8(text[:min(len(text), longest)], "")
 }
 
-var errMissing = errors.New("is missing")
+var (
+	errMissing = errors.New("missing value")
+	errTest    = errors.New("test failed")
+)
 
 // find returns the value at a path.
 func (e *editor) find(path pointer) (any, error) {
@@ -92,7 +95,7 @@ func (e *editor) edit(path pointer, change func(parent any, name string) (any, e
 	}
 	next, err := change(old, name)
 	if err != nil {
-		return fmt.Errorf("path %v: %w", path, err)
+		return err
 	}
 	if _, list := next.([]any); list { // it may have moved
 		return e.replace(parent, next)
@@ -136,7 +139,7 @@ func (e *editor) remove(path pointer) (any, error) {
 	var removed any
 	err := e.edit(path, func(parent any, name string) (_ any, err error) {
 		if removed, err = child(parent, name); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("unable to remove nonexistent key: %.256s: %w", name, err)
 		}
 		switch parent := parent.(type) {
 		case map[string]any:
