@@ -12,8 +12,8 @@ const (
 	// maxMembers bounds the members of a map, and the elements of a list that are merged one by one. structured-merge-diff keeps them in
 	// a sorted array, into which it inserts each of them, so its time grows with the square of their number.
 	maxMembers = 1 << 14
-	// keyedWeight and setWeight are how many members an element of a list with keys, and of a set, counts as in an apply: the library
-	// compares its elements by all their keys, several times.
+	// keyedWeight and setWeight are how many members an element of a list with keys, and of a set, counts as: the library compares elements
+	// by all their keys, several times.
 	keyedWeight, setWeight = 4, 2
 	// maxVersions bounds the versions in the managedFields of an object, because the library converts the object to each of them.
 	maxVersions = 10
@@ -29,19 +29,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("server-side apply is not possible for more than %d %s: send another kind of patch", e.Limit, e.What)
 }
 
-// counter sums the squares of the sizes of all maps and lists whose members are merged one by one.
-type counter struct {
-	schema     *schema.Schema
-	keyed, set int // weights of elements of lists
-}
-
-// checkLimits returns a *LimitError for objects that would take the library too long. apply: their elements count more.
-func (m *Managers) checkLimits(apply bool, objects ...object.Object) error {
+// checkLimits returns a *LimitError for objects that would take the library too long.
+func (m *Managers) checkLimits(objects ...object.Object) error {
 	types := m.load()
-	c := counter{types.schema, 1, 1}
-	if apply {
-		c.keyed, c.set = keyedWeight, setWeight
-	}
 	versions := map[any]bool{}
 	for _, d := range objects {
 		entries, _ := d.Metadata()["managedFields"].([]any)
@@ -51,8 +41,8 @@ func (m *Managers) checkLimits(apply bool, objects ...object.Object) error {
 				versions[version] = true
 			}
 		}
-		if c.schema != nil && c.squares(types.root, d.Object) > maxMembers*maxMembers {
-			return &LimitError{What: fmt.Sprintf("members of an object, or %d elements of a list", maxMembers/c.keyed), Limit: maxMembers}
+		if s := types.schema; s != nil && squares(s, types.root, d.Object) > maxMembers*maxMembers {
+			return &LimitError{What: fmt.Sprintf("members of an object, or %d elements of a list", maxMembers/keyedWeight), Limit: maxMembers}
 		}
 	}
 	if len(versions) > maxVersions {
@@ -61,9 +51,9 @@ func (m *Managers) checkLimits(apply bool, objects ...object.Object) error {
 	return nil
 }
 
-// squares returns the sum for a value of a type.
-func (c counter) squares(ref schema.TypeRef, value any) int {
-	atom, ok := c.schema.Resolve(ref)
+// squares returns the sum of the squares of the sizes of all maps and lists whose members are merged one by one.
+func squares(s *schema.Schema, ref schema.TypeRef, value any) int {
+	atom, ok := s.Resolve(ref)
 	if !ok {
 		return 0
 	}
@@ -78,20 +68,20 @@ func (c counter) squares(ref schema.TypeRef, value any) int {
 			if field, ok := atom.FindField(name); ok {
 				element = field.Type
 			}
-			sum += c.squares(element, member)
+			sum += squares(s, element, member)
 		}
 		return sum
 	case []any:
 		if atom.List == nil || atom.List.ElementRelationship != schema.Associative {
 			return 0
 		}
-		size := len(value) * c.set
+		size := len(value) * setWeight
 		if len(atom.Keys) > 0 {
-			size = len(value) * c.keyed
+			size = len(value) * keyedWeight
 		}
 		sum := size * size
 		for _, element := range value {
-			sum += c.squares(atom.List.ElementType, element)
+			sum += squares(s, atom.List.ElementType, element)
 		}
 		return sum
 	}

@@ -74,7 +74,7 @@ func (m *Managers) Update(c Change, old, next object.Object) {
 	if m.resource.Mount != nil || m.fastUpdate(c, old, next) {
 		return
 	}
-	if m.checkLimits(false, old, next) != nil {
+	if m.checkLimits(old, next) != nil {
 		next.CopyMetadata(old, "managedFields")
 		return
 	}
@@ -86,7 +86,7 @@ func (m *Managers) Update(c Change, old, next object.Object) {
 // Apply merges a configuration into an object, and records the configuration's fields as the manager's. A conflict with other
 // managers is an APIStatus; force takes their fields over. Objects that would take too long are a *LimitError.
 func (m *Managers) Apply(c Change, old, configuration object.Object, force bool) (object.Object, error) {
-	if err := m.checkLimits(true, old, configuration); err != nil {
+	if err := m.checkLimits(old, configuration); err != nil {
 		return object.Object{}, err
 	}
 	merged, err := m.load().bySubresource[c.Subresource].Apply(old.Copy().Unstructured, configuration.Unstructured, c.Manager, force)
