@@ -62,7 +62,7 @@ play = mkdir -p bin/robustness && cd $(ROBUST) && REVTAIL_TOOLS=$(TOOLS) go test
 
 abuse: ## Attack the program as a user who means harm, and print what each attack costs the attacker and the others
 	cd gateway/gatewaytest/abuse && go test -count=1 -timeout 10m -run TestAttacks $(ARGS) -args -attack
-	cd gateway/gatewaytest && go test -count=1 -timeout 10m -v -run TestStrangersFillNoMemory -args -attack | grep -v '^=== '
+	cd gateway/gatewaytest && go test -count=1 -timeout 10m -v -run 'TestStrangersFillNoMemory|TestKeyUpdatesOfStrangers' -args -attack | grep -v '^=== '
 
 console: ## Drive the page at /ui/ in a browser (needs Chromium), and keep its pictures in bin/console
 	mkdir -p bin/console && go test -count=1 -v -run TestConsole ./gateway/gatewaytest -artifacts -outputdir $(CURDIR)/bin/console

@@ -199,6 +199,9 @@ func TestStrangersFillNoMemory(t *testing.T) {
 
 // TestKeyUpdatesOfStrangers checks that a client that updates its TLS keys again and again, and reads no answer, is disconnected.
 func TestKeyUpdatesOfStrangers(t *testing.T) {
+	if !*attacking {
+		t.Skip("`make abuse` runs the attacks of strangers")
+	}
 	t.Parallel()
 	g := startGuarded(t, true, []string{"root"}, bind("root", "cluster-admin"))
 	conn := attack{protocol: "handshake"}.dial(t, g)
