@@ -27,11 +27,11 @@ type attack struct {
 
 const (
 	// growth is how much memory an attack may cost, in MiB, unless it says otherwise.
-	growth = 128
+	growth = 256
 	// alone is how long the victim is measured before the attack.
 	alone = time.Second
 	// longest is how long an attack runs at most.
-	longest = 20 * time.Second
+	longest = time.Minute
 	// worst is the longest delay of the victim that passes: what the gateway promises is a tenth of it, on a machine that does nothing else.
 	worst = 10 * time.Second
 )

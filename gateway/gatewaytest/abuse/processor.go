@@ -8,7 +8,7 @@ import (
 
 // processorAttacks take processor time by what a client may choose for its watches and lists.
 var processorAttacks = []attack{
-	{name: "dear filters", prepare: smallObject, memory: 256, run: func(ctx context.Context, s *scene) string {
+	{name: "dear filters", prepare: smallObject, memory: 384, run: func(ctx context.Context, s *scene) string {
 		return s.disturb(ctx, openCrowd(ctx, s, 900, func(i int) string {
 			return attackerPath + "?watch&resourceVersion=" + revisionOf(s, attackerPath+"/target") + "&filter=" + dearFilter(i)
 		}), 10)
