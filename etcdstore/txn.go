@@ -43,15 +43,6 @@ const (
 	NotEqual
 )
 
-// Condition is a condition of a transaction.
-type Condition struct {
-	Key    string
-	Of     Attribute
-	Is     Relation
-	Number int64  // the operand, except for OfValue
-	Value  []byte // the operand for OfValue
-}
-
 // Verb is the type of an Op.
 type Verb int
 

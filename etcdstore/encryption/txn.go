@@ -1,8 +1,6 @@
 package encryption
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -122,7 +120,7 @@ func decide(t etcdstore.Txn, states map[string]*etcdstore.KV) (decided etcdstore
 		if c.Of == etcdstore.OfValue && state != nil && state.Unreadable != nil {
 			return decided, false, state.Unreadable
 		}
-		holds = holds && fulfils(state, c)
+		holds = holds && c.Holds(state)
 	}
 	decided.Then = t.Else
 	if holds {
@@ -136,41 +134,4 @@ func decide(t etcdstore.Txn, states map[string]*etcdstore.KV) (decided etcdstore
 		decided.If = append(decided.If, unchanged)
 	}
 	return decided, holds, nil
-}
-
-// fulfils reports whether a state, nil for a key that does not exist, fulfils a condition, as etcd does.
-func fulfils(state *etcdstore.KV, c etcdstore.Condition) bool {
-	order := 0
-	switch {
-	case c.Of != etcdstore.OfValue:
-		order = cmp.Compare(number(state, c.Of), c.Number)
-	case state == nil:
-		return false
-	default:
-		order = bytes.Compare(state.Value, c.Value)
-	}
-	switch c.Is {
-	case etcdstore.Greater:
-		return order > 0
-	case etcdstore.Less:
-		return order < 0
-	case etcdstore.NotEqual:
-		return order != 0
-	}
-	return order == 0
-}
-
-func number(state *etcdstore.KV, of etcdstore.Attribute) int64 {
-	switch {
-	case state == nil:
-	case of == etcdstore.OfModified:
-		return int64(state.Modified)
-	case of == etcdstore.OfCreated:
-		return int64(state.Created)
-	case of == etcdstore.OfVersion:
-		return state.Version
-	case of == etcdstore.OfLease:
-		return state.Lease
-	}
-	return 0
 }

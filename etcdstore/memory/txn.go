@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,7 +24,7 @@ func (s *Store) Transact(ctx context.Context, t etcdstore.Txn) (etcdstore.TxnRes
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := etcdstore.TxnResult{Succeeded: !slices.ContainsFunc(t.If, func(c etcdstore.Condition) bool { return !s.holdsLocked(c) })}
+	out := etcdstore.TxnResult{Succeeded: !slices.ContainsFunc(t.If, func(c etcdstore.Condition) bool { return !c.Holds(s.nowLocked(c.Key)) })}
 	ops := t.Then
 	if !out.Succeeded {
 		ops = t.Else
@@ -90,32 +88,6 @@ func (s *Store) doLocked(next *step, op etcdstore.Op) (out etcdstore.OpResult) {
 		}
 	}
 	return out
-}
-
-func (s *Store) holdsLocked(c etcdstore.Condition) bool {
-	kv := s.nowLocked(c.Key)
-	if kv == nil {
-		if c.Of == etcdstore.OfValue {
-			return false // as in etcd
-		}
-		kv = &etcdstore.KV{}
-	}
-	order := cmp.Compare(map[etcdstore.Attribute]int64{
-		etcdstore.OfModified: int64(kv.Modified), etcdstore.OfCreated: int64(kv.Created),
-		etcdstore.OfVersion: kv.Version, etcdstore.OfLease: kv.Lease,
-	}[c.Of], c.Number)
-	if c.Of == etcdstore.OfValue {
-		order = bytes.Compare(kv.Value, c.Value)
-	}
-	switch c.Is {
-	case etcdstore.Greater:
-		return order > 0
-	case etcdstore.Less:
-		return order < 0
-	case etcdstore.NotEqual:
-		return order != 0
-	}
-	return order == 0
 }
 
 // Grant implements etcdstore.Store. Leases do not expire by time: call Expire.
