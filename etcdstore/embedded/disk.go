@@ -107,7 +107,8 @@ func (d *disk) admit(request any) error {
 	return nil
 }
 
-// touch changes the time of a directory. A file system that has become read-only because of an error tells that only to who writes.
+// touch changes the time of a directory. Only a write fails on a file system that
+// has become read-only because of an error; statfs does not report it.
 func touch(dir string) error {
 	now := time.Now()
 	return os.Chtimes(dir, now, now)

@@ -128,7 +128,7 @@ func TestUnreadableState(t *testing.T) {
 		after := w.watch(WatchQuery{After: 4})
 		w.expect(after)
 		store.unlocked.Store(true)
-		time.Sleep(retryUnreadable + time.Second)
+		<-time.After(retryUnreadable + time.Second) // on the clock of the bubble
 		if names, err := w.names(ListQuery{}); !cmp.Equal(names, []string{"a/1", "b/1", "b/2"}) {
 			t.Errorf("with the key: %v, %v", names, err)
 		}

@@ -31,7 +31,7 @@ var shareAttacks = []attack{
 		})
 		return fmt.Sprintf("%d writes, 300 at a time", n)
 	}},
-	{name: "responses that nobody reads", prepare: largeKeys, also: readAKey, memory: 512, run: func(ctx context.Context, s *scene) string {
+	{name: "unread responses", prepare: largeKeys, also: readAKey, memory: 512, run: func(ctx context.Context, s *scene) string {
 		var unread []io.Closer
 		for range 64 {
 			bounded, cancel := context.WithTimeout(ctx, 5*time.Second) // a request may wait for its place

@@ -42,7 +42,7 @@ func TestSocketIsNeverOpenToOthers(t *testing.T) {
 	}
 }
 
-// TestListenUnixOnUsedPaths checks that only a socket that nobody listens on is replaced.
+// TestListenUnixOnUsedPaths checks that a socket without a listener is replaced, and any other file is refused.
 func TestListenUnixOnUsedPaths(t *testing.T) {
 	dir := t.TempDir()
 	stale, live, file := filepath.Join(dir, "stale"), filepath.Join(dir, "live"), filepath.Join(dir, "file")
