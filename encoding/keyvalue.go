@@ -17,6 +17,7 @@ type KeyValue struct {
 	Version           int64
 	Lease             int64 // zero: none
 	NoValue           bool  // omits the value
+	Base64            bool  // encodes any value in base64, which keeps each byte
 }
 
 // AppendKeyValue appends kv as a JSON object on one line. The member encoding tells how the value is encoded: json for compact JSON,
@@ -24,7 +25,7 @@ type KeyValue struct {
 func AppendKeyValue(dst []byte, kv KeyValue) []byte {
 	dst = AppendKey(append(dst, '{'), kv.Key)
 	if !kv.NoValue {
-		dst = appendValue(append(dst, `,"value":`...), kv.Value)
+		dst = appendValue(append(dst, `,"value":`...), kv)
 	}
 	dst = strconv.AppendInt(append(dst, `,"createRevision":`...), kv.Created, 10)
 	dst = strconv.AppendInt(append(dst, `,"modRevision":`...), kv.Modified, 10)
@@ -45,13 +46,21 @@ func AppendKey(dst []byte, key string) []byte {
 	return append(dst, '"')
 }
 
-func appendValue(dst, value []byte) []byte {
+func appendValue(dst []byte, kv KeyValue) []byte {
+	value := kv.Value
+	if kv.Base64 {
+		return appendBase64(dst, value)
+	}
 	if compact, ok := jsontext.TryCompact(value); ok {
 		return append(append(dst, compact...), `,"encoding":"json"`...)
 	}
 	if utf8.Valid(value) {
 		return append(jsontext.AppendString(dst, string(value)), `,"encoding":"utf8"`...)
 	}
+	return appendBase64(dst, value)
+}
+
+func appendBase64(dst, value []byte) []byte {
 	dst = base64.StdEncoding.AppendEncode(append(dst, '"'), value)
 	return append(dst, `","encoding":"base64"`...)
 }

@@ -52,7 +52,11 @@ func (e *Etcd) compactTo(ctx context.Context, rev Revision) error {
 	bound, cancel := e.bound(ctx)
 	defer cancel()
 	if _, err := e.kv.Compact(bound, &pb.CompactionRequest{Revision: int64(rev)}); err != nil {
-		return fmt.Errorf("compact to %d: %w", rev, e.toError(ctx, err, rev, false))
+		err = e.toError(ctx, err, rev, false)
+		if errors.Is(err, ErrDenied) {
+			err = fmt.Errorf("%w: a compaction needs a user with the role root: leave out --history, and let etcd compact (--auto-compaction-retention)", err)
+		}
+		return fmt.Errorf("compact to %d: %w", rev, err)
 	}
 	e.compactions.done.Add(1)
 	return nil
@@ -92,7 +96,7 @@ func (c *compactor) run(ctx context.Context) error {
 		refused = false
 		if err := c.mark(ctx); err != nil && ctx.Err() == nil {
 			c.failed()
-			c.log.Warn("history was not compacted, the next attempt is after an interval", "interval", interval, "error", err)
+			c.log.Warn("history was not compacted, the next attempt is after an interval", "interval", interval.String(), "error", err)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func clientConfig(cfg Config) clientv3.Config {
 		Logger:              clientLogger(cfg.Logger),
 		DialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-			grpc.WithChainUnaryInterceptor(sendOnce, cfg.Observe.intercept(cfg.Tracing)),
+			grpc.WithChainUnaryInterceptor(sendOnce, failFast, cfg.Observe.intercept(cfg.Tracing)),
 			// With the defaults of gRPC, 20 s and 120 s, reconnecting could take minutes.
 			grpc.WithConnectParams(grpc.ConnectParams{
 				MinConnectTimeout: 3 * time.Second,
@@ -94,7 +94,8 @@ func (f freshTLS) ClientHandshake(ctx context.Context, authority string, conn ne
 // Clone implements credentials.TransportCredentials.
 func (f freshTLS) Clone() credentials.TransportCredentials { return newFreshTLS(f.config) }
 
-// clientLogger logs one message of each kind per ten seconds, because the client warns at each retry, 40 per second.
+// clientLogger logs at debug level, because package monitor reports lost members and requests return their errors, and one message of each kind
+// per ten seconds, because the client warns at each retry, 40 per second.
 func clientLogger(l *slog.Logger) *zap.Logger {
 	if l == nil {
 		return zap.NewNop()
@@ -104,7 +105,8 @@ func clientLogger(l *slog.Logger) *zap.Logger {
 	}))
 }
 
-// outOfRangeFilter drops the warnings about compacted and future revisions, because these are normal responses.
+// outOfRangeFilter reduces entries to Info, which zaplog logs at Debug. It drops those about compacted and future revisions, because these
+// are normal responses.
 type outOfRangeFilter struct{ zapcore.Core }
 
 // With implements zapcore.Core.
@@ -114,7 +116,7 @@ func (f outOfRangeFilter) With(fields []zapcore.Field) zapcore.Core {
 
 // Check implements zapcore.Core.
 func (f outOfRangeFilter) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if f.Enabled(entry.Level) {
+	if f.Enabled(min(entry.Level, zapcore.InfoLevel)) {
 		return checked.AddCore(entry, f)
 	}
 	return checked
@@ -127,5 +129,6 @@ func (f outOfRangeFilter) Write(entry zapcore.Entry, fields []zapcore.Field) err
 			return nil
 		}
 	}
+	entry.Level = min(entry.Level, zapcore.InfoLevel)
 	return f.Core.Write(entry, fields)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -127,7 +128,33 @@ func statusOf(err error) (codes.Code, string) {
 	if _, reason, ok := strings.Cut(st.Message(), " desc = "); ok && errors.As(rpctypes.Error(errors.New(reason)), &known) {
 		return known.Code(), known.Error()
 	}
-	return st.Code(), st.Message()
+	return st.Code(), plain(st.Message())
+}
+
+// wrappings are the texts of gRPC around the error of a connection.
+var wrappings = regexp.MustCompile(`^.*connection error: desc = "(?:transport: )?(?:Error while dialing: )?(.*)"$`)
+
+// plain returns the message of gRPC about a failed connection without its wrappings.
+func plain(message string) string {
+	if match := wrappings.FindStringSubmatch(message); match != nil {
+		return strings.ReplaceAll(match[1], `\"`, `"`)
+	}
+	return message
+}
+
+// dialing is the part of an error of the network before its cause.
+var dialing = regexp.MustCompile(`^dial \S+ \S+: (?:connect: )?`)
+
+// Reason returns why a request failed, in the words of etcd or of the network, for a message that names the endpoint.
+func Reason(err error) string {
+	text := err.Error()
+	for _, known := range []error{ErrUnavailable, ErrDenied} {
+		text = strings.TrimPrefix(text, known.Error()+": ")
+	}
+	if errors.Is(err, context.DeadlineExceeded) || text == context.DeadlineExceeded.Error() {
+		return "no answer in time"
+	}
+	return dialing.ReplaceAllString(text, "")
 }
 
 // refusal returns the error if etcd or gRPC did not execute the request (except ErrStorageFull, see there), and nil if etcd may have

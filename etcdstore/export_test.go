@@ -14,12 +14,5 @@ func RunCompactor(ctx context.Context, s Store, compact func(context.Context, Re
 // BookkeepingKey is the key of the compactor's marks.
 const BookkeepingKey = bookkeepingKey
 
-// Ask makes a Monitor ask once.
-func (m *Monitor) Ask(ctx context.Context) Health {
-	c := m.poll(ctx, m.Health())
-	m.latest.Store(&c)
-	return c
-}
-
 // ClientLogger is the logger of etcd's client.
 var ClientLogger = clientLogger

@@ -1,9 +1,11 @@
 package etcdstore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -361,6 +363,27 @@ func TestLogin(t *testing.T) {
 			}
 		}
 	})
+	t.Run("compaction without the role root", func(t *testing.T) {
+		root := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints(), Username: "root", Password: "secret"})
+		allowCompactor(t, root)
+		e := login("compactor", "secret")
+		var log bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = e.Compact(ctx, 200*time.Millisecond, func(context.Context) error { return nil }, slog.New(slog.NewTextHandler(&log, nil)))
+		}()
+		for _, failed := e.Compactions(); failed == 0 && ctx.Err() == nil; _, failed = e.Compactions() {
+			_, _, _ = e.Get(ctx, etcdstore.BookkeepingKey)
+		}
+		cancel()
+		<-ended
+		if !strings.Contains(log.String(), "a compaction needs a user with the role root") {
+			t.Errorf("the log is %q", log.String())
+		}
+	})
 	t.Run("changed password", func(t *testing.T) {
 		root := foreignClient(t, clientv3.Config{Endpoints: server.Endpoints(), Username: "root", Password: "secret"})
 		if _, err := root.UserAdd(t.Context(), "other", "first"); err != nil {
@@ -395,6 +418,25 @@ func TestLogin(t *testing.T) {
 			t.Errorf("Await: %v, want ErrDenied", err)
 		}
 	})
+}
+
+// allowCompactor makes the user compactor, who may write the marks of the compactor.
+func allowCompactor(t *testing.T, root *clientv3.Client) {
+	t.Helper()
+	ctx, end := t.Context(), clientv3.GetPrefixRangeEnd("revtail/")
+	for _, step := range []func() error{
+		func() error { _, err := root.RoleAdd(ctx, "compactor"); return err },
+		func() error {
+			_, err := root.RoleGrantPermission(ctx, "compactor", "revtail/", end, clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error { _, err := root.UserAdd(ctx, "compactor", "secret"); return err },
+		func() error { _, err := root.UserGrantRole(ctx, "compactor", "compactor"); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // enableAuth makes root, who may do everything, and guest, who may do nothing, and enables authentication.

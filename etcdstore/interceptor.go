@@ -64,6 +64,25 @@ func startSpan(ctx context.Context, tracer trace.Tracer, method string) (context
 	}
 }
 
+type failFastKey struct{}
+
+// failingFast returns a context whose requests fail at the first failed connection. Others wait for a connection until they end.
+func failingFast(ctx context.Context) context.Context {
+	return context.WithValue(ctx, failFastKey{}, true)
+}
+
+// failFast is a gRPC interceptor for failingFast. It replaces the code Unavailable, for which the client tries again, for seconds.
+func failFast(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if ctx.Value(failFastKey{}) == nil {
+		return invoke(ctx, method, req, reply, conn, opts...)
+	}
+	err := invoke(ctx, method, req, reply, conn, append(opts, grpc.WaitForReady(false))...)
+	if status.Code(err) == codes.Unavailable {
+		return status.Error(codes.Aborted, status.Convert(err).Message())
+	}
+	return err
+}
+
 // placeholder is the password of the client, which login replaces. The client logs in only if it has a password, and reads it without a
 // lock, so that it cannot be changed.
 const placeholder = "replaced at each login"

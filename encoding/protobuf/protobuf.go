@@ -11,18 +11,11 @@ import (
 	"strings"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	kubernetesscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"revtail/encoding/codec"
 )
@@ -43,11 +36,10 @@ func (e *UnknownKindError) Error() string {
 	return fmt.Sprintf("no kind %.100q is known in protobuf for version %.100q; send JSON", e.Kind.Kind, e.Kind.GroupVersion().String())
 }
 
-// kinds are the kinds of the served groups, with DeleteOptions and the like in each group.
+// kinds are the kinds of Kubernetes, with DeleteOptions and the like in each group.
 var kinds = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme,
-		autoscalingv1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme, apiextensionsv1.AddToScheme)
+	builder := runtime.NewSchemeBuilder(kubernetesscheme.AddToScheme, apiextensionsv1.AddToScheme)
 	utilruntime.Must(builder.AddToScheme(scheme)) // fails if two types have one name
 	return scheme
 })

@@ -27,13 +27,13 @@ import (
 	"revtail/encoding/codec"
 	"revtail/encoding/jsontext"
 	"revtail/encoding/protobuf"
-	"revtail/gateway/resource"
+	"revtail/gateway/api/kinds"
 )
 
 // served are empty objects of all kinds that clients send: those of the built-in resources, and those without a resource.
 func served() map[schema.GroupVersionKind]runtime.Object {
 	out := map[schema.GroupVersionKind]runtime.Object{}
-	for _, res := range resource.Builtin() {
+	for _, res := range kinds.Builtin() {
 		kind := schema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}
 		out[kind] = reflect.New(reflect.TypeOf(res.GoType)).Interface().(runtime.Object)
 	}
@@ -89,6 +89,9 @@ func fill(v reflect.Value) {
 		return
 	case *intstr.IntOrString:
 		*special = intstr.FromString("50%")
+		return
+	case *runtime.RawExtension:
+		special.Raw = []byte(`{"a":"b"}`)
 		return
 	case *metav1.FieldsV1:
 		special.SetRawString(`{"f:data":{".":{},"f:-":{}}}`)
@@ -176,7 +179,7 @@ func TestDecodeLosesNothing(t *testing.T) {
 // hollowOut sets everything optional to an empty value.
 func hollowOut(v reflect.Value) {
 	switch v.Addr().Interface().(type) {
-	case *metav1.Time, *metav1.MicroTime, *metav1.FieldsV1, *metav1.TypeMeta, *apiresource.Quantity, *apiextensionsv1.JSONSchemaProps:
+	case *metav1.Time, *metav1.MicroTime, *metav1.FieldsV1, *metav1.TypeMeta, *apiresource.Quantity, *apiextensionsv1.JSONSchemaProps, *runtime.RawExtension:
 		fill(v)
 		return
 	}

@@ -1,10 +1,11 @@
+//go:build !noembedded
+
 package embedded
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
@@ -17,28 +18,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// DefaultDataDir is the default of Config.DataDir.
-const DefaultDataDir = "revtail.etcd"
-
 const (
 	progressInterval = 5 * time.Second // between the progress notifications of an idle watch; the default of etcd, 10 min, may exceed the history
 	quota            = 8 << 30         // bytes; the maximum that etcd recommends, because its default of 2 GiB is soon used up
 )
-
-// Config configures the member.
-type Config struct {
-	DataDir string // created with mode 0700 if necessary; default DefaultDataDir
-
-	// ClientURL is the address for clients: plain HTTP on a loopback address, because the member has no authentication. Port 0 is any free
-	// port. Empty: the member has no port, and clients use the socket of SocketURL.
-	ClientURL string
-
-	// ConfigFile is a complete configuration file of etcd (YAML). It determines everything except the logger, and excludes the fields
-	// above.
-	ConfigFile string
-
-	Logger *slog.Logger // nil: no log
-}
 
 // load returns the configuration of etcd, without the logger. Errors are *ConfigError.
 func (c Config) load() (*embed.Config, error) {
@@ -149,8 +132,8 @@ func fromFile(path string) (ec *embed.Config, err error) {
 	return ec, nil
 }
 
-// claim checks that the client addresses are free. It replaces port 0 by a free port, because etcd advertises the configured port. Errors
-// are *AddressError.
+// claim checks that the client addresses are free. It replaces port 0 by a free port, because etcd advertises the configured port, and
+// writes the file for ClientURL. Errors are *AddressError.
 func (c Config) claim(ec *embed.Config) error {
 	if c.ConfigFile == "" {
 		if err := claimSocket(ec.Dir, c.ClientURL == ""); err != nil {
@@ -172,5 +155,8 @@ func (c Config) claim(ec *embed.Config) error {
 		}
 		u.Host = net.JoinHostPort(u.Hostname(), port)
 	}
-	return nil
+	if c.ConfigFile != "" {
+		return nil
+	}
+	return writeClientURL(ec.Dir, endpointOf(ec.ListenClientUrls[0]))
 }

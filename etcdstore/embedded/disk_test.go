@@ -1,3 +1,5 @@
+//go:build !noembedded
+
 package embedded
 
 import (

@@ -1,4 +1,4 @@
-//go:build unix && !solaris && !aix
+//go:build !noembedded && unix && !solaris && !aix
 
 package embedded
 

@@ -1,8 +1,5 @@
-// Package embedded runs an etcd member inside this process. It is the only importer of the server of etcd.
-//
-// Other processes use the member over gRPC like any other etcd. This process needs no connection to a cluster of one member (local.go);
-// the in-process client of etcd would omit the check for a leader. Two processes never share a data directory: Start locks it, and fails
-// at once if it is in use.
+//go:build !noembedded
+
 package embedded
 
 import (
@@ -222,6 +219,7 @@ func (s *Server) shutdown() error {
 	default:
 		s.closeEtcd()
 	}
+	_ = os.Remove(urlFile(s.dir.Name())) // with a configuration file there is none
 	return s.dir.Close()
 }
 

@@ -3,6 +3,7 @@ package etcdstore_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -10,14 +11,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/monitor"
 )
 
 // health is the result of a Monitor that runs.
-func health(t *testing.T, m *etcdstore.Monitor) etcdstore.Health {
+func health(t *testing.T, m *monitor.Monitor) monitor.Health {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	return m.Ask(ctx)
+	return m.Poll(ctx)
 }
 
 // mentions reports whether one of the sentences has the words.
@@ -37,7 +39,7 @@ func TestMonitor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := etcdstore.NewMonitor(e)
+	m := monitor.New(e, slog.New(slog.DiscardHandler))
 	c := health(t, m)
 	if len(c.Members) != 1 || c.Members[0].Quota != 2<<20 || c.Members[0].Size == 0 || c.Newest != rev || c.Oldest != 1 || !c.Grown.IsZero() || len(c.Problems()) > 0 {
 		t.Errorf("at the beginning: %+v, problems %q", c, c.Problems())
@@ -76,7 +78,7 @@ func TestMonitor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = guest.Close() }()
-	if c := health(t, etcdstore.NewMonitor(guest)); len(c.Members) != 1 || c.Members[0].Err == nil && (len(c.Alarms) != 1 || c.Alarms[0].Type != "NOSPACE") {
+	if c := health(t, monitor.New(guest, slog.New(slog.DiscardHandler))); len(c.Members) != 1 || c.Members[0].Err == nil && (len(c.Alarms) != 1 || c.Alarms[0].Type != "NOSPACE") {
 		t.Errorf("as a guest: %+v", c)
 	}
 
