@@ -16,20 +16,30 @@ import (
 // mayImport names, for each package of the module, the packages of the module that it may import. A package without a line fails, so that
 // its position in the layout is decided first.
 var mayImport = map[string][]string{
-	"cmd/revtail":                     {"cmd/revtail/command", "cmd/revtail/doctor", "cmd/revtail/health", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/serve", "cmd/revtail/token", "etcdstore/embedded"},
+	"cmd/revtail":                     {"cmd/revtail/change", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/doctor", "cmd/revtail/envtest", "cmd/revtail/health", "cmd/revtail/keys", "cmd/revtail/manual", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/serve", "cmd/revtail/snapshot", "cmd/revtail/token", "cmd/revtail/top", "cmd/revtail/version", "etcdstore/embedded", "gateway/config/buildinfo"},
 	"cmd/revtail/backend":             {"cmd/revtail/command", "etcdstore", "etcdstore/embedded", "gateway/config", "gateway/config/reload", "gateway/metrics"},
-	"cmd/revtail/client":              {"gateway/config"},
-	"cmd/revtail/command":             {"gateway/config/suggest"},
-	"cmd/revtail/diff":                {"encoding"},
-	"cmd/revtail/doctor":              {"cmd/revtail/backend", "cmd/revtail/client", "cmd/revtail/command", "etcdstore", "gateway/api/discovery", "gateway/claim", "gateway/config"},
+	"cmd/revtail/change":              {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/manifest"},
+	"cmd/revtail/client":              {"gateway/config", "gateway/config/suggest"},
+	"cmd/revtail/command":             {"gateway/config", "gateway/config/suggest"},
+	"cmd/revtail/completion":          {"cmd/revtail/client", "cmd/revtail/command"},
+	"cmd/revtail/diff":                {"cmd/revtail/command", "encoding"},
+	"cmd/revtail/doctor":              {"cmd/revtail/backend", "cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "etcdstore", "gateway/api/discovery", "gateway/claim", "gateway/config", "gateway/config/buildinfo"},
+	"cmd/revtail/envtest":             {"cmd/revtail/command"},
 	"cmd/revtail/health":              {"cmd/revtail/client", "cmd/revtail/command", "gateway/config"},
+	"cmd/revtail/keys":                {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/keys/keyapi"},
+	"cmd/revtail/keys/keyapi":         {"cmd/revtail/client"},
+	"cmd/revtail/manifest":            {},
+	"cmd/revtail/manual":              {"cmd/revtail/command", "gateway/config/buildinfo"},
 	"cmd/revtail/memory":              {},
-	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/diff"},
-	"cmd/revtail/serve":               {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/memory", "cmd/revtail/serve/logging", "cmd/revtail/serve/systemd", "cmd/revtail/serve/webserver", "etcdstore", "etcdstore/encryption", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/access/flowcontrol", "gateway/claim", "gateway/config", "gateway/config/reload", "gateway/metrics", "gateway/netio/stranger", "gateway/resource"},
+	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff"},
+	"cmd/revtail/serve":               {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/memory", "cmd/revtail/serve/logging", "cmd/revtail/serve/systemd", "cmd/revtail/serve/webserver", "etcdstore", "etcdstore/encryption", "etcdstore/monitor", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/access/flowcontrol", "gateway/access/serviceaccount", "gateway/claim", "gateway/config", "gateway/config/buildinfo", "gateway/config/reload", "gateway/metrics", "gateway/netio/stranger", "gateway/resource"},
 	"cmd/revtail/serve/logging":       {"cmd/revtail/command", "gateway/config"},
 	"cmd/revtail/serve/systemd":       {},
 	"cmd/revtail/serve/webserver":     {"gateway/netio/http2", "gateway/netio/socket", "gateway/netio/stranger", "gateway/watch/transport"},
+	"cmd/revtail/snapshot":            {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/completion", "etcdstore", "etcdstore/snapshot", "gateway/config"},
 	"cmd/revtail/token":               {"cmd/revtail/command", "gateway/access/authentication"},
+	"cmd/revtail/top":                 {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion"},
+	"cmd/revtail/version":             {"cmd/revtail/command", "etcdstore/embedded", "gateway/api/discovery", "gateway/config/buildinfo"},
 	"encoding":                        {"encoding/jsontext"},
 	"encoding/codec":                  {"encoding", "encoding/jsontext"},
 	"encoding/jsontext":               {},
@@ -40,9 +50,11 @@ var mayImport = map[string][]string{
 	"etcdstore/embedded":              {"etcdstore/zaplog"},
 	"etcdstore/encryption":            {"etcdstore"},
 	"etcdstore/memory":                {"etcdstore"},
+	"etcdstore/monitor":               {"etcdstore"},
+	"etcdstore/snapshot":              {"etcdstore/embedded"},
 	"etcdstore/storetest":             {"etcdstore"},
 	"etcdstore/zaplog":                {},
-	"gateway":                         {"etcdstore", "gateway/access", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/api", "gateway/api/catalog", "gateway/api/discovery", "gateway/api/garbage", "gateway/api/mount", "gateway/api/storage", "gateway/claim", "gateway/config/reload", "gateway/console", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/keys", "gateway/keys/keyrange", "gateway/metrics", "gateway/middleware", "gateway/netio/socket", "gateway/watch", "gateway/watch/eventloop", "gateway/watch/transport", "gateway/watchcache/filter"},
+	"gateway":                         {"etcdstore", "gateway/access", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/access/serviceaccount", "gateway/api", "gateway/api/catalog", "gateway/api/garbage", "gateway/api/mount", "gateway/api/storage", "gateway/claim", "gateway/config/buildinfo", "gateway/config/reload", "gateway/console", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/keys", "gateway/keys/keyrange", "gateway/metrics", "gateway/middleware", "gateway/netio/socket", "gateway/watch", "gateway/watch/eventloop", "gateway/watch/transport", "gateway/watchcache/filter"},
 	"gateway/access":                  {"gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/config/reload", "gateway/console", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/keys/keyrange", "gateway/netio/stranger", "gateway/resource"},
 	"gateway/access/audit":            {},
 	"gateway/access/authentication":   {"gateway/config/reload"},
@@ -50,19 +62,22 @@ var mayImport = map[string][]string{
 	"gateway/access/cputime":          {},
 	"gateway/access/certificate":      {"gateway/config/reload"},
 	"gateway/access/flowcontrol":      {"etcdstore"},
-	"gateway/api":                     {"encoding", "encoding/codec", "etcdstore", "gateway/access", "gateway/access/flowcontrol", "gateway/api/catalog", "gateway/api/discovery", "gateway/api/object", "gateway/api/openapi", "gateway/api/storage", "gateway/claim", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/netio/socket", "gateway/resource", "gateway/watch", "gateway/watchcache", "gateway/watchcache/filter"},
-	"gateway/api/catalog":             {"encoding", "encoding/jsontext", "etcdstore", "gateway/api/customresource", "gateway/api/discovery", "gateway/api/managedfields", "gateway/api/mount", "gateway/api/object", "gateway/api/openapi", "gateway/claim", "gateway/http/status", "gateway/metrics", "gateway/resource", "gateway/watchcache"},
+	"gateway/access/serviceaccount":   {"gateway/access/authentication", "gateway/config/reload"},
+	"gateway/api":                     {"encoding", "encoding/codec", "etcdstore", "gateway/access", "gateway/access/flowcontrol", "gateway/access/serviceaccount", "gateway/api/catalog", "gateway/api/discovery", "gateway/api/object", "gateway/api/openapi", "gateway/api/storage", "gateway/claim", "gateway/config/buildinfo", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/netio/socket", "gateway/resource", "gateway/watch", "gateway/watchcache", "gateway/watchcache/filter"},
+	"gateway/api/catalog":             {"encoding", "encoding/jsontext", "etcdstore", "gateway/api/customresource", "gateway/api/discovery", "gateway/api/kinds", "gateway/api/managedfields", "gateway/api/mount", "gateway/api/object", "gateway/api/openapi", "gateway/claim", "gateway/http/status", "gateway/metrics", "gateway/resource", "gateway/watchcache"},
 	"gateway/api/customresource":      {"gateway/resource"},
-	"gateway/api/discovery":           {"gateway/http/response", "gateway/metrics", "gateway/resource"},
+	"gateway/api/discovery":           {"gateway/config/buildinfo", "gateway/http/response", "gateway/resource"},
 	"gateway/api/garbage":             {"encoding/jsontext", "etcdstore"},
+	"gateway/api/kinds":               {"gateway/resource"},
 	"gateway/api/managedfields":       {"gateway/api/object", "gateway/api/schema", "gateway/resource"},
 	"gateway/api/mount":               {"encoding", "encoding/codec", "encoding/jsontext", "gateway/resource"},
 	"gateway/api/object":              {"encoding", "encoding/codec", "encoding/jsontext", "encoding/protobuf", "gateway/http/status", "gateway/resource"},
 	"gateway/api/openapi":             {"encoding/codec", "gateway/api/schema", "gateway/http/response", "gateway/resource"},
 	"gateway/api/schema":              {"gateway/resource"},
 	"gateway/api/storage":             {"encoding", "encoding/codec", "encoding/jsontext", "encoding/patch", "etcdstore", "gateway/access/cputime", "gateway/api/catalog", "gateway/api/customresource", "gateway/api/garbage", "gateway/api/managedfields", "gateway/api/object", "gateway/claim", "gateway/http/request", "gateway/http/status", "gateway/resource", "gateway/watchcache", "gateway/watchcache/selector"},
-	"gateway/claim":                   {"etcdstore", "gateway/api/customresource", "gateway/resource"},
-	"gateway/config":                  {"gateway/api/mount", "gateway/config/reload", "gateway/config/suggest"},
+	"gateway/claim":                   {"etcdstore", "gateway/api/customresource", "gateway/api/kinds", "gateway/resource"},
+	"gateway/config":                  {"gateway/api/mount", "gateway/config/buildinfo", "gateway/config/reload", "gateway/config/suggest"},
+	"gateway/config/buildinfo":        {},
 	"gateway/config/reload":           {},
 	"gateway/config/suggest":          {},
 	"gateway/console":                 {},
@@ -70,6 +85,7 @@ var mayImport = map[string][]string{
 	"gateway/gatewaytest/abuse":       {"gateway/gatewaytest"},
 	"gateway/gatewaytest/bench":       {},
 	"gateway/gatewaytest/conformance": {},
+	"gateway/gatewaytest/kubernetes":  {"gateway/gatewaytest"},
 	"gateway/gatewaytest/rawhttp":     {},
 	"gateway/gatewaytest/robustness":  {"gateway/gatewaytest"},
 	"gateway/http/request":            {"etcdstore", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/cputime", "gateway/console", "gateway/http/status", "gateway/keys/keyrange", "gateway/resource", "gateway/watchcache/filter", "gateway/watchcache/selector"},
@@ -79,13 +95,13 @@ var mayImport = map[string][]string{
 	"gateway/keys":                    {"encoding", "encoding/codec", "encoding/projection", "etcdstore", "gateway/access", "gateway/access/authorization", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/claim", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/keys/keyrange", "gateway/keys/timeline", "gateway/metrics", "gateway/watch", "gateway/watchcache", "gateway/watchcache/filter"},
 	"gateway/keys/keyrange":           {"encoding/jsontext", "etcdstore", "gateway/config/suggest"},
 	"gateway/keys/timeline":           {"etcdstore"},
-	"gateway/metrics":                 {"etcdstore", "gateway/watchcache"},
+	"gateway/metrics":                 {"etcdstore", "etcdstore/monitor", "gateway/config/buildinfo", "gateway/watchcache"},
 	"gateway/middleware":              {"gateway/access", "gateway/access/flowcontrol", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/socket", "gateway/netio/stranger", "gateway/resource"},
 	"gateway/netio/buffer":            {},
 	"gateway/netio/http2":             {"gateway/netio/buffer", "gateway/netio/socket", "gateway/netio/stranger"},
 	"gateway/netio/socket":            {},
 	"gateway/netio/stranger":          {},
-	"gateway/resource":                {"encoding"},
+	"gateway/resource":                {"encoding", "gateway/config/suggest"},
 	"gateway/watch":                   {"encoding", "etcdstore", "gateway/access", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/buffer", "gateway/netio/socket", "gateway/watch/transport", "gateway/watchcache"},
 	"gateway/watch/eventloop":         {"etcdstore", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/http2", "gateway/netio/socket", "gateway/watch", "gateway/watch/transport", "gateway/watchcache", "gateway/watchcache/filter"},
 	"gateway/watch/transport":         {"gateway/access/cputime", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket"},
@@ -105,6 +121,7 @@ var soleImporters = map[string]string{
 // TestImports reads the files itself, because the result of a test that runs the go command is cached and keeps passing.
 func TestImports(t *testing.T) {
 	seen := map[string]bool{}
+	module := modulePath(t) + "/"
 	walkGoFiles(t, "..", func(file, pkg string) {
 		seen[pkg] = true
 		allowed, ok := mayImport[pkg]
@@ -114,7 +131,7 @@ func TestImports(t *testing.T) {
 		}
 		test := strings.HasSuffix(file, "_test.go")
 		for _, imported := range importsOf(t, file) {
-			if own, ok := strings.CutPrefix(imported, "revtail/"); ok && !test && own != pkg && !slices.Contains(allowed, own) {
+			if own, ok := strings.CutPrefix(imported, module); ok && !test && own != pkg && !slices.Contains(allowed, own) {
 				t.Errorf("%s imports %s, which mayImport does not allow", file, imported)
 			}
 			for door, only := range soleImporters {
@@ -180,6 +197,21 @@ func walkGoFiles(t *testing.T, root string, visit func(file, pkg string)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// modulePath reads the path of the module from go.mod.
+func modulePath(t *testing.T) string {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join("..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(file), "\n")
+	path, ok := strings.CutPrefix(line, "module ")
+	if !ok {
+		t.Fatalf("the first line of go.mod is %q", line)
+	}
+	return path
 }
 
 func isModule(folder string) bool {

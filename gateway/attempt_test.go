@@ -144,6 +144,7 @@ func TestRequestsOfWrites(t *testing.T) {
 	s, store := newRecordedServer(t, "/registry/configmaps/")
 	const a = configMaps + "/a"
 	revision := ""
+	s.must(http.StatusCreated, "POST", configMaps, configMap("first", "", "")) // with the Namespaces that are missing
 	for _, step := range []struct {
 		name, method, path, contentType, body string
 		code                                  int

@@ -13,6 +13,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/embedded"
+	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/watch/transport"
 )
 
@@ -72,7 +73,7 @@ func serveEmbedded(t *testing.T) (server *Server, endpoint string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	server, err = New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test", GarbageCollector: true, KeysWritable: []string{"*"}})
+	server, err = New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Build: buildinfo.Info{Version: "test"}, GarbageCollector: true, KeysWritable: []string{"*"}})
 	if err != nil {
 		t.Fatal(err)
 	}

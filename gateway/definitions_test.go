@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -200,6 +201,8 @@ func TestCustomResourcesAreSelectedByFields(t *testing.T) {
 	}
 	s.must(http.StatusBadRequest, http.MethodGet, widgets+"?fieldSelector=spec.nope%3Dred", "")
 	s.must(http.StatusBadRequest, http.MethodGet, widgets+"?watch=1&fieldSelector=spec.nope%3Dred", "")
+	s.must(http.StatusBadRequest, http.MethodDelete, configMaps+"?fieldSelector=nonsense%3Dred", "")
+	checkStatus(t, s.get(widgets+"?fieldSelector=spec.colour%3Dred"), 400, "BadRequest", "field label not supported: spec.colour (did you mean spec.color?)", "")
 }
 
 func TestTwoVersionsShowTheSameObjects(t *testing.T) {
@@ -337,5 +340,26 @@ func TestInvalidDefinitions(t *testing.T) {
 				t.Errorf("no cause for %s: %v", test.field, causes)
 			}
 		})
+	}
+}
+
+// TestNamedFields checks the fields that clients select by a name of kube-apiserver, which is no path.
+func TestNamedFields(t *testing.T) {
+	s := newTestServer(t)
+	const events = "/api/v1/namespaces/default/events"
+	for name, more := range map[string]string{"a": `"source":{"component":"kubelet"}`, "b": `"reportingComponent":"kubelet"`, "c": `"source":{"component":"x"},"reportingComponent":"kubelet"`} {
+		s.must(http.StatusCreated, http.MethodPost, events, `{"metadata":{"name":"`+name+`","namespace":"default"},"involvedObject":{"namespace":"default"},`+more+`}`)
+	}
+	for path, want := range map[string]string{
+		events + "?fieldSelector=source%3Dkubelet":            "[default/a default/b]",
+		events + "?fieldSelector=source!%3Dkubelet":           "[default/c]",
+		"/api/v1/namespaces?fieldSelector=name%3Dkube-system": "[kube-system]",
+	} {
+		if got := fmt.Sprint(s.names(path)); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	if watched := s.get(events + "?watch=1&resourceVersion=0&timeoutSeconds=1&fieldSelector=source%3Dx").body; strings.Count(watched, `"type":"ADDED"`) != 1 {
+		t.Errorf("watched: %s", watched)
 	}
 }

@@ -19,8 +19,12 @@ const acceptAggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 func TestDiscoveryAggregated(t *testing.T) {
 	s := describedServer(t, "")
 	for path, groups := range map[string][]string{
-		"/api":  {""},
-		"/apis": {"apps", "batch", "coordination.k8s.io", "events.k8s.io", "apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io"},
+		"/api": {""},
+		"/apis": {
+			"apps", "batch", "coordination.k8s.io", "events.k8s.io", "autoscaling", "certificates.k8s.io", "discovery.k8s.io", "networking.k8s.io",
+			"node.k8s.io", "policy", "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
+			"apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
+		},
 	} {
 		t.Run(path, func(t *testing.T) {
 			var list apidiscovery.APIGroupDiscoveryList
@@ -72,9 +76,22 @@ func checkAggregatedVersion(t *testing.T, s *Server, group string, version apidi
 		if res.Namespaced {
 			want.Scope = "Namespaced"
 		}
+		if res.IsNamespaces() {
+			want.Subresources = append(want.Subresources, apidiscovery.APISubresourceDiscovery{
+				Subresource: "finalize", ResponseKind: kind, Verbs: []string{"update"}})
+		}
+		if res.Tokens {
+			want.Subresources = append(want.Subresources, apidiscovery.APISubresourceDiscovery{
+				Subresource: "token", Verbs: []string{"create"}, ResponseKind: &metav1.GroupVersionKind{Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest"},
+			})
+		}
 		if res.Status {
 			want.Subresources = append(want.Subresources, apidiscovery.APISubresourceDiscovery{
 				Subresource: "status", ResponseKind: kind, Verbs: []string{"get", "patch", "update"}})
+		}
+		for _, name := range res.Whole {
+			want.Subresources = append(want.Subresources, apidiscovery.APISubresourceDiscovery{
+				Subresource: name, ResponseKind: kind, Verbs: []string{"get", "patch", "update"}})
 		}
 		if res.Scale != nil {
 			want.Subresources = append(want.Subresources, apidiscovery.APISubresourceDiscovery{

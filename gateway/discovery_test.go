@@ -14,12 +14,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"revtail/etcdstore/memory"
+	"revtail/gateway/config/buildinfo"
 )
 
 // describedServer returns a server of a version, without a listener.
 func describedServer(t *testing.T, version string) *Server {
 	t.Helper()
-	s, err := New(Options{Store: memory.New(), Prefix: "/registry", Version: version, Logger: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Store: memory.New(), Prefix: "/registry", Build: buildinfo.Info{Version: version}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestDiscoveryLegacy(t *testing.T) {
 	apps := metav1.APIGroup{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{appsV1}, PreferredVersion: appsV1}
 	var list metav1.APIGroupList
 	askFor(t, s, "/apis", &list)
-	if list.Kind != "APIGroupList" || len(list.Groups) != 7 || !cmp.Equal(list.Groups[0], apps) {
+	if list.Kind != "APIGroupList" || len(list.Groups) != 17 || !cmp.Equal(list.Groups[0], apps) {
 		t.Errorf("/apis: %+v", list)
 	}
 

@@ -168,7 +168,7 @@ func TestExpressionsRefused(t *testing.T) {
 	for _, test := range []struct{ method, path, accept, says string }{
 		{"GET", configMaps + query("filter", "object.data."), "", `filter: line 1, column 13: Syntax error`},
 		{"GET", configMaps + query("filter", "object.data."), "", ` | object.data.\n | ............^`},
-		{"GET", configMaps + query("watch", "1", "filter", "value.n == 1"), "", `undeclared reference to 'value': there are object, old, key and type`},
+		{"GET", configMaps + query("watch", "1", "filter", "value.n == 1"), "", `undeclared reference to 'value': there are object, old, key, type and text`},
 		{"GET", configMaps + query("filter", "true", "filter", "false"), "", `filter is given 2 times`},
 		{"GET", configMaps + query("filter", strings.Repeat("a", 5000)), "", `4096 are the limit`},
 		{"GET", configMaps + "/a" + query("filter", "true"), "", `filter is for lists and watches`},
@@ -179,7 +179,7 @@ func TestExpressionsRefused(t *testing.T) {
 		{"GET", configMaps + "/a" + query("fields", "data", "fields", "]"), "", `fields: column 6: want a name`},
 		{"GET", configMaps + query("fields", "data"), asTable, `Accept asks for a Table`},
 		{"GET", "/v1/keys/app/" + query("filter", "value ="), "", `filter: line 1, column 7: Syntax error`},
-		{"GET", "/v1/keys/app/" + query("watch", "", "filter", "object.n == 1"), "", `there are value, old, key and type`},
+		{"GET", "/v1/keys/app/" + query("watch", "", "filter", "object.n == 1"), "", `there are value, old, key, type and text`},
 		{"GET", "/v1/keys/app/" + query("since", "1", "wait", "1s", "fields", "a["), "", `fields: column 3`},
 		{"GET", "/v1/keys/app/a" + query("filter", "true"), "", `filter is for a watch, or for a prefix`},
 		{"GET", "/v1/keys/app/" + query("fields", "a", "count", ""), "", `fields is about values`},

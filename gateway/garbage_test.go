@@ -77,7 +77,8 @@ func (b *bubble) must(code int, method, path, body string) answer {
 // create creates an object with members of metadata beside its name, and returns its uid.
 func (b *bubble) create(path, apiVersion, kind, name, metadata string) string {
 	b.t.Helper()
-	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q%s}}`, apiVersion, kind, name, metadata)
+	spec := map[string]string{"Pod": podSpec, "Deployment": workloadSpec, "ReplicaSet": workloadSpec}[kind]
+	body := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q%s},"spec":{%s}}`, apiVersion, kind, name, metadata, spec)
 	var object struct{ Metadata struct{ UID string } }
 	if err := json.Unmarshal([]byte(b.must(http.StatusCreated, http.MethodPost, path, body).body), &object); err != nil {
 		b.t.Fatal(err)

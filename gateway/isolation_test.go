@@ -103,12 +103,13 @@ func (s *witnessStore) Watch(ctx context.Context, prefix string, o etcdstore.Wat
 	return s.Store.Watch(ctx, prefix, o)
 }
 
-// tenantServer is a gateway with tenantPolicy over a store with canaries everywhere else. Its garbage collector is off, so that only
-// requests read the store.
+// tenantServer is a gateway with tenantPolicy over a store with canaries everywhere else. Its garbage collector is off and no Namespace is
+// missing, so that only requests read the store.
 func tenantServer(t *testing.T) (*Server, *witnessStore) {
 	t.Helper()
 	store := &witnessStore{Store: memory.New()}
-	for _, key := range []string{"configmaps/ab/one", "configmaps/b/one", "configmaps/a-b/one", "configmaps/one", "secrets/a/one", "namespaces/a"} {
+	for _, key := range []string{"configmaps/ab/one", "configmaps/b/one", "configmaps/a-b/one", "configmaps/one", "secrets/a/one",
+		"namespaces/a", "namespaces/ab", "namespaces/b", "namespaces/a-b", "namespaces/default", "namespaces/kube-system"} {
 		if _, err := store.Store.Create(t.Context(), "/registry/"+key, []byte(`{"data":{"x":"canary"}}`)); err != nil {
 			t.Fatal(err)
 		}

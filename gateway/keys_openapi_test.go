@@ -87,7 +87,7 @@ func TestKeysOpenAPI(t *testing.T) {
 	first := s.putKeys("/app/a", `{"n":1}`, "/app/b", "text", "/app/c/d", "\xff", "/app/\xfe", "1", "flat", "0")
 	s.do(http.MethodPut, "/v1/keys/app/leased?ttl=30s", "1")
 	const one, keys = "/v1/keys/{key}", "/v1/keys"
-	for _, query := range []string{"", "?limit=1", "?keysOnly", "?count", "?depth=1", fmt.Sprintf("?at=%d", first), "?at=99", "?limit=x", "?limt=1",
+	for _, query := range []string{"", "?limit=1", "?keysOnly", "?count", "?depth=1", "?encoding=base64", "?encoding=hex", "?encoding=base64&fields=a", fmt.Sprintf("?at=%d", first), "?at=99", "?limit=x", "?limt=1",
 		fmt.Sprintf("?wait=1ms&since=%d", first), fmt.Sprintf("?wait=1m&since=%d&prev", first-1)} {
 		d.checkAnswer(one, "get", s.get("/v1/keys/app/"+query))
 	}

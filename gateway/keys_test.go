@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -50,6 +51,31 @@ func TestKeysRead(t *testing.T) {
 	s.wantKeys("/v1/keys?key=flat", 200, "")
 	if a := s.do(http.MethodHead, "/v1/keys/app/", ""); a.code != 200 || a.header.Get(response.RevisionHeader) != fmt.Sprint(last) || a.body != "" {
 		t.Errorf("HEAD: %d %v %q", a.code, a.header, a.body)
+	}
+}
+
+// TestKeysBase64 checks that encoding=base64 shows each byte of a value: JSON is compacted without it.
+func TestKeysBase64(t *testing.T) {
+	s := newTestServer(t)
+	values := map[string]string{"/app/json": "{ \"a\": 1 }\n", "/app/text": "text\n", "/app/bytes": "\x00\xff", "/app/none": ""}
+	puts := map[string][]byte{}
+	for key, value := range values {
+		puts[key] = []byte(value)
+	}
+	s.store.Txn(puts, nil)
+	var got struct {
+		Items []struct {
+			Key, Encoding string
+			Value         []byte // decodes base64
+		}
+	}
+	if err := json.Unmarshal([]byte(s.get("/v1/keys/app/?encoding=base64").body), &got); err != nil || len(got.Items) != len(values) {
+		t.Fatal(err, got)
+	}
+	for _, item := range got.Items {
+		if item.Encoding != "base64" || string(item.Value) != values[item.Key] {
+			t.Errorf("%s: %q as %s, want %q", item.Key, item.Value, item.Encoding, values[item.Key])
+		}
 	}
 }
 
@@ -126,6 +152,7 @@ func TestKeysRefused(t *testing.T) {
 		{"GET", "/v1/keys/app/?at=-10x", 400, "unknown unit"},
 		{"GET", "/v1/keys/app/?at=2026-13-01T00:00:00Z", 400, "month out of range"},
 		{"GET", "/v1/keys/app/?at=2026-11-21X10:00:00Z", 400, "character 11"},
+		{"GET", "/v1/keys/app/?at=yesterday", 400, `"at=\"yesterday\": want a revision such as 4711, a time such as 2026-11-21T10:00:00Z, or one ago such as -10m"`},
 		{"GET", "/v1/keys/app/?at=12x", 400, `"at=\"12x\": want a whole number greater than 0, and \"x\" is at character 3"`},
 		{"GET", "/v1/keys/app/?keysonly", 400, "did you mean keysOnly?"},
 		{"GET", "/v1/keys/app/?at=10m", 400, "begins with a minus: -10m"},

@@ -17,26 +17,36 @@ func numbered(n int, format string) string {
 	return strings.Join(texts, ",")
 }
 
-func largePod(containers string) string {
-	return `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"o"},"spec":{"containers":[` + containers + `]}}`
+func largeTemplate(containers string) string {
+	return `{"kind":"PodTemplate","apiVersion":"v1","metadata":{"name":"o"},"template":{"spec":{"containers":[` + containers + `]}}}`
+}
+
+const (
+	controllerRevisions = "/apis/apps/v1/namespaces/default/controllerrevisions"
+	podTemplates        = "/api/v1/namespaces/default/podtemplates"
+)
+
+// revision returns a ControllerRevision, whose data can be anything.
+func revision(data string) string {
+	return `{"kind":"ControllerRevision","apiVersion":"apps/v1","metadata":{"name":"o"},"data":` + data + `,"revision":1}`
 }
 
 // TestLargestObjects checks that clients can read, patch in each way and put back the largest objects that a create accepts.
 func TestLargestObjects(t *testing.T) {
 	s := newTestServer(t)
 	env := func(i int, prefix string) string {
-		return fmt.Sprintf(`{"name":"c%d","env":[%s]}`, i, numbered(15_000, `{"name":"`+prefix+`%05d","value":""}`))
+		return fmt.Sprintf(`{"name":"c%d","image":"i","env":[%s]}`, i, numbered(15_000, `{"name":"`+prefix+`%05d","value":""}`))
 	}
 	tooLargeToApply := map[string]bool{"env": true, "finalizers": true}
 	for _, test := range []struct{ name, collection, object, strategic string }{
-		{"env", pods, largePod(env(0, "e")), `{"spec":{"containers":[{"name":"c0","env":[{"name":"e14999","value":"ts"}],"$setElementOrder/env":[{"name":"e14999"},{"name":"e00000"}]}]}}`},
-		{"ports in containers", pods, largePod(numbered(60, `{"name":"c%d","ports":[`+numbered(120, `{"containerPort":1%d}`)+`]}`)),
-			`{"spec":{"containers":[{"name":"c7","ports":[{"containerPort":1119,"name":"ts"}]}]}}`},
+		{"env", podTemplates, largeTemplate(env(0, "e")), `{"template":{"spec":{"containers":[{"name":"c0","env":[{"name":"e14999","value":"ts"}],"$setElementOrder/env":[{"name":"e14999"},{"name":"e00000"}]}]}}}`},
+		{"ports in containers", podTemplates, largeTemplate(numbered(60, `{"name":"c%d","image":"i","ports":[`+numbered(120, `{"containerPort":1%d}`)+`]}`)),
+			`{"template":{"spec":{"containers":[{"name":"c7","ports":[{"containerPort":1119,"name":"ts"}]}]}}}`},
 		{"finalizers", configMaps, configMap("o", `"finalizers":[`+numbered(16_000, `"example.com/f%d"`)+`]`, ""),
 			`{"metadata":{"$deleteFromPrimitiveList/finalizers":["example.com/f7"],"finalizers":["example.com/ts"]}}`},
 		{"labels", configMaps, configMap("o", `"labels":{`+numbered(16_000, `"l%d":"v"`)+`}`, ""), `{"metadata":{"labels":{"l7":null,"ts":"t"}}}`},
 		{"data", configMaps, configMap("o", "", `"data":{`+numbered(15_000, `"d%d":"v"`)+`}`), `{"data":{"d7":null,"ts":"t"}}`},
-		{"depth", pods, largePod(`{"name":"c0","deep":` + strings.Repeat(`{"a":`, 56) + `1` + strings.Repeat(`}`, 56) + `}`), `{"metadata":{"labels":{"ts":"t"}}}`},
+		{"depth", controllerRevisions, revision(`{"deep":` + strings.Repeat(`{"a":`, 56) + `1` + strings.Repeat(`}`, 57)), `{"metadata":{"labels":{"ts":"t"}}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			url := test.collection + "/o"
@@ -45,7 +55,7 @@ func TestLargestObjects(t *testing.T) {
 			s.must(http.StatusOK, "PATCH", url, `{"metadata":{"annotations":{"a":"merge"}}}`, "Content-Type", mergeType)
 			s.must(http.StatusOK, "PATCH", url, `[{"op":"replace","path":"/metadata/annotations/a","value":"json"}]`, "Content-Type", jsonPatchType)
 			s.must(http.StatusOK, "PATCH", url, test.strategic, "Content-Type", strategicType)
-			var head struct{ Kind string }
+			var head struct{ Kind, APIVersion string }
 			if err := json.Unmarshal([]byte(test.object), &head); err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +63,7 @@ func TestLargestObjects(t *testing.T) {
 			if tooLargeToApply[test.name] {
 				applied = http.StatusRequestEntityTooLarge
 			}
-			s.must(applied, "PATCH", url+"?fieldManager=m", `{"kind":"`+head.Kind+`","apiVersion":"v1","metadata":{"name":"o","annotations":{"b":"apply"}}}`,
+			s.must(applied, "PATCH", url+"?fieldManager=m", `{"kind":"`+head.Kind+`","apiVersion":"`+head.APIVersion+`","metadata":{"name":"o","annotations":{"b":"apply"}}}`,
 				"Content-Type", applyType)
 			read := s.do("GET", url, "").body
 			if !strings.Contains(read, `"a":"json"`) || strings.Contains(read, `"b":"apply"`) == tooLargeToApply[test.name] || !strings.Contains(read, `ts"`) {
@@ -70,16 +80,16 @@ func TestLargestObjects(t *testing.T) {
 func TestTooLargeObjects(t *testing.T) {
 	s := newTestServer(t)
 	tokens := func(n int) string {
-		return configMap("o", "", `"args":[`+strings.TrimSuffix(strings.Repeat(`1,`, n), ",")+`]`)
+		return revision(`{"args":[` + strings.TrimSuffix(strings.Repeat(`1,`, n), ",") + `]}`)
 	}
-	const url, refused = configMaps + "/o", "too large to be sent back"
-	if a := s.do("POST", configMaps, tokens(99_950)); a.code != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, refused) {
+	const url, refused = controllerRevisions + "/o", "too large to be sent back"
+	if a := s.do("POST", controllerRevisions, tokens(99_950)); a.code != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, refused) {
 		t.Errorf("create: %d %.300s", a.code, a.body)
 	}
-	s.must(http.StatusCreated, "POST", configMaps, tokens(60_000))
+	s.must(http.StatusCreated, "POST", controllerRevisions, tokens(60_000))
 	for contentType, body := range map[string]string{
-		jsonPatchType: `[{"op":"copy","from":"/args","path":"/again"}]`,
-		mergeType:     `{"again":[` + strings.TrimSuffix(strings.Repeat(`1,`, 60_000), ",") + `]}`,
+		jsonPatchType: `[{"op":"copy","from":"/data/args","path":"/data/again"}]`,
+		mergeType:     `{"data":{"again":[` + strings.TrimSuffix(strings.Repeat(`1,`, 60_000), ",") + `]}}`,
 	} {
 		if a := s.do("PATCH", url, body, "Content-Type", contentType); a.code != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, refused) {
 			t.Errorf("%s: %d %.300s", contentType, a.code, a.body)
@@ -91,7 +101,8 @@ func TestTooLargeObjects(t *testing.T) {
 // TestWarningsAreBounded checks that an answer has few and short Warning headers, whatever the request has.
 func TestWarningsAreBounded(t *testing.T) {
 	s := newTestServer(t)
-	made := s.do("POST", configMaps, configMap("a", `"finalizers":[`+numbered(5000, `"f%d"`)+`]`, `"`+strings.Repeat("x", 100_000)+`":1`))
+	s.define(widgetsDefinition)
+	made := s.do("POST", widgets, `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"a","`+strings.Repeat("x", 100_000)+`":1,"finalizers":[`+numbered(5000, `"f%d"`)+`]}}`)
 	if n := len(made.header.Values("Warning")); made.code != http.StatusCreated || n == 0 || n > 50 || len(made.header.Get("Warning")) > 2000 {
 		t.Errorf("%d, %d warnings, the first has %d bytes", made.code, n, len(made.header.Get("Warning")))
 	}

@@ -23,22 +23,24 @@ func (s *testServer) as(agent string, code int, method, path, body string, heade
 // TestEveryWriteEntersItsManager checks that the manager is the fieldManager, or else the program's name up to the first slash.
 func TestEveryWriteEntersItsManager(t *testing.T) {
 	s := newTestServer(t)
-	const p = pods + "/p"
+	const nodes, p = "/api/v1/nodes", "/api/v1/nodes/p"
+	const made, tainted, unschedulable = "one Update: {f:spec:{f:taints,f:unschedulable}}", "two Update: {f:spec:{f:taints}}", "one Update: {f:spec:{f:unschedulable}}"
+	const labeled, running = "two Update: {f:metadata:{f:labels:{.,f:a}}}", "three Update status: {f:status:{f:phase}}"
 	for _, step := range []struct {
 		agent, method, path, contentType, body string
 		code                                   int
 		want                                   []string
 	}{
-		{"one/1.0 (linux)", "POST", pods, "", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[]}}`, 201,
-			[]string{"one Update: {f:spec:{.,f:containers,f:nodeName}}"}},
+		{"one/1.0 (linux)", "POST", nodes, "", `{"kind":"Node","apiVersion":"v1","metadata":{"name":"p"},"spec":{"unschedulable":true,"taints":[{"key":"a","effect":"NoSchedule"}]}}`, 201,
+			[]string{made}},
 		{"two", "PATCH", p, mergeType, `{"metadata":{"labels":{"a":"b"}}}`, 200,
-			[]string{"one Update: {f:spec:{.,f:containers,f:nodeName}}", "two Update: {f:metadata:{f:labels:{.,f:a}}}"}},
+			[]string{made, labeled}},
 		{"two", "PATCH", p + "/status?fieldManager=three", strategicType, `{"status":{"phase":"Running"}}`, 200,
-			[]string{"one Update: {f:spec:{.,f:containers,f:nodeName}}", "three Update status: {f:status:{.,f:phase}}", "two Update: {f:metadata:{f:labels:{.,f:a}}}"}},
-		{"two", "PATCH", p, jsonPatchType, `[{"op":"remove","path":"/metadata/labels"},{"op":"replace","path":"/spec/nodeName","value":"m"}]`, 200,
-			[]string{"one Update: {f:spec:{.,f:containers}}", "three Update status: {f:status:{.,f:phase}}", "two Update: {f:spec:{f:nodeName}}"}},
-		{"one", "PUT", p + "/status", "", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","managedFields":[]}}`, 200,
-			[]string{"one Update: {f:spec:{.,f:containers}}", "two Update: {f:spec:{f:nodeName}}"}},
+			[]string{made, running, labeled}},
+		{"two", "PATCH", p, jsonPatchType, `[{"op":"remove","path":"/metadata/labels"},{"op":"replace","path":"/spec/taints/0/key","value":"b"}]`, 200,
+			[]string{unschedulable, running, tainted}},
+		{"one", "PUT", p + "/status", "", `{"kind":"Node","apiVersion":"v1","metadata":{"name":"p","managedFields":[]}}`, 200,
+			[]string{unschedulable, tainted}},
 	} {
 		header := []string{"Content-Type", step.contentType}
 		if step.contentType == "" {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -132,5 +133,31 @@ func TestOpenAPIV2FollowsDefinitions(t *testing.T) {
 	want := []any{map[any]any{"group": "example.com", "version": "v1", "kind": "Widget"}}
 	if diff := cmp.Diff(want, widget.GetExtensions()[schema.KindExtension]); diff != "" {
 		t.Errorf("kind (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnknownFieldsAreDescribed checks that a custom resource without a schema, which may have any fields, is in v2 an object and nothing
+// else, as in kube-apiserver, and that every custom resource has Kubernetes' description of its metadata.
+func TestUnknownFieldsAreDescribed(t *testing.T) {
+	s := newTestServer(t)
+	s.define(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: blobs.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: blobs, kind: Blob}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: any, x-kubernetes-preserve-unknown-fields: true}}}
+`)
+	got, err := json.Marshal(readSwagger(t, s.server).Definitions["com.example.v1.Blob"])
+	want := `{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.com","kind":"Blob","version":"v1"}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("in v2: %s, want %s", got, want)
+	}
+	metadata := readOpenAPI(t, s.server, "apis/example.com/v1").Components.Schemas["com.example.v1.Blob"].Properties["metadata"]
+	if !strings.HasPrefix(metadata.Description, "Standard object's metadata. More info: https://") {
+		t.Errorf("the metadata in v3: %s", metadata.Description)
 	}
 }

@@ -14,18 +14,20 @@ import (
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/access/flowcontrol"
+	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/claim"
+	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/config/reload"
 )
 
 // Options configure a Server.
 type Options struct {
-	Store   etcdstore.Store // required; the caller closes it after Run has returned
-	Prefix  string          // required: the prefix of resources in etcd, for example /registry
-	Claim   *claim.Claim    // whether the data in Store is the gateway's own; nil: it is
-	Logger  *slog.Logger    // nil: slog.Default()
-	Version string          // of the program, for /version; empty: unknown
+	Store  etcdstore.Store // required; the caller closes it after Run has returned
+	Prefix string          // required: the prefix of resources in etcd, for example /registry
+	Claim  *claim.Claim    // whether the data in Store is the gateway's own; nil: it is
+	Logger *slog.Logger    // nil: slog.Default()
+	Build  buildinfo.Info  // of the program, for /version and the metrics
 
 	Mounts []mount.Mount // prefixes of etcd that are served as resources
 
@@ -42,14 +44,17 @@ type Options struct {
 	EncryptionProblems func() []string
 
 	GarbageCollector      bool // delete objects whose ownerReferences all name owners that no longer exist
+	CreateNamespaces      bool // default and kube-system, at the start
 	GarbageCollectorLimit int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
 
 	Authenticator *authentication.Authenticator       // nil: all requests are anonymous
 	Policy        *reload.File[*authorization.Policy] // nil: all authenticated requests are allowed
-	Audit         *audit.Log                          // nil: no audit log
-	Origins       []string                            // of pages that may read and write here, as https://example.com
-	Hosts         []string                            // names of this server besides localhost
-	Limits        flowcontrol.Limits                  // of all users; without an Authenticator each address is a user
+	// ServiceAccounts is the one of Authenticator; nil: no tokens of service accounts are issued. New opens it.
+	ServiceAccounts *serviceaccount.Issuer
+	Audit           *audit.Log         // nil: no audit log
+	Origins         []string           // of pages that may read and write here, as https://example.com
+	Hosts           []string           // names of this server besides localhost
+	Limits          flowcontrol.Limits // of all users; without an Authenticator each address is a user
 }
 
 // complete sets defaults. The error names an option that is wrong.

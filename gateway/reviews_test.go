@@ -19,6 +19,7 @@ const (
 	accessReviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 	rulesReviews  = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
 	selfReviews   = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+	tokenReviews  = "/apis/authentication.k8s.io/v1/tokenreviews"
 )
 
 func TestAccessReview(t *testing.T) {
@@ -39,6 +40,29 @@ func TestAccessReview(t *testing.T) {
 		if diff := cmp.Diff(map[string]any{"verb": "create", "resource": "pods"}, got["spec"].(map[string]any)["resourceAttributes"]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestReviewAs checks that there is no Table of a review, which has no name and no age, and that the other representations exist.
+func TestReviewAs(t *testing.T) {
+	s := newTestServer(t)
+	const body = `{"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}}`
+	const table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	for _, test := range []struct {
+		accept string
+		code   int
+		kind   string
+	}{
+		{table, http.StatusNotAcceptable, "Status"},
+		{table + ",application/json", http.StatusCreated, "SelfSubjectAccessReview"},
+		{"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", http.StatusCreated, "PartialObjectMetadata"},
+	} {
+		if a := s.do(http.MethodPost, accessReviews, body, "Accept", test.accept); a.code != test.code || a.json(t)["kind"] != test.kind {
+			t.Errorf("%s: %d %s, want %d and kind %s", test.accept, a.code, a.body, test.code, test.kind)
+		}
+	}
+	if a := s.do(http.MethodPost, accessReviews, body, "Accept", "application/yaml"); !strings.HasPrefix(a.body, "kind: SelfSubjectAccessReview\n") {
+		t.Errorf("YAML: %s", a.body)
 	}
 }
 
@@ -90,9 +114,12 @@ func TestReviewsRefuse(t *testing.T) {
 	}{
 		{"no attributes", http.MethodPost, accessReviews, access(`{}`), http.StatusUnprocessableEntity},
 		{"two kinds of attributes", http.MethodPost, accessReviews, access(`{"resourceAttributes":{},"nonResourceAttributes":{}}`), http.StatusUnprocessableEntity},
+		{"with a name", http.MethodPost, accessReviews, strings.Replace(access(`{"resourceAttributes":{}}`), `"spec"`, `"metadata":{"name":"a"},"spec"`, 1), http.StatusUnprocessableEntity},
 		{"no namespace", http.MethodPost, rulesReviews, `{"kind":"SelfSubjectRulesReview","apiVersion":"authorization.k8s.io/v1"}`, http.StatusBadRequest},
-		{"of another user", http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", access(`{}`), http.StatusNotFound},
+		{"in no namespace", http.MethodPost, "/apis/authorization.k8s.io/v1/localsubjectaccessreviews", access(`{}`), http.StatusNotFound},
 		{"another kind", http.MethodPost, selfReviews, access(`{}`), http.StatusBadRequest},
+		{"no token", http.MethodPost, tokenReviews, `{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1"}`, http.StatusBadRequest},
+		{"a token of a gateway without a key", http.MethodPost, "/api/v1/namespaces/default/serviceaccounts/a/token", "{}", http.StatusNotImplemented},
 		{"unknown field", http.MethodPost, accessReviews + "?fieldValidation=Strict", access(`{"resourceAttributes":{"no":1}}`), http.StatusBadRequest},
 		{"malformed", http.MethodPost, accessReviews, `{`, http.StatusBadRequest},
 		{"list", http.MethodGet, accessReviews, "", http.StatusMethodNotAllowed},
@@ -120,9 +147,55 @@ func TestReviewsAreDescribed(t *testing.T) {
 			t.Errorf("%s is not in the aggregated discovery", res.Plural)
 		}
 		paths := s.get("/openapi/v3/apis/" + res.APIVersion()).json(t)["paths"].(map[string]any)
-		path, _ := paths["/apis/"+res.APIVersion()+"/"+res.Plural].(map[string]any)
+		place := "/apis/" + res.APIVersion() + "/"
+		if res.Namespaced {
+			place += "namespaces/{namespace}/"
+		}
+		path, _ := paths[place+res.Plural].(map[string]any)
 		if len(paths) != len(list) || path["post"] == nil || path["get"] != nil {
 			t.Errorf("%s: %v", res.Plural, paths)
+		}
+	}
+}
+
+// TestSubjectReviewWithoutPolicy checks that a gateway without a policy lets no user in at other servers, which could ask it.
+func TestSubjectReviewWithoutPolicy(t *testing.T) {
+	s := newTestServer(t)
+	const spec = `"spec":{"user":"a","resourceAttributes":{"verb":"get","resource":"pods","namespace":"b"}}}`
+	for path, kind := range map[string]string{"/subjectaccessreviews": "SubjectAccessReview", "/namespaces/b/localsubjectaccessreviews": "LocalSubjectAccessReview"} {
+		a := s.do(http.MethodPost, "/apis/authorization.k8s.io/v1"+path, `{"kind":"`+kind+`","apiVersion":"authorization.k8s.io/v1",`+spec)
+		got := a.json(t)["status"].(map[string]any)
+		if a.code != http.StatusCreated || got["allowed"] != false || !strings.Contains(text(t, got, "evaluationError"), "--policy-file") {
+			t.Errorf("%s: %d %s", kind, a.code, a.body)
+		}
+	}
+}
+
+// TestSubjectReviewErrors compares the errors of questions with those of kube-apiserver 1.37: the field of each cause, and its reason.
+func TestSubjectReviewErrors(t *testing.T) {
+	s := newTestServer(t)
+	const both = `"resourceAttributes":{"verb":"get","resource":"pods","namespace":"b"},"nonResourceAttributes":{"verb":"get","path":"/x"}`
+	const global, local = "/subjectaccessreviews SubjectAccessReview", "/namespaces/b/localsubjectaccessreviews LocalSubjectAccessReview"
+	for _, tt := range []struct{ at, members, want string }{
+		{global, `"spec":{}`, "spec FieldValueInvalid, spec.user FieldValueInvalid"},
+		{global, `"spec":{"user":"a",` + both + `}`, "spec FieldValueInvalid"},
+		{global, `"metadata":{"name":"a"},"spec":{"user":"a","nonResourceAttributes":{}}`, "metadata FieldValueInvalid"},
+		{global, `"spec":{"user":"a","resourceAttributes":{"fieldSelector":{}}}`, "spec.resourceAttributes.fieldSelector.requirements FieldValueRequired"},
+		{global, `"spec":{"groups":["a"],"resourceAttributes":{"labelSelector":{"rawSelector":"a","requirements":[{"key":"a","operator":"In"}]}}}`,
+			"spec.resourceAttributes.labelSelector.rawSelector FieldValueInvalid, spec.resourceAttributes.labelSelector.requirements[0].values FieldValueRequired"},
+		{local, `"spec":{"user":"a","resourceAttributes":{"namespace":"c"}}`, "spec.resourceAttributes.namespace FieldValueInvalid"},
+		{local, `"spec":{"user":"a","nonResourceAttributes":{"path":"/x"}}`, "spec.nonResourceAttributes FieldValueInvalid"},
+	} {
+		path, kind, _ := strings.Cut(tt.at, " ")
+		a := s.do(http.MethodPost, "/apis/authorization.k8s.io/v1"+path, `{"kind":"`+kind+`","apiVersion":"authorization.k8s.io/v1",`+tt.members+`}`)
+		details, _ := a.json(t)["details"].(map[string]any)
+		causes, _ := details["causes"].([]any)
+		var got []string
+		for _, cause := range causes {
+			got = append(got, text(t, cause, "field")+" "+text(t, cause, "reason"))
+		}
+		if a.code != http.StatusUnprocessableEntity || strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s %s: %d %q, want %q", kind, tt.members, a.code, got, tt.want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"revtail/gateway/access"
+	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/api"
 	"revtail/gateway/console"
 	"revtail/gateway/http/request"
@@ -37,13 +38,14 @@ func (h *handlers) public() http.Handler {
 	r.Use(h.chain.CountRequests, h.chain.Trace, h.chain.LimitWrites, h.chain.SetHeaders, h.access.Log, h.chain.RecoverPanic)
 	r.Use(middleware.LimitHeaders, middleware.LimitQuery, middleware.LimitBody, h.chain.CheckHost, middleware.CleanPath)
 	r.Use(h.chain.AllowOrigins, h.chain.RefuseCrossOriginWrites, h.access.Authenticate)
-	r.Use(middleware.DropGetBody, middleware.RefuseImpersonation, middleware.RefuseUpgrades, h.chain.ShareRequests)
+	r.Use(middleware.DropGetBody, middleware.RefuseUpgrades, h.chain.ShareRequests)
 	r.NotFound(response.NotFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
 	r.Get("/", serveRoot)
 	r.Method(http.MethodGet, strings.TrimSuffix(console.Path, "/"), http.RedirectHandler(console.Path, http.StatusMovedPermanently))
 	r.Method(http.MethodGet, console.Path+"*", console.Handler(http.HandlerFunc(response.NotFound)))
+	r.Get(console.IconPath, console.Icon)
 	r.Get("/healthz", h.health.serveReady)
 	h.operations(r)
 	if h.debug {
@@ -67,6 +69,10 @@ func (h *handlers) public() http.Handler {
 
 	for path, serve := range h.api.Reviews() {
 		r.HandleFunc(path, serve)
+	}
+	if issuer := h.api.Tokens; issuer != nil {
+		r.Get(serviceaccount.ConfigurationPath, issuer.ServeConfiguration)
+		r.Get(serviceaccount.KeysPath, issuer.ServeKeys)
 	}
 	r.Post("/v1/tickets", h.access.ServeTickets)
 	r.Route("/api/{version}", h.resourceRoutes)

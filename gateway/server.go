@@ -14,7 +14,6 @@ import (
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/api"
 	"revtail/gateway/api/catalog"
-	"revtail/gateway/api/discovery"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/http/response"
@@ -77,12 +76,15 @@ func New(options Options) (*Server, error) {
 		catalog: resources, access: control, loops: loops, watches: watches,
 		store: storage.New(storage.Config{
 			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
-			Collect: options.GarbageCollector, CollectLimit: options.GarbageCollectorLimit,
+			Collect: options.GarbageCollector, CollectLimit: options.GarbageCollectorLimit, CreateNamespaces: options.CreateNamespaces,
 		}),
 		keys: keys.New(keys.Config{
 			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,
 			Logger: options.Logger, Watches: watches, Flows: flows,
 		}),
+	}
+	if options.ServiceAccounts != nil {
+		options.ServiceAccounts.Open(s.store)
 	}
 	handlers := s.handlers(options, chain, filters)
 	s.handler, s.admin = handlers.public(), handlers.admin()
@@ -96,10 +98,10 @@ func (s *Server) handlers(options Options, chain *middleware.Chain, filters *fil
 	return &handlers{
 		chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
 		api: &api.Handler{
-			Catalog: s.catalog, Store: s.store, Responder: chain.Responder, Access: s.access, Filters: filters, Claim: options.Claim,
-			Version: options.Version, Watches: s.watches, Flows: chain.Flows,
+			Catalog: s.catalog, Store: s.store, Responder: chain.Responder, Access: s.access, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
+			Build: options.Build, Watches: s.watches, Flows: chain.Flows,
 		},
-		metrics: metrics.Handler(discovery.BuildOf(options.Version), metrics.Source{Caches: s.figures, Watches: s.watchFigures},
+		metrics: metrics.Handler(options.Build, metrics.Source{Caches: s.figures, Watches: s.watchFigures},
 			slices.Concat(options.Metrics, filters.Collectors(), s.watches.Processor.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Flows, chain.Responder.Refused})...),
 	}
 }

@@ -110,11 +110,11 @@ func TestStatusWrites(t *testing.T) {
 		t.Errorf("shown: %v", got)
 	}
 	removed := s.must(http.StatusOK, "PUT", pods+"/p/status", strings.Replace(other, `,"status":{"phase":"Running"}`, "", 1))
-	if removed["status"] != nil {
+	if !cmp.Equal(removed["status"], map[string]any{"qosClass": "BestEffort"}) { // which follows from the spec
 		t.Errorf("removed: %v", removed["status"])
 	}
 	const web = "/apis/apps/v1/namespaces/default/deployments"
-	s.must(http.StatusCreated, "POST", web, `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"}}`)
+	s.must(http.StatusCreated, "POST", web, `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"},"spec":{`+workloadSpec+`}}`)
 	revised := s.must(http.StatusOK, "PUT", web+"/web/status", `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","labels":{"a":"b"},"annotations":{"revision":"1"}}}`)
 	if m := revised["metadata"].(map[string]any); m["labels"] != nil || m["annotations"] == nil || m["generation"] != 1.0 {
 		t.Errorf("a revision with the status: %v", m)

@@ -16,6 +16,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/api/mount"
+	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/gatewaytest/rawhttp"
 )
 
@@ -55,7 +56,7 @@ func serveMounts(t *testing.T, store *memory.Store, through etcdstore.Store, mou
 // serveLogged starts a gateway with the store, the mounts and the logger of options. Store wraps store.
 func serveLogged(t *testing.T, store *memory.Store, options Options) *testServer {
 	t.Helper()
-	options.Prefix, options.Version, options.Keys, options.KeysWritable = "/registry", "test", []string{"/read/"}, []string{"/app/", "flat"}
+	options.Prefix, options.Build.Version, options.Keys, options.KeysWritable = "/registry", "test", []string{"/read/"}, []string{"/app/", "flat"}
 	server, err := New(options)
 	if err != nil {
 		t.Fatal(err)
@@ -132,6 +133,12 @@ func (s *testServer) get(path string, header ...string) answer {
 
 const configMaps = "/api/v1/namespaces/default/configmaps"
 
+// The required fields of the specs of pods and of workloads.
+const (
+	podSpec      = `"containers":[{"name":"c","image":"i"}]`
+	workloadSpec = `"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{` + podSpec + `}}`
+)
+
 // create makes a ConfigMap and returns its resourceVersion.
 func (s *testServer) create(name string) string {
 	s.t.Helper()
@@ -145,7 +152,7 @@ func (s *testServer) create(name string) string {
 // benchServer serves a store until the benchmark ends.
 func benchServer(b *testing.B, store *memory.Store) string {
 	b.Helper()
-	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	server, err := New(Options{Store: store, Prefix: "/registry", Logger: slog.New(slog.DiscardHandler), Build: buildinfo.Info{Version: "test"}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -28,6 +29,32 @@ func TestWebSocketWatch(t *testing.T) {
 		if _, _, err := socket.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusNormalClosure {
 			t.Errorf("at the deadline: %v", err)
 		}
+	}
+}
+
+// TestWebSocketMediaType checks that the parameter accept stands for the header that a browser does not send, and only then.
+func TestWebSocketMediaType(t *testing.T) {
+	t.Parallel()
+	s := newTestServer(t)
+	s.create("first")
+	path := configMaps + "?watch=1&resourceVersion=0&includeObject=Object&accept=" + url.QueryEscape("application/json;as=Table;v=v1;g=meta.k8s.io")
+	first := func(header http.Header) string {
+		t.Helper()
+		return rawhttp.ReadMessage(t, rawhttp.DialWebSocket(t, s.url+path, &websocket.DialOptions{HTTPHeader: header}))
+	}
+	for _, header := range []http.Header{nil, {"Accept": {"*/*"}}} { // Chromium, Firefox
+		if got := first(header); !strings.Contains(got, `"kind":"Table"`) || !strings.Contains(got, `"cells":["first",`) || !strings.Contains(got, `"kind":"ConfigMap"`) {
+			t.Errorf("the first message is %q, want a Table with the object", got)
+		}
+	}
+	if got := first(http.Header{"Accept": {"application/json"}}); strings.Contains(got, "Table") {
+		t.Errorf("with the header, the first message is %q", got)
+	}
+	if got := s.get(path + "&timeoutSeconds=1"); strings.Contains(got.body, "Table") {
+		t.Errorf("without a WebSocket: %q", got.body)
+	}
+	if got := s.get(strings.Replace(path, "application%2Fjson", "text%2Fplain", 1) + "&timeoutSeconds=1"); got.code != http.StatusOK {
+		t.Errorf("without a WebSocket, a media type that there is not: %d", got.code)
 	}
 }
 

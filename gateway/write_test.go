@@ -27,6 +27,47 @@ func configMap(name, metadata, members string) string {
 	return `{` + join(`"kind":"ConfigMap","apiVersion":"v1","metadata":{`+join(`"name":"`+name+`"`, metadata)+`}`, members) + `}`
 }
 
+// TestBodiesWithoutKind checks that a body for a built-in kind may leave out apiVersion and kind, as those of Kubernetes' Python client do, and
+// that a patch may remove them.
+func TestBodiesWithoutKind(t *testing.T) {
+	s := newTestServer(t)
+	const deployment = deployments + "/d"
+	const merge, jsonPatch = "application/merge-patch+json", "application/json-patch+json"
+	for _, test := range []struct {
+		method, path, contentType, body string
+		code                            int
+		apiVersion, kind                string
+	}{
+		{"POST", configMaps, "", `{"metadata":{"name":"a"}}`, 201, "v1", "ConfigMap"},
+		{"POST", configMaps, "", `{"kind":"ConfigMap","metadata":{"name":"b"}}`, 201, "v1", "ConfigMap"},
+		{"POST", configMaps, "", `{"apiVersion":"","kind":null,"metadata":{"name":"c"}}`, 201, "v1", "ConfigMap"},
+		{"POST", configMaps, "application/yaml", "metadata: {name: d}", 201, "v1", "ConfigMap"},
+		{"PUT", configMaps + "/a", "", `{"metadata":{"name":"a"},"data":{"x":"y"}}`, 200, "v1", "ConfigMap"},
+		{"PATCH", configMaps + "/a", merge, `{"apiVersion":null,"kind":null,"data":{"x":"z"}}`, 200, "v1", "ConfigMap"},
+		{"PATCH", configMaps + "/a", jsonPatch, `[{"op":"remove","path":"/kind"}]`, 200, "v1", "ConfigMap"},
+		{"POST", deployments, "", `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{` + podSpec + `}}}}`,
+			201, "apps/v1", "Deployment"},
+		{"PUT", deployment + "/scale", "", `{"metadata":{"name":"d"},"spec":{"replicas":2}}`, 200, "autoscaling/v1", "Scale"},
+		{"POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "", `{}`, 201, "authentication.k8s.io/v1", "SelfSubjectReview"},
+	} {
+		t.Run(test.method+" "+test.body, func(t *testing.T) {
+			header := []string{"Content-Type", test.contentType}
+			if test.contentType == "" {
+				header = nil
+			}
+			a := s.do(test.method, test.path, test.body, header...)
+			if got := a.json(t); a.code != test.code || got["apiVersion"] != test.apiVersion || got["kind"] != test.kind {
+				t.Errorf("%d %v, want %d, apiVersion %s and kind %s", a.code, got, test.code, test.apiVersion, test.kind)
+			}
+		})
+	}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		if got := s.must(http.StatusOK, "GET", configMaps+"/"+name, ""); got["kind"] != "ConfigMap" || got["apiVersion"] != "v1" {
+			t.Errorf("stored: %v", got)
+		}
+	}
+}
+
 // TestRefusedWrites checks that a refused write has the code, the reason, the details and the message that clients know.
 func TestRefusedWrites(t *testing.T) {
 	s := newTestServer(t)
@@ -48,9 +89,12 @@ func TestRefusedWrites(t *testing.T) {
 		{"malformed", "POST", configMaps, "", `{bad json`, 400, "BadRequest", "json parse error: invalid character 'b' looking for beginning of object key string ({bad json)", ""},
 		{"empty", "POST", configMaps, "", ``, 400, "BadRequest", "unexpected end of JSON input (<empty>)", ""},
 		{"array", "POST", configMaps, "", `[]`, 400, "BadRequest", "must be of type ConfigMap", ""},
-		{"without kind", "POST", configMaps, "", `{}`, 400, "BadRequest", "Object 'Kind' is missing in '{}'", ""},
-		{"of another kind", "POST", configMaps, "", `{"kind":"Gadget","apiVersion":"v1","metadata":{"name":"x"}}`, 422, "Invalid",
-			`kind: Invalid value: "Gadget": must be ConfigMap`, `x Gadget kind=FieldValueInvalid`},
+		{"without anything", "POST", configMaps, "", `{}`, 422, "Invalid", "name or generateName is required", ` ConfigMap metadata.name=FieldValueRequired`},
+		{"kind is a number", "POST", configMaps, "", `{"kind":1}`, 400, "BadRequest", "Object 'Kind' is missing in '{\"kind\":1}'", ""},
+		{"of another kind", "POST", configMaps, "", `{"kind":"Gadget","apiVersion":"v1","metadata":{"name":"x"}}`, 400, "BadRequest",
+			`Gadget in version "v1" cannot be handled as a ConfigMap: the kind of this URL is ConfigMap`, ""},
+		{"of another kind, without version", "POST", configMaps, "", `{"kind":"Gadget","metadata":{"name":"x"}}`, 400, "BadRequest",
+			`Gadget in version "v1" cannot be handled as a ConfigMap`, ""},
 		{"of another version", "POST", configMaps, "", `{"kind":"ConfigMap","apiVersion":"v2"}`, 400, "BadRequest",
 			"the API version in the data (v2) does not match the expected API version (v1)", ""},
 		{"bad name", "POST", configMaps, "", configMap("Bad_Name", "", ""), 422, "Invalid", `ConfigMap "Bad_Name" is invalid: metadata.name: Invalid value`,
@@ -76,13 +120,15 @@ func TestRefusedWrites(t *testing.T) {
 			` meta.k8s.io DeleteOptions propagationPolicy=FieldValueNotSupported`},
 		{"an expired timeout", "PUT", a + "?timeout=1ns", "", configMap("a", `"labels":{"l":"x"}`, ""), 504, "Timeout", "did not complete within its time", "{}"},
 		{"bad finalizer of a patch", "PATCH", a, mergeType, `{"metadata":{"finalizers":["a b"]}}`, 422, "Invalid", "metadata.finalizers: Invalid value",
-			`a ConfigMap metadata.finalizers=FieldValueInvalid`},
+			`a ConfigMap metadata.finalizers=FieldValueInvalid metadata.finalizers[0]=FieldValueInvalid`},
 		{"long fieldManager", "PUT", a + "?fieldManager=" + strings.Repeat("x", 129), "", ``, 422, "Invalid", "fieldManager: Too long: may not be more than 128 bytes",
 			` meta.k8s.io UpdateOptions fieldManager=FieldValueTooLong`},
 		{"bad fieldValidation", "PATCH", a + "?fieldValidation=Bogus", mergeType, ``, 422, "Invalid", `supported values: "", "Ignore", "Strict", "Warn"`,
 			` meta.k8s.io PatchOptions fieldValidation=FieldValueNotSupported`},
 		{"strict", "POST", configMaps + "?fieldValidation=Strict", "", configMap("x", "", `"nope":1,"data":{"a":"1","a":"2"}`), 400, "BadRequest",
-			`strict decoding error: duplicate field "data.a", unknown field "nope"`, ""},
+			`strict decoding error: unknown field "nope", duplicate field "data.a"`, ""},
+		{"strict, in the order of the body", "POST", configMaps + "?fieldValidation=Strict", "", `{"zz":1,"metadata":{"name":"x","uu":1,"name":"y"},"data":{"a":"1","a":"2"},"aa":1}`,
+			400, "BadRequest", `strict decoding error: unknown field "zz", unknown field "metadata.uu", duplicate field "metadata.name", duplicate field "data.a", unknown field "aa"`, ""},
 
 		{"update without resourceVersion", "PUT", leases + "/l", "", `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"l"}}`, 422, "Invalid",
 			`leases.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update`,
@@ -111,6 +157,8 @@ func TestRefusedWrites(t *testing.T) {
 		{"patch to another type", "PATCH", a, mergeType, `{"data":1}`, 422, "Invalid", "patch: Invalid value", ` patch=FieldValueInvalid`},
 		{"strict patch", "PATCH", a + "?fieldValidation=Strict", mergeType, `{"nope":1}`, 422, "Invalid", ` "" is invalid: patch: Invalid value`, ` patch=FieldValueInvalid`},
 		{"strict patch of duplicates", "PATCH", a + "?fieldValidation=Strict", mergeType, `{"data":{"a":"1","a":"1"}}`, 422, "Invalid", `duplicate field "data.a"`, ` patch=FieldValueInvalid`},
+		{"strict JSON patch", "PATCH", a + "?fieldValidation=Strict", jsonPatchType, `[{"op":"add","path":"/data","value":{},"foo":1},{"op":"add","path":"/nope","value":1,"value":2}]`, 422, "Invalid",
+			`strict decoding error: json patch unknown field "[0].foo", json patch duplicate field "[1].value", unknown field "nope"`, ` patch=FieldValueInvalid`},
 		{"force a merge patch", "PATCH", a + "?force=true", mergeType, `{}`, 422, "Invalid", "force: Forbidden: may not be specified for non-apply patch",
 			` meta.k8s.io PatchOptions force=FieldValueForbidden`},
 		{"failed test", "PATCH", a, jsonPatchType, `[{"op":"test","path":"/kind","value":"x"}]`, 422, "Invalid", "the server rejected our request due to an error in our request", `{}`},
@@ -186,7 +234,7 @@ func TestCreateOwnsItsMetadata(t *testing.T) {
 			t.Errorf("%s: %v", member, metadata[member])
 		}
 	}
-	if pod["status"] != nil {
+	if !cmp.Equal(pod["status"], map[string]any{"phase": "Pending", "qosClass": "BestEffort"}) {
 		t.Errorf("status: %v", pod["status"])
 	}
 }
@@ -270,17 +318,18 @@ func TestDryRunStoresNothing(t *testing.T) {
 // TestWarnings checks that each accepted mistake has one warning.
 func TestWarnings(t *testing.T) {
 	s := newTestServer(t)
+	s.define(widgetsDefinition)
 	for _, test := range []struct {
 		name, method, path, body string
 		want                     []string
 	}{
 		{"unknown and duplicate fields", "POST", configMaps, configMap("a", "", `"nope":1,"data":{"a":"1","a":"2"}`),
-			[]string{`299 - "duplicate field \"data.a\""`, `299 - "unknown field \"nope\""`}},
+			[]string{`299 - "unknown field \"nope\""`, `299 - "duplicate field \"data.a\""`}},
 		{"ignored", "PUT", configMaps + "/a?fieldValidation=Ignore", configMap("a", "", `"nope":1`), nil},
 		{"a patch warns of its own fields only", "PATCH", configMaps + "/a", `{"data":{"k":"v"},"again":1}`, []string{`299 - "unknown field \"again\""`}},
-		{"finalizers without a domain", "PATCH", configMaps + "/a", `{"metadata":{"finalizers":["foo","orphan","example.com/bar"]}}`,
+		{"finalizers without a domain", "POST", widgets, `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"a","finalizers":["foo","orphan","example.com/bar"]}}`,
 			[]string{`299 - "metadata.finalizers: \"foo\": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers"`}},
-		{"existing finalizers", "PATCH", configMaps + "/a", `{"data":{"k":"w"}}`, nil},
+		{"existing finalizers", "PATCH", widgets + "/a", `{"metadata":{"labels":{"k":"w"}}}`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			header := []string{"Content-Type", "application/json"}
@@ -306,7 +355,7 @@ func TestGenerationCountsTheSpec(t *testing.T) {
 		{pods + "/p", `{"metadata":{"labels":{"a":"b"}}}`, 1},
 		{pods + "/p/status", `{"status":{"phase":"Running"}}`, 1},
 		{pods + "/p", `{"status":{"phase":"Failed"}}`, 1},
-		{pods + "/p", `{"spec":{"nodeName":"n"}}`, 2},
+		{pods + "/p", `{"spec":{"activeDeadlineSeconds":5}}`, 2},
 		{pods + "/p", `{"metadata":{"generation":9}}`, 2},
 	} {
 		pod := s.must(http.StatusOK, "PATCH", step.path, step.patch, "Content-Type", mergeType)

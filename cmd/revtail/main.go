@@ -8,21 +8,31 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
-	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"revtail/cmd/revtail/change"
 	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/completion"
 	"revtail/cmd/revtail/doctor"
+	"revtail/cmd/revtail/envtest"
 	"revtail/cmd/revtail/health"
+	"revtail/cmd/revtail/keys"
+	"revtail/cmd/revtail/manual"
 	"revtail/cmd/revtail/memory"
 	"revtail/cmd/revtail/objects"
 	"revtail/cmd/revtail/serve"
+	"revtail/cmd/revtail/snapshot"
 	"revtail/cmd/revtail/token"
+	"revtail/cmd/revtail/top"
+	"revtail/cmd/revtail/version"
 	"revtail/etcdstore/embedded"
+	"revtail/gateway/config/buildinfo"
 )
 
 // memProfileRate is the number of allocated bytes per sample of the heap profile. It is eight times the default of the runtime,
@@ -33,12 +43,19 @@ func main() {
 	runtime.MemProfileRate = memProfileRate
 	memory.SetLimit()
 	memory.StartPacer()
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	newCommand := newRootCommand
+	switch strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") {
+	case envtest.Etcd:
+		embedded.Main(os.Args)
+		return
+	case envtest.APIServer:
+		newCommand = func() *cobra.Command { return envtest.NewAPIServerCommand(newRootCommand) }
+	}
+	os.Exit(run(context.Background(), newCommand(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run executes the command line and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRootCommand()
+// run executes the command line of a command and returns the exit code.
+func run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -50,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if !errors.As(err, &failure) { // an error of cobra itself: an unknown command
 		failure = &command.ExitError{Code: command.ExitUsage, Err: fmt.Errorf("%w%s", err, command.HelpHint(root))}
 	}
-	_, _ = fmt.Fprintf(stderr, "revtail: %v\n", failure) // the exit code reports the failure too
+	_, _ = fmt.Fprintf(stderr, "%s: %v\n", root.Name(), failure) // the exit code reports the failure too
 	return failure.Code
 }
 
@@ -77,34 +94,18 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true, // run prints errors
 		SilenceUsage:  true,
 	}
+	root.SetUsageFunc(command.PrintUsage)
 	root.SetFlagErrorFunc(command.ExplainFlagError)
-	own := programVersion()
-	root.AddCommand(serve.NewCommand(own), objects.NewWatchCommand(), objects.NewGetCommand(), doctor.NewCommand(own), health.NewCommand(), token.NewCommand(), newVersionCommand(own))
+	build := buildinfo.Get()
+	root.Version = version.Line(build)
+	command.AddCommands(root,
+		serve.NewCommand(build), envtest.NewCommand(),
+		objects.NewWatchCommand(), objects.NewGetCommand(),
+		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewDeleteCommand(),
+		keys.NewCommand(),
+		doctor.NewCommand(build), health.NewCommand(), snapshot.NewCommand(), token.NewCommand(), top.NewCommand(),
+		version.NewCommand(build), manual.NewCommand(build))
+	completion.AddCommand(root)
+	completion.NoFiles(root)
 	return root
-}
-
-// version of a release, set by the linker: -ldflags "-X main.version=v1.2.3".
-var version string
-
-func newVersionCommand(version string) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of revtail, Go and the embedded etcd",
-		RunE: command.NoArgs(func(cmd *cobra.Command) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "revtail %s\ngo      %s %s/%s\netcd    %s\n",
-				version, runtime.Version(), runtime.GOOS, runtime.GOARCH, embedded.Version())
-			return err
-		}),
-	}
-}
-
-// programVersion is the version of the release, else the one that the go command has recorded.
-func programVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

@@ -27,7 +27,7 @@ import (
 const patience = 60 * time.Second
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"revtail": main})
+	testscript.Main(m, map[string]func(){"revtail": main, "kube-apiserver": main, "etcd": main})
 }
 
 // TestScripts runs testdata/*.txtar. Beside testscript's own commands there are these:
@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 //	supervise VARIABLE...    listen as systemd for the processes started later, with more variables
 //	told MESSAGE             wait until one of them has sent the message
 //	apply URL JSON           make the ConfigMap of that URL, or change it
+//	compact ETCD REVISION    compact the history of the etcd at that URL
 //
 // The folder of each script has server.crt and server.key, signed by ca.crt, and other.crt and other.key, signed by an unknown
 // authority.
@@ -54,13 +55,30 @@ func TestScripts(t *testing.T) {
 	files := certificates(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
+		Condition: func(condition string) (bool, error) { // [exists:/path]
+			path, ok := strings.CutPrefix(condition, "exists:")
+			if !ok {
+				return false, fmt.Errorf("unknown condition %s", condition)
+			}
+			_, err := os.Stat(path)
+			return err == nil, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"start": scriptStart, "ready": scriptReady, "waitfor": scriptWaitFor, "signal": scriptSignal,
 			"exited": scriptExited, "watch": scriptWatch, "watched": scriptWatched, "busy": scriptBusy,
 			"capture": scriptCapture, "exits": scriptExits, "apply": scriptApply, "fetch": scriptFetch, "supervise": scriptSupervise, "told": scriptTold, "until": scriptUntil,
+			"compact": func(ts *testscript.TestScript, neg bool, args []string) {
+				wantArgs(ts, neg, args, 2)
+				revision, err := strconv.ParseInt(args[1], 10, 64)
+				ts.Check(err)
+				gatewaytest.DialEtcd(t, args[0]).Compact(t, revision)
+			},
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[scriptKey{}] = &script{children: make(map[string]*child), streams: make(map[string]chan error)}
+			if tools := os.Getenv("REVTAIL_TOOLS"); tools != "" {
+				env.Setenv("PATH", tools+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			}
 			var errs []error
 			for name, content := range files {
 				errs = append(errs, os.WriteFile(filepath.Join(env.WorkDir, name), content, 0o600))
@@ -85,7 +103,7 @@ type scriptKey struct{}
 type script struct {
 	children map[string]*child
 	streams  map[string]chan error // each receives the error of its stream
-	told     *net.UnixConn         // the socket of the supervisor; nil: none
+	told     chan string           // the messages for the supervisor; nil: there is none
 	environ  []string              // more for processes
 }
 
@@ -314,17 +332,33 @@ func scriptSupervise(ts *testscript.TestScript, neg bool, args []string) {
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	ts.Check(err)
 	ts.Defer(func() { _ = conn.Close() })
-	ts.Check(conn.SetReadDeadline(time.Now().Add(patience)))
-	stateOf(ts).told, stateOf(ts).environ = conn, append(args, "NOTIFY_SOCKET="+socket)
+	told := make(chan string, 1<<16) // more than a script sends
+	go func() {                      // reads on, because a process waits for a full socket; ends with the script
+		for text := make([]byte, 256); ; {
+			n, err := conn.Read(text)
+			if err != nil {
+				close(told)
+				return
+			}
+			told <- string(text[:n])
+		}
+	}()
+	stateOf(ts).told, stateOf(ts).environ = told, append(args, "NOTIFY_SOCKET="+socket)
 }
 
 func scriptTold(ts *testscript.TestScript, neg bool, args []string) {
 	wantArgs(ts, neg, args, 1)
-	for text := make([]byte, 256); ; {
-		n, err := stateOf(ts).told.Read(text)
-		ts.Check(err)
-		if string(text[:n]) == args[0] {
-			return
+	for deadline := time.After(patience); ; {
+		select {
+		case text, open := <-stateOf(ts).told:
+			if text == args[0] {
+				return
+			}
+			if !open {
+				ts.Fatalf("no message %s", args[0])
+			}
+		case <-deadline:
+			ts.Fatalf("no message %s", args[0])
 		}
 	}
 }

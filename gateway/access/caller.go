@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
 	"revtail/gateway/http/request"
 )
 
@@ -11,23 +12,27 @@ type callerKey struct{}
 
 // Caller is an authenticated user, or the anonymous one, and the request that Authenticate has authorized for it.
 type Caller struct {
-	Identity   *authentication.Identity
-	info       *request.Info
+	Identity *authentication.Identity // whose rights the request has
+	Real     *authentication.Identity // who has made it; another than Identity if it impersonates
+	info     *request.Info
+
+	impersonating []authorization.Attributes // the rights for that; nil: it does not
+
 	address    string // of the client
 	generation uint64 // of the credentials and the policy, when the request was authorized
 }
 
 // AccountOf returns whom a request counts for, in packages cputime and flowcontrol: the name of the user, for anonymous users followed by the
-// address, and without authentication the address alone.
+// address, and without authentication the address alone. A request that impersonates counts for the user who has made it.
 func AccountOf(r *http.Request) string {
 	c := CallerOf(r)
 	switch {
 	case c == nil:
 		return hostOf(r.RemoteAddr)
-	case c.Identity.Name == authentication.AnonymousName:
-		return c.Identity.Name + " " + c.address
+	case c.Real.Name == authentication.AnonymousName:
+		return c.Real.Name + " " + c.address
 	}
-	return c.Identity.Name
+	return c.Real.Name
 }
 
 // CallerOf returns the caller of a request; nil: authentication, authorization and auditing are off, or the path is public.

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -54,19 +55,18 @@ func isPublic(r *http.Request) bool {
 	if path == "/" {
 		return response.WantsHTML(r)
 	}
-	return slices.Contains(HealthPaths, path) || strings.HasPrefix(path+"/", console.Path)
+	return slices.Contains(HealthPaths, path) || strings.HasPrefix(path+"/", console.Path) || path == console.IconPath
 }
 
 // Authenticate authenticates and authorizes requests. It runs before routing, so that 403 does not reveal whether a resource exists. It marks
 // the connection of an authenticated request as known; if authentication, authorization and auditing are all off, that of every request.
 func (c *Control) Authenticate(next http.Handler) http.Handler {
-	if c.Unrestricted() {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.Unrestricted() && !impersonates(r) {
 			stranger.FromContext(r.Context()).Known()
 			next.ServeHTTP(w, r)
-		})
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			return
+		}
 		if isPublic(r) {
 			next.ServeHTTP(w, r)
 			return
@@ -83,17 +83,36 @@ func (c *Control) Authenticate(next http.Handler) http.Handler {
 			return
 		}
 		stranger.FromContext(r.Context()).Known()
-		caller := &Caller{Identity: identity, info: request.ParseInfo(r), address: hostOf(r.RemoteAddr), generation: generation}
+		caller := &Caller{Identity: identity, Real: identity, info: request.ParseInfo(r), address: hostOf(r.RemoteAddr), generation: generation}
 		if l := RequestLogOf(r); l != nil {
 			l.caller = caller
 		}
-		if err := c.Authorize(identity, caller.info.Attributes); err != nil {
+		if impersonates(r) {
+			err = c.impersonate(caller, r.Header)
+		}
+		if err == nil {
+			err = c.Authorize(caller.Identity, caller.info.Attributes)
+		}
+		if err != nil {
 			c.responder.Refused.WithLabelValues(status.RefusedForbidden).Inc()
-			response.WriteError(w, r, err)
+			writeRefusal(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 	})
+}
+
+// writeRefusal answers with a Status, but to the discovery of client-go with its message as text: client-go decodes no Status there, and kubectl
+// would say "unknown".
+func writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
+	if path := r.URL.Path; path != "/api" && path != "/apis" || !strings.Contains(r.Header.Get("Accept"), "g=apidiscovery.k8s.io") {
+		response.WriteError(w, r, err)
+		return
+	}
+	refusal := status.Of(err)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(int(refusal.Code))
+	_, _ = fmt.Fprintln(w, refusal.Message) // the client may have gone away
 }
 
 // Authorize returns a Status, 403, unless a user may make a request.
@@ -130,6 +149,9 @@ func (c *Control) RevalidateChanged(caller *Caller) error {
 func (c *Control) Revalidate(caller *Caller, now time.Time) error {
 	if !caller.Identity.Holds(now) {
 		return errUnauthorized
+	}
+	if err := c.authorizeImpersonation(caller); err != nil {
+		return err
 	}
 	return c.Authorize(caller.Identity, caller.info.Attributes)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"revtail/gateway/access/audit"
+	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
@@ -124,13 +125,21 @@ func (l *RequestLog) record(stage string) {
 	}
 	if c := l.caller; c != nil {
 		r.Verb, r.Object = c.info.Attributes.Verb, objectOf(c.info.Attributes)
-		r.User = audit.User{Name: c.Identity.Name, UID: c.Identity.UID, Groups: c.Identity.Groups}
+		r.User = auditUser(c.Real)
+		if c.Identity != c.Real {
+			impersonated := auditUser(c.Identity)
+			r.Impersonated = &impersonated
+		}
 		r.Annotations["authorization.k8s.io/decision"] = map[bool]string{true: "forbid", false: "allow"}[l.status == http.StatusForbidden]
 		if keys := l.keysOf(c.info.Attributes); keys != "" {
 			r.Annotations["revtail/keys"] = keys
 		}
 	}
 	l.audit.Write(r)
+}
+
+func auditUser(i *authentication.Identity) audit.User {
+	return audit.User{Name: i.Name, UID: i.UID, Groups: i.Groups, Extra: i.Extra}
 }
 
 // collectorName is the user of the garbage collector's deletions in the audit log.

@@ -1,23 +1,49 @@
 package access
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/authentication/user"
+	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
 )
 
 // NoPolicy is the reason of a review without a policy.
 const NoPolicy = "revtail runs without --policy-file: every authenticated request is allowed"
 
-// UserOf returns the user of a request in the form of Kubernetes.
-func UserOf(r *http.Request) authenticationv1.UserInfo {
+// ContextOf returns the context of a request, from which the strategies of Kubernetes read its user.
+func ContextOf(r *http.Request) context.Context {
 	identity := identityOf(r)
-	return authenticationv1.UserInfo{Username: identity.Name, UID: identity.UID, Groups: identity.Groups}
+	return genericrequest.WithUser(r.Context(), &user.DefaultInfo{Name: identity.Name, UID: identity.UID, Groups: identity.Groups, Extra: identity.Extra})
 }
+
+// UserOf returns the user of a request in the form of Kubernetes.
+func UserOf(r *http.Request) authenticationv1.UserInfo { return userInfo(identityOf(r)) }
+
+func userInfo(identity *authentication.Identity) authenticationv1.UserInfo {
+	user := authenticationv1.UserInfo{Username: identity.Name, UID: identity.UID, Groups: identity.Groups}
+	for key, values := range identity.Extra {
+		if user.Extra == nil {
+			user.Extra = make(map[string]authenticationv1.ExtraValue)
+		}
+		user.Extra[key] = values
+	}
+	return user
+}
+
+// noOpinion is the evaluation error of a review of another user without a policy. It allows nothing, because other servers may ask for their own
+// requests, and "everybody may do everything" would open them.
+const noOpinion = "revtail runs without --policy-file, and has no opinion about the rights of users"
 
 // ReviewAccess answers a SelfSubjectAccessReview of the caller of a request.
 func (c *Control) ReviewAccess(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
@@ -25,23 +51,53 @@ func (c *Control) ReviewAccess(r *http.Request, spec authorizationv1.SelfSubject
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: NoPolicy}
 	}
 	identity := identityOf(r)
-	binding, ok := c.policy.Get().Allows(identity.Name, identity.Groups, reviewed(spec))
-	if !ok {
-		return authorizationv1.SubjectAccessReviewStatus{}
-	}
-	return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "RBAC: allowed by " + binding}
+	return c.review(identity.Name, identity.Groups, spec.ResourceAttributes, spec.NonResourceAttributes)
 }
 
-// reviewed returns the attributes that a review asks about. A path below /v1/keys names keys.
-func reviewed(spec authorizationv1.SelfSubjectAccessReviewSpec) authorization.Attributes {
-	if a := spec.ResourceAttributes; a != nil {
-		return authorization.Attributes{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name}
+// ReviewSubject answers the question whether the policy allows a request of a user and groups, which need not be known here. It denies nothing:
+// what the policy does not allow, another authorizer of the server that asks may allow.
+func (c *Control) ReviewSubject(spec authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	if c.policy == nil {
+		return authorizationv1.SubjectAccessReviewStatus{EvaluationError: noOpinion}
 	}
-	path, verb := spec.NonResourceAttributes.Path, spec.NonResourceAttributes.Verb
-	if key, ok := strings.CutPrefix(path, "/v1/keys/"); ok {
-		return authorization.Attributes{Verb: verb, Key: "/" + key}
+	return c.review(spec.User, spec.Groups, spec.ResourceAttributes, spec.NonResourceAttributes)
+}
+
+func (c *Control) review(user string, groups []string, a *authorizationv1.ResourceAttributes, other *authorizationv1.NonResourceAttributes) authorizationv1.SubjectAccessReviewStatus {
+	status := authorizationv1.SubjectAccessReviewStatus{EvaluationError: evaluationError(a)}
+	if binding, ok := c.policy.Get().Allows(user, groups, reviewed(a, other)); ok {
+		status.Allowed, status.Reason = true, "RBAC: allowed by "+binding
 	}
-	return authorization.Attributes{Verb: verb, Path: path}
+	return status
+}
+
+// reviewed returns the attributes that a review asks about. A path below /v1/keys names keys. A review without a resource is about all of them,
+// as in Kubernetes: only a rule for "*" allows it.
+func reviewed(a *authorizationv1.ResourceAttributes, other *authorizationv1.NonResourceAttributes) authorization.Attributes {
+	if a != nil {
+		return authorization.Attributes{
+			Verb: a.Verb, Group: a.Group, Resource: cmp.Or(a.Resource, "*"), Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name}
+	}
+	if key, ok := strings.CutPrefix(other.Path, "/v1/keys/"); ok {
+		return authorization.Attributes{Verb: other.Verb, Key: "/" + key}
+	}
+	return authorization.Attributes{Verb: other.Verb, Path: other.Path}
+}
+
+// evaluationError names the selectors of a request that cannot be parsed; empty: none. The policy has no rules about selectors.
+func evaluationError(a *authorizationv1.ResourceAttributes) string {
+	var errs []string
+	if a != nil && a.FieldSelector != nil {
+		if _, err := fields.ParseSelector(a.FieldSelector.RawSelector); err != nil {
+			errs = append(errs, "spec.resourceAttributes.fieldSelector ignored due to parse error")
+		}
+	}
+	if a != nil && a.LabelSelector != nil {
+		if _, err := labels.Parse(a.LabelSelector.RawSelector); err != nil {
+			errs = append(errs, "spec.resourceAttributes.labelSelector ignored due to parse error")
+		}
+	}
+	return strings.Join(errs, "; ")
 }
 
 // ReviewRules answers a SelfSubjectRulesReview: the rules of the caller in a namespace, and outside of namespaces. Kubernetes has no form
@@ -66,4 +122,17 @@ func (c *Control) ReviewRules(r *http.Request, namespace string) authorizationv1
 		}
 	}
 	return status
+}
+
+// ReviewToken answers a TokenReview. The token may be one for other servers, if it has one of the audiences that the review asks for.
+func (c *Control) ReviewToken(ctx context.Context, spec authenticationv1.TokenReviewSpec) (status authenticationv1.TokenReviewStatus) {
+	identity, audiences, err := c.Authenticator.AuthenticateToken(ctx, spec.Token, spec.Audiences)
+	if err != nil {
+		status.Error = "invalid bearer token"
+		if reason, ok := errors.AsType[*authentication.TokenError](err); ok {
+			status.Error = "[" + status.Error + ", " + reason.Error() + "]" // as kube-apiserver joins the errors of its verifiers
+		}
+		return status
+	}
+	return authenticationv1.TokenReviewStatus{Authenticated: true, User: userInfo(identity), Audiences: audiences}
 }

@@ -27,6 +27,9 @@ func (c *Control) ServeTickets(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *Control) issueTicket(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if c := CallerOf(r); c != nil && c.impersonating != nil {
+		return nil, status.BadRequest("a ticket cannot be issued to an impersonated user: use the credential of that user")
+	}
 	path, err := ticketPath(w, r)
 	if err != nil {
 		return nil, err

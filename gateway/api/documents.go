@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -70,8 +69,7 @@ func (h *Handler) notAcceptable(w http.ResponseWriter, r *http.Request, other st
 
 // ServeVersion serves /version.
 func (h *Handler) ServeVersion(w http.ResponseWriter, r *http.Request) {
-	build, _ := debug.ReadBuildInfo() // nil in a program built without modules
-	document, err := json.Marshal(discovery.VersionInfo(h.Version, build))
+	document, err := json.Marshal(discovery.VersionInfo(h.Build))
 	if err != nil {
 		h.Responder.Error(w, r, err)
 		return

@@ -9,9 +9,11 @@ import (
 
 	"revtail/gateway/access"
 	"revtail/gateway/access/flowcontrol"
+	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/claim"
+	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
@@ -26,10 +28,12 @@ type Handler struct {
 	Store     *storage.Store
 	Responder *response.Responder
 	Access    *access.Control
+	Tokens    *serviceaccount.Issuer // nil: none are issued
 	Flows     *flowcontrol.Pools
 	Filters   *filter.Cache
-	Claim     *claim.Claim // nil: the data is revtail's own
-	Version   string       // of the program; empty: unknown
+	Claim     *claim.Claim                 // nil: the data is revtail's own
+	OpenKey   func(verb, key string) error // as keys.Handler has it
+	Build     buildinfo.Info               // of the program
 	Watches   *watch.Service
 }
 
@@ -85,12 +89,16 @@ func (h *Handler) serveCollection(w http.ResponseWriter, r *http.Request, t cata
 
 // serveObject serves the URL of an object or of a subresource.
 func (h *Handler) serveObject(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
+	writeOnly := t.Subresource == resource.FinalizeSubresource
 	switch {
-	case r.Method == http.MethodGet:
+	case t.Subresource == resource.TokenSubresource && r.Method == http.MethodPost:
+		return h.serveToken(w, r, t)
+	case t.Subresource == resource.TokenSubresource:
+	case r.Method == http.MethodGet && !writeOnly:
 		return h.serveGet(w, r, t)
 	case r.Method == http.MethodPut:
 		return h.serveWrite(w, r, t, h.Store.Update)
-	case r.Method == http.MethodPatch:
+	case r.Method == http.MethodPatch && !writeOnly:
 		return h.serveWrite(w, r, t, h.Store.Patch)
 	case r.Method == http.MethodDelete && t.Subresource == "":
 		return h.serveDelete(w, r, t)

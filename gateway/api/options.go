@@ -45,7 +45,7 @@ func (h *Handler) listOptions(r *http.Request, kind response.Kind) (request.List
 // because that would be ignored.
 func (h *Handler) negotiate(r *http.Request, kind response.Kind) (response.Representation, error) {
 	query := request.Query(r)
-	if kind == response.Object && query.Get("filter") != "" {
+	if (kind == response.Object || kind == response.Review) && query.Get("filter") != "" {
 		return response.Representation{}, status.BadRequest("filter is for lists and watches: ask for a list, which fieldSelector=metadata.name=NAME makes one of a single object")
 	}
 	fields, err := h.Filters.ObjectFields(strings.Join(query["fields"], ","))

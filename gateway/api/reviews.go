@@ -6,9 +6,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"revtail/gateway/access"
 	"revtail/gateway/api/catalog"
@@ -18,13 +16,19 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Reviews returns the handlers of the virtual resources, by URL path.
+// Reviews returns the handlers of the virtual resources, by the pattern of their URL path.
 func (h *Handler) Reviews() map[string]http.HandlerFunc {
 	answers := map[string]review{
-		"SelfSubjectAccessReview": reviewOf(h.reviewAccess), "SelfSubjectRulesReview": reviewOf(h.reviewRules), "SelfSubjectReview": reviewOf(h.reviewSelf)}
+		"SelfSubjectAccessReview": reviewOf(h.reviewAccess), "SelfSubjectRulesReview": reviewOf(h.reviewRules), "SelfSubjectReview": reviewOf(h.reviewSelf),
+		"SubjectAccessReview": reviewOf(h.reviewSubject), "LocalSubjectAccessReview": reviewOf(h.reviewLocalSubject), "TokenReview": reviewOf(h.reviewToken),
+	}
 	out := make(map[string]http.HandlerFunc, len(answers))
 	for _, res := range resource.Virtual() {
-		out["/apis/"+res.APIVersion()+"/"+res.Plural] = func(w http.ResponseWriter, r *http.Request) {
+		path := "/apis/" + res.APIVersion() + "/"
+		if res.Namespaced {
+			path += "namespaces/{namespace}/"
+		}
+		out[path+res.Plural] = func(w http.ResponseWriter, r *http.Request) {
 			h.fail(w, r, h.serveReview(w, r, res, answers[res.Kind]))
 		}
 	}
@@ -50,7 +54,11 @@ func (h *Handler) serveReview(w http.ResponseWriter, r *http.Request, res *resou
 		response.MethodNotAllowed(w, r, http.MethodPost)
 		return nil
 	}
-	question, err := h.readReview(w, r, res)
+	t := catalog.Target{Ref: resource.Ref{Resource: res, Scope: access.InfoOf(r).Scope}}
+	question, f, err := h.readVirtual(w, r, t)
+	if err == nil && res.Namespaced {
+		err = object.SetNamespace(question, t.Ref)
+	}
 	if err != nil {
 		return err
 	}
@@ -58,46 +66,51 @@ func (h *Handler) serveReview(w http.ResponseWriter, r *http.Request, res *resou
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(reviewed)
-	if err != nil {
-		return err
-	}
-	response.WriteJSON(w, r, http.StatusCreated, text)
-	return nil
+	return h.respondVirtual(w, r, t, f, reviewed)
 }
 
-// readReview reads a question as Create reads an object.
-func (h *Handler) readReview(w http.ResponseWriter, r *http.Request, res *resource.Resource) (object.Object, error) {
-	wr, _, err := h.readWrite(w, r, catalog.Target{Ref: resource.Ref{Resource: res}})
+// readVirtual reads an object that is answered and not stored, as Create reads one that is stored, and the representation of the answer.
+func (h *Handler) readVirtual(w http.ResponseWriter, r *http.Request, t catalog.Target) (object.Object, response.Representation, error) {
+	wr, f, err := h.readWrite(w, r, t)
 	if err != nil {
-		return object.Object{}, err
+		return object.Object{}, f, err
 	}
 	d, err := wr.Decode()
 	sendWarnings(w, wr.Warnings)
-	return d, err
+	return d, f, err
 }
 
-// reviewAccess sets whether the caller may make a request.
-func (h *Handler) reviewAccess(r *http.Request, question *authorizationv1.SelfSubjectAccessReview) error {
-	if spec := question.Spec; (spec.ResourceAttributes == nil) == (spec.NonResourceAttributes == nil) {
-		return apierrors.NewInvalid(authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview").GroupKind(), "", field.ErrorList{
-			field.Required(field.NewPath("spec", "resourceAttributes"), "exactly one of nonResourceAttributes or resourceAttributes must be specified")})
+// respondVirtual answers with an object that is not stored. It may have a token.
+func (h *Handler) respondVirtual(w http.ResponseWriter, r *http.Request, t catalog.Target, f response.Representation, answer any) error {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
 	}
-	question.Status = h.Access.ReviewAccess(r, question.Spec)
-	return nil
+	w.Header().Set("Cache-Control", "no-store")
+	return h.respondObject(w, r, t, f, http.StatusCreated, text)
 }
 
-// reviewRules sets the requests that the caller may make in a namespace.
+// reviewRules sets the requests that the caller may make in a namespace. Like kube-apiserver it answers without the question.
 func (h *Handler) reviewRules(r *http.Request, question *authorizationv1.SelfSubjectRulesReview) error {
 	if question.Spec.Namespace == "" {
 		return status.BadRequest("no namespace on request")
 	}
 	question.Status = h.Access.ReviewRules(r, question.Spec.Namespace)
+	question.Spec = authorizationv1.SelfSubjectRulesReviewSpec{}
 	return nil
 }
 
 // reviewSelf sets the user of the caller.
 func (*Handler) reviewSelf(r *http.Request, question *authenticationv1.SelfSubjectReview) error {
 	question.Status.UserInfo = access.UserOf(r)
+	return nil
+}
+
+// reviewToken sets the user of a token.
+func (h *Handler) reviewToken(r *http.Request, question *authenticationv1.TokenReview) error {
+	if question.Spec.Token == "" {
+		return status.BadRequest("token is required for TokenReview in authentication")
+	}
+	question.Status = h.Access.ReviewToken(r.Context(), question.Spec)
 	return nil
 }

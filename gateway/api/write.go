@@ -19,7 +19,7 @@ func (h *Handler) serveWrite(w http.ResponseWriter, r *http.Request, t catalog.T
 	}
 	wr.Account = h.Watches.Account(r)
 	defer wr.Account.Release()
-	done, err := do(r.Context(), wr)
+	done, err := do(access.ContextOf(r), wr)
 	sendWarnings(w, wr.Warnings)
 	if err != nil {
 		return err
@@ -41,7 +41,11 @@ func (h *Handler) readWrite(w http.ResponseWriter, r *http.Request, t catalog.Ta
 	if err != nil {
 		return nil, response.Representation{}, err
 	}
-	f, err := h.negotiate(r, response.Object)
+	kind := response.Object
+	if t.Resource.Virtual {
+		kind = response.Review
+	}
+	f, err := h.negotiate(r, kind)
 	if err != nil {
 		return nil, response.Representation{}, err
 	}

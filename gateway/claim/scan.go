@@ -9,6 +9,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/resource"
 )
 
@@ -30,7 +31,7 @@ type content struct {
 // scan reads the keys under the prefix. It stops at the first value of a kube-apiserver, which is sufficient.
 func (c *Claim) scan(ctx context.Context) (content, error) {
 	var found content
-	resources := append(resource.Builtin(), customresource.Kind())
+	resources := append(kinds.Builtin(), customresource.Kind())
 	reported := time.Now()
 	prefix := c.config.Prefix + "/"
 	options := etcdstore.ListOptions{Limit: scanPage}

@@ -28,6 +28,12 @@ type Config struct {
 	OIDCGroupsPrefix   string
 	PolicyFile         string
 
+	ServiceAccountIssuer             []string // empty: no tokens of service accounts are issued or accepted
+	ServiceAccountSigningKeyFile     string
+	ServiceAccountKeyFile            []string
+	ServiceAccountMaxTokenExpiration time.Duration // zero: 2^32 seconds
+	APIAudiences                     []string      // empty: the issuers
+
 	CORSAllowedOrigins []string
 	AllowedHosts       []string
 
@@ -65,6 +71,7 @@ type Config struct {
 	History               time.Duration // zero: never compact
 	GarbageCollector      bool
 	GarbageCollectorLimit int // zero: the default of the collector
+	CreateNamespaces      bool
 
 	OTLPEndpoint  string  // empty: no traces
 	OTLPProtocol  string  // OTLPGRPC or OTLPHTTP
@@ -129,6 +136,14 @@ func (c Config) TLS() bool { return c.TLSCertFile != "" }
 
 // Authenticates reports whether clients can authenticate.
 func (c Config) Authenticates() bool { return c.ClientCAFile+c.TokenFile+c.OIDCIssuerURL != "" }
+
+// Audiences returns the audiences of the gateway: those of the option, else the issuers of the tokens of service accounts.
+func (c Config) Audiences() []string {
+	if len(c.APIAudiences) > 0 {
+		return c.APIAudiences
+	}
+	return c.ServiceAccountIssuer
+}
 
 // LimitsWatches reports whether there is a limit of watches per user or address: not for those who all are on this machine and may do
 // everything.

@@ -27,10 +27,12 @@ func readFile(path string) (given []assignment, mounts []mount.Mount, err error)
 	}
 	content, err := decode(data)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("--config %s: %w", path, err)
 	}
-	if got := content["apiVersion"]; got != apiVersion {
-		return nil, nil, fmt.Errorf("%s: want the line `apiVersion: %s` (got %v)", path, apiVersion, got)
+	if got, ok := content["apiVersion"]; !ok {
+		return nil, nil, fmt.Errorf("%s: want the line `apiVersion: %s`, and there is no apiVersion", path, apiVersion)
+	} else if got != apiVersion {
+		return nil, nil, fmt.Errorf("%s: want the line `apiVersion: %s`, and it is `apiVersion: %s`", path, apiVersion, inJSON(got))
 	}
 	delete(content, "apiVersion")
 	var errs []error
@@ -58,18 +60,23 @@ func readFile(path string) (given []assignment, mounts []mount.Mount, err error)
 }
 
 // decode decodes YAML to Go values. Numbers keep their text.
+var notYAML = regexp.MustCompile(`^(error converting YAML to JSON: )?(yaml: )?`)
+
 func decode(data []byte) (map[string]any, error) {
 	if severalDocuments(data) { // the decoder would ignore all but the first
 		return nil, errors.New("several YAML documents (a line ---): want one")
 	}
 	asJSON, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
-		return nil, err
+		return nil, errors.New(notYAML.ReplaceAllString(err.Error(), ""))
 	}
 	var content map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(asJSON))
 	decoder.UseNumber()
-	return content, decoder.Decode(&content)
+	if decoder.Decode(&content) != nil {
+		return nil, fmt.Errorf("want options with their values, as `apiVersion: %s` and `listen: 127.0.0.1:8080`", apiVersion)
+	}
+	return content, nil
 }
 
 // severalDocuments reports whether a separator follows a line with content.
@@ -98,7 +105,7 @@ func scalars(v any) ([]string, error) {
 		for _, element := range v {
 			s, isText := element.(string)
 			if !isText {
-				return nil, fmt.Errorf("want a list of strings, got %v in it", element)
+				return nil, fmt.Errorf("want a list of strings, and %s is in it", inJSON(element))
 			}
 			all = append(all, s)
 		}
@@ -110,7 +117,19 @@ func scalars(v any) ([]string, error) {
 	}
 }
 
-// YAML returns the configuration as a file for --config, in the order of --help. It omits options that do not apply.
+// inJSON shows a value of a file in a message.
+func inJSON(v any) string {
+	if s, isText := v.(string); isText {
+		return s
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}
+
+// YAML returns the configuration as a file for --config, in the order of the options. It omits options that do not apply.
 func (c Config) YAML() ([]byte, error) {
 	out := []byte("apiVersion: " + apiVersion + "\n")
 	add := func(key string, content any) error {

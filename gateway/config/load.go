@@ -17,6 +17,7 @@ import (
 const (
 	envPrefix = "REVTAIL_"
 	envFile   = envPrefix + "CONFIG" // --config in the environment
+	fileFlag  = "config"
 
 	// EnvServer has the URLs of gateways for subcommands.
 	EnvServer = envPrefix + "SERVER"
@@ -36,24 +37,33 @@ type assignment struct {
 }
 
 // AddFlags defines a flag for each option, and --config. After fs is parsed, call Load.
-func AddFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "") }
+func AddFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, func(option) bool { return true }) }
 
 // AddEtcdFlags defines only the flags of the connection to etcd, and --config. The file and the environment have all options.
-func AddEtcdFlags(fs *pflag.FlagSet) *Flags { return addFlags(fs, "etcd-") }
+func AddEtcdFlags(fs *pflag.FlagSet) *Flags {
+	return addFlags(fs, func(o option) bool { return strings.HasPrefix(o.name, "etcd-") })
+}
 
-func addFlags(fs *pflag.FlagSet, prefix string) *Flags {
+// AddMemberFlags defines the flags of the connection to etcd, --data-dir and --config.
+func AddMemberFlags(fs *pflag.FlagSet) *Flags {
+	return addFlags(fs, func(o option) bool { return o.group == etcd || o.name == "data-dir" })
+}
+
+func addFlags(fs *pflag.FlagSet, wanted func(option) bool) *Flags {
 	f := &Flags{}
 	shown := Default()
 	for _, o := range shown.options() {
-		if !strings.HasPrefix(o.name, prefix) {
+		if !wanted(o) {
 			continue
 		}
-		flag := fs.VarPF(&flagValue{value: value{field: o.field}, name: o.name, flags: f}, o.name, "", o.usage)
+		flag := fs.VarPF(&flagValue{value: value{field: o.field}, name: o.name, flags: f}, o.name, "", usageInBuild(o))
 		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
 		}
+		GroupFlags(fs, o.group, o.name)
 	}
-	fs.StringVar(&f.file, "config", "", "YAML `file` with these options, named in camel case, apiVersion: "+apiVersion+", and mounts: prefixes of etcd that are shown as resources")
+	fs.StringVar(&f.file, fileFlag, "", "YAML `file` with these options, named in camel case, apiVersion: "+apiVersion+", and mounts: prefixes of etcd that are shown as resources")
+	GroupFlags(fs, ConfigurationGroup, fileFlag)
 	return f
 }
 
@@ -127,7 +137,7 @@ func (c *Config) apply(source []assignment) error {
 	}
 	for _, a := range source {
 		if err := values[a.name].Set(a.value); err != nil {
-			return fmt.Errorf("%s: %w", a.where, err)
+			return fmt.Errorf("%s: %q: %w", a.where, a.value, err)
 		}
 		c.set[a.name] = true
 	}

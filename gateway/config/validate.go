@@ -24,6 +24,9 @@ var exclusions = []struct {
 		[]string{"oidc-client-id", "oidc-ca-file", "oidc-username-claim", "oidc-username-prefix", "oidc-groups-claim", "oidc-groups-prefix"}},
 	{"only addresses of this machine and neither authentication nor --policy-file", func(c Config) bool { return !c.LimitsWatches() }, []string{"max-watches-per-user"}},
 	{"no --encryption-provider-config", func(c Config) bool { return c.EncryptionProviderConfig == "" }, []string{"encryption-keys"}},
+	{"no --service-account-issuer", func(c Config) bool { return len(c.ServiceAccountIssuer) == 0 },
+		[]string{"service-account-signing-key-file", "service-account-key-file", "service-account-max-token-expiration"}},
+	{"no --service-account-signing-key-file", func(c Config) bool { return c.ServiceAccountSigningKeyFile == "" }, []string{"service-account-max-token-expiration"}},
 	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
@@ -42,7 +45,7 @@ func (c Config) excluded(name string) string {
 // Validate checks the configuration. The error has one line for each problem, with the flag and what to do. It opens no files.
 func (c Config) Validate() error {
 	return errors.Join(
-		c.validateExclusions(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
+		c.validateExclusions(), c.validateBuild(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateServiceAccounts(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
 		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateEncryptionKeys(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
 }
 
@@ -102,7 +105,7 @@ func (c Config) validateEndpoints() error {
 		switch {
 		case !slices.Contains([]string{"", "http", "https", "unix", "unixs"}, scheme), err != nil, u.Host+u.Path == "",
 			!strings.HasPrefix(scheme, "unix") && (u.Port() == "" || u.Hostname() == "" || u.Path != ""):
-			errs = append(errs, errors.New("--etcd-endpoints: want host:port, http://host:port or https://host:port, comma separated"))
+			errs = append(errs, fmt.Errorf("--etcd-endpoints %q: want host:port, http://host:port or https://host:port, comma separated, as http://127.0.0.1:2379", endpoint[strings.LastIndex(endpoint, "@")+1:]))
 		case u.User != nil:
 			errs = append(errs, errors.New("--etcd-endpoints: no user and password in it: use --etcd-user and --etcd-password-file"))
 		case scheme == "http" && c.EtcdCACert+c.EtcdCert+c.EtcdKey != "":
@@ -153,20 +156,26 @@ func (c Config) validateTimes() error {
 	var errs []error
 	for flag, d := range map[string]time.Duration{"history": c.History, "drain-delay": c.DrainDelay, "drain-grace": c.DrainGrace} {
 		if d < 0 {
-			errs = append(errs, fmt.Errorf("--%s %v: must not be negative", flag, d))
+			errs = append(errs, fmt.Errorf("--%s %v: want 0 or more, as 15s", flag, d))
 		}
 	}
 	if c.StartupTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("--startup-timeout %v: must be positive", c.StartupTimeout))
+		errs = append(errs, fmt.Errorf("--startup-timeout %v: want more than 0, as 30s", c.StartupTimeout))
 	}
 	return errors.Join(errs...)
 }
 
+// Enumerations are the values of the options that have a few, for completion.
+var Enumerations = map[string][]string{
+	"audit-level": {"none", "metadata", "request"}, "log-format": {LogAuto, LogText, LogJSON}, "log-level": {"debug", "info", "warn", "error"},
+	"otlp-protocol": {OTLPGRPC, OTLPHTTP},
+}
+
 func (c Config) validateLog() error {
-	if !slices.Contains([]string{"none", "metadata", "request"}, c.AuditLevel) {
+	if !slices.Contains(Enumerations["audit-level"], c.AuditLevel) {
 		return fmt.Errorf("--audit-level %q: want none, metadata or request", c.AuditLevel)
 	}
-	if !slices.Contains([]string{LogAuto, LogText, LogJSON}, c.LogFormat) {
+	if !slices.Contains(Enumerations["log-format"], c.LogFormat) {
 		return fmt.Errorf("--log-format %q: want %s, %s or %s", c.LogFormat, LogAuto, LogText, LogJSON)
 	}
 	return nil
@@ -178,7 +187,7 @@ func (c Config) validateTracing() error {
 	}
 	u, err := url.Parse(c.OTLPEndpoint)
 	switch {
-	case !slices.Contains([]string{OTLPGRPC, OTLPHTTP}, c.OTLPProtocol):
+	case !slices.Contains(Enumerations["otlp-protocol"], c.OTLPProtocol):
 		return fmt.Errorf("--otlp-protocol %q (OTEL_EXPORTER_OTLP_PROTOCOL): want %s or %s", c.OTLPProtocol, OTLPGRPC, OTLPHTTP)
 	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.User != nil, u.RawQuery+u.Fragment != "":
 		return errors.New("--otlp-endpoint: want the http:// or https:// URL of a collector, as http://127.0.0.1:4317; credentials belong into OTEL_EXPORTER_OTLP_HEADERS")

@@ -1,9 +1,9 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -16,8 +16,10 @@ type value struct {
 	set   bool // Set was called
 }
 
-// Set parses a text. The first Set replaces a list, because a source overrides the ones before it, and the next ones append to it.
-func (v *value) Set(s string) (err error) {
+// Set parses a text. The first Set replaces a list, because a source overrides the ones before it, and the next ones append to it. The
+// error says what is wanted, and not what was given.
+func (v *value) Set(s string) error {
+	valid, want := true, ""
 	switch field := v.field.(type) {
 	case *string:
 		*field = s
@@ -29,24 +31,34 @@ func (v *value) Set(s string) (err error) {
 			*field = append(*field, strings.TrimSpace(part))
 		}
 	case *bool:
-		*field, err = strconv.ParseBool(s)
+		b, err := strconv.ParseBool(s)
+		*field, valid, want = b, err == nil, "want true or false"
 	case *time.Duration:
-		*field, err = time.ParseDuration(s)
-	case *slog.Level:
-		err = field.UnmarshalText([]byte(s))
-	case *int: // not negative
-		var n uint64
-		n, err = strconv.ParseUint(s, 10, 31)
-		*field = int(n)
-	case *float64: // a share
-		*field, err = strconv.ParseFloat(s, 64)
-		if err == nil && !(*field >= 0 && *field <= 1) { // false for NaN
-			err = errors.New("want a number from 0 to 1")
+		d, err := time.ParseDuration(s)
+		*field, valid, want = d, err == nil, "want a time, as 90s, 10m or 1h30m"
+		if _, err := strconv.ParseFloat(s, 64); err == nil {
+			want = "missing unit: " + want
 		}
+	case *slog.Level:
+		valid, want = field.UnmarshalText([]byte(s)) == nil, "want debug, info, warn or error"
+	case *int: // not negative
+		n, err := strconv.ParseUint(s, 10, 31)
+		*field, valid, want = int(n), err == nil, fmt.Sprintf("want a whole number from 0 to %d, as 100", math.MaxInt32)
+	case *float64: // a share
+		n, err := strconv.ParseFloat(s, 64)
+		*field, valid, want = n, err == nil && n >= 0 && n <= 1, "want a number from 0 to 1, as 0.25" // NaN is not valid
 	}
 	v.set = true
-	return err
+	if !valid {
+		return &ValueError{want}
+	}
+	return nil
 }
+
+// ValueError says what an option wants. It does not repeat the value that was given.
+type ValueError struct{ Want string }
+
+func (e *ValueError) Error() string { return e.Want }
 
 // String returns the text that Set parses to the value.
 func (v *value) String() string {
@@ -68,6 +80,8 @@ func (v *value) Type() string {
 		return "bool"
 	case *time.Duration:
 		return "duration"
+	case *int:
+		return "int"
 	}
 	return "value"
 }

@@ -70,15 +70,24 @@ func TestHandler(t *testing.T) {
 	}
 }
 
+// TestIcon checks that the icon is served where browsers look for it.
+func TestIcon(t *testing.T) {
+	w := httptest.NewRecorder()
+	Icon(w, httptest.NewRequest(http.MethodGet, IconPath, nil))
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "image/svg+xml; charset=utf-8" || w.Body.Len() == 0 {
+		t.Errorf("%d, %v", w.Code, w.Header())
+	}
+}
+
 // TestFilesMakeNoMarkupOfData checks that no file makes markup of text or needs what the policy forbids, and that another file names each file.
 func TestFilesMakeNoMarkupOfData(t *testing.T) {
 	forbidden := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|createContextualFragment|setHTML|srcdoc|https?://[^w]`)
 	inline := regexp.MustCompile(`(?i)<script(>|[^>]*>[^<])|<style|\sstyle=|\son[a-z]+=`)
-	named := regexp.MustCompile(`(?:src|href)="([^"]+)"|from '\./([^']+)'`)
+	named := regexp.MustCompile(`(?:src|href)="([^"]+)"|from '\./([^']+)'|new URL\('([^']+\.js)'`)
 	files := readFiles(t)
 	missing := map[string]bool{}
 	for name := range files {
-		missing[name] = name != "index.html"
+		missing[name] = name != "index.html" && name != "revtail.d.ts" // which programs for TypeScript find by its name
 	}
 	for name, f := range files {
 		if found := forbidden.FindString(f); found != "" {
@@ -88,7 +97,7 @@ func TestFilesMakeNoMarkupOfData(t *testing.T) {
 			t.Errorf("%s has %q, which the policy forbids", name, found)
 		}
 		for _, match := range named.FindAllStringSubmatch(f, -1) {
-			if other := match[1] + match[2]; files[other] == "" {
+			if other := match[1] + match[2] + match[3]; files[other] == "" {
 				t.Errorf("%s names %s, which does not exist", name, other)
 			} else {
 				missing[other] = false

@@ -66,6 +66,18 @@ func TestForeignDataIsReadOnly(t *testing.T) {
 			t.Errorf("%s %s: Allow: %q", write[0], write[1], allow)
 		}
 	}
+	for review, denied := range map[string]bool{
+		`"resourceAttributes":{"verb":"update","resource":"configmaps"}`:        true,
+		`"resourceAttributes":{"verb":"get","resource":"configmaps"}`:           false,
+		`"nonResourceAttributes":{"verb":"update","path":"/v1/keys/app/a"}`:     true,
+		`"nonResourceAttributes":{"verb":"get","path":"/v1/keys/app/a"}`:        false,
+		`"resourceAttributes":{"verb":"create","group":"authorization.k8s.io"}`: false,
+	} {
+		answer := gw.Do(t, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{`+review+`}}`)
+		if got := strings.Contains(answer.Body, `"denied":true`) && strings.Contains(answer.Body, "--writable"); got != denied {
+			t.Errorf("%s: %s, want denied: %v", review, answer.Body, denied)
+		}
+	}
 	if answer := gw.Do(t, "POST", "/v1/txn", `{"then":[{"get":{"key":"/app/a"}}]}`); answer.Code != http.StatusOK {
 		t.Errorf("a transaction that reads: %d %s", answer.Code, answer.Body)
 	}

@@ -29,6 +29,7 @@ var safeguards = []safeguard{
 	{"kubectl", regexp.MustCompile(` --(server|context)[ =]`), regexp.MustCompile(`^export KUBECONFIG=/dev/null KUBERNETES_MASTER= KUBERNETES_SERVICE_HOST=$`), false,
 		"export KUBECONFIG=/dev/null KUBERNETES_MASTER= KUBERNETES_SERVICE_HOST="},
 	{"etcdctl", regexp.MustCompile(` --endpoints[ =]`), regexp.MustCompile(`^export ETCDCTL_ENDPOINTS=http`), false, "export ETCDCTL_ENDPOINTS=http://127.0.0.1:2379"},
+	{"helm", regexp.MustCompile(` --kube-context[ =]|^helm (template|lint|package|version|dependency) `), nil, false, "helm --kube-context my-cluster"},
 	{"docker", nil, regexp.MustCompile(`^docker info `), true, "docker info --format '{{.Name}}'"},
 	// Otherwise the project is named after the folder, and many projects have a folder `deploy`: `down --volumes` would remove their
 	// volumes.
@@ -37,7 +38,7 @@ var safeguards = []safeguard{
 }
 
 // invocation matches the programs that a command line starts: at its beginning, and after separators of commands.
-var invocation = regexp.MustCompile(`(?m)(?:^|[|;&(])\s*(?:sudo\s+|\w+=\S*\s+)*((?:kubectl|etcdctl|docker|docker-compose)(?:\s[^|;&\n]*|$))`)
+var invocation = regexp.MustCompile(`(?m)(?:^|[|;&(])\s*(?:sudo\s+|\w+=\S*\s+)*((?:kubectl|etcdctl|helm|docker|docker-compose)(?:\s[^|;&\n]*|$))`)
 
 // unsafe returns the unsafe commands of blocks, and the number of checked commands.
 func unsafe(blocks []gatewaytest.Block) (findings []string, checked int) {
@@ -82,7 +83,7 @@ func (s safeguard) keeps(command string, above []string) bool {
 }
 
 // comment matches the commands in comments of the files of deploy.
-var comment = regexp.MustCompile(`(?m)^\s*# ((?:sudo )?(?:kubectl|etcdctl|docker|docker-compose) .*)$`)
+var comment = regexp.MustCompile(`(?m)^\s*# ((?:sudo )?(?:kubectl|etcdctl|helm|docker|docker-compose) .*)$`)
 
 // blocksOf returns the blocks of a document; of another file of deploy, the commands in its comments.
 func blocksOf(t *testing.T, path string) []gatewaytest.Block {
@@ -137,8 +138,8 @@ func TestDocumentsAreSafe(t *testing.T) {
 		}
 	})
 	for name, atLeast := range map[string]int{
-		"README.md": 3, "deploy/README.md": 13, "deploy/CLIENTS.md": 5, "deploy/TLS.md": 1, "deploy/ENCRYPTION.md": 7, "deploy/OBSERVABILITY.md": 2, "gateway/api/mount/README.md": 4,
-		"deploy/kubernetes/revtail.yaml": 1,
+		"README.md": 3, "deploy/README.md": 11, "deploy/CLIENTS.md": 5, "deploy/TLS.md": 1, "deploy/ENCRYPTION.md": 7, "deploy/OBSERVABILITY.md": 2, "gateway/api/mount/README.md": 4,
+		"deploy/kubernetes/revtail.yaml": 1, "deploy/kubernetes/README.md": 20,
 	} {
 		if checked[name] < atLeast {
 			t.Errorf("%s: %d commands were checked, want at least %d", name, checked[name], atLeast)
@@ -150,18 +151,19 @@ func TestDocumentsAreSafe(t *testing.T) {
 func TestUnsafeCommands(t *testing.T) {
 	const guarded = "$ export KUBECONFIG=/dev/null KUBERNETES_MASTER= KUBERNETES_SERVICE_HOST=   # why\n"
 	for text, want := range map[string]int{
-		"$ kubectl edit configmap -n kube-system coredns\nconfigmap/coredns edited\n":    1,
-		"$ a | kubectl apply -f - && X=1 kubectl get a; sudo kubectl get b\n":            3,
-		"$ export KUBECONFIG=/dev/null\n$ kubectl get a\n":                               1, // a pod's own cluster
-		"$ kubectl get a\n" + guarded:                                                    1,
-		guarded + "$ kubectl get a &\n$ kubectl get b\n":                                 0,
-		guarded + "$ kubectl get a\n```\n## Another section\n```\n$ kubectl get b\n":     1,
-		"$ kubectl --server http://127.0.0.1:8080 get a   \n":                            0,
-		"$ kubectl get a   # --server\n":                                                 1,
-		"$ kubectl apply --context=my-cluster -f .\n":                                    0,
-		"kubectl get configmaps --watch\nkubectl get pods\n":                             2,
-		"$ etcdctl put a b\n":                                                            1,
-		"$ export ETCDCTL_ENDPOINTS=http://127.0.0.1:2379\n$ etcdctl put a '\n\"'\nOK\n": 0,
+		"$ kubectl edit configmap -n kube-system coredns\nconfigmap/coredns edited\n":                  1,
+		"$ a | kubectl apply -f - && X=1 kubectl get a; sudo kubectl get b\n":                          3,
+		"$ export KUBECONFIG=/dev/null\n$ kubectl get a\n":                                             1, // a pod's own cluster
+		"$ kubectl get a\n" + guarded:                                                                  1,
+		guarded + "$ kubectl get a &\n$ kubectl get b\n":                                               0,
+		guarded + "$ kubectl get a\n```\n## Another section\n```\n$ kubectl get b\n":                   1,
+		"$ kubectl --server http://127.0.0.1:8080 get a   \n":                                          0,
+		"$ kubectl get a   # --server\n":                                                               1,
+		"$ kubectl apply --context=my-cluster -f .\n":                                                  0,
+		"kubectl get configmaps --watch\nkubectl get pods\n":                                           2,
+		"$ etcdctl put a b\n":                                                                          1,
+		"$ export ETCDCTL_ENDPOINTS=http://127.0.0.1:2379\n$ etcdctl put a '\n\"'\nOK\n":               0,
+		"$ helm -n a install b c\n$ helm template b c\n$ helm --kube-context my-cluster uninstall b\n": 1,
 		"$ docker run a\n": 1,
 		"$ docker info --format '{{.Name}}'\n$ docker run a\n":                                0,
 		"$ docker compose -f a up\n":                                                          2,

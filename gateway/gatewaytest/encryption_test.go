@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"revtail/gateway/gatewaytest"
 )
@@ -240,12 +239,17 @@ func TestKMSPlugin(t *testing.T) {
 
 	plugin.Stop()
 	gw.Stop(t)
-	time.AfterFunc(2*time.Second, func() { plugin.Start(t) }) // Restart waits for it
+	log := gw.Log // of the file, which stays the same
+	waits := func() int { return strings.Count(log(t), "cannot be encrypted or decrypted at present") }
+	before, started := waits(), make(chan struct{})
+	go func() {
+		defer close(started)
+		gatewaytest.Until(t, "a start that says what it waits for", func() bool { return waits() > before })
+		plugin.Start(t)
+	}()
 	gw.Restart(t)
+	<-started
 	if got := len(gw.Get(t, secrets).Items); got != 2 {
 		t.Errorf("%d Secrets after a start without the plugin, want 2", got)
-	}
-	if !strings.Contains(gw.Log(t), "cannot be encrypted or decrypted at present") {
-		t.Error("the log does not say what the start waited for")
 	}
 }

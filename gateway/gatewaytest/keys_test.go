@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -204,7 +206,7 @@ func TestKeysOfSeveralRanges(t *testing.T) {
 	}
 }
 
-var number = regexp.MustCompile(`"lease":"[0-9a-f]+"|("(?:[rR]evision|createRevision|modRevision)": ?|"resourceVersion":")\d+`)
+var number = regexp.MustCompile(`"lease":"[0-9a-f]+"|("(?:[rR]evision|createRevision|modRevision)": ?|"resourceVersion":"|\brevision )\d+`)
 
 // TestKeysInTheDocuments runs the commands of the documents about keys and about filters on the same gateway, and compares the output,
 // except for revisions.
@@ -214,6 +216,10 @@ func TestKeysInTheDocuments(t *testing.T) {
 		t.Skip(err)
 	}
 	trap, gw := gatewaytest.NewTrap(t), gatewaytest.Start(t, "--keys-writable", "/app/")
+	programs := t.TempDir()
+	if err := os.Symlink(gatewaytest.Binary(t), filepath.Join(programs, "revtail")); err != nil {
+		t.Fatal(err)
+	}
 	var steps []gatewaytest.Step
 	for _, path := range []string{keysDocument, "../watchcache/filter/README.md"} {
 		for _, block := range gatewaytest.ReadDocument(t, path) {
@@ -224,7 +230,7 @@ func TestKeysInTheDocuments(t *testing.T) {
 	}
 	for _, step := range steps {
 		run := exec.CommandContext(t.Context(), "bash", "-c", strings.ReplaceAll(step.Command, "localhost:8080", strings.TrimPrefix(gw.URL, "http://")))
-		run.Env = trap.Env()
+		run.Env = append(trap.Env(programs), "REVTAIL_SERVER="+gw.URL)
 		got, err := run.Output()
 		if err != nil && run.ProcessState.ExitCode() != 28 { // the timeout of curl
 			t.Errorf("%s: %v", step.Command, err)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,11 +42,14 @@ func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAP
 		"--bind-address", "127.0.0.1", "--secure-port", address[strings.LastIndexByte(address, ':')+1:],
 		"--advertise-address", "192.0.2.1", // because it refuses one of loopback; it is not used
 		"--tls-cert-file", cert, "--tls-private-key-file", key, "--cert-dir", dir,
-		"--token-auth-file", write("tokens", []byte(server.Token+`,admin,admin,"system:masters"`)), "--authorization-mode", "RBAC",
+		"--token-auth-file", write("tokens", []byte(server.Token+`,admin,admin,"system:masters"`)),
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", cert, "--service-account-signing-key-file", key,
 		"--service-cluster-ip-range", "10.0.0.0/24",
 		"--disable-admission-plugins", "ServiceAccount", // because the service accounts of pods are not created
 	}, args...)
+	if !slices.Contains(args, "--authorization-mode") {
+		command = append(command, "--authorization-mode", "RBAC")
+	}
 	server.process = launch(tb, "kube-apiserver at "+server.URL, filepath.Join(tb.ArtifactDir(), "kube-apiserver.log"), command...)
 	Until(tb, "a kube-apiserver that is ready", func() bool { return server.isReady(tb) })
 	return server

@@ -28,7 +28,7 @@ var (
 	codeBlock  = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```[ \t]*$|^\t[^\n]*$")
 	codeSpan   = regexp.MustCompile("`[^`\n]*`")
 	headerLine = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
-	linkTarget = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	linkTarget = regexp.MustCompile(`(?:\]\(|\bsrc(?:set)?=")([^)"\s]+)[)"]`)
 	linkText   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	absolute   = regexp.MustCompile(`^[a-z]+:`)
 )

@@ -1,10 +1,17 @@
 package gatewaytest
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // Object has the fields of an object, a list or a Status that the tests check.
@@ -49,4 +56,22 @@ func ConfigMap(name, value string) string {
 		panic(fmt.Sprintf("a ConfigMap: %v", err)) // strings can always be marshalled
 	}
 	return string(text)
+}
+
+// ReadManifest returns the objects of a file of YAML documents.
+func ReadManifest(tb testing.TB, path string) (objects []*unstructured.Unstructured) {
+	tb.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for decoder := yaml.NewYAMLToJSONDecoder(bytes.NewReader(content)); ; {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
+			return objects
+		} else if err != nil {
+			tb.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
 }

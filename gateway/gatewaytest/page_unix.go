@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,14 +21,20 @@ import (
 // Page is a page in a real browser, without a window, that gets events of mouse and keyboard. It uses the DevTools protocol over a pipe.
 // Its methods fail the test on an error.
 type Page struct {
-	session string
-	to      *os.File
-	ended   chan struct{} // closed when the browser has ended
+	*browser
+
+	session, target string
+}
+
+// browser is a running browser. All of its pages share it.
+type browser struct {
+	to    *os.File
+	ended chan struct{} // closed when the browser has ended
 
 	mu       sync.Mutex // guards the fields below
 	last     int        // number of the last call
 	waiting  map[int]chan message
-	messages []string // errors of the page
+	messages map[string][]string // errors of the pages, by session
 }
 
 // message is a message of the DevTools protocol, in either direction.
@@ -42,15 +49,26 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// NeedBrowser returns the path of Chromium; without it the test is skipped.
+// withBrowser is given by make console. The tests in a browser take two minutes, and the race detector sees nothing of the browser.
+var withBrowser = flag.Bool("browser", false, "run the tests that need a browser")
+
+// NeedBrowser returns the path of Chromium. Without -browser the test is skipped; without Chromium too, but under CI it fails then,
+// because CI installs it.
 func NeedBrowser(tb testing.TB) string {
 	tb.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	if !*withBrowser {
+		tb.Skip("make console runs this test, which needs a browser")
+	}
+	for _, name := range []string{"google-chrome", "chromium", "chromium-browser"} { // Ubuntu's chromium-browser only starts a snap
 		if browser, err := exec.LookPath(name); err == nil {
 			return browser
 		}
 	}
-	tb.Skip("there is no Chromium: install Debian's package chromium for this test")
+	const missing = "there is no Chromium: install Debian's package chromium for this test"
+	if os.Getenv("CI") == "true" {
+		tb.Fatal(missing)
+	}
+	tb.Skip(missing)
 	return ""
 }
 
@@ -73,7 +91,7 @@ func OpenPage(tb testing.TB, url string, width, height int) *Page {
 		tb.Fatal(err)
 	}
 	_, _ = commands.Close(), answers.Close() // the browser has its own descriptors
-	p := &Page{to: to, ended: make(chan struct{}), waiting: make(map[int]chan message)}
+	p := &Page{browser: &browser{to: to, ended: make(chan struct{}), waiting: make(map[int]chan message), messages: make(map[string][]string)}}
 	go p.read(from)
 	tb.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // all of its processes
@@ -88,16 +106,43 @@ func OpenPage(tb testing.TB, url string, width, height int) *Page {
 	return p
 }
 
+// Tab opens a URL in another tab of the same browser.
+func (p *Page) Tab(tb testing.TB, url string) *Page {
+	tb.Helper()
+	tab := &Page{browser: p.browser}
+	tab.attach(tb, url)
+	return tab
+}
+
+// Show brings the tab to the front: a browser draws no other one.
+func (p *Page) Show(tb testing.TB) {
+	tb.Helper()
+	p.call(tb, "Page.bringToFront", nil, nil)
+}
+
+// Close closes the tab, as its user does.
+func (p *Page) Close(tb testing.TB) {
+	tb.Helper()
+	(&Page{browser: p.browser}).call(tb, "Target.closeTarget", map[string]any{"targetId": p.target}, nil)
+}
+
 func (p *Page) attach(tb testing.TB, url string) {
 	tb.Helper()
 	var created struct{ TargetID string }
 	p.call(tb, "Target.createTarget", map[string]any{"url": "about:blank"}, &created)
 	var attached struct{ SessionID string }
 	p.call(tb, "Target.attachToTarget", map[string]any{"targetId": created.TargetID, "flatten": true}, &attached)
-	p.session = attached.SessionID
+	p.session, p.target = attached.SessionID, created.TargetID
+	p.call(tb, "Page.enable", nil, nil)
 	p.call(tb, "Runtime.enable", nil, nil)
 	p.call(tb, "Log.enable", nil, nil)
 	p.Open(tb, url)
+}
+
+// Before runs a script in each page that is opened from now on, before the scripts of the page.
+func (p *Page) Before(tb testing.TB, script string) {
+	tb.Helper()
+	p.call(tb, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script}, nil)
 }
 
 // Open opens a URL, and returns when its page is loaded.
@@ -111,8 +156,8 @@ func (p *Page) Open(tb testing.TB, url string) {
 }
 
 // read passes responses to the waiting calls, until the browser ends.
-func (p *Page) read(from io.Reader) {
-	defer close(p.ended)
+func (b *browser) read(from io.Reader) {
+	defer close(b.ended)
 	in := bufio.NewReader(from)
 	for {
 		text, err := in.ReadBytes(0)
@@ -123,13 +168,13 @@ func (p *Page) read(from io.Reader) {
 		if json.Unmarshal(text[:len(text)-1], &m) != nil {
 			continue
 		}
-		p.mu.Lock()
-		waiter := p.waiting[m.ID]
-		delete(p.waiting, m.ID)
+		b.mu.Lock()
+		waiter := b.waiting[m.ID]
+		delete(b.waiting, m.ID)
 		if m.Method == "Runtime.exceptionThrown" || m.Method == "Log.entryAdded" {
-			p.messages = append(p.messages, string(m.Params))
+			b.messages[m.Session] = append(b.messages[m.Session], string(m.Params))
 		}
-		p.mu.Unlock()
+		b.mu.Unlock()
 		if waiter != nil {
 			waiter <- m
 		}
@@ -286,7 +331,7 @@ func (p *Page) Screenshot(tb testing.TB, file string) {
 func (p *Page) Errors() (errors []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, text := range p.messages {
+	for _, text := range p.messages[p.session] {
 		if !strings.Contains(text, `"source":"network"`) {
 			errors = append(errors, text)
 		}

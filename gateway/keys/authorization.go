@@ -86,6 +86,11 @@ func (a *authorizedKeys) check(r *http.Request, verb string, keys keyrange.Range
 			return err
 		}
 	}
+	return a.open(verb, keys)
+}
+
+// open asks the claim and the flags, which hold for every user.
+func (a *authorizedKeys) open(verb string, keys keyrange.Range) error {
 	if verb != "update" && verb != "delete" {
 		return a.policy.Read(keys)
 	}
@@ -93,4 +98,14 @@ func (a *authorizedKeys) check(r *http.Request, verb string, keys keyrange.Range
 		return err
 	}
 	return a.policy.Write(keys)
+}
+
+// Open returns an error if every user is refused a verb on a key or a prefix, because of the flags or because of the owner of the data. The
+// verb is get, list, watch, update or delete.
+func (h *Handler) Open(verb, key string) error {
+	keys, err := keyrange.ParseKey(key)
+	if err != nil {
+		return err
+	}
+	return h.keys.open(verb, keys)
 }

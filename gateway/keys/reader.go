@@ -106,7 +106,9 @@ func (k *keysReader) add(ctx context.Context, kv etcdstore.KV) (full bool, err e
 	case level != "":
 		k.items = append(k.items, append(encoding.AppendKey([]byte{'{'}, level), '}'))
 	default:
-		k.items = append(k.items, k.selection.project(encoding.AppendKeyValue(nil, keyValue(kv, k.withoutValues()))))
+		shape := keyValue(kv, k.withoutValues())
+		shape.Base64 = k.query.Base64
+		k.items = append(k.items, k.selection.project(encoding.AppendKeyValue(nil, shape)))
 	}
 	return false, nil
 }

@@ -5,19 +5,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"revtail/etcdstore"
+	"revtail/etcdstore/monitor"
 )
 
 // etcdCollector is the collector of NewEtcd.
 type etcdCollector struct {
-	health      func() etcdstore.Health
+	health      func() monitor.Health
 	compactions func() (done, failed uint64)
 	history     time.Duration
 }
 
 // NewEtcd returns metrics of an etcd and of the compactions by this process, which each scrape reads. history is what the compactor keeps;
 // zero: it does not compact.
-func NewEtcd(health func() etcdstore.Health, compactions func() (done, failed uint64), history time.Duration) prometheus.Collector {
+func NewEtcd(health func() monitor.Health, compactions func() (done, failed uint64), history time.Duration) prometheus.Collector {
 	return etcdCollector{health, compactions, history}
 }
 
@@ -28,6 +28,7 @@ var (
 	byEndpoint = []string{"endpoint"}
 
 	memberUp    = prometheus.NewDesc("revtail_etcd_member_up", "1 when the endpoint of etcd told its state when it was asked last.", byEndpoint, nil)
+	memberLeads = prometheus.NewDesc("revtail_etcd_member_leader", "1 while the member is the leader of its cluster.", byEndpoint, nil)
 	memberSize  = prometheus.NewDesc("revtail_etcd_member_database_bytes", "Size of the member's database file, which its quota limits.", byEndpoint, nil)
 	memberInUse = prometheus.NewDesc("revtail_etcd_member_database_in_use_bytes", "What of the member's database holds something; the rest is given back by defragmentation.", byEndpoint, nil)
 	memberQuota = prometheus.NewDesc("revtail_etcd_member_quota_bytes", "Size of the database above which nothing can be written; etcd tells it since 3.6.", byEndpoint, nil)
@@ -42,7 +43,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (etcdCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{memberUp, memberSize, memberInUse, memberQuota, alarms, newest, compacted, changed, history, compactions, failures} {
+	for _, d := range []*prometheus.Desc{memberUp, memberLeads, memberSize, memberInUse, memberQuota, alarms, newest, compacted, changed, history, compactions, failures} {
 		out <- d
 	}
 }
@@ -65,6 +66,7 @@ func (c etcdCollector) Collect(out chan<- prometheus.Metric) {
 			continue
 		}
 		gauge(memberUp, 1, m.Endpoint)
+		gauge(memberLeads, map[bool]float64{true: 1}[m.Leader], m.Endpoint)
 		known(memberSize, m.Size, m.Endpoint)
 		known(memberInUse, m.InUse, m.Endpoint)
 		known(memberQuota, m.Quota, m.Endpoint)

@@ -3,11 +3,12 @@ package metrics
 
 import (
 	"net/http"
-	"runtime"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"revtail/gateway/config/buildinfo"
 )
 
 // Source returns the figures at each scrape.
@@ -17,7 +18,7 @@ type Source struct {
 }
 
 // Handler serves the metrics: those of source and of more, and those of the default registry, in which an embedded etcd registers its own.
-func Handler(build Build, source Source, more ...prometheus.Collector) http.Handler {
+func Handler(build buildinfo.Info, source Source, more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&collector{build, source})
 	registry.MustRegister(more...)
@@ -33,23 +34,17 @@ func defaultRegistry() prometheus.Gatherer {
 	return prometheus.DefaultGatherer
 }
 
-// Build describes the program.
-type Build struct {
-	Version  string // of the product; empty: unknown
-	Revision string // of the sources; empty: unknown
-}
-
 // collector converts figures to metrics at each scrape.
 type collector struct {
-	build  Build
+	build  buildinfo.Info
 	source Source
 }
 
-var buildInfo = prometheus.NewDesc("revtail_build_info", "Constant 1; the labels say what runs.", []string{"version", "revision", "goversion"}, nil)
+var build = prometheus.NewDesc("revtail_build_info", "Constant 1; the labels say what runs.", []string{"version", "revision", "date", "goversion", "platform"}, nil)
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, sentEvents, sentBytes, ended, late, slowest, delivery} {
+	for _, d := range []*prometheus.Desc{build, sentEvents, sentBytes, ended, late, slowest, delivery} {
 		descriptions <- d
 	}
 	for _, m := range cacheMetrics {
@@ -59,7 +54,8 @@ func (c *collector) Describe(descriptions chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(metrics chan<- prometheus.Metric) {
-	metrics <- prometheus.MustNewConstMetric(buildInfo, prometheus.GaugeValue, 1, c.build.Version, c.build.Revision, runtime.Version())
+	b := c.build
+	metrics <- prometheus.MustNewConstMetric(build, prometheus.GaugeValue, 1, b.Version, b.Commit, b.Date, b.Go, b.Platform)
 	c.source.Watches().collect(metrics)
 	for _, cache := range c.source.Caches() {
 		for _, m := range cacheMetrics {

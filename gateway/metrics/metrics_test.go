@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/monitor"
+	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/metrics"
 )
 
@@ -24,7 +25,7 @@ func page(t *testing.T) []byte {
 	requests.Done("BREW", 405, time.Millisecond, false)
 	store := metrics.NewStoreRequests()
 	store.Done("Range", "OK", 2*time.Millisecond)
-	handler := metrics.Handler(metrics.Build{Version: "v1", Revision: "abc"}, metrics.Source{
+	handler := metrics.Handler(buildinfo.Info{Version: "v1", Commit: "abc", Date: "2026-11-21T00:00:00Z", Go: "go1.26.8", Platform: "linux/amd64"}, metrics.Source{
 		Caches: func() []metrics.Cache {
 			return []metrics.Cache{{Resource: "pods", Ready: true, Revision: 9, Objects: 2, Bytes: 700, Counts: metrics.Counts{Resyncs: 1}.Plus(metrics.Counts{Resyncs: 1, HistoryReads: 3})}}
 		},
@@ -51,9 +52,9 @@ func delays() []*metrics.Delays {
 	return both
 }
 
-func health() etcdstore.Health {
-	return etcdstore.Health{
-		Members: []etcdstore.MemberStatus{{Endpoint: "http://one", Size: 10, InUse: 5, Quota: 100}, {Endpoint: "http://two", Err: etcdstore.ErrUnavailable}},
+func health() monitor.Health {
+	return monitor.Health{
+		Members: []etcdstore.MemberStatus{{Endpoint: "http://one", Leader: true, Size: 10, InUse: 5, Quota: 100}, {Endpoint: "http://two", Err: etcdstore.ErrUnavailable}},
 		Alarms:  []etcdstore.Alarm{{Type: "NOSPACE"}}, Newest: 9, Oldest: 4, Grown: time.UnixMilli(1500),
 	}
 }
@@ -61,7 +62,7 @@ func health() etcdstore.Health {
 func TestFigures(t *testing.T) {
 	got := "\n" + string(page(t))
 	for _, want := range []string{
-		`revtail_build_info{goversion="` + runtime.Version() + `",revision="abc",version="v1"} 1`,
+		`revtail_build_info{date="2026-11-21T00:00:00Z",goversion="go1.26.8",platform="linux/amd64",revision="abc",version="v1"} 1`,
 		`revtail_cache_resyncs_total{resource="pods"} 2`,
 		`revtail_history_watches_total{resource="pods"} 3`,
 		`revtail_watch_delivery_duration_seconds_bucket{le="0.0001"} 1`,
@@ -83,6 +84,7 @@ func TestFigures(t *testing.T) {
 		`revtail_etcd_request_duration_seconds_count{operation="Range"} 1`,
 		`revtail_etcd_member_up{endpoint="http://one"} 1`,
 		`revtail_etcd_member_up{endpoint="http://two"} 0`,
+		`revtail_etcd_member_leader{endpoint="http://one"} 1`,
 		`revtail_etcd_member_database_bytes{endpoint="http://one"} 10`,
 		`revtail_etcd_member_quota_bytes{endpoint="http://one"} 100`,
 		`revtail_etcd_alarms{type="CORRUPT"} 0`,

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -76,20 +75,6 @@ func (c *Chain) LimitTime(next http.Handler) http.Handler {
 			ctx, cancel := context.WithTimeout(r.Context(), timeout)
 			defer cancel()
 			r = r.WithContext(ctx)
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// RefuseImpersonation answers 403 to requests with Impersonate headers (kubectl --as), because the request would run with more rights than
-// asked for if the headers were ignored.
-func RefuseImpersonation(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name := range r.Header {
-			if strings.HasPrefix(name, "Impersonate-") {
-				response.Forbidden(w, r, "impersonation is not supported: ask with the credential of whom it is about")
-				return
-			}
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -38,7 +38,9 @@ func statefulSetDefaults(object map[string]any) {
 		"replicas": int64(1), "revisionHistoryLimit": int64(10), "podManagementPolicy": "OrderedReady",
 		"persistentVolumeClaimRetentionPolicy": map[string]any{"whenDeleted": "Retain", "whenScaled": "Retain"},
 	})
-	rollingByDefault(spec, "updateStrategy", map[string]any{"partition": int64(0)})
+	if strategy, _ := spec["updateStrategy"].(map[string]any); strategy["type"] == nil {
+		rollingByDefault(spec, "updateStrategy", map[string]any{"partition": int64(0)})
+	}
 }
 
 func daemonSetDefaults(object map[string]any) {

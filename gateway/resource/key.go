@@ -31,11 +31,4 @@ func isGroup(segment string) bool {
 }
 
 // shortGroups are the built-in groups without a dot.
-var shortGroups = func() (groups []string) {
-	for _, res := range builtin {
-		if res.Group != "" && !strings.Contains(res.Group, ".") && !slices.Contains(groups, res.Group) {
-			groups = append(groups, res.Group)
-		}
-	}
-	return groups
-}()
+var shortGroups = []string{"apps", "autoscaling", "batch", "policy"}

@@ -3,6 +3,7 @@ package resource
 import (
 	"slices"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -37,6 +38,10 @@ func (r Ref) Methods() string {
 		return "GET, HEAD, POST, DELETE"
 	case r.Subresource == "":
 		return "GET, HEAD, PUT, PATCH, DELETE"
+	case r.Subresource == FinalizeSubresource:
+		return "PUT"
+	case r.Subresource == TokenSubresource:
+		return "POST"
 	}
 	return "GET, HEAD, PUT, PATCH"
 }
@@ -46,10 +51,13 @@ func (r Ref) HasSubresource() bool {
 	return slices.ContainsFunc(r.Resource.Subresources(), func(sub Ref) bool { return sub.Subresource == r.Subresource })
 }
 
-// ViewKind returns the resource of the representation that the URL has: the resource, or ScaleKind.
+// ViewKind returns the resource of the representation that the URL has: the resource, ScaleKind or TokenKind.
 func (r Ref) ViewKind() *Resource {
-	if r.Subresource == ScaleSubresource {
+	switch r.Subresource {
+	case ScaleSubresource:
 		return ScaleKind
+	case TokenSubresource:
+		return TokenKind
 	}
 	return r.Resource
 }
@@ -78,19 +86,34 @@ func (r Ref) KindAsResource() schema.GroupResource {
 const (
 	StatusSubresource = "status" // whose representation is the whole object
 	ScaleSubresource  = "scale"  // whose representation is a Scale
+	TokenSubresource  = "token"  // which answers a TokenRequest, and stores nothing
+	// FinalizeSubresource is that of a Namespace, whose spec.finalizers are written through it alone. It cannot be read.
+	FinalizeSubresource = "finalize"
 )
 
 // ScaleKind is the kind of the scale subresource, whatever the resource.
 var ScaleKind = &Resource{Group: "autoscaling", Version: "v1", Kind: "Scale", GoType: autoscalingv1.Scale{}}
 
+// TokenKind is the kind of the token subresource.
+var TokenKind = &Resource{Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest", Virtual: true, GoType: authenticationv1.TokenRequest{}}
+
 // Subresources returns the subresources of the resource.
 func (r *Resource) Subresources() []Ref {
 	var out []Ref
+	if r.IsNamespaces() {
+		out = append(out, Ref{Resource: r, Subresource: FinalizeSubresource})
+	}
 	if r.Status {
 		out = append(out, Ref{Resource: r, Subresource: StatusSubresource})
 	}
+	for _, name := range r.Whole {
+		out = append(out, Ref{Resource: r, Subresource: name})
+	}
 	if r.Scale != nil {
 		out = append(out, Ref{Resource: r, Subresource: ScaleSubresource})
+	}
+	if r.Tokens {
+		out = append(out, Ref{Resource: r, Subresource: TokenSubresource})
 	}
 	return out
 }

@@ -23,6 +23,8 @@ type Resource struct {
 
 	// Status says that .status is written through the status subresource alone.
 	Status bool
+	// Whole are the subresources, beside the status, whose representation is the whole object: a Strategy says what a write to them changes.
+	Whole []string
 	// Ungenerated says that metadata.generation does not count the changes of the objects, because no controller acts on them.
 	Ungenerated bool
 	// CreateOnUpdate says that a PUT to an absent object creates it, as Kubernetes does for a few kinds.
@@ -33,6 +35,12 @@ type Resource struct {
 	GoType any
 	// Defaults sets missing fields of a stored object, in place; nil: there are no defaults. Schema.Complete sets those of a new object.
 	Defaults Defaults
+	// Strategy completes and validates objects before they are stored; nil: Defaults, Schema and the checks of metadata do.
+	Strategy Strategy
+	// Printer makes the rows of tables; nil: Columns say what they show.
+	Printer Printer
+	// Tokens says that the objects have the token subresource, which issues tokens for them.
+	Tokens bool
 	// Virtual says that the resource has only the verb create, which sets the status of the object and stores nothing.
 	Virtual bool
 
@@ -40,6 +48,9 @@ type Resource struct {
 
 	// Storage is the version of the apiVersion of stored objects; empty: Version.
 	Storage string
+	// Store removes the fields that the storage version lacks from an object, in place; nil: it is Version. Defaults does so for the
+	// fields that Version lacks.
+	Store func(object map[string]any)
 	// Deprecation is the warning for clients of a deprecated version; empty: the version is not deprecated.
 	Deprecation string
 	// ListKindName is the kind of lists; empty: the kind with "List" behind it.
@@ -48,7 +59,7 @@ type Resource struct {
 	Schema Schema
 	// Scale has the paths of the fields of the scale subresource; nil: there is none.
 	Scale *Scale
-	// Columns are the columns of tables beside the name; empty: those of the built-in kind, or only the age.
+	// Columns are the columns of tables beside the name; empty: only the age.
 	Columns []Column
 
 	// Of mounts only:

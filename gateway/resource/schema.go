@@ -14,8 +14,8 @@ type Schema interface {
 	Complete(object map[string]any) (unknown []string, err error)
 	// Validate checks a completed object, as an update of old if that is not nil.
 	Validate(ctx context.Context, object, old map[string]any) field.ErrorList
-	// Selectable reports whether a path of member names can lead to a scalar, which a field selector may then name.
-	Selectable(path []string) bool
+	// CheckField is Resource.CheckField, for paths outside the metadata.
+	CheckField(path []string) error
 	// OpenAPI returns the schema for clients. The caller may change it.
 	OpenAPI() *spec.Schema
 }

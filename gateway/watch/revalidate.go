@@ -8,12 +8,13 @@ import (
 const (
 	// revalidateEvery is the period in which Revalidate compares the generation of credentials and policy, which are two numbers.
 	revalidateEvery = time.Second
-	// expiryEvery is the period in which Revalidate looks for expired credentials.
+	// expiryEvery is the period in which Revalidate looks for expired credentials, and for those of service accounts that are gone.
 	expiryEvery = 5 * time.Second
 )
 
 // Revalidate ends watches whose caller has lost the right to them, because a watch may stay open longer than its credential is valid or the
-// policy unchanged. It notices a changed policy or credential within about a second, and an expired credential within about 6 s. The watch
+// policy unchanged. It notices a changed policy or credential within about a second, and an expired credential or one of a service account that is gone
+// within about 6 s. The watch
 // ends with an ERROR frame. Revalidate returns when ctx ends.
 func (s *Service) Revalidate(ctx context.Context) {
 	ticker := time.NewTicker(revalidateEvery)
@@ -35,11 +36,10 @@ func (s *Service) Revalidate(ctx context.Context) {
 	}
 }
 
-// revalidateStreams revalidates every stream that has a caller or, unless changed, those whose credential has expired at now.
+// revalidateStreams revalidates every stream that has a caller or, unless changed, those whose credential may have ended at now.
 func (s *Service) revalidateStreams(now time.Time, changed bool) {
 	for _, e := range s.Registry.authenticated() {
-		expires := e.caller.Identity.Expires
-		if !changed && (expires.IsZero() || now.Before(expires)) {
+		if !changed && !e.caller.Identity.MayHaveEnded(now) {
 			continue
 		}
 		if err := s.Access.Revalidate(e.caller, now); err != nil {

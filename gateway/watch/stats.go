@@ -78,7 +78,7 @@ func (s *stats) add(r *http.Request, cache *watchcache.Cache, resource string) *
 		Path: r.URL.Path, query: shownQuery(request.Query(r)), client: r.RemoteAddr, agent: r.UserAgent(),
 	}
 	if c := access.CallerOf(r); c != nil {
-		out.user = c.Identity.Name
+		out.user = c.Real.Name
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

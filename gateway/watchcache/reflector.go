@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -54,7 +55,11 @@ func (c *Cache) Run(ctx context.Context) error {
 		c.counters.WatchLosses++
 		c.mu.Unlock()
 		pause := backoff.Next()
-		c.config.Logger.Warn("watch cache lost etcd, trying again", "prefix", c.config.Prefix, "error", err, "pause", pause)
+		level := slog.LevelWarn
+		if errors.Is(err, etcdstore.ErrUnavailable) {
+			level = slog.LevelDebug // package monitor reports that, once for all caches
+		}
+		c.config.Logger.Log(ctx, level, "watch cache lost etcd, trying again", "prefix", c.config.Prefix, "error", err, "pause", pause)
 		history.Sleep(ctx, pause+rand.N(pause)) // jitter, because many caches lose etcd at the same moment
 	}
 	return nil

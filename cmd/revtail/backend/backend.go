@@ -44,16 +44,30 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	defer cancel()
 	b, access, err := start(starting, o)
 	if err != nil {
-		return nil, explainStart(ctx, err, cfg)
+		return nil, explainStart(err, cfg)
 	}
 	access.Observe, access.Tracing = o.Requests.Done, o.Tracing
 	if b.Store, err = etcdstore.Open(access); err == nil {
-		err = b.Store.Await(starting)
+		err = b.await(starting, o)
+	}
+	if errors.Is(err, context.DeadlineExceeded) && cfg.External() {
+		err = b.unreachable(ctx, cfg, fmt.Sprint("--startup-timeout ", cfg.StartupTimeout))
 	}
 	if err != nil {
-		return nil, errors.Join(explainStart(ctx, err, cfg), b.Close())
+		return nil, errors.Join(explainStart(err, cfg), b.Close())
 	}
 	return b, nil
+}
+
+// await waits until etcd answers. It logs for what it waits.
+func (b *Backend) await(ctx context.Context, o Options) error {
+	w := &waiting{logger: o.Logger, message: "waiting for etcd", first: firstReport, why: func(ctx context.Context) string {
+		if err := b.diagnoseTLS(ctx, o.Config); err != nil {
+			return err.Error()
+		}
+		return unavailable(b.Store.Members(ctx))
+	}}
+	return w.during(ctx, b.Store.Await)
 }
 
 // start starts the embedded etcd unless the configuration names an external one. It returns how to connect to either.
@@ -69,7 +83,11 @@ func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
 	if cfg.EmbeddedConfig != "" {
 		options = embedded.Config{ConfigFile: cfg.EmbeddedConfig, Logger: o.Logger}
 	}
-	member, err := embedded.Start(ctx, options)
+	var member *embedded.Server
+	err := waitingForEmbedded(o, options).during(ctx, func(ctx context.Context) (err error) {
+		member, err = embedded.Start(ctx, options)
+		return err
+	})
 	if err != nil {
 		return nil, etcdstore.Config{}, err
 	}
@@ -137,7 +155,7 @@ func (b *Backend) Close() error {
 }
 
 // explainStart adds the flag to change to an error of the start of etcd or of the connection, and the exit code.
-func explainStart(ctx context.Context, err error, cfg config.Config) error {
+func explainStart(err error, cfg config.Config) error {
 	dirFlag, urlFlag := "--data-dir", "--embedded-client-url"
 	if cfg.EmbeddedConfig != "" {
 		dirFlag, urlFlag = "data-dir in the file of --embedded-config", "listen-client-urls in the file of --embedded-config"
@@ -163,13 +181,6 @@ func explainStart(ctx context.Context, err error, cfg config.Config) error {
 		return fmt.Errorf("the embedded etcd cannot %w: choose another address with %s", err, urlFlag)
 	case errors.Is(err, etcdstore.ErrDenied):
 		return fmt.Errorf("%w: check --etcd-user, --etcd-password-file and --etcd-cert", err)
-	case errors.Is(err, context.DeadlineExceeded) && cfg.External():
-		why := DiagnoseTLS(ctx, cfg)
-		if why == nil {
-			why = fmt.Errorf("correct --etcd-endpoints, or wait longer (%w)", err)
-		}
-		return &command.ExitError{Code: command.ExitUnreachable, Err: fmt.Errorf("no answer from etcd at %s within --startup-timeout %v: %w",
-			strings.Join(cfg.EtcdEndpoints, ", "), cfg.StartupTimeout, why)}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &command.ExitError{Code: command.ExitUnreachable, Err: fmt.Errorf("the embedded etcd was not ready within --startup-timeout %v: wait longer (%w)", cfg.StartupTimeout, err)}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"slices"
@@ -45,11 +44,6 @@ type Follower struct {
 // idleTimeout ends a stream without events or bookmarks: the gateway sends a bookmark every minute.
 const idleTimeout = 150 * time.Second
 
-const (
-	minBackoff = 200 * time.Millisecond
-	maxBackoff = 10 * time.Second
-)
-
 // Run returns nil when ctx ends. It returns an error of the first list, of a callback, or one that a retry cannot repair; after any
 // other error it tries again.
 func (f *Follower) Run(ctx context.Context) error {
@@ -59,17 +53,16 @@ func (f *Follower) Run(ctx context.Context) error {
 		f.Query.Revision = 0
 		err = f.OnList(list)
 	}
-	backoff := minBackoff
-	for err == nil && ctx.Err() == nil {
+	for backoff := (Backoff{}); err == nil && ctx.Err() == nil; {
 		var received bool
 		received, err = f.stream(ctx)
 		if received {
-			backoff = minBackoff
+			backoff.Reset()
 		}
 		if HasCode(err, http.StatusGone) {
 			err = f.relist(ctx)
 		}
-		if own := (*callbackError)(nil); errors.As(err, &own) || isPermanent(err) {
+		if own := (*callbackError)(nil); errors.As(err, &own) || IsPermanent(err) {
 			break
 		}
 		if err != nil || !received {
@@ -77,11 +70,7 @@ func (f *Follower) Run(ctx context.Context) error {
 				f.disconnected = true
 				f.OnNotice(fmt.Sprintf("the connection is lost after revision %d, trying again: %v", f.revision, err))
 			}
-			select {
-			case <-time.After(max(backoff/2+rand.N(backoff), retryAfter(err))):
-			case <-ctx.Done():
-			}
-			backoff = min(2*backoff, maxBackoff)
+			backoff.Wait(ctx, err)
 		}
 		err = nil
 	}
@@ -112,7 +101,7 @@ func (f *Follower) stream(ctx context.Context) (received bool, err error) {
 	values.Set("watch", "true")
 	values.Set("allowWatchBookmarks", "true")
 	values.Set("resourceVersion", strconv.FormatInt(f.revision, 10))
-	resp, err := f.Client.open(ctx, f.Query.path(), values, "application/json")
+	resp, err := f.Client.open(ctx, Request{Path: f.Query.path(), Query: values, Header: http.Header{"Accept": {f.Query.accept()}}})
 	if err != nil {
 		return false, err
 	}
@@ -151,7 +140,11 @@ func (f *Follower) handle(frame metav1.WatchEvent) error {
 		}
 		return &StatusError{Code: int(status.Code), Message: status.Message}
 	}
-	o, err := newObject(frame.Object.Raw)
+	parse := newObject
+	if f.Query.Rows {
+		parse = newRow
+	}
+	o, err := parse(frame.Object.Raw)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,9 +21,18 @@ type Query struct {
 	Fields    string // field selector
 	Filter    string // CEL expression
 	Revision  int64  // the state of a list is as of this revision of etcd; zero: now
+	PageSize  int    // objects per request; zero: DefaultPageSize, OnePage: all
+
+	Rows    bool // List and Follower read the rows of a Table instead of objects
+	Objects bool // rows have complete objects, instead of their metadata
 }
 
-func (q Query) path() string { return q.Resource.path(q.Namespace) }
+func (q Query) path() string { return q.Resource.Path(q.Namespace) }
+
+// isGet reports whether the query is a request for one object, which needs the right to get instead of list.
+func (q Query) isGet() bool {
+	return q.Name != "" && q.Labels+q.Fields+q.Filter == "" && q.Revision == 0 && (q.Namespace != "" || !q.Resource.Namespaced)
+}
 
 func (q Query) values() url.Values {
 	fields := q.Fields
@@ -33,23 +43,33 @@ func (q Query) values() url.Values {
 		fields += "metadata.name=" + q.Name
 	}
 	out := url.Values{}
-	if q.Labels != "" {
-		out.Set("labelSelector", q.Labels)
+	for name, value := range map[string]string{"labelSelector": q.Labels, "fieldSelector": fields, "filter": q.Filter} {
+		if value != "" {
+			out.Set(name, value)
+		}
 	}
-	if fields != "" {
-		out.Set("fieldSelector", fields)
-	}
-	if q.Filter != "" {
-		out.Set("filter", q.Filter)
+	if q.Objects {
+		out.Set("includeObject", "Object")
 	}
 	return out
+}
+
+// accept is the media type of the response.
+func (q Query) accept() string {
+	if q.Rows {
+		return "application/json;as=Table;v=v1;g=meta.k8s.io"
+	}
+	return "application/json"
 }
 
 // Object is an object and the metadata that the client needs.
 type Object struct {
 	Namespace, Name string
 	Revision        int64
-	JSON            json.RawMessage
+	JSON            json.RawMessage // of a row: the object of the row
+
+	Row     *metav1.TableRow               // nil: the query does not ask for Rows
+	Columns []metav1.TableColumnDefinition // of Row; empty: as before
 }
 
 func newObject(text json.RawMessage) (Object, error) {
@@ -63,7 +83,25 @@ func newObject(text json.RawMessage) (Object, error) {
 	if err != nil {
 		return Object{}, fmt.Errorf("resourceVersion of %s: %w", read.Metadata.Name, err)
 	}
-	return Object{read.Metadata.Namespace, read.Metadata.Name, revision, text}, nil
+	return Object{Namespace: read.Metadata.Namespace, Name: read.Metadata.Name, Revision: revision, JSON: text}, nil
+}
+
+// newRow reads a Table of one row, which is the object of a watch event.
+func newRow(text json.RawMessage) (Object, error) {
+	var table metav1.Table
+	if err := json.Unmarshal(text, &table); err != nil {
+		return Object{}, fmt.Errorf("a table: %w", err)
+	}
+	if len(table.Rows) != 1 {
+		return Object{}, fmt.Errorf("a table of an event has %d rows, want 1", len(table.Rows))
+	}
+	return rowObject(table.Rows[0], table.ColumnDefinitions)
+}
+
+func rowObject(row metav1.TableRow, columns []metav1.TableColumnDefinition) (Object, error) {
+	o, err := newObject(row.Object.Raw)
+	o.Row, o.Columns = &row, columns
+	return o, err
 }
 
 // key identifies the object among those of a resource.
@@ -73,15 +111,22 @@ func (o Object) key() string { return o.Namespace + "/" + o.Name }
 type List struct {
 	Revision int64
 	Objects  []Object
+	Columns  []metav1.TableColumnDefinition // of the rows
 }
 
-// pageSize is the limit parameter of a list request.
-const pageSize = 500
+// Values of Query.PageSize.
+const (
+	DefaultPageSize = 500 // of Kubernetes' own clients
+	OnePage         = -1
+)
 
 // List reads all pages of a list.
 func (c *Client) List(ctx context.Context, q Query) (List, error) {
+	if q.Rows {
+		return c.listRows(ctx, q)
+	}
 	var out List
-	lists, err := pages[metav1.List](ctx, c, q, "application/json")
+	lists, err := pages[metav1.List](ctx, c, q)
 	if err != nil {
 		return out, err
 	}
@@ -94,10 +139,77 @@ func (c *Client) List(ctx context.Context, q Query) (List, error) {
 			out.Objects = append(out.Objects, o)
 		}
 	}
-	if out.Revision, err = strconv.ParseInt(lists[len(lists)-1].ResourceVersion, 10, 64); err != nil {
-		return out, fmt.Errorf("%s: %w", q.path(), err)
+	out.Revision, err = revisionOf(lists[len(lists)-1].ResourceVersion, q)
+	return out, err
+}
+
+// listRows reads all pages of a Table.
+func (c *Client) listRows(ctx context.Context, q Query) (List, error) {
+	var out List
+	tables, err := pages[metav1.Table](ctx, c, q)
+	if err != nil {
+		return out, err
 	}
-	return out, nil
+	for _, table := range tables {
+		if len(table.ColumnDefinitions) > 0 {
+			out.Columns = table.ColumnDefinitions
+		}
+		for _, row := range table.Rows {
+			o, failed := rowObject(row, nil)
+			if failed != nil {
+				return out, fmt.Errorf("%s: %w", q.path(), failed)
+			}
+			out.Objects = append(out.Objects, o)
+		}
+	}
+	out.Revision, err = revisionOf(tables[len(tables)-1].ResourceVersion, q)
+	return out, err
+}
+
+func revisionOf(resourceVersion string, q Query) (int64, error) {
+	revision, err := strconv.ParseInt(resourceVersion, 10, 64)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", q.path(), err)
+	}
+	return revision, err
+}
+
+// Read reads the objects of a query: as List does, or with a GET if the query names one object and nothing else. The error of an
+// object that does not exist has the code 404 then.
+func (c *Client) Read(ctx context.Context, q Query) (List, error) {
+	if !q.isGet() {
+		return c.List(ctx, q)
+	}
+	var text json.RawMessage
+	values := url.Values{}
+	if q.Objects {
+		values.Set("includeObject", "Object")
+	}
+	if err := c.get(ctx, q.path()+"/"+q.Name, values, q.accept(), &text); err != nil {
+		return List{}, err
+	}
+	parse := newObject
+	if q.Rows {
+		parse = newRow
+	}
+	o, err := parse(text)
+	if err != nil {
+		return List{}, fmt.Errorf("%s/%s: %w", q.path(), q.Name, err)
+	}
+	return List{Revision: o.Revision, Objects: []Object{o}, Columns: o.Columns}, nil
+}
+
+// Names returns the names of the objects on the first page of a list.
+func (c *Client) Names(ctx context.Context, q Query) ([]string, error) {
+	values := q.values()
+	values.Set("limit", strconv.Itoa(cmp.Or(q.PageSize, DefaultPageSize)))
+	var list metav1.PartialObjectMetadataList
+	err := c.get(ctx, q.path(), values, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", &list)
+	var out []string
+	for _, item := range list.Items {
+		out = append(out, item.Name)
+	}
+	return out, err
 }
 
 // withType adds kind and apiVersion to an item of a list that lacks them, so that it equals the object of a watch event.
@@ -113,28 +225,17 @@ func withType(item json.RawMessage, r Resource) json.RawMessage {
 	return append(json.RawMessage(head), item[1:]...)
 }
 
-// Table reads all pages as a Table, as kubectl get does.
-func (c *Client) Table(ctx context.Context, q Query) (metav1.Table, error) {
-	tables, err := pages[metav1.Table](ctx, c, q, "application/json;as=Table;v=v1;g=meta.k8s.io")
-	var out metav1.Table
-	for _, table := range tables {
-		if len(table.ColumnDefinitions) > 0 {
-			out.ColumnDefinitions = table.ColumnDefinitions
-		}
-		out.Rows = append(out.Rows, table.Rows...)
-	}
-	return out, err
-}
-
 // pages reads one page after the other. When the continue token expires, it starts again, once.
 func pages[T any, P interface {
 	*T
 	metav1.ListInterface
-}](ctx context.Context, c *Client, q Query, accept string) (all []T, err error) {
+}](ctx context.Context, c *Client, q Query) (all []T, err error) {
 	next := ""
 	for restarted := false; ; {
 		values := q.values()
-		values.Set("limit", strconv.Itoa(pageSize))
+		if q.PageSize != OnePage {
+			values.Set("limit", strconv.Itoa(cmp.Or(q.PageSize, DefaultPageSize)))
+		}
 		switch {
 		case next != "":
 			values.Set("continue", next)
@@ -143,7 +244,7 @@ func pages[T any, P interface {
 			values.Set("resourceVersionMatch", "Exact")
 		}
 		var page T
-		err := c.get(ctx, q.path(), values, accept, &page)
+		err := c.get(ctx, q.path(), values, q.accept(), &page)
 		if HasCode(err, http.StatusGone) && next != "" && !restarted {
 			restarted, next, all = true, "", nil
 			continue

@@ -9,6 +9,8 @@ import (
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"revtail/gateway/config/suggest"
 )
 
 // Resource is a resource of the gateway.
@@ -17,6 +19,8 @@ type Resource struct {
 
 	Namespaced bool
 	ShortNames []string
+	Categories []string // as all
+	Verbs      []string
 }
 
 // aggregatedDiscovery is the media type of the discovery document of all groups.
@@ -38,7 +42,7 @@ func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 					}
 					out = append(out, Resource{
 						Group: group.Name, Version: version.Version, Plural: res.Resource, Singular: res.SingularResource, Kind: res.ResponseKind.Kind,
-						Namespaced: res.Scope == apidiscovery.ScopeNamespace, ShortNames: res.ShortNames,
+						Namespaced: res.Scope == apidiscovery.ScopeNamespace, ShortNames: res.ShortNames, Categories: res.Categories, Verbs: res.Verbs,
 					})
 				}
 			}
@@ -63,9 +67,12 @@ func Find(resources []Resource, name string) (Resource, error) {
 			}
 		}
 	}
-	var served []string
+	var served, plurals []string
 	for _, r := range resources {
-		served = append(served, r.QualifiedName())
+		served, plurals = append(served, r.QualifiedName()), append(plurals, r.Plural)
+	}
+	if near := suggest.DidYouMean(short, plurals); near != "" {
+		return Resource{}, fmt.Errorf("the gateway serves no resource %q%s", name, near)
 	}
 	slices.Sort(served)
 	return Resource{}, fmt.Errorf("the gateway serves no resource %q; it serves %s", name, strings.Join(slices.Compact(served), ", "))
@@ -87,8 +94,8 @@ func (r Resource) APIVersion() string {
 	return schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
 }
 
-// path is the URL path of the objects in a namespace, or in all namespaces if it is empty.
-func (r Resource) path(namespace string) string {
+// Path is the URL path of the objects in a namespace, or in all namespaces if it is empty. An object is at its name below that.
+func (r Resource) Path(namespace string) string {
 	root := "/apis/"
 	if r.Group == "" {
 		root = "/api/"

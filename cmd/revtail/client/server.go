@@ -1,13 +1,16 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +39,9 @@ func parseServer(text string) (*server, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
 		return nil, errNoServer
 	}
+	if _, err := strconv.ParseUint(cmp.Or(u.Port(), "0"), 10, 16); err != nil {
+		return nil, fmt.Errorf("want a port from 1 to 65535, as http://%s", net.JoinHostPort(u.Hostname(), "8080"))
+	}
 	return &server{url: u}, nil
 }
 
@@ -45,6 +51,14 @@ func (s *server) name() string {
 		return s.socket
 	}
 	return s.url.Host
+}
+
+// text returns the server as --server names it.
+func (s *server) text() string {
+	if s.socket != "" {
+		return "unix://" + s.socket
+	}
+	return s.url.String()
 }
 
 // local reports whether only processes of this machine can listen there.

@@ -37,7 +37,7 @@ func (c *Client) TimeStream(ctx context.Context, q Query, duration time.Duration
 	}
 	began := time.Now()
 	defer func() { t.End = time.Since(began) }()
-	resp, err := c.open(ctx, q.path(), values, "application/json")
+	resp, err := c.open(ctx, Request{Path: q.path(), Query: values})
 	if err != nil {
 		return t, err
 	}

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
+	"revtail/cmd/revtail/command"
 	"revtail/encoding"
 )
 
@@ -63,7 +63,9 @@ type differ struct {
 	lines []Line
 }
 
-func (d *differ) add(op Op, text string) { d.lines = append(d.lines, Line{op, printable(text)}) }
+func (d *differ) add(op Op, text string) {
+	d.lines = append(d.lines, Line{op, command.Printable(text)})
+}
 
 func (d *differ) values(path string, old, next any) {
 	if d.skip(path) {
@@ -223,21 +225,3 @@ func equal(a, b any) bool {
 	_, noB := b.(absent)
 	return noA == noB && (noA || encode(a) == encode(b))
 }
-
-// printable escapes characters that are neither printable nor a tab, as Go does.
-func printable(text string) string {
-	if strings.IndexFunc(text, unprintable) < 0 {
-		return text
-	}
-	var out strings.Builder
-	for _, c := range text {
-		if unprintable(c) {
-			out.WriteString(strings.Trim(fmt.Sprintf("%+q", c), "'"))
-			continue
-		}
-		out.WriteRune(c)
-	}
-	return out.String()
-}
-
-func unprintable(c rune) bool { return c != '\t' && !unicode.IsPrint(c) }

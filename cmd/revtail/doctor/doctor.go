@@ -12,8 +12,10 @@ import (
 
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/completion"
 	"revtail/etcdstore"
 	"revtail/gateway/config"
+	"revtail/gateway/config/buildinfo"
 )
 
 const longHelp = `Check etcd and a gateway from the machine of this command, and say what is wrong and what to do.
@@ -27,17 +29,24 @@ setting of the proxy to change.
 
 Exit with 0 when no check fails, warnings aside, else with 1.`
 
-// NewCommand returns the command doctor. version is the version of this program.
-func NewCommand(version string) *cobra.Command {
+// NewCommand returns the command doctor. build is that of this program.
+func NewCommand(build buildinfo.Info) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Find out what is wrong with etcd, a gateway, or the network between them, and what to do",
-		Long:  longHelp,
+		Use:     "doctor",
+		GroupID: command.GroupOperate,
+		Short:   "Find out what is wrong with etcd, a gateway, or the network between them, and what to do",
+		Long:    longHelp,
+		Example: `  # the etcd and the gateway of revtail serve on this machine
+  revtail doctor
+
+  # gateways behind a proxy, and whether it closes a stream that is idle for five minutes
+  revtail doctor --server https://revtail.example.com --token-file token --etcd-endpoints https://a:2379 --etcd-cacert ca.crt --idle 5m`,
 	}
-	d := &doctor{version: version}
+	d := &doctor{build: build}
+	cmd.Flags().DurationVar(&d.idle, "idle", 0, "keep an idle watch open for this `duration`, to see whether a proxy closes it")
 	flags := config.AddEtcdFlags(cmd.Flags())
 	d.gateways.AddFlags(cmd.Flags())
-	cmd.Flags().DurationVar(&d.idle, "idle", 0, "keep an idle watch open for this `duration`, to see whether a proxy closes it")
+	completion.Gateway(cmd, &d.gateways)
 	cmd.Flags().SortFlags = false
 	cmd.RunE = command.NoArgs(func(cmd *cobra.Command) error {
 		cfg, err := flags.Load(os.Environ())
@@ -55,8 +64,8 @@ func NewCommand(version string) *cobra.Command {
 
 // doctor is one run of the checks.
 type doctor struct {
-	version  string        // of this program
-	cfg      config.Config // of etcd
+	build    buildinfo.Info // of this program
+	cfg      config.Config  // of etcd
 	gateways client.Config
 	idle     time.Duration
 	out      io.Writer
@@ -71,10 +80,12 @@ type doctor struct {
 // run makes all checks. The error has the number of failed checks.
 func (d *doctor) run(ctx context.Context) error {
 	d.checkEtcd(ctx)
-	for _, server := range d.gateways.Servers {
-		single := d.gateways
-		single.Servers = []string{server}
-		d.checkGateway(ctx, server, single)
+	gateways, err := d.gateways.Each()
+	if err != nil {
+		d.report(failed, "gateway", err.Error(), "")
+	}
+	for _, gateway := range gateways {
+		d.checkGateway(ctx, gateway.Servers[0], gateway)
 	}
 	if d.store != nil {
 		_ = d.store.Close() // the store was only read

@@ -102,7 +102,7 @@ func (d *doctor) checkSameEtcd(ctx context.Context, list client.List) {
 func (d *doctor) checkVersion(document string) {
 	var read struct{ GitVersion string }
 	_ = json.Unmarshal([]byte(document), &read) // another document has no version of revtail
-	switch version, own := read.GitVersion, discovery.GitVersion(d.version); {
+	switch version, own := read.GitVersion, discovery.GitVersion(d.build.Version); {
 	case !strings.Contains(version, "+revtail"):
 		d.report(failed, "version", fmt.Sprintf("the server is not revtail (its version is %q)", version), "check that --server is the URL of a gateway")
 	case version != own:

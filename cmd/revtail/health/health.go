@@ -24,8 +24,9 @@ const timeout = 5 * time.Second
 // NewCommand returns the command health.
 func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "health",
-		Short: "Exit with 0 when a gateway is ready: the health check of a container",
+		Use:     "health",
+		GroupID: command.GroupOperate,
+		Short:   "Exit with 0 when a gateway is ready: the health check of a container",
 		Long: `Ask a gateway whether it is ready. Exit with 0 when it is, else with 1 and the reason.
 
 Without --url it asks the gateway that 'revtail serve' starts in the same environment: at REVTAIL_LISTEN, or at listen in the
@@ -34,6 +35,11 @@ sockets.
 
 The certificate of a gateway on a loopback address is checked only with --cacert, because only processes of this machine can
 listen there.`,
+		Example: `  # the gateway that revtail serve starts with the same environment and configuration
+  revtail health
+
+  # a gateway elsewhere, whose certificate is checked
+  revtail health --url https://gateway.example.com:8443 --cacert ca.crt`,
 	}
 	url := cmd.Flags().String("url", "", "`URL` of the gateway, as http://127.0.0.1:8080, or unix:///path of its socket")
 	cacert := cmd.Flags().String("cacert", "", "PEM `file` of the authorities that sign the gateway's certificate; none: those of the system")

@@ -4,55 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"revtail/cmd/revtail/client"
-	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/diff"
 )
 
-// Escape sequences of terminals (ECMA-48, SGR).
-const (
-	red, green, yellow, dim, reset = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
-)
+var eventColors = map[string]string{"ADDED": diff.Green, "MODIFIED": diff.Yellow, "DELETED": diff.Red}
 
-var (
-	lineColors  = map[diff.Op]string{diff.Removed: red, diff.Added: green, diff.Context: dim}
-	eventColors = map[string]string{"ADDED": green, "MODIFIED": yellow, "DELETED": red}
-)
+// eventPrinter formats the events of a watch as differences.
+type eventPrinter struct{ diff.Printer }
 
-// useColor evaluates --color.
-func useColor(when string, stdout io.Writer) (bool, error) {
-	switch when {
-	case "auto":
-		return command.IsTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", nil
-	case "always", "never":
-		return when == "always", nil
-	}
-	return false, fmt.Errorf("--color %q: want auto, always or never", when)
-}
-
-// eventPrinter formats the events of a watch.
-type eventPrinter struct {
-	output   string // diff, json or name
-	resource client.Resource
-	colored  bool
-}
-
-func (p eventPrinter) format(e client.Event) ([]byte, error) {
-	switch p.output {
-	case "json":
-		return marshal(struct {
-			Type   string          `json:"type"`
-			Object json.RawMessage `json:"object"`
-		}{e.Type, e.Object.JSON}, "")
-	case "name":
-		return []byte(p.resource.ObjectName(e.Object.Name) + "\n"), nil
-	}
+func (p eventPrinter) format(r client.Resource, e client.Event) ([]byte, error) {
 	var out bytes.Buffer
-	p.writeHeader(&out, e)
+	p.writeHeader(&out, r, e)
 	if e.Type == "DELETED" {
 		return out.Bytes(), nil
 	}
@@ -60,22 +25,14 @@ func (p eventPrinter) format(e client.Event) ([]byte, error) {
 	if e.Old != nil {
 		before = e.Old.JSON
 	}
-	lines, err := diff.Documents(before, e.Object.JSON, func(path string) bool { return omittedFields[path] })
-	for _, line := range lines {
-		p.writeColored(&out, lineColors[line.Op], fmt.Sprintf("%c %s", line.Op, line.Text))
-		out.WriteByte('\n')
-	}
+	lines, err := diff.Documents(before, e.Object.JSON, diff.IsOmitted)
+	p.Lines(&out, lines)
 	return out.Bytes(), err
 }
 
-// omittedFields are left out of differences, because they change with every write, or never.
-var omittedFields = map[string]bool{
-	"apiVersion": true, "kind": true, "metadata.managedFields": true, "metadata.resourceVersion": true, "metadata.name": true, "metadata.namespace": true,
-}
-
-func (p eventPrinter) writeHeader(out *bytes.Buffer, e client.Event) {
-	p.writeColored(out, eventColors[e.Type], fmt.Sprintf("%-8s", e.Type))
-	out.WriteString(" " + p.resource.ObjectName(e.Object.Name))
+func (p eventPrinter) writeHeader(out *bytes.Buffer, r client.Resource, e client.Event) {
+	p.Text(out, eventColors[e.Type], fmt.Sprintf("%-8s", e.Type))
+	out.WriteString(" " + r.ObjectName(e.Object.Name))
 	if e.Object.Namespace != "" {
 		out.WriteString(" -n " + e.Object.Namespace)
 	}
@@ -83,13 +40,15 @@ func (p eventPrinter) writeHeader(out *bytes.Buffer, e client.Event) {
 	if e.Inferred {
 		details += ", found by comparing"
 	}
-	p.writeColored(out, dim, "  ("+details+")")
+	p.Text(out, diff.Dim, "  ("+details+")")
 	out.WriteByte('\n')
 }
 
-func (p eventPrinter) writeColored(out *bytes.Buffer, color, text string) {
-	if p.colored {
-		text = color + text + reset
-	}
-	out.WriteString(text)
+// marshal returns JSON with a final newline. It does not escape <, > and &, because the output is no HTML.
+func marshal(document any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(document)
+	return out.Bytes(), err
 }

@@ -1,63 +1,56 @@
 package objects
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/completion"
 )
 
-// flags are the flags of get and watch, and the query that they and the arguments make.
+// flags are the flags of get and watch that select objects, and the targets that the arguments name.
 type flags struct {
 	gateway       client.Config
-	namespace     string
 	allNamespaces bool
-	query         client.Query
-	output        string
+	query         client.Query // without Resource and Name
+	revisionFlag  string       // the flag of query.Revision
+
+	targets []client.Target
 }
 
-// argsUsage are the arguments of get and watch.
-const argsUsage = " RESOURCE [NAME]"
+// addRevision defines the flag of the revision.
+func (f *flags) addRevision(cmd *cobra.Command, name, usage string) {
+	f.revisionFlag = name
+	cmd.Flags().Int64Var(&f.query.Revision, name, 0, usage)
+}
 
-// add defines the flags. outputs are the values of --output; the first one is the default.
-func (f *flags) add(cmd *cobra.Command, outputs ...string) {
+// addSelectors defines the flags that select objects.
+func (f *flags) addSelectors(cmd *cobra.Command) {
 	set := cmd.Flags()
-	f.gateway.AddFlags(set)
-	set.StringVarP(&f.namespace, "namespace", "n", "default", "`namespace` of the objects")
+	set.SortFlags = false
+	f.gateway.AddNamespaceFlag(set)
 	set.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "objects of all namespaces")
 	set.StringVarP(&f.query.Labels, "selector", "l", "", "`labels` of the objects, as app=web,tier!=back")
 	set.StringVar(&f.query.Fields, "field-selector", "", "`fields` of the objects, as metadata.name=web or spec.nodeName=node-1")
 	set.StringVar(&f.query.Filter, "filter", "", "CEL `expression` that is true for the objects, as 'object.spec.replicas > 3'; its variables are object, old, key and type")
-	set.StringVarP(&f.output, "output", "o", outputs[0], "`format` of the output: "+strings.Join(outputs, ", "))
-	set.SortFlags = false
-	cmd.ValidArgsFunction = f.completeResource
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp)) // fails only without such a flag
 }
 
-// connect finds the resource of the arguments, which are RESOURCE, RESOURCE NAME or RESOURCE/NAME, and completes the query. The
-// caller closes the client.
-func (f *flags) connect(cmd *cobra.Command, args []string, outputs ...string) (*client.Client, error) {
-	usage := func(format string, a ...any) error {
-		return command.UsageError(fmt.Errorf(format+command.HelpHint(cmd), a...))
+// completeArgs completes the arguments, and the flags that it knows.
+func (f *flags) completeArgs(cmd *cobra.Command) {
+	cmd.ValidArgsFunction = completion.Objects(&f.gateway, &f.allNamespaces)
+	completion.Gateway(cmd, &f.gateway)
+}
+
+// connect finds the targets of the arguments, and completes the query. The caller closes the client.
+func (f *flags) connect(cmd *cobra.Command, args []string) (*client.Client, error) {
+	if err := client.CheckArgs(args); err != nil {
+		return nil, usageError(cmd, err)
 	}
-	if len(args) == 0 {
-		return nil, usage("no resource is given: want, for example, %s configmaps", cmd.CommandPath())
-	}
-	resource, name, hasName := strings.Cut(args[0], "/")
-	if len(args) == 2 {
-		if hasName {
-			return nil, usage("two names are given: %q and %q", name, args[1])
-		}
-		name = args[1]
-	}
-	if !slices.Contains(outputs, f.output) {
-		return nil, usage("--output %q: want one of %s", f.output, strings.Join(outputs, ", "))
+	if err := f.checkSelection(); err != nil {
+		return nil, usageError(cmd, err)
 	}
 	c, err := client.New(f.gateway)
 	if err != nil {
@@ -65,41 +58,58 @@ func (f *flags) connect(cmd *cobra.Command, args []string, outputs ...string) (*
 	}
 	resources, err := c.Resources(cmd.Context())
 	if err != nil {
+		c.Close()
 		return nil, fmt.Errorf("cannot read the resources of the gateway: %w", err)
 	}
-	f.query.Resource, err = client.Find(resources, resource)
-	if err != nil {
-		return nil, command.UsageError(err)
+	if f.targets, err = client.Targets(resources, args); err != nil {
+		c.Close()
+		return nil, usageError(cmd, err)
 	}
-	f.query.Name = name
-	if f.query.Resource.Namespaced && !f.allNamespaces {
-		f.query.Namespace = f.namespace
+	if !f.allNamespaces {
+		f.query.Namespace = c.Namespace()
 	}
 	return c, nil
 }
 
-// completionTimeout bounds the time that a shell waits for completions.
-const completionTimeout = 2 * time.Second
+// checkSelection refuses values of flags that are wrong whatever the gateway has.
+func (f *flags) checkSelection() error {
+	if f.query.Revision < 0 {
+		return fmt.Errorf("--%s %d: want a revision of etcd, as 4711, or 0 for now", f.revisionFlag, f.query.Revision)
+	}
+	return client.CheckSelectors(f.query.Labels, f.query.Fields)
+}
 
-// completeResource is a ValidArgsFunction of cobra. It completes the first argument with the resources of the gateway.
-func (f *flags) completeResource(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// queries returns the queries of a target: one for all objects, or one for each name.
+func (f *flags) queries(t client.Target) []client.Query {
+	q := f.query
+	q.Resource = t.Resource
+	if !t.Resource.Namespaced {
+		q.Namespace = ""
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
-	defer cancel()
-	c, err := client.New(f.gateway)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+	if len(t.Names) == 0 {
+		return []client.Query{q}
 	}
-	defer c.Close()
-	resources, err := c.Resources(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+	var out []client.Query
+	for _, name := range t.Names {
+		q.Name = name
+		out = append(out, q)
 	}
-	var out []string
-	for _, resource := range resources {
-		out = append(out, resource.QualifiedName()+"\t"+resource.Kind)
+	return out
+}
+
+func usageError(cmd *cobra.Command, err error) error {
+	return command.UsageError(fmt.Errorf("%w%s", err, command.HelpHint(cmd)))
+}
+
+// inNamespace is the end of a message about the objects of a query.
+func inNamespace(q client.Query) string {
+	if q.Namespace == "" {
+		return ""
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return " in namespace " + q.Namespace
+}
+
+// errAbsent is the error of an object that does not exist.
+func errAbsent(q client.Query) error {
+	return errors.New(q.Resource.ObjectName(q.Name) + inNamespace(q) + " does not exist")
 }

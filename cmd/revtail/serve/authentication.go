@@ -10,6 +10,7 @@ import (
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/access/certificate"
+	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/config"
 	"revtail/gateway/config/reload"
 )
@@ -19,6 +20,8 @@ type access struct {
 	tokens *reload.File[*authentication.Tokens]
 	issuer *authentication.Issuer
 	policy *reload.File[*authorization.Policy]
+
+	serviceAccounts *serviceaccount.Issuer
 }
 
 // openAccess reads the files of authentication and authorization.
@@ -30,17 +33,51 @@ func (p *process) openAccess() (err error) {
 		return err
 	}
 	if p.cfg.OIDCIssuerURL != "" {
-		err = p.openIssuer()
+		if err = p.openIssuer(); err != nil {
+			return err
+		}
 	}
-	return err
+	return p.openServiceAccounts()
+}
+
+// openServiceAccounts reads the keys of the tokens of service accounts, if there are any.
+func (p *process) openServiceAccounts() error {
+	if len(p.cfg.ServiceAccountIssuer) == 0 {
+		return nil
+	}
+	var sources []reload.Source
+	signs := p.cfg.ServiceAccountSigningKeyFile != ""
+	if signs {
+		sources = append(sources, reload.Source{Flag: "--service-account-signing-key-file", Path: p.cfg.ServiceAccountSigningKeyFile})
+	}
+	for _, path := range p.cfg.ServiceAccountKeyFile {
+		sources = append(sources, reload.Source{Flag: "--service-account-key-file", Path: path})
+	}
+	keys, err := reload.OpenTogether(sources, func(contents [][]byte) (*serviceaccount.Keys, error) {
+		if signs {
+			return serviceaccount.ParseKeys(contents[0], contents[1:]...)
+		}
+		return serviceaccount.ParseKeys(nil, contents...)
+	}, p.logger)
+	if err != nil {
+		return err
+	}
+	p.reloadables = append(p.reloadables, keys)
+	p.access.serviceAccounts = serviceaccount.New(serviceaccount.Config{
+		Issuers: p.cfg.ServiceAccountIssuer, Audiences: p.cfg.Audiences(), MaxExpiration: p.cfg.ServiceAccountMaxTokenExpiration, Keys: keys,
+	})
+	return nil
 }
 
 // authenticator is nil if the gateway does not authenticate.
 func (p *process) authenticator() *authentication.Authenticator {
-	if !p.cfg.Authenticates() && p.cfg.PolicyFile == "" {
+	if !p.cfg.Authenticates() && p.cfg.PolicyFile == "" && p.access.serviceAccounts == nil {
 		return nil
 	}
-	sources := authentication.Sources{Tokens: p.access.tokens, Issuer: p.access.issuer, Anonymous: p.cfg.LetsAnybodyIn()}
+	sources := authentication.Sources{Tokens: p.access.tokens, Issuer: p.access.issuer, Audiences: p.cfg.Audiences(), Anonymous: p.cfg.LetsAnybodyIn()}
+	if p.access.serviceAccounts != nil {
+		sources.ServiceAccounts = p.access.serviceAccounts
+	}
 	if p.cfg.ClientCAFile != "" {
 		sources.Authorities = p.certificates
 	}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/klog/v2"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/encryption"
@@ -26,7 +24,6 @@ func (p *process) openEncryption(ctx context.Context) error {
 	if p.cfg.EncryptionProviderConfig == "" {
 		return nil
 	}
-	klog.SetSlogLogger(slog.New(debugHandler{p.logger.Handler()})) // the packages of Kubernetes log with klog
 	file, err := openFile(p, "--encryption-provider-config", p.cfg.EncryptionProviderConfig, func(content []byte) (*encryption.Providers, error) {
 		next, failed := p.loadProviders(ctx, content)
 		if failed == nil && p.encryption != nil { // nil at the first call
@@ -143,28 +140,4 @@ func (k *kmsHealth) collector() prometheus.Collector {
 		}
 		return 1
 	})
-}
-
-// debugHandler logs everything at the level debug, because the gateway reports what concerns operators itself, once.
-type debugHandler struct{ slog.Handler }
-
-// Enabled implements slog.Handler.
-func (h debugHandler) Enabled(ctx context.Context, _ slog.Level) bool {
-	return h.Handler.Enabled(ctx, slog.LevelDebug)
-}
-
-// Handle implements slog.Handler.
-func (h debugHandler) Handle(ctx context.Context, record slog.Record) error {
-	record.Level = slog.LevelDebug
-	return h.Handler.Handle(ctx, record)
-}
-
-// WithAttrs implements slog.Handler.
-func (h debugHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return debugHandler{h.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements slog.Handler.
-func (h debugHandler) WithGroup(name string) slog.Handler {
-	return debugHandler{h.Handler.WithGroup(name)}
 }

@@ -17,18 +17,15 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"revtail/gateway/access/authorization"
+	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/gatewaytest"
 )
 
-// manifests returns the objects of deploy/kubernetes. It fails for unknown fields.
+// manifests returns the objects of the kustomization in deploy/kubernetes. It fails for unknown fields.
 func manifests(t *testing.T) []any {
 	t.Helper()
-	files, err := filepath.Glob("../../../deploy/kubernetes/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no manifests (%v)", err)
-	}
 	var out []any
-	for _, file := range files {
+	for _, file := range []string{"../../../deploy/kubernetes/revtail.yaml", "../../../deploy/kubernetes/policy.yaml"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +42,7 @@ func manifests(t *testing.T) []any {
 			}
 			object, known := map[string]any{
 				"Deployment": &appsv1.Deployment{}, "Service": &corev1.Service{}, "ConfigMap": &corev1.ConfigMap{},
-				"PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
+				"PodDisruptionBudget": &policyv1.PodDisruptionBudget{}, "ServiceAccount": &corev1.ServiceAccount{},
 			}[kind.Kind]
 			if !known {
 				t.Fatalf("%s: kind %q", file, kind.Kind)
@@ -59,11 +56,12 @@ func manifests(t *testing.T) []any {
 	return out
 }
 
+// TestManifests checks the arguments of the gateways, the example of a policy and the configurations in deploy/kubernetes.
 func TestManifests(t *testing.T) {
 	for _, object := range manifests(t) {
 		switch o := object.(type) {
 		case *appsv1.Deployment:
-			serve := NewCommand("")
+			serve := NewCommand(buildinfo.Info{})
 			args := o.Spec.Template.Spec.Containers[0].Args
 			if err := serve.ParseFlags(args[1:]); args[0] != "serve" || err != nil {
 				t.Errorf("arguments %s: %v", strings.Join(args, " "), err)
@@ -72,6 +70,18 @@ func TestManifests(t *testing.T) {
 			if _, err := authorization.Parse([]byte(o.Data["policy.yaml"])); err != nil {
 				t.Errorf("the example of a policy: %v", err)
 			}
+		}
+	}
+}
+
+// TestConfigurationsOfManifests checks that revtail accepts the configurations in deploy/kubernetes.
+func TestConfigurationsOfManifests(t *testing.T) {
+	for _, file := range []string{"config.yaml", "components/own-etcd/config.yaml"} {
+		serve := NewCommand(buildinfo.Info{})
+		serve.SetOut(io.Discard)
+		serve.SetArgs([]string{"--print-config", "--config", "../../../deploy/kubernetes/" + file})
+		if err := serve.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
 }
@@ -92,7 +102,7 @@ func TestServeInTheDocuments(t *testing.T) {
 					continue
 				}
 				commands++
-				if err := NewCommand("").ParseFlags(strings.Fields(flags)); err != nil {
+				if err := NewCommand(buildinfo.Info{}).ParseFlags(strings.Fields(flags)); err != nil {
 					t.Errorf("%s: %s: %v", file, step.Command, err)
 				}
 			}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"revtail/cmd/revtail/backend"
@@ -22,12 +21,14 @@ import (
 	"revtail/cmd/revtail/serve/webserver"
 	"revtail/etcdstore"
 	"revtail/etcdstore/encryption"
+	"revtail/etcdstore/monitor"
 	"revtail/gateway"
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/certificate"
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/claim"
 	"revtail/gateway/config"
+	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/config/reload"
 	"revtail/gateway/metrics"
 	"revtail/gateway/netio/stranger"
@@ -36,7 +37,7 @@ import (
 // process owns the resources of a running gateway.
 type process struct {
 	cfg          config.Config
-	version      string
+	build        buildinfo.Info
 	logger       *slog.Logger
 	sighup       chan os.Signal
 	supervisor   systemd.Notifier
@@ -46,11 +47,11 @@ type process struct {
 	etcdPassword *reload.File[string]      // nil: no login
 	access       access
 	reloadables  []reloadable
-	audit        *logging.AuditFile       // nil: no audit log
-	auditLog     *audit.Log               // on audit
-	tracing      *sdktrace.TracerProvider // nil: no traces
-	tracer       trace.TracerProvider     // tracing, or a nil interface
-	requests     *metrics.StoreRequests   // to etcd
+	audit        *logging.AuditFile     // nil: no audit log
+	auditLog     *audit.Log             // on audit
+	tracing      traceExporter          // nil: no traces
+	tracer       trace.TracerProvider   // tracing, or a nil interface
+	requests     *metrics.StoreRequests // to etcd
 	limit        *webserver.AddressLimit
 	strangers    *stranger.Registry
 	etcd         *backend.Backend
@@ -58,7 +59,7 @@ type process struct {
 	encryption   *reload.File[*encryption.Providers] // nil: values are stored as they are
 	kms          kmsHealth                           // of encryption
 	store        etcdstore.Store                     // etcd, or encryption over it
-	monitor      *etcdstore.Monitor
+	monitor      *monitor.Monitor
 	claim        *claim.Claim
 	gateway      *gateway.Server
 	web          *webserver.Server
@@ -72,7 +73,8 @@ type process struct {
 // configuration again.
 func (p *process) serve(ctx context.Context, load func() (config.Config, error), stdout io.Writer) (err error) {
 	signal.Ignore(syscall.SIGPIPE) // the process stays alive when the reader of its stdout or stderr exits; writes to them fail then
-	p.logger.Info("starting", "version", p.version, "history", p.cfg.History.String(), "memoryLimitMiB", memory.Limit()>>20)
+	p.logger.Info("starting", "version", p.build.Version, "history", p.cfg.History.String(), "memoryLimitMiB", memory.Limit()>>20)
+	logKubernetes(p.logger)
 	p.sighup, p.supervisor = make(chan os.Signal, 1), systemd.NewNotifier(p.logger)
 	signal.Notify(p.sighup, syscall.SIGHUP)
 	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openEncryption(ctx), p.openConfigFile(ctx, load))
@@ -115,7 +117,7 @@ func (p *process) openEtcd(ctx context.Context) (err error) {
 		Config: p.cfg, TLS: p.etcdTLS, Password: p.etcdPassword, Requests: p.requests, Tracing: p.tracer, Logger: p.logger,
 	})
 	if err == nil {
-		p.monitor = etcdstore.NewMonitor(p.etcd.Store)
+		p.monitor = monitor.New(p.etcd.Store, p.logger)
 		p.store = p.encrypted(p.etcd.Store)
 	}
 	return err
@@ -128,11 +130,11 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 		cfg.MaxWatchesPerUser = 0
 	}
 	p.gateway, err = gateway.New(gateway.Options{
-		Store: p.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Version: p.version,
-		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit,
+		Store: p.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Build: p.build,
+		GarbageCollector: cfg.GarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit, CreateNamespaces: cfg.CreateNamespaces,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		EncryptionProblems: p.encryptionProblems(),
-		Authenticator:      p.authenticator(), Policy: p.access.policy, Audit: p.auditLog,
+		Authenticator:      p.authenticator(), Policy: p.access.policy, Audit: p.auditLog, ServiceAccounts: p.access.serviceAccounts,
 		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts,
 		Limits: flowcontrol.Limits{
 			Requests: cfg.MaxRequestsInflight, Writes: cfg.MaxMutatingRequestsInflight, Watches: cfg.MaxWatches, WatchesPerUser: cfg.MaxWatchesPerUser,

@@ -27,28 +27,30 @@ const (
 
 // Record is one line, with the fields of audit.k8s.io/v1.
 type Record struct {
-	Kind        string            `json:"kind"`
-	APIVersion  string            `json:"apiVersion"`
-	Level       string            `json:"level"`
-	ID          string            `json:"auditID"`
-	Stage       string            `json:"stage"`
-	URI         string            `json:"requestURI"`
-	Verb        string            `json:"verb"`
-	User        User              `json:"user"`
-	Addresses   []string          `json:"sourceIPs,omitempty"`
-	Agent       string            `json:"userAgent,omitempty"`
-	Object      *Object           `json:"objectRef,omitempty"`
-	Status      *Status           `json:"responseStatus,omitempty"`
-	Received    time.Time         `json:"requestReceivedTimestamp"`
-	At          time.Time         `json:"stageTimestamp"`
-	Annotations map[string]string `json:"annotations,omitempty"`
+	Kind         string            `json:"kind"`
+	APIVersion   string            `json:"apiVersion"`
+	Level        string            `json:"level"`
+	ID           string            `json:"auditID"`
+	Stage        string            `json:"stage"`
+	URI          string            `json:"requestURI"`
+	Verb         string            `json:"verb"`
+	User         User              `json:"user"`
+	Impersonated *User             `json:"impersonatedUser,omitempty"` // as whom the user acts
+	Addresses    []string          `json:"sourceIPs,omitempty"`
+	Agent        string            `json:"userAgent,omitempty"`
+	Object       *Object           `json:"objectRef,omitempty"`
+	Status       *Status           `json:"responseStatus,omitempty"`
+	Received     time.Time         `json:"requestReceivedTimestamp"`
+	At           time.Time         `json:"stageTimestamp"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
 }
 
 // User is the user of a request; empty: the request was not authenticated.
 type User struct {
-	Name   string   `json:"username,omitempty"`
-	UID    string   `json:"uid,omitempty"`
-	Groups []string `json:"groups,omitempty"`
+	Name   string              `json:"username,omitempty"`
+	UID    string              `json:"uid,omitempty"`
+	Groups []string            `json:"groups,omitempty"`
+	Extra  map[string][]string `json:"extra,omitempty"`
 }
 
 // Object is the object, or the collection, of a request.

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -29,10 +30,12 @@ type Authorities interface {
 
 // Sources verify credentials. A nil source accepts none.
 type Sources struct {
-	Authorities Authorities
-	Tokens      *reload.File[*Tokens]
-	Issuer      *Issuer
-	Anonymous   bool // accept requests without a credential
+	Authorities     Authorities
+	Tokens          *reload.File[*Tokens]
+	Issuer          *Issuer
+	ServiceAccounts ServiceAccounts
+	Audiences       []string // of the gateway, which all tokens but those of service accounts have
+	Anonymous       bool     // accept requests without a credential
 }
 
 // Authenticator finds the user of a request. It is safe for concurrent use.
@@ -55,6 +58,9 @@ func (a *Authenticator) Generation() (n uint64) {
 	if a.Tokens != nil {
 		n += a.Tokens.Generation()
 	}
+	if a.ServiceAccounts != nil {
+		n += a.ServiceAccounts.Generation()
+	}
 	return n
 }
 
@@ -71,9 +77,9 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Identity, error) {
 	if ticket, ok := TicketOf(r); ok {
 		return a.Tickets.use(ticket, r, time.Now())
 	}
-	if token, ok := bearer(r); ok && (a.Tokens != nil || a.Issuer != nil) {
+	if token, ok := bearer(r); ok && (a.Tokens != nil || a.Issuer != nil || a.ServiceAccounts != nil) {
 		shown = true
-		if identity, err := a.byToken(r.Context(), token); err == nil {
+		if identity, _, err := a.AuthenticateToken(r.Context(), token, nil); err == nil {
 			return identity, nil
 		}
 	}
@@ -86,10 +92,30 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Identity, error) {
 // maxToken limits the size of a token, in bytes, before it is parsed.
 const maxToken = 8 << 10
 
-func (a *Authenticator) byToken(ctx context.Context, token string) (*Identity, error) {
+// AuthenticateToken returns the user of a token that has one of the audiences (none: of the gateway's), and the common ones. The error is a
+// *TokenError or ErrRefused.
+func (a *Authenticator) AuthenticateToken(ctx context.Context, token string, audiences []string) (*Identity, []string, error) {
 	if len(token) > maxToken {
-		return nil, ErrRefused
+		return nil, nil, ErrRefused
 	}
+	if a.ServiceAccounts != nil && a.ServiceAccounts.Issued(token) {
+		return a.ServiceAccounts.Authenticate(ctx, token, audiences)
+	}
+	common := a.Audiences
+	if len(audiences) > 0 {
+		common = slices.DeleteFunc(slices.Clone(audiences), func(wanted string) bool { return !slices.Contains(a.Audiences, wanted) })
+		if len(common) == 0 {
+			return nil, nil, ErrRefused
+		}
+	}
+	identity, err := a.byToken(ctx, token)
+	if err != nil {
+		return nil, nil, ErrRefused
+	}
+	return identity, common, nil
+}
+
+func (a *Authenticator) byToken(ctx context.Context, token string) (*Identity, error) {
 	if a.Tokens != nil {
 		if found, ok := a.Tokens.Get().find(token, time.Now()); ok {
 			identity := *found.identity

@@ -2,9 +2,12 @@ package authentication
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // The names of Kubernetes to which rules may refer.
@@ -20,9 +23,11 @@ type Identity struct {
 	Name   string
 	UID    string
 	Groups []string
+	Extra  map[string][]string // of service accounts and of impersonated users
 
-	Expires time.Time   // end of validity; zero: none
-	still   func() bool // whether the credential is still valid; nil: until Expires
+	Expires   time.Time   // end of validity; zero: none
+	still     func() bool // whether the credential is still valid; nil: until Expires
+	revocable bool        // still may change although Authenticator.Generation does not
 }
 
 // Anonymous returns the user of requests without a credential.
@@ -34,6 +39,9 @@ func Anonymous() *Identity {
 func (i *Identity) Holds(now time.Time) bool {
 	return !i.expired(now) && (i.still == nil || i.still())
 }
+
+// MayHaveEnded reports whether the credential may be invalid at a time although Authenticator.Generation has not changed: Holds knows.
+func (i *Identity) MayHaveEnded(now time.Time) bool { return i.revocable || i.expired(now) }
 
 func (i *Identity) expired(now time.Time) bool { return !i.Expires.IsZero() && !now.Before(i.Expires) }
 
@@ -58,6 +66,40 @@ func known(name, uid string, groups []string, expires time.Time) (*Identity, err
 		return nil, errors.New("the name " + name + " is reserved for requests without credentials")
 	}
 	return &Identity{Name: name, UID: uid, Groups: append(all, AuthenticatedAll), Expires: expires}, nil
+}
+
+// Revocable returns the identity of a user whose credential may end at any time before it expires: still reports whether it has not. The names are
+// those of objects that exist.
+func Revocable(info user.Info, expires time.Time, still func() bool) *Identity {
+	return &Identity{Name: info.GetName(), UID: info.GetUID(), Groups: append(info.GetGroups(), AuthenticatedAll), Extra: info.GetExtra(),
+		Expires: expires, still: still, revocable: true}
+}
+
+// Impersonated is a user as whom another one acts.
+type Impersonated struct {
+	Name   string
+	UID    string
+	Groups []string
+	Extra  map[string][]string
+}
+
+// Impersonate returns the identity of another user, which is valid as long as i. Like every user it is in the group of authenticated users,
+// unless it is the anonymous one.
+func (i *Identity) Impersonate(as Impersonated) (*Identity, error) {
+	for _, name := range append([]string{as.Name}, as.Groups...) {
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+	}
+	all := UnauthenticatedAll
+	if as.Name != AnonymousName && !slices.Contains(as.Groups, UnauthenticatedAll) {
+		all = AuthenticatedAll
+	}
+	groups := slices.Clone(as.Groups)
+	if !slices.Contains(groups, all) {
+		groups = append(groups, all)
+	}
+	return &Identity{Name: as.Name, UID: as.UID, Groups: groups, Extra: as.Extra, Expires: i.Expires, still: i.still, revocable: i.revocable}, nil
 }
 
 // maxName limits names, in bytes, because logs and messages have them.

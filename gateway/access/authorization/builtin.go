@@ -1,6 +1,7 @@
 package authorization
 
-// builtin has the default roles and bindings of Kubernetes: discovery, and reviews of one's own rights. An object of the same kind and
+// builtin has the default roles and bindings of Kubernetes: discovery, reviews of one's own rights, and the role of servers that ask for the rights
+// of others, to which no user is bound. An object of the same kind and
 // name in a policy file replaces one of them.
 const builtin = `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -34,6 +35,26 @@ kind: ClusterRole
 metadata: {name: "system:public-info-viewer"}
 rules:
 - {verbs: [get], nonResourceURLs: [/healthz, /livez, /readyz, /version]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "system:auth-delegator"}
+rules:
+- {verbs: [create], apiGroups: [authentication.k8s.io], resources: [tokenreviews]}
+- {verbs: [create], apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "system:service-account-issuer-discovery"}
+rules:
+- {verbs: [get], nonResourceURLs: [/.well-known/openid-configuration, /openid/v1/jwks]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "system:service-account-issuer-discovery"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:service-account-issuer-discovery"}
+subjects:
+- {kind: Group, name: "system:serviceaccounts"}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

@@ -85,7 +85,7 @@ func (f file) readDocument(document []byte) error {
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(text, &list); err != nil {
-		return fmt.Errorf("want an object: %w", err)
+		return errors.New("want an object with apiVersion and kind, as a Role or a ClusterRoleBinding")
 	}
 	if list.Kind != "List" {
 		return f.add(text)

@@ -10,6 +10,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/gateway/api/customresource"
 	"revtail/gateway/api/discovery"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/openapi"
 	"revtail/gateway/claim"
@@ -74,7 +75,7 @@ func (s *sources) setMounts(ctx context.Context, all []*Cache) {
 
 // New returns a catalog of the built-in kinds and the mounts, whose caches are filled when Run runs. An error is that of a mount.
 func New(config Config) (*Catalog, error) {
-	c := &Catalog{Config: config, builtin: append(resource.Builtin(), customresource.Kind()), defined: make(chan struct{})}
+	c := &Catalog{Config: config, builtin: append(kinds.Builtin(), customresource.Kind()), defined: make(chan struct{})}
 	if err := mount.Check(config.Mounts, config.Prefix, c.builtin); err != nil {
 		return nil, err
 	}

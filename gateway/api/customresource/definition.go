@@ -124,7 +124,13 @@ func (d *Definition) resource(version *apiextensionsv1.CustomResourceDefinitionV
 		return nil, err
 	}
 	res.Schema = schema
-	if hasDefaults(schema.structural) {
+	stored, err := newStored(d, version.Name, schema)
+	switch {
+	case err != nil:
+		return nil, err
+	case stored != nil:
+		res.Defaults, res.Store = stored.read, stored.write
+	case hasDefaults(schema.structural):
 		res.Defaults = func(object map[string]any) {
 			plainNumbers(object)
 			schema.setDefaults(object)

@@ -71,8 +71,8 @@ func (definitionSchema) Validate(ctx context.Context, object, old map[string]any
 	return nil
 }
 
-// Selectable is true: the fields of definitions are those of their Go type.
-func (definitionSchema) Selectable([]string) bool { return true }
+// CheckField accepts every path: the fields of definitions are those of their Go type.
+func (definitionSchema) CheckField([]string) error { return nil }
 
 // OpenAPI returns nil, because the Go type has a schema.
 func (definitionSchema) OpenAPI() *spec.Schema { return nil }

@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"revtail/gateway/resource"
+	"revtail/gateway/api/kinds"
 )
 
 // realworld is the folder in which `make tools` writes manifests of other projects.
@@ -48,7 +48,7 @@ func TestDefinitionsOfOtherProjects(t *testing.T) {
 			if len(resources) == 0 || resources[0].Schema.OpenAPI() == nil {
 				t.Errorf("%d versions", len(resources))
 			}
-			if conflict := Accept([]*Definition{d}, resource.Builtin())[d.V1.Name]; conflict != (Conflict{}) {
+			if conflict := Accept([]*Definition{d}, kinds.Builtin())[d.V1.Name]; conflict != (Conflict{}) {
 				t.Error(conflict)
 			}
 		})

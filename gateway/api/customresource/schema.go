@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -40,13 +42,9 @@ type schema struct {
 var _ resource.Schema = (*schema)(nil)
 
 func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionVersion) (*schema, error) {
-	declared, err := apiextensions.GetSchemaForVersion(d.internal, version.Name)
+	props, err := propsOf(d, version.Name)
 	if err != nil {
 		return nil, err
-	}
-	props := &apiextensions.JSONSchemaProps{Type: "object"}
-	if declared != nil && declared.OpenAPIV3Schema != nil {
-		props = declared.OpenAPIV3Schema
 	}
 	s := &schema{preserve: d.V1.Spec.PreserveUnknownFields, declared: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
 	if version.Schema != nil && version.Schema.OpenAPIV3Schema != nil {
@@ -58,10 +56,7 @@ func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionV
 	for _, declared := range version.SelectableFields {
 		s.selectable = append(s.selectable, map[string]any{"fieldPath": strings.TrimPrefix(declared.JSONPath, ".")})
 	}
-	if s.structural, err = structuralschema.NewStructural(props); err != nil {
-		return nil, err
-	}
-	if err := defaulting.PruneDefaults(s.structural); err != nil {
+	if s.structural, err = newStructural(props); err != nil {
 		return nil, err
 	}
 	if s.whole, _, err = validation.NewSchemaValidator(props); err != nil {
@@ -69,6 +64,24 @@ func newSchema(d *Definition, version *apiextensionsv1.CustomResourceDefinitionV
 	}
 	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
 	return s, nil
+}
+
+// propsOf returns the declared schema of a version; without one it has no fields.
+func propsOf(d *Definition, version string) (*apiextensions.JSONSchemaProps, error) {
+	declared, err := apiextensions.GetSchemaForVersion(d.internal, version)
+	if err != nil || declared == nil || declared.OpenAPIV3Schema == nil {
+		return &apiextensions.JSONSchemaProps{Type: "object"}, err
+	}
+	return declared.OpenAPIV3Schema, nil
+}
+
+// newStructural returns the structural schema of a version, whose defaults have known fields only.
+func newStructural(props *apiextensions.JSONSchemaProps) (*structuralschema.Structural, error) {
+	s, err := structuralschema.NewStructural(props)
+	if err != nil {
+		return nil, err
+	}
+	return s, defaulting.PruneDefaults(s)
 }
 
 // OpenAPI returns the schema for clients. The caller may change it.
@@ -105,6 +118,13 @@ func (s *schema) Complete(object map[string]any) (unknown []string, err error) {
 	s.setDefaults(object)
 	object["apiVersion"], object["kind"], object["metadata"] = apiVersion, kind, metadata
 	return unknown, nil
+}
+
+// prune removes unknown fields, in place.
+func (s *schema) prune(object map[string]any) {
+	if !s.preserve {
+		pruning.Prune(object, s.structural, true)
+	}
 }
 
 // setDefaults sets the defaults of missing fields, in place.
@@ -152,23 +172,26 @@ func (s *schema) Validate(ctx context.Context, object, old map[string]any) field
 	return broken
 }
 
-// Selectable reports whether a path of member names can lead to a scalar.
-func (s *schema) Selectable(path []string) bool {
+// CheckField implements resource.Schema.
+func (s *schema) CheckField(path []string) error {
 	at := s.structural
-	for _, member := range path {
+	for i, member := range path {
 		if s.preserve || at.XPreserveUnknownFields {
-			return true
+			return nil
 		}
 		next, ok := at.Properties[member]
 		if !ok {
 			if at.AdditionalProperties == nil || at.AdditionalProperties.Structural == nil {
-				return false
+				return resource.UnknownField(path, i, slices.Collect(maps.Keys(at.Properties)))
 			}
 			next = *at.AdditionalProperties.Structural
 		}
 		at = &next
 	}
-	return at.XIntOrString || at.Type == "string" || at.Type == "integer" || at.Type == "number" || at.Type == "boolean"
+	if at.XIntOrString || slices.Contains([]string{"string", "integer", "number", "boolean"}, at.Type) {
+		return nil
+	}
+	return resource.UnknownField(path, len(path), slices.Collect(maps.Keys(at.Properties)))
 }
 
 // validateScale checks that the replicas of the scale subresource are an int32.

@@ -63,8 +63,16 @@ func groupDocument(g *resource.Group) metav1.APIGroup {
 	return out
 }
 
-// subresourceVerbs are the verbs of every subresource.
-var subresourceVerbs = []string{"get", "patch", "update"}
+// subresourceVerbs returns the verbs of a subresource.
+func subresourceVerbs(sub resource.Ref) []string {
+	switch {
+	case sub.ViewKind().Virtual:
+		return resourceVerbs(sub.ViewKind())
+	case sub.Subresource == resource.FinalizeSubresource:
+		return []string{"update"}
+	}
+	return []string{"get", "patch", "update"}
+}
 
 func resourceVerbs(res *resource.Resource) []string {
 	switch {
@@ -85,7 +93,7 @@ func resourceList(version *resource.GroupVersion) metav1.APIResourceList {
 		})
 		for _, sub := range res.Subresources() {
 			described := metav1.APIResource{
-				Name: res.Plural + "/" + sub.Subresource, Namespaced: res.Namespaced, Kind: sub.ViewKind().Kind, Verbs: subresourceVerbs,
+				Name: res.Plural + "/" + sub.Subresource, Namespaced: res.Namespaced, Kind: sub.ViewKind().Kind, Verbs: subresourceVerbs(sub),
 			}
 			if sub.ViewKind() != res {
 				described.Group, described.Version = sub.ViewKind().Group, sub.ViewKind().Version
@@ -143,7 +151,7 @@ func aggregateResource(res *resource.Resource) apidiscovery.APIResourceDiscovery
 	}
 	for _, sub := range res.Subresources() {
 		out.Subresources = append(out.Subresources, apidiscovery.APISubresourceDiscovery{
-			Subresource: sub.Subresource, ResponseKind: kind(sub.ViewKind()), Verbs: subresourceVerbs,
+			Subresource: sub.Subresource, ResponseKind: kind(sub.ViewKind()), Verbs: subresourceVerbs(sub),
 		})
 	}
 	return out

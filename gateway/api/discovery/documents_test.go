@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/http/response"
 	"revtail/gateway/resource"
 )
@@ -11,7 +12,7 @@ import (
 // kubectl keeps discovery for hours and asks only whether the ETag is still the same.
 func TestDiscoveryETagFollowsResources(t *testing.T) {
 	describe := func(more ...*resource.Resource) Documents {
-		builtin := resource.Builtin()
+		builtin := kinds.Builtin()
 		some := []*resource.Resource{builtin[0], builtin[len(builtin)-1]} // of the core group and of another one
 		return New(resource.Groups(append(some, more...)))
 	}

@@ -1,11 +1,13 @@
 package discovery
 
 import (
-	"runtime/debug"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apimachinery/pkg/version"
+
+	"revtail/gateway/config/buildinfo"
 )
 
 // kubectl accepts only a semantic version for its comparison.
@@ -24,7 +26,7 @@ func TestVersionIsSemantic(t *testing.T) {
 		"c894459":                                  "v1.37.0+revtail.c894459",
 		"007":                                      "v1.37.0+revtail.007",
 	} {
-		got := VersionInfo(product, nil).GitVersion
+		got := GitVersion(product)
 		if got != want {
 			t.Errorf("%q: %s, want %s", product, got, want)
 		}
@@ -35,23 +37,13 @@ func TestVersionIsSemantic(t *testing.T) {
 }
 
 func TestVersionHasTheBuild(t *testing.T) {
-	settings := func(modified string) *debug.BuildInfo {
-		return &debug.BuildInfo{Settings: []debug.BuildSetting{
-			{Key: "vcs.revision", Value: "4cb5f07"}, {Key: "vcs.time", Value: "2026-11-21T00:00:00Z"}, {Key: "vcs.modified", Value: modified}}}
+	build := buildinfo.Info{Version: "v0.3.1", Commit: "4cb5f07", TreeState: "dirty", Date: "2026-11-21T00:00:00Z", Go: "go1.26.8", Compiler: "gc", Platform: "linux/arm64"}
+	want := version.Info{
+		Major: "1", Minor: "37", EmulationMajor: "1", EmulationMinor: "37", MinCompatibilityMajor: "1", MinCompatibilityMinor: "36",
+		GitVersion: "v1.37.0+revtail.0.3.1", GitCommit: "4cb5f07", GitTreeState: "dirty", BuildDate: "2026-11-21T00:00:00Z",
+		GoVersion: "go1.26.8", Compiler: "gc", Platform: "linux/arm64",
 	}
-	type build struct{ Commit, Date, State string }
-	for _, test := range []struct {
-		name string
-		info *debug.BuildInfo
-		want build
-	}{
-		{"unknown", nil, build{}},
-		{"clean", settings("false"), build{"4cb5f07", "2026-11-21T00:00:00Z", "clean"}},
-		{"dirty", settings("true"), build{"4cb5f07", "2026-11-21T00:00:00Z", "dirty"}},
-	} {
-		got := VersionInfo("0.3.1", test.info)
-		if diff := cmp.Diff(test.want, build{got.GitCommit, got.BuildDate, got.GitTreeState}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
+	if diff := cmp.Diff(want, VersionInfo(build)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

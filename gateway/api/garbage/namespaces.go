@@ -82,9 +82,9 @@ func (n *namespaces) step(ctx context.Context, name string) (verdict, error) {
 // finish removes an empty namespace. A last sweep deletes the objects that requests created while the namespace was removed. Objects that
 // were created later belong to no Namespace, or to a new one.
 func (n *namespaces) finish(ctx context.Context, namespace *Object) (verdict, error) {
-	if m, ok := namespace.metadata(); ok && len(m.Finalizers) > 0 {
+	if finalizers := namespace.waitsFor(); len(finalizers) > 0 {
 		n.setSweep(namespace.Name, nil)
-		n.Logger.Debug("an empty namespace waits for its own finalizers", "namespace", namespace.Name)
+		n.Logger.Debug("an empty namespace waits for its own finalizers", "namespace", namespace.Name, "finalizers", finalizers)
 		return later, nil
 	}
 	last, err := n.remove(ctx, namespace)
@@ -109,10 +109,13 @@ func (n *namespaces) remove(ctx context.Context, namespace *Object) (*sweep, err
 	return &sweep{namespace: namespace.Name, before: revision, resources: n.content()}, nil
 }
 
-// RemoveEmpty removes a namespace at once, if it is at the revision given and nothing is in it; false: something is. The errors are
-// those of the store.
+// RemoveEmpty removes a namespace at once, if it is at the revision given, has no finalizers, and nothing is in it; false: something is.
+// The errors are those of the store.
 func (c *Collector) RemoveEmpty(ctx context.Context, namespace *Object) (bool, error) {
 	n := c.namespaces
+	if len(namespace.waitsFor()) > 0 {
+		return false, nil
+	}
 	for _, r := range n.content() {
 		page, err := r.Objects.List(ctx, namespace.Name, "", 1)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
@@ -109,6 +110,25 @@ func (o *Object) metadata() (metadata, bool) {
 	}
 	err := kjson.UnmarshalCaseSensitivePreserveInts(o.JSON, &document)
 	return document.Metadata, err == nil
+}
+
+// waitsFor returns the finalizers that keep an empty namespace: its own, and those in its spec. The one that Kubernetes' namespace
+// controller removes from the spec is not among them, because the collector does its work.
+func (o *Object) waitsFor() []string {
+	var namespace struct {
+		Metadata metadata             `json:"metadata"`
+		Spec     corev1.NamespaceSpec `json:"spec"`
+	}
+	if kjson.UnmarshalCaseSensitivePreserveInts(o.JSON, &namespace) != nil {
+		return nil // another program wrote it
+	}
+	finalizers := namespace.Metadata.Finalizers
+	for _, name := range namespace.Spec.Finalizers {
+		if name != corev1.FinalizerKubernetes {
+			finalizers = append(finalizers, string(name))
+		}
+	}
+	return finalizers
 }
 
 // mayHaveOwners is a cheap test, so that objects without owners need not be decoded.

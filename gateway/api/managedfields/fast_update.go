@@ -131,7 +131,7 @@ func (m *Managers) fastUpdate(by Change, old, next object.Object) bool {
 		return false
 	}
 	stored, sent := old.Metadata()["managedFields"], next.Metadata()["managedFields"]
-	if by.Subresource == "" && sent != nil && !object.EqualJSON(sent, stored) {
+	if by.whole() && sent != nil && !object.EqualJSON(sent, stored) {
 		return false // the client sets them
 	}
 	entries, ok := parseEntries(m.resource, stored)
@@ -166,7 +166,7 @@ func (m *Managers) fastUpdate(by Change, old, next object.Object) bool {
 
 // tracksMember reports whether a change at its URL can change a member of the object.
 func (m *Managers) tracksMember(by Change, member string) bool {
-	if by.Subresource != "" {
+	if !by.whole() {
 		return member == by.Subresource
 	}
 	return member != resource.StatusSubresource || !m.resource.Status

@@ -35,6 +35,11 @@ type fieldManagers struct {
 // Change names the manager that changes an object, and the subresource of the URL.
 type Change struct{ Manager, Subresource string }
 
+// whole reports whether the change is one of all fields but the status.
+func (c Change) whole() bool {
+	return c.Subresource == "" || c.Subresource == resource.FinalizeSubresource
+}
+
 // New returns the Managers of a resource.
 func New(res *resource.Resource) *Managers {
 	return &Managers{resource: res, load: sync.OnceValue(func() *fieldManagers { return newFieldManagers(res) })}
@@ -58,6 +63,9 @@ func newFieldManagers(res *resource.Resource) *fieldManagers {
 		out.bySubresource[resource.StatusSubresource] = manager(resource.StatusSubresource, statusFields(res))
 	}
 	out.bySubresource[""] = manager("", fieldpath.NewExcludeSetFilter(ignored))
+	if res.IsNamespaces() {
+		out.bySubresource[resource.FinalizeSubresource] = manager(resource.FinalizeSubresource, fieldpath.NewExcludeSetFilter(ignored))
+	}
 	if res.Scale != nil {
 		out.bySubresource[resource.ScaleSubresource] = manager(resource.ScaleSubresource, includeOnly(res.Scale.SpecReplicas...))
 	}

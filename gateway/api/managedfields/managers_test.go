@@ -6,14 +6,14 @@ import (
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/api/object"
 	"revtail/gateway/api/schema"
-	"revtail/gateway/resource"
 )
 
 // TestBuiltinKindsHaveTypes checks that the type of each field, and so its merge rule, is known for all built-in kinds.
 func TestBuiltinKindsHaveTypes(t *testing.T) {
-	for _, res := range resource.Builtin() {
+	for _, res := range kinds.Builtin() {
 		schemas := make(schema.Set)
 		schemas.AddResource(res)
 		converter, err := managedfields.NewTypeConverter(schemas, true)

@@ -88,8 +88,13 @@ func (s schema) validateMetadata(object map[string]any) (errs field.ErrorList) {
 	return errs
 }
 
-// Selectable is true for the value and all that is in it.
-func (s schema) Selectable(path []string) bool { return slices.Contains(members[3:], path[0]) }
+// CheckField accepts the value and all that is in it.
+func (s schema) CheckField(path []string) error {
+	if slices.Contains(members[3:], path[0]) {
+		return nil
+	}
+	return resource.UnknownField(path, 0, slices.Clone(members[3:]))
+}
 
 // OpenAPI makes the schema for clients.
 func (s schema) OpenAPI() *spec.Schema {

@@ -1,15 +1,18 @@
 package object
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 
 	"revtail/encoding/codec"
 	"revtail/encoding/protobuf"
@@ -26,13 +29,34 @@ func Decode(res *resource.Resource, contentType string, body []byte) (Object, er
 	}
 	d := New(decoded.Object)
 	d.FieldWarnings = DuplicateFields(decoded.Duplicates)
+	d.CompleteKind(res)
 	if err = d.CheckKind(res, body); err != nil {
 		return Object{}, err
 	}
 	if err = d.CheckTypes(res); err != nil {
 		return Object{}, CannotHandle(res, err)
 	}
+	if len(d.FieldWarnings) > 0 && res.GoType != nil && json.Valid(body) {
+		d.FieldWarnings = fieldWarnings(res, body)
+	}
 	return d, nil
+}
+
+// fieldWarnings returns the unknown and duplicate fields of a JSON body in its order, as kube-apiserver does for kinds with a Go type.
+func fieldWarnings(res *resource.Resource, body []byte) []string {
+	strict, err := kjson.UnmarshalStrict(body, reflect.New(reflect.TypeOf(res.GoType)).Interface())
+	if err != nil { // not reached: CheckTypes has decoded it
+		return []string{err.Error()}
+	}
+	return texts(strict)
+}
+
+func texts(errs []error) []string {
+	out := make([]string, len(errs))
+	for i, err := range errs {
+		out[i] = err.Error()
+	}
+	return out
 }
 
 // DecodeBody decodes the body of a request for a resource. Typed clients in Go send protobuf for the kinds of Kubernetes itself.
@@ -63,6 +87,19 @@ func unrecognized(res *resource.Resource, format string, args ...any) error {
 	return status.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; %s", res.Kind, fmt.Sprintf(format, args...))
 }
 
+// CompleteKind sets a missing apiVersion and kind to those of a built-in kind, because many clients leave out what the URL says. Custom
+// resources need both, as in kube-apiserver.
+func (d Object) CompleteKind(res *resource.Resource) {
+	if res.GoType == nil {
+		return
+	}
+	for member, value := range map[string]string{"apiVersion": res.APIVersion(), "kind": res.Kind} {
+		if sent := d.Object[member]; sent == nil || sent == "" {
+			d.Object[member] = value
+		}
+	}
+}
+
 // CheckKind checks that an object has the apiVersion and the kind of a resource. body is for the message.
 func (d Object) CheckKind(res *resource.Resource, body []byte) error {
 	apiVersion, _ := d.Object["apiVersion"].(string)
@@ -70,10 +107,10 @@ func (d Object) CheckKind(res *resource.Resource, body []byte) error {
 	switch {
 	case kind == "":
 		return unrecognized(res, "Object 'Kind' is missing in '%s'", excerpt(body))
-	case apiVersion == "":
-		return unrecognized(res, "Object 'apiVersion' is missing in '%s'", excerpt(body))
 	case apiVersion != res.APIVersion():
 		return status.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, res.APIVersion())
+	case kind != res.Kind && res.GoType != nil:
+		return status.BadRequest("%s in version %q cannot be handled as a %s: the kind of this URL is %s", kind, res.Version, res.Kind, res.Kind)
 	case kind != res.Kind:
 		return apierrors.NewInvalid(schema.GroupKind{Group: res.Group, Kind: kind}, d.GetName(),
 			field.ErrorList{field.Invalid(field.NewPath("kind"), kind, "must be "+res.Kind)})

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"encoding/base64"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,6 +50,9 @@ func copyOrDelete(object, other map[string]any, member string) {
 // WithMember returns a shallow copy of an object with another value for one member.
 func WithMember(object map[string]any, name string, value any) map[string]any {
 	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
+	}
 	out[name] = value
 	return out
 }
@@ -71,27 +73,4 @@ func WithDefaults(res *resource.Resource, value []byte) []byte {
 		return value
 	}
 	return completed
-}
-
-// EncodeStringData moves the stringData of a Secret into its data. Clients write stringData and never read it.
-func (d Object) EncodeStringData(res *resource.Resource) {
-	if res.Group != "" || res.Kind != "Secret" {
-		return
-	}
-	plain, _ := d.Object["stringData"].(map[string]any)
-	delete(d.Object, "stringData")
-	if len(plain) == 0 {
-		return
-	}
-	data, _ := d.Object["data"].(map[string]any)
-	data = maps.Clone(data)
-	if data == nil {
-		data = map[string]any{}
-	}
-	for name, text := range plain {
-		if text, ok := text.(string); ok {
-			data[name] = base64.StdEncoding.EncodeToString([]byte(text))
-		}
-	}
-	d.Object["data"] = data
 }

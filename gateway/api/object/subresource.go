@@ -2,6 +2,7 @@ package object
 
 import (
 	"encoding/json"
+	"slices"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -92,6 +93,8 @@ func ApplyView(ref resource.Ref, old, view Object) (Object, error) {
 		}
 		next.CopyMetadata(view, "uid")
 		return next, setReplicas(ref, next, view)
+	case slices.Contains(ref.Resource.Whole, ref.Subresource):
+		return view, nil
 	case ref.Subresource == resource.StatusSubresource:
 		next := old.ShallowCopy()
 		copyOrDelete(next.Object, view.Object, "status")
@@ -101,7 +104,28 @@ func ApplyView(ref resource.Ref, old, view Object) (Object, error) {
 	case ref.Resource.Status:
 		copyOrDelete(view.Object, old.Object, "status")
 	}
+	if ref.IsNamespace() && ref.Subresource == "" {
+		view.keepSpecFinalizers(old)
+	}
 	return view, nil
+}
+
+// SpecFinalizers returns the finalizers in the spec of a Namespace.
+func (d Object) SpecFinalizers() []string {
+	finalizers, _, _ := unstructured.NestedStringSlice(d.Object, "spec", "finalizers")
+	return finalizers
+}
+
+// keepSpecFinalizers sets the finalizers in the spec of a Namespace to those that it had.
+func (d Object) keepSpecFinalizers(old Object) {
+	spec, _ := d.Object["spec"].(map[string]any)
+	oldSpec, _ := old.Object["spec"].(map[string]any)
+	if spec["finalizers"] == nil && oldSpec["finalizers"] == nil {
+		return
+	}
+	spec = WithMember(spec, "finalizers", nil)
+	copyOrDelete(spec, oldSpec, "finalizers")
+	d.Object["spec"] = spec
 }
 
 // StatusMetadata returns the members of the metadata that a write to the status changes too: none for custom resources. Controllers of

@@ -38,7 +38,7 @@ func (d *Object) CheckTypes(res *resource.Resource) error {
 		}
 	}
 	if res.Schema == nil {
-		if res.Defaults != nil {
+		if res.Defaults != nil && res.Strategy == nil {
 			res.Defaults(d.Object)
 		}
 		return nil
@@ -100,9 +100,7 @@ func (d *Object) readStrictly(object map[string]any, into any) (found bool, err 
 		return false, err
 	}
 	strict, err := kjson.UnmarshalStrict(text, into)
-	for _, unknown := range strict {
-		d.FieldWarnings = append(d.FieldWarnings, unknown.Error())
-	}
+	d.FieldWarnings = append(d.FieldWarnings, texts(strict)...)
 	return len(strict) > 0, err
 }
 
@@ -115,6 +113,21 @@ func (d Object) FieldWarningsSince(before Object, res *resource.Resource) []stri
 	_ = before.CheckTypes(res) // the stored object may have other errors
 	known := sets.New(before.FieldWarnings...)
 	return slices.DeleteFunc(slices.Clone(d.FieldWarnings), known.Has)
+}
+
+// JSONPatchWarnings returns the FieldWarnings of the operations of a valid JSON patch.
+func JSONPatchWarnings(body []byte) []string {
+	var operations []struct {
+		Op    string `json:"op"`
+		From  string `json:"from"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	strict, _ := kjson.UnmarshalStrict(body, &operations) // the patch has been applied
+	for i, err := range strict {
+		strict[i] = fmt.Errorf("json patch %w", err)
+	}
+	return texts(strict)
 }
 
 // DuplicateFields returns the FieldWarnings of duplicate fields.

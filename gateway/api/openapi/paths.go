@@ -16,6 +16,9 @@ import (
 func addPaths(paths map[string]*spec3.Path, gv *resource.GroupVersion, res *resource.Resource) {
 	collection, scope := "/"+gv.Path()+"/"+res.Plural, ""
 	if res.Virtual {
+		if res.Namespaced {
+			collection, scope = "/"+gv.Path()+"/namespaces/{namespace}/"+res.Plural, "Namespaced"
+		}
 		review := operations{res, scope, ""}
 		addPath(paths, collection, spec3.PathProps{Post: review.create(), Patch: review.refusedPatch()})
 		return
@@ -34,7 +37,16 @@ func addPaths(paths map[string]*spec3.Path, gv *resource.GroupVersion, res *reso
 	addPath(paths, collection+"/{name}", spec3.PathProps{Get: all.read(), Put: all.replace(), Patch: all.patch(), Delete: all.delete()})
 	for _, sub := range res.Subresources() {
 		part := operations{res, scope, strings.ToUpper(sub.Subresource[:1]) + sub.Subresource[1:]}
-		addPath(paths, collection+"/{name}/"+sub.Subresource, spec3.PathProps{Get: part.read(), Put: part.replace(), Patch: part.patch()})
+		props := spec3.PathProps{}
+		switch {
+		case sub.ViewKind().Virtual:
+			props.Post = part.create()
+		case sub.Subresource == resource.FinalizeSubresource:
+			props.Put = part.replace()
+		default:
+			props.Get, props.Put, props.Patch = part.read(), part.replace(), part.patch()
+		}
+		addPath(paths, collection+"/{name}/"+sub.Subresource, props)
 	}
 }
 
@@ -64,8 +76,8 @@ func (o operations) list() *spec3.Operation {
 
 func (o operations) create() *spec3.Operation {
 	op := o.operation("post", "create "+o.object(), writeParameters)
-	op.RequestBody = requestBody(schema.KindName(o.resource), o.resource.BodyTypes())
-	return respond(op, schema.KindName(o.resource), http.StatusCreated)
+	op.RequestBody = requestBody(schema.KindName(o.viewKind()), o.viewKind().BodyTypes())
+	return respond(op, schema.KindName(o.viewKind()), http.StatusCreated)
 }
 
 func (o operations) deleteCollection() *spec3.Operation {

@@ -73,13 +73,26 @@ func swaggerOf(groups []*resource.Group, version string) *spec.Swagger {
 	return out
 }
 
-// definitionV2 converts a named schema. Clients need the type object for a kind, even if its fields are unknown.
+// definitionV2 converts a named schema. Clients need the type object for a kind, even if its fields are unknown: then, as in
+// kube-apiserver, it is all that they get.
 func definitionV2(s *spec.Schema) spec.Schema {
 	out := schemaV2(s)
-	if _, kind := s.Extensions[schema.KindExtension]; kind && len(out.Type) == 0 {
+	kind, ok := s.Extensions[schema.KindExtension]
+	switch {
+	case !ok:
+	case keepsUnknown(s):
+		out = spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
+		out.AddExtension(schema.KindExtension, kind)
+	case len(out.Type) == 0:
 		out.Type = []string{"object"}
 	}
 	return out
+}
+
+// keepsUnknown reports whether a value may have unknown fields.
+func keepsUnknown(s *spec.Schema) bool {
+	unknown, _ := s.Extensions.GetBool("x-kubernetes-preserve-unknown-fields")
+	return unknown
 }
 
 // schemaV2 converts a schema. A value that may be null, or have unknown fields, has no type, because kubectl refuses such a value
@@ -97,8 +110,7 @@ func schemaV2(s *spec.Schema) spec.Schema {
 	if len(p.OneOf) > 0 && len(p.Type) == 0 {
 		p.Type = []string{"string"} // a number or a string: v2 has no oneOf
 	}
-	unknown, _ := s.Extensions.GetBool("x-kubernetes-preserve-unknown-fields")
-	if p.Nullable || unknown || p.Type.Contains("array") && p.Items == nil {
+	if p.Nullable || keepsUnknown(s) || p.Type.Contains("array") && p.Items == nil {
 		p.Type, p.Items, p.Properties, p.AdditionalProperties, p.Required = nil, nil, nil, nil, nil
 	}
 	p.Nullable, p.AllOf, p.OneOf, p.AnyOf, p.Not = false, nil, nil, nil, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/api/schema"
 	"revtail/gateway/resource"
 )
@@ -14,7 +15,7 @@ import (
 // kubectl explain shows the descriptions.
 func TestSchemasOfKindsAreDescribed(t *testing.T) {
 	schemas := make(schema.Set)
-	resources := slices.Concat(resource.Builtin(), resource.Virtual(), []*resource.Resource{customresource.Kind()})
+	resources := slices.Concat(kinds.Builtin(), resource.Virtual(), []*resource.Resource{customresource.Kind()})
 	for _, res := range resources {
 		schemas.AddResource(res)
 	}
@@ -33,7 +34,7 @@ func TestSchemasOfKindsAreDescribed(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", res.QualifiedName(), diff)
 		}
 		for name, property := range s.Properties {
-			if property.Description == "" {
+			if property.Description == "" && (res.Kind != "CertificateSigningRequest" || name != "metadata") { // Kubernetes does not describe it
 				t.Errorf("%s.%s is not described", res.QualifiedName(), name)
 			}
 		}

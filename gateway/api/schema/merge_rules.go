@@ -41,9 +41,10 @@ func addMergeTags(property *spec.Schema, tag reflect.StructTag) {
 
 // The types of lists and maps. Atomic ones are replaced as a whole.
 const (
-	atomic  = "atomic"
-	setList = "set"
-	mapList = "map"
+	atomic   = "atomic"
+	granular = "granular"
+	setList  = "set"
+	mapList  = "map"
 )
 
 // setListType sets the type of a list; keys are the fields that identify the elements of one of type map.
@@ -61,6 +62,7 @@ type mergeRule struct {
 	replaced bool              // the object itself is atomic
 	fields   []string          // atomic lists and maps
 	sets     []string          // lists of type set
+	granular []string          // objects that are not atomic, although their type is
 	maps     map[string][]any  // the keys of lists of type map, by the name of the list
 	defaults map[string]string // of fields that are such keys
 }
@@ -74,6 +76,8 @@ var mergeRules = map[string]mergeRule{
 	"io.k8s.api.core.v1.Container":                               {maps: map[string][]any{"ports": {"containerPort", "protocol"}}},
 	"io.k8s.api.core.v1.ContainerPort":                           {defaults: map[string]string{"protocol": "TCP"}},
 	"io.k8s.api.core.v1.ContainerRestartRuleOnExitCodes":         {sets: []string{"values"}},
+	"io.k8s.api.core.v1.EndpointAddress":                         {replaced: true},
+	"io.k8s.api.core.v1.EndpointPort":                            {replaced: true},
 	"io.k8s.api.core.v1.EphemeralContainer":                      {maps: map[string][]any{"ports": {"containerPort", "protocol"}}},
 	"io.k8s.api.core.v1.EvictionResponder":                       {replaced: true},
 	"io.k8s.api.core.v1.FileKeySelector":                         {replaced: true},
@@ -84,21 +88,33 @@ var mergeRules = map[string]mergeRule{
 	"io.k8s.api.core.v1.NodeSelectorTerm":                        {replaced: true},
 	"io.k8s.api.core.v1.ObjectFieldSelector":                     {replaced: true},
 	"io.k8s.api.core.v1.ObjectReference":                         {replaced: true},
+	"io.k8s.api.core.v1.PersistentVolumeSpec":                    {granular: []string{"claimRef"}},
 	"io.k8s.api.core.v1.PodSpec": {fields: []string{"nodeSelector"},
 		maps: map[string][]any{"topologySpreadConstraints": {"topologyKey", "whenUnsatisfiable"}}},
-	"io.k8s.api.core.v1.PodStatus":                        {fields: []string{"hostIPs"}, maps: map[string][]any{"volumeHealth": {"name"}}},
-	"io.k8s.api.core.v1.PodVolumeHealth":                  {maps: map[string][]any{"healthConditions": {"status", "reason"}}},
-	"io.k8s.api.core.v1.ResourceFieldSelector":            {replaced: true},
-	"io.k8s.api.core.v1.ResourceRequirements":             {maps: map[string][]any{"claims": {"name"}}},
-	"io.k8s.api.core.v1.ResourceStatus":                   {maps: map[string][]any{"resources": {"resourceID"}}},
-	"io.k8s.api.core.v1.SecretKeySelector":                {replaced: true},
-	"io.k8s.api.core.v1.ServicePort":                      {defaults: map[string]string{"protocol": "TCP"}},
-	"io.k8s.api.core.v1.ServiceSpec":                      {fields: []string{"selector"}, maps: map[string][]any{"ports": {"port", "protocol"}}},
-	"io.k8s.api.core.v1.TypedLocalObjectReference":        {replaced: true},
-	"io.k8s.api.core.v1.VolumeHealthStatus":               {maps: map[string][]any{"healthConditions": {"status", "reason"}}},
-	"io.k8s.api.core.v1.VolumeMount":                      {sets: []string{"bindMountOptions"}},
-	"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector":  {replaced: true},
-	"io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference": {replaced: true},
+	"io.k8s.api.core.v1.PodStatus":                                                            {fields: []string{"hostIPs"}, maps: map[string][]any{"volumeHealth": {"name"}}},
+	"io.k8s.api.core.v1.PodVolumeHealth":                                                      {maps: map[string][]any{"healthConditions": {"status", "reason"}}},
+	"io.k8s.api.core.v1.ReplicationControllerSpec":                                            {fields: []string{"selector"}},
+	"io.k8s.api.core.v1.ResourceFieldSelector":                                                {replaced: true},
+	"io.k8s.api.core.v1.ResourceRequirements":                                                 {maps: map[string][]any{"claims": {"name"}}},
+	"io.k8s.api.core.v1.ResourceStatus":                                                       {maps: map[string][]any{"resources": {"resourceID"}}},
+	"io.k8s.api.core.v1.SecretKeySelector":                                                    {replaced: true},
+	"io.k8s.api.core.v1.SecretReference":                                                      {replaced: true},
+	"io.k8s.api.core.v1.ServicePort":                                                          {defaults: map[string]string{"protocol": "TCP"}},
+	"io.k8s.api.core.v1.ServiceSpec":                                                          {fields: []string{"selector"}, maps: map[string][]any{"ports": {"port", "protocol"}}},
+	"io.k8s.api.core.v1.TopologySelectorTerm":                                                 {replaced: true},
+	"io.k8s.api.core.v1.TypedLocalObjectReference":                                            {replaced: true},
+	"io.k8s.api.core.v1.VolumeHealthStatus":                                                   {maps: map[string][]any{"healthConditions": {"status", "reason"}}},
+	"io.k8s.api.core.v1.VolumeMount":                                                          {sets: []string{"bindMountOptions"}},
+	"io.k8s.api.discovery.v1.Endpoint":                                                        {sets: []string{"addresses"}},
+	"io.k8s.api.discovery.v1.EndpointPort":                                                    {replaced: true},
+	"io.k8s.api.networking.v1.ServiceBackendPort":                                             {replaced: true},
+	"io.k8s.api.node.v1.Scheduling":                                                           {fields: []string{"nodeSelector"}},
+	"io.k8s.api.rbac.v1.RoleRef":                                                              {replaced: true},
+	"io.k8s.api.rbac.v1.Subject":                                                              {replaced: true},
+	"io.k8s.api.storage.v1.CSIDriverSpec":                                                     {sets: []string{"volumeLifecycleModes"}},
+	"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionStatus": {maps: map[string][]any{"conditions": {"type"}}},
+	"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector":                                      {replaced: true},
+	"io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference":                                     {replaced: true},
 }
 
 // addMergeRules adds the mergeRules of a type to its schema.
@@ -123,6 +139,9 @@ func addMergeRules(s *spec.Schema, name string) {
 	}
 	for _, field := range m.sets {
 		change(field, func(property *spec.Schema) { setListType(property, setList) })
+	}
+	for _, field := range m.granular {
+		change(field, func(property *spec.Schema) { property.AddExtension(mapTypeExtension, granular) })
 	}
 	for field, keys := range m.maps {
 		change(field, func(property *spec.Schema) { setListType(property, mapList, keys...) })

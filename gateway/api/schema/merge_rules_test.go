@@ -1,15 +1,17 @@
 package schema
 
 import (
+	"slices"
 	"testing"
 
-	"revtail/gateway/resource"
+	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/kinds"
 )
 
 // TestMergeRulesNameExistingFields fails if Kubernetes removes a field that has a merge rule.
 func TestMergeRulesNameExistingFields(t *testing.T) {
 	set := make(Set)
-	for _, res := range resource.Builtin() {
+	for _, res := range append(kinds.Builtin(), customresource.Kind()) {
 		set.AddResource(res)
 	}
 	for name, m := range mergeRules {
@@ -18,7 +20,12 @@ func TestMergeRulesNameExistingFields(t *testing.T) {
 			t.Errorf("no kind has a %s", name)
 			continue
 		}
-		fields := append(append([]string{}, m.fields...), m.sets...)
+		fields := slices.Concat(m.fields, m.sets)
+		for _, field := range m.granular {
+			if property := s.Properties[field]; property.Ref.String() == "" && len(property.AllOf) == 0 {
+				t.Errorf("%s has no field %s", name, field)
+			}
+		}
 		for field := range m.maps {
 			fields = append(fields, field)
 		}
@@ -44,7 +51,7 @@ func TestMergeRulesNameExistingFields(t *testing.T) {
 // TestListTypes checks the list types of fields with tags, and of those without.
 func TestListTypes(t *testing.T) {
 	set := make(Set)
-	for _, res := range resource.Builtin() {
+	for _, res := range kinds.Builtin() {
 		set.AddResource(res)
 	}
 	for _, test := range []struct{ schema, field, listType, mapType string }{

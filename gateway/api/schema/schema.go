@@ -18,8 +18,10 @@ type Set map[string]*spec.Schema
 // AddResource adds the schemas of a resource's kind and its list.
 func (set Set) AddResource(res *resource.Resource) {
 	name := set.addKind(res)
-	if res.Scale != nil {
-		set.addKind(resource.ScaleKind)
+	for _, sub := range res.Subresources() {
+		if sub.ViewKind() != res {
+			set.addKind(sub.ViewKind())
+		}
 	}
 	if res.Virtual {
 		return
@@ -66,7 +68,7 @@ func (set Set) customKind(res *resource.Resource) *spec.Schema {
 	s := res.Schema.OpenAPI()
 	set.addFields(s, reflect.TypeFor[metav1.TypeMeta]())
 	metadata := set.use(reflect.TypeFor[metav1.ObjectMeta]())
-	s.SetProperty("metadata", *withDescription(metadata, "What every object has: its name, its labels and more."))
+	s.SetProperty("metadata", *withDescription(metadata, metav1.PartialObjectMetadata{}.SwaggerDoc()["metadata"]))
 	return s
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"revtail/gateway/resource"
+	"revtail/gateway/api/kinds"
 )
 
 // The names come from methods, and a struct inherits the methods of an embedded type: two types would have one name.
@@ -37,7 +37,7 @@ func TestSchemasAreNamedAfterTheirTypes(t *testing.T) {
 			}
 		}
 	}
-	for _, res := range resource.Builtin() {
+	for _, res := range kinds.Builtin() {
 		visit(reflect.TypeOf(res.GoType))
 	}
 }

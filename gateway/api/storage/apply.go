@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"revtail/encoding/codec"
 	"revtail/gateway/api/managedfields"
@@ -78,14 +80,44 @@ func (wr *Request) merge(applied, old object.Object) (object.Object, error) {
 	if err = d.CheckTypes(wr.Resource); err != nil {
 		return object.Object{}, wr.invalidPatch(err)
 	}
-	warnings := slices.Concat(applied.FieldWarnings, d.FieldWarningsSince(old, wr.Resource))
-	if err = wr.validateFields(warnings, wr.invalidPatch); err != nil {
+	if err = wr.validateApplied(applied, d.FieldWarningsSince(old, wr.Resource)); err != nil {
 		return object.Object{}, err
 	}
 	if err = wr.checkName(d); err != nil || wr.Subresource == resource.ScaleSubresource { // mergeFields has merged a Scale into the object itself
 		return d, err
 	}
 	return object.ApplyView(wr.Ref, old, d)
+}
+
+// validateApplied handles the duplicate fields of a configuration, and those that the schema of its kind lacks. The errors have the words of
+// kube-apiserver's parsers.
+func (wr *Request) validateApplied(applied object.Object, unknown []string) error {
+	if err := wr.validateFields(unknown, func(error) error { return wr.undeclaredFields(applied, unknown) }); err != nil {
+		return err
+	}
+	return wr.validateFields(applied.FieldWarnings, func(err error) error {
+		if strict := yaml.UnmarshalStrict(wr.Body, &map[string]any{}); strict != nil {
+			err = strict // which has the lines
+		}
+		return status.BadRequest("error strict decoding patch: %v", err)
+	})
+}
+
+// undeclaredFields returns the error of a configuration with unknown fields.
+func (wr *Request) undeclaredFields(applied object.Object, unknown []string) error {
+	errs := make([]string, len(unknown))
+	for i, warning := range unknown {
+		path := strings.TrimPrefix(warning, "unknown field ")
+		if unquoted, err := strconv.Unquote(path); err == nil {
+			path = unquoted
+		}
+		errs[i] = "." + path + ": field not declared in schema"
+	}
+	message := errs[0]
+	if len(errs) > 1 {
+		message = "errors:\n  " + strings.Join(errs, "\n  ")
+	}
+	return status.BadRequest("failed to create typed patch object (%s/%s; %v): %s", applied.GetNamespace(), applied.GetName(), applied.GroupVersionKind(), message)
 }
 
 // mergeFields merges a configuration field by field. A field of another manager is a conflict, unless the request forces the change.
@@ -96,7 +128,7 @@ func (wr *Request) mergeFields(applied, old object.Object) (object.Object, error
 	}
 	merged, err := wr.Cache.Fields.Apply(wr.change(), old, configuration, wr.Force)
 	if limit, ok := errors.AsType[*managedfields.LimitError](err); ok {
-		return object.Object{}, tooLarge(limit.Error())
+		return object.Object{}, object.TooLarge(limit.Error())
 	}
 	if st := apierrors.APIStatus(nil); err != nil && !errors.As(err, &st) {
 		return object.Object{}, status.BadRequest("%v", err)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/api/managedfields"
 	"revtail/gateway/api/object"
 	"revtail/gateway/http/status"
@@ -19,7 +20,7 @@ import (
 // or a client error.
 func FuzzApply(f *testing.F) {
 	var deployment *resource.Resource
-	for _, res := range resource.Builtin() {
+	for _, res := range kinds.Builtin() {
 		if res.Kind == "Deployment" {
 			deployment = res
 		}

@@ -38,6 +38,7 @@ func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) 
 			return Result{}, err
 		}
 	}
+	wr.namespaces = s.missingNamespaces(wr.Ref, d.GetName())
 	var err error
 	if wr.guard, err = s.Catalog.GuardCached(ctx, wr.Resource); err != nil {
 		return Result{}, err
@@ -71,20 +72,35 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	d.DeleteMetadata("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 	d.Metadata()["uid"] = uuid.NewString()
 	d.Metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	if d.GetName() == "" && d.GetGenerateName() != "" {
+		object.GenerateName(d)
+	}
+	if err := object.CheckSize(d, object.Empty(wr.Resource)); err != nil {
+		return err
+	}
+	check := wr.checkCreate
+	if wr.Resource.Strategy != nil {
+		check = wr.createByStrategy
+	}
+	if err := check(ctx, d); err != nil {
+		return err
+	}
+	before := object.Empty(wr.Resource)
+	if wr.Resource.Strategy != nil {
+		before = object.New(wr.Resource.Strategy.Zero())
+	}
+	wr.updateManagedFields(before, d)
+	return nil
+}
+
+// checkCreate completes and validates a new object of a kind without a strategy.
+func (wr *Request) checkCreate(ctx context.Context, d object.Object) error {
 	if !wr.Resource.Ungenerated {
 		d.Metadata()["generation"] = int64(1)
 	}
 	if wr.Resource.Status {
 		delete(d.Object, "status")
 	}
-	if d.GetName() == "" && d.GetGenerateName() != "" {
-		object.GenerateName(d)
-	}
-	d.EncodeStringData(wr.Resource)
-	if err := wr.checkSize(d, object.Empty(wr.Resource)); err != nil {
-		return err
-	}
-	wr.updateManagedFields(object.Empty(wr.Resource), d)
 	meta, err := d.TypedMetadata()
 	if err != nil {
 		return object.CannotHandle(wr.Resource, err)
@@ -96,7 +112,7 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(wr.GroupKind(), d.GetName(), errs)
 	}
-	wr.warnFinalizers(meta.Finalizers)
+	wr.Warnings.AddFinalizers(meta.Finalizers)
 	return nil
 }
 
@@ -112,6 +128,12 @@ func (s *Store) put(ctx context.Context, wr *Request, key string, value []byte) 
 			return 0, nil
 		}
 		return 0, cmp.Or(err, etcdstore.ErrExists)
+	case len(wr.namespaces) > 0:
+		if revision, created, err := s.createWithNamespaces(ctx, wr, key, value); created || err != nil {
+			return revision, err
+		}
+		wr.namespaces = nil // another request has created one, or the key exists: the create itself tells
+		return s.put(ctx, wr, key, value)
 	case wr.guard == (etcdstore.Guard{}):
 		return s.Etcd.Create(ctx, key, value)
 	}

@@ -2,16 +2,22 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/garbage"
+	"revtail/gateway/api/object"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
 )
@@ -20,11 +26,14 @@ import (
 // empties, and returns it. No object can be created in a terminating namespace.
 func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *updateAttempt, dryRun bool) ([]byte, error) {
 	old, object := a.old, a.object
+	if slices.Contains(systemNamespaces, t.Scope.Name) && !s.Claim.State().IsForeign() { // as in a cluster
+		return nil, apierrors.NewForbidden(t.GroupResource(), t.Scope.Name, errors.New("this namespace may not be deleted"))
+	}
 	if old.GetDeletionTimestamp() != nil {
 		return object.JSON, nil
 	}
-	if !dryRun && len(old.GetFinalizers()) == 0 {
-		removed, err := s.Collector.RemoveEmpty(ctx, &garbage.Object{Key: t.Key(s.Prefix), Name: t.Scope.Name, Revision: object.Revision})
+	if !dryRun {
+		removed, err := s.Collector.RemoveEmpty(ctx, &garbage.Object{Key: t.Key(s.Prefix), Name: t.Scope.Name, Revision: object.Revision, JSON: object.JSON})
 		if removed || err != nil {
 			return nil, err
 		}
@@ -47,6 +56,25 @@ func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *update
 	// The client's next create must fail. If the cache lags behind for too long, the garbage collector deletes the created object.
 	_ = t.Cache.WaitUntil(ctx, done.revision)
 	return done.Object(t)
+}
+
+// validateFinalizers validates the finalizers in the spec of a Namespace.
+func validateFinalizers(finalizers []string) (errs field.ErrorList) {
+	path := field.NewPath("spec", "finalizers")
+	for i, name := range finalizers {
+		errs = append(errs, validation.ValidateFinalizerName(name, path.Index(i))...)
+		if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) &&
+			name != metav1.FinalizerOrphanDependents && name != metav1.FinalizerDeleteDependents {
+			errs = append(errs, field.Invalid(path.Index(i), name, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}
+
+// isFinalized reports whether a request removes the last finalizer from the spec of a terminating Namespace, which deletes it, whatever is
+// in it.
+func (wr *Request) isFinalized(next object.Object) bool {
+	return wr.Subresource == resource.FinalizeSubresource && len(next.SpecFinalizers()) == 0
 }
 
 // checkNamespace refuses to create an object in a terminating namespace. The Namespace need not exist.

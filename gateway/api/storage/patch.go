@@ -46,7 +46,7 @@ func (wr *Request) applyPatch(ctx context.Context, old object.Object) (object.Ob
 		return object.Object{}, patchError(err)
 	}
 	d := object.New(after)
-	if err = wr.checkSize(d, old); err != nil { // a small patch can make a large object
+	if err = object.CheckSize(d, old); err != nil { // a small patch can make a large object
 		return object.Object{}, err
 	}
 	if err = wr.checkPatched(&d, old); err != nil {
@@ -63,6 +63,7 @@ func (wr *Request) applyPatch(ctx context.Context, old object.Object) (object.Ob
 
 // checkPatched checks the result of a patch. It refuses only unknown fields that the object did not have before.
 func (wr *Request) checkPatched(d *object.Object, old object.Object) error {
+	d.CompleteKind(wr.ViewKind())
 	if err := d.CheckKind(wr.ViewKind(), nil); err != nil {
 		text, _ := encoding.Marshal(d.Object) // for the message
 		return d.CheckKind(wr.ViewKind(), text)
@@ -78,7 +79,9 @@ func (wr *Request) checkPatched(d *object.Object, old object.Object) error {
 		}
 		warnings = d.FieldWarningsSince(before, wr.ViewKind())
 	}
-	if sent, err := codec.Decode("", wr.Body); err == nil { // an object, thus not a JSON patch
+	if wr.PatchType == types.JSONPatchType {
+		warnings = append(object.JSONPatchWarnings(wr.Body), warnings...)
+	} else if sent, err := codec.Decode("", wr.Body); err == nil {
 		warnings = append(object.DuplicateFields(sent.Duplicates), warnings...)
 	}
 	return wr.validateFields(warnings, wr.invalidPatch)
@@ -97,7 +100,7 @@ func patchError(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, patch.ErrTooLarge):
-		return tooLarge(err.Error())
+		return object.TooLarge(err.Error())
 	case errors.Is(err, patch.ErrFailed):
 		refused := status.Error(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
 			"the server rejected our request due to an error in our request: "+err.Error())

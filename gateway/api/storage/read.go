@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -31,6 +32,27 @@ func (s *Store) Get(ctx context.Context, t catalog.Target, revision etcdstore.Re
 	return object, err
 }
 
+// Find returns the document of an object of the core group, and its revision; nil: it does not exist. With fresh it reads the object from etcd, without
+// it only from memory, where an object may be missing that was created some milliseconds ago.
+func (s *Store) Find(ctx context.Context, plural, namespace, name string, fresh bool) (document []byte, revision int64, err error) {
+	now := s.Catalog.Current()
+	t := catalog.Target{Ref: resource.Ref{Resource: now.Registry.Lookup("", "v1", plural), Scope: resource.Scope{Namespace: namespace, Name: name}}}
+	if t.Cache = now.Caches[t.Resource]; t.Cache == nil {
+		return nil, 0, fmt.Errorf("%s are not served", plural)
+	}
+	if _, valid := t.Resource.Split(t.Scope.Path()); !valid {
+		return nil, 0, nil
+	}
+	object := t.Cache.Peek(t.Scope.Path())
+	if fresh {
+		object, err = s.Get(ctx, t, 0, true)
+	}
+	if object == nil || !object.Shown() {
+		return nil, 0, err
+	}
+	return object.JSON, int64(object.Revision), err
+}
+
 // checkReadable returns why the value of an object, if there is one, cannot be decrypted.
 func checkReadable(object *watchcache.Object) error {
 	if object == nil || object.Unreadable() == nil {
@@ -53,12 +75,12 @@ func (s *Store) read(ctx context.Context, t catalog.Target) (object *watchcache.
 
 // List lists objects. gateway/DESIGN.md has the table of resourceVersion, resourceVersionMatch, limit and continue.
 func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions) (*watchcache.List, error) {
-	if err := checkFields(t.Resource, p.Selector); err != nil {
+	var err error
+	if p.Selector, err = selectorOf(t.Resource, p.Selector); err != nil {
 		return nil, err
 	}
 	q := watchcache.ListQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, Limit: p.Limit, Account: p.Account}
 	applyNameSelector(&q.Namespace, &q.Name, p)
-	var err error
 	switch {
 	case p.Continue != nil:
 		return listPage(ctx, t, q, p.Continue)
@@ -81,10 +103,11 @@ func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions)
 // WatchQuery returns the query of a watch. A state without a resourceVersion must have every write that was acknowledged before the
 // request, so WatchQuery reads etcd's revision.
 func (*Store) WatchQuery(ctx context.Context, t catalog.Target, p request.ListOptions) (watchcache.WatchQuery, error) {
-	q := watchcache.WatchQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, State: p.InitialEvents}
-	if err := checkFields(t.Resource, p.Selector); err != nil {
-		return q, err
+	var err error
+	if p.Selector, err = selectorOf(t.Resource, p.Selector); err != nil {
+		return watchcache.WatchQuery{}, err
 	}
+	q := watchcache.WatchQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, State: p.InitialEvents}
 	applyNameSelector(&q.Namespace, &q.Name, p)
 	newest := p.Revision
 	if p.Unset {
@@ -113,17 +136,21 @@ func applyNameSelector(namespace, name *string, p request.ListOptions) {
 	}
 }
 
-// checkFields refuses a field selector on a field that no object of the resource can have.
-func checkFields(res *resource.Resource, s *selector.Selector) error {
-	if res.Schema == nil {
-		return nil
-	}
+// selectorOf returns the selector of a request for objects of a resource. It refuses one on a field that none of them can have.
+func selectorOf(res *resource.Resource, s *selector.Selector) (*selector.Selector, error) {
 	for _, path := range s.Fields() {
-		if path[0] != "metadata" && !res.Schema.Selectable(path) {
-			return status.BadRequest("field label not supported: %s", strings.Join(path, "."))
+		if paths := res.FieldPaths(path); paths != nil {
+			s = s.WithPaths(strings.Join(path, "."), paths)
+		} else if err := res.CheckField(path); err != nil {
+			return s, status.BadRequest("%v", err)
 		}
 	}
-	return nil
+	for _, path := range s.Fields() {
+		if value := res.AbsentValue(path); value != "" {
+			s = s.WithAbsent(strings.Join(path, "."), value)
+		}
+	}
+	return s, nil
 }
 
 // listPage continues a list at the revision of its token. If etcd has compacted that revision, the error has a token with which the client

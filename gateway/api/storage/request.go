@@ -3,14 +3,14 @@ package storage
 import (
 	"context"
 	"errors"
-	"net/http"
+	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"revtail/encoding"
-	"revtail/encoding/codec"
 	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/access/cputime"
@@ -28,9 +28,10 @@ type Request struct {
 	ContentType string
 	Body        []byte
 	Permit      func(verb string) error // checks that the caller may use another verb; nil: every verb is allowed
-	Warnings    []string                // for the client, also after an error
+	Warnings    object.Warnings         // for the client, also after an error
 	Account     *cputime.Account        // of the caller; pays for the rules of schemas
 	guard       etcdstore.Guard         // the condition of a create; zero: none
+	namespaces  []string                // the Namespaces to create with the object
 }
 
 // Options are the options of a write.
@@ -99,7 +100,9 @@ func encode(res *resource.Resource, d object.Object) ([]byte, error) {
 	}
 	stored := d.Object
 	if version := res.Storage; version != "" && version != res.Version {
-		stored = object.WithMember(stored, "apiVersion", res.Group+"/"+version)
+		stored = d.Copy().Object
+		res.Store(stored)
+		stored["apiVersion"] = res.Group + "/" + version
 	}
 	value, err := encoding.Marshal(stored)
 	if err != nil {
@@ -117,27 +120,17 @@ func (wr *Request) Decode() (object.Object, error) {
 	return d, wr.validateFields(d.FieldWarnings, func(err error) error { return object.CannotHandle(wr.ViewKind(), err) })
 }
 
-// reservedTokens are left for what the server adds to an object later, such as a deletionTimestamp or the resourceVersion of a response, so
-// that clients can send back whatever they read.
-const reservedTokens = 100
-
-// checkSize refuses an object that clients could not send back, because it exceeds the limits of a body. An object that another program
-// stored may exceed them, unless the change makes it larger.
-func (wr *Request) checkSize(next, old object.Object) error {
-	tokens, err := codec.Tokens(next.Object)
-	if err == nil && tokens > codec.MaxTokens-reservedTokens {
-		if before, failed := codec.Tokens(old.Object); failed != nil || tokens > before {
-			err = &codec.LimitError{What: "tokens", Limit: codec.MaxTokens - reservedTokens}
-		}
-	}
-	if err == nil {
+// validateFields handles unknown and duplicate fields as fieldValidation says: it returns the error that refuse makes, warns, or does
+// nothing.
+func (wr *Request) validateFields(found []string, refuse func(error) error) error {
+	if len(found) == 0 || wr.Validation == metav1.FieldValidationIgnore {
 		return nil
 	}
-	return tooLarge("the object would be too large to be sent back: " + err.Error() + "; remove a part of it, or divide it into several objects")
-}
-
-func tooLarge(message string) error {
-	return status.Error(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, message)
+	if wr.Validation == metav1.FieldValidationStrict {
+		return refuse(fmt.Errorf("strict decoding error: %s", strings.Join(found, ", ")))
+	}
+	wr.Warnings.Add(found, "fields are unknown or duplicate")
+	return nil
 }
 
 // updateManagedFields records the changes from old to next as the client's. An apply has recorded them already.

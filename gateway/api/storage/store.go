@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
@@ -26,9 +27,11 @@ type Config struct {
 	Claim        *claim.Claim // nil: the data is revtail's own
 	Catalog      *catalog.Catalog
 	Logger       *slog.Logger
-	Collect      bool                                                               // delete objects whose owners are gone
-	CollectLimit int                                                                // see garbage.Config
-	Audit        func(res *resource.Resource, scope resource.Scope, because string) // records a deletion without a client's request
+	Collect      bool // delete objects whose owners are gone
+	CollectLimit int  // see garbage.Config
+
+	CreateNamespaces bool                                                               // those of the system, at the start
+	Audit            func(res *resource.Resource, scope resource.Scope, because string) // records a deletion without a client's request
 }
 
 // Store reads and writes objects with optimistic concurrency, and collects garbage.
@@ -57,9 +60,19 @@ func New(config Config) *Store {
 	return s
 }
 
-// Run collects garbage until ctx ends. It begins when all caches are filled and the data is revtail's own.
+// Run collects garbage and creates missing Namespaces until ctx ends. It begins when all caches are filled and the data is revtail's own.
 func (s *Store) Run(ctx context.Context) {
-	if s.Catalog.WaitReady(ctx) == nil && s.Claim.WaitOwned(ctx) == nil {
-		s.Collector.Run(ctx)
+	if s.Catalog.WaitReady(ctx) != nil {
+		return
 	}
+	if s.CreateNamespaces {
+		s.createSystemNamespaces(ctx)
+	}
+	if s.Claim.WaitOwned(ctx) != nil {
+		return
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { s.keepNamespaces(ctx) })
+	s.Collector.Run(ctx)
 }

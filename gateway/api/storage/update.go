@@ -117,15 +117,18 @@ func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object
 	}
 	next.CopyMetadata(old, "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion")
 	next.DeleteMetadata("selfLink")
-	next.EncodeStringData(wr.Resource)
-	if err := wr.checkSize(next, old); err != nil {
+	if err := object.CheckSize(next, old); err != nil {
 		return err
 	}
-	if !wr.Resource.Ungenerated && !next.SameSpec(old, !wr.Resource.Status) {
-		next.Metadata()["generation"] = old.GetGeneration() + 1
+	check := wr.checkUpdate
+	if wr.Resource.Strategy != nil {
+		check = wr.updateByStrategy
+	}
+	if err := check(ctx, next, old); err != nil {
+		return err
 	}
 	wr.updateManagedFields(old, next)
-	return wr.checkUpdate(ctx, next, old)
+	return nil
 }
 
 // checkUID refuses an update of an object with another uid. In a patch, which was applied to the stored object, a uid is a change of an
@@ -143,13 +146,20 @@ func (wr *Request) checkUID(next, old object.Object) error {
 		"the UID in the object (%s) is not that of the stored one (%s): it has been deleted and created again", uid, old.GetUID()))
 }
 
+// checkUpdate completes and validates the object that replaces old, of a kind without a strategy.
 func (wr *Request) checkUpdate(ctx context.Context, next, old object.Object) error {
+	if !wr.Resource.Ungenerated && !next.SameSpec(old, !wr.Resource.Status) {
+		next.Metadata()["generation"] = old.GetGeneration() + 1
+	}
 	var errs field.ErrorList
 	if !next.KeepsMetadata(old) {
 		var err error
 		if errs, err = wr.checkMetadata(next, old); err != nil {
 			return object.CannotHandle(wr.Resource, err)
 		}
+	}
+	if wr.Subresource == resource.FinalizeSubresource {
+		errs = append(errs, validateFinalizers(next.SpecFinalizers())...)
 	}
 	if err := wr.validateSchema(ctx, &errs, next.Object, old.Object); err != nil {
 		return err
@@ -173,18 +183,18 @@ func (wr *Request) checkMetadata(next, old object.Object) (field.ErrorList, erro
 			CreationTimestamp: meta.CreationTimestamp}
 	}
 	errs := validation.ValidateObjectMetaUpdate(meta, oldMeta, field.NewPath("metadata"))
-	if added := newFinalizers(oldMeta.Finalizers, meta.Finalizers); len(added) > 0 {
+	if added := object.NewFinalizers(oldMeta.Finalizers, meta.Finalizers); len(added) > 0 {
 		errs = append(errs, validation.ValidateFinalizers(meta.Finalizers, field.NewPath("metadata", "finalizers"))...)
-		wr.warnFinalizers(added)
+		wr.Warnings.AddFinalizers(added)
 	}
 	return errs, nil
 }
 
 // replace stores a new object. It writes nothing if nothing changes, except an object that is to be encrypted with another key. It deletes a terminating object without finalizers, except a
-// namespace, which the garbage collector deletes when it is empty.
+// namespace, which the garbage collector deletes when it is empty, or a client by its finalize subresource.
 func (s *Store) replace(ctx context.Context, wr *Request, next object.Object, a *updateAttempt) (Result, error) {
 	put := func(value []byte) (etcdstore.Revision, error) { return s.putKey(ctx, a, wr.Ref, value) }
-	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && !wr.IsNamespace()
+	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (!wr.IsNamespace() || wr.isFinalized(next))
 	stays := func([]byte) (etcdstore.Revision, error) { return a.object.Revision, nil }
 	if wr.Resource.Mount != nil {
 		return s.replaceMounted(ctx, wr, next, a)

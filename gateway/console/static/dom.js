@@ -1,5 +1,7 @@
 // Elements. What comes from a store gets into the page by these functions alone, and they make text nodes of it.
 
+import { ExactNumber, stringify } from './revtail.js'
+
 export const $ = (id) => document.getElementById(id)
 
 /** el makes an element; attributes that begin with "on" are listeners, those that are undefined are left out. */
@@ -22,13 +24,13 @@ export function excerpt(text, length = 120) {
   return flat.length > length || line.length < text.length ? flat.slice(0, length - 1) + '…' : flat
 }
 
-export const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '')
+export const textOf = (value) => (typeof value === 'string' ? value : stringify(value) ?? '')
 
 const largest = 200_000
 
 /** pretty is a value as indented JSON, coloured; a string that is no JSON is itself. */
 export function pretty(value) {
-  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2) ?? ''
+  const text = typeof value === 'string' ? value : stringify(value, 2) ?? ''
   if (text.length > largest) return [text.slice(0, largest) + '\n… ' + (text.length - largest) + ' more characters']
   if (typeof value === 'string') return [text]
   const nodes = []
@@ -46,7 +48,7 @@ export function pretty(value) {
 /** brief is a value for one line: what it has, names dimmed. */
 export function brief(value, length = 200) {
   if (typeof value === 'string') return [span('string', excerpt(value, length))]
-  if (value === null || typeof value !== 'object') return [span('atom', String(value))]
+  if (value === null || typeof value !== 'object' || value instanceof ExactNumber) return [span('atom', String(value))]
   const nodes = []
   let room = length
   for (const [name, member] of Object.entries(value)) {

@@ -3,6 +3,8 @@
 import { el, excerpt, span, textOf } from './dom.js'
 import { diff, lines } from './diff.js'
 import { compared } from './source.js'
+import { stringify } from './revtail.js'
+import { mask } from './secrets.js'
 
 const most = 200 // events in the list
 const perSecond = 25 // events that are shown, and as many at once as come after silence
@@ -77,7 +79,10 @@ export class Events {
       this.#fields(frame))
   }
 
-  #fields({ type, old, item }) {
+  #fields({ type, old: given, item: whole }) {
+    const before = given === undefined ? undefined : { id: whole.id, path: whole.path, value: given }
+    const item = mask(whole, { before })
+    const old = mask(before)?.value
     const after = type === 'deleted' ? undefined : compared(item.value)
     if (type === 'deleted' || old === undefined) {
       const value = item.shown ?? (type === 'deleted' ? old : item.value)
@@ -100,7 +105,7 @@ export class Events {
       ]
       return el('div', { class: 'field' }, name, ...some('removed', text.removed), ...some('added', text.added))
     }
-    const [a, b] = apart(before, after, path ? JSON.stringify : textOf)
+    const [a, b] = apart(before, after, path ? (value) => stringify(value) : textOf)
     return el('div', { class: 'field' }, name,
       before === undefined ? '' : span('removed', a), before === undefined || after === undefined ? '' : span('arrow', '→'), after === undefined ? '' : span('added', b))
   }

@@ -1,94 +1,171 @@
-// The console: what is selected is followed, and what is known of it is drawn, ten times a second at most.
+// The console: what is chosen is followed, and what is known of it is drawn, ten times a second at most.
 
 import { $, count } from './dom.js'
 import { Refused } from './api.js'
-import { Keys, oldest, Resource } from './source.js'
+import { Keys } from './source.js'
+import { sourceOf } from './catalog.js'
 import { follow, mostRows } from './follow.js'
 import { matches, Mirror } from './mirror.js'
+import { View } from './view.js'
 import { Table } from './table.js'
 import { Tree } from './tree.js'
 import { Events } from './events.js'
 import { Timeline } from './timeline.js'
-import { Detail } from './detail.js'
-import { askToken, nextTheme, Rate, surround } from './page.js'
+import { ObjectPage } from './object.js'
+import { Filter } from './filter.js'
+import { Layout } from './layout.js'
+import { Address, sidesOf, sidesText } from './url.js'
+import { CopyMenu } from './copyas.js'
+import { askToken, Rate, surround } from './page.js'
+import { announce, compacted, emptiness, refusal, say, Status, tell } from './status.js'
 import { held } from './press.js'
 import { showProblems } from './problems.js'
+import { command } from './commands.js'
+import { Search } from './search.js'
 
 const drawEvery = 100 // ms
-const typing = 500 // ms after the last letter of an expression, or Enter
 
 const mirror = new Mirror(mostRows)
+const layout = new Layout()
 const rate = new Rate($('spark'))
-const tree = new Tree($('tree'), (source) => { location.hash = source.hash })
-const table = new Table($('table'), (item) => detail.show(item))
-const events = new Events($('events'), (item) => detail.show(mirror.items.get(item.id) ?? item))
-const timeline = new Timeline(showAt)
-const detail = new Detail((revision) => timeline.go(revision))
+const status = new Status(() => mirror.revision)
+const address = new Address(apply)
+const tree = new Tree($('tree'), { onPick: go, onNamespace: inNamespace })
+const view = new View(later)
+const search = new Search(() => source && start())
+const table = new Table($('table'), open, () => { address.show(source.hash, { sort: table.sort, ...columnsShown() }); later() })
+const events = new Events($('events'), (item) => open(mirror.items.get(item.id) ?? item))
+const timeline = new Timeline(showAt, tell)
+const filter = new Filter({ onText: find, onExpression: () => source && start(), onChange: (text) => source && address.show(source.hash, { filter: text }) })
+const object = new ObjectPage($('object'), { onRevision: (revision) => timeline.go(revision), onClose: close, onState: remember, timeOf: (revision) => timeline.times.timeOf(revision) })
+const shown = () => ({ source, at: timeline.at, revision: mirror.revision, labels: filter.labels, expression: source?.expression({ text: filter.text, cel: filter.expression }) })
+const columnsShown = () => ({ columns: table.wide ? 'wide' : undefined })
+new CopyMenu(shown)
 
 let source // that is followed
 let following = new AbortController() // ends what belongs to it
 let past // the list that is shown; undefined: the state of now
 let reading = new AbortController() // ends the reading of it
-let text = '' // of the filter, lower case
-let expression = '' // CEL, for the server
 let changed = new Set() // ids, since the last drawing
 let received = 0
 let leftOut = 0
-let lost // since when there is no connection
+let opened // the item that the object page shows
+let wanted // {object, tab, compare, change} of the URL, until the object is there
 
-// What is selected
+// What is chosen
+
+/** go follows a source, as a step of the browser's history. */
+function go(next) {
+  address.show(next.hash, { filter: filter.value, at: timeline.at, ...columnsShown() })
+  choose(next)
+  layout.show('state')
+}
+
+function inNamespace(name) {
+  tree.inNamespace(name)
+  if (source?.namespaced) go(source.within(name))
+}
 
 function choose(next) {
-  if (source?.hash !== next.hash) {
-    source = next
-    table.columns(source.columns)
-    $('namespace').hidden = !source.namespaced
-    $('namespace').value = source.namespace ?? ''
-    $('title').textContent = source.title
-    document.title = source.title + ' · revtail'
-    events.clear()
-    detail.close()
-    received = leftOut = 0
-    timeline.forget(1, 1)
-    mirror.reset({ items: [], revision: 0 })
-    changed = new Set()
-    past = undefined
-    reading.abort()
-    state('listing')
-    draw()
-  }
+  if (source?.hash === next.hash) return tree.select(source)
+  source = next
+  table.columns(source.columns)
+  $('namespace').hidden = !source.namespaced
+  $('namespace').value = source.namespace ?? ''
+  $('title').textContent = source.title
+  document.title = source.title + ' · revtail'
+  $('new').hidden = false
+  hide()
+  events.clear()
+  received = leftOut = 0
+  search.reset()
+  timeline.reset()
+  mirror.reset({ items: [], revision: 0 })
+  changed = new Set()
   tree.select(source)
-  timeline.go()
   start()
+  if (timeline.at !== undefined) timeline.go(timeline.at)
 }
 
 function start() {
   following.abort()
   following = new AbortController()
-  lost = undefined
   past = undefined
   say()
   follow(source, {
-    filter: expression, signal: following.signal, onState: state,
+    filter: search.query(filter.expression), labels: filter.labels, signal: following.signal, onState: state,
     onList(list) {
       mirror.reset(list)
+      if (list.more) search.measure(source, list).then(later)
+      find()
       timeline.reach(list.revision)
+      status.news()
       later()
     },
     onFrame: take,
   })
+  if (timeline.at !== undefined) showAt(timeline.at)
+  draw()
+}
+
+/** find shows what contains the text of the filter. */
+function find() {
+  if (!search.find(filter.text, mirror.last !== undefined || past?.more)) later()
 }
 
 function take(frame) {
   const news = mirror.apply(frame)
+  status.news()
   if (news) {
     received++
     rate.add(1)
+    timeline.saw(frame.revision)
     changed.add(frame.item.id)
-    if (matches(frame.item, text)) events.add(frame, expression)
+    if (search.text || matches(frame.item, filter.text)) events.add(frame, filter.expression || filter.labels || search.text)
     if (source instanceof Keys && frame.type !== 'changed') tree.learn(frame.type, frame.item.address)
   }
   later()
+}
+
+// One object
+
+function open(item) {
+  wanted = undefined
+  show(item, {})
+  layout.show('object')
+  address.show(source.hash, { object: item.id, at: timeline.at })
+}
+
+function show(item, view) {
+  opened = item
+  object.show(source, item, { change: undefined, ...view, at: timeline.at })
+  layout.object(true)
+}
+
+function hide() {
+  opened = undefined
+  object.close()
+  layout.object(false)
+}
+
+function close() {
+  hide()
+  if (source) address.show(source.hash, { object: undefined, tab: undefined, compare: undefined, change: undefined })
+}
+
+function remember({ tab, compare, change } = {}) {
+  opened = object?.item ?? opened
+  if (source && opened) address.show(source.hash, { object: opened.id, tab: tab === 'yaml' ? undefined : tab, compare: sidesText(compare), change })
+}
+
+/** restore opens the object of the URL once it is there. */
+function restore() {
+  const item = wanted && (past ? past.items.find(({ id }) => id === wanted.object) : mirror.items.get(wanted.object))
+  if (item) {
+    show(item, wanted)
+    layout.show('object')
+  } else if (wanted) tell(`${wanted.object} is not here.`)
+  wanted = undefined
 }
 
 // What is drawn
@@ -110,60 +187,49 @@ function draw() {
   $('received').textContent = received ? received.toLocaleString('en') : ''
   $('left-out').textContent = leftOut ? ` · ${leftOut.toLocaleString('en')} not shown` : ''
   timeline.reach(mirror.revision)
-  const all = past?.items ?? mirror.sorted()
-  const shown = text ? all.filter((item) => matches(item, text)) : all
+  const state = past?.state ?? mirror
+  const shown = view.show(state, { text: search.text ? '' : filter.text, order: table.order })
+  const size = state.items.size
   table.show(shown, past ? undefined : changed)
-  if (!past && detail.item && changed.has(detail.item.id)) detail.show(mirror.items.get(detail.item.id) ?? detail.item)
+  if (!past && opened && changed.has(opened.id)) refresh(mirror.items.get(opened.id))
   changed = new Set()
   if (!source) return
-  $('empty').hidden = shown.length > 0 || !$('message').hidden || $('status').dataset.state === 'listing'
-  $('empty').textContent = all.length ? 'Nothing matches the filter.' : past ? 'There was nothing at this revision.' : 'Nothing is here. What gets written will show up.'
-  if (!expression && $('status').dataset.state === 'live') tree.counted(source, mirror.last === undefined ? mirror.items.size : undefined)
+  $('empty').hidden = shown.length > 0 || view.busy || !$('message').hidden || status.connection === 'listing'
+  if (!$('empty').hidden) $('empty').textContent = emptiness(source, { all: search.all(size), text: filter.text, expression: filter.expression || (filter.labels && '-l ' + filter.labels), past: past && timeline.at })
+  if (wanted && (past || status.connection === 'live')) restore()
+  if (!(filter.expression || filter.labels || search.text) && status.connection === 'live') tree.counted(source, mirror.last === undefined ? mirror.items.size : undefined)
   const cut = past ? past.more : mirror.last !== undefined
-  $('count').textContent = (shown.length === all.length ? '' : shown.length.toLocaleString('en') + ' of ') + (cut ? 'the first ' : '') + count(all.length, source.noun)
+  $('count').textContent = status.connection === 'refused' && !past ? '' : search.words(source.noun, { found: shown.length, size, cut })
 }
 
-/** say shows a message in the place of the table; nothing takes it away. */
-function say(message = '', action) {
-  $('message').hidden = !message
-  $('message').replaceChildren(message)
-  if (!action) return
-  const button = document.createElement('button')
-  button.textContent = action.label
-  button.addEventListener('click', action.run)
-  $('message').append(button)
+/** refresh shows the object as it is now; undefined: it was deleted. */
+function refresh(item) {
+  if (!item) return object.deleted(mirror.revision)
+  opened = item
+  object.update(item)
 }
 
-function state(name, { error, delay, since } = {}) {
-  const seconds = (ms) => (ms / 1000).toFixed(1) + ' s'
-  const words = {
-    listing: () => 'reading',
-    live: () => 'live',
-    reconnecting: () => `${error instanceof Refused ? error.message : error ? 'connection lost' : 'the stream has ended'}: trying again in ${seconds(delay)}` + (since ? `, to go on after revision ${since.toLocaleString('en')}` : ''),
-    expired: () => 'compacted: reading again',
-    refused: () => 'refused',
-  }[name]()
-  $('status').dataset.state = name
-  $('status-text').textContent = words
-  if (name === 'reconnecting') lost ??= performance.now()
+function state(name, detail = {}) {
+  const lost = status.connected(name, detail)
   if (name === 'expired') events.note('Compacted: etcd has forgotten what happened since the connection was lost. The state has been read again; what happened in between is not in this list.')
-  if (name === 'live' && lost !== undefined) {
-    events.note(`connected again after ${seconds(performance.now() - lost)}` + (since ? `, on from revision ${since.toLocaleString('en')}` : ''))
-    lost = undefined
+  if (lost !== undefined) {
+    events.note(`connected again after ${(lost / 1000).toFixed(1)} s` + (detail.since ? `, on from revision ${detail.since.toLocaleString('en')}` : ''))
     tree.load()
   }
-  if (name === 'refused') refused(error)
+  if (name === 'refused') refused(detail.error)
+  later()
 }
 
 function refused(error) {
-  if (error.status === 400 && expression) {
-    note(`Everything is shown, since the gateway does not take this expression: ${error.message}`)
-    expression = ''
+  if (error.status === 400 && (filter.expression || filter.labels)) {
+    filter.refuse(`Everything is shown, since the gateway does not take this expression: ${error.message}`)
     start()
     return // the next change of the text tries again
   }
-  say(error.message, { label: 'Try again', run: start })
-  if (error.status === 401) askToken('The gateway asks who you are.')
+  const { text, actions } = refusal(error, source, { again: start, open: (key) => go(new Keys({ key })), tokens: () => askToken(error) })
+  say(text, ...actions)
+  announce(text)
+  if (error.status === 401) askToken(error)
 }
 
 // The past
@@ -172,128 +238,67 @@ async function showAt(at) {
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
-  $('banner').hidden = at === undefined
+  if (source) address.show(source.hash, { at })
+  status.past(at === undefined ? undefined : timeline.label(at))
+  object.past(at)
   if (at === undefined || !source) {
     past = undefined
-    if ($('status').dataset.state !== 'refused') say()
+    if (status.connection !== 'refused') say()
+    if (opened) refresh(mirror.items.get(opened.id))
     draw()
     return
   }
-  $('banner-text').textContent = `As of revision ${at.toLocaleString('en')}; marked is what is different now.`
   try {
-    past = await source.list({ at, filter: expression, signal, most: mostRows })
+    past = await source.list({ at, filter: search.query(filter.expression), labels: filter.labels, signal, most: mostRows })
+    past.state = new Mirror(mostRows)
+    past.state.reset(past)
     if (signal.aborted) return
     for (const item of past.items) item.differs = mirror.items.get(item.id)?.revision !== item.revision
     say()
-    if (detail.item) detail.show(past.items.find((item) => item.id === detail.item.id) ?? detail.item)
+    const then = opened && past.items.find((item) => item.id === opened.id)
+    if (then) object.show(source, opened = then, { at })
   } catch (error) {
     if (signal.aborted) return
-    past = { items: [], more: false }
+    past = { items: [], more: false, state: new Mirror(mostRows) }
     say(error instanceof Refused ? error.message : 'The gateway does not answer.', { label: 'Try again', run: () => showAt(at) })
-    if (error.gone) await compacted(at, signal)
+    if (error.gone) await compacted(source, at, timeline, signal)
   }
   draw()
 }
 
-/** compacted says which revision is the oldest that can be shown instead. */
-async function compacted(at, signal) {
-  const label = (revision) => `Show revision ${revision.toLocaleString('en')}, the oldest`
-  try {
-    const first = await oldest(source, at, mirror.revision, signal)
-    if (signal.aborted) return
-    timeline.forget(first)
-    say(`Revision ${at.toLocaleString('en')} has been compacted: etcd does not have it any more.`, { label: label(first), run: () => timeline.go(first) })
-  } catch { /* what has been said before holds */ }
+// The URL
+
+/** apply shows what the URL says. */
+function apply(fields = address.read()) {
+  const next = sourceOf(fields, (path) => tree.resource(path)?.source)
+  if (!next) return
+  const { object: id, tab, compare, change, at } = fields
+  const again = filter.adopt(fields.filter ?? '')
+  wanted = id ? { object: id, tab, compare: sidesOf(compare), change } : undefined
+  if (!id && opened) hide()
+  if (again && source?.hash === next.hash) start()
+  choose(next)
+  layout.show('state') // and the object when it has been read
+  table.sort = fields.sort ?? ''
+  table.wide = fields.columns === 'wide'
+  if (/^\d+$/.test(at ?? '')) timeline.go(Number(at))
+  else if (at) timeline.goTime(Date.parse(at))
+  else if (timeline.at !== undefined) timeline.go()
+  later()
 }
 
-// The filter
+// The page
 
-let timer
-let express = () => {} // lets the gateway have the expression that was typed
-
-function note(message = '') {
-  $('filter-note').hidden = !message
-  $('filter-note').textContent = message
-}
-
-function filter() {
-  clearTimeout(timer)
-  note()
-  const value = $('filter').value.trim()
-  const given = value.startsWith('=') ? value.replace(/^=+/, '').trim() : ''
-  text = value.startsWith('=') ? '' : value.toLowerCase()
-  if (given === expression) return draw()
-  express = () => {
-    clearTimeout(timer)
-    if (given === expression) return
-    expression = given
-    if (source) choose(source)
-  }
-  timer = setTimeout(express, given ? typing : 0)
-}
-
-// The keyboard, and the URL
-
-function escape() {
-  if ($('filter').value) {
-    $('filter').value = ''
-    filter()
-    $('table').focus()
-  } else if (!$('detail').hidden) {
-    detail.close()
-  } else if (timeline.at !== undefined) {
-    timeline.go()
-  } else {
-    document.activeElement?.blur()
-  }
-}
-
-function pause() {
-  events.paused = !events.paused
-  $('pause').setAttribute('aria-pressed', events.paused)
-  $('pause').textContent = events.paused ? 'Go on' : 'Pause'
-}
-
-const shortcuts = {
-  '/': () => $('filter').select(), '?': () => $('help-dialog').showModal(), g: () => tree.focus(), s: () => $('table').focus(), e: () => $('events').focus(),
-  p: pause, t: nextTheme, r: () => tree.load(), '[': () => timeline.step(-1), ']': () => timeline.step(1),
-}
-
-addEventListener('keydown', (event) => {
-  if (event.altKey || event.ctrlKey || event.metaKey || document.querySelector('dialog[open]')) return
-  if (event.key === 'Escape') return escape()
-  if (event.target.matches('input:not([type=range])') || !Object.hasOwn(shortcuts, event.key)) return
-  event.preventDefault()
-  shortcuts[event.key]()
-})
-
-async function fromHash() {
-  const asked = new URLSearchParams(location.hash.slice(1).replaceAll('+', '%2B'))
-  if (asked.has('key')) return choose(new Keys({ key: asked.get('key') }))
-  if (asked.has('key64')) return choose(new Keys({ key64: asked.get('key64') }))
-  const path = asked.get('resource')
-  if (!/^\/apis?\/[\w.-]+\/([\w.-]+\/)?[\w-]+$/.test(path ?? '')) return
-  choose((tree.resource(path) ?? new Resource(path, true)).within(asked.get('namespace') ?? ''))
-}
-
-$('filter').addEventListener('input', filter)
-$('filter').addEventListener('keydown', (event) => { if (event.key === 'Enter') express() })
-$('pause').addEventListener('click', pause)
-$('clear').addEventListener('click', () => events.clear())
-$('open').addEventListener('submit', (event) => {
-  event.preventDefault()
-  if ($('open-key').value) location.hash = new Keys({ key: $('open-key').value }).hash
-})
-$('namespace').addEventListener('change', () => { location.hash = source.within($('namespace').value.trim()).hash })
-addEventListener('hashchange', fromHash)
+command({ close, events, filter, go, inNamespace, layout, object, shown, table, timeline, tree, source: () => source })
 
 async function begin() {
   following.abort() // what is still refused is so for what was before
   showProblems()
-  const known = await tree.load()
+  const refused = await tree.load()
+  timeline.load()
   if (source) start()
-  else fromHash()
-  if (!known) askToken('The gateway asks who you are.')
+  else apply()
+  if (refused && !source) askToken(refused)
 }
 
 surround(begin)

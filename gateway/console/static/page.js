@@ -1,13 +1,15 @@
-// What surrounds the data: theme, token, help, the curve of events.
+// What surrounds the data: theme, token, the curve of events.
 
 import { $ } from './dom.js'
 import { token } from './api.js'
+import { announce } from './status.js'
 
 const themes = ['system', 'light', 'dark']
 
-export function nextTheme() {
+/** nextTheme takes a theme, or the next one. */
+export function nextTheme(theme) {
   const { dataset } = document.documentElement
-  showTheme(themes[(themes.indexOf(dataset.theme ?? 'system') + 1) % themes.length])
+  showTheme(themes.includes(theme) ? theme : themes[(themes.indexOf(dataset.theme ?? 'system') + 1) % themes.length])
 }
 
 function showTheme(theme) {
@@ -17,14 +19,14 @@ function showTheme(theme) {
   try {
     localStorage.setItem('revtail.theme', theme)
   } catch { /* without storage it lasts as long as the page */ }
-  $('theme-button').textContent = theme[0].toUpperCase() + theme.slice(1)
+  $('theme-button').textContent = 'Theme: ' + theme
 }
+
 
 /** surround wires it; onToken is called when there is another token. */
 export function surround(onToken) {
-  $('theme-button').addEventListener('click', nextTheme)
+  $('theme-button').addEventListener('click', () => nextTheme())
   showTheme(document.documentElement.dataset.theme ?? 'system')
-  $('help-button').addEventListener('click', () => $('help-dialog').showModal())
   $('token-button').addEventListener('click', () => askToken())
   $('token-forget').addEventListener('click', () => {
     token.set('')
@@ -36,15 +38,33 @@ export function surround(onToken) {
     const { returnValue } = $('token-dialog')
     $('token').value = ''
     if (returnValue === 'use' && given) token.set(given)
-    $('token-button').classList.toggle('on', token.get() !== '')
-    if (returnValue === 'forgotten' || (returnValue === 'use' && given)) onToken()
+    showToken()
+    if (returnValue === 'forgotten' || (returnValue === 'use' && given)) {
+      announce(given ? 'the token is tried' : 'the token is forgotten')
+      onToken()
+    }
   })
-  $('token-button').classList.toggle('on', token.get() !== '')
+  showToken()
 }
 
-export function askToken(why) {
-  if (why) $('token-why').textContent = why + ' Paste a token: it is sent as an Authorization header, and kept in this tab until you close it.'
-  if (!$('token-dialog').open) $('token-dialog').showModal()
+function showToken() {
+  $('token-button').textContent = token.get() ? 'Token: set' : 'Token'
+}
+
+/** askToken opens the dialog. With an error, a 401, it says why the token that was sent is refused. */
+export function askToken(error) {
+  const sent = token.get()
+  const refused = error && sent
+  $('token-refused').hidden = !error
+  $('token-refused').textContent = !error ? '' : refused
+    ? `The gateway refused this token (${sent.length} characters): ${error.message}. Check that it is whole, has not expired, and is one of this gateway.`
+    : `The gateway asks who you are: ${error.message}.`
+  $('token-forget').disabled = !sent
+  if (!$('token-dialog').open) {
+    $('token-dialog').returnValue = ''
+    $('token-dialog').showModal()
+  }
+  $('token').focus()
 }
 
 /** Rate counts events by the second, and draws the last minute. */

@@ -9,7 +9,7 @@ const kinds = ['claim', 'garbage-collector']
 export async function showProblems() {
   let lines = []
   try {
-    lines = (await (await request('/readyz?verbose', { accept: 'text/plain' })).text()).split('\n')
+    lines = (await request('/readyz?verbose', { accept: 'text/plain' })).text.split('\n')
   } catch { /* the status tells that there is no connection */ }
   const problems = lines.filter((line) => kinds.some((kind) => line.startsWith(`[!]${kind} `)))
   $('problems').textContent = problems.map((line) => line.slice(line.indexOf(' ') + 1)).join('; ')

@@ -1,45 +1,86 @@
 // What can be followed: keys, and resources. Both are the same to the rest of the page.
 //
-// An item: {id, name, namespace, value, revision, version, created, detail}
-// A frame: {type: added|changed|deleted|mark|error, item, old, revision, resume, error}; resume: a watch may begin after it
+// An item: {id, namespace, name, revision, text, value, cells, created, path}
+//   text: the JSON of the object, or of the value of a key, exactly as the gateway sent it; value: parse(text)
+//   cells: the gateway's columns of a resource; created: when, as an RFC 3339 time; path: the URL path of this object or key
+// A frame: {type: added|changed|deleted|mark, item, old, revision}
 
-import { get, Refused, stream } from './api.js'
+import { gateway, Refused } from './api.js'
+import { Columns } from './columns.js'
+import { internals, parse } from './revtail.js'
 
-const pageSize = 500
+const { dialectOf, inNamespace, keyName } = internals
 
-/** nameOf is a key for people: bytes that are no text are escaped. */
-export function nameOf({ key, key64 }) {
-  if (key !== undefined) return key
-  return Array.from(atob(key64), (c) => (c >= ' ' && c <= '~' ? c : '\\x' + c.charCodeAt(0).toString(16).padStart(2, '0'))).join('')
-}
+export const nameOf = keyName
 
 /** addressOf is how a key is said in a query. */
 export function addressOf({ key, key64 }) {
   return key !== undefined ? 'key=' + encodeURIComponent(key) : 'key64=' + encodeURIComponent(key64)
 }
 
-const query = (parameters) => Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
-  .map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join('')
+const kinds = { ADDED: 'added', MODIFIED: 'changed', DELETED: 'deleted', BOOKMARK: 'mark' }
 
-/** pages reads a list of either dialect until it has `most` items: {items, revision, more}. */
-async function pages(first, read, most) {
-  const items = []
-  let path = first
-  for (;;) {
-    const page = await read(path)
-    items.push(...page.items)
-    if (!page.next || items.length >= most) return { items, revision: page.revision, more: Boolean(page.next) }
-    path = first + query({ continue: page.next })
+/** Frame is a change. Its old value is parsed when it is needed. */
+class Frame {
+  constructor({ type, item, revision, old }) {
+    Object.assign(this, { type: kinds[type], item, revision, before: old === undefined ? undefined : { value: undefined, text: old } })
+  }
+
+  get old() {
+    if (this.before?.text === undefined) return undefined
+    return this.before.value ?? parse(this.before.text)
+  }
+}
+
+/** Source is a list of the gateway, at a path. */
+class Source {
+  async list({ at, filter, labels, signal, most }) {
+    const list = await gateway.list(this.path, { at, filter: this.expression(filter), labelSelector: labels, columns: true, signal, most })
+    if (list.columns) this.columns.define(list.columns)
+    return { ...list, more: Boolean(list.next) }
+  }
+
+  /** watch yields {list} for a state, and {frame} for a change after it. */
+  async *watch({ since, filter, labels, signal, most, onState }) {
+    const options = { since, filter: this.expression(filter), labelSelector: labels, columns: true, prev: this.previous, signal, most, onState }
+    for await (const event of gateway.watch(this.path, options)) {
+      if (event.columns) this.columns.define(event.columns)
+      yield event.type === 'LIST' ? { list: { ...event, more: Boolean(event.next) } } : { frame: new Frame(event) }
+    }
+  }
+
+  /** get reads one item of the list: {item, revision}; without an item where there is none. */
+  async get(id, { at, signal } = {}) {
+    const { path, query } = this.one(id)
+    const { items: [item], revision } = await gateway.list(path, { ...query, at, columns: true, signal, most: 1 })
+    return { item, revision }
+  }
+
+  /** item is the item of a text that the gateway has sent. */
+  item(text) {
+    return dialectOf(this.path).item(text)
+  }
+
+  /** expression is a filter of the gateway: one in CEL, or {text, cel}, where a text is searched in names and values, whatever its case. */
+  expression(filter) {
+    if (!filter?.text) return filter?.cel ?? (typeof filter === 'string' ? filter : undefined)
+    const search = this.search(JSON.stringify(filter.text))
+    return filter.cel ? `(${search}) && (${filter.cel})` : search
   }
 }
 
 /** Keys is a key or, where it ends with a slash, all that begin with it. */
-export class Keys {
-  columns = ['key', 'value', 'revision', 'version']
-  silence = 45_000 // the gateway says something every 15 s
+export class Keys extends Source {
+  kind = 'keys'
+  columns = new Columns([
+    { name: 'key', type: 'name' }, { name: 'value', type: 'value' }, { name: 'size', type: 'bytes' }, { name: 'revision', type: 'integer' },
+    { name: 'version', type: 'integer', priority: 1 }, { name: 'lease', type: 'string', priority: 1 },
+  ])
   noun = 'key'
+  previous = 1
 
   constructor(key) {
+    super()
     this.key = key
     this.title = nameOf(key)
     this.path = '/v1/keys?' + addressOf(key)
@@ -48,99 +89,47 @@ export class Keys {
     this.prefix = this.title.endsWith('/') ? this.title : ''
   }
 
-  item(kv) {
-    const detail = { revision: kv.modRevision, created: kv.createRevision, version: kv.version, encoding: kv.encoding }
-    if (kv.lease) detail.lease = kv.lease
-    return { id: nameOf(kv), name: nameOf(kv), address: kv, value: kv.value, revision: kv.modRevision, version: kv.version, detail }
+  one(id) {
+    return { path: '/v1/keys?' + addressOf({ key: id }), query: {} }
   }
 
-  async list({ at, filter, signal, most }) {
-    const first = this.path + '&pretty=0&limit=' + Math.min(pageSize, most) + query({ at, filter })
-    try {
-      return await pages(first, async (path) => {
-        const page = await get(path, { signal })
-        return { items: page.items.map((kv) => this.item(kv)), revision: page.revision, next: page.continue }
-      }, most)
-    } catch (error) {
-      if (error.status !== 404 || !error.revision) throw error
-      return { items: [], revision: error.revision, more: false } // one key, that is not there
-    }
-  }
-
-  async *watch({ since, filter, signal }) {
-    for await (const lines of stream(this.path + '&watch=1&prev=1' + query({ since, filter }), { signal, silence: this.silence })) {
-      yield lines.map((line) => this.frame(JSON.parse(line)))
-    }
-  }
-
-  frame(event) {
-    const { type, revision } = event
-    switch (type) {
-      case 'PUT':
-        return { type: event.version === 1 ? 'added' : 'changed', item: this.item(event), old: event.prev?.value, revision, resume: event.last }
-      case 'DELETE':
-        return { type: 'deleted', item: this.item({ ...event, modRevision: revision }), old: event.prev?.value, revision, resume: event.last }
-      case 'ERROR':
-        return { type: 'error', error: new Refused(event.error.status, event.error.detail, event.error) }
-    }
-    return { type: 'mark', revision, resume: true } // SYNC, PROGRESS
+  search(text) {
+    return `key.containsFold(${text}) || text.containsFold(${text})`
   }
 }
 
 /** Resource is the objects of a resource: in all namespaces, or in one. `path` is its URL without a namespace. */
-export class Resource {
-  silence = 150_000 // a bookmark comes every minute
+export class Resource extends Source {
+  kind = 'resource'
   noun = 'object'
   prefix = ''
+  verbs // that discovery allows; undefined: not known
 
-  constructor(path, namespaced, namespace = '') {
+  constructor(path, namespaced, namespace = '', verbs = undefined) {
+    super()
     const at = path.lastIndexOf('/')
     this.namespaced = namespaced
     this.namespace = namespace
+    this.verbs = verbs
+    this.resource = path
     this.title = path.slice(at + 1)
     this.node = 'resource=' + encodeURIComponent(path)
-    this.hash = this.node + query({ namespace })
-    this.path = namespace ? `${path.slice(0, at)}/namespaces/${encodeURIComponent(namespace)}${path.slice(at)}` : path
-    this.columns = [...(namespaced ? ['namespace'] : []), 'name', 'value', 'revision', 'generation', 'age']
+    this.hash = this.node + (namespace ? '&namespace=' + encodeURIComponent(namespace) : '')
+    this.path = namespace ? inNamespace(path, namespace) : path
+    this.columns = new Columns([{ name: 'name', type: 'name' }, { name: 'age', type: 'age' }], namespaced && { name: 'Namespace', type: 'namespace', priority: namespace ? 1 : 0 })
   }
 
   within(namespace) {
-    return new Resource(decodeURIComponent(this.node.slice('resource='.length)), this.namespaced, namespace)
+    return new Resource(this.resource, this.namespaced, namespace, this.verbs)
   }
 
-  item(object) {
-    const { metadata, kind, apiVersion, ...rest } = object
-    const id = metadata.namespace ? metadata.namespace + '/' + metadata.name : metadata.name
-    return {
-      id, name: metadata.name, namespace: metadata.namespace, value: object, shown: Object.keys(rest).length ? rest : { labels: metadata.labels ?? {} },
-      revision: Number(metadata.resourceVersion), version: metadata.generation, created: metadata.creationTimestamp,
-      detail: { revision: metadata.resourceVersion, generation: metadata.generation, created: metadata.creationTimestamp, uid: metadata.uid },
-    }
+  one(id) {
+    const [name, namespace] = id.split('/').reverse()
+    return { path: namespace ? inNamespace(this.resource, namespace) : this.resource, query: { fieldSelector: 'metadata.name=' + name } }
   }
 
-  async list({ at, filter, signal, most }) {
-    const exact = at ? { resourceVersion: at, resourceVersionMatch: 'Exact' } : {}
-    return pages(this.path + '?pretty=0&limit=' + Math.min(pageSize, most) + query({ filter }), async (path) => {
-      const page = await get(path.includes('&continue=') ? path : path + query(exact), { signal })
-      const head = { kind: page.kind.replace(/List$/, ''), apiVersion: page.apiVersion }
-      const items = page.items.map((object) => this.item({ ...head, ...object }))
-      return { items, revision: Number(page.metadata.resourceVersion), next: page.metadata.continue }
-    }, most)
-  }
-
-  async *watch({ since, filter, signal }) {
-    const path = this.path + '?watch=1&allowWatchBookmarks=true' + query({ resourceVersion: since, filter })
-    for await (const lines of stream(path, { signal, silence: this.silence })) {
-      yield lines.map((line) => this.frame(JSON.parse(line)))
-    }
-  }
-
-  frame({ type, object }) {
-    if (type === 'ERROR') return { type: 'error', error: new Refused(object.code, object.message, object) }
-    const revision = Number(object.metadata.resourceVersion)
-    if (type === 'BOOKMARK') return { type: 'mark', revision, resume: true }
-    const kind = { ADDED: 'added', MODIFIED: 'changed', DELETED: 'deleted' }[type]
-    return { type: kind, item: this.item(object), revision, resume: true }
+  search(text) {
+    return `text.containsFold(${text})`
   }
 }
 

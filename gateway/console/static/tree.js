@@ -1,140 +1,189 @@
-// The tree: resources by group, and keys by level. Roving focus, as the ARIA practices have it for trees.
+// The lists of namespaces, resources and keys. Roving focus, as the ARIA practices have it for trees.
 
 import { el } from './dom.js'
-import { addressOf, Keys, nameOf, Resource } from './source.js'
-import { get } from './api.js'
+import { countOf, learn, levelNodes, namespaceNode, namespaceNodes, resourceNodes } from './catalog.js'
+import { newest } from './api.js'
 import { held } from './press.js'
 
-const mostChildren = 500 // of a level, at a time
+const mostCounted = 60 // prefixes of keys, and namespaces
+const pause = 3_000 // ms between two looks at the revision; the lists are counted again where it has changed
 
-/**
- * A node: {id, label, kind: group|resource|prefix|key|note|more, source, count, load, children, open}. load() reads the children;
- * a node without it has none.
- */
+/** Tree shows nodes of the catalog. onPick(source) is called for what can be followed, onNamespace(name) for a namespace, '' for all. */
 export class Tree {
+  scope = '' // the namespace of the resources that are counted and chosen
   #element
-  #onPick
+  #pick
   #roots = []
   #focused
   #selected
+  #current // the source that is followed
   #drawing
-  #typed = { text: '', at: 0 }
+  #text = '' // of the filter
+  #revision
+  #counting = false
 
-  constructor(element, onPick) {
+  constructor(element, { onPick, onNamespace }) {
     this.#element = element
-    this.#onPick = onPick
+    this.#pick = (node) => (node.kind === 'namespace' ? onNamespace(node.namespace) : onPick(this.#scoped(node.source)))
+    element.setAttribute('aria-multiselectable', 'true')
     element.addEventListener('keydown', (event) => this.#key(event))
     element.addEventListener('click', (event) => {
       const item = event.target.closest('[role=treeitem]')
       if (item) this.#click(this.#find(item.dataset.id), event.target.closest('.twist'))
     })
+    setInterval(() => this.#recount(), pause)
   }
 
-  /** load reads resources and keys; what cannot be read is a line that says why. It returns false if the gateway asks who we are. */
+  #scoped(source) {
+    return source.namespaced ? source.within(this.scope) : source
+  }
+
+  /** load reads everything; what cannot be read is a line that says why. It returns the error if the gateway asks who we are. */
   async load() {
     const first = this.#roots.length === 0
     const kept = new Set(this.#visible().filter(([node]) => node.open).map(([node]) => node.id))
-    const [resources, keys] = await Promise.all([resourceNodes(), levelNodes({ key: '/' })])
-    this.#roots = [
-      { id: 'resources', label: 'Resources', kind: 'group', root: true, open: true, children: resources },
-      { id: 'keys', label: 'Keys', kind: 'group', root: true, open: true, children: keys },
-    ]
-    for (const node of first ? [] : [...this.#roots, ...resources]) node.open = kept.has(node.id)
+    const [namespaces, resources, keys] = await Promise.all([namespaceNodes(), resourceNodes(), levelNodes({ key: '/' })])
+    const root = (id, label, children) => ({ id, label, kind: 'root', open: first || kept.has(id), children })
+    this.#roots = [root('namespaces', 'Namespaces', namespaces), root('resources', 'Resources', resources), root('keys', 'Keys', keys)]
+    if (this.scope) this.inNamespace(this.scope)
     for (const id of kept) {
       const node = this.#find(id)
       if (node && !node.open) await this.#open(node)
     }
     this.draw()
-    this.#count(resources)
-    return ![...resources, ...keys].some((node) => node.closed === 401)
+    this.#revision = undefined
+    this.#recount()
+    return [...resources, ...keys].find((node) => node.error?.status === 401)?.error
   }
 
-  /** #count finds out of how many objects there are: one request after the other, since nobody waits for it. */
-  async #count(groups) {
-    for (const group of groups) {
-      for (const node of group.children ?? []) {
-        try {
-          const page = await get(node.source.path + '?limit=1&pretty=0', { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json' })
-          node.count = page.items.length + (page.metadata.remainingItemCount ?? 0)
-        } catch {
-          node.count = undefined // perhaps it may not be listed: its table will say so
-        }
+  /** #recount counts again if etcd has changed: one request after the other, since nobody waits for it. */
+  async #recount() {
+    if (this.#counting || document.hidden || !this.#roots.length) return
+    this.#counting = true
+    try {
+      const revision = await newest().catch(() => 'unknown')
+      if (revision === this.#revision) return
+      if (this.#revision !== undefined) await this.#refresh()
+      const scope = this.scope
+      const current = this.#current?.namespaced ? this.#current : undefined // of which the objects of a namespace are counted
+      const nodes = this.#visible().map(([node]) => node)
+      const some = nodes.filter((node) => node.kind === 'prefix' || (node.kind === 'namespace' && current)).slice(0, mostCounted)
+      for (const node of [...nodes.filter((each) => each.kind === 'resource'), ...some]) {
+        if (scope !== this.scope || document.hidden) return
+        const count = node.kind === 'namespace' ? await countOf(current.within(''), node.namespace, revision) : await countOf(node.source, scope, revision)
+        if (count === node.count) continue
+        node.count = count
+        this.#later()
       }
-      this.draw()
+      this.#revision = revision
+    } finally {
+      this.#counting = false
     }
   }
 
-  /** counted says how many objects a resource has; undefined: that is not known. */
+  /** #refresh reads namespaces and resources again, and keeps what has been counted. */
+  async #refresh() {
+    const lists = await Promise.all([namespaceNodes(), resourceNodes()])
+    for (const [root, nodes] of lists.map((list, i) => [this.#roots[i], list])) {
+      if (nodes.some((node) => node.error)) continue
+      const known = new Map(root.children.map((node) => [node.id, node]))
+      if (nodes.length !== known.size || nodes.some(({ id }) => !known.has(id))) root.children = nodes.map((node) => known.get(node.id) ?? node)
+    }
+    if (this.scope) this.inNamespace(this.scope)
+  }
+
+  /** counted says how many items the followed source has; undefined: that is not known. */
   counted(source, count) {
+    if (count === undefined) return
     for (const [node] of this.#visible()) {
-      if (node.kind !== 'resource' || node.source.hash !== source.hash || node.count === count) continue
+      const mine = node.kind === 'namespace' ? source.namespaced && node.namespace === source.namespace : node.source?.node === source.node && (source.namespace ?? '') === (source.namespaced ? this.scope : '')
+      if (!mine || node.count === count) continue
       node.count = count
       this.#later()
     }
   }
 
-  /** resource is the source of a resource that there is. */
+  /** resource is the node of a resource that there is. */
   resource(path) {
-    for (const group of this.#roots[0].children) {
-      for (const node of group.children ?? []) if (node.source?.path === path) return node.source
+    return this.resources().find((node) => node.id === path)
+  }
+
+  resources() {
+    return (this.#roots[1]?.children ?? []).filter((node) => node.kind === 'resource')
+  }
+
+  namespaces() {
+    return (this.#roots[0]?.children ?? []).filter((node) => node.namespace).map((node) => node.namespace)
+  }
+
+  /** inNamespace counts and chooses resources in a namespace from now on, one that was not listed too. */
+  inNamespace(name) {
+    const list = this.#roots[0]?.children
+    if (name && list && !list.some((node) => node.namespace === name)) list.push(namespaceNode(name))
+    if (this.scope !== name) {
+      for (const node of this.resources()) if (node.source.namespaced) node.count = undefined
+      this.#revision = undefined
     }
-    return undefined
+    this.scope = name
+    this.#later()
   }
 
   /** select marks what is followed, and opens the levels that lead to it. */
   async select(source) {
+    if (this.#current?.node !== source.node) {
+      for (const node of this.#roots[0]?.children ?? []) node.count = undefined
+      this.#revision = undefined
+    }
+    this.#current = source
     this.#selected = source.node
+    if (source.namespaced) this.inNamespace(source.namespace ?? '')
     const { key } = source.key ?? {}
-    let level = key && this.#roots[1]
+    let level = key && this.#roots[2]
     while (level) {
       level.open = true
       if (level.load && !level.children) level.children = await level.load()
       level = level.children?.find((node) => node.source?.prefix && key !== node.key && key.startsWith(node.key))
     }
     this.draw()
-    this.#element.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
+    this.#element.querySelector('[aria-selected="true"]:not(.namespace)')?.scrollIntoView({ block: 'nearest' })
   }
 
   /** learn puts a key that has appeared, or has gone, into the levels that are open. */
   learn(type, kv) {
-    if (kv.key === undefined) return
-    let level = this.#roots[1]
-    for (let at = '/'; level?.children; ) {
-      let next = level.children.find((node) => node.key === kv.key || (node.source?.prefix && kv.key.startsWith(node.key)))
-      if (next?.key === kv.key) {
-        if (type === 'deleted') level.children = level.children.filter((node) => node !== next)
-        break
-      }
-      if (!next) {
-        const full = level.children.length >= mostChildren || level.children.some((node) => node.given || node.closed)
-        if (type === 'deleted' || full || !kv.key.startsWith(at)) return
-        const slash = kv.key.indexOf('/', at.length)
-        next = keyNode({ key: slash < 0 ? kv.key : kv.key.slice(0, slash + 1) }, at)
-        const children = level.children.filter((node) => node.kind !== 'note')
-        const place = children.findIndex((node) => node.key > next.key)
-        children.splice(place < 0 ? children.length : place, 0, next)
-        level.children = children
-      }
-      level = next
-      at = next.key
-    }
-    this.#later()
+    if (learn(this.#roots[2], type, kv)) this.#later()
   }
 
   focus() {
     this.#element.querySelector('[tabindex="0"]')?.focus()
   }
 
+  /** filter shows what contains a text only; it opens the roots, and returns the first match that can be chosen. */
+  filter(text) {
+    this.#text = text.trim().toLowerCase()
+    this.draw()
+    return this.#text ? this.#visible().map(([node]) => node).find((node) => node.kind !== 'root') : undefined
+  }
+
+  choose(node) {
+    this.#click(node)
+  }
+
   #later() {
     this.#drawing ??= setTimeout(this.draw, 400)
+  }
+
+  #matches(node) {
+    return [node.label, ...(node.names ?? [])].some((name) => name.toLowerCase().includes(this.#text)) || (node.open && node.children?.some((child) => this.#matches(child)))
   }
 
   #visible() {
     const out = []
     const walk = (nodes, level, parent) => {
       for (const node of nodes) {
+        const root = node.kind === 'root'
+        if (this.#text && !(root ? node.children.some((child) => this.#matches(child)) : this.#matches(node))) continue
         out.push([node, level, parent])
-        if (node.open && node.children) walk(node.children, level + 1, node)
+        if (node.children && (node.open || (root && this.#text))) walk(node.children, level + 1, node)
       }
     }
     walk(this.#roots, 1)
@@ -157,13 +206,15 @@ export class Tree {
   }
 
   #item(node, level) {
-    const selected = node.source !== undefined && node.source.node === this.#selected
+    const selected = node.kind === 'namespace' ? node.namespace === this.scope : node.source !== undefined && node.source.node === this.#selected
     const item = el('li', {
-      role: 'treeitem', class: node.kind + (node.root ? ' root' : '') + (node.count === 0 ? ' empty' : ''), 'data-id': node.id, 'aria-level': level,
-      'aria-selected': selected, tabindex: node.id === this.#focused ? 0 : -1, 'aria-expanded': node.load || node.children ? Boolean(node.open) : undefined,
-    }, el('span', { class: 'twist', 'aria-hidden': true }), el('span', { class: 'label', title: node.title }, node.label))
+      role: 'treeitem', class: node.kind + (node.count === 0 ? ' none' : ''), 'data-id': node.id, 'aria-level': level,
+      'aria-selected': node.source || node.kind === 'namespace' ? selected : undefined, tabindex: node.id === this.#focused ? 0 : -1,
+      'aria-expanded': node.load || node.children ? Boolean(node.open || (node.kind === 'root' && this.#text)) : undefined,
+    }, node.load || node.children ? el('span', { class: 'twist', 'aria-hidden': true }) : undefined, el('span', { class: 'label', title: node.title }, node.label))
     item.style.setProperty('--level', level)
-    if (node.count) item.append(el('span', { class: 'count' }, node.count.toLocaleString('en')))
+    if (node.group) item.append(el('span', { class: 'api' }, node.group))
+    if (node.count !== undefined) item.append(el('span', { class: 'count' }, node.count.toLocaleString('en')))
     return item
   }
 
@@ -171,6 +222,7 @@ export class Tree {
     if (!node.load && !node.children) return
     node.open = true
     if (node.load) node.children = await node.load()
+    this.#revision = undefined // count what has appeared
     this.draw()
   }
 
@@ -187,14 +239,13 @@ export class Tree {
       parent.children = [...parent.children.slice(0, -1), ...await node.more()]
       return this.draw()
     }
-    if (node.source && !twist) {
-      this.#onPick(node.source)
+    if ((node.source || node.kind === 'namespace') && !twist) {
+      this.#pick(node)
       if (!node.open) await this.#open(node)
-    } else if (node.open) {
-      this.#close(node)
-    } else {
-      await this.#open(node)
+      return this.draw()
     }
+    if (node.open) this.#close(node)
+    else await this.#open(node)
     this.focus()
   }
 
@@ -206,7 +257,9 @@ export class Tree {
     const [node, , parent] = visible[at]
     const go = (index) => this.#focus(visible[Math.min(visible.length - 1, Math.max(0, index))][0].id)
     switch (event.key) {
+      case 'j':
       case 'ArrowDown': go(at + 1); break
+      case 'k':
       case 'ArrowUp': go(at - 1); break
       case 'Home': go(0); break
       case 'End': go(visible.length - 1); break
@@ -220,21 +273,10 @@ export class Tree {
         break
       case 'Enter':
       case ' ': this.#click(node); break
-      default:
-        if (event.key.length !== 1 || event.key === '/' || event.key === '?' || !this.#type(event.key, visible, at)) return
+      default: return
     }
     event.preventDefault()
     event.stopPropagation()
-  }
-
-  /** #type goes to the next node that begins with what was typed. */
-  #type(letter, visible, at) {
-    const now = performance.now()
-    this.#typed = { text: (now - this.#typed.at < 700 ? this.#typed.text : '') + letter.toLowerCase(), at: now }
-    const order = [...visible.slice(at + (this.#typed.text.length > 1 ? 0 : 1)), ...visible.slice(0, at)]
-    const found = order.find(([node]) => node.label.toLowerCase().startsWith(this.#typed.text))
-    if (found) this.#focus(found[0].id)
-    return found !== undefined
   }
 
   #focus(id) {
@@ -243,47 +285,5 @@ export class Tree {
     const item = this.#element.querySelector('[tabindex="0"]')
     item?.focus({ preventScroll: true })
     item?.scrollIntoView({ block: 'nearest' })
-  }
-}
-
-const note = (label, extra = {}) => ({ id: 'note:' + label, label, title: label, kind: 'note', ...extra })
-
-function keyNode(kv, parent) {
-  const name = nameOf(kv)
-  const source = new Keys(kv)
-  const label = name.startsWith(parent) ? name.slice(parent.length) : name
-  const node = { id: 'key:' + addressOf(kv), label: label || name, title: name, kind: source.prefix ? 'prefix' : 'key', key: kv.key, source }
-  if (source.prefix) node.load = () => levelNodes(kv)
-  return node
-}
-
-/** levelNodes reads one level of keys. Where it is closed, the keys that are open stand in its place. */
-async function levelNodes(kv, next = '') {
-  try {
-    const page = await get('/v1/keys?' + addressOf(kv) + `&depth=1&keysOnly=1&pretty=0&limit=${mostChildren}` + next)
-    const nodes = page.items.map((item) => keyNode(item, nameOf(kv)))
-    if (page.continue) nodes.push({ id: 'more:' + addressOf(kv) + next, label: 'more…', kind: 'more', more: () => levelNodes(kv, '&continue=' + page.continue) })
-    return nodes.length ? nodes : [note('no keys')]
-  } catch (error) {
-    const open = (error.body?.open ?? []).filter((key) => key.startsWith(kv.key ?? ''))
-    return open.length ? open.map((key) => ({ ...keyNode({ key }, ''), given: true })) : [note(error.message, { closed: error.status ?? true })]
-  }
-}
-
-async function resourceNodes() {
-  try {
-    const [core, named] = await Promise.all([get('/api?pretty=0'), get('/apis?pretty=0')])
-    const versions = [...core.versions.map((version) => ['/api/' + version, version]),
-      ...named.groups.flatMap((group) => group.versions.map(({ groupVersion }) => ['/apis/' + groupVersion, groupVersion]))]
-    const nodes = await Promise.all(versions.map(async ([path, label], index) => {
-      const { resources } = await get(path + '?pretty=0')
-      const children = resources.filter((each) => each.verbs.includes('watch')).sort((a, b) => (a.name < b.name ? -1 : 1)).map((each) => ({
-        id: path + '/' + each.name, label: each.name, title: each.kind, kind: 'resource', source: new Resource(path + '/' + each.name, each.namespaced),
-      }))
-      return { id: path, label, kind: 'group', children, open: index === 0 }
-    }))
-    return nodes.filter((node) => node.children.length)
-  } catch (error) {
-    return [note(error.message, { closed: error.status ?? true })]
   }
 }

@@ -27,17 +27,18 @@ const (
 	applyPatch     = "application/apply-patch+yaml"
 )
 
-const attackerPods = "/api/v1/namespaces/attacker/pods"
+// The containers of a PodTemplate may be changed, those of a Pod may not.
+const attackerTemplates = "/api/v1/namespaces/attacker/podtemplates"
 
 var patches = []patchAttack{
-	{"env", attackerPods, podWithEnv, 15_000, strategicMerge, `{"spec":{"containers":[{"name":"c","env":[{"name":"new","value":"1"}]}]}}`},
-	{"order of env", attackerPods, podWithEnv, 15_000, strategicMerge,
-		`{"spec":{"containers":[{"name":"c","$setElementOrder/env":[{"name":"e1"},{"name":"e2"}],"env":[{"name":"e1","value":"x"}]}]}}`},
+	{"env", attackerTemplates, templateWithEnv, 15_000, strategicMerge, `{"template":{"spec":{"containers":[{"name":"c","env":[{"name":"new","value":"1"}]}]}}}`},
+	{"order of env", attackerTemplates, templateWithEnv, 15_000, strategicMerge,
+		`{"template":{"spec":{"containers":[{"name":"c","$setElementOrder/env":[{"name":"e1"},{"name":"e2"}],"env":[{"name":"e1","value":"x"}]}]}}}`},
 	{"finalizers", attackerPath, withFinalizers, 16_000, strategicMerge, `{"metadata":{"finalizers":["example.com/new"]}}`},
-	{"JSON patch of the head of a list", attackerPods, podWithEnv, 15_000, jsonPatch,
-		"[" + strings.TrimSuffix(strings.Repeat(`{"op":"add","path":"/spec/containers/0/env/0","value":{"name":"n"}},`, 50), ",") + "]"},
-	{"merge patch", attackerPods, podWithEnv, 15_000, mergePatch, `{"metadata":{"labels":{"a":"b"}}}`},
-	{"apply", attackerPods, podWithEnv, 15_000, applyPatch, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"target","labels":{"a":"b"}}}`},
+	{"JSON patch of the head of a list", attackerTemplates, templateWithEnv, 15_000, jsonPatch,
+		"[" + strings.TrimSuffix(strings.Repeat(`{"op":"add","path":"/template/spec/containers/0/env/0","value":{"name":"n"}},`, 50), ",") + "]"},
+	{"merge patch", attackerTemplates, templateWithEnv, 15_000, mergePatch, `{"metadata":{"labels":{"a":"b"}}}`},
+	{"apply", attackerTemplates, templateWithEnv, 15_000, applyPatch, `{"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"target","labels":{"a":"b"}}}`},
 }
 
 // patchAttacks send each patch ten times.
@@ -102,9 +103,9 @@ func members(n int, text func(i int) string) string {
 	return strings.Join(parts, ",")
 }
 
-func podWithEnv(n int) string {
+func templateWithEnv(n int) string {
 	env := members(n, func(i int) string { return fmt.Sprintf(`{"name":"e%d"}`, i) })
-	return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"target"},"spec":{"containers":[{"name":"c","image":"i","env":[` + env + `]}]}}`
+	return `{"apiVersion":"v1","kind":"PodTemplate","metadata":{"name":"target"},"template":{"spec":{"containers":[{"name":"c","image":"i","env":[` + env + `]}]}}}`
 }
 
 func withFinalizers(n int) string {

@@ -217,7 +217,7 @@ func writeRow(kind writeKind, figures []figure) row {
 }
 
 func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd, kind writeKind, prefix string) (w *writing, err error) {
-	w = &writing{etcd: e, servers: []*process{p.process}, adds: kind == creates, count: e.counter(prefix + "/")}
+	w = &writing{etcd: e, servers: []*process{p.process}, adds: kind == creates, count: e.counter(prefix + "/configmaps/")}
 	if e.process != p.process {
 		w.servers = append(w.servers, e.process)
 	}

@@ -44,6 +44,24 @@ func TestSession(t *testing.T) {
 	})
 }
 
+// TestReadObjects runs the commands of deploy/CLIENTS.md that read objects.
+func TestReadObjects(t *testing.T) {
+	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
+		r := newReader(t, t.TempDir())
+		gatewaytest.StartAsDocumented(t, r.folder)
+		r.runBlocks(t, section(t, clientsDocument, "Read objects"), "shop.yaml")
+	})
+}
+
+// TestChangeObjects runs the commands of deploy/CLIENTS.md that change objects.
+func TestChangeObjects(t *testing.T) {
+	gatewaytest.InOwnNetwork(t, func(t *testing.T) {
+		r := newReader(t, t.TempDir())
+		gatewaytest.StartAsDocumented(t, r.folder)
+		r.runBlocks(t, section(t, clientsDocument, "Change objects"), "web.yaml")
+	})
+}
+
 // followEdits runs `revtail watch`, the last command of the document, before the edit whose event it shows.
 func (r *reader) followEdits(t *testing.T, blocks []gatewaytest.Block) {
 	t.Helper()
@@ -141,34 +159,8 @@ func TestBackupInTheDocuments(t *testing.T) {
 	})
 }
 
-// operations is the document with the commands for a real cluster.
+// operations is the document about deploying and operating.
 const operations = "../../../deploy/README.md"
-
-// TestDeploymentNamesItsCluster checks that the commands for a real cluster reach the named one, and not the current one.
-func TestDeploymentNamesItsCluster(t *testing.T) {
-	t.Parallel()
-	r := newReader(t, "../../..")
-	gw := gatewaytest.Start(t)
-	r.trap.Configure(t, map[string]string{"my-cluster": gw.URL})
-	for _, block := range section(t, operations, "Kubernetes") {
-		for _, step := range block.Steps() {
-			if strings.Contains(step.Command, " apply ") { // the replacement of the cluster lacks one of the kinds
-				step.Output += "error: … no matches for kind \"PodDisruptionBudget\" …"
-				r.try(t, step)
-				continue
-			}
-			r.do(t, step)
-		}
-	}
-	for _, path := range []string{
-		"/api/v1/namespaces/revtail", "/api/v1/namespaces/revtail/services/revtail", "/api/v1/namespaces/revtail/configmaps/revtail-policy",
-		"/apis/apps/v1/namespaces/revtail/deployments/revtail",
-	} {
-		if answer := gw.Do(t, http.MethodGet, path, ""); answer.Code != http.StatusOK {
-			t.Errorf("%s: %d %s", path, answer.Code, answer.Body)
-		}
-	}
-}
 
 // TestTrap checks that each export of the documents is needed: without it a command reaches the configured cluster or etcd.
 func TestTrap(t *testing.T) {

@@ -35,11 +35,12 @@ func TestInformerFactories(t *testing.T) {
 	}
 	served := discover(t, c)
 	f := startFactories(t, c, served)
+	valid, probes := validObjects(t), make(map[schema.GroupVersionResource]string)
 	for _, resource := range served {
-		probe(t, c, resource)
+		probes[resource.GroupVersionResource] = probe(t, c, resource, valid[resource.kind()])
 	}
 	for _, resource := range served {
-		gatewaytest.Until(t, "what happened to "+resource.String(), func() bool { return f.saw(resource) })
+		gatewaytest.Until(t, "what happened to "+resource.String(), func() bool { return f.saw(resource, probes[resource.GroupVersionResource]) })
 		c.requests.expectState(t, resource.path(), 1)
 	}
 	f.stop()
@@ -53,6 +54,10 @@ type served struct {
 }
 
 func (s served) String() string { return s.Resource + " of " + s.GroupVersionResource.Group }
+
+func (s served) kind() schema.GroupVersionKind {
+	return s.GroupVersionResource.GroupVersion().WithKind(s.Kind)
+}
 
 // path returns the path of the collection of all objects.
 func (s served) path() string {
@@ -92,14 +97,20 @@ func discover(t *testing.T, c *client) []served {
 type factories struct {
 	stop func()
 
-	mu   sync.Mutex                               // guards the field below
-	told map[schema.GroupVersionResource][]string // calls of the handlers for the probe
+	mu   sync.Mutex       // guards the field below
+	told map[key][]string // calls of the handlers
+}
+
+// key is the resource and the name of an object.
+type key struct {
+	schema.GroupVersionResource
+	name string
 }
 
 // startFactories runs an informer for each resource until the test ends, or stop, and waits until all have synced.
 func startFactories(t *testing.T, c *client, resources []served) *factories {
 	t.Helper()
-	f := &factories{told: make(map[schema.GroupVersionResource][]string)}
+	f := &factories{told: make(map[key][]string)}
 	typed := informers.NewSharedInformerFactory(c.typed(t), 0)
 	others := dynamicinformer.NewDynamicSharedInformerFactory(c.dynamic(t), 0)
 	for _, resource := range resources {
@@ -136,12 +147,10 @@ func startFactories(t *testing.T, c *client, resources []served) *factories {
 func (f *factories) handler(resource schema.GroupVersionResource) cache.ResourceEventHandler {
 	tell := func(what string, o any) {
 		object := accessor(o)
-		if !strings.HasPrefix(object.GetName(), "probe") {
-			return
-		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.told[resource] = append(f.told[resource], what+object.GetAnnotations()["value"])
+		of := key{resource, object.GetName()}
+		f.told[of] = append(f.told[of], what+object.GetAnnotations()["value"])
 	}
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { tell("add", o) },
@@ -150,41 +159,55 @@ func (f *factories) handler(resource schema.GroupVersionResource) cache.Resource
 	}
 }
 
-// saw reports whether a resource's handlers were called for all changes of its probe. The server may change it too, so that there are more
+// saw reports whether a resource's handlers were called for all changes of a probe. The server may change it too, so that there are more
 // updates.
-func (f *factories) saw(resource served) bool {
+func (f *factories) saw(resource served, probe string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	told := f.told[resource.GroupVersionResource]
+	told := f.told[key{resource.GroupVersionResource, probe}]
 	return len(told) > 0 && told[0] == "add" && slices.Contains(told, "updatechanged") && told[len(told)-1] == "deletechanged"
 }
 
-// probe creates an object, changes it and deletes it.
-func probe(t *testing.T, c *client, resource served) {
+// validObjects returns an object of each built-in kind that has rules of its own.
+func validObjects(t *testing.T) map[schema.GroupVersionKind]*unstructured.Unstructured {
+	t.Helper()
+	bundle := &unstructured.Unstructured{Object: map[string]any{
+		"kind": "ClusterTrustBundle", "apiVersion": "certificates.k8s.io/v1", "metadata": map[string]any{"name": "probe"},
+		"spec": map[string]any{"trustBundle": string(gatewaytest.NewAuthority(t, "probe").PEM)},
+	}}
+	objects := map[schema.GroupVersionKind]*unstructured.Unstructured{bundle.GroupVersionKind(): bundle}
+	for _, object := range gatewaytest.ReadManifest(t, "../testdata/kinds.yaml") {
+		objects[object.GroupVersionKind()] = object
+	}
+	return objects
+}
+
+// probe creates an object of a resource, changes it and deletes it, and returns its name. Where any object is valid, it may be nil.
+func probe(t *testing.T, c *client, resource served, object *unstructured.Unstructured) string {
 	t.Helper()
 	var objects dynamic.ResourceInterface = c.dynamic(t).Resource(resource.GroupVersionResource)
 	if resource.Namespaced {
 		objects = c.dynamic(t).Resource(resource.GroupVersionResource).Namespace(namespace)
 	}
-	name := "probe"
+	if object == nil {
+		object = &unstructured.Unstructured{}
+		object.SetGroupVersionKind(resource.kind())
+		object.SetName("probe")
+	}
 	if resource.GroupVersionResource == definitions {
-		name = "probes." + group
+		object.SetName("probes." + group)
 		define(t, c, "probes", "Probe", anything)
-	} else {
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(resource.GroupVersionResource.GroupVersion().WithKind(resource.Kind))
-		object.SetName(name)
-		if _, err := objects.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+	} else if _, err := objects.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 	patch := []byte(`{"metadata":{"annotations":{"value":"changed"}}}`)
-	if _, err := objects.Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if _, err := objects.Patch(t.Context(), object.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := objects.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+	if err := objects.Delete(t.Context(), object.GetName(), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	return object.GetName()
 }
 
 // watchers returns the number of open watches of a gateway.

@@ -92,6 +92,7 @@ func (r *reader) try(t *testing.T, step gatewaytest.Step) (code string) {
 			t.Logf("line %d of the document: %s\nprints\n%s\nand not yet\n%s", step.Line, step.Command, strings.Join(printed, "\n"), strings.Join(want, "\n"))
 		}
 	}()
+	cut := "" // what a command in the background had printed of its line when the end of this one was printed
 	for code == "" || len(want) > 0 {
 		line := r.shell.next(t)
 		if after, ended := strings.CutPrefix(line, commandEnd); ended {
@@ -99,9 +100,10 @@ func (r *reader) try(t *testing.T, step gatewaytest.Step) (code string) {
 			continue
 		}
 		printed = append(printed, line)
-		if len(want) > 0 && shows(want[0], line) {
+		if len(want) > 0 && (shows(want[0], line) || shows(want[0], cut+line)) {
 			want = want[1:]
 		}
+		cut = line
 	}
 	return code
 }

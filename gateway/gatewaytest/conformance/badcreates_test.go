@@ -10,7 +10,7 @@ var badCreates = []statement{
 	{"an empty body is 400", badBody("")},
 	{"an array is 400", badBody("[]")},
 	{"a scalar is 400", badBody("7")},
-	{"a body without kind is 400", badBody(`{"apiVersion":"v1","metadata":{"name":"x"}}`)},
+	{"a body without kind is 400 for a custom resource, and one of the URL's kind for a built-in one", bodyWithoutKind},
 	{"malformed YAML is 400", badYAML},
 	{"another apiVersion is 400", wrongVersion},
 	{"another kind is 422 or 400", wrongKind},
@@ -26,7 +26,7 @@ var badCreates = []statement{
 	{"a Content-Type that is not served is 415", unknownContentType},
 	{"protobuf for a custom resource is 415, not a broken connection", protobufBody},
 	{"a body of more than 3 MiB is 413", hugeBody},
-	{"an object too large for etcd is 413, and nothing is stored", hugeObject},
+	{"an object too large for etcd is 413, a ConfigMap above 1 MiB 422, and nothing is stored", hugeObject},
 	{"a refused create stores nothing", refusedStoresNothing},
 }
 
@@ -34,6 +34,16 @@ func badBody(body string) func(*check) {
 	return func(c *check) {
 		c.simple().post(body, "", "Content-Type", "application/json").refused(http.StatusBadRequest, "BadRequest")
 	}
+}
+
+func bodyWithoutKind(c *check) {
+	w := c.simple()
+	a := w.post(w.object("w-a", "red", nil).with("kind", nil).with("apiVersion", nil), "")
+	if w.schema {
+		a.refused(http.StatusBadRequest, "BadRequest")
+		return
+	}
+	a.ok(http.StatusCreated)
 }
 
 func badYAML(c *check) {
@@ -143,7 +153,11 @@ func hugeBody(c *check) {
 func hugeObject(c *check) {
 	w := c.simple()
 	a := w.post(w.object("w-a", strings.Repeat("x", 5<<19), nil), "")
-	a.refused(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge")
+	if w.strategic {
+		a.refused(http.StatusUnprocessableEntity, "Invalid")
+	} else {
+		a.refused(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge")
+	}
 	w.absent("w-a")
 }
 

@@ -16,9 +16,6 @@ type fixture struct {
 
 	// schema: a CustomResourceDefinition declares the fields, so that a wrong type is 422, while a Go type gives 400.
 	schema bool
-	// anyField: revtail selects built-in kinds by any scalar field. Custom resources can be selected by the selectable fields of their
-	// definition, and kube-apiserver's built-in kinds by a few fields.
-	anyField bool
 	// keepsUnknown: revtail stores unknown fields of built-in kinds unchanged. Those of custom resources are pruned, and kube-apiserver
 	// prunes both.
 	keepsUnknown bool
@@ -72,7 +69,7 @@ var configMaps = fixture{
 	version: "v1", plural: "configmaps", kind: "ConfigMap",
 	body:  func() object { return object{} },
 	color: "data.color", note: "data.note", typo: "nope",
-	anyField: true, keepsUnknown: true, strategic: true, unconditional: true,
+	keepsUnknown: true, strategic: true, unconditional: true,
 }
 
 // deployments do not change without a controller.
@@ -89,14 +86,14 @@ var deployments = fixture{
 	},
 	color: "spec.template.spec.hostname", note: "spec.template.spec.subdomain", typo: "spec.nope",
 	status: "status.replicas", scale: true,
-	anyField: true, keepsUnknown: true, strategic: true, unconditional: true,
+	keepsUnknown: true, strategic: true, unconditional: true,
 }
 
 var leases = fixture{
 	group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease",
 	body:  func() object { return object{} },
 	color: "spec.holderIdentity", note: "spec.preferredHolder", typo: "spec.nope",
-	anyField: true, keepsUnknown: true, strategic: true, upsert: true,
+	keepsUnknown: true, strategic: true, upsert: true,
 }
 
 var custom = cast{name: "custom resources", simple: widgets, rich: widgets, strict: widgets}

@@ -62,7 +62,7 @@ func (i *Info) parseResource(r *http.Request, rest []string) {
 	}
 	if rest[0] == "namespaces" && len(rest) > 1 {
 		a.Namespace = rest[1]
-		if len(rest) > 2 && rest[2] != "status" { // the status is the namespace's, and no resource in it
+		if len(rest) > 2 && rest[2] != resource.StatusSubresource && rest[2] != resource.FinalizeSubresource { // these are the namespace's, and no resources in it
 			i.Scope.Namespace, rest = rest[1], rest[2:]
 		}
 	}

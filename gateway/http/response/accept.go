@@ -20,9 +20,14 @@ type MediaRange struct {
 	quality    float64
 }
 
-// Accepted returns the media ranges of the Accept headers of a request, best first.
+// Accepted returns the media ranges of the Accept headers of a request, best first. A WebSocket that accepts everything has the
+// parameter accept in their place, because a page cannot set the headers of a handshake.
 func Accepted(r *http.Request) []MediaRange {
-	return ParseAccept(strings.Join(r.Header.Values("Accept"), ","))
+	header := strings.Join(r.Header.Values("Accept"), ",")
+	if accept := request.Query(r).Get("accept"); accept != "" && (header == "" || header == "*/*") && request.WantsWebSocket(r) {
+		header = accept
+	}
+	return ParseAccept(header)
 }
 
 // ParseAccept returns the media ranges of an Accept header, best first. Those of equal quality keep their order.

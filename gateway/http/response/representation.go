@@ -22,6 +22,8 @@ const (
 	Object Kind = iota
 	List
 	Watch
+	// Review is an object that answers a question and is not stored. Clients get no Table of it.
+	Review
 )
 
 // The values of the parameter "as" of a media type.
@@ -88,7 +90,7 @@ func (m MediaRange) representation(about Kind) (Representation, bool) {
 	f.As = m.Parameters["as"]
 	f.apiVersion = m.Parameters["g"] + "/" + m.Parameters["v"]
 	known := f.apiVersion == metav1.SchemeGroupVersion.String() || f.apiVersion == metav1beta1.SchemeGroupVersion.String()
-	return f, known && (f.As == asTable || f.As == asMetadata || f.As == asMetadataList)
+	return f, known && (f.As == asTable && about != Review || f.As == asMetadata || f.As == asMetadataList)
 }
 
 func (f *Representation) readInclude(r *http.Request) error {
@@ -107,7 +109,7 @@ func (f *Representation) readInclude(r *http.Request) error {
 func (f Representation) View(res *resource.Resource) View {
 	switch f.As {
 	case asTable:
-		v := &tableView{apiVersion: f.apiVersion, row: metadataView{f.apiVersion}, columns: table.For(res), now: time.Now}
+		v := &tableView{apiVersion: f.apiVersion, row: metadataView{f.apiVersion}, table: table.For(res), now: time.Now}
 		switch f.include {
 		case metav1.IncludeNone:
 			v.row = nil

@@ -58,6 +58,10 @@ func TestFirstAcceptableRange(t *testing.T) {
 		{mediaMetadata, List, "406"},
 		{mediaMetadata + "," + mediaMetadataList, List, "json PartialObjectMetadataList meta.k8s.io/v1"},
 		{mediaMetadataList, Object, "406"},
+		{mediaTable, Review, "406"},
+		{mediaTable + ",application/yaml", Review, "yaml"},
+		{mediaMetadata, Review, "json PartialObjectMetadata meta.k8s.io/v1"},
+		{mediaMetadataList, Review, "406"},
 		{mediaMetadataList + ",application/json", Watch, "json"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)

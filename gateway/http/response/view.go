@@ -89,13 +89,13 @@ func (v ProjectedView) Passes() int { return 1 }
 type tableView struct {
 	apiVersion string
 	row        View // of the objects in the rows; nil: the rows have none
-	columns    table.Columns
+	table      table.Table
 	described  bool
 	now        func() time.Time
 }
 
-// Passes counts decoding a document as ten passes.
-func (v *tableView) Passes() int { return 10 }
+// Passes counts decoding and printing a document as twenty passes.
+func (v *tableView) Passes() int { return 20 }
 
 func (v *tableView) Object(doc []byte) []byte {
 	revision, _ := jsontext.Lookup(doc, []string{"metadata", "resourceVersion"})
@@ -109,7 +109,7 @@ func (v *tableView) Bookmark(revision etcdstore.Revision, end bool) []byte {
 	if v.row != nil {
 		object = v.row.Bookmark(revision, end)
 	}
-	cells := make([]any, len(v.columns))
+	cells := make([]any, v.table.Len())
 	cells[0] = ""
 	head := v.ListHead(encoding.ListMeta{ResourceVersion: int64(revision)})
 	return append(encoding.AppendRow(head, cells, object), "]}"...)
@@ -119,7 +119,7 @@ func (v *tableView) ListHead(meta encoding.ListMeta) []byte {
 	meta.APIVersion = v.apiVersion
 	var definitions []byte
 	if !v.described {
-		definitions, v.described = v.columns.Definitions(), true
+		definitions, v.described = v.table.Definitions(), true
 	}
 	return encoding.AppendTableHead(nil, meta, definitions)
 }
@@ -129,5 +129,5 @@ func (v *tableView) Item(doc []byte) []byte {
 	if v.row != nil {
 		object = v.row.Object(doc)
 	}
-	return encoding.AppendRow(nil, v.columns.Cells(doc, v.now()), object)
+	return encoding.AppendRow(nil, v.table.Cells(doc, v.now()), object)
 }

@@ -135,6 +135,10 @@ func (p *parser) at(q *Query) {
 			p.refuse("at", "want a revision, or a time ago, which begins with a minus: -%s", text)
 			return
 		}
+		if text != "" && !unicode.IsDigit([]rune(text)[0]) {
+			p.refuse("at", "want a revision such as 4711, a time such as 2026-11-21T10:00:00Z, or one ago such as -10m")
+			return
+		}
 		q.At = p.revision("at")
 	}
 }

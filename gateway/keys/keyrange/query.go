@@ -33,6 +33,7 @@ type Query struct {
 	At          etcdstore.Revision
 	AtTime      *Time // nil: the query names no time
 	KeysOnly    bool
+	Base64      bool // encoding=base64: every value in base64, byte for byte
 	Count       bool // only the number of keys
 	Level       bool // depth=1: the next level only
 	MinRevision etcdstore.Revision
@@ -51,7 +52,7 @@ type Query struct {
 
 // Parameters are the names of the parameters by kind of request, without those in Elsewhere.
 var Parameters = map[string][]string{
-	"a read":  {"limit", "continue", "at", "keysOnly", "count", "depth", "minRevision", "watch", "pretty", "filter", "fields"},
+	"a read":  {"limit", "continue", "at", "keysOnly", "count", "depth", "minRevision", "watch", "pretty", "filter", "fields", "encoding"},
 	"a watch": {"watch", "since", "prev", "wait", "slow", "lastEventId", "filter", "fields"},
 	"PUT":     {"ttl", "pretty"},
 	"DELETE":  {"prefix", "pretty"},
@@ -140,6 +141,7 @@ func ParseQuery(method, path string, values url.Values) (q Query, err error) {
 	q.Wait, q.TTL = p.duration("wait"), p.duration("ttl")
 	q.Limit = int(min(cmp.Or(p.number("limit"), maxItems), maxItems))
 	q.Latest, q.Level = p.keyword("slow", "latest", "without it a slow client is waited for"), p.keyword("depth", "1", "the next level; without it all levels are shown")
+	q.Base64 = p.keyword("encoding", "base64", "which shows every value byte for byte; without it JSON is shown as JSON and other text as a string")
 	p.at(&q)
 	p.page(&q)
 	return q, p.check(q)
@@ -160,6 +162,8 @@ func (p *parser) check(q Query) error {
 		return fmt.Errorf("count is how many keys there are, and depth shows a level: leave one of them out")
 	case q.Filter != "" && !q.Watch && !q.Keys.IsPrefix():
 		return fmt.Errorf("filter is for a watch, or for a prefix, which ends with /: %q is one key", q.Keys)
+	case q.Base64 && (q.Fields != "" || q.KeysOnly || q.Count || q.Level):
+		return fmt.Errorf("encoding is about whole values, and fields, keysOnly, count and depth show none: leave one of them out")
 	case q.Fields != "" && (q.KeysOnly || q.Count || q.Level):
 		return fmt.Errorf("fields is about values, and keysOnly, count and depth show none: leave one of them out")
 	}

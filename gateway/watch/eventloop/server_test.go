@@ -18,6 +18,7 @@ import (
 	"revtail/encoding"
 	"revtail/etcdstore"
 	"revtail/etcdstore/memory"
+	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 	"revtail/gateway/metrics"
@@ -241,7 +242,7 @@ func (s *loopServer) open() int { return int(s.opened.Load()) - int(s.watches.St
 func (s *loopServer) figure(metric string) float64 {
 	s.t.Helper()
 	page := httptest.NewRecorder()
-	metrics.Handler(metrics.Build{}, metrics.Source{Caches: func() []metrics.Cache { return nil }, Watches: func() metrics.Watches {
+	metrics.Handler(buildinfo.Info{}, metrics.Source{Caches: func() []metrics.Cache { return nil }, Watches: func() metrics.Watches {
 		out := s.watches.Stats.Figures()
 		out.Delays = append(out.Delays, s.pool.Delays()...)
 		return out

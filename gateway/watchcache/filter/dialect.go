@@ -37,6 +37,7 @@ type Dialect struct {
 	limit   uint64 // costLimit; less in tests
 	env     func() *cel.Env
 	value   func(document []byte) ref.Val
+	text    func(document []byte) []byte  // the JSON of the state
 	types   map[encoding.EventType]string // their names; nil: as they are
 
 	compiled, evaluated atomic.Uint64
@@ -44,13 +45,13 @@ type Dialect struct {
 
 // Objects is the dialect of resources: object and old are objects, type is ADDED, MODIFIED or DELETED.
 func Objects() *Dialect {
-	return &Dialect{subject: "object", limit: costLimit, env: objectEnv, value: valueOf}
+	return &Dialect{subject: "object", limit: costLimit, env: objectEnv, value: valueOf, text: func(document []byte) []byte { return document }}
 }
 
 // Keys is the dialect of keys with documents of encoding.AppendKeyValue: value and old are the decoded JSON, a string or bytes;
 // type is PUT or DELETE.
 func Keys() *Dialect {
-	return &Dialect{subject: "value", limit: costLimit, env: keyEnv, value: keyValue, types: map[encoding.EventType]string{
+	return &Dialect{subject: "value", limit: costLimit, env: keyEnv, value: keyValue, text: keyText, types: map[encoding.EventType]string{
 		encoding.Added: "PUT", encoding.Modified: "PUT", encoding.Deleted: "DELETE",
 	}}
 }
@@ -74,11 +75,19 @@ func newEnv(subject string) *cel.Env {
 		cel.Variable("old", cel.DynType),
 		cel.Variable("key", cel.StringType),
 		cel.Variable("type", cel.StringType),
+		cel.Variable("text", cel.StringType),
+		cel.Function("containsFold", cel.MemberOverload("string_contains_fold", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
+			cel.BinaryBinding(containsFold))),
 	)
 	if err != nil {
 		panic("filter: " + err.Error()) // cannot happen: all declarations are constants
 	}
 	return env
+}
+
+// containsFold reports whether a text contains another one, whatever the case of the letters.
+func containsFold(text, part ref.Val) ref.Val {
+	return types.Bool(strings.Contains(strings.ToLower(string(text.(types.String))), strings.ToLower(string(part.(types.String)))))
 }
 
 // Evaluated counts the evaluations.
@@ -128,7 +137,7 @@ func (d *Dialect) compileError(text string, issues *cel.Issues) error {
 		}
 		out.WriteString(message)
 		if strings.HasPrefix(message, "undeclared reference") {
-			fmt.Fprintf(&out, ": there are %s, old, key and type", d.subject)
+			fmt.Fprintf(&out, ": there are %s, old, key, type and text", d.subject)
 		}
 		if _, snippet, ok := strings.Cut(fault.ToDisplayString(source), "\n | "); ok {
 			out.WriteString("\n | " + snippet) // the line, and a caret below it
@@ -137,9 +146,12 @@ func (d *Dialect) compileError(text string, issues *cel.Issues) error {
 	return errors.New(out.String())
 }
 
+// keyText is the JSON of the value in a key's document.
+func keyText(document []byte) []byte { return jsontext.Member(document, "value") }
+
 // keyValue is the value of a key's document.
 func keyValue(document []byte) ref.Val {
-	value := valueOf(jsontext.Member(document, "value"))
+	value := valueOf(keyText(document))
 	if string(jsontext.Member(document, "encoding")) != `"base64"` {
 		return value
 	}

@@ -113,6 +113,8 @@ func (v *activation) ResolveName(name string) (any, bool) {
 		return v.prev, true
 	case "key":
 		return types.String(v.in.Key), true
+	case "text":
+		return types.String(v.dialect.text(v.in.Document)), true
 	case "type":
 		return types.String(cmp.Or(v.dialect.types[v.in.Type], string(v.in.Type))), true
 	}

@@ -210,7 +210,7 @@ func (f *Fanout[E]) deliver(ctx context.Context, path string, after etcdstore.Re
 }
 
 // tryDeliver puts a chunk into every inbox with room. busy counts the readers that need the chunk but have no room, others the
-// readers with room that need another chunk.
+// readers with room that need an earlier or a later chunk.
 func (f *Fanout[E]) tryDeliver(path string, after etcdstore.Revision, next *chunk[E]) (delivered, busy, others int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -222,6 +222,9 @@ func (f *Fanout[E]) tryDeliver(path string, after etcdstore.Revision, next *chun
 			}
 		case r.queued > next.through, r.queued == next.through && (r.full() || len(next.events) > 0):
 			// The reader has the chunk. A reader with room gets an empty chunk again: it then checks whether the log has caught up.
+			if !r.full() {
+				others++
+			}
 		case r.full():
 			busy++
 		default:

@@ -95,6 +95,35 @@ func TestReadersGetTheEventsOfTheirPath(t *testing.T) {
 	})
 }
 
+// A reader that needs later events than the chunk for which a laggard has no room waits no longer than laggardTimeout for it.
+func TestReaderAheadOfALaggard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storeWith("a/x")
+		f, _ := startFanout(t, store)
+		laggard := f.Read(queryAfter(1, ""))
+		defer laggard.Close()
+		synctest.Wait() // its inbox is full
+		third := store.Txn(map[string][]byte{prefix + "a/x": []byte("third")}, nil)
+		synctest.Wait() // this revision waits for room
+		ahead := f.Read(queryAfter(third, ""))
+		defer ahead.Close()
+		synctest.Wait()
+		fourth := store.Txn(map[string][]byte{prefix + "a/x": []byte("fourth")}, nil)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if events, err := ahead.Next(ctx); err != nil || !slices.Contains(events, fourth) {
+			t.Errorf("after %v the reader has %v, %v", time.Since(began), events, err)
+		}
+		if took := time.Since(began); took > laggardTimeout {
+			t.Errorf("the reader waited %v", took)
+		}
+		if got := readUntil(t, laggard, fourth); !slices.Equal(got, []etcdstore.Revision{2, third, fourth}) {
+			t.Errorf("the laggard gets %v", got)
+		}
+	})
+}
+
 func TestReaderOfACompactedRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storeWith("a/x", "a/x", "a/x")

@@ -3,8 +3,10 @@
 package selector
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -40,6 +42,8 @@ type Selector struct {
 type field struct {
 	name   string // the members of path, with dots between
 	path   []string
+	others [][]string // the paths that are read one after the other while the value is empty
+	absent string     // the value of an object that has none
 	value  string
 	negate bool
 }
@@ -90,7 +94,7 @@ func parseFields(text string) ([]field, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, field{strings.Join(path, "."), path, r.Value, r.Operator == selection.NotEquals})
+		out = append(out, field{name: strings.Join(path, "."), path: path, value: r.Value, negate: r.Operator == selection.NotEquals})
 	}
 	return out, nil
 }
@@ -114,7 +118,7 @@ func (s *Selector) Empty() bool {
 	return s == nil || (s.labels == nil || s.labels.Empty()) && len(s.fields) == 0
 }
 
-// Matches reports whether an object meets every requirement. An absent field has the value "".
+// Matches reports whether an object meets every requirement. An absent field has the value "", or that of WithAbsent.
 func (s *Selector) Matches(o Object) bool {
 	if s == nil {
 		return true
@@ -135,7 +139,7 @@ func (s *Selector) BytesRead(labels, document int) int {
 	bytes := labels * s.requirements
 	for i := range s.fields {
 		if f := &s.fields[i]; f.name != nameField && f.name != namespaceField {
-			bytes += document
+			bytes += document * (1 + len(f.others))
 		}
 	}
 	return bytes
@@ -149,7 +153,36 @@ func (f *field) lookup(o Object) string {
 		return o.Namespace()
 	}
 	value, _ := jsontext.Lookup(o.SelectDocument(), f.path)
-	return value
+	for _, path := range f.others {
+		if value == "" {
+			value, _ = jsontext.Lookup(o.SelectDocument(), path)
+		}
+	}
+	return cmp.Or(value, f.absent)
+}
+
+// WithAbsent returns a selector in which an absent field has a value.
+func (s *Selector) WithAbsent(name, value string) *Selector {
+	out := *s
+	out.fields = slices.Clone(s.fields)
+	for i := range out.fields {
+		if f := &out.fields[i]; f.name == name {
+			f.absent = value
+		}
+	}
+	return &out
+}
+
+// WithPaths returns a selector that reads a field, whose name is no path, at paths: at the first one that has a value.
+func (s *Selector) WithPaths(name string, paths [][]string) *Selector {
+	out := *s
+	out.fields = slices.Clone(s.fields)
+	for i := range out.fields {
+		if f := &out.fields[i]; f.name == name {
+			f.name, f.path, f.others = strings.Join(paths[0], "."), paths[0], paths[1:]
+		}
+	}
+	return &out
 }
 
 // Fields are the paths of the selector's fields.

@@ -30,6 +30,9 @@ func NewNotifier(logger *slog.Logger) Notifier {
 	return n
 }
 
+// sendTimeout bounds the wait for a supervisor that does not read, whose socket holds a few states.
+const sendTimeout = time.Second
+
 // Notify sends a state, as READY=1.
 func (n Notifier) Notify(state string) {
 	if n.socket == "" {
@@ -37,6 +40,7 @@ func (n Notifier) Notify(state string) {
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.socket, Net: "unixgram"})
 	if err == nil {
+		_ = conn.SetWriteDeadline(time.Now().Add(sendTimeout)) // an open socket takes it
 		_, err = conn.Write([]byte(state))
 		_ = conn.Close() // Write has sent the datagram
 	}

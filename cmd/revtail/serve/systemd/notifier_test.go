@@ -1,12 +1,14 @@
 package systemd
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -72,5 +74,27 @@ func TestNoNotifySocket(t *testing.T) {
 	n.Notify("READY=1")
 	if err := n.RunWatchdog(t.Context(), nil); err != nil || n.watchdog != 0 {
 		t.Errorf("error %v, watchdog %v; want neither", err, n.watchdog)
+	}
+}
+
+// TestSupervisorThatDoesNotRead checks that the program does not wait for a supervisor whose socket is full.
+func TestSupervisorThatDoesNotRead(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	t.Setenv("NOTIFY_SOCKET", socket)
+	var log bytes.Buffer
+	n := NewNotifier(slog.New(slog.NewTextHandler(&log, nil)))
+	for sent := 0; log.Len() == 0; sent++ { // a socket holds 10 datagrams by default, and its buffer ends somewhere
+		if sent > 100_000 {
+			t.Fatal("the socket holds everything")
+		}
+		n.Notify("WATCHDOG=1")
+	}
+	if !strings.Contains(log.String(), "did not receive the state") {
+		t.Errorf("the log says %s", &log)
 	}
 }

@@ -23,8 +23,7 @@ def refused(call, *args, **kwargs):
 
 
 def config_map(name, value):
-    return client.V1ConfigMap(
-        api_version="v1", kind="ConfigMap", metadata=client.V1ObjectMeta(name=name), data={"value": value})
+    return client.V1ConfigMap(metadata=client.V1ObjectMeta(name=name), data={"value": value})  # without kind, as in the client's examples
 
 
 def config_maps():
@@ -64,14 +63,14 @@ def deployments():
     apps = client.AppsV1Api(api)
     labels = {"app": "web"}
     apps.create_namespaced_deployment("default", client.V1Deployment(
-        api_version="apps/v1", kind="Deployment", metadata=client.V1ObjectMeta(name="web"),
+        metadata=client.V1ObjectMeta(name="web"),
         spec=client.V1DeploymentSpec(
             selector=client.V1LabelSelector(match_labels=labels),
             template=client.V1PodTemplateSpec(
                 metadata=client.V1ObjectMeta(labels=labels),
                 spec=client.V1PodSpec(containers=[client.V1Container(name="web", image="nginx")])))))
     say("scaled", apps.patch_namespaced_deployment_scale("web", "default", {"spec": {"replicas": 3}}).spec.replicas)
-    status = {"status": {"availableReplicas": 3}}
+    status = {"status": {"replicas": 3, "readyReplicas": 3, "availableReplicas": 3}}
     say("available", apps.patch_namespaced_deployment_status("web", "default", status).status.available_replicas)
     # Merged by name, as strategic patches are: the image stays.
     environment = [{"name": "web", "env": [{"name": "A", "value": "B"}]}]

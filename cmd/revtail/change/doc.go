@@ -1,0 +1,2 @@
+// Package change has the commands that change objects: apply, diff, delete and edit.
+package change

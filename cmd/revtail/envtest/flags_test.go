@@ -1,0 +1,33 @@
+package envtest
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestSplitFlags(t *testing.T) {
+	known := pflag.NewFlagSet("", pflag.ContinueOnError)
+	known.String("cert-dir", "", "")
+	known.Int("secure-port", 0, "")
+	known.BoolP("help", "h", false, "")
+	args := []string{"--allow-privileged", "--cert-dir", "dir", "--feature-gates", "A=true", "--secure-port=1", "-v=2", "--allow-privileged=true", "--help", "-h"}
+	kept, unknown := splitFlags(args, known)
+	if want := []string{"--cert-dir", "dir", "--secure-port=1", "--help", "-h"}; !slices.Equal(kept, want) {
+		t.Errorf("kept %q, want %q", kept, want)
+	}
+	if want := []string{"--allow-privileged", "--feature-gates", "-v=2"}; !slices.Equal(unknown, want) {
+		t.Errorf("unknown %q, want %q", unknown, want)
+	}
+}
+
+func TestIgnoreEnvironment(t *testing.T) {
+	t.Setenv("REVTAIL_LISTEN", "203.0.113.1:8080")
+	t.Setenv("OTHER", "stays")
+	ignoreEnvironment()
+	if _, set := os.LookupEnv("REVTAIL_LISTEN"); set || os.Getenv("OTHER") != "stays" {
+		t.Error("the variables of revtail alone are ignored")
+	}
+}

@@ -1,0 +1,2 @@
+// Package keys has the commands of revtail keys, which read, write and watch the keys of etcd through a gateway.
+package keys

@@ -1,0 +1,2 @@
+// Package manifest reads the objects in files, folders, URLs and standard input, as kubectl reads them.
+package manifest

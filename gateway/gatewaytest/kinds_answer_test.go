@@ -1,0 +1,130 @@
+package gatewaytest_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// apiAnswer is what is compared of an answer.
+type apiAnswer struct {
+	Code     int
+	Warnings []string
+	Body     any // a string, if it is not JSON
+}
+
+func readAPIAnswer(response *http.Response) (apiAnswer, error) {
+	content, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return apiAnswer{}, err
+	}
+	answer := apiAnswer{Code: response.StatusCode, Warnings: slices.Sorted(slices.Values(response.Header.Values("Warning")))}
+	if err := json.Unmarshal(content, &answer.Body); err != nil {
+		answer.Body = string(content)
+	}
+	return answer, nil
+}
+
+func (a apiAnswer) dropManagedFields() {
+	body, _ := a.Body.(map[string]any)
+	unstructured.RemoveNestedField(body, "metadata", "managedFields")
+}
+
+// normalized returns the answer with one value for what differs by nature: uids, the resourceVersion, and when a server did something. A
+// Service lacks what differs because revtail allocates no cluster IPs.
+func (a apiAnswer) normalized(started time.Time) apiAnswer {
+	a.Body = normalized(a.Body, started)
+	body, _ := a.Body.(map[string]any)
+	if metadata, _ := body["metadata"].(map[string]any); metadata["resourceVersion"] != nil {
+		metadata["resourceVersion"] = "version"
+	}
+	managers, _, _ := unstructured.NestedSlice(body, "metadata", "managedFields") // nil if there are none
+	if body["kind"] == "Service" {
+		dropAllocated(body, managers)
+	}
+	if body["kind"] == "CertificateSigningRequest" { // the user is another one here, and kube-apiserver lets no manager own the spec
+		unstructured.RemoveNestedField(body, "metadata", "managedFields")
+		managers = nil
+		for _, field := range []string{"username", "groups", "uid", "extra"} {
+			unstructured.RemoveNestedField(body, "spec", field)
+		}
+	}
+	if managers != nil {
+		// Their order depends on their times.
+		slices.SortFunc(managers, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		body["metadata"].(map[string]any)["managedFields"] = managers
+	}
+	return a
+}
+
+// allocated matches the cluster IPs that kube-apiserver allocates: they are in the range of StartKubeAPIServer, or in that of the ServiceCIDR
+// in testdata/kinds.yaml.
+var allocated = regexp.MustCompile(`^10\.[09]\.0\.`)
+
+// dropAllocated removes the cluster IPs that kube-apiserver has allocated from a Service, since revtail allocates none. It removes the fields
+// that kube-apiserver sets when it allocates from managedFields, since kube-apiserver updates these before.
+func dropAllocated(service map[string]any, managers []any) {
+	if address, _, _ := unstructured.NestedString(service, "spec", "clusterIP"); allocated.MatchString(address) {
+		unstructured.RemoveNestedField(service, "spec", "clusterIP")
+		unstructured.RemoveNestedField(service, "spec", "clusterIPs")
+	}
+	for _, m := range managers {
+		for _, field := range []string{"f:clusterIP", "f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy"} {
+			unstructured.RemoveNestedField(m.(map[string]any), "fieldsV1", "f:spec", field)
+		}
+	}
+}
+
+var (
+	uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	age = regexp.MustCompile(`^[0-9]+s$`)
+)
+
+// normalized returns a copy of a JSON value in which the times since the start of the test are equal, and so are uids, wherever a text has
+// them, and the ages in a table. A list that kube-apiserver writes as null is one without elements, as revtail writes it.
+func normalized(value any, started time.Time) any {
+	switch v := value.(type) {
+	case nil:
+		return []any{}
+	case string:
+		if at, err := time.Parse(time.RFC3339, v); err == nil && !at.Before(started.Truncate(time.Second)) {
+			return "now"
+		}
+		if v == "admin" || v == "system:anonymous" {
+			return "user"
+		}
+		return uid.ReplaceAllString(v, "uid")
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = normalized(v[i], started)
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key := range v {
+			object[key] = normalized(v[key], started)
+		}
+		if cells, ok := object["cells"].([]any); ok {
+			equalAges(cells)
+		}
+		return object
+	}
+	return value
+}
+
+func equalAges(cells []any) {
+	for i, cell := range cells {
+		if text, ok := cell.(string); ok && age.MatchString(text) {
+			cells[i] = "0s"
+		}
+	}
+}
