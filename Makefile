@@ -7,10 +7,18 @@ SHELL       := bash
 
 PKG      ?= ./...
 FUZZTIME ?= 10s
+FUZZ     ?= cmd encoding etcdstore gateway
 VULNDB   ?= https://vuln.go.dev
 GOARCH   ?= $(shell go env GOARCH)
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
-BUILD    := build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+# Version, commit and date are those that the go command records from Git. Sources without Git get them so: make build VERSION=v0.1.0
+# COMMIT=c894459 DATE=2026-11-21T03:46:00Z. The program ignores these where the go command has recorded a version. TAGS=noembedded,nootlp
+# leaves out the embedded etcd and traces.
+VERSION  :=
+COMMIT   :=
+DATE     :=
+INFO     := $(shell go list -m)/gateway/config/buildinfo
+TAGS     :=
+BUILD    := build -trimpath -buildvcs=auto $(if $(TAGS),-tags $(TAGS)) -ldflags '-s -w $(if $(VERSION),-X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT) -X $(INFO).date=$(DATE))'
 TOOLS    := $(CURDIR)/bin/tools
 CLIENTS  := gateway/gatewaytest/clients
 BENCH    := gateway/gatewaytest/bench
@@ -24,10 +32,10 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e foreign conformance robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover image compose-test systemd-test ci clean tools
+.PHONY: help build run test race e2e foreign conformance conformance-kubernetes robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover manifests image release release-test compose-test systemd-test ci clean tools
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-24s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build the program: bin/revtail
 	go $(BUILD) -o bin/revtail ./cmd/revtail
@@ -36,19 +44,23 @@ run: build ## Start the gateway with an etcd of its own on loopback
 	bin/revtail serve $(ARGS)
 
 test: ## Run every test that needs nothing but Go
-	go test $(PKG)
+	go test -parallel 4 $(PKG)
 
 race: ## Run them again under the race detector (needs a C compiler)
-	go test -race $(PKG)
+	go test -race -parallel 4 $(PKG)
 
-e2e: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers
-	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 ./...
+e2e: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/helm $(TOOLS)/definitions ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers, helm
+	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -parallel 4 ./...
 
 foreign: $(TOOLS)/etcd $(TOOLS)/kube-apiserver ## Leave gateways for minutes, not seconds as e2e, beside data of a kube-apiserver and of others: nothing of it may change
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 30m -run TestForeign $(ARGS) . -stay 2m
 
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
+
+conformance-kubernetes: $(TOOLS)/e2e.test $(TOOLS)/kube-apiserver ## Run Kubernetes' own conformance tests, and rewrite gateway/gatewaytest/kubernetes/CONFORMANCE.md
+	mkdir -p bin/conformance && cd gateway/gatewaytest/kubernetes && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 30m -v \
+		-run TestConformance $(ARGS) . -artifacts -outputdir $(CURDIR)/bin/conformance -args -suite
 
 robustness: $(TOOLS)/etcd ## Break etcd, gateways and the network between under load, and compare what clients saw with etcd's history
 	$(call play,quick,15m)
@@ -64,11 +76,11 @@ abuse: ## Attack the program as a user who means harm, and print what each attac
 	cd gateway/gatewaytest/abuse && go test -count=1 -timeout 10m -run TestAttacks $(ARGS) -args -attack
 	cd gateway/gatewaytest && go test -count=1 -timeout 10m -v -run 'TestStrangersFillNoMemory|TestKeyUpdatesOfStrangers' -args -attack | grep -v '^=== '
 
-console: ## Drive the page at /ui/ in a browser (needs Chromium), and keep its pictures in bin/console
-	mkdir -p bin/console && go test -count=1 -v -run TestConsole ./gateway/gatewaytest -artifacts -outputdir $(CURDIR)/bin/console
+console: ## Drive the page at /ui/, and pages that use revtail.js, in a browser (needs Chromium), and keep the pictures in bin/console
+	mkdir -p bin/console && go test -count=1 -v -run 'TestConsole|TestModule|TestEventSource' ./gateway/gatewaytest -artifacts -outputdir $(CURDIR)/bin/console -args -browser
 
-fuzz: ## Run each fuzz target for FUZZTIME
-	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' cmd encoding etcdstore gateway | while IFS=: read -r file func; do \
+fuzz: ## Run each fuzz target for FUZZTIME; FUZZ="encoding gateway/netio" for those in some folders
+	@grep -rHoE --include='*_test.go' '^func Fuzz\w+' $(FUZZ) | while IFS=: read -r file func; do \
 		echo "$$file: $${func#func }"; \
 		run() { go test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./$${file%/*} </dev/null; }; \
 		run || { echo "once more: what was found is tried first, and a deadline of the fuzzer itself is no finding"; run; } || exit 1; done
@@ -92,6 +104,7 @@ microbench: $(TOOLS)/etcd ## Run the benchmarks of functions six times each and 
 lint: $(TOOLS)/golangci-lint ## Check style, imports, formatting and go.mod
 	go vet ./... && $(TOOLS)/golangci-lint run
 	cd $(CLIENTS) && go vet ./... && $(TOOLS)/golangci-lint run
+	cd .ci/tools/release && go vet ./...
 	for module in . $(CLIENTS); do (cd $$module && go mod tidy -diff); done
 	go mod verify
 
@@ -107,10 +120,20 @@ cover: ## Measure what the tests cover: bin/cover.out and a summary
 	go test -coverpkg=./... -coverprofile=bin/cover.out $(PKG)
 	go tool cover -func=bin/cover.out | tail -1
 
+manifests: $(TOOLS)/helm ## Give the chart deploy/helm/revtail its alerts, and render deploy/kubernetes from it
+	cp deploy/prometheus/alerts.yaml deploy/helm/revtail/alerts.yaml
+	.ci/manifests deploy/kubernetes
+
 image: ## Build the container image: revtail
 	mkdir -p bin/image/data
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go $(BUILD) -o bin/image/revtail ./cmd/revtail
-	docker build --platform linux/$(GOARCH) --tag $(IMAGE) --file deploy/Dockerfile .
+	.ci/labels bin/image/revtail | sed 's/^/--label=/' | xargs -d '\n' docker build --platform linux/$(GOARCH) --tag $(IMAGE) --file deploy/Dockerfile .
+
+release: $(TOOLS)/nfpm ## Build the archives, packages, image, chart, SBOM and checksums of the commit HEAD: bin/release
+	VERSION=$(VERSION) COMMIT=$(COMMIT) DATE=$(DATE) .ci/release
+
+release-test: $(TOOLS)/nfpm ## Try the artefacts of a release as a user does (packages: needs Docker, the first time root and debootstrap)
+	.ci/release-test
 
 compose-test: image $(TOOLS)/etcd ## Start deploy/compose.yaml for real and drive it with curl
 	.ci/compose-test
@@ -125,7 +148,7 @@ ci: ## Run exactly what CI runs
 clean: ## Remove what was built
 	rm -rf bin
 
-tools: $(TOOLS)/golangci-lint $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/definitions ## Build etcd, kube-apiserver, kubectl, the linter and the rest into bin/tools
+tools: $(TOOLS)/golangci-lint $(TOOLS)/nfpm $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/definitions $(TOOLS)/helm ## Build etcd, kube-apiserver, kubectl, the linter and the rest into bin/tools
 
 $(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.*)
 	cd .ci/tools/lint && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
@@ -135,9 +158,20 @@ $(TOOLS)/etcd: $(wildcard .ci/tools/go.*)
 	cd .ci/tools && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool
 	mv $(TOOLS)/server $@
 
+# nfpm stands for the tools of a release: it makes packages; the others the SBOM, archives and images.
+$(TOOLS)/nfpm: $(wildcard .ci/tools/release/go.* .ci/tools/release/*/*.go)
+	cd .ci/tools/release && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
+
 # kube-apiserver stands for all that is made of Kubernetes: it, kubectl and some controllers.
 $(TOOLS)/kube-apiserver: $(wildcard .ci/tools/kubernetes/go.* .ci/tools/kubernetes/*/*)
 	cd .ci/tools/kubernetes && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $(TOOLS)/ tool && touch $@
+
+# The suite is 2,800 packages, all of which vet would check.
+$(TOOLS)/e2e.test: $(wildcard .ci/tools/conformance/*)
+	cd .ci/tools/conformance && CGO_ENABLED=0 go test -c -vet=off -trimpath -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $@ . && touch $@
+
+$(TOOLS)/helm: $(wildcard .ci/tools/helm/go.*)
+	cd .ci/tools/helm && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(TOOLS)/ tool && touch $@
 
 # Definitions of other projects come from their Go modules.
 $(TOOLS)/definitions: .ci/definitions
