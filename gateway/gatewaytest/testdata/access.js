@@ -1,6 +1,8 @@
 // accessFaults finds what of WCAG 2.2 (A and AA) a page breaks, as far as a program sees it: "rule: element: what is wrong".
 // It returns an expression for the test that evaluates this file.
 (() => {
+  // Colours and places are those at the end of what moves now. A test that wants another moment pauses it.
+  for (const each of document.getAnimations()) if (each.playState === 'running' && each.effect.getTiming().iterations === 1) each.finish()
   const faults = []
   const root = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body // the rest of the page is inert below a modal dialog
   const nameOf = (e) => e.tagName.toLowerCase() + (e.id ? '#' + e.id : '') + (e.className && typeof e.className === 'string' ? '.' + e.className.trim().split(/\s+/).join('.') : '')
