@@ -21,8 +21,8 @@ func TestDiscoveryAggregated(t *testing.T) {
 	for path, groups := range map[string][]string{
 		"/api": {""},
 		"/apis": {
-			"apps", "batch", "coordination.k8s.io", "events.k8s.io", "autoscaling", "certificates.k8s.io", "discovery.k8s.io", "networking.k8s.io",
-			"node.k8s.io", "policy", "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
+			"apps", "batch", "coordination.k8s.io", "events.k8s.io", "autoscaling", "certificates.k8s.io", "discovery.k8s.io",
+			"flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
 			"apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
 		},
 	} {
@@ -75,6 +75,11 @@ func checkAggregatedVersion(t *testing.T, s *Server, group string, version apidi
 		}
 		if res.Namespaced {
 			want.Scope = "Namespaced"
+		}
+		if res.IsPods() {
+			want.Subresources = append(want.Subresources,
+				apidiscovery.APISubresourceDiscovery{Subresource: "binding", ResponseKind: &metav1.GroupVersionKind{Version: "v1", Kind: "Binding"}, Verbs: []string{"create"}},
+				apidiscovery.APISubresourceDiscovery{Subresource: "eviction", ResponseKind: &metav1.GroupVersionKind{Group: "policy", Version: "v1", Kind: "Eviction"}, Verbs: []string{"create"}})
 		}
 		if res.IsNamespaces() {
 			want.Subresources = append(want.Subresources, apidiscovery.APISubresourceDiscovery{

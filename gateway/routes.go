@@ -67,7 +67,7 @@ func (h *handlers) public() http.Handler {
 	r.Post("/v1/txn", h.keys.ServeTxn)
 	r.Get("/v1/openapi.json", keys.ServeOpenAPI)
 
-	for path, serve := range h.api.Reviews() {
+	for path, serve := range h.api.Virtual() {
 		r.HandleFunc(path, serve)
 	}
 	if issuer := h.api.Tokens; issuer != nil {
@@ -119,6 +119,7 @@ func (h *handlers) resourceRoutes(r chi.Router) {
 		r.Handle(collection, serve)
 		r.Handle(object, serve)
 		r.Handle(object+"/{subresource}", serve)
+		r.Handle(object+"/proxy/*", serve)
 		r.Method(http.MethodGet, "/watch"+collection, serve) // the legacy form of a watch
 		r.Method(http.MethodGet, "/watch"+object, serve)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -47,6 +48,8 @@ func (h *Handler) ServeResource(w http.ResponseWriter, r *http.Request) {
 		err = h.serveWatch(w, r, t)
 	case t.Scope.Name == "":
 		err = h.serveCollection(w, r, t)
+	case t.Resource.Group == "" && slices.Contains(kubelets[t.Resource.Plural], t.Subresource):
+		err = notImplemented(t.Ref)
 	case t.Subresource != "" && !t.HasSubresource():
 		err = status.NoSubresource(t.Ref)
 	default:
@@ -91,9 +94,9 @@ func (h *Handler) serveCollection(w http.ResponseWriter, r *http.Request, t cata
 func (h *Handler) serveObject(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
 	writeOnly := t.Subresource == resource.FinalizeSubresource
 	switch {
-	case t.Subresource == resource.TokenSubresource && r.Method == http.MethodPost:
-		return h.serveToken(w, r, t)
-	case t.Subresource == resource.TokenSubresource:
+	case t.ViewKind().Virtual && r.Method == http.MethodPost:
+		return h.serveVirtual(w, r, t)
+	case t.ViewKind().Virtual:
 	case r.Method == http.MethodGet && !writeOnly:
 		return h.serveGet(w, r, t)
 	case r.Method == http.MethodPut:
@@ -105,6 +108,17 @@ func (h *Handler) serveObject(w http.ResponseWriter, r *http.Request, t catalog.
 	}
 	response.MethodNotAllowed(w, r, t.Methods())
 	return nil
+}
+
+// serveVirtual serves a POST to a subresource that is not stored.
+func (h *Handler) serveVirtual(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
+	switch t.Subresource {
+	case resource.BindingSubresource:
+		return h.serveBinding(w, r, t)
+	case resource.EvictionSubresource:
+		return h.serveEviction(w, r, t)
+	}
+	return h.serveToken(w, r, t)
 }
 
 // locate returns the served resource that a request names. Until all definitions are read, a resource that is not served yet is an error

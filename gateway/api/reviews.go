@@ -16,14 +16,18 @@ import (
 	"revtail/gateway/resource"
 )
 
-// Reviews returns the handlers of the virtual resources, by the pattern of their URL path.
-func (h *Handler) Reviews() map[string]http.HandlerFunc {
+// Virtual returns the handlers of the virtual resources, by the pattern of their URL path.
+func (h *Handler) Virtual() map[string]http.HandlerFunc {
 	answers := map[string]review{
 		"SelfSubjectAccessReview": reviewOf(h.reviewAccess), "SelfSubjectRulesReview": reviewOf(h.reviewRules), "SelfSubjectReview": reviewOf(h.reviewSelf),
 		"SubjectAccessReview": reviewOf(h.reviewSubject), "LocalSubjectAccessReview": reviewOf(h.reviewLocalSubject), "TokenReview": reviewOf(h.reviewToken),
 	}
 	out := make(map[string]http.HandlerFunc, len(answers))
 	for _, res := range resource.Virtual() {
+		if res.Kind == resource.BindingKind.Kind {
+			out["/api/v1/namespaces/{namespace}/"+res.Plural] = h.serveBindings
+			continue
+		}
 		path := "/apis/" + res.APIVersion() + "/"
 		if res.Namespaced {
 			path += "namespaces/{namespace}/"

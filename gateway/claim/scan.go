@@ -99,5 +99,5 @@ func wasStored(res *resource.Resource, scope resource.Scope, value []byte) bool 
 		return false
 	}
 	m := o.Metadata
-	return o.APIVersion == res.APIVersion() && o.Kind == res.Kind && m.Name == scope.Name && m.Namespace == scope.Namespace && m.UID != "" && m.Created != ""
+	return o.APIVersion == res.Stored().String() && o.Kind == res.Kind && m.Name == scope.Name && m.Namespace == scope.Namespace && m.UID != "" && m.Created != ""
 }

@@ -52,14 +52,15 @@ var builtin = []Resource{
 	{Group: "coordination.k8s.io", Version: "v1", Plural: "leases", Kind: "Lease", Namespaced: true,
 		GoType: coordinationv1.Lease{}},
 	{Group: "events.k8s.io", Version: "v1", Plural: "events", Kind: "Event", Namespaced: true, ShortNames: []string{"ev"},
-		GoType: eventsv1.Event{}},
+		Storage: corev1.SchemeGroupVersion, GoType: eventsv1.Event{}},
 }
 
 // replicas is the scale subresource of workloads.
 var replicas = &Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}
 
-// virtual are the reviews: of the caller's user and rights, and of tokens and rights of others.
+// virtual are bindings, and the reviews: of the caller's user and rights, and of tokens and rights of others.
 var virtual = []Resource{
+	*BindingKind,
 	{Group: "authentication.k8s.io", Version: "v1", Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", Virtual: true,
 		GoType: authenticationv1.SelfSubjectReview{}},
 	{Group: "authentication.k8s.io", Version: "v1", Plural: "tokenreviews", Kind: "TokenReview", Virtual: true,

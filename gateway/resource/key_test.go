@@ -11,7 +11,7 @@ func TestOf(t *testing.T) {
 	resources := append(Builtin(), &Resource{Group: "example.com", Plural: "widgets"})
 	for _, res := range resources {
 		got, ok := Of("/registry", res.Prefix("/registry")+"default/a")
-		if want := (schema.GroupResource{Group: res.Group, Resource: res.Plural}); !ok || got != want {
+		if want := (schema.GroupResource{Group: res.Stored().Group, Resource: res.Plural}); !ok || got != want {
 			t.Errorf("%v: %v, %v", want, got, ok)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -40,7 +42,7 @@ func (r Ref) Methods() string {
 		return "GET, HEAD, PUT, PATCH, DELETE"
 	case r.Subresource == FinalizeSubresource:
 		return "PUT"
-	case r.Subresource == TokenSubresource:
+	case r.ViewKind().Virtual:
 		return "POST"
 	}
 	return "GET, HEAD, PUT, PATCH"
@@ -51,13 +53,17 @@ func (r Ref) HasSubresource() bool {
 	return slices.ContainsFunc(r.Resource.Subresources(), func(sub Ref) bool { return sub.Subresource == r.Subresource })
 }
 
-// ViewKind returns the resource of the representation that the URL has: the resource, ScaleKind or TokenKind.
+// ViewKind returns the resource of the representation that the URL has: the resource itself, or one of the kinds of this file.
 func (r Ref) ViewKind() *Resource {
 	switch r.Subresource {
 	case ScaleSubresource:
 		return ScaleKind
 	case TokenSubresource:
 		return TokenKind
+	case BindingSubresource:
+		return BindingKind
+	case EvictionSubresource:
+		return EvictionKind
 	}
 	return r.Resource
 }
@@ -87,6 +93,9 @@ const (
 	StatusSubresource = "status" // whose representation is the whole object
 	ScaleSubresource  = "scale"  // whose representation is a Scale
 	TokenSubresource  = "token"  // which answers a TokenRequest, and stores nothing
+
+	BindingSubresource  = "binding"  // which assigns a Pod to a Node
+	EvictionSubresource = "eviction" // which deletes a Pod, if its PodDisruptionBudget allows that
 	// FinalizeSubresource is that of a Namespace, whose spec.finalizers are written through it alone. It cannot be read.
 	FinalizeSubresource = "finalize"
 )
@@ -97,11 +106,20 @@ var ScaleKind = &Resource{Group: "autoscaling", Version: "v1", Kind: "Scale", Go
 // TokenKind is the kind of the token subresource.
 var TokenKind = &Resource{Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest", Virtual: true, GoType: authenticationv1.TokenRequest{}}
 
+// BindingKind is the kind of the binding subresource, and of a collection to which bindings are posted too.
+var BindingKind = &Resource{Version: "v1", Plural: "bindings", Singular: "binding", Kind: "Binding", Namespaced: true, Virtual: true, GoType: corev1.Binding{}}
+
+// EvictionKind is the kind of the eviction subresource.
+var EvictionKind = &Resource{Group: policyv1.GroupName, Version: "v1", Kind: "Eviction", Virtual: true, GoType: policyv1.Eviction{}}
+
 // Subresources returns the subresources of the resource.
 func (r *Resource) Subresources() []Ref {
 	var out []Ref
 	if r.IsNamespaces() {
 		out = append(out, Ref{Resource: r, Subresource: FinalizeSubresource})
+	}
+	if r.IsPods() {
+		out = append(out, Ref{Resource: r, Subresource: BindingSubresource}, Ref{Resource: r, Subresource: EvictionSubresource})
 	}
 	if r.Status {
 		out = append(out, Ref{Resource: r, Subresource: StatusSubresource})

@@ -44,13 +44,19 @@ type Resource struct {
 	// Virtual says that the resource has only the verb create, which sets the status of the object and stores nothing.
 	Virtual bool
 
+	// Of kinds that are served in several groups or versions, and stored in one:
+
+	// Storage has the group of the keys, and the apiVersion, of stored objects; empty: they are those of the resource.
+	Storage schema.GroupVersion
+	// Store converts an object to the stored one, in place; nil: they differ in the apiVersion alone. Defaults does the inverse.
+	Store func(object map[string]any)
+	// Versions are the resources of the same objects, with this one, if their fields differ; nil otherwise.
+	Versions []*Resource
+	// Convert returns an object of one of Versions as another has it. It does not change the object.
+	Convert func(object map[string]any, to schema.GroupVersion) (map[string]any, error)
+
 	// Of custom resources only:
 
-	// Storage is the version of the apiVersion of stored objects; empty: Version.
-	Storage string
-	// Store removes the fields that the storage version lacks from an object, in place; nil: it is Version. Defaults does so for the
-	// fields that Version lacks.
-	Store func(object map[string]any)
 	// Deprecation is the warning for clients of a deprecated version; empty: the version is not deprecated.
 	Deprecation string
 	// ListKindName is the kind of lists; empty: the kind with "List" behind it.
@@ -88,18 +94,36 @@ func (r *Resource) QualifiedName() string {
 	return schema.GroupResource{Group: r.Group, Resource: r.Plural}.String()
 }
 
+// Stored returns the group of the keys and the apiVersion of stored objects.
+func (r *Resource) Stored() schema.GroupVersion {
+	if r.Storage.Empty() {
+		return schema.GroupVersion{Group: r.Group, Version: r.Version}
+	}
+	return r.Storage
+}
+
+// IsStored reports whether objects are stored in the group and version of the resource.
+func (r *Resource) IsStored() bool {
+	return r.Stored() == schema.GroupVersion{Group: r.Group, Version: r.Version}
+}
+
 // SamePlace reports whether the objects of two resources have the same keys, as two versions of a resource do.
-func (r *Resource) SamePlace(o *Resource) bool { return r.Group == o.Group && r.Plural == o.Plural }
+func (r *Resource) SamePlace(o *Resource) bool {
+	return r.Stored().Group == o.Stored().Group && r.Plural == o.Plural
+}
+
+// IsCustom reports whether a CustomResourceDefinition defines the resource.
+func (r *Resource) IsCustom() bool { return r.GoType == nil && r.Mount == nil }
 
 // Prefix returns the prefix of the resource's keys, which ends with "/": below root, unless the resource is a mount.
 func (r *Resource) Prefix(root string) string {
 	if r.Mount != nil {
 		return r.Mount.KeyPrefix()
 	}
-	if r.Group == "" {
-		return root + "/" + r.Plural + "/"
+	if group := r.Stored().Group; group != "" {
+		root += "/" + group
 	}
-	return root + "/" + r.Group + "/" + r.Plural + "/"
+	return root + "/" + r.Plural + "/"
 }
 
 // Key returns the etcd key of an object: below root, unless the resource is a mount.
@@ -113,6 +137,9 @@ func (r *Resource) Key(root string, scope Scope) string {
 
 // IsNamespaces reports whether the objects are Namespaces.
 func (r *Resource) IsNamespaces() bool { return r.Group == "" && r.Plural == "namespaces" }
+
+// IsPods reports whether the objects are Pods.
+func (r *Resource) IsPods() bool { return r.Group == "" && r.Plural == "pods" }
 
 // URL returns the path of a scope in the API.
 func (r *Resource) URL(scope Scope) string {

@@ -7,10 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	eventsv1 "k8s.io/api/events/v1"
+
 	"revtail/etcdstore"
 	"revtail/gateway/api/customresource"
 	"revtail/gateway/api/discovery"
 	"revtail/gateway/api/kinds"
+	"revtail/gateway/api/migration"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/openapi"
 	"revtail/gateway/claim"
@@ -103,6 +106,10 @@ func (c *Catalog) Run(ctx context.Context, objects Objects) {
 	c.mounts.begin(ctx, &running)
 	definitions := &definitions{catalog: c, cache: c.Current().Caches[customresource.Kind()].Cache, running: &running}
 	running.Go(func() { definitions.run(ctx) })
+	events := migration.Events{
+		Store: c.Own, Claim: c.Claim, Prefix: c.Prefix, Logger: c.Logger, Resource: c.Current().Registry.Lookup(eventsv1.GroupName, "v1", "events"),
+	}
+	running.Go(func() { events.Run(ctx) })
 	<-ctx.Done()
 	c.mounts.wait()
 }

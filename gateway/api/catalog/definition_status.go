@@ -74,7 +74,7 @@ func (d *definitions) rewrite(ctx context.Context, definition *customresource.De
 // not being deleted. Without it a replica whose cache lags behind could create an object after all others were deleted. The error is a
 // Status.
 func (c *Catalog) GuardCached(ctx context.Context, res *resource.Resource) (etcdstore.Guard, error) {
-	if res.Storage == "" {
+	if !res.IsCustom() {
 		return etcdstore.Guard{}, nil
 	}
 	definition, err := c.Current().Caches[customresource.Kind()].Get(ctx, res.QualifiedName(), 0)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apimachineryvalidation "k8s.io/apimachinery/pkg/api/validation"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/version"
 
@@ -107,8 +108,9 @@ func (d *Definition) Stored() *resource.Resource {
 func (d *Definition) resource(version *apiextensionsv1.CustomResourceDefinitionVersion) (*resource.Resource, error) {
 	names := d.V1.Spec.Names
 	res := &resource.Resource{
-		Group: d.V1.Spec.Group, Version: version.Name, Storage: d.storageVersion(),
-		Plural: names.Plural, Singular: names.Singular, Kind: names.Kind, ListKindName: names.ListKind,
+		Group: d.V1.Spec.Group, Version: version.Name,
+		Storage: runtimeschema.GroupVersion{Group: d.V1.Spec.Group, Version: d.storageVersion()},
+		Plural:  names.Plural, Singular: names.Singular, Kind: names.Kind, ListKindName: names.ListKind,
 		Namespaced: d.V1.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		ShortNames: names.ShortNames, Categories: names.Categories,
 		ValidateName: apimachineryvalidation.NameIsDNSSubdomain,

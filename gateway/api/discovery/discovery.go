@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 
@@ -95,7 +94,7 @@ func resourceList(version *resource.GroupVersion) metav1.APIResourceList {
 			described := metav1.APIResource{
 				Name: res.Plural + "/" + sub.Subresource, Namespaced: res.Namespaced, Kind: sub.ViewKind().Kind, Verbs: subresourceVerbs(sub),
 			}
-			if sub.ViewKind() != res {
+			if view := sub.ViewKind(); view.Group != res.Group || view.Version != res.Version {
 				described.Group, described.Version = sub.ViewKind().Group, sub.ViewKind().Version
 			}
 			list.APIResources = append(list.APIResources, described)
@@ -110,7 +109,7 @@ func storageVersionHash(res *resource.Resource) string {
 	if res.Virtual || res.Mount != nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(res.Group + "/" + cmp.Or(res.Storage, res.Version) + "/" + res.Kind))
+	sum := sha256.Sum256([]byte(res.Stored().Group + "/" + res.Stored().Version + "/" + res.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 

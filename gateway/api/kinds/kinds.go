@@ -8,14 +8,17 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
@@ -27,12 +30,17 @@ import (
 	"k8s.io/kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler"
 	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
 	"k8s.io/kubernetes/pkg/registry/certificates/clustertrustbundle"
+	"k8s.io/kubernetes/pkg/registry/certificates/podcertificaterequest"
 	"k8s.io/kubernetes/pkg/registry/core/endpoint"
+	"k8s.io/kubernetes/pkg/registry/core/limitrange"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolume"
 	"k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim"
 	"k8s.io/kubernetes/pkg/registry/core/podtemplate"
 	"k8s.io/kubernetes/pkg/registry/core/replicationcontroller"
+	"k8s.io/kubernetes/pkg/registry/core/resourcequota"
 	"k8s.io/kubernetes/pkg/registry/discovery/endpointslice"
+	"k8s.io/kubernetes/pkg/registry/flowcontrol/flowschema"
+	"k8s.io/kubernetes/pkg/registry/flowcontrol/prioritylevelconfiguration"
 	"k8s.io/kubernetes/pkg/registry/networking/ingress"
 	"k8s.io/kubernetes/pkg/registry/networking/ingressclass"
 	"k8s.io/kubernetes/pkg/registry/networking/ipaddress"
@@ -44,6 +52,11 @@ import (
 	"k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding"
 	"k8s.io/kubernetes/pkg/registry/rbac/role"
 	"k8s.io/kubernetes/pkg/registry/rbac/rolebinding"
+	"k8s.io/kubernetes/pkg/registry/resource/deviceclass"
+	"k8s.io/kubernetes/pkg/registry/resource/devicetaintrule"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaim"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceclaimtemplate"
+	"k8s.io/kubernetes/pkg/registry/resource/resourceslice"
 	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 	"k8s.io/kubernetes/pkg/registry/storage/csidriver"
 	"k8s.io/kubernetes/pkg/registry/storage/csinode"
@@ -52,6 +65,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattachment"
 	"k8s.io/kubernetes/pkg/registry/storage/volumeattributesclass"
 	"k8s.io/kubernetes/pkg/registry/storagemigration/storagemigration"
+	"k8s.io/utils/clock"
 
 	"revtail/gateway/resource"
 )
@@ -68,29 +82,38 @@ type kind struct {
 	whole      map[string]updateStrategy // of other subresources whose representation is the object
 	plain      bool                      // tables have the name and the time of creation only
 	deprecated string                    // the warning for clients; empty: it is not deprecated
+	storage    schema.GroupVersion       // of stored objects; empty: that of goType
 }
 
 var coreGroup = []kind{
 	{goType: corev1.Endpoints{}, //nolint:staticcheck // deprecated, and still in use
 		plural: "endpoints", strategy: endpoint.Strategy, short: "ep",
 		deprecated: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"},
+	{goType: corev1.LimitRange{}, plural: "limitranges", strategy: limitrange.Strategy, short: "limits", plain: true},
 	{goType: corev1.PersistentVolumeClaim{}, plural: "persistentvolumeclaims", strategy: persistentvolumeclaim.Strategy, status: persistentvolumeclaim.StatusStrategy, short: "pvc"},
 	{goType: corev1.PersistentVolume{}, plural: "persistentvolumes", strategy: persistentvolume.Strategy, status: persistentvolume.StatusStrategy, short: "pv"},
 	{goType: corev1.PodTemplate{}, plural: "podtemplates", strategy: podtemplate.Strategy},
 	{goType: corev1.ReplicationController{}, plural: "replicationcontrollers", strategy: replicationcontroller.Strategy, status: replicationcontroller.StatusStrategy, short: "rc", all: true,
 		scale: &resource.Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
+	{goType: corev1.ResourceQuota{}, plural: "resourcequotas", strategy: resourcequota.Strategy, status: resourcequota.StatusStrategy, short: "quota"},
 }
 
 var otherGroups = []kind{
 	{goType: appsv1.ControllerRevision{}, plural: "controllerrevisions", strategy: controllerrevision.Strategy},
 
 	{goType: autoscalingv2.HorizontalPodAutoscaler{}, plural: "horizontalpodautoscalers", strategy: horizontalpodautoscaler.Strategy, status: horizontalpodautoscaler.StatusStrategy, short: "hpa", all: true},
+	{goType: autoscalingv1.HorizontalPodAutoscaler{}, plural: "horizontalpodautoscalers", strategy: horizontalpodautoscaler.Strategy, status: horizontalpodautoscaler.StatusStrategy, short: "hpa", all: true,
+		storage: autoscalingv2.SchemeGroupVersion},
 
 	{goType: certificatesv1.CertificateSigningRequest{}, plural: "certificatesigningrequests", strategy: certificates.Strategy, status: certificates.StatusStrategy, short: "csr",
 		whole: map[string]updateStrategy{"approval": certificates.ApprovalStrategy}},
 	{goType: certificatesv1.ClusterTrustBundle{}, plural: "clustertrustbundles", strategy: clustertrustbundle.Strategy},
+	{goType: certificatesv1.PodCertificateRequest{}, plural: "podcertificaterequests", strategy: podCertificateStrategy, status: podcertificaterequest.NewStatusStrategy(podCertificateStrategy, permitted{}, clock.RealClock{})},
 
 	{goType: discoveryv1.EndpointSlice{}, plural: "endpointslices", strategy: endpointslice.Strategy},
+
+	{goType: flowcontrolv1.FlowSchema{}, plural: "flowschemas", strategy: flowschema.Strategy, status: flowschema.StatusStrategy},
+	{goType: flowcontrolv1.PriorityLevelConfiguration{}, plural: "prioritylevelconfigurations", strategy: prioritylevelconfiguration.Strategy, status: prioritylevelconfiguration.StatusStrategy},
 
 	{goType: networkingv1.IngressClass{}, plural: "ingressclasses", strategy: ingressclass.Strategy},
 	{goType: networkingv1.Ingress{}, plural: "ingresses", strategy: ingress.Strategy, status: ingress.StatusStrategy, short: "ing"},
@@ -106,6 +129,12 @@ var otherGroups = []kind{
 	{goType: rbacv1.ClusterRole{}, plural: "clusterroles", strategy: clusterrole.Strategy, plain: true},
 	{goType: rbacv1.RoleBinding{}, plural: "rolebindings", strategy: rolebinding.Strategy},
 	{goType: rbacv1.Role{}, plural: "roles", strategy: role.Strategy, plain: true},
+
+	{goType: resourcev1.DeviceClass{}, plural: "deviceclasses", strategy: deviceclass.Strategy},
+	{goType: resourcev1.DeviceTaintRule{}, plural: "devicetaintrules", strategy: devicetaintrule.Strategy, status: devicetaintrule.StatusStrategy},
+	{goType: resourcev1.ResourceClaim{}, plural: "resourceclaims", strategy: claimStrategy, status: resourceclaim.NewStatusStrategy(claimStrategy)},
+	{goType: resourcev1.ResourceClaimTemplate{}, plural: "resourceclaimtemplates", strategy: resourceclaimtemplate.NewStrategy(unreadNamespaces{})},
+	{goType: resourcev1.ResourceSlice{}, plural: "resourceslices", strategy: resourceslice.Strategy},
 
 	{goType: schedulingv1.PriorityClass{}, plural: "priorityclasses", strategy: priorityclass.Strategy, short: "pc"},
 
@@ -133,7 +162,9 @@ func Builtin() []*resource.Resource {
 	out = append(out, own[:first]...)
 	out = appendKinds(out, coreGroup)
 	out = append(out, own[first:]...)
-	return appendKinds(out, otherGroups)
+	out = appendKinds(out, otherGroups)
+	joinVersions(out)
+	return out
 }
 
 func appendKinds(out []*resource.Resource, kinds []kind) []*resource.Resource {
@@ -150,7 +181,7 @@ func (k kind) resource() *resource.Resource {
 	res := &resource.Resource{
 		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Plural: k.plural, Singular: strings.ToLower(gvk.Kind), GoType: k.goType,
 		Namespaced: k.strategy.NamespaceScoped(), CreateOnUpdate: create,
-		UnconditionalUpdate: unconditional, Status: k.status != nil, Scale: k.scale, Whole: slices.Sorted(maps.Keys(k.whole)), Deprecation: k.deprecated,
+		Storage: k.storage, UnconditionalUpdate: unconditional, Status: k.status != nil, Scale: k.scale, Whole: slices.Sorted(maps.Keys(k.whole)), Deprecation: k.deprecated,
 	}
 	if k.short != "" {
 		res.ShortNames = []string{k.short}
@@ -158,8 +189,8 @@ func (k kind) resource() *resource.Resource {
 	if k.all {
 		res.Categories = []string{"all"}
 	}
-	own := &strategy{resource: res, kind: gvk, goType: reflect.TypeOf(k.goType), object: k.strategy, status: k.status, whole: k.whole}
-	own.zero = zeroObject(own.kind, own.goType)
+	own := &strategy{resource: res, kind: gvk, object: k.strategy, status: k.status, whole: k.whole}
+	own.zero = zeroObject(own.kind, reflect.TypeOf(k.goType))
 	res.Strategy, res.Printer = own, printer{own, tables(k.plain)}
 	return res
 }

@@ -49,9 +49,8 @@ var strategies = map[schema.GroupResource]strategy{
 // attach gives a kind of package resource its strategy and its printer.
 func attach(res *resource.Resource) {
 	own := strategies[schema.GroupResource{Group: res.Group, Resource: res.Plural}]
-	own.resource, own.goType = res, reflect.TypeOf(res.GoType)
-	own.kind = schema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}
-	own.zero = zeroObject(own.kind, own.goType)
+	own.resource, own.kind = res, groupVersionKind(res)
+	own.zero = zeroObject(own.kind, reflect.TypeOf(res.GoType))
 	if own.object != nil {
 		res.Strategy, res.Whole = &own, slices.Sorted(maps.Keys(own.whole))
 		res.CreateOnUpdate, res.UnconditionalUpdate = updates(own.object)

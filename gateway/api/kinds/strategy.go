@@ -3,7 +3,6 @@ package kinds
 import (
 	"context"
 	"maps"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,7 +28,6 @@ type updateStrategy = rest.RESTUpdateStrategy
 type strategy struct {
 	resource *resource.Resource
 	kind     schema.GroupVersionKind
-	goType   reflect.Type
 	object   objectStrategy
 	status   updateStrategy
 	whole    map[string]updateStrategy // of the subresources that resource.Resource.Whole names
@@ -63,12 +61,7 @@ func (s *strategy) Update(ctx context.Context, subresource string, object, old m
 		return nil, err
 	}
 	ctx, warnings := s.context(ctx, "update", subresource, object)
-	update := updateStrategy(s.object)
-	if subresource == resource.StatusSubresource {
-		update = s.status
-	} else if whole, ok := s.whole[subresource]; ok {
-		update = whole
-	}
+	update := s.updateOf(subresource)
 	err = rest.BeforeUpdate(update, ctx, next, before)
 	if err != nil && subresource == "" && s.incomplete(ctx, old) {
 		if next, err = s.internal(object); err == nil {
@@ -81,12 +74,45 @@ func (s *strategy) Update(ctx context.Context, subresource string, object, old m
 	return *warnings, s.replace(object, next)
 }
 
+// updateOf returns the strategy of a write to a subresource, or to the object itself.
+func (s *strategy) updateOf(subresource string) updateStrategy {
+	if subresource == resource.StatusSubresource {
+		return s.status
+	}
+	if whole, ok := s.whole[subresource]; ok {
+		return whole
+	}
+	if subresource == resource.BindingSubresource || subresource == resource.EvictionSubresource {
+		return unchecked{s.object}
+	}
+	return s.object
+}
+
+// unchecked is the strategy of a change that the server makes itself, and not a client: nothing is completed or checked, as in a cluster.
+type unchecked struct{ objectStrategy }
+
+func (unchecked) PrepareForUpdate(context.Context, runtime.Object, runtime.Object) {}
+
+func (unchecked) ValidateUpdate(context.Context, runtime.Object, runtime.Object) field.ErrorList {
+	return nil
+}
+
+func (unchecked) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
+	return nil
+}
+
 // incomplete reports whether a stored object lacks a required field, because an earlier release accepted it. An update may change the
 // immutable fields of such an object: the selector of a Deployment is one, and a Deployment without it could not be completed.
+// Which fields are required depends on the version, for events: that of stored objects counts.
 func (s *strategy) incomplete(ctx context.Context, object map[string]any) bool {
 	stored, err := s.internal(object)
 	if err != nil {
 		return false
+	}
+	if info, ok := genericrequest.RequestInfoFrom(ctx); ok {
+		of := *info
+		of.APIGroup, of.APIVersion = s.resource.Stored().Group, s.resource.Stored().Version
+		ctx = genericrequest.WithRequestInfo(ctx, &of)
 	}
 	for _, err := range s.object.Validate(ctx, stored) {
 		if err.Type == field.ErrorTypeRequired {
@@ -115,24 +141,9 @@ type recorder []string
 
 func (r *recorder) AddWarning(_, text string) { *r = append(*r, text) }
 
-// internal returns an object, with its defaults, in the type of which Kubernetes' strategies are. Managed fields are left out: they have
-// no meaning for a strategy, and can be the largest part of an object.
+// internal returns an object in the type of which Kubernetes' strategies are: see decode.
 func (s *strategy) internal(object map[string]any) (runtime.Object, error) {
-	if metadata, ok := object["metadata"].(map[string]any); ok && metadata["managedFields"] != nil {
-		metadata = maps.Clone(metadata)
-		delete(metadata, "managedFields")
-		object = maps.Clone(object)
-		object["metadata"] = metadata
-	}
-	typed, err := legacyscheme.Scheme.New(s.kind)
-	if err != nil {
-		return nil, err
-	}
-	if err = runtime.DefaultUnstructuredConverter.FromUnstructured(object, typed); err != nil {
-		return nil, err
-	}
-	legacyscheme.Scheme.Default(typed)
-	return legacyscheme.Scheme.UnsafeConvertToVersion(typed, schema.GroupVersion{Group: s.kind.Group, Version: runtime.APIVersionInternal})
+	return decode(object, s.kind)
 }
 
 // replace sets an object to the contents of an internal one. It keeps the managed fields.
@@ -142,19 +153,11 @@ func (s *strategy) replace(object map[string]any, internal runtime.Object) error
 		return err
 	}
 	legacyscheme.Scheme.Default(typed) // kube-apiserver sets the defaults of what it reads: the strategy may have removed some
-	contents, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	contents, err := encode(typed, s.kind, object)
 	if err != nil {
 		return err
 	}
-	if hasNull(contents) {
-		fillNulls(contents, s.goType)
-	}
-	metadata, _ := object["metadata"].(map[string]any)
-	if managed := metadata["managedFields"]; managed != nil {
-		contents["metadata"].(map[string]any)["managedFields"] = managed // every object has metadata
-	}
 	clear(object)
 	maps.Copy(object, contents)
-	object["apiVersion"], object["kind"] = s.kind.GroupVersion().String(), s.kind.Kind
 	return nil
 }

@@ -3,6 +3,7 @@ package managedfields
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,7 +47,7 @@ func New(res *resource.Resource) *Managers {
 }
 
 func newFieldManagers(res *resource.Resource) *fieldManagers {
-	kind := objectKind{GroupVersionKind: runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}}
+	kind := objectKind{GroupVersionKind: kindOf(res), resource: res}
 	converter := typesOf(res, kind)
 	manager := func(subresource string, managed fieldpath.Filter) *managedfields.FieldManager {
 		filters := map[fieldpath.APIVersion]fieldpath.Filter{fieldpath.APIVersion(res.APIVersion()): managed}
@@ -86,8 +87,13 @@ func (m *Managers) Update(c Change, old, next object.Object) {
 		next.CopyMetadata(old, "managedFields")
 		return
 	}
-	if _, err := m.load().bySubresource[c.Subresource].Update(old.Unstructured, next.Unstructured, c.Manager); err != nil {
-		next.CopyMetadata(old, "managedFields") // one of the objects does not match its type
+	manager, ok := m.load().bySubresource[c.Subresource]
+	if ok {
+		_, err := manager.Update(old.Unstructured, next.Unstructured, c.Manager)
+		ok = err == nil // one of the objects does not match its type
+	}
+	if !ok {
+		next.CopyMetadata(old, "managedFields")
 	}
 }
 
@@ -130,6 +136,9 @@ func includeOnly(path ...string) fieldpath.Filter {
 func typesOf(res *resource.Resource, kind objectKind) managedfields.TypeConverter {
 	schemas := make(schema.Set)
 	schemas.AddResource(res)
+	for _, version := range res.Versions {
+		schemas.AddResource(version)
+	}
 	converter, err := managedfields.NewTypeConverter(schemas, true)
 	if err != nil {
 		converter = managedfields.NewDeducedTypeConverter()
@@ -154,10 +163,16 @@ func (c customTypes) ObjectToTyped(object runtime.Object, options ...typed.Valid
 	return c.TypeConverter.ObjectToTyped(object, options...)
 }
 
-// objectKind implements the library's interfaces for a kind: a conversion changes only the apiVersion, and there are no defaults.
+// objectKind implements the library's interfaces for a kind. A conversion changes only the apiVersion, unless the versions of the kind have
+// different fields. There are no defaults.
 type objectKind struct {
 	runtime.ObjectConvertor // nil: field managers call no other methods
 	runtimeschema.GroupVersionKind
+	resource *resource.Resource
+}
+
+func kindOf(res *resource.Resource) runtimeschema.GroupVersionKind {
+	return runtimeschema.GroupVersionKind{Group: res.Group, Version: res.Version, Kind: res.Kind}
 }
 
 func (k objectKind) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
@@ -166,12 +181,19 @@ func (k objectKind) ConvertToVersion(in runtime.Object, target runtime.GroupVers
 		return nil, errors.New("the object is not unstructured")
 	}
 	found := u.GroupVersionKind()
-	wanted, ok := target.KindForGroupVersionKinds([]runtimeschema.GroupVersionKind{found})
+	kinds := []runtimeschema.GroupVersionKind{found}
+	for _, version := range k.resource.Versions {
+		kinds = append(kinds, kindOf(version))
+	}
+	wanted, ok := target.KindForGroupVersionKinds(kinds)
 	switch {
-	case !ok:
+	case !ok, k.resource.Versions != nil && !slices.Contains(kinds, wanted):
 		return nil, runtime.NewNotRegisteredErrForTarget(k.Kind, nil, target)
 	case wanted == found:
 		return u, nil
+	case k.resource.Versions != nil:
+		converted, err := k.resource.Convert(u.Object, wanted.GroupVersion())
+		return &unstructured.Unstructured{Object: converted}, err
 	}
 	return &unstructured.Unstructured{Object: object.WithMember(u.Object, "apiVersion", wanted.GroupVersion().String())}, nil
 }

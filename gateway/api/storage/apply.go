@@ -27,7 +27,7 @@ func (s *Store) apply(ctx context.Context, wr *Request) (Result, error) {
 	}
 	change := func(old object.Object) (object.Object, error) { return wr.merge(applied, old) }
 	if wr.Subresource != "" {
-		return s.updateObject(ctx, wr, change)
+		return s.Change(ctx, wr, change)
 	}
 	return s.updateOrCreate(ctx, wr, change, func() (object.Object, error) {
 		if applied.GetResourceVersion() != "" {

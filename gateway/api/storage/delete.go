@@ -25,7 +25,7 @@ import (
 func (s *Store) Delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions) (kept []byte, uid types.UID, err error) {
 	dryRun := len(options.DryRun) > 0
 	err = s.guaranteedUpdate(ctx, t, !dryRun && !t.IsNamespace(), func(a *updateAttempt) (err error) {
-		if err := checkPreconditions(t.Ref, options.Preconditions, a.object, a.old); err != nil {
+		if err := CheckPreconditions(t.Ref, options.Preconditions, a.old.GetUID(), strconv.FormatInt(int64(a.object.Revision), 10)); err != nil {
 			return err
 		}
 		kept, uid = nil, a.old.GetUID()
@@ -48,17 +48,18 @@ func (s *Store) Delete(ctx context.Context, t catalog.Target, options *metav1.De
 	return kept, uid, err
 }
 
-func checkPreconditions(ref resource.Ref, p *metav1.Preconditions, object *watchcache.Object, old object.Object) error {
+// CheckPreconditions returns the conflict of a deletion whose preconditions an object with a uid and a resourceVersion does not meet.
+func CheckPreconditions(ref resource.Ref, p *metav1.Preconditions, uid types.UID, version string) error {
 	if p == nil {
 		return nil
 	}
-	if p.UID != nil && *p.UID != old.GetUID() {
+	if p.UID != nil && *p.UID != uid {
 		return apierrors.NewConflict(ref.KindAsResource(), ref.Scope.Name, fmt.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
 	}
-	if found := strconv.FormatInt(int64(object.Revision), 10); p.ResourceVersion != nil && *p.ResourceVersion != found {
+	if p.ResourceVersion != nil && *p.ResourceVersion != version {
 		return apierrors.NewConflict(ref.KindAsResource(), ref.Scope.Name, fmt.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, found))
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
 	}
 	return nil
 }

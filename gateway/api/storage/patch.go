@@ -24,7 +24,7 @@ func (s *Store) Patch(ctx context.Context, wr *Request) (Result, error) {
 	if wr.PatchType == types.ApplyYAMLPatchType {
 		return s.apply(ctx, wr)
 	}
-	return s.updateObject(ctx, wr, func(old object.Object) (object.Object, error) { return wr.applyPatch(ctx, old) })
+	return s.Change(ctx, wr, func(old object.Object) (object.Object, error) { return wr.applyPatch(ctx, old) })
 }
 
 // applyPatch returns the patched object.

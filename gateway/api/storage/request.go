@@ -52,6 +52,9 @@ type Result struct {
 	response []byte // the object for the client, if it differs from value
 }
 
+// Revision returns the revision of the write; zero: a dry run that creates.
+func (d Result) Revision() etcdstore.Revision { return d.revision }
+
 // Object returns the object for the client.
 func (d Result) Object(t catalog.Target) ([]byte, error) {
 	if d.response != nil {
@@ -68,7 +71,7 @@ func (d Result) Object(t catalog.Target) ([]byte, error) {
 		}
 		return encoding.Marshal(object.WithMember(decoded, "apiVersion", t.Resource.APIVersion()))
 	}
-	if t.Resource.Storage == "" || t.Resource.Storage == t.Resource.Version {
+	if t.Resource.IsStored() {
 		return encoding.AddResourceVersion(value, int64(d.revision)), nil
 	}
 	id := encoding.Identity{APIVersion: t.Resource.APIVersion(), Kind: t.Resource.Kind, Namespace: d.scope.Namespace, Name: d.scope.Name}
@@ -93,16 +96,16 @@ func putObject(res *resource.Resource, d object.Object, put func(value []byte) (
 	return value, revision, err
 }
 
-// encode returns the stored value of an object. Custom resources are stored in the definition's storage version.
+// encode returns the stored value of an object, which is of the storage version of its resource.
 func encode(res *resource.Resource, d object.Object) ([]byte, error) {
 	if res.Mount != nil {
 		return res.Mount.Encode(d.Object)
 	}
 	stored := d.Object
-	if version := res.Storage; version != "" && version != res.Version {
+	if !res.IsStored() {
 		stored = d.Copy().Object
 		res.Store(stored)
-		stored["apiVersion"] = res.Group + "/" + version
+		stored["apiVersion"] = res.Stored().String()
 	}
 	value, err := encoding.Marshal(stored)
 	if err != nil {

@@ -27,7 +27,7 @@ func (s *Store) Update(ctx context.Context, wr *Request) (Result, error) {
 	}
 	replace := func(old object.Object) (object.Object, error) { return object.ApplyView(wr.Ref, old, d.ShallowCopy()) }
 	if !wr.Resource.CreateOnUpdate || wr.Subresource != "" || d.GetResourceVersion() != "" {
-		return s.updateObject(ctx, wr, replace)
+		return s.Change(ctx, wr, replace)
 	}
 	return s.updateOrCreate(ctx, wr, replace, func() (object.Object, error) { return d.ShallowCopy(), nil })
 }
@@ -54,7 +54,7 @@ func (wr *Request) checkName(d object.Object) error {
 // updateOrCreate updates an object or, if it does not exist, creates the one that first returns.
 func (s *Store) updateOrCreate(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error), first func() (object.Object, error)) (Result, error) {
 	for ctx := range attempts(ctx) {
-		done, err := s.updateObject(ctx, wr, change)
+		done, err := s.Change(ctx, wr, change)
 		if !apierrors.IsNotFound(err) {
 			return done, err
 		}
@@ -75,9 +75,9 @@ func (s *Store) updateOrCreate(ctx context.Context, wr *Request, change func(obj
 	return Result{}, status.ObjectModified(wr.Ref)
 }
 
-// updateObject changes an object. change returns a new object for the stored one, which it must not modify; it is called again after a
+// Change changes an object. change returns a new object for the stored one, which it must not modify; it is called again after a
 // conflicting write. A new object with a resourceVersion replaces only that version.
-func (s *Store) updateObject(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error)) (done Result, err error) {
+func (s *Store) Change(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error)) (done Result, err error) {
 	warnings := len(wr.Warnings)
 	err = s.guaranteedUpdate(ctx, wr.Target, !wr.DryRun, func(a *updateAttempt) error {
 		if !a.shown() {
