@@ -86,7 +86,7 @@ var kubelets = map[string][]string{
 // notImplemented returns the error of a subresource that needs a running Pod.
 func notImplemented(ref resource.Ref) error {
 	err := status.Error(http.StatusNotImplemented, "NotImplemented", fmt.Sprintf(
-		"%s/%s needs what runs on a node, and revtail stores objects alone: ask the kubelet or the container runtime of the node, or the program at its own address",
+		"%s/%s needs a kubelet, and revtail only stores objects: ask the kubelet or the container runtime of the node, or connect to the program itself",
 		ref.Resource.Plural, ref.Subresource))
 	err.ErrStatus.Details = &metav1.StatusDetails{Name: ref.Scope.Name, Kind: ref.Resource.Plural}
 	return err

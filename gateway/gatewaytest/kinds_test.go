@@ -32,7 +32,7 @@ func TestKinds(t *testing.T) {
 			c.of(t, object).run()
 		})
 	}
-	const least = 4500
+	const least = 6000
 	t.Logf("%d answers about %d objects compared", c.answers, compared)
 	if compared == len(objects) && c.answers < least { // fewer objects if -run chooses some
 		t.Errorf("%d answers compared, want at least %d", c.answers, least)
