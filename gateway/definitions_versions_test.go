@@ -101,6 +101,8 @@ func TestScaleOfACustomResource(t *testing.T) {
 				}
 			}
 		}
+		checkStatus(t, s.do(http.MethodPatch, scale, `{"spec":{"replicas":-1}}`, "Content-Type", mergeType), 422, "Invalid",
+			`.spec.replicas: Invalid value: -1: should be a non-negative integer`, "one example.com Widget .spec.replicas=FieldValueInvalid")
 		legacy := s.get("/apis/example.com/" + version).json(t)["resources"].([]any)
 		i := slices.IndexFunc(legacy, func(r any) bool { return text(t, r, "name") == "widgets/scale" })
 		if i < 0 || text(t, legacy[i], "group") != "autoscaling" || text(t, legacy[i], "version") != "v1" || text(t, legacy[i], "kind") != "Scale" {

@@ -201,7 +201,7 @@ func (s *schema) validateScale(object map[string]any) (errs field.ErrorList) {
 	}
 	for _, path := range [][]string{s.scale.SpecReplicas, s.scale.StatusReplicas} {
 		replicas, _, err := unstructured.NestedInt64(object, path...)
-		where := field.NewPath(path[0], path[1:]...)
+		where := field.NewPath("." + strings.Join(path, ".")) // as in kube-apiserver
 		switch {
 		case err != nil:
 			errs = append(errs, field.Invalid(where, replicas, err.Error()))

@@ -161,7 +161,7 @@ func setReplicas(ref resource.Ref, d, scale Object) error {
 	switch {
 	case err != nil:
 		return CannotHandle(resource.ScaleKind, err)
-	case replicas < 0:
+	case replicas < 0 && !ref.Resource.IsCustom(): // the schema of a custom resource refuses them
 		return apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind(resource.ScaleKind.Kind).GroupKind(), ref.Scope.Name, field.ErrorList{
 			field.Invalid(field.NewPath("spec", "replicas"), replicas, "must be greater than or equal to 0")})
 	}

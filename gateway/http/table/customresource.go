@@ -2,6 +2,8 @@ package table
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/util/jsonpath"
@@ -11,7 +13,56 @@ import (
 )
 
 // definitionColumns are the columns of CustomResourceDefinitions.
-var definitionColumns = Columns{nameColumn, createdColumn}
+var definitionColumns = Columns{
+	nameColumn,
+	stringColumn("Scope", "Whether objects are in namespaces: Namespaced or Cluster.", func(o jsonValue) string { return o.at("spec", "scope").text() }),
+	stringColumn("Versions", "The versions that are served; one of all is that of stored objects.", servedVersions),
+	createdColumn,
+	wide(stringColumn("Group", "The group of the resource.", func(o jsonValue) string { return o.at("spec", "group").text() })),
+	wide(stringColumn("Kind", "The kind of the objects.", func(o jsonValue) string { return o.at("spec", "names", "kind").text() })),
+	wide(stringColumn("ShortNames", "The short names of the resource.", shortNames)),
+	wide(column{name: "Established", kind: "boolean", description: "Whether the resource is served.", cell: func(o jsonValue, _ time.Time) any { return established(o) }}),
+}
+
+func servedVersions(definition jsonValue) string {
+	var served []string
+	for version := range definition.at("spec", "versions").elements {
+		name := version.at("name").text()
+		if version.at("storage").value == true {
+			name += "(storage)"
+		}
+		if version.at("served").value == true {
+			served = append(served, name)
+		}
+	}
+	slices.Sort(served)
+	return strings.Join(served, ",")
+}
+
+func shortNames(definition jsonValue) string {
+	var names []string
+	for name := range definition.at("spec", "names", "shortNames").elements {
+		names = append(names, name.text())
+	}
+	return strings.Join(names, ",")
+}
+
+func established(definition jsonValue) bool {
+	for condition := range definition.at("status", "conditions").elements {
+		if condition.at("type").text() == "Established" {
+			return condition.at("status").text() == "True"
+		}
+	}
+	return false
+}
+
+// scaleColumns are the columns of the scale subresource of any kind.
+var scaleColumns = Columns{
+	nameColumn,
+	{name: "Desired", kind: "integer", description: "How many replicas there should be.", cell: func(o jsonValue, _ time.Time) any { return o.at("spec", "replicas").integer() }},
+	{name: "Available", kind: "integer", description: "How many replicas there are.", cell: func(o jsonValue, _ time.Time) any { return o.at("status", "replicas").integer() }},
+	ageColumn,
+}
 
 // createdColumn is a time and not an age, although its type is date, as in Kubernetes.
 var createdColumn = column{name: "Created At", kind: "date", description: "When it was created.", cell: func(o jsonValue, _ time.Time) any {

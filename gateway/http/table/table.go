@@ -23,6 +23,8 @@ type Table interface {
 // For returns the table of a resource: that of its mount, its printer or its definition, or the name and the age.
 func For(res *resource.Resource) Table {
 	switch {
+	case res == resource.ScaleKind:
+		return scaleColumns
 	case res.Mount != nil:
 		return mountColumns
 	case res.Printer != nil:

@@ -14,6 +14,8 @@ var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // TestFor checks which table a resource without a mount has.
 func TestFor(t *testing.T) {
+	const whole = `{"metadata":{"name":"a","creationTimestamp":"2026-11-20T12:00:00+01:00"},"spec":{"scope":"Cluster","group":"g","names":{"kind":"K","shortNames":["k","kk"]},
+		"versions":[{"name":"v2","served":true},{"name":"v1","served":true,"storage":true},{"name":"v0"}]},"status":{"conditions":[{"type":"Established","status":"True"}]}}`
 	const old, bare = `{"metadata":{"name":"a","creationTimestamp":"2026-11-20T12:00:00+01:00"}}`, `{"metadata":{"name":"a"}}`
 	definition := &resource.Resource{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	widget := &resource.Resource{Group: "example.com", Kind: "Widget"}
@@ -24,8 +26,9 @@ func TestFor(t *testing.T) {
 		doc      string
 		want     []any
 	}{
-		{"a definition", definition, old, []any{"a", "2026-11-20T11:00:00Z"}},
-		{"a definition without a time", definition, bare, []any{"a", "<unknown>"}},
+		{"a definition", definition, whole, []any{"a", "Cluster", "v1(storage),v2", "2026-11-20T11:00:00Z", "g", "K", "k,kk", true}},
+		{"a definition without a time", definition, bare, []any{"a", "", "", "<unknown>", "", "", "", false}},
+		{"a scale", resource.ScaleKind, `{"metadata":{"name":"a"},"spec":{"replicas":2},"status":{}}`, []any{"a", int64(2), int64(0), "<unknown>"}},
 		{"a kind of the name of definitions", &resource.Resource{Group: "example.com", Kind: definition.Kind}, old, []any{"a", "25h"}},
 		{"neither columns nor a printer", widget, old, []any{"a", "25h"}},
 		{"neither columns nor a printer nor a time", widget, bare, []any{"a", "<unknown>"}},

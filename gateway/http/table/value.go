@@ -25,6 +25,16 @@ func (v jsonValue) at(path ...string) jsonValue {
 // name returns the name of an object.
 func (v jsonValue) name() string { return v.at("metadata", "name").text() }
 
+// elements yields the elements of a list.
+func (v jsonValue) elements(yield func(jsonValue) bool) {
+	list, _ := v.value.([]any)
+	for _, element := range list {
+		if !yield(jsonValue{element}) {
+			return
+		}
+	}
+}
+
 func (v jsonValue) exists() bool { return v.value != nil }
 
 func (v jsonValue) text() string {
