@@ -324,3 +324,38 @@ func TestTwoGateways(t *testing.T) {
 		}
 	})
 }
+
+// TestExternalGarbageCollector checks that a DELETE leaves an object with the finalizer of its policy to another program, and that the
+// gateway does nothing of that program's work.
+func TestExternalGarbageCollector(t *testing.T) {
+	for _, test := range []struct {
+		name, policy, finalizer string
+		external                bool
+	}{
+		{"orphan", "Orphan", "orphan", true},
+		{"foreground", "Foreground", "foregroundDeletion", true},
+		{"background", "Background", "", true},
+		{"no collector", "Orphan", "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBubbleWith(t, Options{Store: memory.New(), ExternalGarbageCollector: test.external})
+				uid := b.configMap("demo", "owner", "")
+				b.configMap("demo", "dependent", ownedBy("v1", "ConfigMap", "owner", uid))
+				owner := namespaceDemo + "/configmaps/owner"
+				b.must(http.StatusOK, http.MethodDelete, owner+"?propagationPolicy="+test.policy, "")
+				if gone := b.gone(owner); gone != (test.finalizer == "") {
+					t.Fatalf("the owner is gone: %v", gone)
+				}
+				if test.finalizer != "" {
+					if got := b.must(http.StatusOK, http.MethodGet, owner, "").body; !strings.Contains(got, `"`+test.finalizer+`"`) || !strings.Contains(got, "deletionTimestamp") {
+						t.Errorf("want the finalizer %s and a deletionTimestamp: %s", test.finalizer, got)
+					}
+				}
+				if got := b.must(http.StatusOK, http.MethodGet, namespaceDemo+"/configmaps/dependent", "").body; !strings.Contains(got, uid) {
+					t.Errorf("the dependent has changed: %s", got)
+				}
+			})
+		})
+	}
+}

@@ -43,9 +43,10 @@ type Options struct {
 	// EncryptionProblems are those of the providers that encrypt values in Store, for /readyz?verbose; nil: values are stored as they are.
 	EncryptionProblems func() []string
 
-	GarbageCollector      bool // delete objects whose ownerReferences all name owners that no longer exist
-	CreateNamespaces      bool // default and kube-system, at the start
-	GarbageCollectorLimit int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
+	GarbageCollector         bool // delete objects whose ownerReferences all name owners that no longer exist
+	ExternalGarbageCollector bool // another program deletes them, and does what propagation policies say
+	CreateNamespaces         bool // default and kube-system, at the start
+	GarbageCollectorLimit    int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
 
 	Authenticator *authentication.Authenticator       // nil: all requests are anonymous
 	Policy        *reload.File[*authorization.Policy] // nil: all authenticated requests are allowed

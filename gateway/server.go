@@ -76,7 +76,7 @@ func New(options Options) (*Server, error) {
 		catalog: resources, access: control, loops: loops, watches: watches,
 		store: storage.New(storage.Config{
 			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
-			Collect: options.GarbageCollector, CollectLimit: options.GarbageCollectorLimit, CreateNamespaces: options.CreateNamespaces,
+			Collect: options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, CreateNamespaces: options.CreateNamespaces,
 		}),
 		keys: keys.New(keys.Config{
 			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,

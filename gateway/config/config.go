@@ -68,10 +68,11 @@ type Config struct {
 	EmbeddedClientURL string // or NoClientURL
 	EmbeddedConfig    string
 
-	History               time.Duration // zero: never compact
-	GarbageCollector      bool
-	GarbageCollectorLimit int // zero: the default of the collector
-	CreateNamespaces      bool
+	History                  time.Duration // zero: never compact
+	GarbageCollector         bool
+	ExternalGarbageCollector bool // another program collects
+	GarbageCollectorLimit    int  // zero: the default of the collector
+	CreateNamespaces         bool
 
 	OTLPEndpoint  string  // empty: no traces
 	OTLPProtocol  string  // OTLPGRPC or OTLPHTTP

@@ -71,6 +71,7 @@ var samples = map[string]struct {
 	"history":                              {"10m", "History", 10 * time.Minute},
 	"create-namespaces":                    {"true", "CreateNamespaces", true},
 	"garbage-collector":                    {"false", "GarbageCollector", false},
+	"external-garbage-collector":           {"true", "ExternalGarbageCollector", true},
 	"garbage-collector-limit":              {"250", "GarbageCollectorLimit", 250},
 	"writable":                             {"true", "Writable", true},
 	"adopt":                                {"true", "Adopt", true},

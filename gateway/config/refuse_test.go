@@ -133,6 +133,7 @@ func TestValidateRefuses(t *testing.T) {
 		{name: "collector with a query", args: []string{"--otlp-endpoint=http://a:4318/?key=1", "--otlp-protocol=http/protobuf"}, says: []string{"--otlp-endpoint", "OTEL_EXPORTER_OTLP_HEADERS"}},
 		{name: "unknown protocol", args: []string{"--otlp-endpoint=http://a:4318", "--otlp-protocol=http/json"}, says: []string{"--otlp-protocol", "grpc or http/protobuf"}},
 		{name: "unknown protocol of OpenTelemetry's", args: []string{"--otlp-endpoint=http://a:4318"}, environ: []string{"OTEL_EXPORTER_OTLP_PROTOCOL=http/json"}, says: []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc or http/protobuf"}},
+		{name: "two garbage collectors", args: []string{"--external-garbage-collector"}, says: []string{"--external-garbage-collector: two programs would delete", "add --garbage-collector=false"}},
 		{name: "protocol without endpoint", args: []string{"--otlp-protocol=grpc"}, says: []string{"--otlp-protocol has no effect with no --otlp-endpoint"}},
 		{name: "sampling without an endpoint", args: []string{"--trace-sampling=0.5"}, says: []string{"--trace-sampling has no effect with no --otlp-endpoint"}},
 		{name: "sampling above 1", args: []string{"--otlp-endpoint=http://a:1", "--trace-sampling=1.5"}, says: []string{"--trace-sampling", "0 to 1"}},

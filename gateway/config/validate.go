@@ -46,7 +46,7 @@ func (c Config) excluded(name string) string {
 func (c Config) Validate() error {
 	return errors.Join(
 		c.validateExclusions(), c.validateBuild(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateServiceAccounts(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
-		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateEncryptionKeys(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
+		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateEncryptionKeys(), c.validateCollector(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
 }
 
 func (c Config) validateExclusions() error {
@@ -148,6 +148,13 @@ func (c Config) validateKeys() error {
 		if slices.Contains(keys, "") {
 			return fmt.Errorf("--%s: a key is empty: want keys, or prefixes that end with /, as /app/; or \"*\" for every key", flag)
 		}
+	}
+	return nil
+}
+
+func (c Config) validateCollector() error {
+	if c.GarbageCollector && c.ExternalGarbageCollector {
+		return errors.New("--external-garbage-collector: two programs would delete the same objects: add --garbage-collector=false")
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func CheckPreconditions(ref resource.Ref, p *metav1.Preconditions, uid types.UID
 // keptForDependents returns an object with the garbage collector's finalizer for a propagation policy, and without its other finalizer.
 // Without a policy in the request the object does not change.
 func (s *Store) keptForDependents(res *resource.Resource, old object.Object, options *metav1.DeleteOptions) object.Object {
-	if !s.Collect || s.Claim.State().IsForeign() || res.IsNamespaces() || res.Mount != nil {
+	if !(s.Collect || s.CollectedElsewhere) || s.Claim.State().IsForeign() || res.IsNamespaces() || res.Mount != nil {
 		return old
 	}
 	before := old.GetFinalizers()

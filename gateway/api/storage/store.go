@@ -22,13 +22,14 @@ const (
 
 // Config configures a Store.
 type Config struct {
-	Etcd         etcdstore.Store
-	Prefix       string       // of all resources
-	Claim        *claim.Claim // nil: the data is revtail's own
-	Catalog      *catalog.Catalog
-	Logger       *slog.Logger
-	Collect      bool // delete objects whose owners are gone
-	CollectLimit int  // see garbage.Config
+	Etcd               etcdstore.Store
+	Prefix             string       // of all resources
+	Claim              *claim.Claim // nil: the data is revtail's own
+	Catalog            *catalog.Catalog
+	Logger             *slog.Logger
+	Collect            bool // delete objects whose owners are gone
+	CollectedElsewhere bool // another program does, and what propagation policies say
+	CollectLimit       int  // see garbage.Config
 
 	CreateNamespaces bool                                                               // those of the system, at the start
 	Audit            func(res *resource.Resource, scope resource.Scope, because string) // records a deletion without a client's request
