@@ -32,7 +32,7 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e foreign conformance conformance-kubernetes robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover manifests image release release-test compose-test systemd-test ci clean tools
+.PHONY: help build run test race e2e foreign conformance conformance-kubernetes robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-24s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -138,6 +138,9 @@ release-test: $(TOOLS)/nfpm ## Try the artefacts of a release as a user does (pa
 compose-test: image $(TOOLS)/etcd ## Start deploy/compose.yaml for real and drive it with curl
 	.ci/compose-test
 
+control-plane-test: image $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kube-scheduler $(TOOLS)/kwok ## Start deploy/control-plane.yaml for real, drive it with kubectl, and kill every component
+	.ci/control-plane-test
+
 systemd-test: export CGO_ENABLED := 0
 systemd-test: build ## Run deploy/systemd/revtail.service under a real systemd, in a container (needs Docker, the first time root and debootstrap)
 	.ci/systemd-test
@@ -165,6 +168,13 @@ $(TOOLS)/nfpm: $(wildcard .ci/tools/release/go.* .ci/tools/release/*/*.go)
 # kube-apiserver stands for all that is made of Kubernetes: it, kubectl and some controllers.
 $(TOOLS)/kube-apiserver: $(wildcard .ci/tools/kubernetes/go.* .ci/tools/kubernetes/*/*)
 	cd .ci/tools/kubernetes && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $(TOOLS)/ tool && touch $@
+
+# kube-scheduler stands for both programs.
+$(TOOLS)/kube-scheduler: $(wildcard .ci/tools/control-plane/go.*)
+	cd .ci/tools/control-plane && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $(TOOLS)/ tool && touch $@
+
+$(TOOLS)/kwok: $(wildcard .ci/tools/kwok/go.*)
+	cd .ci/tools/kwok && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(TOOLS)/ tool && touch $@
 
 # The suite is 2,800 packages, all of which vet would check.
 $(TOOLS)/e2e.test: $(wildcard .ci/tools/conformance/*)
