@@ -1,5 +1,5 @@
-// Package protobuf decodes the protobuf form of the built-in kinds of Kubernetes, which typed clients in Go send, to the same maps as
-// their JSON form.
+// Package protobuf encodes and decodes the protobuf form of the built-in kinds of Kubernetes, which typed clients in Go use: from the JSON of
+// objects, and to the same maps as their JSON form.
 package protobuf
 
 import (

@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/encoding"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
@@ -18,7 +17,7 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.
 	if err != nil {
 		return err
 	}
-	f, err := h.negotiate(r, response.Object)
+	f, err := h.negotiate(r, t, response.Object)
 	if err != nil {
 		return err
 	}
@@ -35,14 +34,14 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.
 	}
 	success := &metav1.Status{Status: metav1.StatusSuccess, Details: &metav1.StatusDetails{
 		Name: t.Scope.Name, Group: t.Resource.Group, Kind: t.Resource.Plural, UID: uid}}
-	response.WriteJSON(w, r, http.StatusOK, encoding.AppendStatus(nil, success))
+	respondStatus(w, r, f, success)
 	return nil
 }
 
 // serveDeleteCollection deletes the objects that a list would show, and responds with them as they were. If that fails in the middle,
 // or takes too long, a warning says how many objects were deleted.
 func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
-	params, f, err := h.listOptions(r, response.List)
+	params, f, err := h.listOptions(r, t, response.List)
 	if err != nil {
 		return err
 	}
@@ -61,6 +60,5 @@ func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, 
 		}
 		return err
 	}
-	h.writeList(w, r, t, f, list)
-	return nil
+	return h.respondList(ctx, w, r, t, f, list)
 }

@@ -19,6 +19,7 @@ import (
 
 	"revtail/encoding/codec"
 	"revtail/gateway/access"
+	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/http/request"
@@ -29,7 +30,7 @@ import (
 )
 
 // listOptions reads the query of a list or a watch, and the representation that its client asks for.
-func (h *Handler) listOptions(r *http.Request, kind response.Kind) (request.ListOptions, response.Representation, error) {
+func (h *Handler) listOptions(r *http.Request, t catalog.Target, kind response.Kind) (request.ListOptions, response.Representation, error) {
 	p, err := request.ParseListOptions(r, kind == response.Watch)
 	if err == nil {
 		p.Filter, err = h.filterOf(r)
@@ -37,13 +38,13 @@ func (h *Handler) listOptions(r *http.Request, kind response.Kind) (request.List
 	if err != nil {
 		return p, response.Representation{}, err
 	}
-	f, err := h.negotiate(r, kind)
+	f, err := h.negotiate(r, t, kind)
 	return p, f, err
 }
 
 // negotiate returns the representation of a response, with the projection that fields= selects. It refuses a filter for one object,
 // because that would be ignored.
-func (h *Handler) negotiate(r *http.Request, kind response.Kind) (response.Representation, error) {
+func (h *Handler) negotiate(r *http.Request, t catalog.Target, kind response.Kind) (response.Representation, error) {
 	query := request.Query(r)
 	if (kind == response.Object || kind == response.Review) && query.Get("filter") != "" {
 		return response.Representation{}, status.BadRequest("filter is for lists and watches: ask for a list, which fieldSelector=metadata.name=NAME makes one of a single object")
@@ -52,7 +53,7 @@ func (h *Handler) negotiate(r *http.Request, kind response.Kind) (response.Repre
 	if err != nil {
 		return response.Representation{}, err
 	}
-	f, err := response.Negotiate(r, kind)
+	f, err := response.Negotiate(r, kind, protobufOf(t))
 	if err == nil && fields != nil && f.As != "" {
 		err = status.BadRequest("fields is for objects as they are, and Accept asks for a %s: leave one of them out", f.As)
 	}

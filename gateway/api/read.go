@@ -20,7 +20,7 @@ import (
 )
 
 func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
-	f, err := h.negotiate(r, response.Object)
+	f, err := h.negotiate(r, t, response.Object)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Tar
 }
 
 func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
-	params, f, err := h.listOptions(r, response.List)
+	params, f, err := h.listOptions(r, t, response.List)
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,21 @@ func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Ta
 	if !params.Unset && !params.Exact && params.Continue == nil {
 		setAge(w, t)
 	}
+	h.warnInvalid(w, t, list.Invalid, list.InvalidCount)
+	return h.respondList(ctx, w, r, t, f, list)
+}
+
+// respondList writes a list in the representation that the client asks for, when the response may hold its memory.
+func (h *Handler) respondList(ctx context.Context, w http.ResponseWriter, r *http.Request, t catalog.Target, f response.Representation, list *watchcache.List) error {
+	if f.Protobuf {
+		return h.respondMessageList(ctx, w, r, t, f, list)
+	}
 	holds := listMemory(r, list, response.ServableFromCache(f.View(t.Resource), f.Format(r)))
 	memory, err := h.Flows.ResponseBytes.Acquire(ctx, access.AccountOf(r), holds)
 	if err != nil {
 		return err
 	}
 	defer memory.Release()
-	h.warnInvalid(w, t, list.Invalid, list.InvalidCount)
 	h.writeList(w, r, t, f, list)
 	return nil
 }
@@ -137,6 +145,9 @@ func (h *Handler) respondObject(w http.ResponseWriter, r *http.Request, t catalo
 	document, err := object.ToView(t.Ref, document)
 	if err != nil {
 		return err
+	}
+	if f.Protobuf {
+		return h.respondMessage(w, r, t, f, code, document)
 	}
 	response.WriteDocument(response.NewBody(w, r, code, h.Responder.Compressors), f.Format(r), f.View(t.ViewKind()).Object(document))
 	return nil

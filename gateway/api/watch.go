@@ -15,7 +15,7 @@ import (
 // serveWatch checks the query of a watch and serves the watch until it ends. An error before the first byte is a Status with its HTTP
 // code; a later one is an ERROR event.
 func (h *Handler) serveWatch(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
-	params, f, err := h.listOptions(r, response.Watch)
+	params, f, err := h.listOptions(r, t, response.Watch)
 	if err != nil {
 		return err
 	}
@@ -23,8 +23,9 @@ func (h *Handler) serveWatch(w http.ResponseWriter, r *http.Request, t catalog.T
 	if err != nil {
 		return err
 	}
+	written := encoderOf(r, t, f, &query)
 	start := watch.Start{
-		Resource: t.Resource.QualifiedName(), Cache: t.Cache.Cache, Query: query, Encoder: encoder{f.View(t.Resource)},
+		Resource: t.Resource.QualifiedName(), Cache: t.Cache.Cache, Query: query, Encoder: written,
 		Bookmarks: params.Bookmarks, BookmarkEvery: watch.BookmarkPeriod,
 		Deadline: watch.DeadlineAfter(params.Timeout), Fail: h.Responder.Error, Done: func() {},
 	}

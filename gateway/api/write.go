@@ -45,7 +45,7 @@ func (h *Handler) readWrite(w http.ResponseWriter, r *http.Request, t catalog.Ta
 	if t.Resource.Virtual {
 		kind = response.Review
 	}
-	f, err := h.negotiate(r, kind)
+	f, err := h.negotiate(r, t, kind)
 	if err != nil {
 		return nil, response.Representation{}, err
 	}

@@ -23,7 +23,7 @@ import (
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, q keyrange.Query) error {
 	store, err := h.keys.read(r, q.Keys)
 	if err == nil {
-		_, err = response.Negotiate(r, response.Object)
+		_, err = response.Negotiate(r, response.Object, response.NoProtobuf)
 	}
 	if err != nil {
 		return err

@@ -22,6 +22,8 @@ type event struct {
 
 	results filter.Results // of the filters of all watchers
 
+	encodings encodings // of its objects, for all watchers
+
 	deleteOnce sync.Once
 	deleted    *Object // previous with the event's revision, for the first watcher that needs it
 }
@@ -66,6 +68,8 @@ type Change struct {
 	Revision etcdstore.Revision
 	// Object is the new state. Of DELETED it is the last state that matched, with Revision as its resourceVersion.
 	Object *Object
+	// Encoded is Object in the form of WatchQuery.Encoding; nil: the query has none.
+	Encoded []byte
 	// Previous is the state before, of an object that existed, whether or not it matched.
 	Previous *Object
 	// Skipped counts the earlier changes of the object that WatchQuery.Latest left out.

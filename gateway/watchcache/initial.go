@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"revtail/encoding"
+	"revtail/gateway/access/cputime"
 )
 
 // initialState is the part of the state that was not delivered yet.
@@ -106,10 +107,14 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 				return false
 			}
 		}
-		w.initial.after = o.path
 		if ok {
-			batch.Changes = append(batch.Changes, Change{Type: encoding.Added, Revision: o.Revision, Object: o})
+			change := Change{Type: encoding.Added, Revision: o.Revision, Object: o}
+			if change.Encoded, err = w.encode(&turn, o); err != nil {
+				return false
+			}
+			batch.Changes = append(batch.Changes, change)
 		}
+		w.initial.after = o.path
 		look--
 		return len(batch.Changes) < initialEvents && look > 0
 	})
@@ -121,4 +126,15 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 		w.initial = nil
 	}
 	return batch, nil
+}
+
+// encode returns an initial object in the form of the query; nil: the query has none.
+func (w *Watcher) encode(turn *cputime.Turn, o *Object) ([]byte, error) {
+	if w.query.Encoding == nil {
+		return nil, nil
+	}
+	if err := turn.Continue(); err != nil {
+		return nil, err
+	}
+	return w.query.Encoding.Encode(o)
 }

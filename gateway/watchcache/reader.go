@@ -7,7 +7,6 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/access/cputime"
-	"revtail/gateway/watchcache/filter"
 )
 
 // Reader holds the batch of a watcher. A goroutine that serves many watchers uses one Reader for all, without allocations.
@@ -32,7 +31,7 @@ func (r *Reader) Poll(w *Watcher) (batch Batch, same bool, err error) {
 	if r.shared.reuse(w, r.limit) {
 		return r.shared.batch, true, nil
 	}
-	if r.limit != nil && w.query.Latest && w.query.selects() { // what a coalescer holds is not estimated
+	if r.limit != nil && w.query.Latest && w.query.chargeable() { // what a coalescer holds is not estimated
 		return Batch{}, false, ErrTooMuchWork
 	}
 	for {
@@ -85,7 +84,7 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	r.changes = w.appendChanges(&turn, r.changes[:0], r.events)
 	batch := Batch{Changes: r.changes, Through: w.through, Received: receivedAt(r.changes, r.events)}
 	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.eventErr == nil {
-		r.shared = sharedBatch{cache: w.cache, scope: w.wakeKey.scope, filter: w.query.Filter, from: from, to: w.position, batch: batch}
+		r.shared = sharedBatch{cache: w.cache, scope: w.wakeKey.scope, evaluation: w.Evaluation(), from: from, to: w.position, batch: batch}
 	}
 	return batch, wake, nil
 }
@@ -121,12 +120,16 @@ func (w *Watcher) appendChanges(turn *cputime.Turn, changes []Change, events []*
 
 // changeFor is the event for the watcher. The turn pays for its evaluation.
 func (w *Watcher) changeFor(turn *cputime.Turn, e *event) (Change, bool, error) {
-	if w.query.selects() {
+	if w.query.chargeable() {
 		if err := turn.Continue(); err != nil {
 			return Change{}, false, err
 		}
 	}
-	return e.changeFor(&w.query, w.cache)
+	change, ok, err := e.changeFor(&w.query, w.cache)
+	if ok && err == nil && w.query.Encoding != nil {
+		change.Encoded, err = e.encodings.of(w.query.Encoding, change.Object)
+	}
+	return change, ok, err
 }
 
 // changesBefore drops the changes of a revision from the end.
@@ -235,17 +238,17 @@ func eventsAfter(revision etcdstore.Revision, events []*event) []*event {
 
 // sharedBatch is the last batch that a Reader has read from the log: a watcher at the same position gets the same batch.
 type sharedBatch struct {
-	cache    *Cache // nil: no batch to share
-	scope    scope
-	filter   *filter.Filter
-	from, to uint64
-	batch    Batch
+	cache      *Cache // nil: no batch to share
+	scope      scope
+	evaluation Evaluation
+	from, to   uint64
+	batch      Batch
 }
 
 // reuse moves a watcher over the batch if the watcher would read the same, and the limit permits to encode it.
 func (r *sharedBatch) reuse(w *Watcher, limit *WorkLimit) bool {
 	c := w.cache
-	if c != r.cache || w.wakeKey.scope != r.scope || w.query.Filter != r.filter || !w.query.Selector.Empty() ||
+	if c != r.cache || w.wakeKey.scope != r.scope || w.Evaluation() != r.evaluation || !w.query.Selector.Empty() ||
 		w.query.Latest || w.resuming || w.eventErr != nil {
 		return false
 	}

@@ -34,12 +34,17 @@ type WatchQuery struct {
 	// Passes is how often the caller reads each document to encode it; zero: it copies documents unchanged. It counts as work of
 	// Reader.Poll.
 	Passes int
+	// Encoding makes Change.Encoded; nil: nothing does.
+	Encoding Encoding
 	// Account pays for the evaluation of Selector and Filter; nil: nobody does.
 	Account *cputime.Account
 }
 
 // selects reports whether events are evaluated for this query.
 func (q *WatchQuery) selects() bool { return q.Filter != nil || !q.Selector.Empty() }
+
+// chargeable reports whether reading events for this query is work that the client has chosen.
+func (q *WatchQuery) chargeable() bool { return q.selects() || q.Encoding != nil }
 
 // Batch is one step of a watch: complete revisions only.
 type Batch struct {
@@ -201,8 +206,14 @@ func (w *Watcher) Beginning() bool {
 // client then gets all of this revision again.
 func (w *Watcher) Resuming() bool { return w.resuming && w.err == nil }
 
-// Filter is the filter of the query; nil: it has none.
-func (w *Watcher) Filter() *filter.Filter { return w.query.Filter }
+// Evaluation is the part of the work on an event that watchers share, because its results belong to the event.
+type Evaluation struct {
+	filter   *filter.Filter
+	encoding Encoding
+}
+
+// Evaluation returns what the watcher shares with others; the zero value: nothing.
+func (w *Watcher) Evaluation() Evaluation { return Evaluation{w.query.Filter, w.query.Encoding} }
 
 // Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero until the initial
 // events are complete.

@@ -37,7 +37,7 @@ const scanTime = time.Nanosecond
 
 // take subtracts the work on events. It returns false, and subtracts nothing, if that is too much.
 func (l *WorkLimit) take(w *Watcher, events []*event) bool {
-	if l == nil || !w.query.selects() && w.query.Passes == 0 {
+	if l == nil || !w.query.chargeable() && w.query.Passes == 0 {
 		return true
 	}
 	work := l.Taken
@@ -80,6 +80,9 @@ func (q *WatchQuery) workOn(e *event) time.Duration {
 		}
 	}
 	work := time.Duration(scanned) * scanTime
+	if q.Encoding != nil {
+		work += e.encodingWork(q.Encoding)
+	}
 	if q.Filter != nil {
 		work += q.Filter.Estimate(e.unevaluated(q.Filter))
 	}

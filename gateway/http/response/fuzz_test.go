@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"revtail/encoding/protobuf"
 )
 
 // FuzzNegotiate checks that a response has a media type that the Accept header has, with a weight above zero, and that no better
@@ -16,14 +18,16 @@ func FuzzNegotiate(f *testing.F) {
 	for _, seed := range []string{
 		"", "*/*", "application/json", "application/yaml;q=0.9, application/json;q=0.1", "text/html, */*;q=0", "application/json;q=NaN",
 		"application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+		"application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
 		"text/event-stream", `application/json;x="a,b";q=0.5`, "application/json;stream=watch;pretty=1", "application/json;q=2, application/yaml",
 	} {
-		for about := range 3 {
+		for about := range 9 {
 			f.Add(seed, about)
 		}
 	}
 	f.Fuzz(func(t *testing.T, header string, about int) {
-		kind := Kind(((about % 3) + 3) % 3)
+		about = ((about % 9) + 9) % 9
+		kind, offer := Kind(about%3), Protobuf(about/3)
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/pods", http.NoBody)
 		r.Header["Accept"] = []string{header}
 		ranges := Accepted(r)
@@ -38,7 +42,7 @@ func FuzzNegotiate(f *testing.F) {
 				t.Errorf("%q has no range %+v", header, m)
 			}
 		}
-		checkRepresentation(t, r, ranges, kind)
+		checkRepresentation(t, r, ranges, kind, offer)
 	})
 }
 
@@ -53,12 +57,12 @@ func sign(f float64) float64 {
 }
 
 // checkRepresentation checks that the representation is that of the first range that is possible, and 406 if there is none.
-func checkRepresentation(t *testing.T, r *http.Request, ranges []MediaRange, kind Kind) {
+func checkRepresentation(t *testing.T, r *http.Request, ranges []MediaRange, kind Kind, offer Protobuf) {
 	t.Helper()
-	got, err := Negotiate(r, kind)
+	got, err := Negotiate(r, kind, offer)
 	first := slices.IndexFunc(ranges, func(m MediaRange) bool {
 		f, ok := m.representation(kind)
-		return ok && (f.As != asMetadata || kind != List) && (f.As != asMetadataList || kind == List)
+		return ok && (!f.Protobuf || offer.has(f.As)) && (f.As != asMetadata || kind != List) && (f.As != asMetadataList || kind == List)
 	})
 	if (err == nil) != (first >= 0) {
 		t.Errorf("%q is %+v (%v), and the best range is %d of %+v", r.Header["Accept"], got, err, first, ranges)
@@ -68,12 +72,15 @@ func checkRepresentation(t *testing.T, r *http.Request, ranges []MediaRange, kin
 	}
 	m := ranges[first]
 	want := JSON
-	if m.Media == EventStream || m.Media == YAML {
+	if m.Media == EventStream || m.Media == YAML || m.Media == protobuf.MediaType {
 		want = m.Media
 	}
 	media := got.Format(r).ContentType()
-	if got.EventStream {
+	switch {
+	case got.EventStream:
 		media = EventStream
+	case got.Protobuf:
+		media = protobuf.MediaType
 	}
 	if media != want || got.EventStream && kind != Watch || got.yaml && kind == Watch || got.As != m.Parameters["as"] {
 		t.Errorf("%q is answered with %s %+v, want %s", r.Header["Accept"], media, got, want)

@@ -2,12 +2,14 @@ package response
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 
 	"revtail/encoding/projection"
+	"revtail/encoding/protobuf"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
 	"revtail/gateway/http/table"
@@ -26,6 +28,29 @@ const (
 	Review
 )
 
+// Protobuf is what of a response has a protobuf form.
+type Protobuf int
+
+// The values of Protobuf.
+const (
+	NoProtobuf Protobuf = iota
+	// MetadataProtobuf: PartialObjectMetadata, as of custom resources.
+	MetadataProtobuf
+	// ObjectProtobuf: the objects too, as of built-in kinds. A Table never has a protobuf form.
+	ObjectProtobuf
+)
+
+// has reports whether an object has a protobuf form as it is, or as the kind that the parameter "as" names.
+func (p Protobuf) has(as string) bool {
+	switch as {
+	case "":
+		return p == ObjectProtobuf
+	case asMetadata, asMetadataList:
+		return p >= MetadataProtobuf
+	}
+	return false
+}
+
 // The values of the parameter "as" of a media type.
 const (
 	asTable        = "Table"
@@ -40,17 +65,18 @@ type Representation struct {
 	include     metav1.IncludeObjectPolicy // the part of an object in a row of a Table
 	yaml        bool
 	pretty      bool
+	Protobuf    bool                   // the view is encoded in protobuf, see MessageKind; there is no Format
 	EventStream bool                   // a watch is an event stream (server-sent events)
 	Fields      *projection.Projection // nil: the whole object
 }
 
 // Negotiate returns the representation of the first media range that the gateway can produce. The error is a Status: 406, or
 // 400 for an unknown includeObject.
-func Negotiate(r *http.Request, about Kind) (Representation, error) {
+func Negotiate(r *http.Request, about Kind, offer Protobuf) (Representation, error) {
 	var refusal error
 	for _, c := range Accepted(r) {
 		f, ok := c.representation(about)
-		if !ok {
+		if !ok || f.Protobuf && !offer.has(f.As) {
 			continue
 		}
 		switch {
@@ -65,22 +91,31 @@ func Negotiate(r *http.Request, about Kind) (Representation, error) {
 	if refusal != nil {
 		return Representation{}, refusal
 	}
-	accepted := JSON
-	if about != Watch {
-		accepted += ", " + YAML
+	return Representation{}, NotAcceptable("only the following media types are accepted: " + strings.Join(mediaTypes(about, offer), ", "))
+}
+
+// mediaTypes returns the media types of a response. Like kube-apiserver it names protobuf where only metadata has that form.
+func mediaTypes(about Kind, offer Protobuf) []string {
+	switch {
+	case about == Watch && offer == NoProtobuf:
+		return []string{JSON}
+	case about == Watch:
+		return []string{JSON + streamParameter, protobuf.MediaType + streamParameter}
+	case offer == NoProtobuf:
+		return []string{JSON, YAML}
 	}
-	return Representation{}, NotAcceptable("only the following media types are accepted: " + accepted)
+	return []string{JSON, YAML, protobuf.MediaType}
 }
 
 // representation returns the representation of a media range. False: the gateway does not have it.
 func (m MediaRange) representation(about Kind) (Representation, bool) {
-	f := Representation{yaml: m.MediaType() == YAML, pretty: m.Parameters["pretty"] == "1"}
+	f := Representation{yaml: m.MediaType() == YAML, Protobuf: m.Media == protobuf.MediaType, pretty: m.Parameters["pretty"] == "1"}
 	if about == Watch && m.Media == EventStream {
 		return Representation{EventStream: true}, true
 	}
 	stream := m.Parameters["stream"]
 	switch {
-	case m.MediaType() == "",
+	case m.MediaType() == "" && !f.Protobuf,
 		f.yaml && (about == Watch || stream != ""),
 		stream != "" && stream != "watch":
 		return Representation{}, false

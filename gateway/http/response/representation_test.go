@@ -66,8 +66,61 @@ func TestFirstAcceptableRange(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", test.accept)
-		if got := describe(Negotiate(r, test.about)); got != test.want {
+		if got := describe(Negotiate(r, test.about, NoProtobuf)); got != test.want {
 			t.Errorf("%q about %d: %s, want %s", test.accept, test.about, got, test.want)
+		}
+	}
+}
+
+// TestProtobufRanges checks what a media range for protobuf gets: objects of kinds that have the form, and the metadata of all.
+func TestProtobufRanges(t *testing.T) {
+	const media = "application/vnd.kubernetes.protobuf"
+	for _, test := range []struct {
+		accept string
+		about  Kind
+		offer  Protobuf
+		want   string // the form, or 406
+	}{
+		{media, Object, ObjectProtobuf, "protobuf"},
+		{media, Object, MetadataProtobuf, "406"},
+		{media, Object, NoProtobuf, "406"},
+		{media + ";stream=watch", Watch, ObjectProtobuf, "protobuf"},
+		{media + ";stream=watch", List, ObjectProtobuf, "protobuf"},
+		{media + ";stream=bogus", Watch, ObjectProtobuf, "406"},
+		{media + ",application/json", Watch, ObjectProtobuf, "protobuf"},
+		{media + ",application/json", Watch, MetadataProtobuf, "json"},
+		{media + ";q=0.5,application/json", List, ObjectProtobuf, "json"},
+		{media + ";q=0.5,application/yaml;q=0.4", List, ObjectProtobuf, "protobuf"},
+		{media + ";q=0,*/*", List, ObjectProtobuf, "json"},
+		{"application/*", List, ObjectProtobuf, "json"},
+		{"*/*", Watch, ObjectProtobuf, "json"},
+		{media + ";as=Table;v=v1;g=meta.k8s.io", List, ObjectProtobuf, "406"},
+		{media + ";as=Table;v=v1;g=meta.k8s.io," + media, List, ObjectProtobuf, "protobuf"},
+		{media + ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io", Object, MetadataProtobuf, "protobuf PartialObjectMetadata meta.k8s.io/v1"},
+		{media + ";as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io", Watch, ObjectProtobuf, "protobuf PartialObjectMetadata meta.k8s.io/v1beta1"},
+		{media + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", List, MetadataProtobuf, "protobuf PartialObjectMetadataList meta.k8s.io/v1"},
+		{media + ";as=PartialObjectMetadataList;v=v2;g=meta.k8s.io", List, MetadataProtobuf, "406"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept", test.accept)
+		if got := describe(Negotiate(r, test.about, test.offer)); got != test.want {
+			t.Errorf("%q about %d, offered %d: %s, want %s", test.accept, test.about, test.offer, got, test.want)
+		}
+	}
+}
+
+// TestStatusInProtobuf checks which clients get errors in protobuf: those that prefer it for objects as they are.
+func TestStatusInProtobuf(t *testing.T) {
+	const media, metadata = "application/vnd.kubernetes.protobuf", ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+	for accept, want := range map[string]bool{
+		"": false, "*/*": false, media: true, media + ",application/json": true, "application/json," + media: false, media + ";q=0.1,*/*": false,
+		media + metadata: false, media + metadata + ",application/json": false, mediaTable + "," + media: true, media + ";stream=watch": true,
+		"text/html": false, "application/yaml," + media: false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept", accept)
+		if got := prefersProtobuf(r); got != want {
+			t.Errorf("%q: %t, want %t", accept, got, want)
 		}
 	}
 }
@@ -80,8 +133,11 @@ func describe(f Representation, err error) string {
 		return "406"
 	}
 	media := "json"
-	if f.yaml {
+	switch {
+	case f.yaml:
 		media = "yaml"
+	case f.Protobuf:
+		media = "protobuf"
 	}
 	return strings.TrimSpace(media + " " + f.As + " " + f.apiVersion)
 }
@@ -91,16 +147,19 @@ func TestRefusalsSayWhy(t *testing.T) {
 	for _, test := range []struct {
 		accept string
 		about  Kind
+		offer  Protobuf
 		want   string
 	}{
-		{"text/html", Object, "only the following media types are accepted: application/json, application/yaml"},
-		{"application/yaml", Watch, "only the following media types are accepted: application/json"},
-		{mediaMetadata, List, "you requested PartialObjectMetadata, but the requested object is a list"},
-		{mediaMetadataList, Object, "you requested PartialObjectMetadataList, but the requested object is not a list"},
+		{"text/html", Object, NoProtobuf, "only the following media types are accepted: application/json, application/yaml"},
+		{"text/html", List, MetadataProtobuf, "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"},
+		{"application/yaml", Watch, NoProtobuf, "only the following media types are accepted: application/json"},
+		{"application/yaml", Watch, ObjectProtobuf, "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"},
+		{mediaMetadata, List, NoProtobuf, "you requested PartialObjectMetadata, but the requested object is a list"},
+		{mediaMetadataList, Object, NoProtobuf, "you requested PartialObjectMetadataList, but the requested object is not a list"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", test.accept)
-		_, err := Negotiate(r, test.about)
+		_, err := Negotiate(r, test.about, test.offer)
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%q: %v, want %s", test.accept, err, test.want)
 		}

@@ -76,7 +76,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		writeProblem(w, r, status, err)
 		return
 	}
-	WriteJSON(w, r, int(status.Code), encoding.AppendStatus(nil, status))
+	WriteStatus(w, r, int(status.Code), status)
 }
 
 // NotFound answers a request for an unknown path. client-go recognizes the text.

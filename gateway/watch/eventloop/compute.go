@@ -7,7 +7,6 @@ import (
 	"revtail/gateway/http/status"
 	"revtail/gateway/watch"
 	"revtail/gateway/watchcache"
-	"revtail/gateway/watchcache/filter"
 )
 
 const (
@@ -29,8 +28,8 @@ type computed struct {
 // compute reads and encodes the next batch of a client on a goroutine, because it needs more work than the loop may do. The goroutine waits for
 // turns of the client's account. The loop uses neither the watcher nor the encoder of the session until onComputed.
 func (l *eventLoop) compute(c *client) {
-	f := c.session.Watcher.Filter()
-	if l.awaitFilter(c, f) {
+	e := c.session.Watcher.Evaluation()
+	if l.awaitEvaluation(c, e) {
 		return
 	}
 	c.computing, c.woken = true, false
@@ -39,23 +38,23 @@ func (l *eventLoop) compute(c *client) {
 		result := l.computeBatch(c)
 		l.post(func() {
 			l.onComputed(c, result)
-			l.queue = append(l.queue, l.evaluating[f]...)
-			delete(l.evaluating, f)
+			l.queue = append(l.queue, l.evaluating[e]...)
+			delete(l.evaluating, e)
 		})
 	})
 }
 
-// awaitFilter makes a client await another one of the loop that evaluates the same filter, because the loop can then share the results, and
-// the frames. It returns false if there is none, or the client has awaited one for this batch.
-func (l *eventLoop) awaitFilter(c *client, f *filter.Filter) bool {
-	if f == nil {
+// awaitEvaluation makes a client await another one of the loop that evaluates the same filter and makes the same encoding, because the loop
+// can then share the results, and the frames. It returns false if there is none, or the client has awaited one for this batch.
+func (l *eventLoop) awaitEvaluation(c *client, e watchcache.Evaluation) bool {
+	if e == (watchcache.Evaluation{}) {
 		return false
 	}
-	clients, evaluating := l.evaluating[f]
+	clients, evaluating := l.evaluating[e]
 	if c.awaited = evaluating && !c.awaited; c.awaited {
-		l.evaluating[f] = append(clients, c)
+		l.evaluating[e] = append(clients, c)
 	} else if !evaluating {
-		l.evaluating[f] = nil
+		l.evaluating[e] = nil
 	}
 	return c.awaited
 }

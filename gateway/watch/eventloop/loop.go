@@ -12,7 +12,6 @@ import (
 	"revtail/gateway/netio/socket"
 	"revtail/gateway/watch"
 	"revtail/gateway/watchcache"
-	"revtail/gateway/watchcache/filter"
 )
 
 // eventLoop serves its clients on one goroutine. It never blocks on a client: it keeps the bytes that a connection does not accept now, and
@@ -36,14 +35,14 @@ type eventLoop struct {
 	now            time.Time
 	delays         metrics.Delays // of deliveries; any goroutine may read it
 	reader         watchcache.Reader
-	limit          watchcache.WorkLimit         // of reader, in this round
-	computing      int                          // clients whose batch a goroutine computes
-	evaluating     map[*filter.Filter][]*client // filters of computing clients, and the clients that await their results
-	encoded        []byte                       // the last frames of encode
-	encodedBy      watch.Encoder                // its encoder; nil: the frames are not shared
-	encodedChunked bool                         // whether encoded has chunks
-	line           []byte                       // one frame of encoded
-	encrypted      []byte                       // output of TLS for one write
+	limit          watchcache.WorkLimit                // of reader, in this round
+	computing      int                                 // clients whose batch a goroutine computes
+	evaluating     map[watchcache.Evaluation][]*client // what computing clients evaluate, and the clients that await the results
+	encoded        []byte                              // the last frames of encode
+	encodedBy      watch.Encoder                       // its encoder; nil: the frames are not shared
+	encodedChunked bool                                // whether encoded has chunks
+	line           []byte                              // one frame of encoded
+	encrypted      []byte                              // output of TLS for one write
 	unflushed      []*http2.Conn
 	discard        [512]byte                       // buffer for bytes that are discarded
 	refreshing     map[*watchcache.Cache][]*client // clients that refreshCaches serves in this round
@@ -57,7 +56,7 @@ func newEventLoop(ctx context.Context, pool *Pool) (*eventLoop, error) {
 	l := &eventLoop{
 		pool: pool, ctx: ctx, poller: poller, wakeup: make(chan struct{}, 1),
 		clients: make(map[int32]*client), refreshing: make(map[*watchcache.Cache][]*client),
-		evaluating: make(map[*filter.Filter][]*client),
+		evaluating: make(map[watchcache.Evaluation][]*client),
 	}
 	l.ready = watchcache.NewReadyList(l.wake)
 	l.limit.Each = maxClientWork

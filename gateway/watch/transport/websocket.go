@@ -30,13 +30,14 @@ const (
 	bearerProtocol = "base64url.bearer.authorization.k8s.io."
 )
 
-// webSocketTransport sends each frame, with its newline, as one text message, like kube-apiserver.
+// webSocketTransport sends each frame as one message, like kube-apiserver: a line, with its newline, as text, and protobuf as bytes.
 type webSocketTransport struct {
 	socket  *websocket.Conn
 	conn    net.Conn        // below socket
 	forever context.Context // never ends, because the connection limits the time of writes
 	client  context.Context // ends when the client disconnects; its cause is status.ErrDraining when the server drains
 	cancel  context.CancelCauseFunc
+	message websocket.MessageType
 	writing atomic.Bool
 	running sync.WaitGroup // the goroutines of read and ping
 	ended   bool
@@ -48,7 +49,10 @@ func (t *webSocketTransport) Abort() { socket.Abort(t.conn) }
 // openWebSocket answers the handshake. If it refuses the handshake, because of a foreign origin or an invalid request, it sends a Status.
 func (s *Stream) openWebSocket(ctx context.Context) (context.Context, error) {
 	answer := &handshake{ResponseWriter: s.writer, writeTimeout: s.shared.WriteTimeout}
-	t := &webSocketTransport{forever: context.WithoutCancel(ctx)}
+	t := &webSocketTransport{forever: context.WithoutCancel(ctx), message: websocket.MessageText}
+	if s.ContentType == response.ProtobufStream {
+		t.message = websocket.MessageBinary
+	}
 	socket, err := websocket.Accept(answer, s.request, &websocket.AcceptOptions{
 		Subprotocols:   subprotocols(s.request),
 		OriginPatterns: s.shared.origins,
@@ -109,7 +113,7 @@ func (t *webSocketTransport) ping() {
 func (t *webSocketTransport) frame(line []byte) error {
 	t.writing.Store(true)
 	defer t.writing.Store(false)
-	return t.socket.Write(t.forever, websocket.MessageText, line)
+	return t.socket.Write(t.forever, t.message, line)
 }
 
 func (t *webSocketTransport) flush() error { return nil } // frame has sent the whole message

@@ -1,0 +1,73 @@
+package watchcache
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Encoding encodes objects for watchers in another form than the JSON of the cache. It is of a comparable type: the object of an event is
+// encoded once for all watchers with equal Encodings. Its methods may be called by any goroutine.
+type Encoding interface {
+	// Encode returns an object in another form, which nothing modifies afterwards. An error ends the watch.
+	Encode(o *Object) ([]byte, error)
+	// Passes returns how often Encode reads the document, as WatchQuery.Passes does.
+	Passes() int
+}
+
+// encodings are the forms of the objects of one event, made when the first watcher needs one. The zero value is empty.
+type encodings struct{ newest atomic.Pointer[encodedObject] }
+
+var errEncoderPanic = errors.New("the encoding of an object has failed")
+
+type encodedObject struct {
+	by     Encoding
+	object *Object
+	next   *encodedObject
+
+	once sync.Once
+	done atomic.Bool
+	form []byte
+	err  error
+}
+
+// of returns an object of the event in another form. Concurrent callers wait for the one that encodes it.
+func (e *encodings) of(by Encoding, o *Object) ([]byte, error) {
+	found := e.find(by, o)
+	for added := (*encodedObject)(nil); found == nil; found = e.find(by, o) {
+		if added == nil {
+			added = &encodedObject{by: by, object: o}
+		}
+		added.next = e.newest.Load()
+		if e.newest.CompareAndSwap(added.next, added) {
+			found = added
+			break
+		}
+	}
+	found.once.Do(func() {
+		found.err = errEncoderPanic // for the other watchers, if Encode does not return
+		found.form, found.err = by.Encode(o)
+		found.done.Store(true)
+	})
+	return found.form, found.err
+}
+
+func (e *encodings) find(by Encoding, o *Object) *encodedObject {
+	for one := e.newest.Load(); one != nil; one = one.next {
+		if one.object == o && one.by == by {
+			return one
+		}
+	}
+	return nil
+}
+
+// encodingWork estimates the work of encoding the event; zero: it is encoded.
+func (e *event) encodingWork(by Encoding) time.Duration {
+	for one := e.encodings.newest.Load(); one != nil; one = one.next {
+		if one.by == by && one.done.Load() {
+			return 0
+		}
+	}
+	return time.Duration(by.Passes()*len(e.object().JSON)) * scanTime
+}
