@@ -95,7 +95,7 @@ func TestScaleOfACustomResource(t *testing.T) {
 				"dry run":   s.do(http.MethodPatch, scale+"?dryRun=All", `{"spec":{"replicas":9}}`, "Content-Type", "application/merge-patch+json", "Accept", accept),
 				"update":    s.do(http.MethodPut, scale, put, "Accept", accept),
 			} {
-				got := a.json(t)
+				got := a.decodedAny(t)
 				if a.code != http.StatusOK || got["kind"] != "Scale" || got["apiVersion"] != "autoscaling/v1" {
 					t.Errorf("%s in %s: %d %s", name, version, a.code, a.body)
 				}

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,8 +126,8 @@ func TestDiscoveryAccept(t *testing.T) {
 		{"plain preferred by quality", v2 + ";q=0.5,application/json", "legacy"},
 		{"plain instead of a version that is not served", v2beta1 + ",application/json", "legacy"},
 		{"only a version that is not served", v2beta1, "refused"},
-		{"protobuf", "application/vnd.kubernetes.protobuf", "refused"},
-		{"protobuf or JSON", "application/vnd.kubernetes.protobuf,application/json", "legacy"},
+		{"aggregated, in protobuf or JSON", strings.Replace(v2, "json", "vnd.kubernetes.protobuf", 1) + "," + v2, "aggregated"},
+		{"JSON or protobuf", "application/json,application/vnd.kubernetes.protobuf", "legacy"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := describedServer(t, "")

@@ -32,7 +32,7 @@ func TestAccessReview(t *testing.T) {
 		"YAML":     s.do(http.MethodPost, accessReviews, body, "Content-Type", "application/yaml"),
 		"protobuf": s.do(http.MethodPost, accessReviews, inProtobuf(t, authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"), question), asTypedClient...),
 	} {
-		got := a.json(t)
+		got := a.decodedAny(t)
 		want := map[string]any{"allowed": true, "reason": access.NoPolicy}
 		if diff := cmp.Diff(want, got["status"]); a.code != http.StatusCreated || diff != "" || got["kind"] != "SelfSubjectAccessReview" {
 			t.Errorf("%s: %d %s (-want +got):\n%s", name, a.code, a.body, diff)
@@ -81,7 +81,7 @@ func TestRulesReview(t *testing.T) {
 			"nonResourceRules": []any{map[string]any{"verbs": anything, "nonResourceURLs": anything}},
 			"incomplete":       false,
 		}
-		if diff := cmp.Diff(want, a.json(t)["status"]); a.code != http.StatusCreated || diff != "" {
+		if diff := cmp.Diff(want, a.decodedAny(t)["status"]); a.code != http.StatusCreated || diff != "" {
 			t.Errorf("%s: %d %s (-want +got):\n%s", name, a.code, a.body, diff)
 		}
 	}
@@ -97,7 +97,7 @@ func TestSelfReview(t *testing.T) {
 			inProtobuf(t, authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), &authenticationv1.SelfSubjectReview{}), asTypedClient...),
 	} {
 		want := map[string]any{"userInfo": map[string]any{"username": "system:anonymous", "groups": []any{"system:unauthenticated"}}}
-		if diff := cmp.Diff(want, a.json(t)["status"]); a.code != http.StatusCreated || diff != "" {
+		if diff := cmp.Diff(want, a.decodedAny(t)["status"]); a.code != http.StatusCreated || diff != "" {
 			t.Errorf("%s: %d %s (-want +got):\n%s", name, a.code, a.body, diff)
 		}
 	}

@@ -238,7 +238,7 @@ func TestErrorsAreNotTransformed(t *testing.T) {
 	s := newTestServer(t)
 	for accept, contentType := range map[string]string{
 		"application/json": "application/json", tableV1: "application/json", metadataV1: "application/json", "text/html": "application/json",
-		"application/vnd.kubernetes.protobuf": "application/json", "application/yaml": "application/yaml",
+		"application/vnd.kubernetes.protobuf;q=0.5,*/*": "application/json", "application/yaml": "application/yaml",
 		"text/html,application/yaml;q=0.5": "application/yaml",
 	} {
 		a := s.get(configMaps+"/absent", "Accept", accept)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/encoding"
+	"revtail/encoding/protobuf"
 	"revtail/gateway/access"
 	"revtail/gateway/api/discovery"
 	"revtail/gateway/api/openapi"
@@ -58,10 +59,10 @@ func (h *Handler) serveDiscovery(w http.ResponseWriter, r *http.Request, forms .
 			}
 		}
 	}
-	h.notAcceptable(w, r, response.YAML)
+	h.notAcceptable(w, r, response.YAML+", "+protobuf.MediaType)
 }
 
-// notAcceptable responds with the media types of a document: JSON and another one.
+// notAcceptable responds with the media types of a document: JSON and others.
 func (h *Handler) notAcceptable(w http.ResponseWriter, r *http.Request, other string) {
 	w.Header().Add("Vary", "Accept")
 	h.Responder.Error(w, r, response.NotAcceptable("only the following media types are accepted: "+response.JSON+", "+other))
@@ -77,16 +78,32 @@ func (h *Handler) ServeVersion(w http.ResponseWriter, r *http.Request) {
 	response.WriteJSON(w, r, http.StatusOK, document)
 }
 
-// acceptDiscovery returns a document in JSON or YAML, as a media range of an Accept header asks for it; false: it does not accept it.
+// acceptDiscovery returns a document in JSON, YAML or protobuf, as a media range of an Accept header asks for it; false: it does not accept it.
 func acceptDiscovery(c response.MediaRange, document response.Document) (response.Document, bool) {
 	switch {
 	case document.ContentType == discovery.AggregatedType:
 		return document, acceptsAggregated(c)
+	case c.Media == protobuf.MediaType && !c.Transforms():
+		return inProtobuf(document)
 	case c.MediaType() == response.YAML && !c.Transforms():
 		text, err := encoding.YAML(document.Body)
 		return response.DocumentOf(response.YAML, text), err == nil
 	}
 	return document, c.AcceptsJSON()
+}
+
+// inProtobuf returns a document in protobuf. Its kind is one of version v1, whether or not it says so.
+func inProtobuf(document response.Document) (response.Document, bool) {
+	var meta metav1.TypeMeta
+	if err := json.Unmarshal(document.Body, &meta); err != nil {
+		return document, false
+	}
+	kind := protobuf.KindOf("v1", meta.Kind)
+	if kind == nil {
+		return document, false
+	}
+	message, err := kind.AppendObject(nil, document.Body)
+	return response.DocumentOf(protobuf.MediaType, message), err == nil
 }
 
 func acceptsAggregated(c response.MediaRange) bool {
