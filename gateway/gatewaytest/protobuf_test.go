@@ -2,6 +2,7 @@ package gatewaytest_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -144,6 +145,7 @@ func TestProtobuf(t *testing.T) {
 		})
 	}
 	t.Run("negotiation", func(t *testing.T) { c.tryMediaTypes(t) })
+	t.Run("discovery", func(t *testing.T) { c.tryDiscovery(t) })
 	t.Logf("%d answers about %d objects compared", c.answers, compared)
 }
 
@@ -299,6 +301,39 @@ func (c *comparison) tryMediaTypes(t *testing.T) {
 	}
 	if o.differences > mostPrinted {
 		t.Errorf("%d more answers differ", o.differences-mostPrinted)
+	}
+}
+
+// tryDiscovery compares the media types and kinds of discovery documents in protobuf, because their content differs.
+func (c *comparison) tryDiscovery(t *testing.T) {
+	t.Helper()
+	envelope := func(server apiServer, path string) (contentType, kind string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", asProtobuf)
+		r.Header.Set("Authorization", server.authorization)
+		response, err := server.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var unknown runtime.Unknown
+		if err := unknown.Unmarshal(bytes.TrimPrefix(content, []byte("k8s\x00"))); err != nil {
+			t.Fatalf("%s: %v: %.200q", path, err, content)
+		}
+		return response.Header.Get("Content-Type"), unknown.Kind // kube-apiserver leaves out some versions
+	}
+	for _, path := range []string{"/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1"} {
+		kubeType, kube := envelope(c.kube, path)
+		revtailType, revtail := envelope(c.revtail, path)
+		if kubeType != revtailType || kube != revtail {
+			t.Errorf("%s: %s of %s, and kube-apiserver answers with %s of %s", path, revtailType, revtail, kubeType, kube)
+		}
 	}
 }
 

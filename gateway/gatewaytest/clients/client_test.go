@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/features"
@@ -64,6 +65,19 @@ func (c *client) configMaps(t *testing.T) dynamic.ResourceInterface {
 func (c *client) typed(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	k, err := kubernetes.NewForConfig(c.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// protobuf returns a typed client that writes and reads protobuf, as those of Kubernetes' components do.
+func (c *client) protobuf(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	config := rest.CopyConfig(c.config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	k, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}

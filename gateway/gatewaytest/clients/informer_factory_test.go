@@ -23,7 +23,7 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// TestInformerFactories runs shared factories with an informer for every discovered resource, fifty at once: typed ones for the kinds of
+// TestInformerFactories runs shared factories with an informer for every discovered resource, fifty at once: typed ones in protobuf for the kinds of
 // client-go, dynamic ones for the others. All get the changes, and no watch is left.
 func TestInformerFactories(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,7 @@ type key struct {
 func startFactories(t *testing.T, c *client, resources []served) *factories {
 	t.Helper()
 	f := &factories{told: make(map[key][]string)}
-	typed := informers.NewSharedInformerFactory(c.typed(t), 0)
+	typed := informers.NewSharedInformerFactory(c.protobuf(t), 0)
 	others := dynamicinformer.NewDynamicSharedInformerFactory(c.dynamic(t), 0)
 	for _, resource := range resources {
 		informer, err := typed.ForResource(resource.GroupVersionResource)

@@ -42,6 +42,14 @@ var readers = map[string]struct {
 			return c.typed(t).CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
 		},
 	},
+	"protobuf": {
+		func(t *testing.T, c *client) cache.SharedIndexInformer {
+			return coreinformers.NewConfigMapInformer(c.protobuf(t), namespace, 0, nil)
+		},
+		func(t *testing.T, c *client) (runtime.Object, error) {
+			return c.protobuf(t).CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
+		},
+	},
 	"metadata": {
 		func(t *testing.T, c *client) cache.SharedIndexInformer {
 			return metadatainformer.NewFilteredMetadataInformer(c.metadata(t), configMaps, namespace, 0, nil, nil).Informer()
