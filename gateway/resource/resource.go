@@ -186,6 +186,23 @@ func (r *Resource) BodyTypes() []string {
 	return accepted
 }
 
+// AnswerTypes returns the documented media types of responses with an object.
+func (r *Resource) AnswerTypes() []string {
+	if r.GoType != nil {
+		return []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf}
+	}
+	return []string{runtime.ContentTypeJSON}
+}
+
+// ListTypes returns the documented media types of lists and watches.
+func (r *Resource) ListTypes() []string {
+	types := r.AnswerTypes()
+	for _, mediaType := range types {
+		types = append(types, mediaType+";stream=watch")
+	}
+	return types
+}
+
 // PatchTypes returns the accepted media types of patches. Strategic merge patches need a Go type.
 func (r *Resource) PatchTypes() []string {
 	accepted := []string{string(types.JSONPatchType), string(types.MergePatchType)}

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/spec3"
 
-	"revtail/encoding/codec"
 	"revtail/gateway/api/schema"
 	"revtail/gateway/resource"
 )
@@ -71,47 +70,47 @@ type operations struct {
 
 func (o operations) list() *spec3.Operation {
 	op := o.operation("list", "list or watch objects of kind "+o.resource.Kind, slices.Concat(selectParameters, watchParameters))
-	return respond(op, schema.ListName(o.resource), http.StatusOK)
+	return respond(op, schema.ListName(o.resource), o.resource.ListTypes(), http.StatusOK)
 }
 
 func (o operations) create() *spec3.Operation {
 	op := o.operation("post", "create "+o.object(), writeParameters)
 	op.RequestBody = requestBody(schema.KindName(o.viewKind()), o.viewKind().BodyTypes())
-	return respond(op, schema.KindName(o.viewKind()), http.StatusCreated)
+	return respond(op, schema.KindName(o.viewKind()), o.viewKind().AnswerTypes(), http.StatusCreated)
 }
 
 func (o operations) deleteCollection() *spec3.Operation {
 	op := o.operation("deletecollection", "delete the objects of kind "+o.resource.Kind+" that a list would show", slices.Concat(selectParameters, deleteParameters))
 	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes())
-	return respond(op, schema.ListName(o.resource), http.StatusOK)
+	return respond(op, schema.ListName(o.resource), o.resource.AnswerTypes(), http.StatusOK)
 }
 
 func (o operations) read() *spec3.Operation {
-	return respond(o.operation("get", "read "+o.object(), nil), schema.KindName(o.viewKind()), http.StatusOK)
+	return respond(o.operation("get", "read "+o.object(), nil), schema.KindName(o.viewKind()), o.viewKind().AnswerTypes(), http.StatusOK)
 }
 
 func (o operations) replace() *spec3.Operation {
 	op := o.operation("put", "replace "+o.object(), writeParameters)
 	op.RequestBody = requestBody(schema.KindName(o.viewKind()), o.viewKind().BodyTypes())
-	return respond(op, schema.KindName(o.viewKind()), createdOrOK(o.resource.CreateOnUpdate)...)
+	return respond(op, schema.KindName(o.viewKind()), o.viewKind().AnswerTypes(), createdOrOK(o.resource.CreateOnUpdate)...)
 }
 
 func (o operations) patch() *spec3.Operation {
 	op := o.operation("patch", "change "+o.object(), slices.Concat(writeParameters, forceParameter))
 	op.RequestBody = requestBody(schema.PatchName, o.viewKind().PatchTypes())
-	return respond(op, schema.KindName(o.viewKind()), createdOrOK(o.part == "")...) // an applied configuration creates
+	return respond(op, schema.KindName(o.viewKind()), o.viewKind().AnswerTypes(), createdOrOK(o.part == "")...) // an applied configuration creates
 }
 
 // refusedPatch returns an operation that is not allowed. From it kubectl learns, even before a create, that a kind has fieldValidation.
 func (o operations) refusedPatch() *spec3.Operation {
 	op := o.operation("patch", "not allowed: objects of kind "+o.resource.Kind+" are answered and not stored", writeParameters)
-	return respond(op, schema.StatusName, http.StatusMethodNotAllowed)
+	return respond(op, schema.StatusName, o.resource.AnswerTypes(), http.StatusMethodNotAllowed)
 }
 
 func (o operations) delete() *spec3.Operation {
 	op := o.operation("delete", "delete "+o.object(), deleteParameters)
 	op.RequestBody = requestBody(schema.DeleteOptionsName, o.resource.BodyTypes())
-	return respond(op, schema.StatusName, http.StatusOK)
+	return respond(op, schema.StatusName, o.resource.AnswerTypes(), http.StatusOK)
 }
 
 // createdOrOK returns the status codes of an operation that may create an object.
@@ -163,21 +162,23 @@ func (o operations) operation(action, description string, parameters []*spec3.Pa
 }
 
 func requestBody(schema string, mediaTypes []string) *spec3.RequestBody {
-	body := &spec3.RequestBody{RequestBodyProps: spec3.RequestBodyProps{Content: make(map[string]*spec3.MediaType)}}
-	for _, mediaType := range mediaTypes {
-		body.Content[mediaType] = mediaOf(schema)
-	}
-	return body
+	return &spec3.RequestBody{RequestBodyProps: spec3.RequestBodyProps{Content: contentOf(schema, mediaTypes)}}
 }
 
-// respond adds responses with a schema to an operation.
-func respond(op *spec3.Operation, schema string, codes ...int) *spec3.Operation {
+func contentOf(schema string, mediaTypes []string) map[string]*spec3.MediaType {
+	content := make(map[string]*spec3.MediaType, len(mediaTypes))
+	for _, mediaType := range mediaTypes {
+		content[mediaType] = mediaOf(schema)
+	}
+	return content
+}
+
+// respond adds responses with a schema and media types to an operation.
+func respond(op *spec3.Operation, schema string, mediaTypes []string, codes ...int) *spec3.Operation {
 	out := &spec3.Responses{ResponsesProps: spec3.ResponsesProps{StatusCodeResponses: make(map[int]*spec3.Response)}}
+	content := contentOf(schema, mediaTypes)
 	for _, code := range codes {
-		out.StatusCodeResponses[code] = &spec3.Response{ResponseProps: spec3.ResponseProps{
-			Description: http.StatusText(code),
-			Content:     map[string]*spec3.MediaType{codec.JSON: mediaOf(schema)},
-		}}
+		out.StatusCodeResponses[code] = &spec3.Response{ResponseProps: spec3.ResponseProps{Description: http.StatusText(code), Content: content}}
 	}
 	op.Responses = out
 	return op
