@@ -16,6 +16,7 @@ type client struct {
 	address  string
 	buffer   []byte
 	request  []byte
+	accept   string    // the header Accept; empty: none
 	body     []byte    // of the last response that send got
 	deadline time.Time // of the connection
 }
@@ -78,6 +79,9 @@ func (c *client) do(method, path string, body []byte, take func(p []byte)) error
 		}
 	}
 	c.request = fmt.Appendf(c.request[:0], "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, c.address)
+	if c.accept != "" {
+		c.request = fmt.Appendf(c.request, "Accept: %s\r\n", c.accept)
+	}
 	if len(body) > 0 {
 		c.request = fmt.Appendf(c.request, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}

@@ -12,6 +12,7 @@ const (
 	jsonLines   form = "JSON lines" // of Kubernetes
 	eventStream form = "event stream"
 	keyLines    form = "lines of keys"
+	messages    form = "protobuf"
 	etcdAnswers form = "answers of etcd's own HTTP gateway"
 )
 
@@ -25,8 +26,11 @@ func (f form) path(from int64) string {
 
 // accept returns the header Accept; empty: none.
 func (f form) accept() string {
-	if f == eventStream {
+	switch f {
+	case eventStream:
 		return "text/event-stream"
+	case messages:
+		return protobufType + ";stream=watch"
 	}
 	return ""
 }

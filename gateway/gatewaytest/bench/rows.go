@@ -29,6 +29,7 @@ func fanOutRows() []row {
 		}),
 		formRow("fanout-sse", plain, eventStream, []design{sharded}, saturated, formFigures("event streams")),
 		formRow("fanout-keys", plain, keyLines, []design{sharded}, saturated, formFigures("/v1/keys as JSON lines")),
+		formRow("fanout-protobuf", plain, messages, []design{sharded}, saturated, formFigures("in protobuf")),
 		pacedRow("paced-plain", plain, sharded), pacedRow("paced-tls", tls11, flushPerBatch), pacedRow("paced-http2", http2, flushPerBatch),
 		steadyRow("steady-plain", plain, sharded), steadyRow("steady-tls", tls11, flushPerBatch), steadyRow("steady-http2", http2, flushPerBatch),
 	}
@@ -62,6 +63,8 @@ func listRows(s size) []row {
 		listRow("list-large-1", plain, larger, 1, append(listFigures(large+"1 client", 0), besideList(etcdGRPC), besideList(etcdHTTP))),
 		listRow("list-large-8", plain, larger, 8, listFigures(large+"8 clients", 8)),
 		listRow("list-large-tls", tls11, larger, 8, listFigures(large+"8 clients, TLS", 8)[:1]),
+		messageListRow("list-protobuf-1", smaller, 1, messageListFigures(small+"in protobuf, 1 client")),
+		messageListRow("list-protobuf-8", smaller, 8, messageListFigures(small+"in protobuf, 8 clients")),
 		firstByteRow([]figure{{large + "first byte", "first", "ms", goal{ratioMost: 1.5}, fewerObjects}}),
 	}
 }
@@ -143,6 +146,14 @@ func listFigures(what string, clients float64) []figure {
 		figures = append(figures, figure{"  memory beside the cache", "extra", "KiB", goal{most: clients * each}, prepared})
 	}
 	return figures
+}
+
+// messageListFigures are for information, because nothing sends the same without encoding it.
+func messageListFigures(what string) []figure {
+	return []figure{
+		{what, "rate", "MB/s", goal{}, ""}, {"  CPU a GB", "cpu", "s", goal{}, ""}, {"  first byte", "first", "ms", goal{}, ""},
+		{"  memory beside the cache", "extra", "KiB", goal{}, ""},
+	}
 }
 
 func besideList(d design) figure {

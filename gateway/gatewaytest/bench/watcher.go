@@ -15,7 +15,7 @@ type watcher struct {
 
 func newWatcher(f *fleet) *watcher {
 	w := &watcher{fleet: f}
-	w.lines.handle = w.line
+	w.lines.handle, w.lines.delimited = w.line, f.form == messages
 	return w
 }
 
@@ -35,6 +35,8 @@ func (w *watcher) line(line []byte) {
 		w.etcdFrame(line)
 	case w.fleet.form == keyLines:
 		w.keyFrame(line)
+	case w.fleet.form == messages:
+		w.message(line)
 	case w.fleet.form == eventStream && isData:
 		w.kubernetesFrame(data)
 	case w.fleet.form != eventStream: // other lines of an event stream are not events
