@@ -34,7 +34,7 @@ type messages struct {
 }
 
 // messagePasses is how often encoding reads a document, in the time that a scan takes: to decode it, and to encode the Go type.
-const messagePasses = 20
+const messagePasses = 15
 
 // Encode implements watchcache.Encoding.
 func (m messages) Encode(o *watchcache.Object) ([]byte, error) {
@@ -47,6 +47,12 @@ func (m messages) Encode(o *watchcache.Object) ([]byte, error) {
 
 // Passes implements watchcache.Encoding.
 func (m messages) Passes() int { return messagePasses + m.view.Passes() }
+
+// Common implements watchcache.Encoding: clients choose the projections, and the metadata is cheap.
+func (m messages) Common() bool {
+	_, whole := m.view.(response.PlainView)
+	return whole
+}
 
 // messageEncoder writes the events of a watch in protobuf. Its objects are encoded already.
 type messageEncoder struct {

@@ -64,6 +64,7 @@ type Cache struct {
 	advanced   chan struct{} // closed when through grows; nil: no reader waits
 	snapshots  snapshots     // past states that clients page through
 	watchers   int
+	encodings  commonEncodings // of watchers
 }
 
 // New makes a cache; Run fills it.

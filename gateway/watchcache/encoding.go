@@ -2,6 +2,8 @@ package watchcache
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +16,9 @@ type Encoding interface {
 	Encode(o *Object) ([]byte, error)
 	// Passes returns how often Encode reads the document, as WatchQuery.Passes does.
 	Passes() int
+	// Common reports whether all clients together use few such Encodings. Events are then encoded before they wake watchers that get all of
+	// them, because the first of these watchers would delay the others.
+	Common() bool
 }
 
 // encodings are the forms of the objects of one event, made when the first watcher needs one. The zero value is empty.
@@ -60,6 +65,58 @@ func (e *encodings) find(by Encoding, o *Object) *encodedObject {
 		}
 	}
 	return nil
+}
+
+// getsAll reports whether a watcher gets every event in a common Encoding.
+func (q *WatchQuery) getsAll() bool {
+	return q.Encoding != nil && q.Namespace == "" && q.Name == "" && !q.selects() && q.Encoding.Common()
+}
+
+// commonEncodings counts the watchers that get every event, by their Encoding.
+type commonEncodings map[Encoding]int
+
+func (c *commonEncodings) add(q *WatchQuery) {
+	if !q.getsAll() {
+		return
+	}
+	if *c == nil {
+		*c = make(commonEncodings)
+	}
+	(*c)[q.Encoding]++
+}
+
+func (c commonEncodings) remove(q *WatchQuery) {
+	if !q.getsAll() {
+		return
+	}
+	if c[q.Encoding]--; c[q.Encoding] == 0 {
+		delete(c, q.Encoding)
+	}
+}
+
+// encodeEvents encodes events for the watchers that get all of them.
+func (c *Cache) encodeEvents(events []*event) {
+	c.mu.Lock()
+	common := slices.Collect(maps.Keys(c.encodings))
+	c.mu.Unlock()
+	for _, by := range common {
+		for _, e := range events {
+			c.encodeEvent(by, e)
+		}
+	}
+}
+
+// encodeEvent encodes the object of an event. Watchers get the error of an object that cannot be encoded, and so do they after a panic.
+func (c *Cache) encodeEvent(by Encoding, e *event) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			c.config.Logger.Error("panic while encoding an object", "path", e.object().path, "panic", reason)
+		}
+	}()
+	change, ok := e.transition(e.current != nil, e.previous != nil)
+	if ok {
+		_, _ = e.encodings.of(by, change.Object)
+	}
 }
 
 // encodingWork estimates the work of encoding the event; zero: it is encoded.

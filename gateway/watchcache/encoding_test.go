@@ -10,7 +10,10 @@ import (
 )
 
 // shout is an Encoding that counts its calls. It refuses objects with the value "bad".
-type shout struct{ calls *atomic.Int32 }
+type shout struct {
+	calls  *atomic.Int32
+	common bool
+}
 
 var errBad = errors.New("bad")
 
@@ -22,7 +25,8 @@ func (s shout) Encode(o *Object) ([]byte, error) {
 	return []byte("<" + o.Name() + ">"), nil
 }
 
-func (shout) Passes() int { return 1 }
+func (shout) Passes() int    { return 1 }
+func (s shout) Common() bool { return s.common }
 
 // TestEventsAreEncodedOnce checks that the object of an event is encoded for the first watcher only, whatever else watchers select, and
 // that other watchers cost nothing.
@@ -31,9 +35,9 @@ func TestEventsAreEncodedOnce(t *testing.T) {
 		calls, others := new(atomic.Int32), new(atomic.Int32)
 		var watchers []*Watcher
 		for range 10 {
-			watchers = append(watchers, w.watch(WatchQuery{Encoding: shout{calls}}), w.watch(WatchQuery{Namespace: "a", Encoding: shout{calls}}), w.watch(WatchQuery{}))
+			watchers = append(watchers, w.watch(WatchQuery{Encoding: shout{calls: calls}}), w.watch(WatchQuery{Namespace: "a", Encoding: shout{calls: calls}}), w.watch(WatchQuery{}))
 		}
-		other := w.watch(WatchQuery{Encoding: shout{others}})
+		other := w.watch(WatchQuery{Encoding: shout{calls: others}})
 		w.put("a/one", "l", "1")
 		w.put("a/one", "l", "2")
 		w.remove("a/one")
@@ -68,14 +72,14 @@ func TestEventsAreEncodedOnce(t *testing.T) {
 func TestEncodingErrorEndsTheWatch(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		calls := new(atomic.Int32)
-		watcher, plain := w.watch(WatchQuery{Encoding: shout{calls}}), w.watch(WatchQuery{})
+		watcher, plain := w.watch(WatchQuery{Encoding: shout{calls: calls}}), w.watch(WatchQuery{})
 		w.put("a/one", "l", "1")
 		w.put("a/two", "l", "bad")
 		w.put("a/zoo", "l", "3")
 		if changes, _, err := w.drain(plain); err != nil || len(changes) != 3 {
 			t.Errorf("without an encoding: %v, %v", changes, err)
 		}
-		for name, watcher := range map[string]*Watcher{"changes": watcher, "initial events": w.watch(WatchQuery{Encoding: shout{calls}, State: true})} {
+		for name, watcher := range map[string]*Watcher{"changes": watcher, "initial events": w.watch(WatchQuery{Encoding: shout{calls: calls}, State: true})} {
 			var got []string
 			var err error
 			for err == nil {
@@ -97,6 +101,7 @@ type panics struct{}
 
 func (panics) Encode(*Object) ([]byte, error) { panic("broken") }
 func (panics) Passes() int                    { return 1 }
+func (panics) Common() bool                   { return true }
 
 // TestPanicOfAnEncoding checks that watchers of an event whose encoding has panicked get an error and not an empty object.
 func TestPanicOfAnEncoding(t *testing.T) {
@@ -109,4 +114,37 @@ func TestPanicOfAnEncoding(t *testing.T) {
 	if form, err := e.of(panics{}, o); err == nil {
 		t.Errorf("%q", form)
 	}
+}
+
+// TestCommonEncodings checks that events are encoded before anybody reads them as long as a watcher gets all of them in a common Encoding,
+// and otherwise not.
+func TestCommonEncodings(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		calls := new(atomic.Int32)
+		common := shout{calls: calls, common: true}
+		some := []*Watcher{
+			w.watch(WatchQuery{Encoding: shout{calls: calls}}), w.watch(WatchQuery{Encoding: common, Namespace: "a"}), w.watch(WatchQuery{Encoding: common, Name: "one"}),
+			w.watch(WatchQuery{Encoding: common, Selector: parse(t, "l=1", "")}),
+		}
+		write := func(want int32) {
+			t.Helper()
+			w.put("a/one", "l", "1")
+			w.remove("a/one")
+			synctest.Wait()
+			if calls.Load() != want {
+				t.Errorf("%d calls, want %d", calls.Load(), want)
+			}
+		}
+		write(0)
+		all, err := w.cache.Watch(WatchQuery{Encoding: common})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(2)
+		all.Close()
+		write(2)
+		if _, _, err := w.drain(some[1]); err != nil || calls.Load() != 6 {
+			t.Errorf("%d calls after a watcher has read all events, %v", calls.Load(), err)
+		}
+	})
 }

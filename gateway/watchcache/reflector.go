@@ -270,6 +270,7 @@ func (r *reflector) apply(batch etcdstore.Batch) error {
 	}
 	r.through = batch.Through
 	r.cache.markLive()
+	r.cache.encodeEvents(events)
 	r.cache.appendBatch(r.mirror.snapshot(r.since, r.through), events)
 	return nil
 }

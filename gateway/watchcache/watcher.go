@@ -111,6 +111,7 @@ func (c *Cache) Watch(q WatchQuery) (*Watcher, error) {
 		c.watchers++
 	}
 	w := &Watcher{cache: c, generation: c.generation, query: q, through: q.After, resuming: q.After > 0 && !q.State}
+	c.encodings.add(&w.query)
 	w.wakeKey = c.indexes.acquire(scope{q.Namespace, q.Name}, q.Selector)
 	if !q.State && q.After == 0 {
 		w.through = c.through
@@ -127,6 +128,7 @@ func (w *Watcher) Close() {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
 	w.leaveWaitListLocked()
+	w.cache.encodings.remove(&w.query)
 	w.cache.indexes.release(w.wakeKey)
 	if !w.query.Own {
 		w.cache.watchers--
