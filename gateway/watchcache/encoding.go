@@ -2,8 +2,6 @@ package watchcache
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,13 +65,13 @@ func (e *encodings) find(by Encoding, o *Object) *encodedObject {
 	return nil
 }
 
-// getsAll reports whether a watcher gets every event in a common Encoding.
+// getsAll reports whether a watcher gets every event, or every one of its namespace, in a common Encoding.
 func (q *WatchQuery) getsAll() bool {
-	return q.Encoding != nil && q.Namespace == "" && q.Name == "" && !q.selects() && q.Encoding.Common()
+	return q.Encoding != nil && q.Name == "" && !q.selects() && q.Encoding.Common()
 }
 
-// commonEncodings counts the watchers that get every event, by their Encoding.
-type commonEncodings map[Encoding]int
+// commonEncodings counts the watchers that get every event of a namespace, or of all namespaces (""), by their Encoding.
+type commonEncodings map[Encoding]map[string]int
 
 func (c *commonEncodings) add(q *WatchQuery) {
 	if !q.getsAll() {
@@ -82,27 +80,43 @@ func (c *commonEncodings) add(q *WatchQuery) {
 	if *c == nil {
 		*c = make(commonEncodings)
 	}
-	(*c)[q.Encoding]++
+	if (*c)[q.Encoding] == nil {
+		(*c)[q.Encoding] = make(map[string]int)
+	}
+	(*c)[q.Encoding][q.Namespace]++
 }
 
 func (c commonEncodings) remove(q *WatchQuery) {
 	if !q.getsAll() {
 		return
 	}
-	if c[q.Encoding]--; c[q.Encoding] == 0 {
+	watchers := c[q.Encoding]
+	if watchers[q.Namespace]--; watchers[q.Namespace] == 0 {
+		delete(watchers, q.Namespace)
+	}
+	if len(watchers) == 0 {
 		delete(c, q.Encoding)
 	}
 }
 
 // encodeEvents encodes events for the watchers that get all of them.
 func (c *Cache) encodeEvents(events []*event) {
+	type encode struct {
+		by    Encoding
+		event *event
+	}
+	var due []encode
 	c.mu.Lock()
-	common := slices.Collect(maps.Keys(c.encodings))
-	c.mu.Unlock()
-	for _, by := range common {
+	for by, watchers := range c.encodings {
 		for _, e := range events {
-			c.encodeEvent(by, e)
+			if watchers[""] > 0 || watchers[e.object().Namespace()] > 0 {
+				due = append(due, encode{by, e})
+			}
 		}
+	}
+	c.mu.Unlock()
+	for _, d := range due {
+		c.encodeEvent(d.by, d.event)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestCommonEncodings(t *testing.T) {
 		calls := new(atomic.Int32)
 		common := shout{calls: calls, common: true}
 		some := []*Watcher{
-			w.watch(WatchQuery{Encoding: shout{calls: calls}}), w.watch(WatchQuery{Encoding: common, Namespace: "a"}), w.watch(WatchQuery{Encoding: common, Name: "one"}),
+			w.watch(WatchQuery{Encoding: shout{calls: calls}}), w.watch(WatchQuery{Encoding: common, Namespace: "b"}), w.watch(WatchQuery{Encoding: common, Namespace: "a", Name: "one"}),
 			w.watch(WatchQuery{Encoding: common, Selector: parse(t, "l=1", "")}),
 		}
 		write := func(want int32) {
@@ -136,14 +136,16 @@ func TestCommonEncodings(t *testing.T) {
 			}
 		}
 		write(0)
-		all, err := w.cache.Watch(WatchQuery{Encoding: common})
-		if err != nil {
-			t.Fatal(err)
+		for i, namespace := range []string{"", "a"} {
+			all, err := w.cache.Watch(WatchQuery{Encoding: common, Namespace: namespace})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(int32(2 + 2*i))
+			all.Close()
+			write(int32(2 + 2*i))
 		}
-		write(2)
-		all.Close()
-		write(2)
-		if _, _, err := w.drain(some[1]); err != nil || calls.Load() != 6 {
+		if _, _, err := w.drain(some[2]); err != nil || calls.Load() != 10 || len(w.cache.encodings) != 1 {
 			t.Errorf("%d calls after a watcher has read all events, %v", calls.Load(), err)
 		}
 	})
