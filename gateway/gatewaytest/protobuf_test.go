@@ -289,7 +289,7 @@ func (c *comparison) tryMediaTypes(t *testing.T) {
 	lists := []string{"/api/v1/namespaces/default/configmaps?labelSelector=only", widgets}
 	for _, accept := range []string{
 		asProtobuf, asProtobuf + ",application/json", asProtobuf + ";q=0.5,application/json;q=0.4", "application/json," + asProtobuf, "*/*",
-		asProtobuf + ";stream=watch", asProtobuf + ";stream=bogus", "text/html", asProtobuf + strings.Replace(ofMetadata, "v=v1", "v=v2", 1),
+		asProtobuf + ";stream=watch", asProtobuf + ";stream=bogus", "text/html", asProtobuf + ";drop=metadata.managedFields", asProtobuf + strings.Replace(ofMetadata, "v=v1", "v=v2", 1),
 		asProtobuf + ";as=Table;g=meta.k8s.io;v=v1", asProtobuf + ";as=Table;g=meta.k8s.io;v=v1," + asProtobuf,
 	} {
 		o.tryMediaType(accept, slices.Concat(objects, lists))
