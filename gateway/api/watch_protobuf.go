@@ -26,7 +26,7 @@ func encoderOf(r *http.Request, t catalog.Target, f response.Representation, que
 	return messageEncoder{messages: m, isMessage: request.WantsWebSocket(r)}
 }
 
-// messages encodes the objects of a watch in protobuf, once for all watches with an equal value.
+// messages encodes the objects of a watch in protobuf. Watches with equal values share the results.
 type messages struct {
 	kind     *protobuf.Kind
 	view     response.View // of a comparable type: it is no Table
@@ -48,10 +48,10 @@ func (m messages) Encode(o *watchcache.Object) ([]byte, error) {
 // Passes implements watchcache.Encoding.
 func (m messages) Passes() int { return messagePasses + m.view.Passes() }
 
-// Common implements watchcache.Encoding: clients choose the projections, and the metadata is cheap.
+// Common implements watchcache.Encoding: there are as many projections as clients choose.
 func (m messages) Common() bool {
-	_, whole := m.view.(response.PlainView)
-	return whole
+	_, projected := m.view.(response.ProjectedView)
+	return !projected
 }
 
 // messageEncoder writes the events of a watch in protobuf. Its objects are encoded already.

@@ -7,19 +7,27 @@ import (
 	"time"
 )
 
-// Encoding encodes objects for watchers in another form than the JSON of the cache. It is of a comparable type: the object of an event is
-// encoded once for all watchers with equal Encodings. Its methods may be called by any goroutine.
+// Encoding encodes objects for watchers in another form than the JSON of the cache. It is of a comparable type, because watchers with equal
+// Encodings share the forms. Its methods may be called by any goroutine.
 type Encoding interface {
 	// Encode returns an object in another form, which nothing modifies afterwards. An error ends the watch.
 	Encode(o *Object) ([]byte, error)
 	// Passes returns how often Encode reads the document, as WatchQuery.Passes does.
 	Passes() int
-	// Common reports whether all clients together use few such Encodings. Events are then encoded before they wake watchers that get all of
-	// them, because the first of these watchers would delay the others.
+	// Common reports whether all clients together use few such Encodings. Events keep the forms then, which are made once for all
+	// watchers, and before the event wakes watchers that get all events, because the first of these watchers would delay the others.
 	Common() bool
 }
 
-// encodings are the forms of the objects of one event, made when the first watcher needs one. The zero value is empty.
+// encode returns an object of an event in another form.
+func (e *event) encode(by Encoding, o *Object) ([]byte, error) {
+	if by.Common() {
+		return e.encodings.of(by, o)
+	}
+	return by.Encode(o)
+}
+
+// encodings are the common forms of the objects of one event, made when the first watcher needs one. The zero value is empty.
 type encodings struct{ newest atomic.Pointer[encodedObject] }
 
 var errEncoderPanic = errors.New("the encoding of an object has failed")

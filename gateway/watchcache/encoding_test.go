@@ -35,9 +35,9 @@ func TestEventsAreEncodedOnce(t *testing.T) {
 		calls, others := new(atomic.Int32), new(atomic.Int32)
 		var watchers []*Watcher
 		for range 10 {
-			watchers = append(watchers, w.watch(WatchQuery{Encoding: shout{calls: calls}}), w.watch(WatchQuery{Namespace: "a", Encoding: shout{calls: calls}}), w.watch(WatchQuery{}))
+			watchers = append(watchers, w.watch(WatchQuery{Encoding: shout{calls: calls, common: true}}), w.watch(WatchQuery{Namespace: "a", Encoding: shout{calls: calls, common: true}}), w.watch(WatchQuery{}))
 		}
-		other := w.watch(WatchQuery{Encoding: shout{calls: others}})
+		other := w.watch(WatchQuery{Encoding: shout{calls: others, common: true}})
 		w.put("a/one", "l", "1")
 		w.put("a/one", "l", "2")
 		w.remove("a/one")
@@ -113,6 +113,22 @@ func TestPanicOfAnEncoding(t *testing.T) {
 	}()
 	if form, err := e.of(panics{}, o); err == nil {
 		t.Errorf("%q", form)
+	}
+}
+
+// TestOtherEncodingsAreNotKept checks that an event keeps no forms but the common ones, because clients choose how many others there are.
+func TestOtherEncodingsAreNotKept(t *testing.T) {
+	e, o := &event{}, newObject("a/one", 1)
+	e.current = o
+	for _, common := range []bool{false, true} {
+		for range 2 {
+			if form, err := e.encode(shout{calls: new(atomic.Int32), common: common}, o); err != nil || string(form) != "<one>" {
+				t.Errorf("%q, %v", form, err)
+			}
+		}
+		if kept := e.encodings.newest.Load() != nil; kept != common {
+			t.Errorf("common %t, kept %t", common, kept)
+		}
 	}
 }
 

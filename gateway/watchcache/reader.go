@@ -7,6 +7,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/access/cputime"
+	"revtail/gateway/watchcache/filter"
 )
 
 // Reader holds the batch of a watcher. A goroutine that serves many watchers uses one Reader for all, without allocations.
@@ -84,7 +85,7 @@ func (w *Watcher) nextLog(r *Reader) (Batch, <-chan struct{}, error) {
 	r.changes = w.appendChanges(&turn, r.changes[:0], r.events)
 	batch := Batch{Changes: r.changes, Through: w.through, Received: receivedAt(r.changes, r.events)}
 	if len(batch.Changes) > 0 && !r.partial && w.query.Selector.Empty() && w.eventErr == nil {
-		r.shared = sharedBatch{cache: w.cache, scope: w.wakeKey.scope, evaluation: w.Evaluation(), from: from, to: w.position, batch: batch}
+		r.shared = sharedBatch{cache: w.cache, scope: w.wakeKey.scope, filter: w.query.Filter, encoding: w.query.Encoding, from: from, to: w.position, batch: batch}
 	}
 	return batch, wake, nil
 }
@@ -127,7 +128,7 @@ func (w *Watcher) changeFor(turn *cputime.Turn, e *event) (Change, bool, error) 
 	}
 	change, ok, err := e.changeFor(&w.query, w.cache)
 	if ok && err == nil && w.query.Encoding != nil {
-		change.Encoded, err = e.encodings.of(w.query.Encoding, change.Object)
+		change.Encoded, err = e.encode(w.query.Encoding, change.Object)
 	}
 	return change, ok, err
 }
@@ -238,17 +239,18 @@ func eventsAfter(revision etcdstore.Revision, events []*event) []*event {
 
 // sharedBatch is the last batch that a Reader has read from the log: a watcher at the same position gets the same batch.
 type sharedBatch struct {
-	cache      *Cache // nil: no batch to share
-	scope      scope
-	evaluation Evaluation
-	from, to   uint64
-	batch      Batch
+	cache    *Cache // nil: no batch to share
+	scope    scope
+	filter   *filter.Filter
+	encoding Encoding
+	from, to uint64
+	batch    Batch
 }
 
 // reuse moves a watcher over the batch if the watcher would read the same, and the limit permits to encode it.
 func (r *sharedBatch) reuse(w *Watcher, limit *WorkLimit) bool {
 	c := w.cache
-	if c != r.cache || w.wakeKey.scope != r.scope || w.Evaluation() != r.evaluation || !w.query.Selector.Empty() ||
+	if c != r.cache || w.wakeKey.scope != r.scope || w.query.Filter != r.filter || w.query.Encoding != r.encoding || !w.query.Selector.Empty() ||
 		w.query.Latest || w.resuming || w.eventErr != nil {
 		return false
 	}

@@ -215,7 +215,12 @@ type Evaluation struct {
 }
 
 // Evaluation returns what the watcher shares with others; the zero value: nothing.
-func (w *Watcher) Evaluation() Evaluation { return Evaluation{w.query.Filter, w.query.Encoding} }
+func (w *Watcher) Evaluation() Evaluation {
+	if e := w.query.Encoding; e != nil && e.Common() {
+		return Evaluation{w.query.Filter, e}
+	}
+	return Evaluation{filter: w.query.Filter}
+}
 
 // Through is the revision up to which the watcher has delivered everything: a client may resume there. Zero until the initial
 // events are complete.
