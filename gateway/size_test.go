@@ -22,7 +22,7 @@ const (
 // limits are the limits of exceptional packages.
 var limits = map[string]struct{ files, lines int }{
 	"gateway":            {files: 12, lines: 900},
-	"gateway/watchcache": {files: maxPackageFiles + 2, lines: 3550},
+	"gateway/watchcache": {files: maxPackageFiles + 2, lines: 3650},
 }
 
 // maxServerFields keeps Server small: its fields are the parts that New connects.
