@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -26,6 +27,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
+	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
 	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
 	"k8s.io/kubernetes/pkg/registry/autoscaling/horizontalpodautoscaler"
 	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
@@ -77,7 +80,7 @@ type kind struct {
 	strategy   objectStrategy
 	status     updateStrategy // of the status subresource; nil: there is none
 	short      string         // its short name; empty: it has none
-	all        bool           // is of the category all
+	category   string         // of which it is; empty: none
 	scale      *resource.Scale
 	whole      map[string]updateStrategy // of other subresources whose representation is the object
 	plain      bool                      // tables have the name and the time of creation only
@@ -93,16 +96,23 @@ var coreGroup = []kind{
 	{goType: corev1.PersistentVolumeClaim{}, plural: "persistentvolumeclaims", strategy: persistentvolumeclaim.Strategy, status: persistentvolumeclaim.StatusStrategy, short: "pvc"},
 	{goType: corev1.PersistentVolume{}, plural: "persistentvolumes", strategy: persistentvolume.Strategy, status: persistentvolume.StatusStrategy, short: "pv"},
 	{goType: corev1.PodTemplate{}, plural: "podtemplates", strategy: podtemplate.Strategy},
-	{goType: corev1.ReplicationController{}, plural: "replicationcontrollers", strategy: replicationcontroller.Strategy, status: replicationcontroller.StatusStrategy, short: "rc", all: true,
+	{goType: corev1.ReplicationController{}, plural: "replicationcontrollers", strategy: replicationcontroller.Strategy, status: replicationcontroller.StatusStrategy, short: "rc", category: "all",
 		scale: &resource.Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
 	{goType: corev1.ResourceQuota{}, plural: "resourcequotas", strategy: resourcequota.Strategy, status: resourcequota.StatusStrategy, short: "quota"},
 }
 
 var otherGroups = []kind{
+	{goType: admissionregistrationv1.MutatingAdmissionPolicy{}, plural: "mutatingadmissionpolicies", strategy: mutatingPolicy, category: extensions},
+	{goType: admissionregistrationv1.MutatingAdmissionPolicyBinding{}, plural: "mutatingadmissionpolicybindings", strategy: mutatingBinding, category: extensions},
+	{goType: admissionregistrationv1.MutatingWebhookConfiguration{}, plural: "mutatingwebhookconfigurations", strategy: mutatingwebhookconfiguration.Strategy, category: extensions},
+	{goType: admissionregistrationv1.ValidatingAdmissionPolicy{}, plural: "validatingadmissionpolicies", strategy: validatingPolicy, status: validatingPolicyStatus, category: extensions},
+	{goType: admissionregistrationv1.ValidatingAdmissionPolicyBinding{}, plural: "validatingadmissionpolicybindings", strategy: validatingBinding, category: extensions},
+	{goType: admissionregistrationv1.ValidatingWebhookConfiguration{}, plural: "validatingwebhookconfigurations", strategy: validatingwebhookconfiguration.Strategy, category: extensions},
+
 	{goType: appsv1.ControllerRevision{}, plural: "controllerrevisions", strategy: controllerrevision.Strategy},
 
-	{goType: autoscalingv2.HorizontalPodAutoscaler{}, plural: "horizontalpodautoscalers", strategy: horizontalpodautoscaler.Strategy, status: horizontalpodautoscaler.StatusStrategy, short: "hpa", all: true},
-	{goType: autoscalingv1.HorizontalPodAutoscaler{}, plural: "horizontalpodautoscalers", strategy: horizontalpodautoscaler.Strategy, status: horizontalpodautoscaler.StatusStrategy, short: "hpa", all: true,
+	{goType: autoscalingv2.HorizontalPodAutoscaler{}, plural: "horizontalpodautoscalers", strategy: horizontalpodautoscaler.Strategy, status: horizontalpodautoscaler.StatusStrategy, short: "hpa", category: "all"},
+	{goType: autoscalingv1.HorizontalPodAutoscaler{}, plural: "horizontalpodautoscalers", strategy: horizontalpodautoscaler.Strategy, status: horizontalpodautoscaler.StatusStrategy, short: "hpa", category: "all",
 		storage: autoscalingv2.SchemeGroupVersion},
 
 	{goType: certificatesv1.CertificateSigningRequest{}, plural: "certificatesigningrequests", strategy: certificates.Strategy, status: certificates.StatusStrategy, short: "csr",
@@ -186,8 +196,8 @@ func (k kind) resource() *resource.Resource {
 	if k.short != "" {
 		res.ShortNames = []string{k.short}
 	}
-	if k.all {
-		res.Categories = []string{"all"}
+	if k.category != "" {
+		res.Categories = []string{k.category}
 	}
 	own := &strategy{resource: res, kind: gvk, object: k.strategy, status: k.status, whole: k.whole}
 	own.zero = zeroObject(own.kind, reflect.TypeOf(k.goType))

@@ -2,6 +2,9 @@ package kinds
 
 // The packages of the groups register their types, defaults and conversions in legacyscheme.Scheme, which the strategies use too.
 import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	_ "k8s.io/kubernetes/pkg/apis/autoscaling/install"
 	_ "k8s.io/kubernetes/pkg/apis/batch/install"
@@ -20,3 +23,6 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 	_ "k8s.io/kubernetes/pkg/apis/storagemigration/install"
 )
+
+// Scheme returns the types of the built-in kinds, with their defaults and conversions.
+func Scheme() *runtime.Scheme { return legacyscheme.Scheme }
