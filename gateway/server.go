@@ -13,6 +13,7 @@ import (
 	"revtail/gateway/access/cputime"
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/api"
+	"revtail/gateway/api/admission"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/storage"
@@ -76,7 +77,9 @@ func New(options Options) (*Server, error) {
 		catalog: resources, access: control, loops: loops, watches: watches,
 		store: storage.New(storage.Config{
 			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
-			Collect: options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, CreateNamespaces: options.CreateNamespaces,
+			Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: options.Logger}),
+			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit,
+			CreateNamespaces: options.CreateNamespaces,
 		}),
 		keys: keys.New(keys.Config{
 			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,
@@ -115,6 +118,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.keys.Start(ctx, &running)
 	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
+	running.Go(func() { s.store.Admission.Run(ctx) })
 	running.Go(func() { s.loops.Run(ctx) })
 	if !s.access.Unrestricted() {
 		running.Go(func() { s.watches.Revalidate(ctx) })

@@ -3,11 +3,13 @@ package access
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,6 +41,9 @@ type RequestLog struct {
 
 	caller *Caller  // nil: the request was not authenticated
 	keys   []string // of the keys API, each after its verb
+
+	mu          sync.Mutex // guards annotations
+	annotations map[string]string
 }
 
 // Log logs requests when they end, and detached ones also when they begin.
@@ -80,6 +85,19 @@ func (l *RequestLog) AddKeys(verb string, keys keyrange.Range) {
 	}
 }
 
+// Annotate adds an annotation to the record of the request. It may be called by several goroutines.
+func (l *RequestLog) Annotate(key, value string) {
+	if l == nil || l.audit == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.annotations == nil {
+		l.annotations = make(map[string]string)
+	}
+	l.annotations[key] = value
+}
+
 // Detach is for a stream that outlives its handler: the caller calls End. It records that the stream has started.
 func (l *RequestLog) Detach() {
 	if l != nil {
@@ -116,7 +134,7 @@ func (l *RequestLog) record(stage string) {
 		ID: l.id, Stage: stage, URI: l.path, Verb: l.method, Addresses: []string{hostOf(l.client)}, Agent: l.agent,
 		Status: &audit.Status{Code: l.status}, Received: l.began.UTC(), At: time.Now().UTC(),
 	}
-	r.Annotations = make(map[string]string)
+	r.Annotations = l.annotated()
 	if l.audit.Full() {
 		if l.query != "" {
 			r.URI += "?" + l.query
@@ -136,6 +154,15 @@ func (l *RequestLog) record(stage string) {
 		}
 	}
 	l.audit.Write(r)
+}
+
+// annotated returns the annotations of a record.
+func (l *RequestLog) annotated() map[string]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make(map[string]string, len(l.annotations))
+	maps.Copy(out, l.annotations)
+	return out
 }
 
 func auditUser(i *authentication.Identity) audit.User {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"revtail/gateway/access/authentication"
@@ -69,6 +70,31 @@ func (c *Control) review(user string, groups []string, a *authorizationv1.Resour
 		status.Allowed, status.Reason = true, "RBAC: allowed by "+binding
 	}
 	return status
+}
+
+// Authorizer returns the policy in the form of Kubernetes, for expressions about the rights of users.
+func (c *Control) Authorizer() authorizer.UnconditionalAuthorizer { return policyAuthorizer{c} }
+
+type policyAuthorizer struct{ control *Control }
+
+// Authorize implements authorizer.UnconditionalAuthorizer. Without a policy every user may do everything, as ReviewAccess says.
+func (a policyAuthorizer) Authorize(_ context.Context, about authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.control.policy == nil {
+		return authorizer.DecisionAllow, NoPolicy, nil
+	}
+	var resource *authorizationv1.ResourceAttributes
+	var other *authorizationv1.NonResourceAttributes
+	if about.IsResourceRequest() {
+		resource = &authorizationv1.ResourceAttributes{Verb: about.GetVerb(), Group: about.GetAPIGroup(), Resource: about.GetResource(),
+			Subresource: about.GetSubresource(), Namespace: about.GetNamespace(), Name: about.GetName()}
+	} else {
+		other = &authorizationv1.NonResourceAttributes{Verb: about.GetVerb(), Path: about.GetPath()}
+	}
+	status := a.control.review(about.GetUser().GetName(), about.GetUser().GetGroups(), resource, other)
+	if status.Allowed {
+		return authorizer.DecisionAllow, status.Reason, nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
 }
 
 // reviewed returns the attributes that a review asks about. A path below /v1/keys names keys. A review without a resource is about all of them,

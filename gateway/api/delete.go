@@ -21,7 +21,7 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
+	ctx, cancel := context.WithTimeout(h.clientContext(w, r), request.Timeout)
 	defer cancel()
 	kept, uid, err := h.Store.Delete(ctx, t, options)
 	switch {
@@ -51,7 +51,7 @@ func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, 
 	}
 	params.Account = h.Watches.Account(r)
 	defer params.Account.Release()
-	ctx, cancel := context.WithTimeout(r.Context(), request.Timeout)
+	ctx, cancel := context.WithTimeout(h.clientContext(w, r), request.Timeout)
 	defer cancel()
 	list, deleted, err := h.Store.DeleteCollection(ctx, t, params, options)
 	if err != nil {

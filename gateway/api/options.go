@@ -90,6 +90,7 @@ func parseWriteOptions(r *http.Request, ref resource.Ref) (p storage.Options, er
 			options.Force = &p.Force
 		}
 	}
+	p.Sent = metav1.UpdateOptions{DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation}
 	p.DryRun = len(options.DryRun) > 0
 	p.Manager = cmp.Or(options.FieldManager, request.Program(r.UserAgent()))
 	p.Validation = cmp.Or(options.FieldValidation, metav1.FieldValidationWarn)

@@ -19,7 +19,7 @@ func (h *Handler) serveWrite(w http.ResponseWriter, r *http.Request, t catalog.T
 	}
 	wr.Account = h.Watches.Account(r)
 	defer wr.Account.Release()
-	done, err := do(access.ContextOf(r), wr)
+	done, err := do(h.clientContext(w, r), wr)
 	sendWarnings(w, wr.Warnings)
 	if err != nil {
 		return err
@@ -34,6 +34,23 @@ func (h *Handler) serveWrite(w http.ResponseWriter, r *http.Request, t catalog.T
 	}
 	return h.respondObject(w, r, t, f, code, object)
 }
+
+// clientContext returns the context of a client's write, with its user. What admission says about the write comes as headers and in the audit log.
+func (h *Handler) clientContext(w http.ResponseWriter, r *http.Request) context.Context {
+	return h.Store.Admission.WithClient(access.ContextOf(r), writer{w, access.RequestLogOf(r)})
+}
+
+// writer is the client of a write.
+type writer struct {
+	response http.ResponseWriter
+	log      *access.RequestLog
+}
+
+// Warn implements admission.Client.
+func (c writer) Warn(text string) { response.Warn(c.response, text) }
+
+// Annotate implements admission.Client.
+func (c writer) Annotate(key, value string) { c.log.Annotate(key, value) }
 
 // readWrite reads a write, and the representation that its client asks for. It does not decode the body.
 func (h *Handler) readWrite(w http.ResponseWriter, r *http.Request, t catalog.Target) (*storage.Request, response.Representation, error) {

@@ -67,8 +67,8 @@ func startComparison(t *testing.T) *comparison {
 
 // unusedPlugins are the admission plugins of kube-apiserver that revtail does not have.
 const unusedPlugins = "CertificateApproval,CertificateSigning,CertificateSubjectRestriction,ClusterTrustBundleAttest,DefaultIngressClass," +
-	"DefaultStorageClass,DefaultTolerationSeconds,LimitRanger,MutatingAdmissionWebhook,PersistentVolumeClaimResize,PodSecurity,Priority," +
-	"ResourceQuota,RuntimeClass,ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition,ValidatingAdmissionWebhook"
+	"DefaultStorageClass,DefaultTolerationSeconds,LimitRanger,PersistentVolumeClaimResize,PodSecurity,Priority," +
+	"ResourceQuota,RuntimeClass,ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition"
 
 // objectComparison compares the answers about one object.
 type objectComparison struct {

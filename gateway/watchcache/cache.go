@@ -124,6 +124,13 @@ func (c *Cache) decodeAll(kvs []etcdstore.KV) []*Object {
 	return decoded
 }
 
+// Empty reports whether the cache has no objects: none exist, or it is not filled yet.
+func (c *Cache) Empty() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current.objects == nil || c.current.objects.count == 0
+}
+
 // Stats are figures for operators.
 type Stats struct {
 	Ready           bool

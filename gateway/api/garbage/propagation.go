@@ -237,3 +237,16 @@ func removeFrom(metadata map[string]any, list string, which func(item any) bool)
 	}
 	return true
 }
+
+// PropagationOf returns the propagation policy of a request; empty: it has none.
+func PropagationOf(options *metav1.DeleteOptions) metav1.DeletionPropagation {
+	switch orphan := options.OrphanDependents; { //nolint:staticcheck // old clients send it
+	case options.PropagationPolicy != nil:
+		return *options.PropagationPolicy
+	case orphan == nil:
+		return ""
+	case *orphan:
+		return metav1.DeletePropagationOrphan
+	}
+	return metav1.DeletePropagationBackground
+}

@@ -26,6 +26,14 @@ func Empty(res *resource.Resource) Object {
 	return New(map[string]any{"apiVersion": res.APIVersion(), "kind": res.Kind, "metadata": map[string]any{}})
 }
 
+// Zero returns the object with which a new one is compared to find the fields that it sets.
+func Zero(res *resource.Resource) Object {
+	if res.Strategy != nil {
+		return New(res.Strategy.Zero())
+	}
+	return Empty(res)
+}
+
 // Copy returns a deep copy.
 func (d Object) Copy() Object {
 	return Object{Unstructured: d.DeepCopy(), FieldWarnings: d.FieldWarnings}

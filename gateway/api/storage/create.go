@@ -30,6 +30,10 @@ func (s *Store) Create(ctx context.Context, wr *Request) (Result, error) {
 // createObject stores an object under a key that must not exist.
 func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) (Result, error) {
 	generated := d.GetName() == "" && d.GetGenerateName() != ""
+	var err error
+	if wr.review, err = s.Admission.Begin(ctx, wr.Ref); err != nil {
+		return Result{}, err
+	}
 	if err := wr.prepareCreate(ctx, d); err != nil {
 		return Result{}, err
 	}
@@ -39,11 +43,13 @@ func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) 
 		}
 	}
 	wr.namespaces = s.missingNamespaces(wr.Ref, d.GetName())
-	var err error
 	if wr.guard, err = s.Catalog.GuardCached(ctx, wr.Resource); err != nil {
 		return Result{}, err
 	}
 	for attempt := 1; ; attempt++ {
+		if err = wr.review.Confirm(ctx, wr.Sent, d, object.Object{}); err != nil {
+			return Result{}, err
+		}
 		done := Result{scope: resource.Scope{Namespace: wr.Scope.Namespace, Name: d.GetName()}, Created: true}
 		done.value, done.revision, err = putObject(wr.Resource, d, func(value []byte) (etcdstore.Revision, error) {
 			return s.put(ctx, wr, wr.Resource.Key(s.Prefix, done.scope), value)
@@ -70,6 +76,12 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 		return err
 	}
 	d.DeleteMetadata("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+	if err := wr.admit(ctx, d, object.Object{}); err != nil {
+		return err
+	}
+	if err := object.SetNamespace(d, wr.Ref); err != nil {
+		return err
+	}
 	d.Metadata()["uid"] = uuid.NewString()
 	d.Metadata()["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
 	if d.GetName() == "" && d.GetGenerateName() != "" {
@@ -85,11 +97,7 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	if err := check(ctx, d); err != nil {
 		return err
 	}
-	before := object.Empty(wr.Resource)
-	if wr.Resource.Strategy != nil {
-		before = object.New(wr.Resource.Strategy.Zero())
-	}
-	wr.updateManagedFields(before, d)
+	wr.updateManagedFields(object.Zero(wr.Resource), d)
 	return nil
 }
 

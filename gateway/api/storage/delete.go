@@ -15,6 +15,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/garbage"
 	"revtail/gateway/api/object"
 	"revtail/gateway/http/request"
 	"revtail/gateway/resource"
@@ -23,9 +24,21 @@ import (
 
 // Delete deletes an object. If the object has finalizers, Delete sets its deletionTimestamp and returns it as kept.
 func (s *Store) Delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions) (kept []byte, uid types.UID, err error) {
+	return s.delete(ctx, t, options, t.Scope.Name)
+}
+
+// delete is Delete. named is the name in the request, which is empty if that deletes a collection.
+func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.DeleteOptions, named string) (kept []byte, uid types.UID, err error) {
 	dryRun := len(options.DryRun) > 0
+	review, err := s.Admission.Begin(ctx, t.Ref)
+	if err != nil {
+		return nil, "", err
+	}
 	err = s.guaranteedUpdate(ctx, t, !dryRun && !t.IsNamespace(), func(a *updateAttempt) (err error) {
 		if err := CheckPreconditions(t.Ref, options.Preconditions, a.old.GetUID(), strconv.FormatInt(int64(a.object.Revision), 10)); err != nil {
+			return err
+		}
+		if err := review.ConfirmDelete(ctx, options, named, a.old); err != nil {
 			return err
 		}
 		kept, uid = nil, a.old.GetUID()
@@ -74,7 +87,7 @@ func (s *Store) keptForDependents(res *resource.Resource, old object.Object, opt
 	after := slices.DeleteFunc(slices.Clone(before), func(f string) bool {
 		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 	})
-	switch propagation(options) {
+	switch garbage.PropagationOf(options) {
 	case metav1.DeletePropagationOrphan:
 		after = append(after, metav1.FinalizerOrphanDependents)
 	case metav1.DeletePropagationForeground:
@@ -89,19 +102,6 @@ func (s *Store) keptForDependents(res *resource.Resource, old object.Object, opt
 	kept := old.Copy()
 	kept.SetFinalizers(after)
 	return kept
-}
-
-// propagation returns the propagation policy of a request; empty: it has none.
-func propagation(options *metav1.DeleteOptions) metav1.DeletionPropagation {
-	switch orphan := options.OrphanDependents; { //nolint:staticcheck // old clients send it
-	case options.PropagationPolicy != nil:
-		return *options.PropagationPolicy
-	case orphan == nil:
-		return ""
-	case *orphan:
-		return metav1.DeletePropagationOrphan
-	}
-	return metav1.DeletePropagationBackground
 }
 
 // markDeleted stores marked, an object with finalizers, with a deletionTimestamp. It writes nothing if the stored object has both.
@@ -150,7 +150,7 @@ func (s *Store) DeleteCollection(ctx context.Context, t catalog.Target, p reques
 	for object := range list.Objects {
 		one := t
 		one.Scope.Namespace, one.Scope.Name = object.Namespace(), object.Name()
-		if _, _, err = s.Delete(ctx, one, options); err != nil && !apierrors.IsNotFound(err) {
+		if _, _, err = s.delete(ctx, one, options, ""); err != nil && !apierrors.IsNotFound(err) {
 			return nil, len(deleted), err
 		}
 		deleted = append(deleted, object)

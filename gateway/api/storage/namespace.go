@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/garbage"
@@ -56,19 +53,6 @@ func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *update
 	// The client's next create must fail. If the cache lags behind for too long, the garbage collector deletes the created object.
 	_ = t.Cache.WaitUntil(ctx, done.revision)
 	return done.Object(t)
-}
-
-// validateFinalizers validates the finalizers in the spec of a Namespace.
-func validateFinalizers(finalizers []string) (errs field.ErrorList) {
-	path := field.NewPath("spec", "finalizers")
-	for i, name := range finalizers {
-		errs = append(errs, validation.ValidateFinalizerName(name, path.Index(i))...)
-		if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) &&
-			name != metav1.FinalizerOrphanDependents && name != metav1.FinalizerDeleteDependents {
-			errs = append(errs, field.Invalid(path.Index(i), name, "name is neither a standard finalizer name nor is it fully qualified"))
-		}
-	}
-	return errs
 }
 
 // isFinalized reports whether a request removes the last finalizer from the spec of a terminating Namespace, which deletes it, whatever is

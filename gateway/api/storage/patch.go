@@ -2,12 +2,9 @@ package storage
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,7 +13,6 @@ import (
 	"revtail/encoding/codec"
 	"revtail/encoding/patch"
 	"revtail/gateway/api/object"
-	"revtail/gateway/http/status"
 )
 
 // Patch changes an object by the patch in the body of a request.
@@ -43,7 +39,7 @@ func (wr *Request) applyPatch(ctx context.Context, old object.Object) (object.Ob
 		after, err = patch.Strategic(ctx, before.Object, wr.Body, wr.ViewKind().GoType)
 	}
 	if err != nil {
-		return object.Object{}, patchError(err)
+		return object.Object{}, object.PatchError(err)
 	}
 	d := object.New(after)
 	if err = object.CheckSize(d, old); err != nil { // a small patch can make a large object
@@ -92,24 +88,4 @@ func (wr *Request) invalidPatch(err error) error {
 	const maxExcerpt = 1024
 	text := strings.ToValidUTF8(string(wr.Body[:min(len(wr.Body), maxExcerpt)]), "�")
 	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), text, err.Error())})
-}
-
-// patchError returns the Status of a patch that cannot be applied.
-func patchError(err error) error {
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case errors.Is(err, patch.ErrTooLarge):
-		return object.TooLarge(err.Error())
-	case errors.Is(err, patch.ErrFailed):
-		refused := status.Error(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
-			"the server rejected our request due to an error in our request: "+err.Error())
-		refused.ErrStatus.Details = &metav1.StatusDetails{}
-		return refused
-	case errors.Is(err, patch.ErrMalformed):
-		return status.BadRequest("invalid JSON patch: %v", err)
-	case errors.Is(err, patch.ErrNotObject):
-		return status.BadRequest("error decoding patch: %v", err)
-	}
-	return status.BadRequest("%v", err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"revtail/etcdstore"
@@ -172,7 +171,7 @@ func listPage(ctx context.Context, t catalog.Target, q watchcache.ListQuery, tok
 	list, err := t.Cache.List(ctx, q)
 	var compacted *etcdstore.CompactedError
 	if errors.As(err, &compacted) {
-		return nil, expiredToken(request.ContinueToken{Revision: -1, After: token.After}.Text(listed(t.Ref)))
+		return nil, status.ExpiredToken(request.ContinueToken{Revision: -1, After: token.After}.Text(listed(t.Ref)))
 	}
 	return list, err
 }
@@ -184,14 +183,6 @@ func NextPage(t catalog.Target, list *watchcache.List) string {
 	}
 	after := list.Continue[len(scopePrefix(t.Scope)):]
 	return request.ContinueToken{Revision: list.Revision, After: after}.Text(listed(t.Ref))
-}
-
-func expiredToken(fresh string) error {
-	err := status.Error(http.StatusGone, "Expired", "The provided continue parameter is too old to display a consistent list result. "+
-		"Start a new list without the continue parameter, or use the continue token in this response to get the rest of the results. "+
-		"What that returns is not consistent with the pages before: objects created, modified or deleted since the first page may show.")
-	err.ErrStatus.Continue = fresh
-	return err
 }
 
 // listed returns the name of a collection in continue tokens, which all versions of the resource share.

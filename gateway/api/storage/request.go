@@ -14,6 +14,7 @@ import (
 	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/access/cputime"
+	"revtail/gateway/api/admission"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/managedfields"
 	"revtail/gateway/api/object"
@@ -32,6 +33,8 @@ type Request struct {
 	Account     *cputime.Account        // of the caller; pays for the rules of schemas
 	guard       etcdstore.Guard         // the condition of a create; zero: none
 	namespaces  []string                // the Namespaces to create with the object
+	review      *admission.Review       // nil: nothing decides about the write
+	recorded    bool                    // managedFields have the fields that the client has changed
 }
 
 // Options are the options of a write.
@@ -41,6 +44,8 @@ type Options struct {
 	Manager    string          // of the fields that change
 	PatchType  types.PatchType // empty: the write is no patch
 	Force      bool            // of an applied configuration: take over the fields that others manage
+
+	Sent metav1.UpdateOptions // as the client has sent them, for admission
 }
 
 // Result is the object after a write.
@@ -136,9 +141,9 @@ func (wr *Request) validateFields(found []string, refuse func(error) error) erro
 	return nil
 }
 
-// updateManagedFields records the changes from old to next as the client's. An apply has recorded them already.
+// updateManagedFields records the changes from old to next as the client's, unless an apply, or admit, has recorded them already.
 func (wr *Request) updateManagedFields(old, next object.Object) {
-	if wr.PatchType != types.ApplyYAMLPatchType {
+	if wr.PatchType != types.ApplyYAMLPatchType && !wr.recorded {
 		wr.Cache.Fields.Update(wr.change(), old, next)
 	}
 }

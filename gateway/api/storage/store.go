@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"revtail/etcdstore"
+	"revtail/gateway/api/admission"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/garbage"
 	"revtail/gateway/claim"
@@ -27,9 +28,10 @@ type Config struct {
 	Claim              *claim.Claim // nil: the data is revtail's own
 	Catalog            *catalog.Catalog
 	Logger             *slog.Logger
-	Collect            bool // delete objects whose owners are gone
-	CollectedElsewhere bool // another program does, and what propagation policies say
-	CollectLimit       int  // see garbage.Config
+	Admission          *admission.Chain // of clients' writes; nil: everything is admitted
+	Collect            bool             // delete objects whose owners are gone
+	CollectedElsewhere bool             // another program does, and what propagation policies say
+	CollectLimit       int              // see garbage.Config
 
 	CreateNamespaces bool                                                               // those of the system, at the start
 	Audit            func(res *resource.Resource, scope resource.Scope, because string) // records a deletion without a client's request

@@ -79,6 +79,9 @@ func (s *Store) updateOrCreate(ctx context.Context, wr *Request, change func(obj
 // conflicting write. A new object with a resourceVersion replaces only that version.
 func (s *Store) Change(ctx context.Context, wr *Request, change func(object.Object) (object.Object, error)) (done Result, err error) {
 	warnings := len(wr.Warnings)
+	if wr.review, err = s.Admission.Begin(ctx, wr.Ref); err != nil {
+		return Result{}, err
+	}
 	err = s.guaranteedUpdate(ctx, wr.Target, !wr.DryRun, func(a *updateAttempt) error {
 		if !a.shown() {
 			return status.ObjectNotFound(wr.Ref)
@@ -89,7 +92,13 @@ func (s *Store) Change(ctx context.Context, wr *Request, change func(object.Obje
 			failed = ctx.Err() // the client has left
 		}
 		if failed == nil {
+			failed = wr.admit(ctx, next, a.old)
+		}
+		if failed == nil {
 			failed = wr.prepareForUpdate(ctx, next, a.old)
+		}
+		if failed == nil {
+			failed = wr.review.Confirm(ctx, wr.Sent, next, a.old)
 		}
 		if failed != nil {
 			return failed
@@ -111,6 +120,11 @@ func (wr *Request) prepareForUpdate(ctx context.Context, next, old object.Object
 		}
 	default:
 		return status.ObjectModified(wr.Ref)
+	}
+	if wr.recorded { // admission may have changed it
+		if err := object.SetNamespace(next, wr.Ref); err != nil {
+			return err
+		}
 	}
 	if err := wr.checkUID(next, old); err != nil {
 		return err
@@ -159,7 +173,7 @@ func (wr *Request) checkUpdate(ctx context.Context, next, old object.Object) err
 		}
 	}
 	if wr.Subresource == resource.FinalizeSubresource {
-		errs = append(errs, validateFinalizers(next.SpecFinalizers())...)
+		errs = append(errs, object.ValidateSpecFinalizers(next.SpecFinalizers())...)
 	}
 	if err := wr.validateSchema(ctx, &errs, next.Object, old.Object); err != nil {
 		return err
