@@ -13,7 +13,6 @@ import (
 
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/object"
-	"revtail/gateway/api/storage"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
@@ -90,7 +89,7 @@ func (p *Pods) remove(ctx context.Context, t catalog.Target, options *metav1.Del
 	}
 	done, err := p.change(ctx, t, resource.EvictionSubresource, false, func(pod object.Object) error {
 		setCondition(pod, corev1.PodCondition{Type: corev1.DisruptionTarget, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"})
-		return storage.CheckPreconditions(t.Ref, options.Preconditions, pod.GetUID(), pod.GetResourceVersion())
+		return object.CheckPreconditions(t.Ref, options.Preconditions, pod.GetUID(), pod.GetResourceVersion())
 	})
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 		return nil, "", err
 	}
 	err = s.guaranteedUpdate(ctx, t, !dryRun && !t.IsNamespace(), func(a *updateAttempt) (err error) {
-		if err := CheckPreconditions(t.Ref, options.Preconditions, a.old.GetUID(), strconv.FormatInt(int64(a.object.Revision), 10)); err != nil {
+		if err := object.CheckPreconditions(t.Ref, options.Preconditions, a.old.GetUID(), strconv.FormatInt(int64(a.object.Revision), 10)); err != nil {
 			return err
 		}
 		if err := review.ConfirmDelete(ctx, options, named, a.old); err != nil {
@@ -59,22 +59,6 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 		return err
 	})
 	return kept, uid, err
-}
-
-// CheckPreconditions returns the conflict of a deletion whose preconditions an object with a uid and a resourceVersion does not meet.
-func CheckPreconditions(ref resource.Ref, p *metav1.Preconditions, uid types.UID, version string) error {
-	if p == nil {
-		return nil
-	}
-	if p.UID != nil && *p.UID != uid {
-		return apierrors.NewConflict(ref.KindAsResource(), ref.Scope.Name, fmt.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, uid))
-	}
-	if p.ResourceVersion != nil && *p.ResourceVersion != version {
-		return apierrors.NewConflict(ref.KindAsResource(), ref.Scope.Name, fmt.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, version))
-	}
-	return nil
 }
 
 // keptForDependents returns an object with the garbage collector's finalizer for a propagation policy, and without its other finalizer.
