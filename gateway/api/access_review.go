@@ -127,7 +127,8 @@ func (h *Handler) checkOpen(spec authorizationv1.SelfSubjectAccessReviewSpec) er
 		}
 		return nil
 	}
-	isVirtual := slices.ContainsFunc(resource.Virtual(), func(v *resource.Resource) bool { return v.Group == spec.ResourceAttributes.Group })
+	// A Binding, the only virtual object of the core group, is a write.
+	isVirtual := slices.ContainsFunc(resource.Virtual(), func(v *resource.Resource) bool { return v.Group != "" && v.Group == spec.ResourceAttributes.Group })
 	if isVirtual || !slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, spec.ResourceAttributes.Verb) {
 		return nil
 	}

@@ -33,7 +33,7 @@ var safeguards = []safeguard{
 	{"docker", nil, regexp.MustCompile(`^docker info `), true, "docker info --format '{{.Name}}'"},
 	// Otherwise the project is named after the folder, and many projects have a folder `deploy`: `down --volumes` would remove their
 	// volumes.
-	{"docker compose", regexp.MustCompile(` -p revtail `), nil, false, "docker compose -p revtail"},
+	{"docker compose", regexp.MustCompile(` -p revtail(-[a-z-]+)? `), nil, false, "docker compose -p revtail"},
 	{"docker-compose", regexp.MustCompile(` -p revtail `), nil, false, "docker-compose -p revtail"},
 }
 
