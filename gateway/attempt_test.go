@@ -180,9 +180,9 @@ func TestRequestsOfWrites(t *testing.T) {
 		}
 		body := strings.Replace(step.body, "$RV", revision, 1)
 		store.recorded()
-		answer := s.do(step.method, step.path, body, "Content-Type", step.contentType)
-		if got := store.recorded(); answer.code != step.code || got != step.want {
-			t.Errorf("%s: %d, by %q; want %d, by %q: %s", step.name, answer.code, got, step.code, step.want, answer.body)
+		reply := s.do(step.method, step.path, body, "Content-Type", step.contentType)
+		if got := store.recorded(); reply.code != step.code || got != step.want {
+			t.Errorf("%s: %d, by %q; want %d, by %q: %s", step.name, reply.code, got, step.code, step.want, reply.body)
 		}
 	}
 }
@@ -237,15 +237,15 @@ func TestWritesOnAnOldCache(t *testing.T) {
 		{"delete of a changed object", "DELETE", a, jsonBody, "", 200, "delete delete", "", ""},
 	} {
 		store.recorded()
-		answer := s.do(step.method, step.path, step.body, "Content-Type", step.contentType)
-		if got := store.recorded(); answer.code != step.code || got != step.want {
-			t.Errorf("%s: %d, by %q; want %d, by %q: %s", step.name, answer.code, got, step.code, step.want, answer.body)
+		reply := s.do(step.method, step.path, step.body, "Content-Type", step.contentType)
+		if got := store.recorded(); reply.code != step.code || got != step.want {
+			t.Errorf("%s: %d, by %q; want %d, by %q: %s", step.name, reply.code, got, step.code, step.want, reply.body)
 		}
 		if step.key == "" {
 			continue
 		}
-		if data, _ := answer.json(t)["data"].(map[string]any); data[step.key] != step.value {
-			t.Errorf("%s: %v", step.name, answer.body)
+		if data, _ := reply.json(t)["data"].(map[string]any); data[step.key] != step.value {
+			t.Errorf("%s: %v", step.name, reply.body)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func check(t *testing.T, p *gatewaytest.Page, where string) {
 func lastingFaults(t *testing.T, p *gatewaytest.Page) []string {
 	t.Helper()
 	found := faults(t, p)
-	for began := time.Now(); len(found) > 0 && time.Since(began) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
+	for began := time.Now(); len(found) > 0 && time.Since(began) < 2*time.Second; <-time.After(50 * time.Millisecond) {
 		found = faults(t, p)
 	}
 	return found

@@ -39,7 +39,7 @@ var hooks = map[string]func(review *admissionv1.AdmissionReview) (code int){
 	},
 	"broken":  func(*admissionv1.AdmissionReview) int { return http.StatusInternalServerError },
 	"ignored": func(*admissionv1.AdmissionReview) int { return http.StatusInternalServerError },
-	"slow":    func(*admissionv1.AdmissionReview) int { time.Sleep(1500 * time.Millisecond); return http.StatusOK },
+	"slow":    func(*admissionv1.AdmissionReview) int { <-time.After(1500 * time.Millisecond); return http.StatusOK },
 	"other":   func(r *admissionv1.AdmissionReview) int { r.Response.UID = "another"; return http.StatusOK },
 	"label": func(r *admissionv1.AdmissionReview) int {
 		return patched(r, `[{"op":"add","path":"/metadata/labels/by","value":"webhook"}]`)
