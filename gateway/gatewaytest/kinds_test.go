@@ -50,7 +50,8 @@ type comparison struct {
 func startComparison(t *testing.T) *comparison {
 	t.Helper()
 	kube := gatewaytest.StartKubeAPIServer(t, gatewaytest.StartEtcd(t, 1).Endpoints(), "--disable-admission-plugins", unusedPlugins,
-		"--enable-priority-and-fairness=false") // which would write the status of FlowSchemas
+		"--enable-priority-and-fairness=false", // which would write the status of FlowSchemas
+		"--allow-privileged")
 	gw := gatewaytest.Start(t)
 	c := &comparison{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS), revtail: connect(t, gw.URL, "", nil), started: time.Now()}
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(&rest.Config{Host: gw.URL}, c.revtail.client)

@@ -22,7 +22,11 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
 	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 	_ "k8s.io/kubernetes/pkg/apis/storagemigration/install"
+	"k8s.io/kubernetes/pkg/capabilities"
 )
+
+// A Pod may be privileged, as in a cluster whose kube-apiserver has --allow-privileged: nearly every one, because its network needs it.
+func init() { capabilities.Setup(true, 0) }
 
 // Scheme returns the types of the built-in kinds, with their defaults and conversions.
 func Scheme() *runtime.Scheme { return legacyscheme.Scheme }
