@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +75,7 @@ func TestListsAreTheSameOverEveryTransport(t *testing.T) {
 				if got := itemNames(t, body); !slices.Equal(got, names) {
 					t.Fatalf("%s over %s: %d items, want %d", query, name, len(got), len(names))
 				}
-				if first == "" {
+				if body = withoutListMeta(body); first == "" {
 					first = body
 				}
 				if body != first {
@@ -85,7 +86,7 @@ func TestListsAreTheSameOverEveryTransport(t *testing.T) {
 			if response.Header.Get("Content-Encoding") == "gzip" {
 				packed = gunzip(t, packed)
 			}
-			if packed != first {
+			if withoutListMeta(packed) != first {
 				t.Errorf("%s over %s with gzip is different", query, name)
 			}
 		}
@@ -94,6 +95,19 @@ func TestListsAreTheSameOverEveryTransport(t *testing.T) {
 	if body, _ := transports["HTTP/1.1"](configMaps); head.body != "" || head.header.Get("Content-Length") != fmt.Sprint(len(body)) {
 		t.Errorf("HEAD: %d bytes, %v", len(head.body), head.header)
 	}
+}
+
+// listMeta is the metadata of a list.
+var listMeta = regexp.MustCompile(`"metadata": ?\{[^}]*\}`)
+
+// withoutListMeta returns a list without its metadata. The revision of two equal lists differs if the gateway has written something of its own
+// between them, and so does the continue token.
+func withoutListMeta(list string) string {
+	at := listMeta.FindStringIndex(list)
+	if at == nil {
+		return list
+	}
+	return list[:at[0]] + list[at[1]:]
 }
 
 func itemNames(t *testing.T, body string) []string {
