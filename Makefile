@@ -58,7 +58,7 @@ foreign: $(TOOLS)/etcd $(TOOLS)/kube-apiserver ## Leave gateways for minutes, no
 conformance: ## Try every statement of the protocol on the server at BASE, and the etcd at ETCD behind it; none: on revtail
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
 
-conformance-kubernetes: $(TOOLS)/e2e.test $(TOOLS)/kube-apiserver ## Run Kubernetes' own conformance tests, and rewrite gateway/gatewaytest/kubernetes/CONFORMANCE.md
+conformance-kubernetes: $(TOOLS)/e2e.test $(TOOLS)/kube-apiserver $(TOOLS)/kube-scheduler $(TOOLS)/kwok ## Run Kubernetes' own conformance tests, and rewrite gateway/gatewaytest/kubernetes/CONFORMANCE.md
 	mkdir -p bin/conformance && cd gateway/gatewaytest/kubernetes && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 30m -v \
 		-run TestConformance $(ARGS) . -artifacts -outputdir $(CURDIR)/bin/conformance -args -suite
 

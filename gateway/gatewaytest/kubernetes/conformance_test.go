@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,12 +22,18 @@ func TestConformance(t *testing.T) {
 	if !*running {
 		t.Skip("`make conformance-kubernetes` runs the suite")
 	}
-	gw := gatewaytest.Start(t, "--anonymous", "--policy-file", everything(t))
+	gw := gatewaytest.Start(t, "--anonymous", "--policy-file", everything(t), "--garbage-collector=false", "--external-garbage-collector", "--create-namespaces")
 	for collection, object := range cluster {
 		if a := gw.Do(t, http.MethodPost, collection, object); a.Code != http.StatusCreated {
 			t.Fatalf("%s: %d %s", collection, a.Code, a.Body)
 		}
 	}
+	stages, err := filepath.Abs("../../../deploy/kwok.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gatewaytest.StartControlPlane(t, gw, stages)
+	awaitNodes(t, gw)
 	s := newSuite(t, gw)
 	names := s.list(t)
 	chosen, err := choose(names, servedResources(t, gw))
@@ -65,12 +72,30 @@ func TestConformance(t *testing.T) {
 	t.Logf("%d of %d conformance tests pass, %d fail, %d are not run: see %s", len(result.passed), len(names), len(result.failed), len(result.reasons), document)
 }
 
-// cluster are the objects that every cluster has, by their collection: the suite looks them up. The node runs no pods.
+// cluster are the objects that every cluster has, by their collection: the suite looks them up.
 var cluster = map[string]string{
 	"/api/v1/namespaces/default/services": `{"metadata":{"name":"kubernetes","labels":{"component":"apiserver","provider":"kubernetes"}},
 		"spec":{"type":"ClusterIP","clusterIP":"10.0.0.1","ports":[{"name":"https","port":443,"protocol":"TCP","targetPort":6443}]}}`,
 	"/apis/networking.k8s.io/v1/servicecidrs": `{"metadata":{"name":"kubernetes"},"spec":{"cidrs":["10.0.0.0/16"]}}`,
-	"/api/v1/nodes": `{"metadata":{"name":"node"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
+}
+
+// nodes are enough for the tests of scheduling.
+const nodes = 3
+
+// awaitNodes creates the nodes, and waits until KWOK says that they are ready.
+func awaitNodes(t *testing.T, gw *gatewaytest.Gateway) {
+	t.Helper()
+	const collection = "/api/v1/nodes"
+	for i := range nodes {
+		name := fmt.Sprintf("node-%d", i+1)
+		object := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/hostname":%q}}}`, name, name)
+		if a := gw.Do(t, http.MethodPost, collection, object); a.Code != http.StatusCreated {
+			t.Fatalf("%s: %d %s", collection, a.Code, a.Body)
+		}
+	}
+	gatewaytest.Until(t, "nodes that are ready", func() bool {
+		return strings.Count(gw.Do(t, http.MethodGet, collection+"?pretty=0", "").Body, `"reason":"KubeletReady"`) == nodes
+	})
 }
 
 // everything writes a policy that lets every user do everything, and returns its path: reviews of other users need a policy.

@@ -26,8 +26,8 @@ func (o outcome) write(w io.Writer) error {
 	fmt.Fprintf(text, `# Kubernetes' conformance tests
 
 Kubernetes certifies clusters by the conformance tests of its end-to-end suite. `+"`make conformance-kubernetes`"+` builds the suite
-of Kubernetes %s, runs every test that needs no controller, no node and no running pod against a gateway with an embedded etcd, and rewrites this
-document. revtail is no cluster: it stores objects and starts no containers, so most tests do not apply.
+of Kubernetes %s, runs every test that needs no container against a gateway with an embedded etcd, beside Kubernetes' kube-controller-manager and kube-scheduler and the nodes
+of KWOK, and rewrites this document. revtail is no cluster: nothing starts containers or routes packets, so many tests do not apply.
 
 **%d of %d pass.** %d fail, and %d are not run.
 

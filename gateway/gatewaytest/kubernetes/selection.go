@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// chosen are the tests that need nothing but the kinds that revtail has always served.
+// chosen are the tests that need nothing but the kinds that revtail has always served, and no controller.
 var chosen = rule{"", []string{
 	"[sig-api-machinery] AggregatedDiscovery should support aggregated discovery interface for CRDs",
 	"[sig-api-machinery] AggregatedDiscovery should support raw aggregated discovery request for CRDs",
@@ -48,6 +48,51 @@ var chosen = rule{"", []string{
 	"[sig-storage] Secrets should be immutable",
 }}
 
+// controlled are the tests that need the controllers, the scheduler, or Pods that run, and no container.
+var controlled = rule{"", []string{
+	"[sig-api-machinery] Garbage collector",
+	"[sig-api-machinery] ResourceQuota should create a ResourceQuota and ensure its status",
+	"[sig-api-machinery] Namespaces should ensure that all services are removed",
+	"[sig-apps] ControllerRevision",
+	"[sig-apps] Daemon set should list and delete",
+	"[sig-apps] Daemon set should retry creating",
+	"[sig-apps] Daemon set should run and stop",
+	"[sig-apps] Daemon set should update pod",
+	"[sig-apps] Daemon set should verify changes",
+	"[sig-apps] Deployment Deployment should have a working scale",
+	"[sig-apps] Deployment RecreateDeployment",
+	"[sig-apps] Deployment RollingUpdateDeployment",
+	"[sig-apps] Deployment deployment should delete old replica sets",
+	"[sig-apps] Deployment deployment should support rollover",
+	"[sig-apps] Deployment should",
+	"[sig-apps] DisruptionController",
+	"[sig-apps] Job should apply changes to a job status",
+	"[sig-apps] Job should create pods for an Indexed job",
+	"[sig-apps] Job should manage the lifecycle of a job",
+	"[sig-apps] Job should run a job to completion when tasks sometimes fail and are locally restarted",
+	"[sig-apps] Job with successPolicy should succeeded when all",
+	"[sig-apps] ReplicaSet Replace and Patch",
+	"[sig-apps] ReplicaSet Replicaset should have a working scale",
+	"[sig-apps] ReplicaSet should adopt",
+	"[sig-apps] ReplicaSet should list and delete",
+	"[sig-apps] ReplicaSet should validate",
+	"[sig-apps] ReplicationController should adopt",
+	"[sig-apps] ReplicationController should get and update",
+	"[sig-apps] ReplicationController should release",
+	"[sig-apps] ReplicationController should test the lifecycle",
+	"[StatefulSetBasic] should have a working scale",
+	"[StatefulSetBasic] should list, patch and delete",
+	"[StatefulSetBasic] should validate",
+	"[sig-architecture] Conformance Tests should have at least two untainted nodes",
+	"[sig-auth] ServiceAccounts should guarantee kube-root-ca.crt",
+	"[sig-cli] Kubectl client Kubectl describe",
+	"[sig-cli] Kubectl client Kubectl patch",
+	"[sig-network] EndpointSlice should create and delete",
+	"[sig-network] EndpointSliceMirroring",
+	"[sig-network] EndpointsController",
+	"[sig-scheduling] SchedulerPredicates validates that NodeSelector is respected if matching",
+}}
+
 // discovered are the resources of a cluster that the tests of discovery look for, beside those that revtail has always served.
 const discovered = "validatingwebhookconfigurations.admissionregistration.k8s.io apiservices.apiregistration.k8s.io tokenreviews.authentication.k8s.io " +
 	"horizontalpodautoscalers.autoscaling certificatesigningrequests.certificates.k8s.io endpointslices.discovery.k8s.io ingresses.networking.k8s.io " +
@@ -68,7 +113,6 @@ var kinds = []rule{
 	{"ingressclasses.networking.k8s.io", []string{"should support creating IngressClass API operations"}},
 	{"ingresses.networking.k8s.io", []string{"should support creating Ingress API operations"}},
 	{"ipaddresses.networking.k8s.io", []string{"should support IPAddress API operations"}},
-	{"limitranges", []string{"[sig-scheduling] LimitRange"}},
 	{"mutatingadmissionpolicies.admissionregistration.k8s.io", []string{"[sig-api-machinery] MutatingAdmissionPolicy"}},
 	{"persistentvolumes persistentvolumeclaims", []string{"lifecycle of a PV and a PVC", "changes to a pv/pvc status"}},
 	{"podcertificaterequests.certificates.k8s.io", []string{"should support PodCertificateRequest API operations"}},
@@ -101,19 +145,15 @@ var leftOut = []rule{
 		"[sig-auth] ServiceAccounts should allow opting out", "[sig-auth] ServiceAccounts should create a serviceAccountToken"}},
 	{"It needs the admission of pods by their RuntimeClass", []string{
 		"should reject a Pod requesting a non-existent RuntimeClass", "should reject a Pod requesting a deleted RuntimeClass"}},
-	{"It waits for the ServiceAccount default, which a controller makes", []string{"Namespaces should ensure that all services are removed"}},
-	{"It needs the controller of quotas", []string{"[sig-api-machinery] ResourceQuota"}},
-	{"It needs the controllers of workloads and, mostly, a node", []string{
-		"[sig-apps]", "[sig-api-machinery] Garbage collector", "Kubectl describe", "Kubectl expose", "Kubectl patch", "Kubectl client Update Demo",
-		"Kubectl client Guestbook"}},
-	{"It needs the controllers of endpoints, or the endpoints of a kube-apiserver", []string{
-		"[sig-network] EndpointsController", "[sig-network] EndpointSlice ", "[sig-network] EndpointSliceMirroring",
-		"[sig-network] API Server should have Endpoints"}},
-	{"It needs the controller that publishes the root certificate", []string{"[sig-auth] ServiceAccounts should guarantee kube-root-ca.crt"}},
-	{"It needs a scheduler and nodes", []string{"[sig-scheduling]", "[sig-architecture]", "[sig-node] NoExecuteTaintManager"}},
-	{"It needs a pod that runs, thus a scheduler and a node with a kubelet", []string{
-		"Namespaces should ensure that all pods are removed", "OrderedNamespaceDeletion", "[sig-auth]", "[sig-cli]", "[sig-network]", "[sig-node]",
-		"[sig-storage]"}},
+	{"It needs the admission by quotas", []string{"[sig-api-machinery] ResourceQuota", "ReplicationController should surface a failure condition"}},
+	{"It needs the admission of pods by limit ranges", []string{"[sig-scheduling] LimitRange"}},
+	{"It needs the admission of pods by their priority", []string{"[sig-scheduling] SchedulerPreemption"}},
+	{"It needs Jobs that run for minutes, or fail: those of the nodes of KWOK succeed after five seconds", []string{"[sig-apps] CronJob", "[sig-apps] Job"}},
+	{"It needs the endpoints of a kube-apiserver", []string{"[sig-network] API Server should have Endpoints"}},
+	{"It needs a container, thus a node with a container runtime", []string{
+		"[sig-apps]", "[sig-auth]", "[sig-cli]", "[sig-network]", "[sig-node]", "[sig-storage]"}},
+	{"It has not been tried beside the controllers and the scheduler", []string{
+		"Namespaces should ensure that all pods are removed", "OrderedNamespaceDeletion", "[sig-scheduling]"}},
 }
 
 // selection is what is done with the tests of the suite.
@@ -133,7 +173,7 @@ func choose(names []string, served map[string]bool) (selection, error) {
 		switch missing := absent(needs.what, served); {
 		case isKind && len(missing) > 0:
 			s.reasons[name] = "revtail does not serve " + strings.Join(missing, ", ")
-		case isKind, chosen.covers(name):
+		case isKind, chosen.covers(name), controlled.covers(name):
 			s.run = append(s.run, name)
 		case isLeftOut:
 			s.reasons[name] = excluded.what
@@ -141,7 +181,7 @@ func choose(names []string, served map[string]bool) (selection, error) {
 			undecided = append(undecided, name)
 		}
 	}
-	stale := unused(slices.Concat([]rule{chosen}, kinds, leftOut), names)
+	stale := unused(slices.Concat([]rule{chosen, controlled}, kinds, leftOut), names)
 	if len(undecided)+len(stale) > 0 {
 		return s, fmt.Errorf("selection.go: no decision about %q; no test is called %q", undecided, stale)
 	}

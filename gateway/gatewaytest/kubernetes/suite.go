@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +109,7 @@ func (s *suite) run(t *testing.T, what, focus string, progress io.Writer, args .
 	}
 	defer func() { _ = output.Close() }()
 	cmd := exec.CommandContext(t.Context(), s.program, append([]string{
-		"-kubeconfig=" + s.kubeconfig, "-kubectl-path=" + s.kubectl, "-provider=skeleton", "-num-nodes=1", "-allowed-not-ready-nodes=-1",
+		"-kubeconfig=" + s.kubeconfig, "-kubectl-path=" + s.kubectl, "-provider=skeleton", "-num-nodes=" + strconv.Itoa(nodes), "-allowed-not-ready-nodes=-1",
 		"-minStartupPods=-1", "-e2e-verify-service-account=false", "-dump-logs-on-failure=false", "-disable-log-dump",
 		"-ginkgo.no-color", "-ginkgo.json-report=" + report, "-ginkgo.focus=" + focus,
 	}, args...)...)
