@@ -67,8 +67,8 @@ func TestEventsAreEncodedOnce(t *testing.T) {
 	})
 }
 
-// TestEncodingErrorEndsTheWatch checks that a watch delivers what comes before an object that cannot be encoded, and then its error: of
-// initial events and of changes. Other watches go on.
+// TestEncodingErrorEndsTheWatch checks that a watch ends with an error at an object that cannot be encoded, after it has delivered the events
+// before that object. The object is one of the initial events, or a change. Other watches continue.
 func TestEncodingErrorEndsTheWatch(t *testing.T) {
 	bubble(t, nil, func(w *world) {
 		calls := new(atomic.Int32)
