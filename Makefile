@@ -102,7 +102,7 @@ microbench: $(TOOLS)/etcd ## Run the benchmarks of functions six times each and 
 	$(TOOLS)/benchstat bin/bench.txt
 
 lint: $(TOOLS)/golangci-lint ## Check style, imports, formatting and go.mod
-	go vet ./... && $(TOOLS)/golangci-lint run
+	go build ./... && go vet ./... && $(TOOLS)/golangci-lint run
 	cd $(CLIENTS) && go vet ./... && $(TOOLS)/golangci-lint run
 	cd .ci/tools/release && go vet ./...
 	for module in . $(CLIENTS); do (cd $$module && go mod tidy -diff); done

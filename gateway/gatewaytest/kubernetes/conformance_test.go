@@ -79,9 +79,6 @@ var cluster = map[string]string{
 	"/apis/networking.k8s.io/v1/servicecidrs": `{"metadata":{"name":"kubernetes"},"spec":{"cidrs":["10.0.0.0/16"]}}`,
 }
 
-// nodes are enough for the tests of scheduling.
-const nodes = 3
-
 // awaitNodes creates the nodes, and waits until KWOK says that they are ready.
 func awaitNodes(t *testing.T, gw *gatewaytest.Gateway) {
 	t.Helper()

@@ -18,8 +18,10 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// timeout is the longest run of the suite.
-const timeout = 20 * time.Minute
+const (
+	timeout = 20 * time.Minute // the longest run of the suite
+	nodes   = 3                // enough for the tests of scheduling
+)
 
 // suite is the program with Kubernetes' end-to-end tests, and what it talks to.
 type suite struct {
