@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"cmd/revtail/version":             {"cmd/revtail/command", "etcdstore/embedded", "gateway/api/discovery", "gateway/config/buildinfo"},
 	"encoding":                        {"encoding/jsontext"},
 	"encoding/codec":                  {"encoding", "encoding/jsontext"},
+	"encoding/gotype":                 {},
 	"encoding/jsontext":               {},
 	"encoding/patch":                  {"encoding", "encoding/codec", "encoding/jsontext"},
 	"encoding/projection":             {"encoding/jsontext"},

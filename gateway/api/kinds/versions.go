@@ -2,12 +2,12 @@ package kinds
 
 import (
 	"maps"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
+	"revtail/encoding/gotype"
 	"revtail/gateway/resource"
 )
 
@@ -81,7 +81,7 @@ func decode(object map[string]any, kind schema.GroupVersionKind) (runtime.Object
 	if err != nil {
 		return nil, err
 	}
-	if err = runtime.DefaultUnstructuredConverter.FromUnstructured(object, typed); err != nil {
+	if err = gotype.Decode(object, typed); err != nil {
 		return nil, err
 	}
 	legacyscheme.Scheme.Default(typed)
@@ -90,12 +90,9 @@ func decode(object map[string]any, kind schema.GroupVersionKind) (runtime.Object
 
 // encode returns the JSON members of a typed object of a kind, with the managed fields of another.
 func encode(typed runtime.Object, kind schema.GroupVersionKind, managed map[string]any) (map[string]any, error) {
-	contents, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	contents, err := gotype.Encode(typed)
 	if err != nil {
 		return nil, err
-	}
-	if hasNull(contents) {
-		fillNulls(contents, reflect.TypeOf(typed).Elem())
 	}
 	metadata, _ := managed["metadata"].(map[string]any)
 	if entries := metadata["managedFields"]; entries != nil {
