@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 	"gateway/api/customresource":      {"gateway/resource"},
 	"gateway/api/discovery":           {"gateway/config/buildinfo", "gateway/http/response", "gateway/resource"},
 	"gateway/api/garbage":             {"encoding/jsontext", "etcdstore"},
-	"gateway/api/kinds":               {"gateway/resource"},
+	"gateway/api/kinds":               {"encoding/gotype", "gateway/resource"},
 	"gateway/api/managedfields":       {"gateway/api/object", "gateway/api/schema", "gateway/resource"},
 	"gateway/api/migration":           {"encoding", "encoding/jsontext", "etcdstore", "gateway/claim", "gateway/resource"},
 	"gateway/api/mount":               {"encoding", "encoding/codec", "encoding/jsontext", "gateway/resource"},
