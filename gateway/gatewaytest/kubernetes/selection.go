@@ -93,6 +93,15 @@ var controlled = rule{"", []string{
 	"[sig-scheduling] SchedulerPredicates validates that NodeSelector is respected if matching",
 }}
 
+// waiting are the tests that wait for twenty seconds or more, whatever the server does.
+var waiting = rule{"", []string{
+	"[sig-api-machinery] CustomResourceDefinition Watch",
+	"[sig-api-machinery] Servers with support for API chunking should return chunks",
+	"[sig-api-machinery] Watchers should observe add",
+	"[sig-auth] PodCertificateRequest API",
+	"[sig-scheduling] SchedulerPreemption PriorityClass endpoints",
+}}
+
 // discovered are the resources of a cluster that the tests of discovery look for, beside those that revtail has always served.
 const discovered = "validatingwebhookconfigurations.admissionregistration.k8s.io apiservices.apiregistration.k8s.io tokenreviews.authentication.k8s.io " +
 	"horizontalpodautoscalers.autoscaling certificatesigningrequests.certificates.k8s.io endpointslices.discovery.k8s.io ingresses.networking.k8s.io " +
@@ -181,7 +190,7 @@ func choose(names []string, served map[string]bool) (selection, error) {
 			undecided = append(undecided, name)
 		}
 	}
-	stale := unused(slices.Concat([]rule{chosen, controlled}, kinds, leftOut), names)
+	stale := unused(slices.Concat([]rule{chosen, controlled, waiting}, kinds, leftOut), names)
 	if len(undecided)+len(stale) > 0 {
 		return s, fmt.Errorf("selection.go: no decision about %q; no test is called %q", undecided, stale)
 	}
