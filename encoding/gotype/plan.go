@@ -5,18 +5,23 @@ import (
 	"strings"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"revtail/encoding/jsontext"
 )
 
 // plan converts values of one Go type.
 type plan struct {
 	decode func(from any, into reflect.Value) bool // into is zero, and from is no null; false: from is no value of the type, or an unusual one
 	encode func(from reflect.Value) (any, error)
+	scan   scanFunc
 }
+
+// scanFunc sets a zero value to the JSON that comes next, which is no null. It returns false for what is no value of the type, or an unusual one.
+type scanFunc func(s *jsontext.Scanner, into reflect.Value) bool
 
 // member is a field of a struct, or one of a struct that is embedded in it.
 type member struct {
@@ -58,9 +63,9 @@ func (c compiler) plan(t reflect.Type) *plan {
 	}
 	switch t {
 	case reflect.TypeFor[metav1.Time]():
-		p.decode, p.encode = decodeTime, encodeTime
+		p.decode, p.encode, p.scan = decodeTime, encodeTime, scanTime
 	case reflect.TypeFor[resource.Quantity]():
-		p.decode = decodeQuantity
+		p.decode, p.scan = decodeQuantity, scanQuantity
 	case reflect.TypeFor[intstr.IntOrString]():
 		p.decode = decodeIntOrString
 	}
@@ -75,36 +80,36 @@ func (c compiler) compile(p *plan, t reflect.Type) {
 	switch entry := value.TypeReflectEntryOf(t); t.Kind() {
 	case reflect.Pointer:
 		elem := c.plan(t.Elem())
-		p.decode, p.encode = decodePointer(elem, t.Elem()), encodePointer(elem)
+		p.decode, p.encode, p.scan = decodePointer(elem, t.Elem()), encodePointer(elem), scanPointer(elem, t.Elem())
 	case reflect.Struct:
 		if entry.CanConvertFromUnstructured() {
-			p.decode = decodeItself(entry)
+			p.decode, p.scan = decodeItself(entry), scanItself
 			return
 		}
 		if members, ok := c.members(t, nil); ok {
-			p.decode, p.encode = decodeStruct(members), encodeStruct(members)
+			p.decode, p.encode, p.scan = decodeStruct(members), encodeStruct(members), scanStruct(members)
 			return
 		}
-		p.decode, p.encode = decodeByJSON, encodeByJSON
+		p.decode, p.encode, p.scan = decodeByJSON, encodeByJSON, scanByJSON
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
-			p.decode, p.encode = decodeByJSON, encodeByJSON
+			p.decode, p.encode, p.scan = decodeByJSON, encodeByJSON, scanByJSON
 			return
 		}
 		elem := c.plan(t.Elem())
-		p.decode, p.encode = decodeMap(elem, t), encodeMap(elem)
+		p.decode, p.encode, p.scan = decodeMap(elem, t), encodeMap(elem), scanMap(elem, t)
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			p.decode, p.encode = decodeBytes, encodeBytes
+			p.decode, p.encode, p.scan = decodeBytes, encodeBytes, scanBytes
 			break
 		}
 		elem := c.plan(t.Elem())
-		p.decode, p.encode = decodeSlice(elem, t), encodeSlice(elem)
+		p.decode, p.encode, p.scan = decodeSlice(elem, t), encodeSlice(elem), scanSlice(elem, t)
 	default:
-		p.decode, p.encode = decodeByJSON, encodeByJSON
+		p.decode, p.encode, p.scan = decodeByJSON, encodeByJSON, scanByJSON
 	}
 	if entry := value.TypeReflectEntryOf(t); t.Kind() != reflect.Pointer && entry.CanConvertFromUnstructured() {
-		p.decode = decodeItself(entry)
+		p.decode, p.scan = decodeItself(entry), scanItself
 	}
 }
 
@@ -112,13 +117,13 @@ func (c compiler) compile(p *plan, t reflect.Type) {
 func (p *plan) ofSimpleKind(kind reflect.Kind) bool {
 	switch kind {
 	case reflect.String:
-		p.decode, p.encode = decodeString, encodeString
+		p.decode, p.encode, p.scan = decodeString, encodeString, scanString
 	case reflect.Bool:
-		p.decode, p.encode = decodeBool, encodeBool
+		p.decode, p.encode, p.scan = decodeBool, encodeBool, scanBool
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		p.decode, p.encode = decodeInt, encodeInt
+		p.decode, p.encode, p.scan = decodeInt, encodeInt, scanInt
 	case reflect.Float32, reflect.Float64:
-		p.decode, p.encode = decodeFloat, encodeFloat
+		p.decode, p.encode, p.scan = decodeFloat, encodeFloat, scanByJSON
 	default:
 		return false
 	}

@@ -10,7 +10,8 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
+
+	"revtail/encoding/gotype"
 )
 
 // Kind encodes the JSON of objects of one kind in protobuf. There is one Kind for each kind: equal kinds are equal pointers.
@@ -67,7 +68,7 @@ func (k *Kind) AppendObject(dst, document []byte) ([]byte, error) {
 // decode decodes a document to the Go type of the kind.
 func (k *Kind) decode(document []byte) (encoded, error) {
 	object := reflect.New(k.goType).Interface()
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(document, object); err != nil {
+	if err := gotype.Unmarshal(document, object); err != nil {
 		return nil, err
 	}
 	return object.(encoded), nil

@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/rand"
 	"reflect"
@@ -59,10 +60,25 @@ func TestGoTypes(t *testing.T) {
 			} else if err != nil || !reflect.DeepEqual(got, expected) {
 				t.Fatalf("%s: %v %s", res.Kind, err, cmp.Diff(expected, got))
 			}
+			compareUnmarshal(t, kind, object)
 		}
 	}
 	if damaged < 100 || refused < 20 {
 		t.Errorf("%d objects were damaged, and %d refused", damaged, refused)
+	}
+}
+
+// compareUnmarshal compares what is made of the JSON of an object with what sigs.k8s.io/json makes of it.
+func compareUnmarshal(t *testing.T, kind reflect.Type, object map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := reflect.New(kind).Interface(), reflect.New(kind).Interface()
+	err, failed := gotype.Unmarshal(text, got), kjson.UnmarshalCaseSensitivePreserveInts(text, want)
+	if fmt.Sprint(err) != fmt.Sprint(failed) || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s: %v, want %v: %s", text, err, failed, cmp.Diff(want, got))
 	}
 }
 
