@@ -359,3 +359,28 @@ func TestExternalGarbageCollector(t *testing.T) {
 		})
 	}
 }
+
+// TestExternalNamespaceDeletion checks that the gateway leaves a deleted Namespace, empty or not, to another program, which removes it by its
+// finalize subresource.
+func TestExternalNamespaceDeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBubbleWith(t, Options{Store: memory.New(), ExternalGarbageCollector: true})
+		b.must(http.StatusCreated, http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"empty"}}`)
+		b.configMap("demo", "object", "")
+		<-time.After(time.Minute) // its Namespace, which has no finalizer, is created
+		for _, name := range []string{"empty", "demo"} {
+			path := "/api/v1/namespaces/" + name
+			if got := b.must(http.StatusOK, http.MethodDelete, path, "").body; !strings.Contains(got, `"finalizers":["kubernetes"]`) || !strings.Contains(got, `"Terminating"`) {
+				t.Errorf("want the finalizer of another program: %s", got)
+			}
+			if b.gone(path) {
+				t.Fatalf("the Namespace %s is gone", name)
+			}
+			b.must(http.StatusOK, http.MethodPut, path+"/finalize", `{"metadata":{"name":"`+name+`"},"spec":{}}`)
+			if !b.gone(path) {
+				t.Errorf("the Namespace %s stays", name)
+			}
+		}
+		b.must(http.StatusOK, http.MethodGet, namespaceDemo+"/configmaps/object", "")
+	})
+}

@@ -19,8 +19,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-// deleteNamespace deletes an empty namespace. It sets the deletionTimestamp of another namespace, which the garbage collector then
-// empties, and returns it. No object can be created in a terminating namespace.
+// deleteNamespace deletes an empty namespace. It sets the deletionTimestamp of another namespace, which the garbage collector or another program
+// then empties, and returns it. No object can be created in a terminating namespace.
 func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *updateAttempt, dryRun bool) ([]byte, error) {
 	old, object := a.old, a.object
 	if slices.Contains(systemNamespaces, t.Scope.Name) && !s.Claim.State().IsForeign() { // as in a cluster
@@ -29,7 +29,7 @@ func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *update
 	if old.GetDeletionTimestamp() != nil {
 		return object.JSON, nil
 	}
-	if !dryRun {
+	if !dryRun && !s.CollectedElsewhere {
 		removed, err := s.Collector.RemoveEmpty(ctx, &garbage.Object{Key: t.Key(s.Prefix), Name: t.Scope.Name, Revision: object.Revision, JSON: object.JSON})
 		if removed || err != nil {
 			return nil, err
@@ -46,6 +46,9 @@ func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *update
 		marked.Object["status"] = status
 	}
 	status["phase"] = string(corev1.NamespaceTerminating)
+	if s.CollectedElsewhere && len(marked.SpecFinalizers()) == 0 { // the other program empties what has its finalizer, and removes that at the end
+		marked.Object["spec"] = map[string]any{"finalizers": []any{string(corev1.FinalizerKubernetes)}}
+	}
 	done, err := s.replace(ctx, &Request{Target: t, Options: Options{DryRun: dryRun}}, marked, a)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ type Config struct {
 	Logger             *slog.Logger
 	Admission          *admission.Chain // of clients' writes; nil: everything is admitted
 	Collect            bool             // delete objects whose owners are gone
-	CollectedElsewhere bool             // another program does, and what propagation policies say
+	CollectedElsewhere bool             // another program does, empties namespaces, and does what propagation policies say
 	CollectLimit       int              // see garbage.Config
 
 	CreateNamespaces bool                                                               // those of the system, at the start
@@ -77,5 +77,7 @@ func (s *Store) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { s.keepNamespaces(ctx) })
-	s.Collector.Run(ctx)
+	if !s.CollectedElsewhere {
+		s.Collector.Run(ctx)
+	}
 }
