@@ -79,9 +79,15 @@ func (e *FutureError) Error() string {
 type UnreadableError struct {
 	Key    string
 	Reason string
+	Err    error // of a store that shows values in another form: why this one has none; nil: the value cannot be decrypted
 }
 
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
 func (e *UnreadableError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
 	return fmt.Sprintf("the value of the key %q cannot be decrypted: %s", e.Key, e.Reason)
 }
 

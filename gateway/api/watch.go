@@ -23,6 +23,9 @@ func (h *Handler) serveWatch(w http.ResponseWriter, r *http.Request, t catalog.T
 	if err != nil {
 		return err
 	}
+	if err = t.Cache.AwaitConverted(r.Context(), query); err != nil {
+		return err
+	}
 	written := encoderOf(r, t, f, &query)
 	start := watch.Start{
 		Resource: t.Resource.QualifiedName(), Cache: t.Cache.Cache, Query: query, Encoder: written,

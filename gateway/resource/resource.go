@@ -57,6 +57,10 @@ type Resource struct {
 
 	// Of custom resources only:
 
+	// Conversion converts objects that are stored in another version by a webhook; nil: Defaults and Store do. With it both are nil.
+	Conversion Conversion
+	// AnyVersion says that objects are shown in the versions in which they are stored, as only the gateway itself sees them.
+	AnyVersion bool
 	// Deprecation is the warning for clients of a deprecated version; empty: the version is not deprecated.
 	Deprecation string
 	// ListKindName is the kind of lists; empty: the kind with "List" behind it.

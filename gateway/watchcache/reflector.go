@@ -190,6 +190,10 @@ func (r *reflector) lookBack(ctx context.Context) error {
 		r.publish(0, nil) // etcd has no write yet
 		return nil
 	}
+	if r.cache.config.NoLookBack {
+		r.publish(r.through, nil)
+		return nil
+	}
 	after := max(r.through-r.cache.lookBack, 1)
 	err := r.lookBackTo(ctx, after)
 	if compacted, ok := errors.AsType[*etcdstore.CompactedError](err); ok && after < compacted.Compacted && compacted.Compacted <= r.through {

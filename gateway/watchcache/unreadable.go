@@ -43,6 +43,8 @@ func (c *Cache) awaitReadable(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick:
+		case <-c.retryRequests:
+			after = ""
 		}
 		s, ready := c.currentSnapshot()
 		if !ready || s.invalid.count == 0 {
@@ -58,6 +60,9 @@ func (c *Cache) awaitReadable(ctx context.Context) error {
 		}
 	}
 }
+
+// RetryUnreadable makes the cache read the first values again that it could not read: somebody has just read one of them.
+func (c *Cache) RetryUnreadable() { notify(c.retryRequests) }
 
 // nextUnreadable returns some objects after a path whose values cannot be decrypted, and where the next ones begin.
 func (s *snapshot) nextUnreadable(after string) (objects []*Object, next string) {

@@ -10,12 +10,13 @@ import (
 // logKubernetes sends what the packages of Kubernetes log, with klog, to a logger. It is called once, before they are used.
 func logKubernetes(logger *slog.Logger) { klog.SetSlogLogger(slog.New(debugHandler{logger.Handler()})) }
 
-// debugHandler logs everything at the level debug, because the gateway reports what concerns operators itself, once.
+// debugHandler logs at the level debug, because the gateway reports what concerns operators itself, once. It leaves out klog's levels above 4, which have
+// the bodies of requests to webhooks.
 type debugHandler struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
-func (h debugHandler) Enabled(ctx context.Context, _ slog.Level) bool {
-	return h.Handler.Enabled(ctx, slog.LevelDebug)
+func (h debugHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelDebug && h.Handler.Enabled(ctx, slog.LevelDebug)
 }
 
 // Handle implements slog.Handler. It asks whether the level is enabled, because klog does not ask before it reports an error.

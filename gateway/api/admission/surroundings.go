@@ -19,7 +19,11 @@ import (
 	"k8s.io/client-go/openapi"
 
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/webhook"
 )
+
+// maxAnswer bounds the answer of a webhook, in bytes: an object of the largest size, as a patch in base64.
+const maxAnswer = 8 << 20
 
 // surroundings are what plugins find around them in a kube-apiserver: clients and informers. All of it reads the memory of the gateway.
 type surroundings struct {
@@ -36,7 +40,7 @@ func newSurroundings(life context.Context, config Config) *surroundings {
 func (s *surroundings) initialize(handler apiserver.Interface) error {
 	initializer.New(kubeClient{around: s}, dynamicClient{s.Catalog}, s.informers, plainAuthorizer{by: s.Authorizer}, utilfeature.DefaultFeatureGate,
 		nil, s.ended, restMapper{catalog: s.Catalog}).Initialize(handler)
-	webhookinitializer.NewPluginInitializer(boundedWebhooks, noServices{}).Initialize(handler)
+	webhookinitializer.NewPluginInitializer(webhook.Clients("revtail-admission", maxAnswer), webhook.NoServices{}).Initialize(handler)
 	return apiserver.ValidateInitialization(handler)
 }
 

@@ -1,13 +1,16 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
 	"time"
 
 	"revtail/encoding"
+	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
+	"revtail/gateway/api/conversion"
 	"revtail/gateway/api/managedfields"
 	"revtail/gateway/api/object"
 	"revtail/gateway/metrics"
@@ -20,6 +23,8 @@ type Cache struct {
 	*watchcache.Cache
 	Fields   *managedfields.Managers
 	resource *resource.Resource
+	store    etcdstore.Store
+	stored   *Cache             // of the same objects as they are stored, if a webhook converts those of this cache; nil otherwise
 	stop     context.CancelFunc // nil: not started
 }
 
@@ -36,6 +41,9 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 		Logger: c.Logger,
 		Gap:    eventGap,
 	}
+	if res.Conversion != nil {
+		config.Store, config.NoLookBack = conversion.NewStore(c.Store, res.Conversion), true
+	}
 	if res.Mount != nil {
 		config.Path = res.Mount.Path
 		config.Decode = func(kv etcdstore.KV) (encoding.Object, error) {
@@ -46,7 +54,23 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 			return res.Key(c.Prefix, scope)
 		}
 	}
-	return &Cache{Cache: watchcache.New(config), Fields: managedfields.New(res), resource: res}
+	return &Cache{Cache: watchcache.New(config), Fields: managedfields.New(res), resource: res, store: c.Store}
+}
+
+// AsStored returns the cache in which every object of this one has its metadata, whether or not a webhook can convert it.
+func (c *Cache) AsStored() *Cache {
+	return cmp.Or(c.stored, c)
+}
+
+// Resource returns the resource of the objects.
+func (c *Cache) Resource() *resource.Resource { return c.resource }
+
+// Decode makes an object from a key and its value as it is stored.
+func (c *Cache) Decode(kv etcdstore.KV) *watchcache.Object {
+	if c.resource.Conversion != nil {
+		conversion.Convert(c.resource.Conversion, &kv)
+	}
+	return c.Cache.Decode(kv)
 }
 
 // start runs the cache until ctx ends or stop is called.
@@ -64,6 +88,11 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 			return encoding.Object{}, errMisplaced
 		}
 		id := encoding.Identity{APIVersion: res.APIVersion(), Kind: res.Kind, Namespace: scope.Namespace, Name: scope.Name}
+		if res.AnyVersion {
+			if stored, ok := jsontext.Lookup(kv.Value, []string{"apiVersion"}); ok {
+				id.APIVersion = stored
+			}
+		}
 		return encoding.Normalize(object.WithDefaults(res, kv.Value), id, int64(kv.Modified))
 	}
 }

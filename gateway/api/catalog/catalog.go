@@ -114,10 +114,10 @@ func (c *Catalog) Run(ctx context.Context, objects Objects) {
 	c.mounts.wait()
 }
 
-// WaitReady waits until every cache has been filled and every definition is served, or returns ctx's error.
+// WaitReady waits until every cache has been filled, except those that webhooks fill, and every definition is served, or returns ctx's error.
 func (c *Catalog) WaitReady(ctx context.Context) error {
 	for _, cache := range c.Current().Caches {
-		if err := waitFor(ctx, cache.Filled()); err != nil {
+		if err := waitFor(ctx, cache.AsStored().Filled()); err != nil {
 			return err
 		}
 	}

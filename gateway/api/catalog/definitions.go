@@ -34,6 +34,20 @@ type definitions struct {
 type servedDefinition struct {
 	spec   []byte
 	caches []*Cache
+	stored *Cache // of the objects as they are stored, if a webhook converts them; nil otherwise
+}
+
+func (s *servedDefinition) stop() {
+	for _, cache := range s.all() {
+		cache.stop()
+	}
+}
+
+func (s *servedDefinition) all() []*Cache {
+	if s.stored == nil {
+		return s.caches
+	}
+	return append(slices.Clip(s.caches), s.stored)
 }
 
 // retryDefinitions is the pause before an operation is tried again after an error.
@@ -128,8 +142,8 @@ func (d *definitions) sync(ctx context.Context) {
 	d.basis = basis
 	verdicts := customresource.Accept(list, reserved)
 	retired := d.apply(ctx, list, verdicts)
-	for _, cache := range retired {
-		cache.stop()
+	for _, definition := range retired {
+		definition.stop()
 	}
 	d.again = len(d.pending) > 0
 	if !d.again && !d.catalog.Complete() {
@@ -154,10 +168,10 @@ func (d *definitions) sync(ctx context.Context) {
 	}
 }
 
-// apply serves the definitions that may have their names, and returns the caches that are not used any more. A definition with the same
+// apply serves the definitions that may have their names, and returns those that are not used any more. A definition with the same
 // spec keeps its caches and their watches. The old spec of a changed definition is served until the caches of the new one are filled, and
 // as long as the new one is invalid.
-func (d *definitions) apply(ctx context.Context, list []*customresource.Definition, verdicts map[string]customresource.Conflict) []*Cache {
+func (d *definitions) apply(ctx context.Context, list []*customresource.Definition, verdicts map[string]customresource.Conflict) []*servedDefinition {
 	next := make(map[string]*servedDefinition, len(list))
 	pending := make(map[string]*servedDefinition)
 	for _, definition := range list {
@@ -192,9 +206,7 @@ func (d *definitions) apply(ctx context.Context, list []*customresource.Definiti
 func (d *definitions) stopPending(pending map[string]*servedDefinition) {
 	for name, before := range d.pending {
 		if pending[name] != before {
-			for _, cache := range before.caches {
-				cache.stop()
-			}
+			before.stop()
 		}
 	}
 }
@@ -216,10 +228,12 @@ func (d *definitions) fill(ctx context.Context, pending, next map[string]*served
 	}
 }
 
-// filled reports whether all caches are filled. With wait, it waits for them until ctx ends.
+// filled reports whether all caches are filled. With wait, it waits for them until ctx ends. It does not insist on those that a webhook fills: the
+// other versions are served without it.
 func (s *servedDefinition) filled(ctx context.Context, wait bool) bool {
-	for _, cache := range s.caches {
-		if !isClosed(cache.Filled()) && (!wait || waitFor(ctx, cache.Filled()) != nil) {
+	for _, cache := range s.all() {
+		filled := isClosed(cache.Filled()) || wait && waitFor(ctx, cache.Filled()) == nil
+		if !filled && (cache.stored == nil || !isClosed(cache.stored.Filled())) {
 			return false
 		}
 	}
@@ -233,21 +247,26 @@ func (d *definitions) build(ctx context.Context, definition *customresource.Defi
 		return nil, err
 	}
 	fresh := &servedDefinition{spec: spec}
+	if stored := definition.Stored(); stored.AnyVersion {
+		fresh.stored = d.catalog.NewCache(stored)
+		fresh.stored.start(ctx, d.running)
+	}
 	for _, res := range resources {
 		cache := d.catalog.NewCache(res)
+		cache.stored = fresh.stored
 		cache.start(ctx, d.running)
 		fresh.caches = append(fresh.caches, cache)
 	}
 	return fresh, nil
 }
 
-// replace serves the next definitions instead of the current ones, and returns the caches of those that are not served any more.
-func (d *definitions) replace(list []*customresource.Definition, next map[string]*servedDefinition) (retired []*Cache) {
+// replace serves the next definitions instead of the current ones, and returns those that are not served any more.
+func (d *definitions) replace(list []*customresource.Definition, next map[string]*servedDefinition) (retired []*servedDefinition) {
 	changed := len(next) != len(d.served)
 	for name, held := range d.served {
 		if next[name] != held {
 			changed = true
-			retired = append(retired, held.caches...)
+			retired = append(retired, held)
 		}
 	}
 	d.served = next

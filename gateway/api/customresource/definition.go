@@ -41,19 +41,19 @@ func Parse(document []byte) (*Definition, error) {
 
 // Validate checks a definition, as an update of old if that is not nil.
 func (d *Definition) Validate(ctx context.Context, old *Definition) field.ErrorList {
-	if conversion := d.V1.Spec.Conversion; conversion != nil && conversion.Strategy != apiextensionsv1.NoneConverter {
-		return field.ErrorList{field.NotSupported(field.NewPath("spec", "conversion", "strategy"), conversion.Strategy,
-			[]apiextensionsv1.ConversionStrategyType{apiextensionsv1.NoneConverter})}
-	}
 	if errs := d.validateSelectable(); len(errs) > 0 {
 		return errs
 	}
-	if old != nil {
-		return validation.ValidateCustomResourceDefinitionUpdate(ctx, d.internal, old.internal)
+	checked := d.internal.DeepCopy()
+	stored := &checked.Status.StoredVersions // to which the next update of the status adds a new storage version
+	if old == nil {
+		*stored = []string{d.storageVersion()}
+		return validation.ValidateCustomResourceDefinition(ctx, checked)
 	}
-	created := d.internal.DeepCopy()
-	created.Status.StoredVersions = []string{d.storageVersion()} // which the first update of the status sets
-	return validation.ValidateCustomResourceDefinition(ctx, created)
+	if version := d.storageVersion(); version != old.storageVersion() && !slices.Contains(*stored, version) {
+		*stored = append(*stored, version)
+	}
+	return validation.ValidateCustomResourceDefinitionUpdate(ctx, checked, old.internal)
 }
 
 // validateSelectable checks that the schema of each version with selectable fields is structural, because the library assumes that.
@@ -81,27 +81,33 @@ func (d *Definition) storageVersion() string {
 
 // Resources returns the resources of a definition, one for each served version.
 func (d *Definition) Resources() ([]*resource.Resource, error) {
-	var resources []*resource.Resource
+	var all, served []*resource.Resource
 	for i := range d.V1.Spec.Versions {
 		version := &d.V1.Spec.Versions[i]
-		if !version.Served {
+		if !version.Served && !d.hasWebhook() {
 			continue
 		}
 		res, err := d.resource(version)
 		if err != nil {
 			return nil, fmt.Errorf("version %s: %w", version.Name, err)
 		}
-		resources = append(resources, res)
+		if all = append(all, res); version.Served {
+			served = append(served, res)
+		}
 	}
-	return resources, nil
+	if d.hasWebhook() {
+		return served, d.convertByWebhook(all)
+	}
+	return served, nil
 }
 
-// Stored returns the resource in its storage version, whether or not it is served. It has no schema.
+// Stored returns the resource in its storage version, whether or not it is served. It has no schema. If a webhook converts the objects, they are
+// in the versions in which they are stored.
 func (d *Definition) Stored() *resource.Resource {
 	names := d.V1.Spec.Names
 	return &resource.Resource{
 		Group: d.V1.Spec.Group, Version: d.storageVersion(), Plural: names.Plural, Kind: names.Kind,
-		Namespaced: d.V1.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		Namespaced: d.V1.Spec.Scope == apiextensionsv1.NamespaceScoped, AnyVersion: d.hasWebhook(),
 	}
 }
 

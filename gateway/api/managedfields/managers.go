@@ -77,10 +77,10 @@ func newFieldManagers(res *resource.Resource) *fieldManagers {
 	return out
 }
 
-// Update records in next the fields that have changed since old. It does nothing for mounts, which have no managedFields. The managedFields
+// Update records in next the fields that have changed since old. It does nothing for mounts, which have no managedFields, and for objects of any version. The managedFields
 // stay those of old if one of the objects does not match its type, or if it is larger than what the library updates in a short time.
 func (m *Managers) Update(c Change, old, next object.Object) {
-	if m.resource.Mount != nil || m.fastUpdate(c, old, next) {
+	if m.resource.Mount != nil || m.resource.AnyVersion || m.fastUpdate(c, old, next) {
 		return
 	}
 	if m.checkLimits(old, next) != nil {
@@ -143,7 +143,7 @@ func typesOf(res *resource.Resource, kind objectKind) managedfields.TypeConverte
 	if err != nil {
 		converter = managedfields.NewDeducedTypeConverter()
 	}
-	if res.GoType != nil {
+	if res.GoType != nil || res.Versions != nil {
 		return converter
 	}
 	return customTypes{converter, kind}

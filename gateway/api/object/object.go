@@ -82,3 +82,23 @@ func WithDefaults(res *resource.Resource, value []byte) []byte {
 	}
 	return completed
 }
+
+// FromStored returns a stored object in the version of its resource, with defaults.
+func FromStored(res *resource.Resource, value []byte) ([]byte, error) {
+	if res.Conversion == nil {
+		return WithDefaults(res, value), nil
+	}
+	converted, errs := res.Conversion.FromStored([][]byte{value})
+	return converted[0], errs[0]
+}
+
+// ToStored returns an object as it is stored, in another version than that of its resource.
+func ToStored(res *resource.Resource, d Object) (map[string]any, error) {
+	if res.Conversion != nil {
+		return res.Conversion.ToStored(d.Object)
+	}
+	stored := d.Copy().Object
+	res.Store(stored)
+	stored["apiVersion"] = res.Stored().String()
+	return stored, nil
+}

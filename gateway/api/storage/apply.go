@@ -77,8 +77,10 @@ func (wr *Request) merge(applied, old object.Object) (object.Object, error) {
 	if err != nil {
 		return object.Object{}, err
 	}
-	if err = d.CheckTypes(wr.Resource); err != nil {
-		return object.Object{}, wr.invalidPatch(err)
+	if !d.SameAs(old) { // otherwise it gets no defaults, as in kube-apiserver
+		if err = d.CheckTypes(wr.Resource); err != nil {
+			return object.Object{}, wr.invalidPatch(err)
+		}
 	}
 	if err = wr.validateApplied(applied, d.FieldWarningsSince(old, wr.Resource)); err != nil {
 		return object.Object{}, err

@@ -31,9 +31,10 @@ func (s *Store) Serve(now *catalog.Snapshot) {
 }
 
 func (s *Store) gcResource(res *resource.Resource, cache *catalog.Cache) *garbage.Resource {
+	cache = cache.AsStored() // the collector reads metadata only, and must not wait for a webhook
 	return &garbage.Resource{
 		Name: res.QualifiedName(), APIVersion: res.APIVersion(), Kind: res.Kind, Namespaced: res.Namespaced,
-		Objects: &gcObjects{store: s, target: catalog.Target{Ref: resource.Ref{Resource: res}, Cache: cache}},
+		Objects: &gcObjects{store: s, target: catalog.Target{Ref: resource.Ref{Resource: cache.Resource()}, Cache: cache}},
 	}
 }
 

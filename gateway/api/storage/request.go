@@ -68,7 +68,10 @@ func (d Result) Object(t catalog.Target) ([]byte, error) {
 	if t.Resource.Mount != nil {
 		return d.mounted(t, "")
 	}
-	value := object.WithDefaults(t.Resource, d.value)
+	value, err := object.FromStored(t.Resource, d.value)
+	if err != nil {
+		return nil, err
+	}
 	if d.revision == 0 {
 		decoded, err := jsontext.Unmarshal(value)
 		if err != nil {
@@ -108,9 +111,10 @@ func encode(res *resource.Resource, d object.Object) ([]byte, error) {
 	}
 	stored := d.Object
 	if !res.IsStored() {
-		stored = d.Copy().Object
-		res.Store(stored)
-		stored["apiVersion"] = res.Stored().String()
+		var err error
+		if stored, err = object.ToStored(res, d); err != nil {
+			return nil, err
+		}
 	}
 	value, err := encoding.Marshal(stored)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"revtail/gateway/claim"
 	"revtail/gateway/keys/keyrange"
 	"revtail/gateway/keys/timeline"
+	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 	"revtail/gateway/watchcache/filter"
 )
@@ -35,6 +36,7 @@ var rules = []rule{
 	spoken[*watchcache.ExpiredError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*watchcache.RevertedError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*watchcache.UnreadableEventError](http.StatusGone, metav1.StatusReasonExpired),
+	spoken[*resource.ConversionError](http.StatusInternalServerError, ""),
 	spoken[*etcdstore.UnreadableError](http.StatusInternalServerError, metav1.StatusReasonInternalError),
 	typed(func(err *etcdstore.EncryptionError) *metav1.Status {
 		return retryable(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, err.Error(), 5)

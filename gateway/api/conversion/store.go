@@ -1,0 +1,125 @@
+package conversion
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/gateway/resource"
+)
+
+const (
+	// slowFailure is the time of a failed conversion after which the webhook counts as hanging, and hangs how long the values of lists and watches are
+	// then unreadable without another call: a cache must not stand still for 30 s with each event.
+	slowFailure = 2 * time.Second
+	hangs       = 10 * time.Second
+)
+
+// Store is a store whose values are converted when they are read. One that cannot be converted is unreadable, with a *resource.ConversionError.
+// Writes are those of the store below.
+type Store struct {
+	etcdstore.Store
+
+	conversion resource.Conversion
+
+	mu      sync.Mutex // guards the fields below
+	hanging time.Time  // until then
+	reason  error      // of the last slow failure
+}
+
+// NewStore returns a store with the values of another one in the version of a conversion.
+func NewStore(stored etcdstore.Store, to resource.Conversion) *Store {
+	return &Store{Store: stored, conversion: to}
+}
+
+// Convert converts the value of a key.
+func Convert(by resource.Conversion, kv *etcdstore.KV) {
+	if kv.Unreadable != nil {
+		return
+	}
+	converted, errs := by.FromStored([][]byte{kv.Value})
+	set(kv, converted[0], errs[0])
+}
+
+func set(kv *etcdstore.KV, converted []byte, err error) {
+	if err != nil {
+		kv.Unreadable = &etcdstore.UnreadableError{Key: kv.Key, Err: err}
+		return
+	}
+	kv.Value = converted
+}
+
+// Get implements etcdstore.Store.
+func (s *Store) Get(ctx context.Context, key string) (etcdstore.KV, etcdstore.Revision, error) {
+	kv, revision, err := s.Store.Get(ctx, key)
+	if err == nil {
+		s.convert([]*etcdstore.KV{&kv}, false)
+	}
+	return kv, revision, err
+}
+
+// List implements etcdstore.Store.
+func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	page, err := s.Store.List(ctx, prefix, o)
+	if err != nil || o.KeysOnly {
+		return page, err
+	}
+	page.KVs = slices.Clone(page.KVs)
+	all := make([]*etcdstore.KV, len(page.KVs))
+	for i := range page.KVs {
+		all[i] = &page.KVs[i]
+	}
+	s.convert(all, true)
+	return page, nil
+}
+
+// convert converts values in place. With background it does not call a webhook that hangs.
+func (s *Store) convert(kvs []*etcdstore.KV, background bool) {
+	kvs = slices.DeleteFunc(kvs, func(kv *etcdstore.KV) bool { return kv.Unreadable != nil })
+	if len(kvs) == 0 {
+		return
+	}
+	if reason := s.hangsBecause(); reason != nil && background {
+		for _, kv := range kvs {
+			set(kv, nil, reason)
+		}
+		return
+	}
+	values := make([][]byte, len(kvs))
+	for i, kv := range kvs {
+		values[i] = kv.Value
+	}
+	began := time.Now()
+	converted, errs := s.conversion.FromStored(values)
+	var failed error
+	for i, kv := range kvs {
+		set(kv, converted[i], errs[i])
+		if errs[i] != nil {
+			failed = errs[i]
+		}
+	}
+	s.observe(time.Since(began), failed)
+}
+
+// hangsBecause returns the last failure of a webhook that hangs; nil: it does not.
+func (s *Store) hangsBecause() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().Before(s.hanging) {
+		return s.reason
+	}
+	return nil
+}
+
+func (s *Store) observe(took time.Duration, failed error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case failed == nil:
+		s.hanging = time.Time{}
+	case took > slowFailure:
+		s.hanging, s.reason = time.Now().Add(hangs), failed
+	}
+}

@@ -1,0 +1,120 @@
+package conversion
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"revtail/etcdstore"
+)
+
+// progressPeriod is the time between two empty batches while a webhook converts one, so that a slow webhook is not taken for a silent etcd.
+const progressPeriod = 5 * time.Second
+
+// watcher converts the events of a watch, a batch at a time, while its reader may wait for something else.
+type watcher struct {
+	etcdstore.Watcher
+
+	store   *Store
+	results chan result
+	closed  chan struct{}
+	close   sync.Once
+	through etcdstore.Revision // delivered
+	err     error              // of Next, from then on
+}
+
+type result struct {
+	batch      etcdstore.Batch
+	err        error
+	converting bool // the batch follows
+}
+
+// Watch implements etcdstore.Store.
+func (s *Store) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
+	w := &watcher{Watcher: s.Store.Watch(ctx, prefix, o), store: s, results: make(chan result, 1), closed: make(chan struct{}), through: o.After}
+	go w.run(ctx)
+	return w
+}
+
+// run converts batches until the watch ends.
+func (w *watcher) run(ctx context.Context) {
+	for {
+		batch, err := w.Watcher.Next(ctx)
+		if err == nil && len(batch.Events) > 0 {
+			w.convert(&batch)
+		}
+		select {
+		case w.results <- result{batch: batch, err: err}:
+		case <-w.closed:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// convert converts the values of a batch. The reader gets to know every progressPeriod that it goes on.
+func (w *watcher) convert(batch *etcdstore.Batch) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		events := make([]etcdstore.Event, len(batch.Events))
+		var kvs []*etcdstore.KV
+		own := func(kv *etcdstore.KV) *etcdstore.KV {
+			if kv == nil {
+				return nil
+			}
+			clone := *kv
+			kvs = append(kvs, &clone)
+			return &clone
+		}
+		for i, e := range batch.Events {
+			events[i] = e
+			events[i].KV, events[i].Prev = own(e.KV), own(e.Prev)
+		}
+		w.store.convert(kvs, true)
+		batch.Events = events
+	}()
+	ticker := time.NewTicker(progressPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ticker.C:
+			select {
+			case w.results <- result{converting: true}:
+			default:
+			}
+		}
+	}
+}
+
+// Next implements etcdstore.Watcher.
+func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
+	if w.err != nil {
+		return etcdstore.Batch{}, w.err
+	}
+	select {
+	case r := <-w.results:
+		if r.converting {
+			return etcdstore.Batch{Through: w.through}, nil
+		}
+		if w.err = r.err; r.err == nil {
+			w.through = r.batch.Through
+		}
+		return r.batch, r.err
+	case <-w.closed:
+		w.err = etcdstore.ErrClosed
+		return etcdstore.Batch{}, w.err
+	case <-ctx.Done():
+		return etcdstore.Batch{}, ctx.Err()
+	}
+}
+
+// Close implements etcdstore.Watcher. A call of the webhook ends by itself.
+func (w *watcher) Close() error {
+	w.close.Do(func() { close(w.closed) })
+	return w.Watcher.Close()
+}

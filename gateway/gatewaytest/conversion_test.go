@@ -1,0 +1,280 @@
+package gatewaytest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"revtail/gateway/gatewaytest"
+)
+
+const gadgets = "/apis/shop.example.com/"
+
+// conversionComparison compares the answers about gadgets.
+type conversionComparison struct {
+	*objectComparison
+	webhook *conversionWebhook
+}
+
+func collectionIn(version string) string { return gadgets + version + "/namespaces/default/gadgets" }
+
+var gadgetVersions = []string{"v1", "v2"}
+
+// TestConversion checks that a gateway gives the answers of a kube-apiserver about custom resources that a webhook converts, in all of their
+// versions, also when the webhook fails in each of some ways.
+func TestConversion(t *testing.T) {
+	t.Parallel()
+	c := &conversionComparison{&objectComparison{comparison: startComparison(t), t: t}, startConversionWebhook(t)}
+	c.define(c.webhook.gadgetDefinition("v1"), http.MethodPost)
+	c.tryWrites("first")
+	t.Run("watches", func(t *testing.T) { c.in(t).tryWatches() })
+	c.define(c.webhook.gadgetDefinition("v2"), http.MethodPatch)
+	t.Run("another storage version", func(t *testing.T) { c.in(t).tryWrites("second") })
+	t.Run("watches of both", func(t *testing.T) { c.in(t).tryWatches() })
+	var ways []string
+	for how := range breakdowns {
+		ways = append(ways, how)
+	}
+	slices.Sort(ways)
+	for _, how := range ways {
+		t.Run(how, func(t *testing.T) { c.in(t).tryBroken(how) })
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		c := c.in(t)
+		lost := c.webhook.gadgetDefinition("v2")
+		lost["spec"].(map[string]any)["conversion"].(map[string]any)["webhook"].(map[string]any)["clientConfig"] = map[string]any{"url": "https://localhost:1/convert"}
+		c.define(lost, http.MethodPatch)
+		c.tryReads("first")
+		c.define(c.webhook.gadgetDefinition("v2"), http.MethodPatch)
+		c.tryReads("first")
+	})
+	const least = 300
+	if t.Logf("%d answers compared, %d calls of the webhook", c.answers, c.webhook.count()); c.answers < least {
+		t.Errorf("%d answers compared, want at least %d", c.answers, least)
+	}
+}
+
+func (c *conversionComparison) in(t *testing.T) *conversionComparison {
+	return &conversionComparison{&objectComparison{comparison: c.comparison, t: t}, c.webhook}
+}
+
+// define writes the definition of gadgets, and waits until both servers serve what it says.
+func (c *conversionComparison) define(definition map[string]any, method string) {
+	c.t.Helper()
+	path := definitions
+	if method == http.MethodPatch {
+		path += "/gadgets.shop.example.com"
+	}
+	for _, server := range []apiServer{c.kube, c.revtail} {
+		request := write(method, path, definition)
+		if method == http.MethodPatch {
+			request = mergePatch(path, map[string]any{"spec": definition["spec"]})
+		}
+		if answer := server.do(c.t, request); answer.Code >= http.StatusBadRequest {
+			c.t.Fatalf("the definition at %s: %d %v", server.url, answer.Code, answer.Body)
+		}
+		spec := definition["spec"].(map[string]any)
+		url := spec["conversion"].(map[string]any)["webhook"].(map[string]any)["clientConfig"].(map[string]any)["url"].(string)
+		if url == "https://localhost:1/convert" {
+			gatewaytest.Until(c.t, "a webhook that is lost", func() bool {
+				return server.do(c.t, read(collectionIn("v1"))).Code == http.StatusInternalServerError
+			})
+			continue
+		}
+		for _, version := range gadgetVersions {
+			gatewaytest.Until(c.t, "served gadgets", func() bool { return server.do(c.t, read(collectionIn(version))).Code == http.StatusOK })
+		}
+	}
+}
+
+// same compares the answers to one request, without resource versions.
+func (c *conversionComparison) same(what string, request apiRequest) (kube apiAnswer) {
+	c.t.Helper()
+	kube = c.kube.do(c.t, request)
+	revtail := c.revtail.do(c.t, request)
+	c.compare(what, versionless(kube), versionless(revtail))
+	return kube
+}
+
+func versionless(a apiAnswer) apiAnswer {
+	if text, ok := a.Body.(string); ok && strings.HasPrefix(text, "{") { // a watch
+		var events []any
+		for line := range strings.Lines(text) {
+			var event any
+			if json.Unmarshal([]byte(line), &event) == nil {
+				events = append(events, event)
+			}
+		}
+		a.Body = events
+	}
+	withoutVersions(a.Body)
+	return a
+}
+
+func withoutVersions(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			switch {
+			case name == "resourceVersion":
+				v[name] = "version"
+			case name == "continue" && member == "":
+				delete(v, name) // which revtail writes in lists of metadata
+			case name == "message" && strings.HasPrefix(member.(string), "Apply failed with"): // conflicts have no order in kube-apiserver
+				v[name] = slices.Sorted(strings.SplitSeq(member.(string), "\n"))
+			case name == "managedFields", name == "causes":
+				slices.SortFunc(member.([]any), func(a, b any) int { return strings.Compare(timeless(a), timeless(b)) })
+			case name == "columnDefinitions": // they have other descriptions
+				for _, column := range member.([]any) {
+					delete(column.(map[string]any), "description")
+				}
+			}
+			withoutVersions(member)
+		}
+	case []any:
+		for _, element := range v {
+			withoutVersions(element)
+		}
+	}
+}
+
+// timeless returns a text of an entry of managedFields, or of a cause, without its time.
+func timeless(value any) string {
+	entry := value.(map[string]any)
+	return fmt.Sprint(entry["field"], entry["message"], entry["manager"], entry["operation"], entry["apiVersion"], entry["subresource"])
+}
+
+// tryWrites creates gadgets, changes them and reads them, in all versions.
+func (c *conversionComparison) tryWrites(prefix string) {
+	c.t.Helper()
+	for _, version := range gadgetVersions {
+		in := collectionIn(version)
+		name := prefix + "-" + version
+		c.same("dry create in "+version, write(http.MethodPost, in+asTest+dryRun, gadget(version, name, "large", map[string]any{"a": "b"})))
+		c.same("create in "+version, write(http.MethodPost, in+asTest, gadget(version, name, "large", map[string]any{"a": "b"})))
+		c.same("create again in "+version, write(http.MethodPost, in+asTest, gadget(version, name, "large", nil)))
+		c.tryReads(prefix)
+		for _, other := range gadgetVersions {
+			path := collectionIn(other) + "/" + name
+			labels := map[string]any{"metadata": map[string]any{"labels": map[string]any{"in": other}}}
+			c.same("patch in "+other, mergePatch(path+asTest, labels))
+			c.same("dry patch in "+other, mergePatch(path+asTest+dryRun, map[string]any{"metadata": map[string]any{"labels": map[string]any{"dry": other}}}))
+			c.same("patch without a change in "+other, mergePatch(path+asTest, labels))
+			status := map[string]any{"status": map[string]any{"seen": 1}}
+			if other == "v2" {
+				status = map[string]any{"status": map[string]any{"observed": 2}}
+			}
+			c.same("patch of the status in "+other, mergePatch(path+"/status"+asTest, status))
+			c.same("scale in "+other, read(path+"/scale"))
+			c.same("patch of the scale in "+other, mergePatch(path+"/scale"+asTest, map[string]any{"spec": map[string]any{"replicas": 4}}))
+			applied := gadget(other, name, "small", map[string]any{"applied": other})
+			c.same("apply in "+other, applyPatch(path+"?fieldManager=applier-"+other, applied))
+			c.same("forced apply in "+other, applyPatch(path+"?force=true&fieldManager=applier-"+other, applied))
+			c.same("apply again in "+other, applyPatch(path+"?force=true&fieldManager=applier-"+other, applied))
+			c.same("unknown field in "+other, mergePatch(path+asTest, map[string]any{"spec": map[string]any{"unknown": 1}}))
+			c.put(other, path)
+			c.tryReads(prefix)
+		}
+	}
+	for _, version := range gadgetVersions {
+		temporary := collectionIn(version) + "/" + prefix + "-temporary"
+		c.same("apply of a new one in "+version, applyPatch(temporary+"?fieldManager=applier", gadget(version, prefix+"-temporary", "small", map[string]any{"temporary": "yes"})))
+		c.same("delete in "+version, apiRequest{method: http.MethodDelete, path: temporary})
+		c.same("read what is deleted in "+version, read(temporary))
+		c.same("create in "+version, write(http.MethodPost, collectionIn(version)+asTest, gadget(version, prefix+"-temporary", "small", map[string]any{"temporary": "yes"})))
+		c.same("delete a collection in "+version, apiRequest{method: http.MethodDelete, path: collectionIn(version) + "?labelSelector=temporary"})
+	}
+}
+
+// put writes back to each server what it has read there, with a change.
+func (c *conversionComparison) put(version, path string) {
+	c.t.Helper()
+	var answers []apiAnswer
+	for _, server := range []apiServer{c.kube, c.revtail} {
+		body, _ := server.do(c.t, read(path)).Body.(map[string]any)
+		if spec, ok := body["spec"].(map[string]any); ok {
+			spec["color"] = "in " + version
+		}
+		answers = append(answers, versionless(server.do(c.t, write(http.MethodPut, path+asTest, body))))
+	}
+	c.compare("put in "+version, answers[0], answers[1])
+}
+
+// tryReads reads gadgets in all versions.
+func (c *conversionComparison) tryReads(prefix string) {
+	c.t.Helper()
+	for _, version := range gadgetVersions {
+		in := collectionIn(version)
+		c.same("read in "+version, read(in+"/"+prefix+"-v1"))
+		c.same("list in "+version, read(in))
+		c.same("list everywhere in "+version, read(gadgets+version+"/gadgets"))
+		c.same("list by label in "+version, read(in+"?labelSelector=a%3Db"))
+		selector := ".spec.size%3Dlarge"
+		if version == "v2" {
+			selector = ".spec.dimensions.size%3Dlarge"
+		}
+		c.same("list by field in "+version, read(in+"?fieldSelector="+strings.TrimPrefix(selector, ".")))
+		c.same("list by a field of the other version in "+version, read(in+"?fieldSelector=spec.other%3Dlarge"))
+		table := read(in)
+		table.accept = "application/json;as=Table;g=meta.k8s.io;v=v1"
+		c.same("table in "+version, table)
+		metadata := read(in)
+		metadata.accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+		c.same("metadata in "+version, metadata)
+	}
+}
+
+// tryWatches follows gadgets in all versions, while one of them is made, changed and removed.
+func (c *conversionComparison) tryWatches() {
+	c.t.Helper()
+	for _, version := range gadgetVersions {
+		watch := func(server apiServer) apiAnswer {
+			events := make(chan apiAnswer)
+			go func() {
+				events <- versionless(server.do(c.t, read(collectionIn(version)+"?watch=1&timeoutSeconds=3&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")))
+			}()
+			for _, other := range gadgetVersions {
+				path := collectionIn(other) + "/watched-" + other
+				server.do(c.t, write(http.MethodPost, collectionIn(other)+asTest, gadget(other, "watched-"+other, "small", nil)))
+				server.do(c.t, mergePatch(path+asTest, map[string]any{"metadata": map[string]any{"labels": map[string]any{"x": "y"}}}))
+				server.do(c.t, apiRequest{method: http.MethodDelete, path: path})
+			}
+			return <-events
+		}
+		kube, revtail := watch(c.kube), watch(c.revtail)
+		c.compare("watch in "+version, withoutTimes(kube), withoutTimes(revtail))
+	}
+}
+
+// withoutTimes removes the bookmarks, and the deletions of objects whose creation the watch may have missed.
+func withoutTimes(a apiAnswer) apiAnswer {
+	events, _ := a.Body.([]any)
+	a.Body = slices.DeleteFunc(events, func(event any) bool { return event.(map[string]any)["type"] == "BOOKMARK" })
+	return a
+}
+
+// tryBroken reads and writes while the webhook fails, and when it works again.
+func (c *conversionComparison) tryBroken(how string) {
+	c.t.Helper()
+	c.webhook.fail(how)
+	defer c.webhook.fail("")
+	c.tryReads("first")
+	for _, version := range gadgetVersions {
+		in := collectionIn(version)
+		c.same("create in "+version, write(http.MethodPost, in+asTest, gadget(version, "broken-"+version, "large", nil)))
+		path := in + "/first-v1"
+		c.same("patch in "+version, mergePatch(path+asTest, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"how": how}}}))
+		c.same("apply in "+version, applyPatch(path+"?force=true&fieldManager=applier", gadget(version, "first-v1", "small", map[string]any{"how": "broken"})))
+		c.same("delete in "+version, apiRequest{method: http.MethodDelete, path: in + "/absent"})
+	}
+	c.webhook.fail("")
+	for _, version := range gadgetVersions {
+		c.same("read of one that works again in "+version, read(collectionIn(version)+"/first-v1"))
+		c.same("delete of a broken one in "+version, apiRequest{method: http.MethodDelete, path: collectionIn(version) + "/broken-" + version})
+	}
+	c.tryReads("first")
+}
