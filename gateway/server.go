@@ -78,7 +78,7 @@ func New(options Options) (*Server, error) {
 		store: storage.New(storage.Config{
 			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
 			Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: options.Logger}),
-			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, CreateNamespaces: options.CreateNamespaces,
+			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, CreateNamespaces: options.CreateNamespaces, RequireNamespaces: options.RequireNamespaces,
 		}),
 		keys: keys.New(keys.Config{
 			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,

@@ -63,6 +63,9 @@ func serveAction[T any](h *Handler, w http.ResponseWriter, r *http.Request, t ca
 	if err == nil {
 		err = object.SetNamespace(d, t.Ref)
 	}
+	if err == nil {
+		err = h.Store.RequireNamespace(r.Context(), t.Ref)
+	}
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ func (h *Handler) serveToken(w http.ResponseWriter, r *http.Request, t catalog.T
 	}
 	answered := catalog.Target{Ref: resource.Ref{Resource: resource.TokenKind, Scope: t.Scope}}
 	d, f, err := h.readVirtual(w, r, answered)
+	if err == nil {
+		err = h.Store.RequireNamespace(r.Context(), t.Ref)
+	}
 	if err != nil {
 		return err
 	}

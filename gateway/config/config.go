@@ -73,6 +73,7 @@ type Config struct {
 	ExternalGarbageCollector bool // another program collects
 	GarbageCollectorLimit    int  // zero: the default of the collector
 	CreateNamespaces         bool
+	RequireNamespaces        bool
 
 	OTLPEndpoint  string  // empty: no traces
 	OTLPProtocol  string  // OTLPGRPC or OTLPHTTP

@@ -70,6 +70,7 @@ var samples = map[string]struct {
 	"encryption-keys":                      {"/app/secret/, flat", "EncryptionKeys", []string{"/app/secret/", "flat"}},
 	"history":                              {"10m", "History", 10 * time.Minute},
 	"create-namespaces":                    {"true", "CreateNamespaces", true},
+	"require-namespaces":                   {"true", "RequireNamespaces", true},
 	"garbage-collector":                    {"false", "GarbageCollector", false},
 	"external-garbage-collector":           {"true", "ExternalGarbageCollector", true},
 	"garbage-collector-limit":              {"250", "GarbageCollectorLimit", 250},

@@ -147,8 +147,8 @@ func convertGadget(object *unstructured.Unstructured, to string) {
 	object.SetAPIVersion(to)
 }
 
-// gadgetDefinition is the definition of gadgets, which are stored in one of their versions.
-func (h *conversionWebhook) gadgetDefinition(stored string) map[string]any {
+// gadgetDefinition is the definition of gadgets, which are stored in one of their versions, with the name of a column.
+func (h *conversionWebhook) gadgetDefinition(stored, column string) map[string]any {
 	text := map[string]any{"type": "string"}
 	number := map[string]any{"type": "integer"}
 	object := func(properties map[string]any) map[string]any {
@@ -160,7 +160,7 @@ func (h *conversionWebhook) gadgetDefinition(stored string) map[string]any {
 			"schema":           map[string]any{"openAPIV3Schema": object(map[string]any{"spec": object(spec), "status": object(status)})},
 			"selectableFields": []any{map[string]any{"jsonPath": size}},
 			"additionalPrinterColumns": []any{
-				map[string]any{"name": "Size of " + name, "type": "string", "jsonPath": size}, map[string]any{"name": "Seen", "type": "integer", "jsonPath": seen}},
+				map[string]any{"name": column, "type": "string", "jsonPath": size}, map[string]any{"name": "Seen", "type": "integer", "jsonPath": seen}},
 			"subresources": map[string]any{"status": map[string]any{}, "scale": map[string]any{"specReplicasPath": replicas, "statusReplicasPath": seen}},
 		}
 	}

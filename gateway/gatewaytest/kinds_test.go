@@ -47,12 +47,12 @@ type comparison struct {
 	answers       int             // compared so far
 }
 
-func startComparison(t *testing.T) *comparison {
+func startComparison(t *testing.T, args ...string) *comparison {
 	t.Helper()
 	kube := gatewaytest.StartKubeAPIServer(t, gatewaytest.StartEtcd(t, 1).Endpoints(), "--disable-admission-plugins", unusedPlugins,
 		"--enable-priority-and-fairness=false", // which would write the status of FlowSchemas
 		"--allow-privileged")
-	gw := gatewaytest.Start(t)
+	gw := gatewaytest.Start(t, args...)
 	c := &comparison{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS), revtail: connect(t, gw.URL, "", nil), started: time.Now()}
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(&rest.Config{Host: gw.URL}, c.revtail.client)
 	if err != nil {

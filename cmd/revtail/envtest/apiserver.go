@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,10 +34,14 @@ var renamed = map[string]string{
 	"etcd-servers": "etcd-endpoints", "etcd-cafile": "etcd-cacert", "etcd-certfile": "etcd-cert", "etcd-keyfile": "etcd-key",
 }
 
+// namespaceLifecycle is the admission plugin that refuses objects in a namespace that does not exist.
+const namespaceLifecycle = "NamespaceLifecycle"
+
 // apiServer has the flags that revtail reads itself.
 type apiServer struct {
 	certDir, bindAddress string
 	securePort           int
+	disabledPlugins      []string
 }
 
 // NewAPIServerCommand returns the command of a program that is started under the name kube-apiserver. newRoot returns that of revtail, whose
@@ -86,6 +91,7 @@ func (a *apiServer) flags(serve *pflag.FlagSet) *pflag.FlagSet {
 	out.StringVar(&a.certDir, "cert-dir", "", "`directory` of apiserver.crt and apiserver.key, which are made if they are missing; other files if --tls-cert-file is given")
 	out.StringVar(&a.bindAddress, "bind-address", "127.0.0.1", "`address` to listen at")
 	out.IntVar(&a.securePort, "secure-port", 6443, "`port` for HTTPS")
+	out.StringSliceVar(&a.disabledPlugins, "disable-admission-plugins", nil, "admission plugins to leave out: without "+namespaceLifecycle+" the first object of a namespace brings it; others mean nothing")
 	for _, name := range passedOn {
 		if flag := serve.Lookup(name); flag != nil {
 			out.String(name, "", flag.Usage)
@@ -101,10 +107,13 @@ func (a *apiServer) flags(serve *pflag.FlagSet) *pflag.FlagSet {
 func (a *apiServer) serveArgs(flags *pflag.FlagSet) ([]string, error) {
 	out := []string{"serve", "--listen", net.JoinHostPort(a.bindAddress, strconv.Itoa(a.securePort)),
 		"--create-namespaces", "--garbage-collector=false", "--drain-delay=0", "--drain-grace=1s"}
+	if !slices.Contains(a.disabledPlugins, namespaceLifecycle) {
+		out = append(out, "--require-namespaces")
+	}
 	flags.Visit(func(f *pflag.Flag) {
 		if own, ok := renamed[f.Name]; ok {
 			out = append(out, "--"+own, f.Value.String())
-		} else if f.Name != "cert-dir" && f.Name != "bind-address" && f.Name != "secure-port" {
+		} else if !slices.Contains([]string{"cert-dir", "bind-address", "secure-port", "disable-admission-plugins"}, f.Name) {
 			out = append(out, "--"+f.Name, f.Value.String())
 		}
 	})

@@ -132,7 +132,8 @@ func (wr *Request) mergeFields(applied, old object.Object) (object.Object, error
 	if limit, ok := errors.AsType[*managedfields.LimitError](err); ok {
 		return object.Object{}, object.TooLarge(limit.Error())
 	}
-	if st := apierrors.APIStatus(nil); err != nil && !errors.As(err, &st) {
+	_, unconverted := errors.AsType[*resource.ConversionError](err)
+	if st := apierrors.APIStatus(nil); err != nil && !unconverted && !errors.As(err, &st) {
 		return object.Object{}, status.BadRequest("%v", err)
 	}
 	return merged, err

@@ -30,17 +30,21 @@ func (s *Store) Create(ctx context.Context, wr *Request) (Result, error) {
 // createObject stores an object under a key that must not exist.
 func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) (Result, error) {
 	generated := d.GetName() == "" && d.GetGenerateName() != ""
-	var err error
-	if wr.review, err = s.Admission.Begin(ctx, wr.Ref); err != nil {
-		return Result{}, err
+	err := object.SetNamespace(d, wr.Ref)
+	if err == nil {
+		err = s.RequireNamespace(ctx, wr.Ref)
 	}
-	if err := wr.prepareCreate(ctx, d); err != nil {
-		return Result{}, err
+	if err == nil {
+		wr.review, err = s.Admission.Begin(ctx, wr.Ref)
 	}
-	if wr.Resource.Mount == nil { // its namespaces are parts of keys, not Namespaces
-		if err := s.checkNamespace(ctx, wr.Ref, d.GetName()); err != nil {
-			return Result{}, err
-		}
+	if err == nil {
+		err = wr.prepareCreate(ctx, d)
+	}
+	if err == nil && wr.Resource.Mount == nil { // its namespaces are parts of keys, not Namespaces
+		err = s.checkNamespace(ctx, wr.Ref, d.GetName())
+	}
+	if err != nil {
+		return Result{}, err
 	}
 	wr.namespaces = s.missingNamespaces(wr.Ref, d.GetName())
 	if wr.guard, err = s.Catalog.GuardCached(ctx, wr.Resource); err != nil {

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/garbage"
 	"revtail/gateway/api/object"
@@ -23,7 +24,7 @@ import (
 // then empties, and returns it. No object can be created in a terminating namespace.
 func (s *Store) deleteNamespace(ctx context.Context, t catalog.Target, a *updateAttempt, dryRun bool) ([]byte, error) {
 	old, object := a.old, a.object
-	if slices.Contains(systemNamespaces, t.Scope.Name) && !s.Claim.State().IsForeign() { // as in a cluster
+	if slices.Contains(s.systemNamespaces(), t.Scope.Name) && t.Scope.Name != corev1.NamespaceNodeLease && !s.Claim.State().IsForeign() { // as in a cluster
 		return nil, apierrors.NewForbidden(t.GroupResource(), t.Scope.Name, errors.New("this namespace may not be deleted"))
 	}
 	if old.GetDeletionTimestamp() != nil {
@@ -73,14 +74,22 @@ func (s *Store) checkNamespace(ctx context.Context, ref resource.Ref, name strin
 	if err != nil || namespace == nil || !namespace.Terminating() {
 		return err
 	}
-	refusal := apierrors.NewForbidden(ref.GroupResource(), name, fmt.Errorf(
-		"unable to create new content in namespace %s because it is being terminated", ref.Scope.Namespace))
-	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
-		Type:    corev1.NamespaceTerminatingCause,
-		Message: fmt.Sprintf("namespace %s is being terminated", ref.Scope.Namespace),
-		Field:   "metadata.namespace",
-	})
-	return refusal
+	return object.NamespaceTerminating(ref, name)
+}
+
+// RequireNamespace refuses to create something in a namespace without a Namespace, if these are required. It reads etcd before it does, because
+// another replica may have created the Namespace a moment ago. Those of the system come with the object.
+func (s *Store) RequireNamespace(ctx context.Context, ref resource.Ref) error {
+	name := ref.Scope.Namespace
+	if !s.RequireNamespaces || name == "" || ref.Resource.Mount != nil || s.namespaces.Peek(name) != nil ||
+		slices.Contains(s.systemNamespaces(), name) && !s.Claim.State().IsForeign() {
+		return nil
+	}
+	_, _, err := s.Etcd.Get(ctx, s.namespacesOf().Key(s.Prefix, resource.Scope{Name: name}))
+	if errors.Is(err, etcdstore.ErrNotFound) {
+		return apierrors.NewNotFound(corev1.Resource("namespaces"), name)
+	}
+	return err
 }
 
 // checkDeletable refuses to delete an object with other objects in it if the data is not revtail's own, because revtail then deletes no

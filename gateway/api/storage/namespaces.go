@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"revtail/etcdstore"
@@ -16,8 +17,19 @@ import (
 	"revtail/gateway/watchcache"
 )
 
-// systemNamespaces exist in every cluster, so clients expect them, and cannot delete them.
-var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem}
+// systemNamespaces returns the Namespaces that clients expect, and cannot delete, because they exist in every cluster: all four of a cluster if a
+// Namespace is required.
+func (s *Store) systemNamespaces() []string {
+	names := []string{metav1.NamespaceDefault, metav1.NamespaceSystem}
+	if s.RequireNamespaces {
+		names = append(names, metav1.NamespacePublic, corev1.NamespaceNodeLease)
+	}
+	return names
+}
+
+func (s *Store) namespacesOf() *resource.Resource {
+	return s.Catalog.Current().Registry.Lookup("", "v1", "namespaces")
+}
 
 const (
 	// namespacesDelay is the time from the start to the first search for namespaces without a Namespace.
@@ -33,7 +45,11 @@ func (s *Store) missingNamespaces(ref resource.Ref, name string) []string {
 		return nil
 	}
 	var missing []string
-	for _, namespace := range append([]string{ref.Scope.Namespace}, systemNamespaces...) {
+	candidates := s.systemNamespaces()
+	if !s.RequireNamespaces {
+		candidates = append(candidates, ref.Scope.Namespace)
+	}
+	for _, namespace := range candidates {
 		self := ref.Resource.IsNamespaces() && namespace == name
 		if namespace != "" && !self && !slices.Contains(missing, namespace) && s.namespaces.Peek(namespace) == nil {
 			missing = append(missing, namespace)
@@ -80,7 +96,7 @@ func (s *Store) newNamespace(ctx context.Context, name string) (etcdstore.Op, er
 
 // createSystemNamespaces creates the Namespaces of the system that are missing. Data that is not revtail's own gets none.
 func (s *Store) createSystemNamespaces(ctx context.Context) {
-	for _, name := range s.missingNamespaces(resource.Ref{Resource: s.Catalog.Current().Registry.Lookup("", "v1", "namespaces")}, "") {
+	for _, name := range s.missingNamespaces(resource.Ref{Resource: s.namespacesOf()}, "") {
 		op, err := s.newNamespace(ctx, name)
 		if err == nil {
 			_, err = s.Etcd.Transact(ctx, etcdstore.Txn{If: []etcdstore.Condition{absent(op.Key)}, Then: []etcdstore.Op{op}})
@@ -101,6 +117,10 @@ func (s *Store) keepNamespaces(ctx context.Context) {
 			next.Reset(namespacesPeriod)
 		case <-ctx.Done():
 			return
+		}
+		if s.RequireNamespaces {
+			s.createSystemNamespaces(ctx) // one of them may have been deleted
+			continue
 		}
 		for _, name := range s.namespacesInUse(ctx) {
 			if s.namespaces.Peek(name) != nil {

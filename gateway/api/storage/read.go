@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
@@ -12,7 +11,6 @@ import (
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
-	"revtail/gateway/watchcache/selector"
 )
 
 // Get returns an object from the cache, in a state not older than a revision; with unset it reads the object from etcd. Nil: the object
@@ -75,11 +73,11 @@ func (s *Store) read(ctx context.Context, t catalog.Target) (object *watchcache.
 // List lists objects. gateway/DESIGN.md has the table of resourceVersion, resourceVersionMatch, limit and continue.
 func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions) (*watchcache.List, error) {
 	var err error
-	if p.Selector, err = selectorOf(t.Resource, p.Selector); err != nil {
+	if p.Selector, err = request.SelectorOf(t.Resource, p.Selector); err != nil {
 		return nil, err
 	}
 	q := watchcache.ListQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, Limit: p.Limit, Account: p.Account}
-	applyNameSelector(&q.Namespace, &q.Name, p)
+	p.NarrowScope(&q.Namespace, &q.Name)
 	switch {
 	case p.Continue != nil:
 		return listPage(ctx, t, q, p.Continue)
@@ -103,11 +101,11 @@ func (*Store) List(ctx context.Context, t catalog.Target, p request.ListOptions)
 // request, so WatchQuery reads etcd's revision.
 func (*Store) WatchQuery(ctx context.Context, t catalog.Target, p request.ListOptions) (watchcache.WatchQuery, error) {
 	var err error
-	if p.Selector, err = selectorOf(t.Resource, p.Selector); err != nil {
+	if p.Selector, err = request.SelectorOf(t.Resource, p.Selector); err != nil {
 		return watchcache.WatchQuery{}, err
 	}
 	q := watchcache.WatchQuery{Namespace: t.Scope.Namespace, Name: t.Scope.Name, Selector: p.Selector, Filter: p.Filter, State: p.InitialEvents}
-	applyNameSelector(&q.Namespace, &q.Name, p)
+	p.NarrowScope(&q.Namespace, &q.Name)
 	newest := p.Revision
 	if p.Unset {
 		bounded, cancel := context.WithTimeout(ctx, request.Timeout)
@@ -123,33 +121,6 @@ func (*Store) WatchQuery(ctx context.Context, t catalog.Target, p request.ListOp
 		q.After = newest
 	}
 	return q, nil
-}
-
-// applyNameSelector narrows a scope by the field selectors metadata.name and metadata.namespace, unless the URL has these.
-func applyNameSelector(namespace, name *string, p request.ListOptions) {
-	if only, ok := p.Selector.Namespace(); ok && *namespace == "" {
-		*namespace = only
-	}
-	if only, ok := p.Selector.Name(); ok && *name == "" {
-		*name = only
-	}
-}
-
-// selectorOf returns the selector of a request for objects of a resource. It refuses one on a field that none of them can have.
-func selectorOf(res *resource.Resource, s *selector.Selector) (*selector.Selector, error) {
-	for _, path := range s.Fields() {
-		if paths := res.FieldPaths(path); paths != nil {
-			s = s.WithPaths(strings.Join(path, "."), paths)
-		} else if err := res.CheckField(path); err != nil {
-			return s, status.BadRequest("%v", err)
-		}
-	}
-	for _, path := range s.Fields() {
-		if value := res.AbsentValue(path); value != "" {
-			s = s.WithAbsent(strings.Join(path, "."), value)
-		}
-	}
-	return s, nil
 }
 
 // listPage continues a list at the revision of its token. If etcd has compacted that revision, the error has a token with which the client

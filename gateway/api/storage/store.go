@@ -33,8 +33,9 @@ type Config struct {
 	CollectedElsewhere bool             // another program does, empties namespaces, and does what propagation policies say
 	CollectLimit       int              // see garbage.Config
 
-	CreateNamespaces bool                                                               // those of the system, at the start
-	Audit            func(res *resource.Resource, scope resource.Scope, because string) // records a deletion without a client's request
+	CreateNamespaces  bool                                                               // those of the system, at the start
+	RequireNamespaces bool                                                               // nothing is created in a namespace without one; implies CreateNamespaces
+	Audit             func(res *resource.Resource, scope resource.Scope, because string) // records a deletion without a client's request
 }
 
 // Store reads and writes objects with optimistic concurrency, and collects garbage.
@@ -68,7 +69,7 @@ func (s *Store) Run(ctx context.Context) {
 	if s.Catalog.WaitReady(ctx) != nil {
 		return
 	}
-	if s.CreateNamespaces {
+	if s.CreateNamespaces || s.RequireNamespaces {
 		s.createSystemNamespaces(ctx)
 	}
 	if s.Claim.WaitOwned(ctx) != nil {

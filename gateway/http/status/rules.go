@@ -36,8 +36,8 @@ var rules = []rule{
 	spoken[*watchcache.ExpiredError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*watchcache.RevertedError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*watchcache.UnreadableEventError](http.StatusGone, metav1.StatusReasonExpired),
-	spoken[*resource.ConversionError](http.StatusInternalServerError, ""),
 	spoken[*etcdstore.UnreadableError](http.StatusInternalServerError, metav1.StatusReasonInternalError),
+	spoken[*resource.ConversionError](http.StatusInternalServerError, ""),
 	typed(func(err *etcdstore.EncryptionError) *metav1.Status {
 		return retryable(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, err.Error(), 5)
 	}),
