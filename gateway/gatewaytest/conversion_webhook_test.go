@@ -23,7 +23,7 @@ type conversionWebhook struct {
 	authority []byte
 
 	mu     sync.Mutex
-	broken string // how it answers; empty: as it should
+	broken func(*apiextensionsv1.ConversionReview) (code int) // nil: it answers as it should
 	calls  int
 }
 
@@ -75,10 +75,13 @@ func startConversionWebhook(t *testing.T) *conversionWebhook {
 }
 
 // fail makes the webhook fail in a way; empty: no more.
-func (h *conversionWebhook) fail(how string) {
+func (h *conversionWebhook) fail(how string) { h.breakDown(breakdowns[how]) }
+
+// breakDown makes a function change the answers of the webhook; nil: none.
+func (h *conversionWebhook) breakDown(broken func(*apiextensionsv1.ConversionReview) (code int)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.broken = how
+	h.broken = broken
 }
 
 func (h *conversionWebhook) count() int {
@@ -90,7 +93,7 @@ func (h *conversionWebhook) count() int {
 func (h *conversionWebhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	h.calls++
-	broken := breakdowns[h.broken]
+	broken := h.broken
 	h.mu.Unlock()
 	review := &apiextensionsv1.ConversionReview{}
 	if err := json.NewDecoder(r.Body).Decode(review); err != nil {
