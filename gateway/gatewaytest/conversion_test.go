@@ -45,7 +45,7 @@ func TestConversion(t *testing.T) {
 		t.Run(how, func(t *testing.T) { c.in(t).tryBroken(how) })
 	}
 	t.Run("nobody listens", func(t *testing.T) {
-		c := c.in(t)
+		c = c.in(t)
 		working := c.webhook.url
 		c.webhook.url = strings.TrimSuffix(lostWebhook, "/convert")
 		c.define(c.webhook.gadgetDefinition("v2", "Size then"), http.MethodPatch, lostWebhook)
@@ -69,6 +69,7 @@ func TestConversion(t *testing.T) {
 }
 
 func (c *conversionComparison) in(t *testing.T) *conversionComparison {
+	t.Helper()
 	return &conversionComparison{&objectComparison{comparison: c.comparison, t: t}, c.webhook}
 }
 
@@ -100,12 +101,9 @@ func (c *conversionComparison) define(definition map[string]any, method, mark st
 const lostWebhook = "https://localhost:1/convert"
 
 // same compares the answers to one request, without resource versions.
-func (c *conversionComparison) same(what string, request apiRequest) (kube apiAnswer) {
+func (c *conversionComparison) same(what string, request apiRequest) {
 	c.t.Helper()
-	kube = c.kube.do(c.t, request)
-	revtail := c.revtail.do(c.t, request)
-	c.compare(what, versionless(kube), versionless(revtail))
-	return kube
+	c.compare(what, versionless(c.kube.do(c.t, request)), versionless(c.revtail.do(c.t, request)))
 }
 
 func versionless(a apiAnswer) apiAnswer {

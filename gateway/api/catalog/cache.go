@@ -24,6 +24,7 @@ type Cache struct {
 	Fields   *managedfields.Managers
 	resource *resource.Resource
 	store    etcdstore.Store
+	converts *conversion.Store  // nil: no webhook converts the objects
 	stored   *Cache             // of the same objects as they are stored, if a webhook converts those of this cache; nil otherwise
 	stop     context.CancelFunc // nil: not started
 }
@@ -41,8 +42,10 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 		Logger: c.Logger,
 		Gap:    eventGap,
 	}
+	out := &Cache{resource: res, store: c.Store}
 	if res.Conversion != nil {
-		config.Store, config.NoLookBack = conversion.NewStore(c.Store, res.Conversion), true
+		out.converts = conversion.NewStore(c.Store, res.Conversion)
+		config.Store, config.NoLookBack = out.converts, true
 	}
 	if res.Mount != nil {
 		config.Path = res.Mount.Path
@@ -54,7 +57,8 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 			return res.Key(c.Prefix, scope)
 		}
 	}
-	return &Cache{Cache: watchcache.New(config), Fields: managedfields.New(res), resource: res, store: c.Store}
+	out.Cache, out.Fields = watchcache.New(config), managedfields.New(res)
+	return out
 }
 
 // AsStored returns the cache in which every object of this one has its metadata, whether or not a webhook can convert it.

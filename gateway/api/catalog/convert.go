@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -43,7 +44,7 @@ func (c *Cache) Get(ctx context.Context, path string, atLeast etcdstore.Revision
 
 // AwaitConverted returns nil when the state that a watch begins with is converted, or why it cannot be.
 func (c *Cache) AwaitConverted(ctx context.Context, q watchcache.WatchQuery) error {
-	if c == nil || c.resource.Conversion == nil || !q.State {
+	if c == nil || c.converts == nil || !q.State {
 		return nil
 	}
 	return c.converted(ctx, func() error {
@@ -55,8 +56,11 @@ func (c *Cache) AwaitConverted(ctx context.Context, q watchcache.WatchQuery) err
 // converted calls read, and calls it again while the cache is filled again because an object that could not be converted now can be.
 func (c *Cache) converted(ctx context.Context, read func() error) error {
 	err := read()
-	if c.resource.Conversion == nil {
+	if c.converts == nil {
 		return err
+	}
+	if _, late := errors.AsType[*watchcache.TooLargeError](err); late {
+		return cmp.Or(c.converts.Waiting(), err) // the cache is behind because of the webhook
 	}
 	ctx, cancel := context.WithTimeout(ctx, reconvertTimeout)
 	defer cancel()

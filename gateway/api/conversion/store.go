@@ -15,6 +15,8 @@ const (
 	// then unreadable without another call: a cache must not stand still for 30 s with each event.
 	slowFailure = 2 * time.Second
 	hangs       = 10 * time.Second
+	// patience is how long a watch waits for a webhook that fails, as one that is started again, before the event is unreadable.
+	patience = 30 * time.Second
 )
 
 // Store is a store whose values are converted when they are read. One that cannot be converted is unreadable, with a *resource.ConversionError.
@@ -27,11 +29,28 @@ type Store struct {
 	mu      sync.Mutex // guards the fields below
 	hanging time.Time  // until then
 	reason  error      // of the last slow failure
+	waiting error      // why an event waits to be converted
+
+	patience  time.Duration
+	recovered chan struct{} // holds one: the webhook works, while an event waits
 }
 
 // NewStore returns a store with the values of another one in the version of a conversion.
 func NewStore(stored etcdstore.Store, to resource.Conversion) *Store {
-	return &Store{Store: stored, conversion: to}
+	return &Store{Store: stored, conversion: to, patience: patience, recovered: make(chan struct{}, 1)}
+}
+
+// Waiting returns why the events of a watch wait to be converted; nil: they do not.
+func (s *Store) Waiting() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting
+}
+
+func (s *Store) setWaiting(reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = reason
 }
 
 // Convert converts the value of a key.
@@ -119,6 +138,12 @@ func (s *Store) observe(took time.Duration, failed error) {
 	switch {
 	case failed == nil:
 		s.hanging = time.Time{}
+		if s.waiting != nil {
+			select {
+			case s.recovered <- struct{}{}:
+			default:
+			}
+		}
 	case took > slowFailure:
 		s.hanging, s.reason = time.Now().Add(hangs), failed
 	}

@@ -40,7 +40,9 @@ type besideStore struct {
 
 func (s besideStore) Compact(rev etcdstore.Revision) error { return s.below.Compact(rev) }
 
-func (s besideStore) Txn(puts map[string][]byte, deletes []string) etcdstore.Revision { return s.below.Txn(puts, deletes) }
+func (s besideStore) Txn(puts map[string][]byte, deletes []string) etcdstore.Revision {
+	return s.below.Txn(puts, deletes)
+}
 
 // TestContract checks that a store that converts nothing keeps the contract of a store.
 func TestContract(t *testing.T) {
@@ -64,6 +66,7 @@ func upper(value []byte) ([]byte, error) {
 func TestConverts(t *testing.T) {
 	below, to := memory.New(), &fakeConversion{convert: upper}
 	s := conversion.NewStore(below, to)
+	s.SetPatience(0)
 	values := map[string]string{"/a": "one", "/b": "bad", "/c": "three"}
 	for key, value := range values {
 		if _, err := s.Create(t.Context(), key, []byte(value)); err != nil {
@@ -152,6 +155,36 @@ func TestHangingWebhook(t *testing.T) {
 	}
 	if err := list(); err != nil {
 		t.Errorf("list: %v, although the webhook works again", err)
+	}
+}
+
+// TestWatchWaitsForWebhook checks that an event is delivered, once, when a webhook that failed works again.
+func TestWatchWaitsForWebhook(t *testing.T) {
+	var works atomic.Bool
+	s := conversion.NewStore(memory.New(), &fakeConversion{convert: func(value []byte) ([]byte, error) {
+		if !works.Load() {
+			return nil, errBroken
+		}
+		return bytes.ToUpper(value), nil
+	}})
+	w := s.Watch(t.Context(), "/", etcdstore.WatchOptions{After: 1})
+	defer func() { _ = w.Close() }()
+	if _, err := s.Create(t.Context(), "/a", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	for s.Waiting() == nil {
+		<-time.After(time.Millisecond)
+	}
+	if !errors.Is(s.Waiting(), errBroken) {
+		t.Errorf("waiting because of %v", s.Waiting())
+	}
+	works.Store(true)
+	if _, _, err := s.Get(t.Context(), "/a"); err != nil { // by which the watch gets to know
+		t.Fatal(err)
+	}
+	batch, err := w.Next(t.Context())
+	if err != nil || len(batch.Events) != 1 || string(batch.Events[0].KV.Value) != "ONE" || batch.Events[0].KV.Unreadable != nil {
+		t.Errorf("%v, %v", batch, err)
 	}
 }
 

@@ -2,10 +2,17 @@ package conversion
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"revtail/etcdstore"
+)
+
+// firstPause and lastPause are the times between two attempts to convert an event.
+const (
+	firstPause = 100 * time.Millisecond
+	lastPause  = 2 * time.Second
 )
 
 // progressPeriod is the time between two empty batches while a webhook converts one, so that a slow webhook is not taken for a silent etcd.
@@ -59,22 +66,7 @@ func (w *watcher) convert(batch *etcdstore.Batch) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		events := make([]etcdstore.Event, len(batch.Events))
-		var kvs []*etcdstore.KV
-		own := func(kv *etcdstore.KV) *etcdstore.KV {
-			if kv == nil {
-				return nil
-			}
-			clone := *kv
-			kvs = append(kvs, &clone)
-			return &clone
-		}
-		for i, e := range batch.Events {
-			events[i] = e
-			events[i].KV, events[i].Prev = own(e.KV), own(e.Prev)
-		}
-		w.store.convert(kvs, true)
-		batch.Events = events
+		batch.Events = w.convertEvents(batch.Events)
 	}()
 	ticker := time.NewTicker(progressPeriod)
 	defer ticker.Stop()
@@ -87,6 +79,47 @@ func (w *watcher) convert(batch *etcdstore.Batch) {
 			case w.results <- result{converting: true}:
 			default:
 			}
+		}
+	}
+}
+
+// convertEvents returns events with converted values. While a value cannot be converted it tries again, for as long as the patience of the store: a webhook
+// that is started again ends no watch.
+func (w *watcher) convertEvents(shared []etcdstore.Event) []etcdstore.Event {
+	events := slices.Clone(shared)
+	var stored []etcdstore.KV // before the conversion
+	var pending []*etcdstore.KV
+	for i := range events {
+		for _, kv := range []**etcdstore.KV{&events[i].KV, &events[i].Prev} {
+			if *kv != nil {
+				own := **kv
+				stored, pending, *kv = append(stored, own), append(pending, &own), &own
+			}
+		}
+	}
+	defer w.store.setWaiting(nil)
+	end := time.Now().Add(w.store.patience)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		w.store.convert(slices.Clone(pending), true)
+		left := 0
+		for i, kv := range pending {
+			if kv.Unreadable != nil && kv.Unreadable.Err != nil {
+				pending[left], stored[left] = kv, stored[i]
+				left++
+			}
+		}
+		if pending, stored = pending[:left], stored[:left]; left == 0 || time.Now().After(end) {
+			return events
+		}
+		w.store.setWaiting(pending[0].Unreadable)
+		select {
+		case <-time.After(pause):
+		case <-w.store.recovered:
+		case <-w.closed:
+			return events
+		}
+		for i, kv := range pending {
+			*kv = stored[i]
 		}
 	}
 }

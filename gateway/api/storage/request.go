@@ -73,9 +73,9 @@ func (d Result) Object(t catalog.Target) ([]byte, error) {
 		return nil, err
 	}
 	if d.revision == 0 {
-		decoded, err := jsontext.Unmarshal(value)
-		if err != nil {
-			return nil, err
+		decoded, failed := jsontext.Unmarshal(value)
+		if failed != nil {
+			return nil, failed
 		}
 		return encoding.Marshal(object.WithMember(decoded, "apiVersion", t.Resource.APIVersion()))
 	}
