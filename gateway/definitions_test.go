@@ -326,7 +326,7 @@ func TestInvalidDefinitions(t *testing.T) {
 		"not structural":    {"color: {type: string", "color: {minLength: 1", "spec.validation.openAPIV3Schema.properties[spec].properties[color].type"},
 		"default":           {"default: 3", "default: x", "spec.validation.openAPIV3Schema.properties[spec].properties[size].default"},
 		"rule":              {"has(self.max)", "has(self.nope)", "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule"},
-		"conversion":        {"scope: Namespaced", "conversion: {strategy: Webhook}\n  scope: Namespaced", "spec.conversion.strategy"},
+		"conversion":        {"scope: Namespaced", "conversion: {strategy: Webhook}\n  scope: Namespaced", "spec.conversion.webhookClientConfig"},
 		"replicas path":     {".spec.replicas,", ".replicas,", "spec.subresources.scale.specReplicasPath"},
 		"a reference":       {"color: {type: string", "color: {$ref: x, type: string", "spec.versions[0].schema.openAPIV3Schema"},
 		"empty schema":      {"openAPIV3Schema:", "other:", "spec.versions[0].schema.openAPIV3Schema"},

@@ -30,6 +30,7 @@ var gadgetVersions = []string{"v1", "v2"}
 func TestConversion(t *testing.T) {
 	t.Parallel()
 	c := &conversionComparison{&objectComparison{comparison: startComparison(t), t: t}, startConversionWebhook(t)}
+	c.tryDefinitions()
 	c.define(c.webhook.gadgetDefinition("v1", "Size at first"), http.MethodPost, "Size at first")
 	c.tryWrites("first")
 	t.Run("watches", func(t *testing.T) { c.in(t).tryWatches() })
@@ -71,6 +72,35 @@ func TestConversion(t *testing.T) {
 func (c *conversionComparison) in(t *testing.T) *conversionComparison {
 	t.Helper()
 	return &conversionComparison{&objectComparison{comparison: c.comparison, t: t}, c.webhook}
+}
+
+// tryDefinitions tries conversions that are refused.
+func (c *conversionComparison) tryDefinitions() {
+	c.t.Helper()
+	for what, conversion := range map[string]any{
+		"no webhook":          map[string]any{"strategy": "Webhook"},
+		"another strategy":    map[string]any{"strategy": "Guess"},
+		"a webhook for none":  map[string]any{"strategy": "None", "webhook": webhookAt("https://localhost/x", "v1")},
+		"no client":           map[string]any{"strategy": "Webhook", "webhook": map[string]any{"conversionReviewVersions": []any{"v1"}}},
+		"no review version":   map[string]any{"strategy": "Webhook", "webhook": webhookAt("https://localhost/x")},
+		"unknown reviews":     map[string]any{"strategy": "Webhook", "webhook": webhookAt("https://localhost/x", "v9")},
+		"plain HTTP":          map[string]any{"strategy": "Webhook", "webhook": webhookAt("http://localhost/x", "v1")},
+		"a user in the URL":   map[string]any{"strategy": "Webhook", "webhook": webhookAt("https://a:b@localhost/x", "v1")},
+		"a query in the URL":  map[string]any{"strategy": "Webhook", "webhook": webhookAt("https://localhost/x?y=z", "v1")},
+		"a relative URL":      map[string]any{"strategy": "Webhook", "webhook": webhookAt("localhost/x", "v1")},
+		"a conversion of one": "Webhook",
+	} {
+		definition := c.webhook.gadgetDefinition("v1", "Size")
+		definition["spec"].(map[string]any)["conversion"] = conversion
+		c.same("a definition with "+what, write(http.MethodPost, definitions+asTest, definition))
+	}
+	unpruned := c.webhook.gadgetDefinition("v1", "Size")
+	unpruned["spec"].(map[string]any)["preserveUnknownFields"] = true
+	c.same("a definition that keeps unknown fields", write(http.MethodPost, definitions+asTest, unpruned))
+}
+
+func webhookAt(url string, versions ...any) map[string]any {
+	return map[string]any{"conversionReviewVersions": versions, "clientConfig": map[string]any{"url": url}}
 }
 
 // define writes the definition of gadgets, and waits until both servers serve it: until an answer has the mark.

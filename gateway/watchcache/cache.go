@@ -17,7 +17,7 @@ import (
 // takes.
 const DefaultGap = 2 * time.Millisecond
 
-// Config configures a Cache. Every field except Path, Key, NoLookBack and Gap is needed.
+// Config configures a Cache. Every field except Path, Key, Readable and Gap is needed.
 type Config struct {
 	Store  etcdstore.Store
 	Prefix string // of the keys of the resource; ends with "/"
@@ -28,11 +28,9 @@ type Config struct {
 	Key func(path string) string
 	// Decode makes the document of a key and its value. The error says why the value cannot be decoded; with a document, the
 	// document shows the bytes of the value.
-	Decode func(etcdstore.KV) (encoding.Object, error)
-	Logger *slog.Logger
-	// NoLookBack says that a fill reads no events from before its state, because the values of Store are dear. Clients that resume there read them
-	// themselves.
-	NoLookBack bool
+	Decode   func(etcdstore.KV) (encoding.Object, error)
+	Logger   *slog.Logger
+	Readable <-chan struct{} // a value may be readable that was not; with it values are dear, and a fill reads no events before its state
 	// Gap is the least time between two wake-ups of watchers: the events of a burst reach them together, and the first event after
 	// a quiet time at once. Zero: each batch of the store wakes them.
 	Gap time.Duration
@@ -47,8 +45,7 @@ type Cache struct {
 	reads             *history.RevisionReads
 	checker           *history.ConsistencyChecker
 
-	verifyRequests chan error    // holds one; see verifyHistory
-	retryRequests  chan struct{} // holds one; see RetryUnreadable
+	verifyRequests chan error // holds one; see verifyHistory
 	lookBack       etcdstore.Revision
 	loading        chan struct{} // holds one while a past snapshot is loaded
 	waiters        atomic.Int32  // readers that wait for advanced
@@ -82,7 +79,6 @@ func New(config Config) *Cache {
 		filled:            make(chan struct{}),
 
 		verifyRequests: make(chan error, 1),
-		retryRequests:  make(chan struct{}, 1),
 		lookBack:       lookBack,
 		loading:        make(chan struct{}, 1),
 

@@ -186,11 +186,11 @@ func (r *reflector) watch(ctx context.Context) (followed bool, err error) {
 
 // lookBack fills the log with the newest events up to the state of the mirror, as far as etcd has them, and publishes the mirror.
 func (r *reflector) lookBack(ctx context.Context) error {
-	if r.through == 1 {
+	switch {
+	case r.through == 1:
 		r.publish(0, nil) // etcd has no write yet
 		return nil
-	}
-	if r.cache.config.NoLookBack {
+	case r.cache.config.Readable != nil:
 		r.publish(r.through, nil)
 		return nil
 	}

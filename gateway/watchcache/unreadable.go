@@ -7,10 +7,8 @@ import (
 )
 
 const (
-	// retryUnreadable is the interval at which values are read again that could not be decrypted: the configuration may have their key by now.
-	retryUnreadable = 10 * time.Second
-	// maxRetried bounds the values that are read each time.
-	maxRetried = 20
+	retryUnreadable = 10 * time.Second // until values are read again: the configuration may have their key by now
+	maxRetried      = 20               // values that are read each time
 )
 
 var errReadable = errors.New("a value can be decrypted that could not be before")
@@ -43,8 +41,7 @@ func (c *Cache) awaitReadable(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick:
-		case <-c.retryRequests:
-			after = ""
+		case <-c.config.Readable:
 		}
 		s, ready := c.currentSnapshot()
 		if !ready || s.invalid.count == 0 {
@@ -60,9 +57,6 @@ func (c *Cache) awaitReadable(ctx context.Context) error {
 		}
 	}
 }
-
-// RetryUnreadable makes the cache read the first values again that it could not read: somebody has just read one of them.
-func (c *Cache) RetryUnreadable() { notify(c.retryRequests) }
 
 // nextUnreadable returns some objects after a path whose values cannot be decrypted, and where the next ones begin.
 func (s *snapshot) nextUnreadable(after string) (objects []*Object, next string) {

@@ -25,6 +25,7 @@ type Cache struct {
 	resource *resource.Resource
 	store    etcdstore.Store
 	converts *conversion.Store  // nil: no webhook converts the objects
+	readable chan struct{}      // holds one: an object may be converted that could not be
 	stored   *Cache             // of the same objects as they are stored, if a webhook converts those of this cache; nil otherwise
 	stop     context.CancelFunc // nil: not started
 }
@@ -45,7 +46,8 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 	out := &Cache{resource: res, store: c.Store}
 	if res.Conversion != nil {
 		out.converts = conversion.NewStore(c.Store, res.Conversion)
-		config.Store, config.NoLookBack = out.converts, true
+		out.readable = make(chan struct{}, 1)
+		config.Store, config.Readable = out.converts, out.readable
 	}
 	if res.Mount != nil {
 		config.Path = res.Mount.Path

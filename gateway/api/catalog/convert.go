@@ -75,7 +75,10 @@ func (c *Cache) converted(ctx context.Context, read func() error) error {
 				return now
 			}
 			known = failed.Key
-			c.RetryUnreadable()
+			select {
+			case c.readable <- struct{}{}:
+			default: // it knows
+			}
 		}
 		select {
 		case <-ctx.Done():
