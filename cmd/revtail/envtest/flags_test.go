@@ -31,3 +31,22 @@ func TestIgnoreEnvironment(t *testing.T) {
 		t.Error("the variables of revtail alone are ignored")
 	}
 }
+
+func TestNamespacesAreRequired(t *testing.T) {
+	for plugins, want := range map[string]bool{"": true, "--disable-admission-plugins=ServiceAccount": true, "--disable-admission-plugins=ServiceAccount,NamespaceLifecycle": false} {
+		serve := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		for _, own := range renamed {
+			serve.String(own, "", "")
+		}
+		serve.String("tls-cert-file", "", "")
+		var a apiServer
+		flags := a.flags(serve)
+		if err := flags.Parse(slices.DeleteFunc([]string{"--tls-cert-file=x", plugins}, func(arg string) bool { return arg == "" })); err != nil {
+			t.Fatal(err)
+		}
+		args, err := a.serveArgs(flags)
+		if err != nil || slices.Contains(args, "--require-namespaces") != want || slices.Contains(args, "--disable-admission-plugins") {
+			t.Errorf("%q: %q, %v", plugins, args, err)
+		}
+	}
+}
