@@ -145,3 +145,21 @@ func (d *definitions) release(ctx context.Context, definition *customresource.De
 		return len(finalizers) > 0, nil
 	})
 }
+
+// KeptForCleanup returns a definition with the finalizer that keeps it until its objects have been deleted, and an object of another kind as it
+// is. A definition that cannot be parsed has no finalizer, because it is not served.
+func KeptForCleanup(res *resource.Resource, old object.Object) object.Object {
+	if res != customresource.Kind() || slices.Contains(old.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer) {
+		return old
+	}
+	text, err := old.MarshalJSON()
+	if err == nil {
+		_, err = customresource.Parse(text)
+	}
+	if err != nil || old.GetDeletionTimestamp() != nil {
+		return old
+	}
+	kept := old.Copy()
+	kept.SetFinalizers(append(kept.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer))
+	return kept
+}

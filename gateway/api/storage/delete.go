@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +43,7 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 		kept, uid = nil, a.old.GetUID()
 		marked := a.old
 		if a.shown() {
-			marked = s.keptForDependents(t.Resource, keptForCleanup(t.Resource, a.old), options)
+			marked = s.keptForDependents(t.Resource, catalog.KeptForCleanup(t.Resource, a.old), options)
 		}
 		switch {
 		case t.Resource == customresource.Kind() && a.shown() && s.Claim.State().IsForeign():
@@ -103,24 +102,6 @@ func (s *Store) markDeleted(ctx context.Context, t catalog.Target, marked object
 		return nil, err
 	}
 	return done.Object(t)
-}
-
-// keptForCleanup returns a definition with the finalizer that keeps it until its objects have been deleted. A definition that cannot be
-// parsed has no finalizer, because it is not served.
-func keptForCleanup(res *resource.Resource, old object.Object) object.Object {
-	if res != customresource.Kind() || slices.Contains(old.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer) {
-		return old
-	}
-	text, err := old.MarshalJSON()
-	if err == nil {
-		_, err = customresource.Parse(text)
-	}
-	if err != nil || old.GetDeletionTimestamp() != nil {
-		return old
-	}
-	kept := old.Copy()
-	kept.SetFinalizers(append(kept.GetFinalizers(), apiextensionsv1.CustomResourceCleanupFinalizer))
-	return kept
 }
 
 // DeleteCollection deletes the objects of a list, one after the other, and returns them as they were, and their number. With an error it
