@@ -16,6 +16,7 @@ import (
 	"revtail/gateway/api/admission"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/mount"
+	"revtail/gateway/api/quota"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/http/response"
 	"revtail/gateway/keys"
@@ -77,7 +78,7 @@ func New(options Options) (*Server, error) {
 		catalog: resources, access: control, loops: loops, watches: watches,
 		store: storage.New(storage.Config{
 			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
-			Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: options.Logger}),
+			Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: options.Logger, Controlled: options.ExternalGarbageCollector}),
 			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, CreateNamespaces: options.CreateNamespaces, RequireNamespaces: options.RequireNamespaces,
 		}),
 		keys: keys.New(keys.Config{
@@ -117,13 +118,22 @@ func (s *Server) Run(ctx context.Context) error {
 	s.keys.Start(ctx, &running)
 	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
-	running.Go(func() { s.store.Admission.Run(ctx) })
+	running.Go(func() { s.store.Admission.Run(ctx, quota.Statuses{Store: s.store}) })
+	running.Go(func() { s.keepQuotas(ctx) })
 	running.Go(func() { s.loops.Run(ctx) })
 	if !s.access.Unrestricted() {
 		running.Go(func() { s.watches.Revalidate(ctx) })
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// keepQuotas keeps the status of ResourceQuotas, unless kube-controller-manager does, or another program owns the data.
+func (s *Server) keepQuotas(ctx context.Context) {
+	if s.store.CollectedElsewhere || s.store.Claim.WaitOwned(ctx) != nil {
+		return
+	}
+	quota.Run(ctx, quota.Config{Catalog: s.catalog, Usage: s.store.Admission.Usage, Statuses: quota.Statuses{Store: s.store}, Logger: s.store.Logger})
 }
 
 // WaitReady waits until every cache is filled, or returns the error of ctx.

@@ -9,10 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiserver "k8s.io/apiserver/pkg/admission"
-	mutatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
-	validatingpolicy "k8s.io/apiserver/pkg/admission/plugin/policy/validating"
-	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
-	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"revtail/gateway/api/catalog"
@@ -24,10 +20,11 @@ type Config struct {
 	Catalog    *catalog.Catalog
 	Authorizer authorizer.UnconditionalAuthorizer // answers the variable authorizer of expressions
 	Logger     *slog.Logger
+	Controlled bool // kube-controller-manager runs, which makes the ServiceAccount default of each namespace
 }
 
-// Chain is the admission plugins of a gateway. A plugin starts with the first write when there is an object that configures it, so that a gateway
-// without any pays for nothing but a look at four empty caches. A nil Chain admits everything.
+// Chain is the admission plugins of a gateway. A plugin starts with the first write that it looks at when there is an object that configures it, so
+// that a gateway without any pays for nothing but a look at a few empty caches. A nil Chain admits everything.
 type Chain struct {
 	Config
 	plugins []*plugin // in the order of kube-apiserver
@@ -41,25 +38,16 @@ type Chain struct {
 // New returns a chain whose plugins may start when Run runs.
 func New(config Config) *Chain {
 	c := &Chain{Config: config, started: make(chan struct{})}
-	c.plugins = []*plugin{
-		{kind: "mutatingadmissionpolicies", make: func() (apiserver.Interface, error) { return mutatingpolicy.NewPlugin(nil) }},
-		{kind: "mutatingwebhookconfigurations", make: func() (apiserver.Interface, error) { return mutatingwebhook.NewMutatingWebhook(nil) }},
-		{kind: "validatingadmissionpolicies", make: func() (apiserver.Interface, error) { return validatingpolicy.NewPlugin(nil) }},
-		{kind: "validatingwebhookconfigurations", make: func() (apiserver.Interface, error) { return validatingwebhook.NewValidatingAdmissionWebhook(nil) }},
-	}
-	now := config.Catalog.Current()
-	for _, p := range c.plugins {
-		p.cache = now.Caches[now.Registry.Lookup(group.Group, group.Version, p.kind)].Cache
-	}
+	c.plugins = c.newPlugins(config.Catalog.Current())
 	return c
 }
 
-// group is that of the kinds that configure plugins.
+// group is that of the kinds that configure policies and webhooks.
 var group = schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1"}
 
-// Run lets plugins start, and ends them when ctx ends.
-func (c *Chain) Run(ctx context.Context) {
-	c.life, c.own = ctx, newSurroundings(ctx, c.Config)
+// Run lets plugins start, and ends them when ctx ends. The plugin of quotas writes what is used of them by statuses.
+func (c *Chain) Run(ctx context.Context, statuses Statuses) {
+	c.life, c.own = ctx, newSurroundings(ctx, c.Config, statuses)
 	close(c.started)
 	<-ctx.Done()
 	c.own.informers.wait()
@@ -73,10 +61,11 @@ func (c *Chain) Begin(ctx context.Context, ref resource.Ref) (*Review, error) {
 	}
 	var active []apiserver.Interface
 	for _, p := range c.plugins {
-		if err := p.waitFilled(ctx); err != nil {
+		on, err := p.active(ctx, ref)
+		if err != nil {
 			return nil, err
 		}
-		if p.cache.Empty() {
+		if !on {
 			continue
 		}
 		if clientOf(ctx) == nil {
@@ -110,10 +99,12 @@ func (c *Chain) start(ctx context.Context, p *plugin) (apiserver.Interface, erro
 	if err != nil {
 		return nil, err
 	}
-	if err = c.own.initialize(handler); err != nil {
+	if err = c.own.initialize(ctx, handler); err != nil {
 		return nil, err
 	}
-	c.Logger.Info("admission decides about writes", "because of", p.kind)
+	if p.cache != nil {
+		c.Logger.Info("admission decides about writes", "because of", p.kind.Resource)
+	}
 	p.handler = handler
 	return handler, nil
 }

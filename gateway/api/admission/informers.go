@@ -2,15 +2,13 @@ package admission
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/informers/core"
-	informerscorev1 "k8s.io/client-go/informers/core/v1"
-	listerscorev1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"revtail/gateway/api/catalog"
@@ -40,11 +38,27 @@ func (f *informerFactory) informer(gv schema.GroupVersion, plural string, of run
 	if known, ok := f.made[resource]; ok {
 		return known
 	}
-	source := &source{catalog: f.catalog, resource: resource, make: func() runtime.Object { return of.DeepCopyObject() }}
-	made := cache.NewSharedIndexInformer(source, of, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	made := cache.NewSharedIndexInformer(f.source(resource, of), of, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	f.made[resource] = made
 	f.running.Go(func() { made.RunWithContext(f.life) })
 	return made
+}
+
+func (f *informerFactory) source(kind schema.GroupVersionResource, of runtime.Object) *source {
+	return &source{catalog: f.catalog, resource: kind, make: func() runtime.Object { return of.DeepCopyObject() }}
+}
+
+// waitSynced waits until all informers have the objects of their caches.
+func (f *informerFactory) waitSynced(ctx context.Context) bool {
+	f.mu.Lock()
+	made := slices.Collect(maps.Values(f.made))
+	f.mu.Unlock()
+	for _, informer := range made {
+		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			return false
+		}
+	}
+	return true
 }
 
 // wait waits until all informers have ended.
@@ -57,26 +71,6 @@ func (*informerFactory) ForResource(schema.GroupVersionResource) (informers.Gene
 
 // Start does nothing, because informers are started when they are made.
 func (*informerFactory) Start(<-chan struct{}) {}
-
-func (f *informerFactory) Core() core.Interface { return coreGroup{factory: f} }
-
-type coreGroup struct {
-	core.Interface
-	factory *informerFactory
-}
-
-func (g coreGroup) V1() informerscorev1.Interface { return coreVersion{factory: g.factory} }
-
-type coreVersion struct {
-	informerscorev1.Interface
-	factory *informerFactory
-}
-
-func (v coreVersion) Namespaces() informerscorev1.TypedNamespaceInformer {
-	made := v.factory.informer(corev1.SchemeGroupVersion, "namespaces", &corev1.Namespace{})
-	return informerOf[informerscorev1.NamespaceIndexInformer, listerscorev1.NamespaceLister]{
-		made, cache.NewTypedSharedIndexInformer[*corev1.Namespace](made), listerscorev1.NewNamespaceLister(made.GetIndexer())}
-}
 
 // informerOf is the informer of a kind, with the types that client-go generates for it.
 type informerOf[Typed, Lister any] struct {

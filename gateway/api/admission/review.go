@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,7 +29,7 @@ func newReview(ctx context.Context, c *Chain, ref resource.Ref, active []apiserv
 		ref: ref, kind: schema.GroupVersionKind{Group: view.Group, Version: view.Version, Kind: view.Kind},
 		objects: newObjects(view, c.Catalog.Current().Registry), client: clientOf(ctx),
 	}
-	for _, handler := range active {
+	for _, handler := range joined(active) {
 		if m, ok := handler.(apiserver.MutationInterface); ok {
 			r.mutate = append(r.mutate, m)
 		}
@@ -39,8 +40,30 @@ func newReview(ctx context.Context, c *Chain, ref resource.Ref, active []apiserv
 	return r
 }
 
+// joined returns handlers with the builtins, which are the first ones, as one.
+func joined(active []apiserver.Interface) []apiserver.Interface {
+	var first builtins
+	for _, handler := range active {
+		if b, ok := handler.(builtin); ok {
+			first = append(first, b)
+		}
+	}
+	if first == nil {
+		return active
+	}
+	return append([]apiserver.Interface{first}, active[len(first):]...)
+}
+
+// handles reports whether any of some handlers decides about an operation.
+func handles[T apiserver.Interface](handlers []T, operation apiserver.Operation) bool {
+	return slices.ContainsFunc(handlers, func(handler T) bool { return handler.Handles(operation) })
+}
+
 // change lets policies and webhooks change the new object of a write, and returns it; nil: none does. The error is a Status.
 func (r *Review) change(ctx context.Context, w write) (map[string]any, error) {
+	if !handles(r.mutate, w.operation) {
+		return nil, nil
+	}
 	a, err := r.attributes(ctx, w)
 	if err != nil {
 		return nil, err
@@ -74,6 +97,9 @@ func (r *Review) admit(ctx context.Context, a apiserver.Attributes) error {
 
 // validate refuses a write that a policy or a webhook refuses. The error is a Status.
 func (r *Review) validate(ctx context.Context, w write) error {
+	if !handles(r.confirm, w.operation) {
+		return nil
+	}
 	a, err := r.attributes(ctx, w)
 	if err != nil {
 		return err

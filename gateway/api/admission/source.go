@@ -88,6 +88,20 @@ func (s *source) list(ctx context.Context) (*watchcache.List, error) {
 	return cache.List(ctx, watchcache.ListQuery{Namespace: s.namespace})
 }
 
+// objects returns the objects of all namespaces, or of one.
+func (s *source) objects() (out []any, err error) {
+	list, err := s.list(context.Background()) //nolint:forbidigo // of memory
+	if err != nil {
+		return nil, err
+	}
+	for o := range list.Objects {
+		if object, err := s.decode(o); err == nil {
+			out = append(out, object)
+		}
+	}
+	return out, nil
+}
+
 // decode returns the object of a document. One that is no object of its type is left out: it configures nothing in a cluster either.
 func (s *source) decode(o *watchcache.Object) (runtime.Object, error) {
 	object := s.make()

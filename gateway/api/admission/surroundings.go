@@ -30,17 +30,32 @@ type surroundings struct {
 	Config
 	informers *informerFactory
 	ended     <-chan struct{}
+	statuses  Statuses
+	usage     *Usage // nil: not made yet; Chain.mu guards it
 }
 
-func newSurroundings(life context.Context, config Config) *surroundings {
-	return &surroundings{Config: config, informers: newInformerFactory(life, config.Catalog), ended: life.Done()}
+func newSurroundings(life context.Context, config Config, statuses Statuses) *surroundings {
+	return &surroundings{Config: config, informers: newInformerFactory(life, config.Catalog), ended: life.Done(), statuses: statuses}
 }
 
 // initialize gives a plugin what it wants, and lets it start.
-func (s *surroundings) initialize(handler apiserver.Interface) error {
+func (s *surroundings) initialize(ctx context.Context, handler apiserver.Interface) error {
+	if b, ok := handler.(builtin); ok {
+		handler = b.Interface
+	}
 	initializer.New(kubeClient{around: s}, dynamicClient{s.Catalog}, s.informers, plainAuthorizer{by: s.Authorizer}, utilfeature.DefaultFeatureGate,
 		nil, s.ended, restMapper{catalog: s.Catalog}).Initialize(handler)
 	webhookinitializer.NewPluginInitializer(webhook.Clients("revtail-admission", maxAnswer), webhook.NoServices{}).Initialize(handler)
+	if counting, ok := handler.(initializer.WantsQuotaConfiguration); ok {
+		usage, err := s.quotaUsage()
+		if err != nil {
+			return err
+		}
+		counting.SetQuotaConfiguration(usage.rules)
+	}
+	if !s.informers.waitSynced(ctx) {
+		return context.Cause(ctx)
+	}
 	return apiserver.ValidateInitialization(handler)
 }
 
