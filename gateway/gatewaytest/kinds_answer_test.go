@@ -86,9 +86,11 @@ func dropAllocated(service map[string]any, managers []any) {
 var (
 	uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	age = regexp.MustCompile(`^[0-9]+s$`)
+	// tokenVolume is the name of the volume that a Pod gets for the token of its ServiceAccount.
+	tokenVolume = regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`)
 )
 
-// normalized returns a copy of a JSON value in which the times since the start of the test are equal, and so are uids, wherever a text has
+// normalized returns a copy of a JSON value in which the times since the start of the test are equal, and so are uids and names of token volumes, wherever a text has
 // them, and the ages in a table. A list that kube-apiserver writes as null is one without elements, as revtail writes it.
 func normalized(value any, started time.Time) any {
 	switch v := value.(type) {
@@ -101,7 +103,7 @@ func normalized(value any, started time.Time) any {
 		if v == "admin" || v == "system:anonymous" {
 			return "user"
 		}
-		return uid.ReplaceAllString(v, "uid")
+		return tokenVolume.ReplaceAllString(uid.ReplaceAllString(v, "uid"), "kube-api-access")
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {

@@ -47,9 +47,16 @@ type comparison struct {
 	answers       int             // compared so far
 }
 
+// startComparison starts a kube-apiserver without controllers, without the ServiceAccounts that these create, and a gateway.
 func startComparison(t *testing.T, args ...string) *comparison {
 	t.Helper()
-	kube := gatewaytest.StartKubeAPIServer(t, gatewaytest.StartEtcd(t, 1).Endpoints(), "--disable-admission-plugins", unusedPlugins,
+	return startComparisonWithout(t, unusedPlugins+",ServiceAccount", args...)
+}
+
+// startComparisonWithout starts a kube-apiserver without some admission plugins, and a gateway.
+func startComparisonWithout(t *testing.T, plugins string, args ...string) *comparison {
+	t.Helper()
+	kube := gatewaytest.StartKubeAPIServer(t, gatewaytest.StartEtcd(t, 1).Endpoints(), "--disable-admission-plugins", plugins,
 		"--enable-priority-and-fairness=false", // which would write the status of FlowSchemas
 		"--allow-privileged")
 	gw := gatewaytest.Start(t, args...)
@@ -68,8 +75,7 @@ func startComparison(t *testing.T, args ...string) *comparison {
 
 // unusedPlugins are the admission plugins of kube-apiserver that revtail does not have.
 const unusedPlugins = "CertificateApproval,CertificateSigning,CertificateSubjectRestriction,ClusterTrustBundleAttest,DefaultIngressClass," +
-	"DefaultStorageClass,DefaultTolerationSeconds,LimitRanger,PersistentVolumeClaimResize,PodSecurity,Priority," +
-	"ResourceQuota,RuntimeClass,ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition"
+	"DefaultStorageClass,DefaultTolerationSeconds,PersistentVolumeClaimResize,PodSecurity,StorageObjectInUseProtection,TaintNodesByCondition"
 
 // objectComparison compares the answers about one object.
 type objectComparison struct {

@@ -45,8 +45,10 @@ func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAP
 		"--token-auth-file", write("tokens", []byte(server.Token+`,admin,admin,"system:masters"`)),
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", cert, "--service-account-signing-key-file", key,
 		"--service-cluster-ip-range", "10.0.0.0/24",
-		"--disable-admission-plugins", "ServiceAccount", // because the service accounts of pods are not created
 	}, args...)
+	if !slices.Contains(args, "--disable-admission-plugins") {
+		command = append(command, "--disable-admission-plugins", "ServiceAccount") // because the service accounts of pods are not created
+	}
 	if !slices.Contains(args, "--authorization-mode") {
 		command = append(command, "--authorization-mode", "RBAC")
 	}
