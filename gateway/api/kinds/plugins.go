@@ -73,6 +73,7 @@ func (l lenient) decides(ctx context.Context, a admission.Attributes) bool {
 func SystemPriorityClass(name string) *schedulingv1.PriorityClass {
 	for _, class := range scheduling.SystemPriorityClasses() {
 		if class.Name == name {
+			legacyscheme.Scheme.Default(class)
 			return class
 		}
 	}
