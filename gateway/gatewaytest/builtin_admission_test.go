@@ -15,7 +15,7 @@ import (
 // ServiceAccount of a kube-apiserver do. Neither has kube-controller-manager, so the test writes the status of quotas.
 func TestBuiltinAdmission(t *testing.T) {
 	t.Parallel()
-	c := startComparisonWithout(t, unusedPlugins, "--garbage-collector=false", "--external-garbage-collector")
+	c := startWithoutAccounts(t)
 	o := &objectComparison{comparison: c, t: t}
 	o.both(t, write(http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetDefinition))
 	for _, server := range []apiServer{c.kube, c.revtail} {

@@ -47,19 +47,27 @@ type comparison struct {
 	answers       int             // compared so far
 }
 
-// startComparison starts a kube-apiserver without controllers, without the ServiceAccounts that these create, and a gateway.
+// startComparison starts a kube-apiserver and a gateway, both as beside a kube-controller-manager, which does not run: it would write the status
+// of ResourceQuotas, and create the ServiceAccount of the namespace.
 func startComparison(t *testing.T, args ...string) *comparison {
 	t.Helper()
-	return startComparisonWithout(t, unusedPlugins+",ServiceAccount", args...)
+	c := startWithoutAccounts(t, args...)
+	account := map[string]any{"metadata": map[string]any{"name": "default"}, "automountServiceAccountToken": false}
+	for _, server := range []apiServer{c.kube, c.revtail} {
+		if answer := server.do(t, write(http.MethodPost, "/api/v1/namespaces/default/serviceaccounts", account)); answer.Code != http.StatusCreated {
+			t.Fatalf("%s: %d %v", server.url, answer.Code, answer.Body)
+		}
+	}
+	return c
 }
 
-// startComparisonWithout starts a kube-apiserver without some admission plugins, and a gateway.
-func startComparisonWithout(t *testing.T, plugins string, args ...string) *comparison {
+// startWithoutAccounts is startComparison without a ServiceAccount.
+func startWithoutAccounts(t *testing.T, args ...string) *comparison {
 	t.Helper()
-	kube := gatewaytest.StartKubeAPIServer(t, gatewaytest.StartEtcd(t, 1).Endpoints(), "--disable-admission-plugins", plugins,
+	kube := gatewaytest.StartKubeAPIServer(t, gatewaytest.StartEtcd(t, 1).Endpoints(), "--disable-admission-plugins", unusedPlugins,
 		"--enable-priority-and-fairness=false", // which would write the status of FlowSchemas
 		"--allow-privileged")
-	gw := gatewaytest.Start(t, args...)
+	gw := gatewaytest.Start(t, append(args, "--garbage-collector=false", "--external-garbage-collector")...)
 	c := &comparison{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS), revtail: connect(t, gw.URL, "", nil), started: time.Now()}
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(&rest.Config{Host: gw.URL}, c.revtail.client)
 	if err != nil {

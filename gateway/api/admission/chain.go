@@ -50,7 +50,7 @@ func (c *Chain) Run(ctx context.Context, statuses Statuses) {
 	c.life, c.own = ctx, newSurroundings(ctx, c.Config, statuses)
 	close(c.started)
 	<-ctx.Done()
-	c.own.informers.wait()
+	c.own.informers.Wait()
 }
 
 // Begin returns the review of a write of a client, whose user is in the context; nil: there is nothing that decides about writes, or no client

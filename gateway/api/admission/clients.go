@@ -13,28 +13,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clientnodev1 "k8s.io/client-go/kubernetes/typed/node/v1"
-)
 
-// The kinds that plugins read with a client.
-var (
-	limitRangeKind     = corev1.SchemeGroupVersion.WithResource("limitranges")
-	quotaKind          = corev1.SchemeGroupVersion.WithResource("resourcequotas")
-	runtimeClassKind   = nodev1.SchemeGroupVersion.WithResource("runtimeclasses")
-	serviceAccountKind = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
+	"revtail/gateway/api/informer"
 )
 
 // newestOf returns an object in the newest state of etcd.
 func newestOf[T runtime.Object](ctx context.Context, s *surroundings, kind schema.GroupVersionResource, namespace, name string, of T) (T, error) {
-	source := s.informers.source(kind, of)
-	source.namespace = namespace
-	stored, err := source.newest(ctx, name)
+	source := s.informers.Source(kind, of)
+	source.Namespace = namespace
+	stored, err := source.Newest(ctx, name)
 	if err == nil && stored == nil {
 		err = apierrors.NewNotFound(kind.GroupResource(), name)
 	}
 	if err != nil {
 		return of, err
 	}
-	object, err := source.decode(stored)
+	object, err := source.Decode(stored)
 	if err != nil {
 		return of, err
 	}
@@ -45,7 +39,7 @@ func newestOf[T runtime.Object](ctx context.Context, s *surroundings, kind schem
 func (s *surroundings) hasServiceAccount(ctx context.Context, namespace, name string) bool {
 	_, err := s.informers.Core().V1().ServiceAccounts().Lister().ServiceAccounts(namespace).Get(name)
 	if apierrors.IsNotFound(err) { // a client that has just created it does not wait for the cache
-		_, err = newestOf(ctx, s, serviceAccountKind, namespace, name, &corev1.ServiceAccount{})
+		_, err = newestOf(ctx, s, informer.ServiceAccounts, namespace, name, &corev1.ServiceAccount{})
 	}
 	return !apierrors.IsNotFound(err)
 }
@@ -62,17 +56,13 @@ type serviceAccountClient struct {
 
 // Get returns a ServiceAccount that the cache does not have yet.
 func (c serviceAccountClient) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.ServiceAccount, error) {
-	return newestOf(ctx, c.around, serviceAccountKind, c.namespace, name, &corev1.ServiceAccount{})
+	return newestOf(ctx, c.around, informer.ServiceAccounts, c.namespace, name, &corev1.ServiceAccount{})
 }
 
-func (c coreClient) LimitRanges(namespace string) clientcorev1.LimitRangeInterface {
-	return limitRangeClient{around: c.around, namespace: namespace}
-}
+func (coreClient) LimitRanges(string) clientcorev1.LimitRangeInterface { return limitRangeClient{} }
 
 type limitRangeClient struct {
 	clientcorev1.LimitRangeInterface
-	around    *surroundings
-	namespace string
 }
 
 // List returns none: the lister of the plugin has all of them.
@@ -98,7 +88,7 @@ type runtimeClassClient struct {
 
 // Get returns a RuntimeClass that the cache does not have yet.
 func (c runtimeClassClient) Get(ctx context.Context, name string, _ metav1.GetOptions) (*nodev1.RuntimeClass, error) {
-	return newestOf(ctx, c.around, runtimeClassKind, "", name, &nodev1.RuntimeClass{})
+	return newestOf(ctx, c.around, informer.RuntimeClasses, "", name, &nodev1.RuntimeClass{})
 }
 
 func (c coreClient) ResourceQuotas(string) clientcorev1.ResourceQuotaInterface {
@@ -117,7 +107,7 @@ func (c quotaClient) UpdateStatus(ctx context.Context, quota *corev1.ResourceQuo
 	updated, err := c.around.statuses.UpdateStatus(ctx, quota)
 	if apierrors.IsConflict(err) {
 		pause(ctx, rand.N(maxChargePause)) // two gateways would conflict again at the same pace
-		_, _ = newestOf(ctx, c.around, quotaKind, quota.Namespace, quota.Name, &corev1.ResourceQuota{})
+		_, _ = newestOf(ctx, c.around, informer.ResourceQuotas, quota.Namespace, quota.Name, &corev1.ResourceQuota{})
 	}
 	return updated, err
 }

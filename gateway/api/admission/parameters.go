@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/informer"
 )
 
 // dynamicClient reads the parameters of policies.
@@ -22,32 +23,32 @@ func (dynamicClient) IsWatchListSemanticsUnSupported() bool { return true }
 
 // Resource implements dynamic.Interface.
 func (c dynamicClient) Resource(gvr schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return parameters{source: &source{catalog: c.catalog, resource: gvr, make: func() runtime.Object { return &unstructured.Unstructured{} }}}
+	return parameters{source: &informer.Source{Catalog: c.catalog, Resource: gvr, Make: func() runtime.Object { return &unstructured.Unstructured{} }}}
 }
 
 // parameters are the objects of a resource, of all namespaces or of one. It has the methods that plugins call.
 type parameters struct {
 	dynamic.NamespaceableResourceInterface
-	source *source
+	source *informer.Source
 }
 
 // Namespace implements dynamic.NamespaceableResourceInterface.
 func (p parameters) Namespace(name string) dynamic.ResourceInterface {
 	own := *p.source
-	own.namespace = name
+	own.Namespace = name
 	return parameters{source: &own}
 }
 
 // List implements dynamic.ResourceInterface.
 func (p parameters) List(ctx context.Context, _ metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	list, err := p.source.list(ctx)
+	list, err := p.source.Objects(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out := &unstructured.UnstructuredList{Object: map[string]any{}}
-	out.SetResourceVersion(formatRevision(list.Revision))
+	out.SetResourceVersion(informer.FormatRevision(list.Revision))
 	for o := range list.Objects {
-		if object, err := p.source.decode(o); err == nil {
+		if object, err := p.source.Decode(o); err == nil {
 			out.Items = append(out.Items, *object.(*unstructured.Unstructured)) // the source makes these
 		}
 	}
@@ -61,14 +62,14 @@ func (p parameters) Watch(_ context.Context, options metav1.ListOptions) (watch.
 
 // Get returns a parameter that the informer does not have yet.
 func (p parameters) Get(ctx context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
-	object, err := p.source.newest(ctx, name)
+	object, err := p.source.Newest(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if object == nil {
-		return nil, apierrors.NewNotFound(p.source.resource.GroupResource(), name)
+		return nil, apierrors.NewNotFound(p.source.Resource.GroupResource(), name)
 	}
-	decoded, err := p.source.decode(object)
+	decoded, err := p.source.Decode(object)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	apiserver "k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 
+	"revtail/gateway/api/informer"
 	"revtail/gateway/resource"
 )
 
@@ -19,7 +20,7 @@ type Statuses interface {
 
 // quotas returns the plugin of ResourceQuotas. It is the last one: what it counts is not refused any more.
 func quotas() *plugin {
-	return &plugin{name: resourcequota.PluginName, kind: quotaKind, inside: true,
+	return &plugin{name: resourcequota.PluginName, kind: informer.ResourceQuotas, inside: true,
 		of: func(ref resource.Ref) bool {
 			return ref.Resource.Namespaced && ref.Resource.Mount == nil && (ref.Subresource == "" || isCore(ref, "pods", "resize") ||
 				isCore(ref, "persistentvolumeclaims", resource.StatusSubresource))

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/openapi"
 
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/informer"
 	"revtail/gateway/api/webhook"
 )
 
@@ -28,14 +29,14 @@ const maxAnswer = 8 << 20
 // surroundings are what plugins find around them in a kube-apiserver: clients and informers. All of it reads the memory of the gateway.
 type surroundings struct {
 	Config
-	informers *informerFactory
+	informers *informer.Factory
 	ended     <-chan struct{}
 	statuses  Statuses
 	usage     *Usage // nil: not made yet; Chain.mu guards it
 }
 
 func newSurroundings(life context.Context, config Config, statuses Statuses) *surroundings {
-	return &surroundings{Config: config, informers: newInformerFactory(life, config.Catalog), ended: life.Done(), statuses: statuses}
+	return &surroundings{Config: config, informers: informer.NewFactory(life, config.Catalog), ended: life.Done(), statuses: statuses}
 }
 
 // initialize gives a plugin what it wants, and lets it start.
@@ -53,7 +54,7 @@ func (s *surroundings) initialize(ctx context.Context, handler apiserver.Interfa
 		}
 		counting.SetQuotaConfiguration(usage.rules)
 	}
-	if !s.informers.waitSynced(ctx) {
+	if !s.informers.WaitSynced(ctx) {
 		return context.Cause(ctx)
 	}
 	return apiserver.ValidateInitialization(handler)
@@ -102,15 +103,15 @@ func (c namespaceClient) Get(ctx context.Context, name string, _ metav1.GetOptio
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}},
 		Status:     corev1.NamespaceStatus{Phase: corev1.NamespaceActive},
 	}
-	stored, err := namespaces(c.around.Catalog).newest(ctx, name)
+	stored, err := namespaces(c.around.Catalog).Newest(ctx, name)
 	if err != nil || stored == nil {
 		return out, err
 	}
 	return out, json.Unmarshal(stored.JSON, out)
 }
 
-func namespaces(c *catalog.Catalog) *source {
-	return &source{catalog: c, resource: corev1.SchemeGroupVersion.WithResource("namespaces")}
+func namespaces(c *catalog.Catalog) *informer.Source {
+	return &informer.Source{Catalog: c, Resource: corev1.SchemeGroupVersion.WithResource("namespaces")}
 }
 
 // restMapper finds the resource of a kind.

@@ -16,6 +16,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/informer"
 	"revtail/gateway/api/kinds"
 )
 
@@ -93,7 +94,7 @@ func (u *Usage) Status(ctx context.Context, of *corev1.ResourceQuota, atLeast et
 		if source == nil {
 			continue
 		}
-		counted, err := source.cache()
+		counted, err := source.Cache()
 		if err == nil {
 			err = counted.WaitUntil(ctx, atLeast)
 		}
@@ -122,14 +123,14 @@ var measured = map[schema.GroupResource]runtime.Object{
 }
 
 // source returns the source of the objects of a resource; nil: it is not served.
-func (u *Usage) source(of schema.GroupResource) *source {
+func (u *Usage) source(of schema.GroupResource) *informer.Source {
 	for _, res := range u.catalog.Current().Registry.All() {
 		if res.Group != of.Group || res.Plural != of.Resource || !res.Namespaced || res.Virtual || res.Mount != nil {
 			continue
 		}
-		out := &source{catalog: u.catalog, resource: of.WithVersion(res.Version)}
+		out := &informer.Source{Catalog: u.catalog, Resource: of.WithVersion(res.Version)}
 		if sample := measured[of]; sample != nil {
-			out.make = func() runtime.Object { return sample.DeepCopyObject() }
+			out.Make = func() runtime.Object { return sample.DeepCopyObject() }
 		}
 		return out
 	}
@@ -140,18 +141,18 @@ func (u *Usage) source(of schema.GroupResource) *source {
 func (u *Usage) list(of schema.GroupResource, namespace string) (out []runtime.Object, err error) {
 	source := u.source(of)
 	if source == nil {
-		return nil, errNotServed
+		return nil, informer.ErrNotServed
 	}
-	source.namespace = namespace
-	list, err := source.list(context.Background()) //nolint:forbidigo // of memory
+	source.Namespace = namespace
+	list, err := source.Objects(context.Background()) //nolint:forbidigo // of memory
 	if err != nil {
 		return nil, err
 	}
 	for o := range list.Objects {
 		var object runtime.Object = counted
-		if source.make != nil {
+		if source.Make != nil {
 			var failed error
-			if object, failed = source.decode(o); failed != nil {
+			if object, failed = source.Decode(o); failed != nil {
 				continue // what is no object of the kind uses nothing
 			}
 		}
@@ -174,7 +175,7 @@ func (l lister) ByNamespace(name string) cache.GenericNamespaceLister {
 }
 
 // Get implements cache.GenericLister. Evaluators do not call it.
-func (lister) Get(string) (runtime.Object, error) { return nil, errNotServed }
+func (lister) Get(string) (runtime.Object, error) { return nil, informer.ErrNotServed }
 
 // List implements cache.GenericNamespaceLister.
 func (l lister) List(labels.Selector) ([]runtime.Object, error) {

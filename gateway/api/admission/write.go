@@ -70,6 +70,7 @@ func (r *Review) setDefaults(next object.Object) error {
 	}
 	defaulted, err := content(typed)
 	if err == nil {
+		keepEmpties(next.Object, defaulted)
 		clear(next.Object)
 		maps.Copy(next.Object, defaulted)
 	}

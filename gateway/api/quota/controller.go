@@ -42,8 +42,9 @@ type Config struct {
 // caches have at that revision or a later one, so that no status is replaced by an older one, and replicas that agree write once.
 type Controller struct {
 	Config
-	usage *admission.Usage
-	queue workqueue.TypedDelayingInterface[string] // of paths
+	usage   *admission.Usage                         // nil: there has been no quota yet, as of the fields below
+	queue   workqueue.TypedDelayingInterface[string] // of paths
+	working sync.WaitGroup
 
 	mu       sync.Mutex // guards the fields below
 	quotas   map[string]*followed
@@ -52,24 +53,30 @@ type Controller struct {
 
 // Run works until ctx ends. Without a ResourceQuota it waits for one, and does nothing else.
 func Run(ctx context.Context, config Config) {
-	c := &Controller{Config: config, queue: workqueue.NewTypedDelayingQueue[string]()}
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer c.queue.ShutDown()
-	var err error
-	if c.usage, err = config.Usage(ctx); err != nil {
-		if ctx.Err() == nil {
-			config.Logger.Error("the status of ResourceQuotas is not kept", "error", err)
-		}
-		return
-	}
-	running.Go(func() { c.work(ctx) })
+	c := &Controller{Config: config}
 	for ctx.Err() == nil {
 		if err := c.follow(ctx); ctx.Err() == nil {
 			c.Logger.Debug("reading the ResourceQuotas anew", "error", err)
 			pause(ctx, retry)
 		}
 	}
+	if c.queue != nil {
+		c.queue.ShutDown()
+	}
+	c.working.Wait()
+}
+
+// begin begins to count, because there is a quota.
+func (c *Controller) begin(ctx context.Context) (err error) {
+	if c.usage != nil {
+		return nil
+	}
+	if c.usage, err = c.Usage(ctx); err != nil {
+		return err
+	}
+	c.queue = workqueue.NewTypedDelayingQueue[string]()
+	c.working.Go(func() { c.work(ctx) })
+	return nil
 }
 
 // work counts for the quotas in the queue until it is shut down.

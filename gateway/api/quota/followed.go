@@ -32,6 +32,7 @@ func (c *Controller) follow(ctx context.Context) error {
 		return err
 	}
 	defer watcher.Close()
+	life := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	f := &objects{controller: c, ctx: ctx}
 	defer f.running.Wait()
@@ -42,6 +43,12 @@ func (c *Controller) follow(ctx context.Context) error {
 	for {
 		batch, err := watcher.Next(ctx)
 		if err != nil {
+			return err
+		}
+		if len(batch.Changes) == 0 {
+			continue
+		}
+		if err := c.begin(life); err != nil {
 			return err
 		}
 		for _, change := range batch.Changes {

@@ -1,4 +1,4 @@
-package admission
+package informer
 
 import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -9,21 +9,23 @@ import (
 )
 
 // Admissionregistration implements informers.SharedInformerFactory.
-func (f *informerFactory) Admissionregistration() admissionregistration.Interface {
+func (f *Factory) Admissionregistration() admissionregistration.Interface {
 	return configurations{factory: f}
 }
+
+var group = admissionregistrationv1.SchemeGroupVersion
 
 // configurations are the informers of the kinds that configure plugins.
 type configurations struct {
 	admissionregistration.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (c configurations) V1() informersv1.Interface { return configurationsV1{factory: c.factory} }
 
 type configurationsV1 struct {
 	informersv1.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (c configurationsV1) MutatingAdmissionPolicies() informersv1.TypedMutatingAdmissionPolicyInformer {

@@ -1,4 +1,4 @@
-package admission
+package informer
 
 import (
 	nodev1 "k8s.io/api/node/v1"
@@ -20,30 +20,30 @@ import (
 )
 
 // Node implements informers.SharedInformerFactory.
-func (f *informerFactory) Node() node.Interface { return nodeGroup{factory: f} }
+func (f *Factory) Node() node.Interface { return nodeGroup{factory: f} }
 
 type nodeGroup struct {
 	node.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (g nodeGroup) V1() informersnodev1.Interface { return nodeVersion{factory: g.factory} }
 
 type nodeVersion struct {
 	informersnodev1.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (v nodeVersion) RuntimeClasses() informersnodev1.TypedRuntimeClassInformer {
-	return listed[informersnodev1.RuntimeClassIndexInformer](v.factory, runtimeClassKind, &nodev1.RuntimeClass{}, listersnodev1.NewRuntimeClassLister)
+	return listed[informersnodev1.RuntimeClassIndexInformer](v.factory, RuntimeClasses, &nodev1.RuntimeClass{}, listersnodev1.NewRuntimeClassLister)
 }
 
 // Scheduling implements informers.SharedInformerFactory.
-func (f *informerFactory) Scheduling() scheduling.Interface { return schedulingGroup{factory: f} }
+func (f *Factory) Scheduling() scheduling.Interface { return schedulingGroup{factory: f} }
 
 type schedulingGroup struct {
 	scheduling.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (g schedulingGroup) V1() informersschedulingv1.Interface {
@@ -52,7 +52,7 @@ func (g schedulingGroup) V1() informersschedulingv1.Interface {
 
 type schedulingVersion struct {
 	informersschedulingv1.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (v schedulingVersion) PriorityClasses() informersschedulingv1.TypedPriorityClassInformer {
@@ -81,18 +81,18 @@ func (p priorityClasses) Get(name string) (*schedulingv1.PriorityClass, error) {
 }
 
 // Resource implements informers.SharedInformerFactory.
-func (f *informerFactory) Resource() resource.Interface { return resourceGroup{factory: f} }
+func (f *Factory) Resource() resource.Interface { return resourceGroup{factory: f} }
 
 type resourceGroup struct {
 	resource.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (g resourceGroup) V1() informersresourcev1.Interface { return resourceVersion{factory: g.factory} }
 
 type resourceVersion struct {
 	informersresourcev1.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (v resourceVersion) DeviceClasses() informersresourcev1.TypedDeviceClassInformer {

@@ -1,4 +1,4 @@
-package admission
+package informer
 
 import (
 	"context"
@@ -21,31 +21,32 @@ import (
 )
 
 var (
-	errNotTyped  = errors.New("informers of parameters have no Go types")
-	errNotServed = errors.New("the resource is not served")
+	errNotTyped = errors.New("informers of parameters have no Go types")
+	// ErrNotServed says that there is no watch cache of a resource.
+	ErrNotServed = errors.New("the resource is not served")
 )
 
-// source lists and watches the objects of a resource, of all namespaces or of one, in their watch cache. It is a cache.ListerWatcher.
-type source struct {
-	catalog   *catalog.Catalog
-	resource  schema.GroupVersionResource
-	namespace string // empty: all
-	make      func() runtime.Object
+// Source lists and watches the objects of a resource, of all namespaces or of one, in their watch cache. It is a cache.ListerWatcher.
+type Source struct {
+	Catalog   *catalog.Catalog
+	Resource  schema.GroupVersionResource
+	Namespace string // empty: all
+	Make      func() runtime.Object
 }
 
-// cache returns the watch cache, if the resource is served now.
-func (s *source) cache() (*watchcache.Cache, error) {
-	now := s.catalog.Current()
-	res := now.Registry.Lookup(s.resource.Group, s.resource.Version, s.resource.Resource)
+// Cache returns the watch cache, if the resource is served now.
+func (s *Source) Cache() (*watchcache.Cache, error) {
+	now := s.Catalog.Current()
+	res := now.Registry.Lookup(s.Resource.Group, s.Resource.Version, s.Resource.Resource)
 	if cache, ok := now.Caches[res]; ok && res != nil {
 		return cache.Cache, nil
 	}
-	return nil, errNotServed
+	return nil, ErrNotServed
 }
 
-// newest returns an object in the newest state of etcd; nil: it does not exist.
-func (s *source) newest(ctx context.Context, name string) (*watchcache.Object, error) {
-	cache, err := s.cache()
+// Newest returns an object in the newest state of etcd; nil: it does not exist.
+func (s *Source) Newest(ctx context.Context, name string) (*watchcache.Object, error) {
+	cache, err := s.Cache()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (s *source) newest(ctx context.Context, name string) (*watchcache.Object, e
 	if err != nil {
 		return nil, err
 	}
-	object, err := cache.Get(ctx, resource.Scope{Namespace: s.namespace, Name: name}.Path(), revision)
+	object, err := cache.Get(ctx, resource.Scope{Namespace: s.Namespace, Name: name}.Path(), revision)
 	if err != nil || object == nil || !object.Shown() {
 		return nil, err
 	}
@@ -61,50 +62,52 @@ func (s *source) newest(ctx context.Context, name string) (*watchcache.Object, e
 }
 
 // IsWatchListSemanticsUnSupported makes reflectors list before they watch: a list costs no request here.
-func (*source) IsWatchListSemanticsUnSupported() bool { return true }
+func (*Source) IsWatchListSemanticsUnSupported() bool { return true }
 
 // List implements cache.ListerWatcher.
-func (s *source) List(metav1.ListOptions) (runtime.Object, error) {
-	list, err := s.list(context.Background()) //nolint:forbidigo // of memory
+func (s *Source) List(metav1.ListOptions) (runtime.Object, error) {
+	list, err := s.Objects(context.Background()) //nolint:forbidigo // of memory
 	if err != nil {
 		return nil, err
 	}
-	out := &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: formatRevision(list.Revision)}}
+	out := &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: FormatRevision(list.Revision)}}
 	for o := range list.Objects {
-		if object, err := s.decode(o); err == nil {
+		if object, err := s.Decode(o); err == nil {
 			out.Items = append(out.Items, runtime.RawExtension{Object: object})
 		}
 	}
 	return out, nil
 }
 
-func formatRevision(r etcdstore.Revision) string { return strconv.FormatInt(int64(r), 10) }
+// FormatRevision returns a revision as a resourceVersion.
+func FormatRevision(r etcdstore.Revision) string { return strconv.FormatInt(int64(r), 10) }
 
-func (s *source) list(ctx context.Context) (*watchcache.List, error) {
-	cache, err := s.cache()
+// Objects returns the newest state in memory.
+func (s *Source) Objects(ctx context.Context) (*watchcache.List, error) {
+	cache, err := s.Cache()
 	if err != nil {
 		return nil, err
 	}
-	return cache.List(ctx, watchcache.ListQuery{Namespace: s.namespace})
+	return cache.List(ctx, watchcache.ListQuery{Namespace: s.Namespace})
 }
 
-// objects returns the objects of all namespaces, or of one.
-func (s *source) objects() (out []any, err error) {
-	list, err := s.list(context.Background()) //nolint:forbidigo // of memory
+// all returns the objects of all namespaces, or of one.
+func (s *Source) all() (out []any, err error) {
+	list, err := s.Objects(context.Background()) //nolint:forbidigo // of memory
 	if err != nil {
 		return nil, err
 	}
 	for o := range list.Objects {
-		if object, err := s.decode(o); err == nil {
+		if object, err := s.Decode(o); err == nil {
 			out = append(out, object)
 		}
 	}
 	return out, nil
 }
 
-// decode returns the object of a document. One that is no object of its type is left out: it configures nothing in a cluster either.
-func (s *source) decode(o *watchcache.Object) (runtime.Object, error) {
-	object := s.make()
+// Decode returns the object of a document. One that is no object of its type is left out: it configures nothing in a cluster either.
+func (s *Source) Decode(o *watchcache.Object) (runtime.Object, error) {
+	object := s.Make()
 	if u, ok := object.(*unstructured.Unstructured); ok {
 		return u, u.UnmarshalJSON(o.JSON)
 	}
@@ -112,16 +115,16 @@ func (s *source) decode(o *watchcache.Object) (runtime.Object, error) {
 }
 
 // Watch implements cache.ListerWatcher.
-func (s *source) Watch(options metav1.ListOptions) (watch.Interface, error) {
+func (s *Source) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	after, err := strconv.ParseInt(options.ResourceVersion, 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	cache, err := s.cache()
+	cache, err := s.Cache()
 	if err != nil {
 		return nil, err
 	}
-	watcher, err := cache.Watch(watchcache.WatchQuery{Namespace: s.namespace, After: etcdstore.Revision(after), Own: true})
+	watcher, err := cache.Watch(watchcache.WatchQuery{Namespace: s.Namespace, After: etcdstore.Revision(after), Own: true})
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +136,7 @@ func (s *source) Watch(options metav1.ListOptions) (watch.Interface, error) {
 
 // events is a watch.Interface.
 type events struct {
-	source  *source
+	source  *Source
 	stop    context.CancelFunc
 	results chan watch.Event
 }
@@ -179,6 +182,6 @@ var eventTypes = map[encoding.EventType]watch.EventType{
 }
 
 func (e *events) event(change watchcache.Change) (watch.Event, bool) {
-	object, err := e.source.decode(change.Object)
+	object, err := e.source.Decode(change.Object)
 	return watch.Event{Type: eventTypes[change.Type], Object: object}, err == nil
 }

@@ -1,4 +1,4 @@
-package admission
+package informer
 
 import (
 	"context"
@@ -13,25 +13,25 @@ import (
 // would keep all of them a second time. It has the methods that listers call.
 type indexer struct {
 	cache.Indexer
-	source *source
+	source *Source
 }
 
 // List implements cache.Store.
 func (i indexer) List() []any {
-	all, _ := i.source.objects() // without an error in the interface; the cache is filled, because the plugin is active
+	all, _ := i.source.all() // without an error in the interface; the cache is filled, because the plugin is active
 	return all
 }
 
 // Index implements cache.Indexer: the only index is that of namespaces.
 func (i indexer) Index(_ string, in any) ([]any, error) {
 	own := *i.source
-	own.namespace = in.(metav1.Object).GetNamespace() // listers pass an ObjectMeta
-	return own.objects()
+	own.Namespace = in.(metav1.Object).GetNamespace() // listers pass an ObjectMeta
+	return own.all()
 }
 
 // GetByKey implements cache.Store. A key is namespace/name, or the name of a cluster-wide object.
 func (i indexer) GetByKey(key string) (any, bool, error) {
-	c, err := i.source.cache()
+	c, err := i.source.Cache()
 	if err != nil {
 		return nil, false, err
 	}
@@ -39,7 +39,7 @@ func (i indexer) GetByKey(key string) (any, bool, error) {
 	if err != nil || object == nil || !object.Shown() {
 		return nil, false, err
 	}
-	out, err := i.source.decode(object)
+	out, err := i.source.Decode(object)
 	return out, err == nil, err
 }
 
@@ -50,8 +50,8 @@ type filled struct{ cache.SharedIndexInformer }
 func (filled) HasSynced() bool { return true }
 
 // listed returns an informer whose lister reads a watch cache. of is an object of the kind.
-func listed[Typed, Lister any](f *informerFactory, kind schema.GroupVersionResource, of runtime.Object, lister func(cache.Indexer) Lister) (out informerOf[Typed, Lister]) {
+func listed[Typed, Lister any](f *Factory, kind schema.GroupVersionResource, of runtime.Object, lister func(cache.Indexer) Lister) (out informerOf[Typed, Lister]) {
 	out.informer = filled{}
-	out.lister = lister(indexer{source: f.source(kind, of)})
+	out.lister = lister(indexer{source: f.Source(kind, of)})
 	return out
 }

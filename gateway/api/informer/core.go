@@ -1,4 +1,4 @@
-package admission
+package informer
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -9,18 +9,18 @@ import (
 )
 
 // Core implements informers.SharedInformerFactory.
-func (f *informerFactory) Core() core.Interface { return coreGroup{factory: f} }
+func (f *Factory) Core() core.Interface { return coreGroup{factory: f} }
 
 type coreGroup struct {
 	core.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (g coreGroup) V1() informerscorev1.Interface { return coreVersion{factory: g.factory} }
 
 type coreVersion struct {
 	informerscorev1.Interface
-	factory *informerFactory
+	factory *Factory
 }
 
 func (v coreVersion) Namespaces() informerscorev1.TypedNamespaceInformer {
@@ -38,9 +38,9 @@ func (v coreVersion) Pods() informerscorev1.TypedPodInformer {
 }
 
 func (v coreVersion) ResourceQuotas() informerscorev1.TypedResourceQuotaInformer {
-	return listed[informerscorev1.ResourceQuotaIndexInformer](v.factory, quotaKind, &corev1.ResourceQuota{}, listerscorev1.NewResourceQuotaLister)
+	return listed[informerscorev1.ResourceQuotaIndexInformer](v.factory, ResourceQuotas, &corev1.ResourceQuota{}, listerscorev1.NewResourceQuotaLister)
 }
 
 func (v coreVersion) ServiceAccounts() informerscorev1.TypedServiceAccountInformer {
-	return listed[informerscorev1.ServiceAccountIndexInformer](v.factory, serviceAccountKind, &corev1.ServiceAccount{}, listerscorev1.NewServiceAccountLister)
+	return listed[informerscorev1.ServiceAccountIndexInformer](v.factory, ServiceAccounts, &corev1.ServiceAccount{}, listerscorev1.NewServiceAccountLister)
 }

@@ -1,4 +1,4 @@
-package admission
+package informer
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"revtail/gateway/api/catalog"
 )
 
-// informerFactory is the informers.SharedInformerFactory of plugins. Its informers read the watch caches of the gateway. It has only the methods
+// Factory is the informers.SharedInformerFactory of plugins. Its informers read the watch caches of the gateway. It has only the methods
 // that plugins call: the embedded interfaces are nil.
-type informerFactory struct {
+type Factory struct {
 	informers.SharedInformerFactory
 	life    context.Context
 	catalog *catalog.Catalog
@@ -26,30 +26,32 @@ type informerFactory struct {
 	running sync.WaitGroup
 }
 
-func newInformerFactory(life context.Context, c *catalog.Catalog) *informerFactory {
-	return &informerFactory{life: life, catalog: c, made: make(map[schema.GroupVersionResource]cache.SharedIndexInformer)}
+// NewFactory returns the factory of informers that end with life.
+func NewFactory(life context.Context, c *catalog.Catalog) *Factory {
+	return &Factory{life: life, catalog: c, made: make(map[schema.GroupVersionResource]cache.SharedIndexInformer)}
 }
 
 // informer returns the informer of a built-in kind, which it starts if it is new. of is an object of the kind.
-func (f *informerFactory) informer(gv schema.GroupVersion, plural string, of runtime.Object) cache.SharedIndexInformer {
+func (f *Factory) informer(gv schema.GroupVersion, plural string, of runtime.Object) cache.SharedIndexInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	resource := gv.WithResource(plural)
 	if known, ok := f.made[resource]; ok {
 		return known
 	}
-	made := cache.NewSharedIndexInformer(f.source(resource, of), of, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	made := cache.NewSharedIndexInformer(f.Source(resource, of), of, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	f.made[resource] = made
 	f.running.Go(func() { made.RunWithContext(f.life) })
 	return made
 }
 
-func (f *informerFactory) source(kind schema.GroupVersionResource, of runtime.Object) *source {
-	return &source{catalog: f.catalog, resource: kind, make: func() runtime.Object { return of.DeepCopyObject() }}
+// Source returns the source of the objects of a kind. of is one of them.
+func (f *Factory) Source(kind schema.GroupVersionResource, of runtime.Object) *Source {
+	return &Source{Catalog: f.catalog, Resource: kind, Make: func() runtime.Object { return of.DeepCopyObject() }}
 }
 
-// waitSynced waits until all informers have the objects of their caches.
-func (f *informerFactory) waitSynced(ctx context.Context) bool {
+// WaitSynced waits until all informers have the objects of their caches.
+func (f *Factory) WaitSynced(ctx context.Context) bool {
 	f.mu.Lock()
 	made := slices.Collect(maps.Values(f.made))
 	f.mu.Unlock()
@@ -61,16 +63,16 @@ func (f *informerFactory) waitSynced(ctx context.Context) bool {
 	return true
 }
 
-// wait waits until all informers have ended.
-func (f *informerFactory) wait() { f.running.Wait() }
+// Wait waits until all informers have ended.
+func (f *Factory) Wait() { f.running.Wait() }
 
 // ForResource is for the parameters of policies. Those of all kinds are read without their Go types.
-func (*informerFactory) ForResource(schema.GroupVersionResource) (informers.GenericInformer, error) {
+func (*Factory) ForResource(schema.GroupVersionResource) (informers.GenericInformer, error) {
 	return nil, errNotTyped
 }
 
 // Start does nothing, because informers are started when they are made.
-func (*informerFactory) Start(<-chan struct{}) {}
+func (*Factory) Start(<-chan struct{}) {}
 
 // informerOf is the informer of a kind, with the types that client-go generates for it.
 type informerOf[Typed, Lister any] struct {
