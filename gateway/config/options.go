@@ -92,7 +92,7 @@ func (c *Config) etcdOptions() []option {
 		{"create-namespaces", data, &c.CreateNamespaces, "create the namespaces default and kube-system at the start, as a kube-apiserver does, for programs that read them before they write; otherwise the first object of any namespace brings them"},
 		{"require-namespaces", data, &c.RequireNamespaces, "refuse to create objects in a namespace that does not exist, as a cluster does, and create the namespaces default, kube-system, kube-public and kube-node-lease; otherwise the first object of a namespace brings it"},
 		{"garbage-collector", data, &c.GarbageCollector, "delete objects whose owners in ownerReferences are all gone"},
-		{"external-garbage-collector", data, &c.ExternalGarbageCollector, "another program, as kube-controller-manager, deletes such objects, what is in deleted namespaces, and the dependents of what is deleted with the policies Orphan and Foreground; needs --garbage-collector=false"},
+		{"external-garbage-collector", data, &c.ExternalGarbageCollector, "kube-controller-manager, or another program, deletes such objects, what is in deleted namespaces, and the dependents of what is deleted with the policies Orphan and Foreground; keeps the status of ResourceQuotas; and makes the ServiceAccount default of each namespace, without which a Pod is then refused; needs --garbage-collector=false"},
 		{"garbage-collector-limit", data, &c.GarbageCollectorLimit, "`number` of objects that are deleted in an hour because their owners are gone without a DELETE request; more such objects stop the collector until an operator decides. 0: 100, and no more than a tenth of a resource"},
 	}
 }

@@ -1,6 +1,6 @@
 package admission
 
-// keepEmpties puts the empty lists of an object back that its Go type has and its JSON leaves out: causes show them. to is the object after it was one
+// keepEmpties puts the empty lists and maps of an object back that its Go type has and its JSON leaves out: causes show them. to is the object after it was one
 // of its Go type.
 func keepEmpties(from, to map[string]any) {
 	for name, value := range from {
@@ -16,6 +16,9 @@ func keepEmpties(from, to map[string]any) {
 		case map[string]any:
 			if object, ok := after.(map[string]any); ok {
 				keepEmpties(v, object)
+			}
+			if !has && len(v) == 0 {
+				to[name] = v
 			}
 		}
 	}

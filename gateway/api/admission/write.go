@@ -31,6 +31,8 @@ func (r *Review) Admit(ctx context.Context, options Options, next, old object.Ob
 	if r == nil || len(r.mutate) == 0 {
 		return false, nil
 	}
+	sent := maps.Clone(next.Object)
+	delete(sent, "metadata") // nothing shows what is empty there
 	if err = r.setDefaults(next); err != nil {
 		return false, object.CannotHandle(r.ref.Resource, err)
 	}
@@ -40,8 +42,16 @@ func (r *Review) Admit(ctx context.Context, options Options, next, old object.Ob
 		return true, err
 	}
 	changed, err := r.change(ctx, w)
-	if err != nil || changed == nil {
+	if err != nil {
 		return true, err
+	}
+	defer func() {
+		if r.objects.view.GoType != nil && r.ref.Subresource != resource.ScaleSubresource {
+			keepEmpties(sent, next.Object)
+		}
+	}()
+	if changed == nil {
+		return true, nil
 	}
 	if r.ref.Subresource == resource.ScaleSubresource {
 		scaled, err := object.ApplyView(r.ref, next, object.New(changed))
@@ -70,7 +80,6 @@ func (r *Review) setDefaults(next object.Object) error {
 	}
 	defaulted, err := content(typed)
 	if err == nil {
-		keepEmpties(next.Object, defaulted)
 		clear(next.Object)
 		maps.Copy(next.Object, defaulted)
 	}

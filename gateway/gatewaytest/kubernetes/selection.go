@@ -51,7 +51,8 @@ var chosen = rule{"", []string{
 // controlled are the tests that need the controllers, the scheduler, or Pods that run, and no container.
 var controlled = rule{"", []string{
 	"[sig-api-machinery] Garbage collector",
-	"[sig-api-machinery] ResourceQuota should create a ResourceQuota and ensure its status",
+	"[sig-api-machinery] ResourceQuota",
+	"[sig-api-machinery] Namespaces should ensure that all pods are removed",
 	"[sig-api-machinery] Namespaces should ensure that all services are removed",
 	"[sig-apps] ControllerRevision",
 	"[sig-apps] Daemon set should list and delete",
@@ -79,18 +80,25 @@ var controlled = rule{"", []string{
 	"[sig-apps] ReplicationController should adopt",
 	"[sig-apps] ReplicationController should get and update",
 	"[sig-apps] ReplicationController should release",
+	"[sig-apps] ReplicationController should surface a failure condition",
 	"[sig-apps] ReplicationController should test the lifecycle",
 	"[StatefulSetBasic] should have a working scale",
 	"[StatefulSetBasic] should list, patch and delete",
 	"[StatefulSetBasic] should validate",
 	"[sig-architecture] Conformance Tests should have at least two untainted nodes",
+	"[sig-auth] ServiceAccounts should allow opting out",
 	"[sig-auth] ServiceAccounts should guarantee kube-root-ca.crt",
 	"[sig-cli] Kubectl client Kubectl describe",
 	"[sig-cli] Kubectl client Kubectl patch",
 	"[sig-network] EndpointSlice should create and delete",
 	"[sig-network] EndpointSliceMirroring",
 	"[sig-network] EndpointsController",
-	"[sig-scheduling] SchedulerPredicates validates that NodeSelector is respected if matching",
+	"[sig-node] RuntimeClass should reject a Pod requesting a deleted RuntimeClass",
+	"[sig-node] RuntimeClass should reject a Pod requesting a non-existent RuntimeClass",
+	"[sig-scheduling] LimitRange",
+	"[sig-scheduling] SchedulerPredicates validates resource limits",
+	"[sig-scheduling] SchedulerPredicates validates that NodeSelector",
+	"[sig-scheduling] SchedulerPreemption",
 }}
 
 // waiting are the tests that wait for twenty seconds or more, whatever the server does.
@@ -150,19 +158,13 @@ var leftOut = []rule{
 		"should support continue listing from the last key"}},
 	{"It needs the admission webhook, the conversion webhook or the API server that the test runs in a pod", []string{
 		"[sig-api-machinery] AdmissionWebhook", "[sig-api-machinery] CustomResourceFieldSelectors", "[sig-api-machinery] CustomResourceConversionWebhook", "[sig-api-machinery] Aggregator"}},
-	{"It needs the admission and the tokens of service accounts", []string{
-		"[sig-auth] ServiceAccounts should allow opting out", "[sig-auth] ServiceAccounts should create a serviceAccountToken"}},
-	{"It needs the admission of pods by their RuntimeClass", []string{
-		"should reject a Pod requesting a non-existent RuntimeClass", "should reject a Pod requesting a deleted RuntimeClass"}},
-	{"It needs the admission by quotas", []string{"[sig-api-machinery] ResourceQuota", "ReplicationController should surface a failure condition"}},
-	{"It needs the admission of pods by limit ranges", []string{"[sig-scheduling] LimitRange"}},
-	{"It needs the admission of pods by their priority", []string{"[sig-scheduling] SchedulerPreemption"}},
+	{"It needs a gateway that signs tokens of service accounts", []string{"[sig-auth] ServiceAccounts should create a serviceAccountToken"}},
+	{"It needs the conditions that kube-controller-manager writes into a Namespace, whose objects revtail deletes itself", []string{"OrderedNamespaceDeletion"}},
+	{"It needs the address of a node, which those of KWOK have not", []string{"[sig-scheduling] SchedulerPredicates validates that there exists conflict"}},
 	{"It needs Jobs that run for minutes, or fail: those of the nodes of KWOK succeed after five seconds", []string{"[sig-apps] CronJob", "[sig-apps] Job"}},
 	{"It needs the endpoints of a kube-apiserver", []string{"[sig-network] API Server should have Endpoints"}},
 	{"It needs a container, thus a node with a container runtime", []string{
 		"[sig-apps]", "[sig-auth]", "[sig-cli]", "[sig-network]", "[sig-node]", "[sig-storage]"}},
-	{"It has not been tried beside the controllers and the scheduler", []string{
-		"Namespaces should ensure that all pods are removed", "OrderedNamespaceDeletion", "[sig-scheduling]"}},
 }
 
 // selection is what is done with the tests of the suite.
