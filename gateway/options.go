@@ -44,7 +44,7 @@ type Options struct {
 	EncryptionProblems func() []string
 
 	GarbageCollector         bool // delete objects whose ownerReferences all name owners that no longer exist
-	ExternalGarbageCollector bool // another program deletes them, empties namespaces, and does what propagation policies say
+	ExternalGarbageCollector bool // kube-controller-manager, or another program, does, and what propagation policies say; empties namespaces; keeps the status of ResourceQuotas; and makes ServiceAccounts
 	CreateNamespaces         bool // default and kube-system, at the start
 	RequireNamespaces        bool // nothing is created in a namespace without a Namespace
 	GarbageCollectorLimit    int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
