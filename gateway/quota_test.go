@@ -18,17 +18,17 @@ const (
 	podsPath  = "/api/v1/namespaces/default/pods"
 )
 
-// limit creates a quota and waits until it is in force.
-func (s *testServer) limit(name, hard string) {
+// limit creates the quota some and waits until it is in force.
+func (s *testServer) limit(hard string) {
 	s.t.Helper()
-	s.must(http.StatusCreated, http.MethodPost, quotaPath, `{"metadata":{"name":"`+name+`"},"spec":{"hard":{`+hard+`}}}`)
-	await(s.t, "a quota in force", func() bool { return strings.Contains(s.get(quotaPath+"/"+name).body, `"used":{`) })
+	s.must(http.StatusCreated, http.MethodPost, quotaPath, `{"metadata":{"name":"some"},"spec":{"hard":{`+hard+`}}}`)
+	await(s.t, "a quota in force", func() bool { return strings.Contains(s.get(quotaPath+"/some").body, `"used":{`) })
 }
 
-// awaitUsed waits until the status of a quota has some JSON.
-func (s *testServer) awaitUsed(name, used string) {
+// awaitUsed waits until the status of the quota some has some JSON.
+func (s *testServer) awaitUsed(used string) {
 	s.t.Helper()
-	await(s.t, used+" in the status of "+name, func() bool { return strings.Contains(s.get(quotaPath+"/"+name).body, used) })
+	await(s.t, used+" in the status of the quota", func() bool { return strings.Contains(s.get(quotaPath+"/some").body, used) })
 }
 
 func (s *testServer) createPod(name, spec string) answer {
@@ -68,14 +68,14 @@ func TestQuotaOfManyAtOnce(t *testing.T) {
 			for i := range servers {
 				servers[i] = serveStore(t, store)
 			}
-			servers[0].limit("some", `"count/configmaps":"5"`)
+			servers[0].limit(`"count/configmaps":"5"`)
 			for _, s := range servers {
-				s.awaitUsed("some", `"count/configmaps":"0"`)
+				s.awaitUsed(`"count/configmaps":"0"`)
 			}
 			if n := createdAtOnce(t, 20, servers...); n != 5 {
 				t.Errorf("%d objects were created, want 5", n)
 			}
-			servers[0].awaitUsed("some", `"used":{"count/configmaps":"5"}`)
+			servers[0].awaitUsed(`"used":{"count/configmaps":"5"}`)
 		})
 	}
 }
@@ -85,8 +85,8 @@ func TestQuotaStatus(t *testing.T) {
 	store := memory.New()
 	s := serveStore(t, store)
 	s.create("before")
-	s.limit("some", `"count/configmaps":"2","pods":"1"`)
-	s.awaitUsed("some", `"used":{"count/configmaps":"1","pods":"0"}`)
+	s.limit(`"count/configmaps":"2","pods":"1"`)
+	s.awaitUsed(`"used":{"count/configmaps":"1","pods":"0"}`)
 	s.create("second")
 	a := s.do(http.MethodPost, configMaps, `{"metadata":{"name":"third"}}`)
 	const refusal = `configmaps \"third\" is forbidden: exceeded quota: some, requested: count/configmaps=1, used: count/configmaps=2, limited: count/configmaps=2`
@@ -94,9 +94,9 @@ func TestQuotaStatus(t *testing.T) {
 		t.Errorf("%d %s, want %s", a.code, a.body, refusal)
 	}
 	s.must(http.StatusOK, http.MethodDelete, configMaps+"/before", "")
-	s.awaitUsed("some", `"used":{"count/configmaps":"1","pods":"0"}`)
+	s.awaitUsed(`"used":{"count/configmaps":"1","pods":"0"}`)
 	s.must(http.StatusOK, http.MethodPatch, quotaPath+"/some", `{"spec":{"hard":{"count/configmaps":"1","services":"3"}}}`, "Content-Type", "application/merge-patch+json")
-	s.awaitUsed("some", `"used":{"count/configmaps":"1","pods":"0","services":"0"}`)
+	s.awaitUsed(`"used":{"count/configmaps":"1","pods":"0","services":"0"}`)
 	if a := s.createPod("one", ""); a.code != http.StatusCreated {
 		t.Fatalf("%d %s", a.code, a.body)
 	}
@@ -104,35 +104,35 @@ func TestQuotaStatus(t *testing.T) {
 		t.Errorf("%d %s", a.code, a.body)
 	}
 	s.must(http.StatusOK, http.MethodPatch, quotaPath+"/some", `{"spec":{"hard":{"pods":"3"}}}`, "Content-Type", "application/merge-patch+json")
-	s.awaitUsed("some", `"hard":{"count/configmaps":"1","pods":"3"`)
+	s.awaitUsed(`"hard":{"count/configmaps":"1","pods":"3"`)
 	if a := s.createPod("one", ""); a.code != http.StatusConflict {
 		t.Errorf("%d %s", a.code, a.body)
 	}
-	s.awaitUsed("some", `"used":{"count/configmaps":"1","pods":"1","services":"0"}`)
+	s.awaitUsed(`"used":{"count/configmaps":"1","pods":"1","services":"0"}`)
 
 	again := serveStore(t, store)
 	again.must(http.StatusForbidden, http.MethodPost, configMaps, `{"metadata":{"name":"third"}}`)
 	again.must(http.StatusOK, http.MethodDelete, configMaps+"/second", "")
-	again.awaitUsed("some", `"used":{"count/configmaps":"0","pods":"1","services":"0"}`)
+	again.awaitUsed(`"used":{"count/configmaps":"0","pods":"1","services":"0"}`)
 }
 
 // TestQuotaOfCustomResources checks that a quota counts objects whose definition comes after it.
 func TestQuotaOfCustomResources(t *testing.T) {
 	s := newTestServer(t)
 	s.must(http.StatusCreated, http.MethodPost, quotaPath, `{"metadata":{"name":"some"},"spec":{"hard":{"count/widgets.example.com":"1"}}}`)
-	s.awaitUsed("some", `"hard":{"count/widgets.example.com":"1"}`)
+	s.awaitUsed(`"hard":{"count/widgets.example.com":"1"}`)
 	s.define(widgetsDefinition)
-	s.awaitUsed("some", `"used":{"count/widgets.example.com":"0"}`)
+	s.awaitUsed(`"used":{"count/widgets.example.com":"0"}`)
 	s.must(http.StatusCreated, http.MethodPost, widgets, widget("one", `{"color":"red"}`))
 	s.must(http.StatusForbidden, http.MethodPost, widgets, widget("two", `{"color":"red"}`))
 	s.must(http.StatusOK, http.MethodDelete, widgets+"/one", "")
-	s.awaitUsed("some", `"used":{"count/widgets.example.com":"0"}`)
+	s.awaitUsed(`"used":{"count/widgets.example.com":"0"}`)
 }
 
 // TestQuotaOfDryRun checks that a dry run is refused as the write would be, and uses nothing.
 func TestQuotaOfDryRun(t *testing.T) {
 	s := newTestServer(t)
-	s.limit("some", `"count/configmaps":"1"`)
+	s.limit(`"count/configmaps":"1"`)
 	for range 3 {
 		if a := s.tryCreate("x"); a.code != http.StatusCreated {
 			t.Fatalf("%d %s", a.code, a.body)

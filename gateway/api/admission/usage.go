@@ -85,22 +85,23 @@ func (u *Usage) evaluators(limits corev1.ResourceList) (out []quota.Evaluator) {
 	return out
 }
 
-// Status returns the status that a quota should have: what its namespace uses of its limits, at a revision that is not older than atLeast. With
-// an error, that of what could be counted: the numbers of the rest stay.
+// Status returns the status that a quota should have: what its namespace uses of its limits, at a revision that is not older than atLeast. The numbers
+// of what is not served stay as they are and, with an error, of what could not be counted.
 func (u *Usage) Status(ctx context.Context, of *corev1.ResourceQuota, atLeast etcdstore.Revision) (corev1.ResourceQuotaStatus, error) {
-	evaluators := u.evaluators(of.Spec.Hard)
-	for _, e := range evaluators {
+	var evaluators []quota.Evaluator
+	for _, e := range u.evaluators(of.Spec.Hard) {
 		source := u.source(e.GroupResource())
 		if source == nil {
 			continue
 		}
-		counted, err := source.Cache()
+		objects, err := source.Cache()
 		if err == nil {
-			err = counted.WaitUntil(ctx, atLeast)
+			err = objects.WaitUntil(ctx, atLeast)
 		}
 		if err != nil {
 			return corev1.ResourceQuotaStatus{}, err
 		}
+		evaluators = append(evaluators, e)
 	}
 	limits := quota.Add(corev1.ResourceList{}, of.Spec.Hard)
 	counted, err := quota.CalculateUsage(of.Namespace, of.Spec.Scopes, limits, generic.NewRegistry(evaluators), of.Spec.ScopeSelector)

@@ -81,15 +81,20 @@ func (c *Controller) begin(ctx context.Context) (err error) {
 
 // work counts for the quotas in the queue until it is shut down.
 func (c *Controller) work(ctx context.Context) {
-	for {
+	for failing := false; ; {
 		path, ended := c.queue.Get()
 		if ended {
 			return
 		}
 		again, err := c.sync(ctx, path)
 		switch {
-		case err == nil, apierrors.IsConflict(err), ctx.Err() != nil:
+		case err == nil:
+			failing = false
+		case apierrors.IsConflict(err), ctx.Err() != nil:
+		case failing:
+			c.Logger.Debug("the status of a ResourceQuota is not up to date", "quota", path, "error", err)
 		default:
+			failing = true
 			c.Logger.Warn("the status of a ResourceQuota is not up to date, trying again", "quota", path, "error", err)
 		}
 		c.queue.Done(path)
