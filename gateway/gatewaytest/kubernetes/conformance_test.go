@@ -72,7 +72,8 @@ func TestConformance(t *testing.T) {
 // startCluster starts a gateway with what every cluster has and, but for -short, with controllers, a scheduler and nodes.
 func startCluster(t *testing.T) *gatewaytest.Gateway {
 	t.Helper()
-	args := []string{"--anonymous", "--policy-file", everything(t), "--create-namespaces"}
+	args := []string{"--anonymous", "--policy-file", everything(t), "--create-namespaces",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-signing-key-file", signingKey(t)}
 	if !testing.Short() {
 		args = append(args, "--garbage-collector=false", "--external-garbage-collector")
 	}
@@ -141,6 +142,13 @@ subjects:
 		t.Fatal(err)
 	}
 	return path
+}
+
+// signingKey writes a key for tokens of service accounts, and returns its path.
+func signingKey(t *testing.T) string {
+	t.Helper()
+	_, key := gatewaytest.NewAuthority(t, "tokens").Issue(t, "tokens").Write(t, t.TempDir(), "tokens")
+	return key
 }
 
 // servedResources returns the names of the resources that the gateway serves: "pods", "deployments.apps".

@@ -87,6 +87,7 @@ var controlled = rule{"", []string{
 	"[StatefulSetBasic] should validate",
 	"[sig-architecture] Conformance Tests should have at least two untainted nodes",
 	"[sig-auth] ServiceAccounts should allow opting out",
+	"[sig-auth] ServiceAccounts should create a serviceAccountToken",
 	"[sig-auth] ServiceAccounts should guarantee kube-root-ca.crt",
 	"[sig-cli] Kubectl client Kubectl describe",
 	"[sig-cli] Kubectl client Kubectl patch",
@@ -158,7 +159,6 @@ var leftOut = []rule{
 		"should support continue listing from the last key"}},
 	{"It needs the admission webhook, the conversion webhook or the API server that the test runs in a pod", []string{
 		"[sig-api-machinery] AdmissionWebhook", "[sig-api-machinery] CustomResourceFieldSelectors", "[sig-api-machinery] CustomResourceConversionWebhook", "[sig-api-machinery] Aggregator"}},
-	{"It needs a gateway that signs tokens of service accounts", []string{"[sig-auth] ServiceAccounts should create a serviceAccountToken"}},
 	{"It needs the conditions that kube-controller-manager writes into a Namespace, whose objects revtail deletes itself", []string{"OrderedNamespaceDeletion"}},
 	{"It needs the address of a node, which those of KWOK have not", []string{"[sig-scheduling] SchedulerPredicates validates that there exists conflict"}},
 	{"It needs Jobs that run for minutes, or fail: those of the nodes of KWOK succeed after five seconds", []string{"[sig-apps] CronJob", "[sig-apps] Job"}},
