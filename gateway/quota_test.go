@@ -104,7 +104,7 @@ func TestQuotaStatus(t *testing.T) {
 		t.Errorf("%d %s", a.code, a.body)
 	}
 	s.must(http.StatusOK, http.MethodPatch, quotaPath+"/some", `{"spec":{"hard":{"pods":"3"}}}`, "Content-Type", "application/merge-patch+json")
-	s.awaitUsed(`"hard":{"count/configmaps":"1","pods":"3"`)
+	s.awaitUsed(`"status":{"hard":{"count/configmaps":"1","pods":"3"`)
 	if a := s.createPod("one", ""); a.code != http.StatusConflict {
 		t.Errorf("%d %s", a.code, a.body)
 	}
@@ -120,7 +120,7 @@ func TestQuotaStatus(t *testing.T) {
 func TestQuotaOfCustomResources(t *testing.T) {
 	s := newTestServer(t)
 	s.must(http.StatusCreated, http.MethodPost, quotaPath, `{"metadata":{"name":"some"},"spec":{"hard":{"count/widgets.example.com":"1"}}}`)
-	s.awaitUsed(`"hard":{"count/widgets.example.com":"1"}`)
+	s.awaitUsed(`"status":{"hard":{"count/widgets.example.com":"1"}`)
 	s.define(widgetsDefinition)
 	s.awaitUsed(`"used":{"count/widgets.example.com":"0"}`)
 	s.must(http.StatusCreated, http.MethodPost, widgets, widget("one", `{"color":"red"}`))
