@@ -139,6 +139,9 @@ func (s *Server) keepQuotas(ctx context.Context) {
 // WaitReady waits until every cache is filled, or returns the error of ctx.
 func (s *Server) WaitReady(ctx context.Context) error { return s.catalog.WaitReady(ctx) }
 
+// Bootstrap creates the objects that a kube-apiserver creates in every cluster, if they are missing.
+func (s *Server) Bootstrap(ctx context.Context) error { return api.Bootstrap(ctx, s.store) }
+
 // CheckMounts returns an error if Remount would refuse mounts: because of themselves, or of custom resources in etcd.
 func (s *Server) CheckMounts(ctx context.Context, wanted []mount.Mount) error {
 	return s.catalog.CheckMounts(ctx, wanted)

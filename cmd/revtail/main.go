@@ -46,7 +46,7 @@ func main() {
 	newCommand := newRootCommand
 	switch strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") {
 	case envtest.Etcd:
-		embedded.Main(os.Args)
+		embedded.Main(envtest.EtcdArgs(os.Args))
 		return
 	case envtest.APIServer:
 		newCommand = func() *cobra.Command { return envtest.NewAPIServerCommand(newRootCommand) }

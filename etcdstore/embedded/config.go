@@ -21,6 +21,9 @@ import (
 const (
 	progressInterval = 5 * time.Second // between the progress notifications of an idle watch; the default of etcd, 10 min, may exceed the history
 	quota            = 8 << 30         // bytes; the maximum that etcd recommends, because its default of 2 GiB is soon used up
+
+	// A member without peers misses no heartbeat, but it waits for its election, in milliseconds. It wakes up at each tick.
+	disposableTick, disposableElection = 10, 100
 )
 
 // load returns the configuration of etcd, without the logger. Errors are *ConfigError.
@@ -62,6 +65,10 @@ func (c Config) standalone() (*embed.Config, error) {
 	ec.WatchProgressNotifyInterval = progressInterval
 	ec.AutoCompactionRetention = "0" // the compactor of the store does it
 	ec.QuotaBackendBytes = quota
+	if c.Disposable {
+		ec.UnsafeNoFsync = true
+		ec.TickMs, ec.ElectionMs = disposableTick, disposableElection
+	}
 	return ec, nil
 }
 

@@ -24,5 +24,9 @@ type Config struct {
 	// above.
 	ConfigFile string
 
+	// Disposable is true if nobody needs the data after this process: etcd then does not wait for the disk, and elects itself ten times as soon.
+	// A file of ConfigFile says so itself.
+	Disposable bool
+
 	Logger *slog.Logger // nil: no log
 }

@@ -27,6 +27,8 @@ type Options struct {
 	Requests *metrics.StoreRequests    // counts the requests to etcd
 	Tracing  trace.TracerProvider      // nil: no traces
 	Logger   *slog.Logger
+
+	Disposable bool // see embedded.Config
 }
 
 // Backend is the etcd behind the gateway: an external one, or one embedded in this process. The owner closes it.
@@ -76,7 +78,7 @@ func start(ctx context.Context, o Options) (*Backend, etcdstore.Config, error) {
 	if cfg.External() {
 		return &Backend{Name: strings.Join(cfg.EtcdEndpoints, ",")}, Access(o), nil
 	}
-	options := embedded.Config{DataDir: cfg.DataDir, ClientURL: cfg.EmbeddedClientURL, Logger: o.Logger}
+	options := embedded.Config{DataDir: cfg.DataDir, ClientURL: cfg.EmbeddedClientURL, Disposable: o.Disposable, Logger: o.Logger}
 	if cfg.EmbeddedClientURL == config.NoClientURL {
 		options.ClientURL = ""
 	}

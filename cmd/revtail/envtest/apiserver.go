@@ -106,7 +106,7 @@ func (a *apiServer) flags(serve *pflag.FlagSet) *pflag.FlagSet {
 // serveArgs returns the arguments of revtail with which it does what the flags want.
 func (a *apiServer) serveArgs(flags *pflag.FlagSet) ([]string, error) {
 	out := []string{"serve", "--listen", net.JoinHostPort(a.bindAddress, strconv.Itoa(a.securePort)),
-		"--create-namespaces", "--garbage-collector=false", "--drain-delay=0", "--drain-grace=1s"}
+		"--bootstrap", "--garbage-collector=false", "--drain-delay=0", "--drain-grace=1s"}
 	if !slices.Contains(a.disabledPlugins, namespaceLifecycle) {
 		out = append(out, "--require-namespaces")
 	}
@@ -125,7 +125,7 @@ func (a *apiServer) serveArgs(flags *pflag.FlagSet) ([]string, error) {
 		return nil, err
 	}
 	if !flags.Changed("etcd-servers") {
-		out = append(out, "--data-dir", dataDir(cert))
+		out = append(out, "--data-dir", dataDir(cert), "--embedded-client-url", "none", "--disposable-data")
 	}
 	return append(out, "--tls-cert-file", cert, "--tls-private-key-file", key), nil
 }

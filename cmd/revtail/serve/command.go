@@ -72,6 +72,8 @@ func NewCommand(build buildinfo.Info) *cobra.Command {
 	flags := config.AddFlags(cmd.Flags())
 	printConfig := cmd.Flags().Bool("print-config", false, "print the effective configuration as a --config file, and exit")
 	printReference := cmd.Flags().Bool("print-reference", false, "print all options with their defaults, environment variables and keys in the file, in Markdown, and exit")
+	var tests standIn
+	tests.addFlags(cmd.Flags())
 	for flag, values := range config.Enumerations {
 		completion.Values(cmd, flag, values...)
 	}
@@ -102,7 +104,7 @@ func NewCommand(build buildinfo.Info) *cobra.Command {
 		}
 		logger, flush := logging.New(cfg, cmd.ErrOrStderr())
 		defer flush()
-		p := &process{cfg: cfg, build: build, logger: logger,
+		p := &process{cfg: cfg, build: build, standIn: tests, logger: logger,
 			limit: webserver.NewAddressLimit(cfg.MaxConnectionsPerAddress), strangers: stranger.NewRegistry(), requests: metrics.NewStoreRequests()}
 		return p.serve(cmd.Context(), load, cmd.OutOrStdout())
 	})

@@ -38,6 +38,7 @@ import (
 type process struct {
 	cfg          config.Config
 	build        buildinfo.Info
+	standIn      standIn
 	logger       *slog.Logger
 	sighup       chan os.Signal
 	supervisor   systemd.Notifier
@@ -114,7 +115,7 @@ func (p *process) openEtcd(ctx context.Context) (err error) {
 		memory.EmbedEtcd()
 	}
 	p.etcd, err = backend.Open(ctx, backend.Options{
-		Config: p.cfg, TLS: p.etcdTLS, Password: p.etcdPassword, Requests: p.requests, Tracing: p.tracer, Logger: p.logger,
+		Config: p.cfg, TLS: p.etcdTLS, Password: p.etcdPassword, Requests: p.requests, Tracing: p.tracer, Logger: p.logger, Disposable: p.standIn.disposable,
 	})
 	if err == nil {
 		p.monitor = monitor.New(p.etcd.Store, p.logger)

@@ -94,8 +94,8 @@ func (wr *Request) merge(applied, old object.Object) (object.Object, error) {
 // validateApplied handles the duplicate fields of a configuration, and those that the schema of its kind lacks. The errors have the words of
 // kube-apiserver's parsers.
 func (wr *Request) validateApplied(applied object.Object, unknown []string) error {
-	if err := wr.validateFields(unknown, func(error) error { return wr.undeclaredFields(applied, unknown) }); err != nil {
-		return err
+	if len(unknown) > 0 { // at every level of field validation, as in a cluster: nobody would manage them
+		return wr.undeclaredFields(applied, unknown)
 	}
 	return wr.validateFields(applied.FieldWarnings, func(err error) error {
 		if strict := yaml.UnmarshalStrict(wr.Body, &map[string]any{}); strict != nil {

@@ -70,12 +70,8 @@ func (s *Store) createObject(ctx context.Context, wr *Request, d object.Object) 
 
 // prepareCreate sets the fields that the server owns, and validates the object.
 func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
-	switch d.GetResourceVersion() {
-	case "", "0":
-		d.DeleteMetadata("resourceVersion")
-	default:
-		return status.BadRequest("resourceVersion should not be set on objects to be created")
-	}
+	version := d.GetResourceVersion()
+	d.DeleteMetadata("resourceVersion")
 	if err := object.SetNamespace(d, wr.Ref); err != nil {
 		return err
 	}
@@ -100,6 +96,9 @@ func (wr *Request) prepareCreate(ctx context.Context, d object.Object) error {
 	}
 	if err := check(ctx, d); err != nil {
 		return err
+	}
+	if version != "" && version != "0" && !wr.DryRun { // the last check, as in a cluster, whose store makes it
+		return status.BadRequest("resourceVersion should not be set on objects to be created")
 	}
 	wr.updateManagedFields(object.Zero(wr.Resource), d)
 	return nil
