@@ -32,7 +32,7 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e foreign conformance conformance-kubernetes conformance-kubernetes-quick robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
+.PHONY: help build run test race e2e foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-30s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,10 @@ conformance-kubernetes: $(TOOLS)/e2e.test $(TOOLS)/kube-apiserver $(TOOLS)/kube-
 conformance-kubernetes-quick: $(TOOLS)/e2e.test $(TOOLS)/kube-apiserver ## Run those of them that need no controller and do not wait
 	mkdir -p bin/conformance && cd gateway/gatewaytest/kubernetes && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 20m -short \
 		-run TestConformance $(ARGS) . -artifacts -outputdir $(CURDIR)/bin/conformance -args -suite
+
+envtest: $(TOOLS)/etcd $(TOOLS)/kube-apiserver ## Run the suites of other projects that use envtest on kube-apiserver and on revtail, and rewrite gateway/gatewaytest/envtest/ENVTEST.md; ANEW='gatekeeper on revtail' for some
+	mkdir -p bin/envtest && cd gateway/gatewaytest/envtest && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 120m -v \
+		-run TestSuites $(ARGS) . -args -suites $(CURDIR)/bin/envtest $(if $(ANEW),-anew '$(ANEW)')
 
 robustness: $(TOOLS)/etcd ## Break etcd, gateways and the network between under load, and compare what clients saw with etcd's history
 	$(call play,quick,15m)

@@ -93,6 +93,7 @@ var mayImport = map[string][]string{
 	"gateway/gatewaytest/abuse":       {"gateway/gatewaytest"},
 	"gateway/gatewaytest/bench":       {},
 	"gateway/gatewaytest/conformance": {},
+	"gateway/gatewaytest/envtest":     {"gateway/gatewaytest"},
 	"gateway/gatewaytest/kubernetes":  {"gateway/gatewaytest"},
 	"gateway/gatewaytest/rawhttp":     {},
 	"gateway/gatewaytest/robustness":  {"gateway/gatewaytest"},

@@ -47,6 +47,7 @@ type Options struct {
 	ExternalGarbageCollector bool // kube-controller-manager, or another program, does, and what propagation policies say; empties namespaces; keeps the status of ResourceQuotas; and makes ServiceAccounts
 	CreateNamespaces         bool // default and kube-system, at the start
 	RequireNamespaces        bool // nothing is created in a namespace without a Namespace
+	GracefulDeletion         bool // Pods on a node stay until its kubelet deletes them
 	GarbageCollectorLimit    int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
 
 	Authenticator *authentication.Authenticator       // nil: all requests are anonymous

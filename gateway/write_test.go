@@ -108,6 +108,7 @@ func TestRefusedWrites(t *testing.T) {
 			"metadata.annotations: Too long: may not be more than 262144 bytes", `x ConfigMap metadata.annotations=FieldValueTooLong`},
 		{"another namespace", "POST", configMaps, "", configMap("x", `"namespace":"other"`, ""), 400, "BadRequest",
 			"the namespace of the provided object does not match the namespace sent on the request", ""},
+		{"create an invalid object with resourceVersion", "POST", configMaps, "", configMap("x", `"resourceVersion":"1"`, `"data":{"a b":"1"}`), 422, "Invalid", "data[a b]: Invalid value", `x ConfigMap data[a b]=FieldValueInvalid`},
 		{"create with resourceVersion", "POST", configMaps, "", configMap("x", `"resourceVersion":"1"`, ""), 400, "BadRequest", "should not be set on objects to be created", ""},
 		{"text", "POST", configMaps, "text/plain", configMap("x", "", ""), 415, "UnsupportedMediaType", "accepted media types include: application/json, application/yaml", ""},
 		{"body above the limit", "POST", configMaps, "", strings.Repeat(" ", request.MaxBody+1), 413, "RequestEntityTooLarge", "limit is 3145728", ""},
@@ -297,6 +298,7 @@ func TestDryRunStoresNothing(t *testing.T) {
 	if made["metadata"].(map[string]any)["resourceVersion"] != nil {
 		t.Errorf("created: %v", made)
 	}
+	s.must(http.StatusCreated, "POST", configMaps+"?dryRun=All", configMap("b", `"resourceVersion":"1"`, "")) // which the store of a cluster would refuse
 	s.must(http.StatusConflict, "POST", configMaps+"?dryRun=All", configMap("a", "", ""))
 	for _, answered := range []map[string]any{
 		s.must(http.StatusOK, "PUT", configMaps+"/a?dryRun=All", configMap("a", "", `"data":{"k":"v"}`)),

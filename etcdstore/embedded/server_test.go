@@ -89,6 +89,14 @@ func TestStart(t *testing.T) {
 		}
 	})
 
+	t.Run("of disposable data", func(t *testing.T) {
+		cfg := embedded.Config{DataDir: filepath.Join(t.TempDir(), "data"), Disposable: true}
+		s := start(t, cfg)
+		if _, err := open(t, s).Create(t.Context(), "/a", []byte("1")); err != nil {
+			t.Fatalf("Create: %v", err)
+		}
+	})
+
 	t.Run("makes the data directory for its owner alone", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		start(t, embedded.Config{DataDir: dir, ClientURL: anyPort})

@@ -106,7 +106,7 @@ func (a *apiServer) flags(serve *pflag.FlagSet) *pflag.FlagSet {
 // serveArgs returns the arguments of revtail with which it does what the flags want.
 func (a *apiServer) serveArgs(flags *pflag.FlagSet) ([]string, error) {
 	out := []string{"serve", "--listen", net.JoinHostPort(a.bindAddress, strconv.Itoa(a.securePort)),
-		"--bootstrap", "--garbage-collector=false", "--drain-delay=0", "--drain-grace=1s"}
+		"--bootstrap", "--graceful-deletion", "--garbage-collector=false", "--drain-delay=0", "--drain-grace=1s"}
 	if !slices.Contains(a.disabledPlugins, namespaceLifecycle) {
 		out = append(out, "--require-namespaces")
 	}

@@ -10,6 +10,7 @@ import (
 // environment that sets them by mistake would cost data.
 type standIn struct {
 	disposable bool // nobody needs the data of the embedded etcd after this process
+	graceful   bool // Pods on a node stay until a kubelet, or the test, deletes them
 	bootstrap  bool // create what a kube-apiserver creates in every cluster
 }
 
@@ -17,7 +18,8 @@ type standIn struct {
 func (s *standIn) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.disposable, "disposable-data", false, "nobody needs the data of the embedded etcd after this process: it does not wait for the disk")
 	flags.BoolVar(&s.bootstrap, "bootstrap", false, "create the objects that a kube-apiserver creates in every cluster")
-	for _, name := range []string{"disposable-data", "bootstrap"} {
+	flags.BoolVar(&s.graceful, "graceful-deletion", false, "Pods on a node stay, with a deletionTimestamp, until a kubelet deletes them")
+	for _, name := range []string{"disposable-data", "bootstrap", "graceful-deletion"} {
 		_ = flags.MarkHidden(name) // fails if there is no such flag
 	}
 }

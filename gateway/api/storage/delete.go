@@ -41,16 +41,19 @@ func (s *Store) delete(ctx context.Context, t catalog.Target, options *metav1.De
 			return err
 		}
 		kept, uid = nil, a.old.GetUID()
-		marked := a.old
+		marked, graceful := a.old, false
 		if a.shown() {
 			marked = s.keptForDependents(t.Resource, catalog.KeptForCleanup(t.Resource, a.old), options)
+		}
+		if s.GracefulDeletion && t.Resource.QualifiedName() == "pods" {
+			marked, graceful = object.DeleteGracefully(marked, options, time.Now())
 		}
 		switch {
 		case t.Resource == customresource.Kind() && a.shown() && s.Claim.State().IsForeign():
 			err = s.checkDeletable(t.Ref)
 		case t.IsNamespace() && a.shown():
 			kept, err = s.deleteNamespace(ctx, t, a, dryRun)
-		case len(marked.GetFinalizers()) > 0:
+		case graceful || len(marked.GetFinalizers()) > 0:
 			kept, err = s.markDeleted(ctx, t, marked, a, dryRun)
 		case !dryRun:
 			_, err = s.deleteKey(ctx, a, t.Ref)
@@ -87,12 +90,14 @@ func (s *Store) keptForDependents(res *resource.Resource, old object.Object, opt
 	return kept
 }
 
-// markDeleted stores marked, an object with finalizers, with a deletionTimestamp. It writes nothing if the stored object has both.
+// markDeleted stores marked, an object with finalizers or a grace period, with a deletionTimestamp. It writes nothing if the stored object has both.
 func (s *Store) markDeleted(ctx context.Context, t catalog.Target, marked object.Object, a *updateAttempt, dryRun bool) ([]byte, error) {
 	marked = marked.ShallowCopy()
 	if a.old.GetDeletionTimestamp() == nil {
-		marked.Metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-		marked.Metadata()["deletionGracePeriodSeconds"] = int64(0)
+		if marked.GetDeletionTimestamp() == nil {
+			marked.Metadata()["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+			marked.Metadata()["deletionGracePeriodSeconds"] = int64(0)
+		}
 		if generation := a.old.GetGeneration(); generation > 0 {
 			marked.Metadata()["generation"] = generation + 1
 		}

@@ -135,7 +135,7 @@ func (c *gcObjects) Delete(ctx context.Context, o *garbage.Object, policy metav1
 		return false, err
 	}
 	revision := strconv.FormatInt(int64(o.Revision), 10)
-	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &revision}}
+	options := &metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{ResourceVersion: &revision}} // nobody ends the containers
 	if policy != "" {
 		options.PropagationPolicy = &policy
 	}

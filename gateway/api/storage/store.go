@@ -32,6 +32,7 @@ type Config struct {
 	Collect            bool             // delete objects whose owners are gone
 	CollectedElsewhere bool             // another program does, empties namespaces, and does what propagation policies say
 	CollectLimit       int              // see garbage.Config
+	GracefulDeletion   bool             // Pods on a node stay until a kubelet deletes them
 
 	CreateNamespaces  bool                                                               // those of the system, at the start
 	RequireNamespaces bool                                                               // nothing is created in a namespace without one; implies CreateNamespaces

@@ -208,7 +208,7 @@ func (wr *Request) checkMetadata(next, old object.Object) (field.ErrorList, erro
 // namespace, which the garbage collector deletes when it is empty, or a client by its finalize subresource.
 func (s *Store) replace(ctx context.Context, wr *Request, next object.Object, a *updateAttempt) (Result, error) {
 	put := func(value []byte) (etcdstore.Revision, error) { return s.putKey(ctx, a, wr.Ref, value) }
-	last := next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && (!wr.IsNamespace() || wr.isFinalized(next))
+	last := object.IsLast(next) && (!wr.IsNamespace() || wr.isFinalized(next))
 	stays := func([]byte) (etcdstore.Revision, error) { return a.object.Revision, nil }
 	if wr.Resource.Mount != nil {
 		return s.replaceMounted(ctx, wr, next, a)

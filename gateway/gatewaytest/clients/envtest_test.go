@@ -73,6 +73,7 @@ func TestEnvtest(t *testing.T) {
 	if err := dora.Update(t.Context(), gadget); !apierrors.IsInvalid(err) {
 		t.Errorf("an object against the schema of the definition: %v", err)
 	}
+	checkCluster(t, admin)
 	stranger := *config
 	stranger.CertData, stranger.KeyData, stranger.BearerToken = nil, nil, "none"
 	unauthenticated, err := ctrlclient.New(&stranger, ctrlclient.Options{Mapper: admin.RESTMapper(), Scheme: admin.Scheme()})
@@ -81,6 +82,38 @@ func TestEnvtest(t *testing.T) {
 	}
 	if !apierrors.IsUnauthorized(err) {
 		t.Errorf("a client without a certificate: %v", err)
+	}
+}
+
+// checkCluster checks what tests expect of every cluster: the Service of the API server, and a Pod that stays until the kubelet of its node, or
+// a test in its place, deletes it.
+func checkCluster(t *testing.T, admin ctrlclient.Client) {
+	t.Helper()
+	service := &corev1.Service{}
+	if err := admin.Get(t.Context(), ctrlclient.ObjectKey{Namespace: "default", Name: "kubernetes"}, service); err != nil || service.Spec.ClusterIP != "10.0.0.1" {
+		t.Errorf("the Service of the API server: %v, %v", service, err)
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "bound", Namespace: "default"}, Spec: corev1.PodSpec{
+		NodeName: "node", Containers: []corev1.Container{{Name: "c", Image: "i"}},
+	}}
+	if err := admin.Create(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Get(t.Context(), ctrlclient.ObjectKeyFromObject(pod), pod); err != nil || *pod.DeletionGracePeriodSeconds != 30 {
+		t.Fatalf("a deleted Pod on a node: %v, %v", pod, err)
+	}
+	pod.Status.Phase = corev1.PodRunning
+	if err := admin.Status().Update(t.Context(), pod); err != nil {
+		t.Errorf("its status: %v", err)
+	}
+	if err := admin.Delete(t.Context(), pod, ctrlclient.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Get(t.Context(), ctrlclient.ObjectKeyFromObject(pod), pod); !apierrors.IsNotFound(err) {
+		t.Errorf("a Pod that its kubelet has deleted: %v", err)
 	}
 }
 
