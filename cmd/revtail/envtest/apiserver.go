@@ -17,8 +17,8 @@ import (
 )
 
 const apiServerHelp = `revtail in the place of a kube-apiserver, for tests with controller-runtime's envtest. It takes the flags that envtest and kubebuilder give,
-and names those that mean nothing to it. Every client with a certificate of --client-ca-file may do everything: revtail reads no RBAC
-objects, and authorizes by its --policy-file only. Objects whose owners are gone stay, as with envtest's own kube-apiserver, which has no
+and names those that mean nothing to it. Every client with a certificate of --client-ca-file, or the token of a service account, may do
+everything, because revtail evaluates no RBAC objects. Objects whose owners are gone stay, as with envtest's own kube-apiserver, which has no
 controllers. 'revtail serve --help' has the flags for everything else than tests.`
 
 // passedOn are the flags of a kube-apiserver that mean the same to revtail serve.
@@ -124,6 +124,11 @@ func (a *apiServer) serveArgs(flags *pflag.FlagSet) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	policy, err := policyIn(a.certDir)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, "--policy-file", policy)
 	if !flags.Changed("etcd-servers") {
 		out = append(out, "--data-dir", dataDir(cert), "--embedded-client-url", "none", "--disposable-data")
 	}

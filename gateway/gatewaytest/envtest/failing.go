@@ -1,4 +1,17 @@
 package envtest
 
 // failing says why tests fail that the document lists.
-var failing = []rule{}
+var failing = []rule{
+	{
+		suite: "controller-runtime", why: "It expects that a role limits what its user may do; revtail stores RBAC objects, and everyone who is authenticated may do everything",
+		tests: []string{"should serve extra endpoints"},
+	},
+	{suite: "controller-runtime", why: conversion, tests: []string{"integration: manger.Manager Start should start all components without deadlock"}},
+	{suite: "cluster-api", why: conversion, tests: []string{"the package as a whole"}},
+	{
+		suite: "controller-runtime", why: "It downloads a kube-apiserver of another version, and the machine of this run has no way to the archive",
+		tests: []string{"apiutil: TestApiMachinery/aggregatedDiscovery=false", "apiutil: TestLazyRestMapperProvider/aggregatedDiscovery=false"},
+	},
+}
+
+const conversion = "Its definitions have a conversion webhook, which revtail refuses"
