@@ -97,6 +97,7 @@ func TestJSON(t *testing.T) {
 		{"null for what is missing", `[{"op":"test","path":"/missing","value":null}]`, doc},
 		{"empty name", `[{"op":"add","path":"/","value":1},{"op":"test","path":"/","value":1},{"op":"remove","path":"/"}]`, doc},
 		{"copy of the whole", `[{"op":"copy","from":"","path":"/c"},{"op":"remove","path":"/c/b"},{"op":"remove","path":"/c"}]`, doc},
+		{"replace what is missing", `[{"op":"replace","path":"/c","value":1},{"op":"remove","path":"/a"},{"op":"remove","path":"/n"},{"op":"remove","path":"/t"}]`, `{"b":{"x/y":1,"m~n":2},"c":1}`},
 		{"whole", `[{"op":"replace","path":"","value":{"a":1}}]`, `{"a":1}`},
 	}
 	for _, tt := range tests {

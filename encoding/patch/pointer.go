@@ -159,19 +159,19 @@ func (e *editor) remove(path pointer) (any, error) {
 	return removed, err
 }
 
-// replace replaces the value at a path, which must exist.
+// replace replaces the value at a path. A member may be missing, as in a kube-apiserver, where RFC 6902 wants that it exists: clients replace
+// what an object leaves out because it is empty.
 func (e *editor) replace(path pointer, value any) error {
 	if len(path) == 0 {
 		e.doc = value
 		return nil
 	}
 	return e.edit(path, func(parent any, name string) (any, error) {
-		if _, err := child(parent, name); err != nil {
-			return nil, err
-		}
 		switch parent := parent.(type) {
 		case map[string]any:
 			parent[name] = value
+		default:
+			return nil, errMissing
 		case []any:
 			i, err := index(name, len(parent))
 			if err != nil {
