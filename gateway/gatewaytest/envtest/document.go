@@ -36,7 +36,7 @@ with etcd and on revtail in their place (` + "`revtail envtest setup`" + `), and
 		fmt.Fprintf(text, "| %s | %d | %d | %d | %s | %s |\n", c.name, max(c.cluster.tests(), c.revtail.tests()), c.cluster.passed, c.revtail.passed, seconds(c.cluster.elapsed), seconds(c.revtail.elapsed))
 	}
 	text.WriteString(`
-The time is that of the test programs, one after the other, without their build; most of it is the tests' own waiting. A package with a test that
+The time is that of the test programs, one after the other, without their build, on a machine that does other work, too. A package with a test that
 fails runs once more and counts as it then ends, on both servers.
 
 `)

@@ -34,7 +34,7 @@ func TestSuites(t *testing.T) {
 	var found outcome
 	for _, s := range suites {
 		w := workplace{suite: s, sources: filepath.Join(*folder, "src"), logs: filepath.Join(*folder, "logs"), anew: chosen}
-		w.prepare(t)
+		w.prepare(t, cluster, revtail)
 		c := comparison{suite: s, cluster: w.run(t, cluster), revtail: w.run(t, revtail)}
 		t.Logf("%s: kube-apiserver: %v; revtail: %v", s.name, c.cluster, c.revtail)
 		for _, test := range without(c.revtail.failed, c.cluster.failed) {
@@ -76,7 +76,7 @@ func TestReadEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := sum(packages)
-	want := []string{"one: Client should read", "one: TestTable/b", "panics: the package as a whole"}
+	want := []string{"x/one: Client should read", "x/one: TestTable/b", "x/panics: the package as a whole"}
 	if got.passed != 5 || !slices.Equal(got.failed, want) || got.elapsed != 4*time.Second {
 		t.Errorf("got %+v, want 5 that pass, and %q, in 4 s", got, want)
 	}

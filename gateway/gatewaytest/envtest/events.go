@@ -88,7 +88,9 @@ var (
 func (p *pkg) result(path string) result {
 	r := result{elapsed: time.Duration(p.elapsed * float64(time.Second))}
 	failed := map[string]bool{}
-	name := func(test string) string { return path[strings.LastIndex(path, "/")+1:] + ": " + test }
+	folders := strings.Split(path, "/")
+	short := strings.Join(folders[max(len(folders)-2, 0):], "/")
+	name := func(test string) string { return short + ": " + test }
 	for test, action := range p.actions {
 		if test == "" || action == "skip" || p.hasSubtests(test) {
 			continue

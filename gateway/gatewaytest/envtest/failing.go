@@ -9,6 +9,10 @@ var failing = []rule{
 	{suite: "controller-runtime", why: conversion, tests: []string{"integration: manger.Manager Start should start all components without deadlock"}},
 	{suite: "cluster-api", why: conversion, tests: []string{"the package as a whole"}},
 	{
+		suite: "cluster-api", why: "It expects the error that a kube-apiserver makes of managedFields in a version that is no longer served; revtail applies the configuration",
+		tests: []string{"controllers/crdmigrator: TestReconcile"},
+	},
+	{
 		suite: "controller-runtime", why: "It downloads a kube-apiserver of another version, and the machine of this run has no way to the archive",
 		tests: []string{"apiutil: TestApiMachinery/aggregatedDiscovery=false", "apiutil: TestLazyRestMapperProvider/aggregatedDiscovery=false"},
 	},

@@ -23,9 +23,15 @@ type workplace struct {
 	dir string // of the suite, in sources
 }
 
+// runsOn reports whether the suite runs on a server, or counts as it ended last.
+func (w *workplace) runsOn(s server) bool { return w.anew.MatchString(w.name + " on " + s.name) }
+
 // prepare copies the suite and builds its tests, so that no run waits for the compiler.
-func (w *workplace) prepare(t *testing.T) {
+func (w *workplace) prepare(t *testing.T, servers ...server) {
 	t.Helper()
+	if !slices.ContainsFunc(servers, w.runsOn) {
+		return
+	}
 	if err := os.MkdirAll(w.logs, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +47,7 @@ func (w *workplace) prepare(t *testing.T) {
 // because some tests assume a machine that does nothing else.
 func (w *workplace) run(t *testing.T, on server) result {
 	t.Helper()
-	anew := w.anew.MatchString(w.name + " on " + on.name)
+	anew := w.runsOn(on)
 	first, second := filepath.Join(w.logs, w.name+"-"+on.name+".json"), filepath.Join(w.logs, w.name+"-"+on.name+"-again.json")
 	if anew {
 		w.try(t, on, first, w.packages)
