@@ -44,7 +44,7 @@ type Options struct {
 	EncryptionProblems func() []string
 
 	GarbageCollector         bool // delete objects whose ownerReferences all name owners that no longer exist
-	ExternalGarbageCollector bool // kube-controller-manager, or another program, does, and what propagation policies say; empties namespaces; keeps the status of ResourceQuotas; and makes ServiceAccounts
+	ExternalGarbageCollector bool // kube-controller-manager, or another program, does, and what propagation policies say; empties namespaces; keeps the status of ResourceQuotas; makes ServiceAccounts. Kubelets delete Pods
 	CreateNamespaces         bool // default and kube-system, at the start
 	RequireNamespaces        bool // nothing is created in a namespace without a Namespace
 	GracefulDeletion         bool // Pods on a node stay until its kubelet deletes them

@@ -79,7 +79,7 @@ func New(options Options) (*Server, error) {
 		store: storage.New(storage.Config{
 			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
 			Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: options.Logger, Controlled: options.ExternalGarbageCollector}),
-			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, GracefulDeletion: options.GracefulDeletion, CreateNamespaces: options.CreateNamespaces, RequireNamespaces: options.RequireNamespaces,
+			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, GracefulDeletion: options.GracefulDeletion || options.ExternalGarbageCollector, CreateNamespaces: options.CreateNamespaces, RequireNamespaces: options.RequireNamespaces,
 		}),
 		keys: keys.New(keys.Config{
 			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,

@@ -1,7 +1,9 @@
 package gatewaytest_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,9 +36,11 @@ func TestAdmission(t *testing.T) {
 		both(write(http.MethodPost, c.of(t, &unstructured.Unstructured{Object: configuration}).collection, configuration), http.StatusCreated)
 	}
 	for _, server := range []apiServer{c.kube, c.revtail} {
+		tries := func(rule string) apiAnswer {
+			return server.do(t, write(http.MethodPost, admissionKinds[0].collection+"?dryRun=All", admissionKinds[0].object("canary", "rule", rule)))
+		}
 		gatewaytest.Until(t, "policies in force", func() bool {
-			canary := admissionKinds[0].object("canary", "rule", "canary")
-			return server.do(t, write(http.MethodPost, admissionKinds[0].collection+"?dryRun=All", canary)).Code == http.StatusUnprocessableEntity
+			return tries("canary").Code == http.StatusUnprocessableEntity && strings.Contains(fmt.Sprint(tries("marked").Body), "patched")
 		})
 	}
 	for _, kind := range admissionKinds {

@@ -65,7 +65,7 @@ func build() {
 		return
 	}
 	args := []string{"build", "-o", builder.dir}
-	if raceDetector() {
+	if RaceDetector() {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/revtail")...)
@@ -86,8 +86,8 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(root)), nil
 }
 
-// raceDetector reports whether the tests run under the race detector.
-func raceDetector() bool {
+// RaceDetector reports whether the tests run under the race detector.
+func RaceDetector() bool {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return false

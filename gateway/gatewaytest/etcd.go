@@ -23,7 +23,7 @@ func Tool(tb testing.TB, name string) string {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		tb.Skipf("%v: `make tools` builds it, and `make race` runs this test then", err)
+		tb.Skipf("%v: `make tools` builds it, and `make test` runs this test then", err)
 	}
 	return path
 }

@@ -50,7 +50,10 @@ var chosen = rule{"", []string{
 
 // controlled are the tests that need the controllers, the scheduler, or Pods that run, and no container.
 var controlled = rule{"", []string{
+	"[sig-api-machinery] AdmissionWebhook [Privileged:ClusterAdmin] should be able to create and update",
+	"[sig-api-machinery] AdmissionWebhook [Privileged:ClusterAdmin] should reject",
 	"[sig-api-machinery] Garbage collector",
+	"[sig-api-machinery] OrderedNamespaceDeletion",
 	"[sig-api-machinery] ResourceQuota",
 	"[sig-api-machinery] Namespaces should ensure that all pods are removed",
 	"[sig-api-machinery] Namespaces should ensure that all services are removed",
@@ -90,15 +93,22 @@ var controlled = rule{"", []string{
 	"[sig-auth] ServiceAccounts should create a serviceAccountToken",
 	"[sig-auth] ServiceAccounts should guarantee kube-root-ca.crt",
 	"[sig-cli] Kubectl client Kubectl describe",
+	"[sig-cli] Kubectl client Kubectl label",
 	"[sig-cli] Kubectl client Kubectl patch",
+	"[sig-cli] Kubectl client Kubectl replace",
+	"[sig-cli] Kubectl client Kubectl server-side dry-run",
 	"[sig-network] EndpointSlice should create and delete",
 	"[sig-network] EndpointSliceMirroring",
 	"[sig-network] EndpointsController",
+	"[sig-node] Pods should be updated",
+	"[sig-node] Pods should delete a collection",
+	"[sig-node] Pods should get a host IP",
+	"[sig-node] Pods should patch a pod status",
+	"[sig-node] Pods should run through the lifecycle",
 	"[sig-node] RuntimeClass should reject a Pod requesting a deleted RuntimeClass",
 	"[sig-node] RuntimeClass should reject a Pod requesting a non-existent RuntimeClass",
 	"[sig-scheduling] LimitRange",
-	"[sig-scheduling] SchedulerPredicates validates resource limits",
-	"[sig-scheduling] SchedulerPredicates validates that NodeSelector",
+	"[sig-scheduling] SchedulerPredicates",
 	"[sig-scheduling] SchedulerPreemption",
 }}
 
@@ -159,8 +169,6 @@ var leftOut = []rule{
 		"should support continue listing from the last key"}},
 	{"It needs the admission webhook, the conversion webhook or the API server that the test runs in a pod", []string{
 		"[sig-api-machinery] AdmissionWebhook", "[sig-api-machinery] CustomResourceFieldSelectors", "[sig-api-machinery] CustomResourceConversionWebhook", "[sig-api-machinery] Aggregator"}},
-	{"It needs the conditions that kube-controller-manager writes into a Namespace, whose objects revtail deletes itself", []string{"OrderedNamespaceDeletion"}},
-	{"It needs the address of a node, which those of KWOK have not", []string{"[sig-scheduling] SchedulerPredicates validates that there exists conflict"}},
 	{"It needs Jobs that run for minutes, or fail: those of the nodes of KWOK succeed after five seconds", []string{"[sig-apps] CronJob", "[sig-apps] Job"}},
 	{"It needs the endpoints of a kube-apiserver", []string{"[sig-network] API Server should have Endpoints"}},
 	{"It needs a container, thus a node with a container runtime", []string{
