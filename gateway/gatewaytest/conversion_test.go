@@ -34,6 +34,7 @@ func TestConversion(t *testing.T) {
 	c.define(c.webhook.gadgetDefinition("v1", "Size at first"), http.MethodPost, "Size at first")
 	c.tryWrites("first")
 	t.Run("watches", func(t *testing.T) { c.in(t).tryWatches() })
+	t.Run("policies", func(t *testing.T) { c.in(t).tryPolicies() })
 	c.define(c.webhook.gadgetDefinition("v2", "Size then"), http.MethodPatch, "Size then")
 	t.Run("another storage version", func(t *testing.T) { c.in(t).tryWrites("second") })
 	t.Run("watches of both", func(t *testing.T) { c.in(t).tryWatches() })
@@ -126,6 +127,8 @@ func (c *conversionComparison) define(definition map[string]any, method, mark st
 		gatewaytest.Until(c.t, mark, func() bool { return strings.Contains(fmt.Sprint(server.do(c.t, served).Body), mark) })
 	}
 }
+
+const dryRunOnly = "?dryRun=All"
 
 // lostWebhook is the URL of a webhook that does not exist.
 const lostWebhook = "https://localhost:1/convert"
@@ -232,6 +235,53 @@ func (c *conversionComparison) tryWrites(prefix string) {
 		c.same("read what is deleted in "+version, read(temporary))
 		c.same("create in "+version, write(http.MethodPost, collectionIn(version)+asTest, gadget(version, prefix+"-temporary", "small", map[string]any{"temporary": "yes"})))
 		c.same("delete a collection in "+version, apiRequest{method: http.MethodDelete, path: collectionIn(version) + "?labelSelector=temporary"})
+	}
+}
+
+// tryPolicies writes gadgets, in all versions, that a policy for v1 decides about: it reads a field, and another one of its own sets a label, in v1.
+func (c *conversionComparison) tryPolicies() {
+	c.t.Helper()
+	matches := map[string]any{"resourceRules": []any{map[string]any{
+		"apiGroups": []any{"shop.example.com"}, "apiVersions": []any{"v1"}, "resources": []any{"gadgets"}, "operations": []any{"CREATE", "UPDATE"}}}}
+	const group = "/apis/admissionregistration.k8s.io/v1/"
+	named := func(spec map[string]any) map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": "gadgets"}, "spec": spec}
+	}
+	objects := []struct {
+		plural string
+		spec   map[string]any
+	}{
+		{"validatingadmissionpolicies", map[string]any{"matchConstraints": matches, "validations": []any{
+			map[string]any{"expression": "object.spec.size != 'huge'", "messageExpression": "'the size is ' + object.spec.size"}}}},
+		{"validatingadmissionpolicybindings", map[string]any{"policyName": "gadgets", "validationActions": []any{"Deny"}}},
+		{"mutatingadmissionpolicies", map[string]any{"matchConstraints": matches, "reinvocationPolicy": "Never", "mutations": []any{map[string]any{
+			"patchType": "ApplyConfiguration", "applyConfiguration": map[string]any{"expression": "Object{spec: Object.spec{count: object.spec.count + 1}}"}}}}},
+		{"mutatingadmissionpolicybindings", map[string]any{"policyName": "gadgets"}},
+	}
+	for _, object := range objects {
+		c.same("a policy", write(http.MethodPost, group+object.plural+asTest, named(object.spec)))
+	}
+	for _, server := range []apiServer{c.kube, c.revtail} {
+		gatewaytest.Until(c.t, "policies in force", func() bool {
+			return server.do(c.t, write(http.MethodPost, collectionIn("v1")+dryRunOnly, gadget("v1", "canary", "huge", nil))).Code == http.StatusUnprocessableEntity &&
+				strings.Contains(fmt.Sprint(server.do(c.t, write(http.MethodPost, collectionIn("v1")+dryRunOnly, gadget("v1", "canary", "small", nil))).Body), "count:4")
+		})
+	}
+	for _, version := range gadgetVersions {
+		path := collectionIn(version) + "/judged-" + version
+		c.same("refused create in "+version, write(http.MethodPost, collectionIn(version)+asTest, gadget(version, "judged-"+version, "huge", nil)))
+		c.same("changed create in "+version, write(http.MethodPost, collectionIn(version)+asTest, gadget(version, "judged-"+version, "small", nil)))
+		c.same("patch in "+version, mergePatch(path+asTest, map[string]any{"metadata": map[string]any{"labels": map[string]any{"x": "y"}}}))
+		c.same("delete in "+version, apiRequest{method: http.MethodDelete, path: path})
+	}
+	for _, object := range objects {
+		c.same("removal of a policy", apiRequest{method: http.MethodDelete, path: group + object.plural + "/gadgets"})
+	}
+	for _, server := range []apiServer{c.kube, c.revtail} {
+		gatewaytest.Until(c.t, "policies that are gone", func() bool {
+			answer := server.do(c.t, write(http.MethodPost, collectionIn("v1")+dryRunOnly, gadget("v1", "canary", "huge", nil)))
+			return answer.Code == http.StatusCreated && strings.Contains(fmt.Sprint(answer.Body), "count:3")
+		})
 	}
 }
 

@@ -86,29 +86,40 @@ func (o *objects) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 // Default implements runtime.ObjectDefaulter.
 func (o *objects) Default(object runtime.Object) {
 	u, ok := object.(*unstructured.Unstructured)
-	switch {
-	case !ok:
+	if !ok {
 		kinds.Scheme().Default(object)
-	case o.view.Schema != nil:
-		_, _ = o.view.Schema.Complete(u.Object) // the validation that follows finds what it cannot complete
+		return
+	}
+	of := o.served.Lookup(o.view.Group, u.GroupVersionKind().Version, o.view.Plural) // a plugin may have asked for another version
+	if of != nil && of.Schema != nil {
+		_, _ = of.Schema.Complete(u.Object) // the validation that follows finds what it cannot complete
 	}
 }
 
-// Convert implements runtime.ObjectConvertor: an object replaces another one of its type. The versions of a custom resource differ in their
-// apiVersion only.
+// Convert implements runtime.ObjectConvertor: an object replaces another one of its type.
 func (o *objects) Convert(in, out, context any) error {
 	from, isUntyped := in.(*unstructured.Unstructured)
 	to, intoUntyped := out.(*unstructured.Unstructured)
 	switch {
 	case isUntyped && intoUntyped:
-		version := to.GetAPIVersion()
-		to.Object = runtime.DeepCopyJSON(from.Object)
-		to.SetAPIVersion(version)
+		return o.convertUntyped(from, to)
 	case reflect.TypeOf(in) == reflect.TypeOf(out):
 		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(in).Elem())
 	default:
 		return o.ObjectConvertor.Convert(in, out, context)
 	}
+	return nil
+}
+
+// convertUntyped sets a custom resource to another one in its own version. Without a webhook versions differ in their apiVersion only.
+func (o *objects) convertUntyped(from, to *unstructured.Unstructured) (err error) {
+	version := to.GroupVersionKind().GroupVersion()
+	if o.view.Convert != nil && from.GroupVersionKind().GroupVersion() != version {
+		to.Object, err = o.view.Convert(from.Object, version)
+		return err
+	}
+	to.Object = runtime.DeepCopyJSON(from.Object)
+	to.SetAPIVersion(version.String())
 	return nil
 }
 
