@@ -59,7 +59,7 @@ conformance: ## Try every statement of the protocol on the server at BASE, and t
 	cd gateway/gatewaytest/conformance && go test -count=1 -args -base=$(BASE) -etcd=$(ETCD)
 
 conformance-kubernetes: $(TOOLS)/e2e.test $(TOOLS)/kube-apiserver $(TOOLS)/kube-scheduler $(TOOLS)/kwok ## Run Kubernetes' own conformance tests, and rewrite gateway/gatewaytest/kubernetes/CONFORMANCE.md
-	mkdir -p bin/conformance && cd gateway/gatewaytest/kubernetes && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 30m -v \
+	mkdir -p bin/conformance && cd gateway/gatewaytest/kubernetes && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 50m -v \
 		-run TestConformance $(ARGS) . -artifacts -outputdir $(CURDIR)/bin/conformance -args -suite
 
 conformance-kubernetes-quick: $(TOOLS)/e2e.test $(TOOLS)/kube-apiserver ## Run those of them that need no controller and do not wait

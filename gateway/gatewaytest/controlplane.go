@@ -15,7 +15,7 @@ func StartControlPlane(tb testing.TB, gw *Gateway, stages string) {
 		tb.Fatal(err)
 	}
 	for program, args := range map[string][]string{
-		"kube-controller-manager": {"--secure-port=0", "--leader-elect=false", "--root-ca-file", root},
+		"kube-controller-manager": {"--secure-port=0", "--leader-elect=false", "--root-ca-file", root, "--resource-quota-sync-period=20s"}, // by default five minutes
 		"kube-scheduler":          {"--secure-port=0", "--leader-elect=false"},
 		"kwok":                    {"--config", stages, "--manage-all-nodes", "--node-lease-duration-seconds=40"},
 	} {

@@ -6,8 +6,6 @@ var failing = []rule{
 		suite: "controller-runtime", why: "It expects that a role limits what its user may do; revtail stores RBAC objects, and everyone who is authenticated may do everything",
 		tests: []string{"should serve extra endpoints"},
 	},
-	{suite: "controller-runtime", why: conversion, tests: []string{"integration: manger.Manager Start should start all components without deadlock"}},
-	{suite: "cluster-api", why: conversion, tests: []string{"the package as a whole"}},
 	{
 		suite: "cluster-api", why: "It expects the error that a kube-apiserver makes of managedFields in a version that is no longer served; revtail applies the configuration",
 		tests: []string{"controllers/crdmigrator: TestReconcile"},
@@ -17,5 +15,3 @@ var failing = []rule{
 		tests: []string{"apiutil: TestApiMachinery/aggregatedDiscovery=false", "apiutil: TestLazyRestMapperProvider/aggregatedDiscovery=false"},
 	},
 }
-
-const conversion = "Its definitions have a conversion webhook, which revtail refuses"

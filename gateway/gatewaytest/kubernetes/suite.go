@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	timeout = 20 * time.Minute // the longest run of the suite
+	timeout = 40 * time.Minute // the longest run of the suite
 	nodes   = 3                // enough for the tests of scheduling
 )
 
