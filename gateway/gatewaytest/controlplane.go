@@ -17,7 +17,7 @@ func StartControlPlane(tb testing.TB, gw *Gateway, stages string) {
 	for program, args := range map[string][]string{
 		"kube-controller-manager": {"--secure-port=0", "--leader-elect=false", "--root-ca-file", root, "--resource-quota-sync-period=20s"}, // by default five minutes
 		"kube-scheduler":          {"--secure-port=0", "--leader-elect=false"},
-		"kwok":                    {"--config", stages, "--manage-all-nodes", "--node-lease-duration-seconds=40"},
+		"kwok":                    {"--config", stages, "--manage-all-nodes", "--node-lease-duration-seconds=20"},
 	} {
 		command := append([]string{Tool(tb, program), "--kubeconfig", kubeconfig}, args...)
 		launch(tb, program, filepath.Join(tb.ArtifactDir(), program+".log"), command...)
