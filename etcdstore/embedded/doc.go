@@ -24,8 +24,8 @@ type Config struct {
 	// above.
 	ConfigFile string
 
-	// Disposable is true if nobody needs the data after this process: etcd then does not wait for the disk, and elects itself ten times as soon.
-	// A file of ConfigFile says so itself.
+	// Disposable marks the data as temporary: etcd does not flush it to the disk, and its heartbeat interval and election timeout are a tenth. It has no
+	// effect with ConfigFile.
 	Disposable bool
 
 	Logger *slog.Logger // nil: no log

@@ -5,8 +5,8 @@ import "strings"
 // electionFlags are those of etcd that say how soon it elects a leader, or with whom.
 var electionFlags = []string{"heartbeat-interval", "election-timeout", "initial-cluster", "config-file", "discovery"}
 
-// EtcdArgs returns the arguments of a program that is started under the name etcd. An etcd whose data nobody needs afterwards, as that of
-// envtest, has no other members: it elects itself ten times as soon as others.
+// EtcdArgs returns the arguments of a program that is started under the name etcd. With --unsafe-no-fsync, as envtest starts it, the member is
+// alone and its data temporary: its heartbeat interval and election timeout become a tenth. It returns args as they are if one of them is in electionFlags.
 func EtcdArgs(args []string) []string {
 	disposable := false
 	for _, arg := range args {

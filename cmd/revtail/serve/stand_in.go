@@ -6,17 +6,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// standIn has what revtail does in the place of a kube-apiserver of tests. These are no options, because a file or a variable of the
-// environment that sets them by mistake would cost data.
+// standIn holds the hidden flags that the name kube-apiserver sets for tests. They are no options: a configuration file or an environment variable
+// that sets --disposable-data by mistake would lose data.
 type standIn struct {
-	disposable bool // nobody needs the data of the embedded etcd after this process
+	disposable bool // the data of the embedded etcd is temporary
 	graceful   bool // Pods on a node stay until a kubelet, or the test, deletes them
-	bootstrap  bool // create what a kube-apiserver creates in every cluster
+	bootstrap  bool // create the objects that a kube-apiserver creates in every cluster
 }
 
 // addFlags adds hidden flags.
 func (s *standIn) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&s.disposable, "disposable-data", false, "nobody needs the data of the embedded etcd after this process: it does not wait for the disk")
+	flags.BoolVar(&s.disposable, "disposable-data", false, "the data of the embedded etcd is temporary: etcd does not flush it to the disk")
 	flags.BoolVar(&s.bootstrap, "bootstrap", false, "create the objects that a kube-apiserver creates in every cluster")
 	flags.BoolVar(&s.graceful, "graceful-deletion", false, "Pods on a node stay, with a deletionTimestamp, until a kubelet deletes them")
 	for _, name := range []string{"disposable-data", "bootstrap", "graceful-deletion"} {

@@ -97,7 +97,8 @@ type namespaceClient struct {
 	around *surroundings
 }
 
-// Get returns a Namespace that the informer does not have. One that does not exist comes with its first object, and is what it will then be.
+// Get returns a Namespace that the informer does not have. For one that does not exist it returns the Namespace that the first object of the
+// namespace will create.
 func (c namespaceClient) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.Namespace, error) {
 	out := &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}},

@@ -15,7 +15,8 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// progressPeriod is the time between two empty batches while a webhook converts one, so that a slow webhook is not taken for a silent etcd.
+// progressPeriod is the time between two empty batches that the watcher returns while the webhook converts a batch. Without them the watch cache would
+// restart the watch, because etcd seems silent.
 const progressPeriod = 5 * time.Second
 
 // watcher converts the events of a watch, a batch at a time, while its reader may wait for something else.

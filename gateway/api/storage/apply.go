@@ -94,7 +94,7 @@ func (wr *Request) merge(applied, old object.Object) (object.Object, error) {
 // validateApplied handles the duplicate fields of a configuration, and those that the schema of its kind lacks. The errors have the words of
 // kube-apiserver's parsers.
 func (wr *Request) validateApplied(applied object.Object, unknown []string) error {
-	if len(unknown) > 0 { // at every level of field validation, as in a cluster: nobody would manage them
+	if len(unknown) > 0 { // at every level of field validation, as in a cluster: they would have no manager
 		return wr.undeclaredFields(applied, unknown)
 	}
 	return wr.validateFields(applied.FieldWarnings, func(err error) error {
