@@ -74,6 +74,9 @@ func checkAggregatedVersion(t *testing.T, s *Server, group string, version apidi
 		if res.Virtual {
 			want.Verbs = []string{"create"}
 		}
+		if res.Virtual && res.ReadOnly {
+			want.Verbs = []string{"get", "list"}
+		}
 		if res.Namespaced {
 			want.Scope = "Namespaced"
 		}

@@ -41,8 +41,12 @@ type Resource struct {
 	Printer Printer
 	// Tokens says that the objects have the token subresource, which issues tokens for them.
 	Tokens bool
-	// Virtual says that the resource has only the verb create, which sets the status of the object and stores nothing.
+	// Virtual says that objects are not stored: the resource has only the verb create, which sets the status of the object, or get and list if it is
+	// ReadOnly.
 	Virtual bool
+
+	// Keys is the prefix of the keys, below that of all resources and without slashes at its ends; empty: group and plural.
+	Keys string
 
 	// Of kinds that are served in several groups or versions, and stored in one:
 
@@ -76,7 +80,7 @@ type Resource struct {
 
 	// Mount converts keys of other programs to objects; nil: objects are stored as JSON, under their names.
 	Mount Mount
-	// ReadOnly says that objects can only be read, listed and watched.
+	// ReadOnly says that objects can only be read, listed and watched; see Virtual.
 	ReadOnly bool
 
 	// ValidateName returns the errors of a name.
@@ -123,6 +127,9 @@ func (r *Resource) IsCustom() bool { return r.GoType == nil && r.Mount == nil }
 func (r *Resource) Prefix(root string) string {
 	if r.Mount != nil {
 		return r.Mount.KeyPrefix()
+	}
+	if r.Keys != "" {
+		return root + "/" + r.Keys + "/"
 	}
 	if group := r.Stored().Group; group != "" {
 		root += "/" + group
