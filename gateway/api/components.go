@@ -83,17 +83,24 @@ func (h *Handler) serveComponentList(w http.ResponseWriter, r *http.Request, t c
 // notStored is the revision of a list of objects that etcd does not have.
 const notStored = -1
 
+// component is a document with the name by which it is selected.
+type component struct {
+	*watchcache.Object
+	name string
+}
+
+// Name implements selector.Object.
+func (c component) Name() string { return c.name }
+
 // selectComponents returns the documents of those that a list selects.
 func selectComponents(all []*corev1.ComponentStatus, by request.ListOptions) (selected []*watchcache.Object, err error) {
-	var namespace, name string
-	by.NarrowScope(&namespace, &name)
 	for _, status := range all {
 		text, err := json.Marshal(status)
 		if err != nil {
 			return nil, err
 		}
 		o := &watchcache.Object{Object: encoding.Object{JSON: text}}
-		if namespace == "" && (name == "" || name == status.Name) && by.Selector.Matches(o) {
+		if by.Selector.Matches(component{o, status.Name}) {
 			selected = append(selected, o)
 		}
 	}
