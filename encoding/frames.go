@@ -71,7 +71,7 @@ func AppendError(dst []byte, status *metav1.Status) []byte {
 type ListMeta struct {
 	APIVersion         string
 	Kind               string // of the list, such as "PodList"
-	ResourceVersion    int64
+	ResourceVersion    int64  // negative: the objects are not stored, and the list has none
 	Continue           string // the token of the next page; empty on the last page
 	RemainingItemCount *int64 // the number of items after this page; nil: unknown
 }
@@ -80,10 +80,12 @@ type ListMeta struct {
 func AppendListHead(dst []byte, meta ListMeta) []byte {
 	dst = appendTypeMeta(dst, meta.APIVersion, meta.Kind)
 	dst = append(dst, `"metadata":{`...)
-	dst = appendResourceVersion(dst, meta.ResourceVersion)
-	dst = append(dst, `,"continue":`...)
-	dst = jsontext.AppendString(dst, meta.Continue)
-	dst = appendRemaining(dst, meta.RemainingItemCount)
+	if meta.ResourceVersion >= 0 {
+		dst = appendResourceVersion(dst, meta.ResourceVersion)
+		dst = append(dst, `,"continue":`...)
+		dst = jsontext.AppendString(dst, meta.Continue)
+		dst = appendRemaining(dst, meta.RemainingItemCount)
+	}
 	return append(dst, `},"items":[`...)
 }
 

@@ -55,7 +55,7 @@ func TestDeprecatedOperations(t *testing.T) {
 	s := newTestServer(t)
 	s.define(deprecatedDefinition)
 	for path, item := range readSwagger(t, s.server).Paths.Paths {
-		deprecated := strings.HasPrefix(path, "/apis/example.com/v1/") || strings.HasPrefix(path, "/api/v1/") && strings.Contains(path, "/endpoints")
+		deprecated := strings.HasPrefix(path, "/apis/example.com/v1/") || strings.HasPrefix(path, "/api/v1/") && (strings.Contains(path, "/endpoints") || strings.Contains(path, "/componentstatuses"))
 		if item.Get != nil && item.Get.Deprecated != deprecated {
 			t.Errorf("%s is deprecated: %v", path, item.Get.Deprecated)
 		}

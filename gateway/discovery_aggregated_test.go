@@ -22,7 +22,7 @@ func TestDiscoveryAggregated(t *testing.T) {
 	for path, groups := range map[string][]string{
 		"/api": {""},
 		"/apis": {
-			"apps", "batch", "coordination.k8s.io", "events.k8s.io", "admissionregistration.k8s.io", "autoscaling", "certificates.k8s.io", "discovery.k8s.io",
+			"apps", "batch", "coordination.k8s.io", "events.k8s.io", "admissionregistration.k8s.io", "apiregistration.k8s.io", "autoscaling", "certificates.k8s.io", "discovery.k8s.io",
 			"flowcontrol.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
 			"apiextensions.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
 		},
@@ -73,6 +73,9 @@ func checkAggregatedVersion(t *testing.T, s *Server, group string, version apidi
 		}
 		if res.Virtual {
 			want.Verbs = []string{"create"}
+		}
+		if res.Virtual && res.ReadOnly {
+			want.Verbs = []string{"get", "list"}
 		}
 		if res.Namespaced {
 			want.Scope = "Namespaced"

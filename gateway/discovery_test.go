@@ -132,7 +132,7 @@ func TestDiscoveryLegacy(t *testing.T) {
 	apps := metav1.APIGroup{Name: "apps", Versions: []metav1.GroupVersionForDiscovery{appsV1}, PreferredVersion: appsV1}
 	var list metav1.APIGroupList
 	askFor(t, s, "/apis", &list)
-	if list.Kind != "APIGroupList" || len(list.Groups) != 20 || !cmp.Equal(list.Groups[0], apps) {
+	if list.Kind != "APIGroupList" || len(list.Groups) != 21 || !cmp.Equal(list.Groups[0], apps) {
 		t.Errorf("/apis: %+v", list)
 	}
 

@@ -14,6 +14,7 @@ import (
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/api"
 	"revtail/gateway/api/admission"
+	"revtail/gateway/api/apiservices"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/quota"
@@ -118,7 +119,8 @@ func (s *Server) Run(ctx context.Context) error {
 	s.keys.Start(ctx, &running)
 	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
-	if !s.catalog.Cluster { // nothing is written
+	if !s.catalog.Cluster { // otherwise nothing is written
+		running.Go(func() { apiservices.Run(ctx, s.store) })
 		running.Go(func() { s.store.Admission.Run(ctx, quota.Statuses{Store: s.store}) })
 	}
 	running.Go(func() { s.keepQuotas(ctx) })

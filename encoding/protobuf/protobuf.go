@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	kubernetesscheme "k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"revtail/encoding/codec"
 )
@@ -39,7 +40,7 @@ func (e *UnknownKindError) Error() string {
 // kinds are the kinds of Kubernetes, with DeleteOptions and the like in each group.
 var kinds = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(kubernetesscheme.AddToScheme, apiextensionsv1.AddToScheme)
+	builder := runtime.NewSchemeBuilder(kubernetesscheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme)
 	utilruntime.Must(builder.AddToScheme(scheme)) // fails if two types have one name
 	return scheme
 })

@@ -122,8 +122,9 @@ func encodeList(ctx context.Context, t catalog.Target, f response.Representation
 			return nil, o, err
 		}
 	}
-	meta := metav1.ListMeta{
-		ResourceVersion: strconv.FormatInt(int64(list.Revision), 10), RemainingItemCount: list.Remaining, Continue: storage.NextPage(t, list),
+	meta := metav1.ListMeta{RemainingItemCount: list.Remaining, Continue: storage.NextPage(t, list)}
+	if list.Revision != notStored {
+		meta.ResourceVersion = strconv.FormatInt(int64(list.Revision), 10)
 	}
 	return messages, nil, messages.Finish(f.MessageListKind(t.Resource), meta)
 }

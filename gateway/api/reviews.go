@@ -10,6 +10,7 @@ import (
 
 	"revtail/gateway/access"
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/api/object"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
@@ -23,9 +24,15 @@ func (h *Handler) Virtual() map[string]http.HandlerFunc {
 		"SubjectAccessReview": reviewOf(h.reviewSubject), "LocalSubjectAccessReview": reviewOf(h.reviewLocalSubject), "TokenReview": reviewOf(h.reviewToken),
 	}
 	out := make(map[string]http.HandlerFunc, len(answers))
-	for _, res := range resource.Virtual() {
+	components := h.components()
+	for _, res := range kinds.Virtual() {
 		if res.Kind == resource.BindingKind.Kind {
 			out["/api/v1/namespaces/{namespace}/"+res.Plural] = h.serveBindings
+			continue
+		}
+		if res.ReadOnly {
+			serve := func(w http.ResponseWriter, r *http.Request) { h.fail(w, r, h.serveComponents(w, r, res, components)) }
+			out[res.URL(resource.Scope{})], out[res.URL(resource.Scope{Name: "{name}"})] = serve, serve
 			continue
 		}
 		path := "/apis/" + res.APIVersion() + "/"

@@ -57,6 +57,11 @@ func (a apiAnswer) normalized(started time.Time) apiAnswer {
 			unstructured.RemoveNestedField(body, "spec", field)
 		}
 	}
+	if _, ok, _ := unstructured.NestedMap(body, "spec", "service"); ok && body["kind"] == "APIService" {
+		// A kube-apiserver says later whether it reaches the service. revtail says at once that it forwards nothing.
+		unstructured.RemoveNestedField(body, "status")
+		dropStatusFields(managers)
+	}
 	if managers != nil {
 		// Their order depends on their times.
 		slices.SortFunc(managers, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
@@ -80,6 +85,13 @@ func dropAllocated(service map[string]any, managers []any) {
 		for _, field := range []string{"f:clusterIP", "f:clusterIPs", "f:ipFamilies", "f:ipFamilyPolicy"} {
 			unstructured.RemoveNestedField(m.(map[string]any), "fieldsV1", "f:spec", field)
 		}
+	}
+}
+
+// dropStatusFields removes the status from the fields of managers.
+func dropStatusFields(managers []any) {
+	for _, m := range managers {
+		unstructured.RemoveNestedField(m.(map[string]any), "fieldsV1", "f:status")
 	}
 }
 

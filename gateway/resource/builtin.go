@@ -58,9 +58,12 @@ var builtin = []Resource{
 // replicas is the scale subresource of workloads.
 var replicas = &Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}
 
-// virtual are bindings, and the reviews: of the caller's user and rights, and of tokens and rights of others.
+// virtual are bindings, the components of a control plane, and the reviews: of the caller's user and rights, and of tokens and rights of others.
 var virtual = []Resource{
 	*BindingKind,
+	{Version: "v1", Plural: "componentstatuses", Kind: "ComponentStatus", ShortNames: []string{"cs"}, Virtual: true, ReadOnly: true,
+		GoType:      corev1.ComponentStatus{}, //nolint:staticcheck // deprecated, and still in use
+		Deprecation: "v1 ComponentStatus is deprecated in v1.19+"},
 	{Group: "authentication.k8s.io", Version: "v1", Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", Virtual: true,
 		GoType: authenticationv1.SelfSubjectReview{}},
 	{Group: "authentication.k8s.io", Version: "v1", Plural: "tokenreviews", Kind: "TokenReview", Virtual: true,
@@ -78,7 +81,7 @@ var virtual = []Resource{
 // Builtin returns copies of these kinds, in the order in which discovery shows them. kinds.Builtin returns all.
 func Builtin() []*Resource { return copyOf(builtin) }
 
-// Virtual returns the virtual resources. They are in no Registry, because they cannot be read or watched.
+// Virtual returns the virtual resources. They are in no Registry, because they are not stored and cannot be watched.
 func Virtual() []*Resource { return copyOf(virtual) }
 
 // copyOf returns copies of resources, with the fields that follow from others.

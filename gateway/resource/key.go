@@ -17,12 +17,19 @@ func Of(root, key string) (of schema.GroupResource, ok bool) {
 	if !ok {
 		return of, false
 	}
+	if group, ok := ungrouped[first]; ok {
+		return schema.GroupResource{Group: group, Resource: first}, true
+	}
 	if !isGroup(first) {
 		return schema.GroupResource{Resource: first}, true
 	}
 	plural, _, ok := strings.Cut(rest, "/")
 	return schema.GroupResource{Group: first, Resource: plural}, ok
 }
+
+// ungrouped are the groups of the resources whose keys have none, by plural: see Resource.KeyPrefix. Those of APIServices lack it because a key with the
+// group proves that a kube-apiserver owns the data.
+var ungrouped = map[string]string{"apiservices": "apiregistration.k8s.io"}
 
 // isGroup reports whether the first segment of a key is a group, and not a resource of the core group. The groups of custom resources have
 // a dot, plurals have none.

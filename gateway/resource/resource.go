@@ -41,7 +41,8 @@ type Resource struct {
 	Printer Printer
 	// Tokens says that the objects have the token subresource, which issues tokens for them.
 	Tokens bool
-	// Virtual says that the resource has only the verb create, which sets the status of the object and stores nothing.
+	// Virtual says that objects are not stored: the resource has only the verb create, which sets the status of the object, or get and list if it is
+	// ReadOnly.
 	Virtual bool
 
 	// Of kinds that are served in several groups or versions, and stored in one:
@@ -57,8 +58,8 @@ type Resource struct {
 
 	// Of the data of a cluster:
 
-	// KeyPrefix is the prefix of the keys, below that of all resources and without slashes at its ends, as kube-apiserver has it:
-	// "services/specs"; empty: the group and the plural.
+	// KeyPrefix is the prefix of the keys, below that of all resources and without slashes at its ends: "services/specs"; empty: the group and
+	// the plural.
 	KeyPrefix string
 	// Decode returns the JSON of an object, with all defaults and in the version of the resource, from a value that kube-apiserver has
 	// stored; nil: the value is JSON, to which Defaults adds. The error says why the value cannot be decoded. It does not change the value.
@@ -85,7 +86,7 @@ type Resource struct {
 
 	// Mount converts keys of other programs to objects; nil: objects are stored as JSON, under their names.
 	Mount Mount
-	// ReadOnly says that objects can only be read, listed and watched.
+	// ReadOnly says that objects can only be read, listed and watched; see Virtual.
 	ReadOnly bool
 
 	// ValidateName returns the errors of a name.

@@ -171,7 +171,7 @@ func (c *Catalog) replace(change func(*sources)) {
 		caches[cache.resource] = cache
 	}
 	before, next := c.Current(), &Snapshot{Registry: resource.NewRegistry(all), Caches: caches, replaced: make(chan struct{})}
-	groups := resource.Groups(slices.Concat(next.Registry.All(), resource.Virtual()))
+	groups := resource.Groups(slices.Concat(next.Registry.All(), kinds.Virtual()))
 	// The OpenAPI documents of the same resources are kept, so that the change of one of many definitions does not render them all.
 	next.Discovery = discovery.New(groups)
 	next.OpenAPI = openapi.New(groups, discovery.ProtocolVersion, before.OpenAPI.Documents)

@@ -18,7 +18,7 @@ func TestDecodeDefinition(t *testing.T) {
 	want.Name, want.UID = "widgets.example.com", "u"
 	want.APIVersion, want.Kind = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 	want.Spec.Group, want.Spec.Names = "example.com", apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"}
-	want.Spec.Scope = apiextensionsv1.NamespaceScoped
+	want.Spec.Scope, want.Status.StoredVersions = apiextensionsv1.NamespaceScoped, []string{"v1"}
 	want.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 	for _, version := range []string{"v1", "v2"} {
 		want.Spec.Versions = append(want.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{

@@ -75,6 +75,8 @@ func subresourceVerbs(sub resource.Ref) []string {
 
 func resourceVerbs(res *resource.Resource) []string {
 	switch {
+	case res.Virtual && res.ReadOnly:
+		return []string{"get", "list"}
 	case res.Virtual:
 		return []string{"create"}
 	case res.ReadOnly:

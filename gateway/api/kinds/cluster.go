@@ -28,11 +28,12 @@ func InCluster() []*resource.Resource {
 
 // clusterPrefixes are the prefixes of the keys of resources that are not stored under their plural.
 var clusterPrefixes = map[schema.GroupResource]string{
-	{Resource: "replicationcontrollers"}:                "controllers",
-	{Resource: "endpoints"}:                             "services/endpoints",
-	{Resource: "nodes"}:                                 "minions",
-	{Resource: "services"}:                              "services/specs",
-	{Group: "networking.k8s.io", Resource: "ingresses"}: "ingress",
+	{Resource: "replicationcontrollers"}:                       "controllers",
+	{Resource: "endpoints"}:                                    "services/endpoints",
+	{Resource: "nodes"}:                                        "minions",
+	{Resource: "services"}:                                     "services/specs",
+	{Group: "networking.k8s.io", Resource: "ingresses"}:        "ingress",
+	{Group: "apiregistration.k8s.io", Resource: "apiservices"}: "apiregistration.k8s.io/apiservices",
 }
 
 // clusterPrefix returns the prefix of the keys of a built-in resource, in which a group has no place.

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration"
@@ -84,8 +85,10 @@ type kind struct {
 	scale      *resource.Scale
 	whole      map[string]updateStrategy // of other subresources whose representation is the object
 	plain      bool                      // tables have the name and the time of creation only
+	table      tableFunc                 // makes a table; nil: plain says how
 	deprecated string                    // the warning for clients; empty: it is not deprecated
 	storage    schema.GroupVersion       // of stored objects; empty: that of goType
+	keys       string                    // the prefix of the keys, as resource.Resource.KeyPrefix
 }
 
 var coreGroup = []kind{
@@ -108,6 +111,9 @@ var otherGroups = []kind{
 	{goType: admissionregistrationv1.ValidatingAdmissionPolicy{}, plural: "validatingadmissionpolicies", strategy: validatingPolicy, status: validatingPolicyStatus, category: extensions},
 	{goType: admissionregistrationv1.ValidatingAdmissionPolicyBinding{}, plural: "validatingadmissionpolicybindings", strategy: validatingBinding, category: extensions},
 	{goType: admissionregistrationv1.ValidatingWebhookConfiguration{}, plural: "validatingwebhookconfigurations", strategy: validatingwebhookconfiguration.Strategy, category: extensions},
+
+	{goType: apiregistrationv1.APIService{}, plural: "apiservices", strategy: apiServices, status: apiServiceStatus, category: extensions, table: apiServiceTable,
+		keys: "apiservices"},
 
 	{goType: appsv1.ControllerRevision{}, plural: "controllerrevisions", strategy: controllerrevision.Strategy},
 
@@ -191,7 +197,7 @@ func (k kind) resource() *resource.Resource {
 	res := &resource.Resource{
 		Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Plural: k.plural, Singular: strings.ToLower(gvk.Kind), GoType: k.goType,
 		Namespaced: k.strategy.NamespaceScoped(), CreateOnUpdate: create,
-		Storage: k.storage, UnconditionalUpdate: unconditional, Status: k.status != nil, Scale: k.scale, Whole: slices.Sorted(maps.Keys(k.whole)), Deprecation: k.deprecated,
+		Storage: k.storage, KeyPrefix: k.keys, UnconditionalUpdate: unconditional, Status: k.status != nil, Scale: k.scale, Whole: slices.Sorted(maps.Keys(k.whole)), Deprecation: k.deprecated,
 	}
 	if k.short != "" {
 		res.ShortNames = []string{k.short}
@@ -201,7 +207,10 @@ func (k kind) resource() *resource.Resource {
 	}
 	own := &strategy{resource: res, kind: gvk, object: k.strategy, status: k.status, whole: k.whole}
 	own.zero = zeroObject(own.kind, reflect.TypeOf(k.goType))
-	res.Strategy, res.Printer = own, printer{own, tables(k.plain)}
+	res.Strategy, res.Printer = own, printer{own, k.table}
+	if k.table == nil {
+		res.Printer = printer{own, tables(k.plain)}
+	}
 	return res
 }
 

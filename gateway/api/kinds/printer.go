@@ -18,8 +18,11 @@ import (
 // printer is the resource.Printer of a kind.
 type printer struct {
 	*strategy
-	table func(object runtime.Object) (*metav1.Table, error)
+	table tableFunc
 }
+
+// tableFunc makes the table of an object of the internal type.
+type tableFunc = func(object runtime.Object) (*metav1.Table, error)
 
 // generator makes the tables of the kinds with columns of their own. It is made for the first Table, since it has hundreds of columns.
 var generator = sync.OnceValue(func() *printers.HumanReadableGenerator {
@@ -27,7 +30,7 @@ var generator = sync.OnceValue(func() *printers.HumanReadableGenerator {
 })
 
 // tables returns the function that makes the table of an object; plain: it has the name and the time of creation only.
-func tables(plain bool) func(object runtime.Object) (*metav1.Table, error) {
+func tables(plain bool) tableFunc {
 	if plain {
 		convertor := rest.NewDefaultTableConvertor(schema.GroupResource{}) // which is for errors
 		return func(object runtime.Object) (*metav1.Table, error) {

@@ -14,7 +14,7 @@ import (
 // addPaths adds the paths of a resource.
 func addPaths(paths map[string]*spec3.Path, gv *resource.GroupVersion, res *resource.Resource) {
 	collection, scope := "/"+gv.Path()+"/"+res.Plural, ""
-	if res.Virtual {
+	if res.Virtual && !res.ReadOnly {
 		if res.Namespaced {
 			collection, scope = "/"+gv.Path()+"/namespaces/{namespace}/"+res.Plural, "Namespaced"
 		}

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
@@ -142,20 +142,32 @@ func swaggerDoc(t reflect.Type) map[string]string {
 	if docer, ok := reflect.Zero(t).Interface().(swaggerDocer); ok {
 		return docer.SwaggerDoc()
 	}
-	if t.PkgPath() == reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]().PkgPath() {
+	switch t.PkgPath() {
+	case reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]().PkgPath():
 		return definitionDocs()[t.Name()]
+	case reflect.TypeFor[apiregistrationv1.APIService]().PkgPath():
+		return apiServiceDocs()[t.Name()]
 	}
 	return nil
 }
 
-//go:embed docs.json
-var definitionDocsJSON []byte
+// The descriptions of the types that have no SwaggerDoc.
+var (
+	//go:embed docs.json
+	definitionDocsJSON []byte
+	//go:embed apiservice_docs.json
+	apiServiceDocsJSON []byte // those of Kubernetes
 
-// definitionDocs returns the descriptions of the types of CustomResourceDefinitions, which have no SwaggerDoc: by type and field, with that
-// of the type itself under the empty name.
-var definitionDocs = sync.OnceValue(func() (docs map[string]map[string]string) {
-	if err := json.Unmarshal(definitionDocsJSON, &docs); err != nil {
-		panic("schema: docs.json: " + err.Error())
+	definitionDocs = sync.OnceValue(func() docs { return parseDocs(definitionDocsJSON) })
+	apiServiceDocs = sync.OnceValue(func() docs { return parseDocs(apiServiceDocsJSON) })
+)
+
+// docs are descriptions by type and field, with that of the type itself under the empty name.
+type docs = map[string]map[string]string
+
+func parseDocs(text []byte) (parsed docs) {
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		panic("schema: descriptions of types: " + err.Error())
 	}
-	return docs
-})
+	return parsed
+}

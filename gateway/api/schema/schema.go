@@ -23,7 +23,7 @@ func (set Set) AddResource(res *resource.Resource) {
 			set.addKind(sub.ViewKind())
 		}
 	}
-	if res.Virtual {
+	if res.Virtual && !res.ReadOnly {
 		return
 	}
 	list := set.object(reflect.TypeFor[metav1.TypeMeta](), res.ListKind()+" is a list of "+res.Kind+".")

@@ -1,0 +1,234 @@
+package apiservices
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/customresource"
+	"revtail/gateway/api/object"
+	"revtail/gateway/api/storage"
+	"revtail/gateway/claim"
+	"revtail/gateway/resource"
+	"revtail/gateway/watchcache"
+)
+
+const (
+	// delay is the time from the start until the first APIServices are created.
+	delay = 10 * time.Second
+	// period is the time between two comparisons without a change, because mounts change without one.
+	period = time.Minute
+	// retry is the pause after an error.
+	retry = 5 * time.Second
+)
+
+// manager is the manager of the fields that a keeper writes.
+const manager = "revtail"
+
+// keeper creates the APIServices that are missing, and deletes those of removed CustomResourceDefinitions. Each replica has one. They need
+// no election, because a create makes a key only where none is, and a delete names the object.
+type keeper struct {
+	store       *storage.Store
+	services    catalog.Target    // all APIServices
+	definitions *watchcache.Cache // of the CustomResourceDefinitions
+	parsed      map[string]versions
+	started     bool // what is done once at the start is done
+}
+
+// Run keeps the APIServices until ctx ends. It begins when all caches are filled and the data is revtail's own; a while after the start,
+// unless the objects of every cluster are created at the start.
+func Run(ctx context.Context, store *storage.Store) {
+	first := time.NewTimer(delay)
+	defer first.Stop()
+	if store.CreateNamespaces || store.RequireNamespaces {
+		first.Reset(0)
+	}
+	if store.Catalog.WaitReady(ctx) != nil || store.Claim.WaitOwned(ctx) != nil {
+		return
+	}
+	select {
+	case <-first.C:
+	case <-ctx.Done():
+		return
+	}
+	newKeeper(store).run(ctx)
+}
+
+func newKeeper(store *storage.Store) *keeper {
+	now := store.Catalog.Current()
+	res := now.Registry.Lookup(apiregistrationv1.GroupName, "v1", "apiservices")
+	services := catalog.Target{Ref: resource.Ref{Resource: res}, Cache: now.Caches[res]}
+	return &keeper{store: store, services: services, definitions: now.Caches[customresource.Kind()].Cache}
+}
+
+func (k *keeper) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	changed := make(chan struct{}, 1)
+	running.Go(func() { follow(ctx, k.services.Cache.Cache, changed) })
+	running.Go(func() { follow(ctx, k.definitions, changed) })
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for {
+		select {
+		case <-changed:
+		case <-next.C:
+		case <-ctx.Done():
+			return
+		}
+		pause := period
+		if err := k.sync(ctx); err != nil && ctx.Err() == nil {
+			k.store.Logger.Debug("the APIServices are not what is served, trying again", "error", err)
+			pause = retry
+		}
+		next.Reset(pause)
+	}
+}
+
+// follow tells that objects in a cache have changed until ctx ends.
+func follow(ctx context.Context, cache *watchcache.Cache, changed chan<- struct{}) {
+	for ctx.Err() == nil {
+		watcher, err := cache.Watch(watchcache.WatchQuery{State: true, Own: true})
+		for err == nil {
+			var batch watchcache.Batch
+			if batch, err = watcher.Next(ctx); err == nil && len(batch.Changes) > 0 {
+				select {
+				case changed <- struct{}{}:
+				default: // what has not been looked at yet includes this change
+				}
+			}
+		}
+		if watcher != nil {
+			watcher.Close()
+		}
+		select {
+		case <-time.After(retry):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// sync creates, corrects and deletes APIServices. The definitions are read in a state that is not older than that of the APIServices, so one
+// that another replica has created for a new definition is not deleted.
+func (k *keeper) sync(ctx context.Context) error {
+	if k.store.Claim.State().Owner != claim.Own {
+		return nil
+	}
+	list, err := k.services.Cache.List(ctx, watchcache.ListQuery{})
+	if err != nil {
+		return err
+	}
+	wanted, err := k.wanted(ctx, list.Revision)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for o := range list.Objects {
+		name := o.Name()
+		if want, ok := wanted[name]; ok {
+			failed = append(failed, k.correct(ctx, o, want))
+			delete(wanted, name)
+			continue
+		}
+		failed = append(failed, k.remove(ctx, o))
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		failed = append(failed, k.create(ctx, name, wanted[name]))
+	}
+	err = errors.Join(failed...)
+	k.started = k.started || err == nil
+	return err
+}
+
+// create creates an APIService. It is no error that there is one.
+func (k *keeper) create(ctx context.Context, name string, want wanted) error {
+	body, err := json.Marshal(&apiregistrationv1.APIService{
+		TypeMeta:   metav1.TypeMeta{APIVersion: k.services.Resource.APIVersion(), Kind: k.services.Resource.Kind},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{managedLabel: want.managed}}, Spec: want.spec,
+	})
+	if err == nil {
+		err = k.store.Claim.Verify(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = k.store.Create(ctx, &storage.Request{Target: k.services, Options: storage.Options{Manager: manager}, ContentType: "application/json", Body: body})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// correct sets the spec of a managed APIService to the wanted one: of what the server itself serves only at its start, because a replica of
+// another release may want another one.
+func (k *keeper) correct(ctx context.Context, o *watchcache.Object, want wanted) error {
+	if want.managed == managedAtStart && k.started {
+		return nil
+	}
+	found, ok := managed(o)
+	if !ok || equality.Semantic.DeepEqual(found.Spec, want.spec) {
+		return nil
+	}
+	if err := k.store.Claim.Verify(ctx); err != nil {
+		return err
+	}
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&want.spec)
+	if err != nil {
+		return err
+	}
+	wr := &storage.Request{Target: k.target(o), Options: storage.Options{Manager: manager}}
+	_, err = k.store.Change(ctx, wr, func(old object.Object) (object.Object, error) {
+		changed := object.New(object.WithMember(old.Copy().Object, "spec", runtime.DeepCopyJSON(spec)))
+		changed.SetResourceVersion(found.ResourceVersion)
+		return changed, nil
+	})
+	return unlessChanged(err)
+}
+
+// remove deletes a managed APIService that is not wanted: one that another server serves only at the start, as one that an earlier release has
+// left.
+func (k *keeper) remove(ctx context.Context, o *watchcache.Object) error {
+	found, ok := managed(o)
+	if !ok || found.Labels[managedLabel] == managedAtStart && k.started {
+		return nil
+	}
+	if err := k.store.Claim.Verify(ctx); err != nil {
+		return err
+	}
+	_, _, err := k.store.Delete(ctx, k.target(o), &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion}})
+	return unlessChanged(err)
+}
+
+// managed returns an APIService; false: no server manages it.
+func managed(o *watchcache.Object) (found apiregistrationv1.APIService, ok bool) {
+	if json.Unmarshal(o.JSON, &found) != nil {
+		return found, false // another program has stored it
+	}
+	when := found.Labels[managedLabel]
+	return found, when == managedAtStart || when == managedAtAnyTime
+}
+
+func (k *keeper) target(o *watchcache.Object) catalog.Target {
+	t := k.services
+	t.Scope.Name = o.Name()
+	return t
+}
+
+// unlessChanged returns the error of a write, unless the object has changed since it was read: that change is looked at next.
+func unlessChanged(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
