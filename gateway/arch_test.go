@@ -111,7 +111,7 @@ var mayImport = map[string][]string{
 	"gateway/netio/http2":             {"gateway/netio/buffer", "gateway/netio/socket", "gateway/netio/stranger"},
 	"gateway/netio/socket":            {},
 	"gateway/netio/stranger":          {},
-	"gateway/resource":                {"encoding", "gateway/config/suggest"},
+	"gateway/resource":                {"encoding", "encoding/jsontext", "gateway/config/suggest"},
 	"gateway/watch":                   {"encoding", "etcdstore", "gateway/access", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/buffer", "gateway/netio/socket", "gateway/watch/transport", "gateway/watchcache"},
 	"gateway/watch/eventloop":         {"etcdstore", "gateway/http/response", "gateway/http/status", "gateway/metrics", "gateway/netio/http2", "gateway/netio/socket", "gateway/watch", "gateway/watch/transport", "gateway/watchcache", "gateway/watchcache/filter"},
 	"gateway/watch/transport":         {"gateway/access/cputime", "gateway/http/request", "gateway/http/response", "gateway/http/status", "gateway/netio/buffer", "gateway/netio/http2", "gateway/netio/socket"},

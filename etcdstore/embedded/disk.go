@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -124,21 +123,29 @@ func (d *disk) intercept(ctx context.Context, request any, _ *grpc.UnaryServerIn
 	return next(ctx, request)
 }
 
-// writeSize returns the size of a request for which etcd writes. A request for the alarms is one. A defragmentation is none, because it makes
-// room, and compactions make none.
+// writeSize returns about the size of a request for which etcd writes. A request for the alarms is one. A defragmentation is none, because it
+// makes room, and compactions make none.
 func writeSize(request any) (size int64, writes bool) {
 	switch r := request.(type) {
 	case *pb.TxnRequest:
-		for _, op := range slices.Concat(r.GetSuccess(), r.GetFailure()) {
-			writes = writes || op.GetRequestRange() == nil
-		}
+		size = opsSize(r.GetSuccess()) + opsSize(r.GetFailure())
+		return size, size > 0
 	case *pb.PutRequest, *pb.DeleteRangeRequest, *pb.CompactionRequest, *pb.LeaseGrantRequest, *pb.LeaseRevokeRequest, *pb.AlarmRequest:
-		writes = true
+		return int64(proto.Size(r.(proto.Message))), true
 	}
-	if message, ok := request.(proto.Message); ok && writes {
-		size = int64(proto.Size(message))
+	return 0, false
+}
+
+// opsSize returns about the size of operations that write, which is cheaper than the exact one; zero: none does.
+func opsSize(ops []*pb.RequestOp) (size int64) {
+	for _, op := range ops {
+		if put := op.GetRequestPut(); put != nil {
+			size += int64(1 + len(put.GetKey()) + len(put.GetValue()))
+		} else if op.GetRequestRange() == nil {
+			size += int64(1 + proto.Size(op))
+		}
 	}
-	return size, writes
+	return size
 }
 
 // checkStart fails if the disk has no room for the files that a start makes. If etcd cannot allocate the next segment of its log then, it

@@ -176,7 +176,7 @@ func (c *replica) compareResource(t *testing.T, r replicaResource) {
 	c.compare(t, read(r.path+exact))
 	c.compare(t, read(r.path+exact+"&limit=1"))
 	if why := differentTables[r.path]; why == "" {
-		c.compare(t, asTable(r.path+exact))
+		c.compare(t, tableOf(r.path+exact))
 	}
 	c.compare(t, read(r.path+exact+"&labelSelector="+url.QueryEscape("a notin (b)")))
 	c.compareWatch(t, r.path+"?watch=1&timeoutSeconds=1&resourceVersion=0")
@@ -187,7 +187,7 @@ func (c *replica) compareResource(t *testing.T, r replicaResource) {
 		}
 		c.compare(t, read(path+"/"+item.GetName()))
 		if i == 0 && differentTables[r.path] == "" {
-			c.compare(t, asTable(path+"/"+item.GetName()))
+			c.compare(t, tableOf(path+"/"+item.GetName()))
 		}
 	}
 	if len(list.Items) == 0 && !strings.Contains(r.Name, "leases") {
@@ -202,7 +202,7 @@ var differentTables = map[string]string{
 	"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas": "kube-apiserver sorts the rows by precedence",
 }
 
-func asTable(path string) apiRequest {
+func tableOf(path string) apiRequest {
 	request := read(path)
 	request.accept = "application/json;as=Table;g=meta.k8s.io;v=v1"
 	return request

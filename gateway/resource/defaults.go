@@ -1,6 +1,10 @@
 package resource
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"revtail/encoding/jsontext"
+)
 
 // Defaults sets the fields that clients have left out.
 type Defaults func(object map[string]any)
@@ -55,6 +59,24 @@ func rollingByDefault(spec map[string]any, member string, rolling map[string]any
 	if strategy, ok := spec[member].(map[string]any); ok && strategy["type"] == "RollingUpdate" {
 		complete(strategy, map[string]any{"rollingUpdate": rolling})
 	}
+}
+
+// The fields of workloads without which defaults are set. Those of another strategy than RollingUpdate have fewer.
+var (
+	deploymentFields = specFields(jsontext.Fields("replicas", "revisionHistoryLimit", "progressDeadlineSeconds"),
+		rollingFields("strategy", "maxUnavailable", "maxSurge"))
+	replicaSetFields  = specFields(jsontext.Fields("replicas"))
+	statefulSetFields = specFields(jsontext.Fields("replicas", "revisionHistoryLimit", "podManagementPolicy"), rollingFields("updateStrategy", "partition"),
+		jsontext.Field{Name: "persistentVolumeClaimRetentionPolicy", Fields: jsontext.Fields("whenDeleted", "whenScaled")})
+	daemonSetFields = specFields(jsontext.Fields("revisionHistoryLimit"), rollingFields("updateStrategy", "maxUnavailable", "maxSurge"))
+)
+
+func specFields(simple []jsontext.Field, others ...jsontext.Field) []jsontext.Field {
+	return []jsontext.Field{{Name: "spec", Fields: append(simple, others...)}}
+}
+
+func rollingFields(member string, parameters ...string) jsontext.Field {
+	return jsontext.Field{Name: member, Fields: []jsontext.Field{{Name: "type"}, {Name: "rollingUpdate", Fields: jsontext.Fields(parameters...)}}}
 }
 
 // specOf returns the spec of an object, which it sets if it is missing, as the Go type has one. It does not change a spec of another type.

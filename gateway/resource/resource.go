@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"revtail/encoding/jsontext"
 )
 
 // Resource is a kind of object that is served: its names, and how its objects are checked and stored.
@@ -35,6 +37,8 @@ type Resource struct {
 	GoType any
 	// Defaults sets missing fields of a stored object, in place; nil: there are no defaults. Schema.Complete sets those of a new object.
 	Defaults Defaults
+	// Complete are fields: in a stored object that has all of them, as one that Strategy completed has, Defaults changes nothing. Nil: there are none.
+	Complete []jsontext.Field
 	// Strategy completes and validates objects before they are stored; nil: Defaults, Schema and the checks of metadata do.
 	Strategy Strategy
 	// Printer makes the rows of tables; nil: Columns say what they show.

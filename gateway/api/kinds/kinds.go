@@ -207,6 +207,7 @@ func (k kind) resource() *resource.Resource {
 	}
 	own := &strategy{resource: res, kind: gvk, object: k.strategy, status: k.status, whole: k.whole}
 	own.zero = zeroObject(own.kind, reflect.TypeOf(k.goType))
+	own.shareCopies()
 	res.Strategy, res.Printer = own, printer{own, k.table}
 	if k.table == nil {
 		res.Printer = printer{own, tables(k.plain)}

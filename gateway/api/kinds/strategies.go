@@ -51,6 +51,7 @@ func attach(res *resource.Resource) {
 	own := strategies[schema.GroupResource{Group: res.Group, Resource: res.Plural}]
 	own.resource, own.kind = res, groupVersionKind(res)
 	own.zero = zeroObject(own.kind, reflect.TypeOf(res.GoType))
+	own.shareCopies()
 	if own.object != nil {
 		res.Strategy, res.Whole = &own, slices.Sorted(maps.Keys(own.whole))
 		res.CreateOnUpdate, res.UnconditionalUpdate = updates(own.object)

@@ -54,6 +54,9 @@ func gracePeriod(pod Object, options *metav1.DeleteOptions) int64 {
 
 // IsLast reports whether an object that is being deleted goes with its last finalizer, because no kubelet has to delete it.
 func IsLast(d Object) bool {
+	if d.GetDeletionTimestamp() == nil || len(d.GetFinalizers()) > 0 {
+		return false
+	}
 	grace := d.GetDeletionGracePeriodSeconds()
-	return d.GetDeletionTimestamp() != nil && len(d.GetFinalizers()) == 0 && (grace == nil || *grace == 0)
+	return grace == nil || *grace == 0
 }

@@ -68,7 +68,7 @@ func WithMember(object map[string]any, name string, value any) map[string]any {
 // WithDefaults returns a stored object with the defaults of its kind or schema, which may be newer than the object. They include those of
 // the status, because a new object is stored without one.
 func WithDefaults(res *resource.Resource, value []byte) []byte {
-	if res.Defaults == nil {
+	if res.Defaults == nil || res.Complete != nil && jsontext.HasFields(value, res.Complete) {
 		return value
 	}
 	object, err := jsontext.Unmarshal(value)
