@@ -39,7 +39,7 @@ func (s *Service) Revalidate(ctx context.Context) {
 // revalidateStreams revalidates every stream that has a caller or, unless changed, those whose credential may have ended at now.
 func (s *Service) revalidateStreams(now time.Time, changed bool) {
 	for _, e := range s.Registry.authenticated() {
-		if !changed && !e.caller.Identity.MayHaveEnded(now) {
+		if !changed && !s.Access.MayHaveEnded(e.caller, now) {
 			continue
 		}
 		if err := s.Access.Revalidate(e.caller, now); err != nil {
