@@ -8,7 +8,8 @@ import (
 const (
 	// revalidateEvery is the period in which Revalidate compares the generation of credentials and policy, which are two numbers.
 	revalidateEvery = time.Second
-	// expiryEvery is the period in which Revalidate looks for expired credentials, and for those of service accounts that are gone.
+	// expiryEvery is the period in which Revalidate looks for expired credentials, for those of service accounts that are gone, and for what another
+	// server decides.
 	expiryEvery = 5 * time.Second
 )
 

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/utils/clock"
 
 	"revtail/gateway/access"
 	"revtail/gateway/access/authentication"
@@ -45,9 +46,13 @@ var (
 
 // New returns a Delegate that asks with the current clients.
 func New(clients func() *Clients, availability *Availability, logger *slog.Logger) *Delegate {
+	return newDelegate(clients, availability, logger, clock.RealClock{})
+}
+
+func newDelegate(clients func() *Clients, availability *Availability, logger *slog.Logger, now cache.Clock) *Delegate {
 	d := &Delegate{
 		clients: clients, availability: availability, logger: logger, secret: make([]byte, sha256.Size),
-		users: cache.NewLRUExpireCache(maxKept), allows: cache.NewLRUExpireCache(maxKept),
+		users: cache.NewLRUExpireCacheWithClock(maxKept, now), allows: cache.NewLRUExpireCacheWithClock(maxKept, now),
 	}
 	_, _ = rand.Read(d.secret) // it does not fail
 	return d
