@@ -130,7 +130,7 @@ func TestEveryOptionFromEverySource(t *testing.T) {
 			want.History = 0
 		case "keys":
 			want.KeysWritable = nil
-		case "token-file", "client-ca-file", "oidc-issuer-url", "policy-file":
+		case "token-file", "client-ca-file", "oidc-issuer-url", "policy-file", "kube-apiserver":
 			want.EmbeddedClientURL = NoClientURL
 		}
 		sources := map[string]struct {

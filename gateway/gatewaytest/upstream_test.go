@@ -97,8 +97,8 @@ func (b *behind) direct(token string, certificate ...tls.Certificate) *gatewayte
 	return server.As(token, certificate...)
 }
 
-// ask sends a request with further headers, and returns the code and the decoded body.
-func ask(t *testing.T, g *gatewaytest.Gateway, method, path, body string, header ...string) (int, any, http.Header) {
+// askAs sends a request with further headers, and returns the code and the decoded body.
+func askAs(t *testing.T, g *gatewaytest.Gateway, method, path, body string, header ...string) (int, any, http.Header) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, g.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -190,8 +190,8 @@ func TestBehindIsTheSame(t *testing.T) {
 	} {
 		for _, u := range users {
 			name := strings.TrimSpace(fmt.Sprintf("%s %s %s %v", u.name, request.method, request.path, request.header))
-			code, body, _ := ask(t, u.direct, request.method, request.path, request.body, request.header...)
-			got, gotBody, _ := ask(t, u.through, request.method, request.path, request.body, request.header...)
+			code, body, _ := askAs(t, u.direct, request.method, request.path, request.body, request.header...)
+			got, gotBody, _ := askAs(t, u.through, request.method, request.path, request.body, request.header...)
 			if got != code || !reflect.DeepEqual(withoutCreation(withoutRevision(gotBody)), withoutCreation(withoutRevision(body))) {
 				t.Errorf("%s: %d %v\nwant %d %v", name, got, gotBody, code, body)
 			}
