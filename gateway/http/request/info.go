@@ -52,13 +52,17 @@ func ParseInfo(r *http.Request) *Info {
 	return i
 }
 
+// selecting are the verbs of which selectors are attributes.
+var selecting = []string{"list", "watch", "deletecollection"}
+
 // parseResource reads the path below a group and version.
 func (i *Info) parseResource(r *http.Request, rest []string) {
 	if len(rest) == 0 {
 		return
 	}
 	a := authorization.Attributes{Verb: verbs[r.Method], Group: i.Group, Version: i.Version}
-	if a.Verb == "get" && rest[0] == "watch" && len(rest) > 1 { // the legacy form of a watch
+	legacy := a.Verb == "get" && rest[0] == "watch" && len(rest) > 1 // the legacy form of a watch
+	if legacy {
 		a.Verb, rest = "watch", rest[1:]
 	}
 	if rest[0] == "namespaces" && len(rest) > 1 {
@@ -73,6 +77,8 @@ func (i *Info) parseResource(r *http.Request, rest []string) {
 		a.Verb = collectionVerb(r, a.Verb)
 		if a.Verb != "create" {
 			a.Name = selectedName(r)
+		}
+		if !legacy && slices.Contains(selecting, a.Verb) {
 			a.FieldSelector, a.LabelSelector = Query(r).Get("fieldSelector"), Query(r).Get("labelSelector")
 		}
 	}
