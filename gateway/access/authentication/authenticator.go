@@ -191,6 +191,9 @@ func (a *Authenticator) checkCertificate(chain []*x509.Certificate) (*Identity, 
 	if err != nil {
 		return nil, err
 	}
+	if a.Reviewer != nil {
+		identity.Extra = credentialOf(leaf) // the other server gives it to its own users with certificates
+	}
 	identity.still = func() bool {
 		again, err := a.byCertificate(chain)
 		return err == nil && again != nil

@@ -2,8 +2,13 @@ package authentication
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"net/http"
+
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // ErrUnavailable is the error of a credential that nobody can verify at this moment.
@@ -23,6 +28,12 @@ func (a *Authenticator) review(ctx context.Context, token string) (*Identity, er
 		return nil, ErrRefused
 	}
 	return a.Reviewer.ReviewToken(ctx, token)
+}
+
+// credentialOf returns the attribute with which Kubernetes identifies the certificate of a user.
+func credentialOf(leaf *x509.Certificate) map[string][]string {
+	digest := sha256.Sum256(leaf.Raw)
+	return map[string][]string{user.CredentialIDKey: {"X509SHA256=" + hex.EncodeToString(digest[:])}}
 }
 
 // Presents reports whether a request has a certificate, a ticket or a token, whether or not it is valid.
