@@ -131,9 +131,9 @@ func askAs(t *testing.T, g *gatewaytest.Gateway, method, path, body string, head
 	return resp.StatusCode, decoded, resp.Header
 }
 
-// normalized removes the revision of a list, which is that of etcd when it was read, the kind of its items, which a gateway writes and a
+// comparableBody removes the revision of a list, which is that of etcd when it was read, the kind of its items, which a gateway writes and a
 // kube-apiserver does not, and the time of a review.
-func normalized(body any) any {
+func comparableBody(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {
 		return body
@@ -209,7 +209,7 @@ func TestBehindIsTheSame(t *testing.T) {
 			name := strings.TrimSpace(fmt.Sprintf("%s %s %s %v", u.name, request.method, request.path, request.header))
 			code, body, _ := askAs(t, u.direct, request.method, request.path, request.body, request.header...)
 			got, gotBody, _ := askAs(t, u.through, request.method, request.path, request.body, request.header...)
-			if got != code || !reflect.DeepEqual(normalized(gotBody), normalized(body)) {
+			if got != code || !reflect.DeepEqual(comparableBody(gotBody), comparableBody(body)) {
 				t.Errorf("%s: %d %v\nwant %d %v", name, got, gotBody, code, body)
 			}
 		}
@@ -304,9 +304,9 @@ func TestBehindOutlives(t *testing.T) {
 	if event := watch.Next(t); event.Type != "ADDED" || event.Object.Metadata.Name != "two" {
 		t.Errorf("the watch has %s", event.Line)
 	}
-	if answer := b.gateway.Do(t, "GET", "/readyz?verbose", ""); !strings.Contains(answer.Body, "[+]kube-apiserver ok") {
-		t.Errorf("%s", answer.Body)
-	}
+	gatewaytest.Until(t, "a gateway without problems", func() bool {
+		return strings.Contains(b.gateway.Do(t, "GET", "/readyz?verbose", "").Body, "[+]kube-apiserver ok")
+	})
 	if answer := alice.Do(t, "GET", "/api/v1/namespaces/b/secrets", ""); answer.Code != http.StatusForbidden {
 		t.Errorf("a denied request: %d", answer.Code)
 	}
