@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -21,6 +22,8 @@ type behind struct {
 	kube    *gatewaytest.KubeAPIServer
 	gateway *gatewaytest.Gateway
 	carol   tls.Certificate // of a client, for both
+
+	gatewayCA []byte // of the gateway's certificate
 }
 
 // startBehind starts a kube-apiserver with RBAC, and a gateway whose clients are those of the kube-apiserver.
@@ -50,7 +53,7 @@ func startBehind(t *testing.T) *behind {
 		"--kube-apiserver-ca-file", write("kube.crt", b.kube.CA), "--proxy-client-cert-file", frontCert, "--proxy-client-key-file", frontKey,
 		"--authentication-kubeconfig", write("revtail.conf", []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"+
 			"clusters: [{name: a, cluster: {server: "+b.kube.URL+"}}]\nusers: [{name: a, user: {token: revtail-token}}]\n")))
-	b.gateway.TLS = &tls.Config{RootCAs: gateways.Pool()}
+	b.gateway.TLS, b.gatewayCA = &tls.Config{RootCAs: gateways.Pool()}, gateways.PEM
 	return b
 }
 
@@ -236,6 +239,46 @@ func TestBehindReadsItsWrites(t *testing.T) {
 		bob.Delete(t, "/api/v1/namespaces/a/configmaps/"+name)
 		if answer := bob.Do(t, "GET", "/api/v1/namespaces/a/configmaps/"+name, ""); answer.Code != http.StatusNotFound {
 			t.Fatalf("%s is there after its deletion: %d", name, answer.Code)
+		}
+	}
+}
+
+// TestBehindKubectl checks that kubectl works with nothing but another server.
+func TestBehindKubectl(t *testing.T) {
+	t.Parallel()
+	program := gatewaytest.Tool(t, "kubectl")
+	b := startBehind(t)
+	dir := t.TempDir()
+	manifest := filepath.Join(dir, "manifest.yaml")
+	if err := os.WriteFile(manifest, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied, namespace: a}\ndata: {a: b}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ca := filepath.Join(dir, "ca.crt")
+	if err := os.WriteFile(ca, b.gatewayCA, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ args, want string }{
+		{"auth whoami -o jsonpath={.status.userInfo.username}", "bob"},
+		{"auth can-i delete configmaps -n a", "yes"},
+		{"create configmap made -n a --from-literal=k=v", "configmap/made created"},
+		{"get configmap made -n a -o jsonpath={.data.k}", "v"},
+		{"label configmap made -n a x=y", "configmap/made labeled"},
+		{"get configmaps -n a -l x=y -o name", "configmap/made"},
+		{"patch configmap made -n a -p {\"data\":{\"k\":\"w\"}}", "configmap/made patched"},
+		{"describe configmap made -n a", "x=y"},
+		{"apply -f " + manifest, "configmap/applied created"},
+		{"apply --server-side --force-conflicts -f " + manifest, "configmap/applied serverside-applied"},
+		{"diff -f " + manifest, ""},
+		{"explain configmap.data", "DESCRIPTION"},
+		{"api-resources --api-group=apps -o name", "deployments.apps"},
+		{"delete configmap made applied -n a --wait", "configmap \"made\" deleted"},
+		{"get configmap made -n a --ignore-not-found", ""},
+	} {
+		args := append([]string{"--server", b.gateway.URL, "--certificate-authority", ca, "--token", "bob-token", "--cache-dir", filepath.Join(dir, "cache"), "--kubeconfig", "/dev/null"},
+			strings.Fields(step.args)...)
+		out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput() //nolint:gosec // the arguments are those of this test
+		if err != nil || !strings.Contains(string(out), step.want) {
+			t.Errorf("kubectl %s: %v\n%s", step.args, err, out)
 		}
 	}
 }
