@@ -29,7 +29,7 @@ func (d *Delegate) decide(identity *authentication.Identity, about authorization
 	key := d.digest(identity.Name, identity.UID, identity.Groups, identity.Extra, about.Verb, about.Group, about.Version, about.Resource, about.Subresource,
 		about.Namespace, about.Name, about.FieldSelector, about.LabelSelector, about.Key, about.Path)
 	if !d.availability.Away() {
-		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout) //nolint:forbidigo // access.Delegate has none
 		defer cancel()
 		decision, reason, err := d.clients().authorizer.Authorize(ctx, record(identity, about))
 		switch {

@@ -75,7 +75,7 @@ func (a *Availability) Run(ctx context.Context, clients func() *Clients) error {
 		}
 		err := clients().probe(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the probe was ended
+			return nil
 		}
 		a.observe(err, time.Now())
 		if err != nil {

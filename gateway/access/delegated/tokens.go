@@ -37,7 +37,7 @@ func (d *Delegate) ReviewToken(ctx context.Context, token string) (*authenticati
 // holds reports whether the token of an open watch is still accepted. A token that nobody can review holds: that its user may still watch, which
 // is decided too, does not hold longer than MaxStale.
 func (d *Delegate) holds(token string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*reviewTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*reviewTimeout) //nolint:forbidigo // an open watch has none
 	defer cancel()
 	_, err := d.ReviewToken(ctx, token)
 	return !errors.Is(err, authentication.ErrRefused)

@@ -51,7 +51,7 @@ type Proxy struct {
 // New returns a Proxy.
 func New(config Config) *Proxy {
 	p := &Proxy{Config: config, errors: slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug)}
-	p.drain, p.endStream = context.WithCancelCause(context.Background())
+	p.drain, p.endStream = context.WithCancelCause(context.Background()) //nolint:forbidigo // it ends with Drain
 	return p
 }
 
@@ -78,7 +78,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	e := &exchange{request: r, upgrade: request.WantsUpgrade(r)}
 	e.longRunning = e.upgrade || access.InfoOf(r).IsLongRunning()
-	ctx, end := p.limit(e, r.Context())
+	ctx, end := p.limit(r.Context(), e)
 	defer end()
 	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { e.sent.Store(true) }}))
 	if e.longRunning {
@@ -147,7 +147,7 @@ func (e *exchange) setAside(header http.Header) {
 var errNoHeader = errors.New("no answer in time")
 
 // limit returns the context of a request: a long-running one ends when the server drains, another one if the header of the answer does not come.
-func (p *Proxy) limit(e *exchange, parent context.Context) (context.Context, func()) {
+func (p *Proxy) limit(parent context.Context, e *exchange) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	if e.longRunning {
 		stop := context.AfterFunc(p.drain, func() { cancel(errDraining) })

@@ -138,7 +138,7 @@ func newWorld(t *testing.T, serve http.HandlerFunc) *world {
 			name = w.takesCertificateAs
 		}
 		rw.WriteHeader(http.StatusCreated)
-		fmt.Fprintf(rw, `{"kind":"SelfSubjectReview","status":{"userInfo":{"username":%q}}}`, name)
+		_, _ = fmt.Fprintf(rw, `{"kind":"SelfSubjectReview","status":{"userInfo":{"username":%q}}}`, name) // the other side sees that it is missing
 	}))
 	w.kube.EnableHTTP2 = true
 	w.kube.TLS = &tls.Config{Certificates: []tls.Certificate{servers.issue(t, "kube")}, ClientAuth: tls.RequestClientCert}
@@ -339,7 +339,7 @@ func TestStreams(t *testing.T) {
 	ended, next := make(chan struct{}), make(chan struct{})
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
 		for i := 0; ; i++ {
-			fmt.Fprintf(rw, "line %d\n", i)
+			_, _ = fmt.Fprintf(rw, "line %d\n", i) // the other side sees that it is missing
 			_ = http.NewResponseController(rw).Flush() // the client sees that it is missing
 			select {
 			case <-next:
@@ -392,7 +392,7 @@ func TestUpgrade(t *testing.T) {
 			if err != nil {
 				return
 			}
-			fmt.Fprintf(conn, "%s for %s\n", strings.TrimSpace(line), r.Header.Get("X-Remote-User"))
+			_, _ = fmt.Fprintf(conn, "%s for %s\n", strings.TrimSpace(line), r.Header.Get("X-Remote-User")) // the other side sees that it is missing
 		}
 	})
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(w.gateway.URL, "https://"), &tls.Config{RootCAs: w.clients.pool(), Certificates: []tls.Certificate{w.clients.issue(t, "alice")}}) //nolint:noctx // of loopback
@@ -401,7 +401,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }() // the test has ended
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	fmt.Fprint(conn, "POST /api/v1/namespaces/a/pods/b/exec?command=cat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n")
+	_, _ = fmt.Fprint(conn, "POST /api/v1/namespaces/a/pods/b/exec?command=cat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n") // the other side sees that it is missing
 	reader := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(reader, nil)
 	if err != nil {
@@ -411,7 +411,7 @@ func TestUpgrade(t *testing.T) {
 		t.Fatalf("%v", resp)
 	}
 	for i := range 3 {
-		fmt.Fprintf(conn, "hello %d\n", i)
+		_, _ = fmt.Fprintf(conn, "hello %d\n", i) // the other side sees that it is missing
 		if line, err := reader.ReadString('\n'); err != nil || line != fmt.Sprintf("hello %d for alice\n", i) {
 			t.Fatalf("%q, %v", line, err)
 		}
@@ -463,7 +463,7 @@ func TestDocuments(t *testing.T) {
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Etag", `"1"`)
 		rw.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io")
-		fmt.Fprintf(rw, "%s of %s", r.URL.Path, r.Header.Get("Authorization"))
+		_, _ = fmt.Fprintf(rw, "%s of %s", r.URL.Path, r.Header.Get("Authorization")) // the other side sees that it is missing
 	})
 	bob := []string{"Authorization", "Bearer bob"}
 	for _, path := range []string{"/apis", "/api/v1", "/version", "/openapi/v3/apis/apps/v1?hash=A", "/api/v1/namespaces/a/configmaps/b/unknown"} {
