@@ -339,7 +339,7 @@ func TestStreams(t *testing.T) {
 	ended, next := make(chan struct{}), make(chan struct{})
 	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
 		for i := 0; ; i++ {
-			_, _ = fmt.Fprintf(rw, "line %d\n", i) // the other side sees that it is missing
+			_, _ = fmt.Fprintf(rw, "line %d\n", i)     // the other side sees that it is missing
 			_ = http.NewResponseController(rw).Flush() // the client sees that it is missing
 			select {
 			case <-next:
