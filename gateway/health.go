@@ -30,6 +30,7 @@ type health struct {
 	shuttingDown func() bool
 	problems     func() []string // of etcd; nil: none are known
 	encryption   func() []string // problems of the providers; nil: values are stored as they are
+	upstream     func() []string // problems of the kube-apiserver; nil: there is none
 }
 
 // check is one condition of readiness.
@@ -64,6 +65,9 @@ func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 func (h *health) warn(lines *strings.Builder) {
 	if h.problems != nil {
 		warnOf(lines, "etcd-health", h.problems())
+	}
+	if h.upstream != nil {
+		warnOf(lines, "kube-apiserver", h.upstream())
 	}
 	if h.encryption != nil {
 		warnOf(lines, "encryption", h.encryption())

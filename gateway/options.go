@@ -10,12 +10,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"revtail/etcdstore"
+	"revtail/gateway/access"
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/authentication"
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/api/mount"
+	"revtail/gateway/api/upstream"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/config/reload"
@@ -54,7 +56,12 @@ type Options struct {
 	GarbageCollectorLimit    int  // of deletions an hour for owners that no client has deleted; zero: 100, and a tenth of a resource
 
 	Authenticator *authentication.Authenticator       // nil: all requests are anonymous
-	Policy        *reload.File[*authorization.Policy] // nil: all authenticated requests are allowed
+	Policy        *reload.File[*authorization.Policy] // nil: all authenticated requests are allowed, unless Delegate is set
+	Delegate      access.Delegate                     // decides instead of Policy; nil: Policy does
+	Upstream      *upstream.Proxy                     // answers what is no read of an object; nil: the server answers everything
+	// UpstreamProblems are those of the kube-apiserver behind Upstream and Delegate, for /readyz?verbose, where reads can still be served; nil: there
+	// is none.
+	UpstreamProblems func() []string
 	// ServiceAccounts is the one of Authenticator; nil: no tokens of service accounts are issued. New opens it.
 	ServiceAccounts *serviceaccount.Issuer
 	Audit           *audit.Log         // nil: no audit log

@@ -11,6 +11,7 @@ import (
 	"revtail/gateway/access"
 	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/api"
+	"revtail/gateway/api/upstream"
 	"revtail/gateway/console"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
@@ -29,6 +30,8 @@ type handlers struct {
 	health  *health
 	metrics http.Handler
 	debug   bool // /debug/watchers and /debug/flows are public routes
+
+	upstream *upstream.Proxy // nil: the server answers all requests
 }
 
 // public returns the handler of all public URLs. The order of the middleware matters: LimitQuery parses the query and CleanPath the path
@@ -36,7 +39,7 @@ type handlers struct {
 func (h *handlers) public() http.Handler {
 	r := chi.NewRouter()
 	r.Use(h.chain.CountRequests, h.chain.Trace, h.chain.LimitWrites, h.chain.SetHeaders, h.access.Log, h.chain.RecoverPanic)
-	r.Use(middleware.LimitHeaders, middleware.LimitQuery, middleware.LimitBody, h.chain.CheckHost, middleware.CleanPath)
+	r.Use(middleware.LimitHeaders, middleware.LimitQuery, middleware.LimitBody, h.chain.CheckHost, h.forward, middleware.CleanPath)
 	r.Use(h.chain.AllowOrigins, h.chain.RefuseCrossOriginWrites, h.access.Authenticate)
 	r.Use(middleware.DropGetBody, middleware.RefuseUpgrades, h.chain.ShareRequests)
 	r.NotFound(response.NotFound)
@@ -95,10 +98,13 @@ func (h *handlers) admin() http.Handler {
 	return request.HeadIsGet(r)
 }
 
+// debugPaths are the paths of operators.
+var debugPaths = []string{"/debug/watchers", "/debug/flows"}
+
 // operators adds what only operators may see.
 func (h *handlers) operators(r chi.Router) {
-	r.Get("/debug/watchers", h.watches.ServeWatchers)
-	r.Get("/debug/flows", access.ServeFlows(h.chain.Flows, h.watches.Processor))
+	r.Get(debugPaths[0], h.watches.ServeWatchers)
+	r.Get(debugPaths[1], access.ServeFlows(h.chain.Flows, h.watches.Processor))
 }
 
 // operations adds the routes that both listeners have.

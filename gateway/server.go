@@ -65,7 +65,7 @@ func New(options Options) (*Server, error) {
 		return nil, err
 	}
 	responder, filters, loops := response.NewResponder(options.Logger), filter.NewCache(), eventloop.New(options.Logger)
-	control := access.NewControl(responder, options.Logger, options.Authenticator, options.Policy, options.Audit)
+	control := access.NewControl(responder, options.Logger, options.Authenticator, options.Policy, options.Delegate, options.Audit)
 	chain := &middleware.Chain{
 		Responder: responder, Logger: options.Logger, Requests: metrics.NewRequests(), Flows: flows, Tracing: options.Tracing, Route: routePattern,
 		WriteTimeout: socket.WriteTimeout, Anonymous: control.Authenticator.Anonymous, Origins: options.Origins, Hosts: options.Hosts,
@@ -98,9 +98,12 @@ func New(options Options) (*Server, error) {
 // handlers returns the handlers of all routes.
 func (s *Server) handlers(options Options, chain *middleware.Chain, filters *filter.Cache) *handlers {
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
-		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems, encryption: options.EncryptionProblems}
+		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems, encryption: options.EncryptionProblems, upstream: options.UpstreamProblems}
+	if options.Upstream != nil {
+		options.Upstream.AuthorizeBy(s.access.Authorize)
+	}
 	return &handlers{
-		chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
+		upstream: options.Upstream, chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
 		api: &api.Handler{
 			Catalog: s.catalog, Store: s.store, Responder: chain.Responder, Access: s.access, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
 			Build: options.Build, Watches: s.watches, Flows: chain.Flows,

@@ -16,6 +16,8 @@ type Caller struct {
 	Real     *authentication.Identity // who has made it; another than Identity if it impersonates
 	info     *request.Info
 
+	ByCertificate bool // Identify has found Identity in a certificate
+
 	impersonating []authorization.Attributes // the rights for that; nil: it does not
 
 	address    string // of the client

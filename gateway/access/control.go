@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -27,16 +28,17 @@ type Control struct {
 	responder     *response.Responder
 	logger        *slog.Logger
 	Authenticator *authentication.Authenticator       // without a configured one, every request is anonymous
-	policy        *reload.File[*authorization.Policy] // nil: authenticated requests may do everything
+	policy        *reload.File[*authorization.Policy] // nil: authenticated requests may do everything, unless delegate is set
+	delegate      Delegate                            // decides instead of policy; nil: policy does
 	audit         *audit.Log                          // nil: no audit log
 	unrestricted  bool                                // authentication, authorization and auditing are all off
 }
 
 // NewControl returns a Control. A nil authenticator makes every request anonymous, a nil policy allows everything to authenticated
-// requests, and a nil log turns auditing off.
-func NewControl(responder *response.Responder, logger *slog.Logger, authenticator *authentication.Authenticator, policy *reload.File[*authorization.Policy], log *audit.Log) *Control {
-	c := &Control{responder: responder, logger: logger, Authenticator: authenticator, policy: policy, audit: log,
-		unrestricted: authenticator == nil && policy == nil && log == nil}
+// requests unless a delegate decides, and a nil log turns auditing off.
+func NewControl(responder *response.Responder, logger *slog.Logger, authenticator *authentication.Authenticator, policy *reload.File[*authorization.Policy], delegate Delegate, log *audit.Log) *Control {
+	c := &Control{responder: responder, logger: logger, Authenticator: authenticator, policy: policy, delegate: delegate, audit: log,
+		unrestricted: authenticator == nil && policy == nil && delegate == nil && log == nil}
 	if c.Authenticator == nil {
 		c.Authenticator = authentication.New(authentication.Sources{Anonymous: true})
 	}
@@ -74,12 +76,7 @@ func (c *Control) Authenticate(next http.Handler) http.Handler {
 		generation := c.Generation() // before the credentials and the policy are used
 		identity, err := c.Authenticator.Authenticate(r)
 		if err != nil {
-			c.responder.Refused.WithLabelValues(status.RefusedUnauthenticated).Inc()
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			if r.ProtoMajor > 1 {
-				w.Header().Set("Connection", "close") // it ends a connection of HTTP/2, which could bring many such requests
-			}
-			response.WriteError(w, r, errUnauthorized)
+			c.refuseCredential(w, r, err)
 			return
 		}
 		stranger.FromContext(r.Context()).Known()
@@ -94,12 +91,28 @@ func (c *Control) Authenticate(next http.Handler) http.Handler {
 			err = c.Authorize(caller.Identity, caller.info.Attributes)
 		}
 		if err != nil {
-			c.responder.Refused.WithLabelValues(status.RefusedForbidden).Inc()
+			if apierrors.IsForbidden(err) {
+				c.responder.Refused.WithLabelValues(status.RefusedForbidden).Inc()
+			}
 			writeRefusal(w, r, err)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 	})
+}
+
+// refuseCredential answers a request whose user is not known.
+func (c *Control) refuseCredential(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, authentication.ErrUnavailable) {
+		response.WriteError(w, r, ErrUndecided)
+		return
+	}
+	c.responder.Refused.WithLabelValues(status.RefusedUnauthenticated).Inc()
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	if r.ProtoMajor > 1 {
+		w.Header().Set("Connection", "close") // it ends a connection of HTTP/2, which could bring many such requests
+	}
+	response.WriteError(w, r, errUnauthorized)
 }
 
 // writeRefusal answers with a Status, but to the discovery of client-go with its message as text: client-go decodes no Status there, and kubectl
@@ -115,8 +128,11 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = fmt.Fprintln(w, refusal.Message) // the client may have gone away
 }
 
-// Authorize returns a Status, 403, unless a user may make a request.
+// Authorize returns a Status, 403, unless a user may make a request, or 503 if that cannot be decided.
 func (c *Control) Authorize(identity *authentication.Identity, attributes authorization.Attributes) error {
+	if c.delegate != nil {
+		return c.delegate.Authorize(identity, attributes)
+	}
 	if c.policy == nil {
 		return nil
 	}
@@ -145,7 +161,12 @@ func (c *Control) RevalidateChanged(caller *Caller) error {
 	return c.Revalidate(caller, time.Now())
 }
 
-// Revalidate returns a Status, 401 or 403, if an open stream of a caller must end.
+// MayHaveEnded reports whether an open stream of a caller must be revalidated although Generation has not changed.
+func (c *Control) MayHaveEnded(caller *Caller, now time.Time) bool {
+	return c.delegate != nil || caller.Identity.MayHaveEnded(now)
+}
+
+// Revalidate returns a Status, 401 or 403, if an open stream of a caller must end, or 503 if nobody can decide that any more.
 func (c *Control) Revalidate(caller *Caller, now time.Time) error {
 	if !caller.Identity.Holds(now) {
 		return errUnauthorized

@@ -46,8 +46,14 @@ func userInfo(identity *authentication.Identity) authenticationv1.UserInfo {
 // requests, and "everybody may do everything" would open them.
 const noOpinion = "revtail runs without --policy-file, and has no opinion about the rights of users"
 
+// delegated is the evaluation error of a review if another server decides. It is not reached while reviews are sent to that server.
+const delegated = "another server decides about the rights of users"
+
 // ReviewAccess answers a SelfSubjectAccessReview of the caller of a request.
 func (c *Control) ReviewAccess(r *http.Request, spec authorizationv1.SelfSubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	if c.delegate != nil {
+		return authorizationv1.SubjectAccessReviewStatus{EvaluationError: delegated}
+	}
 	if c.policy == nil {
 		return authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: NoPolicy}
 	}
@@ -58,6 +64,9 @@ func (c *Control) ReviewAccess(r *http.Request, spec authorizationv1.SelfSubject
 // ReviewSubject answers the question whether the policy allows a request of a user and groups, which need not be known here. It denies nothing:
 // what the policy does not allow, another authorizer of the server that asks may allow.
 func (c *Control) ReviewSubject(spec authorizationv1.SubjectAccessReviewSpec) authorizationv1.SubjectAccessReviewStatus {
+	if c.delegate != nil {
+		return authorizationv1.SubjectAccessReviewStatus{EvaluationError: delegated}
+	}
 	if c.policy == nil {
 		return authorizationv1.SubjectAccessReviewStatus{EvaluationError: noOpinion}
 	}
@@ -79,6 +88,9 @@ type policyAuthorizer struct{ control *Control }
 
 // Authorize implements authorizer.UnconditionalAuthorizer. Without a policy every user may do everything, as ReviewAccess says.
 func (a policyAuthorizer) Authorize(_ context.Context, about authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.control.delegate != nil {
+		return authorizer.DecisionNoOpinion, delegated, nil
+	}
 	if a.control.policy == nil {
 		return authorizer.DecisionAllow, NoPolicy, nil
 	}
@@ -132,6 +144,9 @@ func (c *Control) ReviewRules(r *http.Request, namespace string) authorizationv1
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{}}
 	held := authorization.Anything
+	if c.delegate != nil {
+		held, status.Incomplete, status.EvaluationError = nil, true, delegated
+	}
 	if c.policy != nil {
 		identity := identityOf(r)
 		held = c.policy.Get().Rules(identity.Name, identity.Groups, namespace)

@@ -34,6 +34,12 @@ type Config struct {
 	ServiceAccountMaxTokenExpiration time.Duration // zero: 2^32 seconds
 	APIAudiences                     []string      // empty: the issuers
 
+	KubeAPIServer            string // a URL; empty: none
+	KubeAPIServerCAFile      string
+	AuthenticationKubeconfig string // empty: the service account of the Pod
+	ProxyClientCertFile      string
+	ProxyClientKeyFile       string
+
 	CORSAllowedOrigins []string
 	AllowedHosts       []string
 
@@ -139,7 +145,9 @@ func Default() Config {
 func (c Config) TLS() bool { return c.TLSCertFile != "" }
 
 // Authenticates reports whether clients can authenticate.
-func (c Config) Authenticates() bool { return c.ClientCAFile+c.TokenFile+c.OIDCIssuerURL != "" }
+func (c Config) Authenticates() bool {
+	return c.ClientCAFile+c.TokenFile+c.OIDCIssuerURL+c.KubeAPIServer != ""
+}
 
 // Audiences returns the audiences of the gateway: those of the option, else the issuers of the tokens of service accounts.
 func (c Config) Audiences() []string {

@@ -45,6 +45,11 @@ var samples = map[string]struct {
 	"service-account-key-file":             {"old.pub,older.pub", "ServiceAccountKeyFile", []string{"old.pub", "older.pub"}},
 	"service-account-max-token-expiration": {"24h", "ServiceAccountMaxTokenExpiration", 24 * time.Hour},
 	"api-audiences":                        {"a,b", "APIAudiences", []string{"a", "b"}},
+	"kube-apiserver":                       {"https://a:6443", "KubeAPIServer", "https://a:6443"},
+	"kube-apiserver-ca-file":               {"ca.pem", "KubeAPIServerCAFile", "ca.pem"},
+	"authentication-kubeconfig":            {"revtail.conf", "AuthenticationKubeconfig", "revtail.conf"},
+	"proxy-client-cert-file":               {"front.pem", "ProxyClientCertFile", "front.pem"},
+	"proxy-client-key-file":                {"front.key", "ProxyClientKeyFile", "front.key"},
 	"max-requests-inflight":                {"9", "MaxRequestsInflight", 9},
 	"max-mutating-requests-inflight":       {"10", "MaxMutatingRequestsInflight", 10},
 	"max-watches":                          {"11", "MaxWatches", 11},
@@ -126,7 +131,7 @@ func TestEveryOptionFromEverySource(t *testing.T) {
 			want.History = 0
 		case "keys":
 			want.KeysWritable = nil
-		case "token-file", "client-ca-file", "oidc-issuer-url", "policy-file":
+		case "token-file", "client-ca-file", "oidc-issuer-url", "policy-file", "kube-apiserver":
 			want.EmbeddedClientURL = NoClientURL
 		}
 		sources := map[string]struct {

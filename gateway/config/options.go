@@ -18,6 +18,7 @@ const (
 	listening      = "Listening and TLS"
 	authentication = "Authentication"
 	authorization  = "Authorization and audit"
+	kubeAPIServer  = "In front of a kube-apiserver"
 	etcd           = "etcd"
 	embeddedEtcd   = "Embedded etcd"
 	data           = "Data and keys"
@@ -27,11 +28,11 @@ const (
 )
 
 // groups are in the order of --help.
-var groups = []string{listening, authentication, authorization, etcd, embeddedEtcd, data, limits, observability, lifecycle}
+var groups = []string{listening, authentication, authorization, kubeAPIServer, etcd, embeddedEtcd, data, limits, observability, lifecycle}
 
 // options returns the options of the fields of c.
 func (c *Config) options() []option {
-	return slices.Concat(c.accessOptions(), c.etcdOptions(), c.processOptions())
+	return slices.Concat(c.accessOptions(), c.kubeAPIServerOptions(), c.etcdOptions(), c.processOptions())
 }
 
 // accessOptions are the options about the listeners, and about who may do what.
@@ -66,6 +67,17 @@ func (c *Config) accessOptions() []option {
 		{"max-connections-per-address", limits, &c.MaxConnectionsPerAddress, "maximum `number` of open connections per address other than loopback and unix sockets; 0: no limit"},
 		{"audit-log-path", authorization, &c.AuditLogPath, "`file` of the audit log, one line of JSON for each request; -: stdout; opened again at SIGHUP; none: no audit log"},
 		{"audit-level", authorization, &c.AuditLevel, "`level` of the audit log: none, metadata, or request (also the query and the size of the body); never values or credentials"},
+	}
+}
+
+// kubeAPIServerOptions are the options about the kube-apiserver that decides about requests, and answers those that this server does not.
+func (c *Config) kubeAPIServerOptions() []option {
+	return []option{
+		{"kube-apiserver", kubeAPIServer, &c.KubeAPIServer, "https `URL` of a kube-apiserver: it decides by TokenReview and SubjectAccessReview who may read here, and gets every request that is no get, list or watch of a resource, with the identity of its client; none: this server decides and answers everything"},
+		{"kube-apiserver-ca-file", kubeAPIServer, &c.KubeAPIServerCAFile, "PEM `file` of the authorities of its certificate, as /etc/kubernetes/pki/ca.crt; read again when it changes, and at SIGHUP; none: those of the kubeconfig, or of the system"},
+		{"authentication-kubeconfig", kubeAPIServer, &c.AuthenticationKubeconfig, "kubeconfig `file` with the user of this server, bound to the ClusterRole system:auth-delegator, which creates the TokenReviews and SubjectAccessReviews; read again when it changes, and at SIGHUP; none: the service account of the Pod"},
+		{"proxy-client-cert-file", kubeAPIServer, &c.ProxyClientCertFile, "PEM `file` of the front-proxy certificate, as /etc/kubernetes/pki/front-proxy-client.crt, with which requests of clients with a certificate (--client-ca-file) are forwarded"},
+		{"proxy-client-key-file", kubeAPIServer, &c.ProxyClientKeyFile, "PEM `file` of its key, as /etc/kubernetes/pki/front-proxy-client.key; both files are read again when they change, and at SIGHUP"},
 	}
 }
 

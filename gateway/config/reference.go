@@ -20,6 +20,10 @@ var reloads = map[string]string{
 	"service-account-signing-key-file": "its content",
 	"service-account-key-file":         "their content",
 	"policy-file":                      "its content",
+	"kube-apiserver-ca-file":           "its content",
+	"authentication-kubeconfig":        "its content",
+	"proxy-client-cert-file":           "its content",
+	"proxy-client-key-file":            "its content",
 	"etcd-cacert":                      "its content",
 	"etcd-cert":                        "its content",
 	"etcd-key":                         "its content",
@@ -98,6 +102,6 @@ const referenceTail = `
 | ` + "`" + EnvServer + "`" + ` | URLs of gateways for the commands that ask a gateway, as ` + "`--server`" + ` |
 | ` + "`GOMEMLIMIT`" + ` | a soft limit of memory, as 900MiB: near it, garbage is collected earlier. Default: nine tenths of the smallest limit of the cgroups of the process; off: none |
 | ` + "`GOGC`" + ` | trades memory for processor time, as in every Go program; none: little garbage where the heap is large |
-| ` + "`HTTPS_PROXY`, `NO_PROXY`" + ` | the proxy for an OpenID Connect issuer, and of ` + "`get`, `watch` and `doctor`" + ` to gateways |
+| ` + "`HTTPS_PROXY`, `NO_PROXY`" + ` | the proxy for an OpenID Connect issuer and for a kube-apiserver, and of ` + "`get`, `watch` and `doctor`" + ` to gateways |
 | ` + "`NOTIFY_SOCKET`, `WATCHDOG_USEC`" + ` | set by systemd: the gateway reports that it is ready, alive or stopping |
 `

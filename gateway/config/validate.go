@@ -27,6 +27,9 @@ var exclusions = []struct {
 	{"no --service-account-issuer", func(c Config) bool { return len(c.ServiceAccountIssuer) == 0 },
 		[]string{"service-account-signing-key-file", "service-account-key-file", "service-account-max-token-expiration"}},
 	{"no --service-account-signing-key-file", func(c Config) bool { return c.ServiceAccountSigningKeyFile == "" }, []string{"service-account-max-token-expiration"}},
+	{"--kube-apiserver, which decides about requests", Config.hasKubeAPIServer, []string{"anonymous", "token-file", "oidc-issuer-url", "policy-file", "service-account-issuer"}},
+	{"no --kube-apiserver", func(c Config) bool { return !c.hasKubeAPIServer() },
+		[]string{"kube-apiserver-ca-file", "authentication-kubeconfig", "proxy-client-cert-file", "proxy-client-key-file"}},
 	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"--cluster, which only reads", func(c Config) bool { return c.Cluster },
@@ -47,7 +50,7 @@ func (c Config) excluded(name string) string {
 // Validate checks the configuration. The error has one line for each problem, with the flag and what to do. It opens no files.
 func (c Config) Validate() error {
 	return errors.Join(
-		c.validateExclusions(), c.validateBuild(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateServiceAccounts(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
+		c.validateExclusions(), c.validateBuild(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateServiceAccounts(), c.validateKubeAPIServer(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
 		validatePrefix(c.EtcdPrefix), c.validateCluster(), c.validateKeys(), c.validateEncryptionKeys(), c.validateCollector(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
 }
 

@@ -16,10 +16,19 @@ type KubeAPIServer struct {
 	URL string
 	// Token is the administrator's token.
 	Token string
-	// TLS is the configuration of clients.
+	// TLS is the configuration of clients, and CA the PEM of the authority that it trusts.
 	TLS *tls.Config
+	CA  []byte
 
 	*process
+	command []string
+}
+
+// Restart starts a kube-apiserver again after Stop or Kill, with the same address, and waits until it is ready.
+func (s *KubeAPIServer) Restart(tb testing.TB) {
+	tb.Helper()
+	s.process = launch(tb, s.name, s.log, s.command...)
+	Until(tb, "a kube-apiserver that is ready again", func() bool { return s.isReady(tb) })
 }
 
 // StartKubeAPIServer starts a kube-apiserver over an etcd, with more arguments if there are any, and waits until it is ready and has
@@ -27,7 +36,7 @@ type KubeAPIServer struct {
 func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAPIServer {
 	tb.Helper()
 	program, address, authority, dir := Tool(tb, "kube-apiserver"), freeAddress(tb), NewAuthority(tb, "kube-apiserver"), tb.TempDir()
-	server := &KubeAPIServer{URL: "https://" + address, Token: "administrator", TLS: &tls.Config{RootCAs: authority.Pool()}}
+	server := &KubeAPIServer{URL: "https://" + address, Token: "administrator", TLS: &tls.Config{RootCAs: authority.Pool()}, CA: authority.PEM}
 	write := func(name string, content []byte) (path string) {
 		path = filepath.Join(dir, name)
 		if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -52,6 +61,7 @@ func StartKubeAPIServer(tb testing.TB, endpoints string, args ...string) *KubeAP
 	if !slices.Contains(args, "--authorization-mode") {
 		command = append(command, "--authorization-mode", "RBAC")
 	}
+	server.command = command
 	server.process = launch(tb, "kube-apiserver at "+server.URL, filepath.Join(tb.ArtifactDir(), "kube-apiserver.log"), command...)
 	Until(tb, "a kube-apiserver that is ready", func() bool { return server.isReady(tb) })
 	return server

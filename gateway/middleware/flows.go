@@ -32,6 +32,23 @@ func (c *Chain) ShareRequests(next http.Handler) http.Handler {
 	})
 }
 
+// ShareForwarded is ShareRequests for requests that another server answers. One that lasts as long as its client wants has the seat of a watch.
+func (c *Chain) ShareForwarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pool := c.Flows.Requests
+		if request.WantsUpgrade(r) || access.InfoOf(r).IsLongRunning() {
+			pool = c.Flows.Watches
+		}
+		seats, err := pool.Acquire(r.Context(), access.AccountOf(r), 1)
+		if err != nil {
+			c.Responder.Error(w, r, err)
+			return
+		}
+		defer seats.Release()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // needsSeats reports whether a request reads or writes data, and ends soon.
 func needsSeats(r *http.Request) bool {
 	path, query := r.URL.Path, request.Query(r)

@@ -51,7 +51,7 @@ func TestPanicOfAWatch(t *testing.T) {
 	<-cache.Filled()
 
 	responder, released := response.NewResponder(logger), false
-	s := &Service{Opener: transport.NewOpener(nil, responder.Compressors), Access: access.NewControl(responder, logger, nil, nil, nil),
+	s := &Service{Opener: transport.NewOpener(nil, responder.Compressors), Access: access.NewControl(responder, logger, nil, nil, nil, nil),
 		Responder: responder, Logger: logger, Opened: func(*http.Request) {}}
 	var broken error
 	func() {

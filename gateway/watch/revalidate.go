@@ -8,7 +8,8 @@ import (
 const (
 	// revalidateEvery is the period in which Revalidate compares the generation of credentials and policy, which are two numbers.
 	revalidateEvery = time.Second
-	// expiryEvery is the period in which Revalidate looks for expired credentials, and for those of service accounts that are gone.
+	// expiryEvery is the period in which Revalidate looks for expired credentials, for those of service accounts that are gone, and for what another
+	// server decides.
 	expiryEvery = 5 * time.Second
 )
 
@@ -39,7 +40,7 @@ func (s *Service) Revalidate(ctx context.Context) {
 // revalidateStreams revalidates every stream that has a caller or, unless changed, those whose credential may have ended at now.
 func (s *Service) revalidateStreams(now time.Time, changed bool) {
 	for _, e := range s.Registry.authenticated() {
-		if !changed && !e.caller.Identity.MayHaveEnded(now) {
+		if !changed && !s.Access.MayHaveEnded(e.caller, now) {
 			continue
 		}
 		if err := s.Access.Revalidate(e.caller, now); err != nil {

@@ -75,6 +75,9 @@ func (p *process) authenticator() *authentication.Authenticator {
 		return nil
 	}
 	sources := authentication.Sources{Tokens: p.access.tokens, Issuer: p.access.issuer, Audiences: p.cfg.Audiences(), Anonymous: p.cfg.LetsAnybodyIn()}
+	if p.kubeAPIServer != nil {
+		sources.Reviewer = p.kubeAPIServer.delegate
+	}
 	if p.access.serviceAccounts != nil {
 		sources.ServiceAccounts = p.access.serviceAccounts
 	}

@@ -36,38 +36,39 @@ import (
 
 // process owns the resources of a running gateway.
 type process struct {
-	cfg          config.Config
-	build        buildinfo.Info
-	standIn      standIn
-	logger       *slog.Logger
-	sighup       chan os.Signal
-	supervisor   systemd.Notifier
-	certificates *certificate.Keeper       // nil: plain HTTP
-	tls          *tls.Config               // nil: plain HTTP
-	etcdTLS      *reload.File[*tls.Config] // nil: by the scheme of the URLs
-	etcdPassword *reload.File[string]      // nil: no login
-	access       access
-	reloadables  []reloadable
-	audit        *logging.AuditFile     // nil: no audit log
-	auditLog     *audit.Log             // on audit
-	tracing      traceExporter          // nil: no traces
-	tracer       trace.TracerProvider   // tracing, or a nil interface
-	requests     *metrics.StoreRequests // to etcd
-	limit        *webserver.AddressLimit
-	strangers    *stranger.Registry
-	etcd         *backend.Backend
-	etcdWasEmpty bool                                // at the start
-	encryption   *reload.File[*encryption.Providers] // nil: values are stored as they are
-	kms          kmsHealth                           // of encryption
-	store        etcdstore.Store                     // etcd, or encryption over it
-	monitor      *monitor.Monitor
-	claim        *claim.Claim
-	gateway      *gateway.Server
-	web          *webserver.Server
-	admin        *webserver.Server       // nil: no --admin-listen
-	background   context.Context         // of the goroutines; ends after the drain, or with the error of a goroutine
-	stop         context.CancelCauseFunc // ends background
-	running      sync.WaitGroup          // the goroutines
+	cfg           config.Config
+	build         buildinfo.Info
+	standIn       standIn
+	logger        *slog.Logger
+	sighup        chan os.Signal
+	supervisor    systemd.Notifier
+	certificates  *certificate.Keeper       // nil: plain HTTP
+	tls           *tls.Config               // nil: plain HTTP
+	etcdTLS       *reload.File[*tls.Config] // nil: by the scheme of the URLs
+	etcdPassword  *reload.File[string]      // nil: no login
+	access        access
+	kubeAPIServer *kubeAPIServer // nil: the gateway decides about requests and answers all of them
+	reloadables   []reloadable
+	audit         *logging.AuditFile     // nil: no audit log
+	auditLog      *audit.Log             // on audit
+	tracing       traceExporter          // nil: no traces
+	tracer        trace.TracerProvider   // tracing, or a nil interface
+	requests      *metrics.StoreRequests // to etcd
+	limit         *webserver.AddressLimit
+	strangers     *stranger.Registry
+	etcd          *backend.Backend
+	etcdWasEmpty  bool                                // at the start
+	encryption    *reload.File[*encryption.Providers] // nil: values are stored as they are
+	kms           kmsHealth                           // of encryption
+	store         etcdstore.Store                     // etcd, or encryption over it
+	monitor       *monitor.Monitor
+	claim         *claim.Claim
+	gateway       *gateway.Server
+	web           *webserver.Server
+	admin         *webserver.Server       // nil: no --admin-listen
+	background    context.Context         // of the goroutines; ends after the drain, or with the error of a goroutine
+	stop          context.CancelCauseFunc // ends background
+	running       sync.WaitGroup          // the goroutines
 }
 
 // serve opens the resources, runs until ctx ends, and drains. It closes the resources in reverse order. load reads the
@@ -78,7 +79,7 @@ func (p *process) serve(ctx context.Context, load func() (config.Config, error),
 	logKubernetes(p.logger)
 	p.sighup, p.supervisor = make(chan os.Signal, 1), systemd.NewNotifier(p.logger)
 	signal.Notify(p.sighup, syscall.SIGHUP)
-	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openAudit(stdout), p.openTracing(ctx), p.openEncryption(ctx), p.openConfigFile(ctx, load))
+	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openKubeAPIServer(), p.openAudit(stdout), p.openTracing(ctx), p.openEncryption(ctx), p.openConfigFile(ctx, load))
 	if err != nil {
 		return command.UsageError(err)
 	}
@@ -135,7 +136,8 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 		GarbageCollector: cfg.GarbageCollector, ExternalGarbageCollector: cfg.ExternalGarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit, CreateNamespaces: cfg.CreateNamespaces, RequireNamespaces: cfg.RequireNamespaces, GracefulDeletion: p.standIn.graceful,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		EncryptionProblems: p.encryptionProblems(),
-		Authenticator:      p.authenticator(), Policy: p.access.policy, Audit: p.auditLog, ServiceAccounts: p.access.serviceAccounts,
+		Delegate:           p.kubeAPIServer.decides(), Upstream: p.kubeAPIServer.forwards(), UpstreamProblems: p.kubeAPIServer.problems(),
+		Authenticator: p.authenticator(), Policy: p.access.policy, Audit: p.auditLog, ServiceAccounts: p.access.serviceAccounts,
 		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts,
 		Limits: flowcontrol.Limits{
 			Requests: cfg.MaxRequestsInflight, Writes: cfg.MaxMutatingRequestsInflight, Watches: cfg.MaxWatches, WatchesPerUser: cfg.MaxWatchesPerUser,

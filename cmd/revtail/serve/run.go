@@ -22,6 +22,9 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 		p.start(p.bootstrap)
 	}
 	p.start(p.reloadOnSIGHUP)
+	if p.kubeAPIServer != nil {
+		p.start(p.kubeAPIServer.run)
+	}
 	if p.encryption != nil {
 		p.start(p.checkKMS)
 	}
@@ -99,6 +102,7 @@ func (p *process) drain() error {
 	if err := p.wait(delay); err != nil {
 		return err
 	}
+	p.kubeAPIServer.drain()
 	grace, cancel := context.WithTimeout(context.Background(), p.cfg.DrainGrace)
 	defer cancel()
 	if err := p.gateway.Drain(grace); err != nil {

@@ -30,6 +30,7 @@ type Authorities interface {
 
 // Sources verify credentials. A nil source accepts none.
 type Sources struct {
+	Reviewer        Reviewer // of all tokens; nil: the sources below verify them
 	Authorities     Authorities
 	Tokens          *reload.File[*Tokens]
 	Issuer          *Issuer
@@ -68,7 +69,7 @@ func (a *Authenticator) Generation() (n uint64) {
 // once.
 func (a *Authenticator) Authenticate(r *http.Request) (*Identity, error) {
 	shown := false
-	if a.Authorities != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+	if a.presentsCertificate(r) {
 		shown = true
 		if identity, err := a.byCertificate(r.TLS.PeerCertificates); err == nil {
 			return identity, nil
@@ -77,10 +78,10 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Identity, error) {
 	if ticket, ok := TicketOf(r); ok {
 		return a.Tickets.use(ticket, r, time.Now())
 	}
-	if token, ok := bearer(r); ok && (a.Tokens != nil || a.Issuer != nil || a.ServiceAccounts != nil) {
+	if token, ok := bearer(r); ok && a.verifiesTokens() {
 		shown = true
-		if identity, _, err := a.AuthenticateToken(r.Context(), token, nil); err == nil {
-			return identity, nil
+		if identity, _, err := a.AuthenticateToken(r.Context(), token, nil); err == nil || errors.Is(err, ErrUnavailable) {
+			return identity, err
 		}
 	}
 	if a.Anonymous && !shown {
@@ -89,12 +90,20 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Identity, error) {
 	return nil, ErrRefused
 }
 
+func (a *Authenticator) verifiesTokens() bool {
+	return a.Reviewer != nil || a.Tokens != nil || a.Issuer != nil || a.ServiceAccounts != nil
+}
+
 // maxToken limits the size of a token, in bytes, before it is parsed.
 const maxToken = 8 << 10
 
 // AuthenticateToken returns the user of a token that has one of the audiences (none: of the gateway's), and the common ones. The error is a
-// *TokenError or ErrRefused.
+// *TokenError, ErrRefused or ErrUnavailable.
 func (a *Authenticator) AuthenticateToken(ctx context.Context, token string, audiences []string) (*Identity, []string, error) {
+	if a.Reviewer != nil {
+		identity, err := a.review(ctx, token)
+		return identity, audiences, err
+	}
 	if len(token) > maxToken {
 		return nil, nil, ErrRefused
 	}
@@ -181,6 +190,9 @@ func (a *Authenticator) checkCertificate(chain []*x509.Certificate) (*Identity, 
 	identity, err := known(leaf.Subject.CommonName, "", leaf.Subject.Organization, leaf.NotAfter)
 	if err != nil {
 		return nil, err
+	}
+	if a.Reviewer != nil {
+		identity.Extra = credentialOf(leaf) // the other server gives it to its own users with certificates
 	}
 	identity.still = func() bool {
 		again, err := a.byCertificate(chain)

@@ -75,6 +75,12 @@ func Revocable(info user.Info, expires time.Time, still func() bool) *Identity {
 		Expires: expires, still: still, revocable: true}
 }
 
+// Reviewed returns the identity of a user whom another server has named, with exactly these groups. still reports whether that server still
+// accepts the credential.
+func Reviewed(info user.Info, still func() bool) *Identity {
+	return &Identity{Name: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: info.GetExtra(), still: still, revocable: true}
+}
+
 // Impersonated is a user as whom another one acts.
 type Impersonated struct {
 	Name   string

@@ -17,6 +17,11 @@ type Attributes struct {
 	Subresource string
 	Namespace   string // empty: all of them, or none
 	Name        string // empty: all, or not in the URL; set for a list if its field selector admits one name only
+	Version     string
+
+	// Of a list, a watch and a deletecollection, as the client has written them. A policy has no rules about them, other authorizers have.
+	FieldSelector string
+	LabelSelector string
 
 	Key  string   // of etcd; a prefix ends with "/"
 	Keys []string // further ones of the same request
@@ -24,9 +29,15 @@ type Attributes struct {
 }
 
 // Forbidden returns the Status of a request that is denied, with the message of Kubernetes.
-func (r Attributes) Forbidden(user string) error {
+func (r Attributes) Forbidden(user string) error { return r.ForbiddenBecause(user, "") }
+
+// ForbiddenBecause is Forbidden with the reason of the authorizer, if it has one.
+func (r Attributes) ForbiddenBecause(user, reason string) error {
 	group := schema.GroupResource{Group: r.Group, Resource: r.Resource}
-	return apierrors.NewForbidden(group, r.Name, fmt.Errorf("User %q cannot %s %s", user, r.Verb, r.object())) //nolint:staticcheck // Kubernetes' words
+	if reason != "" {
+		reason = ": " + reason
+	}
+	return apierrors.NewForbidden(group, r.Name, fmt.Errorf("User %q cannot %s %s%s", user, r.Verb, r.object(), reason)) //nolint:staticcheck // Kubernetes' words
 }
 
 func (r Attributes) object() string {

@@ -17,6 +17,11 @@ func WantsWebSocket(r *http.Request) bool {
 		httpguts.HeaderValuesContainsToken(r.Header["Upgrade"], "websocket")
 }
 
+// WantsUpgrade reports whether the client wants another protocol on the connection, such as SPDY or WebSocket.
+func WantsUpgrade(r *http.Request) bool {
+	return r.ProtoMajor == 1 && !IsHead(r) && r.Header.Get("Upgrade") != "" && httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade")
+}
+
 // LastEventID returns the id of the last event that a client of an event stream has; empty: it names none. EventSource sends it in a
 // header when it reconnects. A page can set it in the query, which the header overrides because it is newer.
 func LastEventID(r *http.Request) string {

@@ -3,6 +3,7 @@ package request
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,13 +52,17 @@ func ParseInfo(r *http.Request) *Info {
 	return i
 }
 
+// selecting are the verbs of which selectors are attributes.
+var selecting = []string{"list", "watch", "deletecollection"}
+
 // parseResource reads the path below a group and version.
 func (i *Info) parseResource(r *http.Request, rest []string) {
 	if len(rest) == 0 {
 		return
 	}
-	a := authorization.Attributes{Verb: verbs[r.Method], Group: i.Group}
-	if a.Verb == "get" && rest[0] == "watch" && len(rest) > 1 { // the legacy form of a watch
+	a := authorization.Attributes{Verb: verbs[r.Method], Group: i.Group, Version: i.Version}
+	legacy := a.Verb == "get" && rest[0] == "watch" && len(rest) > 1 // the legacy form of a watch
+	if legacy {
 		a.Verb, rest = "watch", rest[1:]
 	}
 	if rest[0] == "namespaces" && len(rest) > 1 {
@@ -72,6 +77,9 @@ func (i *Info) parseResource(r *http.Request, rest []string) {
 		a.Verb = collectionVerb(r, a.Verb)
 		if a.Verb != "create" {
 			a.Name = selectedName(r)
+		}
+		if !legacy && slices.Contains(selecting, a.Verb) {
+			a.FieldSelector, a.LabelSelector = Query(r).Get("fieldSelector"), Query(r).Get("labelSelector")
 		}
 	}
 	i.Attributes = a
@@ -125,6 +133,14 @@ func (i *Info) parseKeys(r *http.Request) {
 // IsStream reports whether the request is a watch, and not a long poll.
 func (i *Info) IsStream() bool {
 	return i.Attributes.Verb == "watch" && (i.Keys == nil || i.Keys.Wait == 0)
+}
+
+// longRunning are the subresources whose requests last as long as their clients want.
+var longRunning = []string{"attach", "exec", "log", "portforward", "proxy"}
+
+// IsLongRunning reports whether a request lasts as long as its client wants, as kube-apiserver decides it.
+func (i *Info) IsLongRunning() bool {
+	return i.IsStream() || slices.Contains(longRunning, i.Attributes.Subresource)
 }
 
 // KeysPath is the root of the keys API. The rest of a path below it is a key of etcd.

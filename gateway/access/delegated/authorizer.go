@@ -1,0 +1,91 @@
+package delegated
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"revtail/gateway/access"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
+)
+
+// Authorize implements access.Delegate. A request that was allowed in the last MaxStale is allowed while the kube-apiserver does not answer; one
+// that was not allowed never is.
+func (d *Delegate) Authorize(identity *authentication.Identity, about authorization.Attributes) error {
+	for _, key := range about.Keys {
+		if err := d.decide(identity, authorization.Attributes{Verb: about.Verb, Key: key}); err != nil {
+			return err
+		}
+	}
+	return d.decide(identity, about)
+}
+
+func (d *Delegate) decide(identity *authentication.Identity, about authorization.Attributes) error {
+	key := d.digest(identity.Name, identity.UID, identity.Groups, identity.Extra, about.Verb, about.Group, about.Version, about.Resource, about.Subresource,
+		about.Namespace, about.Name, about.FieldSelector, about.LabelSelector, about.Key, about.Path)
+	if !d.availability.Away() {
+		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout) //nolint:forbidigo // access.Delegate has none
+		defer cancel()
+		decision, reason, err := d.clients().authorizer.Authorize(ctx, record(identity, about))
+		switch {
+		case decision == authorizer.DecisionDeny, err == nil && decision != authorizer.DecisionAllow:
+			d.allows.Remove(key)
+			return about.ForbiddenBecause(identity.Name, reason)
+		case err == nil:
+			d.allows.Add(key, struct{}{}, MaxStale)
+			return nil
+		case !d.failed("SubjectAccessReview", err):
+			return errRights
+		}
+	}
+	if _, ok := d.allows.Get(key); ok {
+		return nil
+	}
+	return access.ErrUndecided
+}
+
+// record returns a request in the form of Kubernetes.
+func record(identity *authentication.Identity, about authorization.Attributes) authorizer.Attributes {
+	r := authorizer.AttributesRecord{
+		User: &user.DefaultInfo{Name: identity.Name, UID: identity.UID, Groups: identity.Groups, Extra: identity.Extra}, Verb: about.Verb,
+	}
+	if about.Resource == "" {
+		r.Path = pathOf(about)
+		return r
+	}
+	r.ResourceRequest, r.APIGroup, r.APIVersion, r.Resource, r.Subresource = true, about.Group, about.Version, about.Resource, about.Subresource
+	r.Namespace, r.Name = about.Namespace, about.Name
+	if about.FieldSelector != "" {
+		selector, err := fields.ParseSelector(about.FieldSelector)
+		if r.FieldSelectorParsingErr = err; err == nil {
+			r.FieldSelectorRequirements = selector.Requirements()
+		}
+	}
+	if about.LabelSelector != "" {
+		selector, err := labels.Parse(about.LabelSelector)
+		if r.LabelSelectorParsingErr = err; err == nil {
+			r.LabelSelectorRequirements, _ = selector.Requirements()
+		}
+	}
+	return r
+}
+
+// keysPath is the path below which rules for nonResourceURLs name keys of etcd.
+const keysPath = "/v1/keys"
+
+// pathOf returns the path of a request that names no resource. Kubernetes has no rules for keys: /v1/keys/app/a stands for the key /app/a, and
+// /v1/keys alone for a key that does not begin with a slash.
+func pathOf(about authorization.Attributes) string {
+	switch {
+	case about.Key == "":
+		return about.Path
+	case strings.HasPrefix(about.Key, "/"):
+		return keysPath + about.Key
+	}
+	return keysPath
+}

@@ -1,0 +1,122 @@
+package delegated
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// probeInterval is the time between two probes of a kube-apiserver that answers, retryInterval of one that does not.
+	probeInterval = 10 * time.Second
+	retryInterval = time.Second
+	// maxProbed is how many bytes of the answer to a probe are read.
+	maxProbed = 4 << 10
+)
+
+// Availability is whether a kube-apiserver answers. Any goroutine may call its methods.
+type Availability struct {
+	server  string // its URL, for messages
+	logger  *slog.Logger
+	suspect chan struct{} // capacity 1; asks Run for a probe at once
+
+	mu    sync.Mutex // guards the fields below
+	since time.Time  // when it ceased to answer; zero: it answers
+	cause error      // why
+}
+
+// NewAvailability returns the Availability of the kube-apiserver at a URL, which is taken to answer until Run has found otherwise.
+func NewAvailability(server string, logger *slog.Logger) *Availability {
+	return &Availability{server: server, logger: logger, suspect: make(chan struct{}, 1)}
+}
+
+// Away reports whether the kube-apiserver does not answer.
+func (a *Availability) Away() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.since.IsZero()
+}
+
+// Suspect asks for a probe at once, because a request to the kube-apiserver has failed.
+func (a *Availability) Suspect() {
+	select {
+	case a.suspect <- struct{}{}:
+	default:
+	}
+}
+
+// Problems returns a description of the problem for /readyz?verbose; nil: there is none.
+func (a *Availability) Problems() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.since.IsZero() {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s does not answer since %s: %v; reads that it has allowed in the last %v go on, all other requests get 503",
+		a.server, a.since.UTC().Format(time.RFC3339), a.cause, MaxStale)}
+}
+
+// Run probes the kube-apiserver with clients until ctx ends.
+func (a *Availability) Run(ctx context.Context, clients func() *Clients) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.suspect:
+			timer.Stop()
+		case <-timer.C:
+		}
+		err := clients().probe(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		a.observe(err, time.Now())
+		if err != nil {
+			timer.Reset(retryInterval)
+		} else {
+			timer.Reset(probeInterval)
+		}
+	}
+}
+
+// observe records the result of a probe.
+func (a *Availability) observe(err error, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err != nil && a.since.IsZero():
+		a.since = now
+		a.logger.Warn("the kube-apiserver does not answer", "server", a.server, "error", err)
+	case err == nil && !a.since.IsZero():
+		a.logger.Info("the kube-apiserver answers again", "server", a.server, "away", now.Sub(a.since).Round(time.Second).String())
+		a.since = time.Time{}
+	}
+	a.cause = err
+}
+
+// probe returns an error unless the kube-apiserver is ready. A refusal is an answer: everybody may read /readyz by default, but need not.
+func (c *Clients) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.url, "/")+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // only the code matters
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxProbed))
+	if resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests {
+		return fmt.Errorf("/readyz answers %s", resp.Status)
+	}
+	return nil
+}

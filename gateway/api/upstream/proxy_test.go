@@ -1,0 +1,503 @@
+package upstream_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"revtail/gateway/access"
+	"revtail/gateway/access/authentication"
+	"revtail/gateway/access/authorization"
+	"revtail/gateway/api/upstream"
+	"revtail/gateway/http/response"
+)
+
+// issuer signs the certificates of a test.
+type issuer struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func newIssuer(t *testing.T, name string) *issuer {
+	t.Helper()
+	i := &issuer{key: newKey(t)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, i.key.Public(), i.key)
+	if err == nil {
+		i.cert, err = x509.ParseCertificate(der)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func (i *issuer) issue(t *testing.T, name string, groups ...string) tls.Certificate {
+	t.Helper()
+	key := newKey(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name, Organization: groups}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, i.cert, key.Public(), i.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func (i *issuer) pem() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.cert.Raw})
+}
+
+func (i *issuer) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(i.cert)
+	return pool
+}
+
+// Generation and VerifyClient make an issuer the authority of a gateway's clients.
+func (i *issuer) Generation() uint64 { return 0 }
+
+func (i *issuer) VerifyClient(chain []*x509.Certificate) error {
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: i.pool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	return err
+}
+
+// people reviews tokens: each token but "bad" is the name of its user. Its rights are those of everybody, or of nobody.
+type people struct{ forbids atomic.Bool }
+
+func (*people) ReviewToken(_ context.Context, token string) (*authentication.Identity, error) {
+	if token == "bad" {
+		return nil, authentication.ErrRefused
+	}
+	return &authentication.Identity{Name: token, Groups: []string{authentication.AuthenticatedAll}}, nil
+}
+
+func (p *people) Authorize(identity *authentication.Identity, about authorization.Attributes) error {
+	if p.forbids.Load() {
+		return about.Forbidden(identity.Name)
+	}
+	return nil
+}
+
+// world is a kube-apiserver, a gateway that forwards everything to it, and the authorities of both.
+type world struct {
+	kube, gateway      *httptest.Server
+	clients, proxies   *issuer
+	people             *people
+	suspected          atomic.Int64
+	takesCertificateAs string // whom the kube-apiserver takes a request for whose headers it does not believe; empty: it believes them
+}
+
+// newWorld starts both servers. serve answers what is no SelfSubjectReview.
+func newWorld(t *testing.T, serve http.HandlerFunc) *world {
+	t.Helper()
+	w := &world{clients: newIssuer(t, "clients"), proxies: newIssuer(t, "proxies"), people: new(people)}
+	servers := newIssuer(t, "servers")
+	w.kube = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Audit-Id", r.Header.Get("Audit-Id"))
+		if r.URL.Path != "/apis/authentication.k8s.io/v1/selfsubjectreviews" {
+			serve(rw, r)
+			return
+		}
+		name := r.Header.Get("X-Remote-User")
+		if w.takesCertificateAs != "" {
+			name = w.takesCertificateAs
+		}
+		rw.WriteHeader(http.StatusCreated)
+		_, _ = fmt.Fprintf(rw, `{"kind":"SelfSubjectReview","status":{"userInfo":{"username":%q}}}`, name) // the other side sees that it is missing
+	}))
+	w.kube.EnableHTTP2 = true
+	w.kube.TLS = &tls.Config{Certificates: []tls.Certificate{servers.issue(t, "kube")}, ClientAuth: tls.RequestClientCert}
+	w.kube.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	w.kube.StartTLS()
+	t.Cleanup(w.kube.Close)
+	frontProxy := w.proxies.issue(t, "front-proxy-client")
+	w.gateway = w.newGateway(t, servers.pem(), &frontProxy)
+	return w
+}
+
+// newGateway starts a gateway that trusts the authorities of a bundle.
+func (w *world) newGateway(t *testing.T, bundle []byte, frontProxy *tls.Certificate) *httptest.Server {
+	t.Helper()
+	target, err := url.Parse(w.kube.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transports, err := upstream.NewTransports(bundle, frontProxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger := slog.New(slog.DiscardHandler)
+	proxy := upstream.New(upstream.Config{
+		URL: target, Transports: func() *upstream.Transports { return transports }, Suspect: func() { w.suspected.Add(1) }, Logger: logger,
+	})
+	proxy.AuthorizeBy(w.people.Authorize)
+	authenticator := authentication.New(authentication.Sources{Authorities: w.clients, Reviewer: w.people})
+	control := access.NewControl(response.NewResponder(logger), logger, authenticator, nil, w.people, nil)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Audit-Id", "audited")
+		control.Identify(proxy).ServeHTTP(rw, r)
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{w.clients.issue(t, "gateway")}, ClientAuth: tls.RequestClientCert}
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// client returns a client of a gateway, with a certificate if there is one. It follows no redirects.
+func (w *world) client(t *testing.T, certificates ...tls.Certificate) *http.Client {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: w.clients.pool(), Certificates: certificates}, DisableKeepAlives: true, DisableCompression: true}
+	return &http.Client{Transport: transport, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// do sends a request to the gateway and reads the answer.
+func (w *world) do(t *testing.T, client *http.Client, method, path, body string, header ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, w.gateway.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Add(header[i], header[i+1])
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it has been read
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+// echo answers with what it has got.
+type echoed struct {
+	Method, URI, Body, Certificate string
+	Header                         http.Header
+}
+
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // a test sees that it is incomplete
+	e := echoed{Method: r.Method, URI: r.RequestURI, Body: string(body), Header: r.Header}
+	if len(r.TLS.PeerCertificates) > 0 {
+		e.Certificate = r.TLS.PeerCertificates[0].Subject.CommonName
+	}
+	_ = json.NewEncoder(w).Encode(e) // the client sees that it is incomplete
+}
+
+// TestIdentity checks with which credentials requests reach the kube-apiserver.
+func TestIdentity(t *testing.T) {
+	w := newWorld(t, echo)
+	alice := w.clients.issue(t, "alice", "dev", "ops")
+	stranger := newIssuer(t, "strangers").issue(t, "mallory", "system:masters")
+	lie := []string{"X-Remote-User", "admin", "X-Remote-Group", "system:masters", "X-Remote-Uid", "1", "X-Remote-Extra-Scopes", "all", "x-remote-anything", "y"}
+	for _, tt := range []struct {
+		name         string
+		certificates []tls.Certificate
+		header       []string
+		code         int
+		user         string
+		groups       []string
+		token        string
+	}{
+		{name: "token", header: []string{"Authorization", "Bearer bob"}, code: 200, token: "Bearer bob"},
+		{name: "token in lower case", header: []string{"Authorization", "bearer  bob"}, code: 200, token: "bearer  bob"},
+		{name: "token and a lie", header: append([]string{"Authorization", "Bearer bob"}, lie...), code: 200, token: "Bearer bob"},
+		{name: "refused token", header: []string{"Authorization", "Bearer bad"}, code: 401},
+		{name: "nothing", code: 200},
+		{name: "a lie", header: lie, code: 200},
+		{name: "a lie that Connection names", header: append([]string{"Connection", "X-Remote-User, x-remote-group"}, lie...), code: 200},
+		{name: "a ticket", header: []string{"X-Ticket", "?ticket=x"}, code: 200},
+		{name: "basic authentication", header: []string{"Authorization", "Basic Ym9iOmJvYg=="}, code: 200, token: "Basic Ym9iOmJvYg=="},
+		{name: "certificate", certificates: []tls.Certificate{alice}, code: 200, user: "alice", groups: []string{"dev", "ops", "system:authenticated"}},
+		{name: "certificate and a lie", certificates: []tls.Certificate{alice}, header: lie, code: 200, user: "alice", groups: []string{"dev", "ops", "system:authenticated"}},
+		{name: "certificate and Connection", certificates: []tls.Certificate{alice}, header: []string{"Connection", "X-Remote-User, X-Remote-Group"}, code: 200, user: "alice",
+			groups: []string{"dev", "ops", "system:authenticated"}},
+		{name: "certificate and token", certificates: []tls.Certificate{alice}, header: []string{"Authorization", "Bearer bob"}, code: 200, user: "alice",
+			groups: []string{"dev", "ops", "system:authenticated"}},
+		{name: "certificate of strangers", certificates: []tls.Certificate{stranger}, code: 401},
+		{name: "certificate of strangers and token", certificates: []tls.Certificate{stranger}, header: []string{"Authorization", "Bearer bob"}, code: 200, token: "Bearer bob"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			header := append([]string{"Impersonate-User", "carol", "Impersonate-Extra-A", "b", "X-Forwarded-For", "192.0.2.7"}, tt.header...)
+			resp, text := w.do(t, w.client(t, tt.certificates...), "POST", "/api/v1/namespaces/a/pods", "{}", header...)
+			if resp.StatusCode != tt.code {
+				t.Fatalf("%d %s, want %d", resp.StatusCode, text, tt.code)
+			}
+			if tt.code != http.StatusOK {
+				return
+			}
+			var got echoed
+			if err := json.Unmarshal([]byte(text), &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Body != "{}" || got.Header.Get("Impersonate-User") != "carol" || got.Header.Get("Impersonate-Extra-A") != "b" || got.Header.Get("Audit-Id") != "audited" ||
+				got.Header.Get("X-Forwarded-For") != "192.0.2.7, 127.0.0.1" {
+				t.Errorf("it gets %+v", got)
+			}
+			if user := got.Header.Get("X-Remote-User"); user != tt.user || !slices.Equal(got.Header["X-Remote-Group"], tt.groups) || got.Header.Get("Authorization") != tt.token {
+				t.Errorf("it gets the user %q, groups %q and token %q", user, got.Header["X-Remote-Group"], got.Header.Get("Authorization"))
+			}
+			for name := range got.Header {
+				credential := strings.HasPrefix(name, "X-Remote-Extra-Authentication.kubernetes.io") && strings.HasPrefix(got.Header.Get(name), "X509SHA256=")
+				if strings.HasPrefix(name, "X-Remote-") && (tt.user == "" || name != "X-Remote-User" && name != "X-Remote-Group" && !credential) {
+					t.Errorf("it gets %s: %q", name, got.Header[name])
+				}
+			}
+			want := ""
+			if tt.user != "" {
+				want = "front-proxy-client"
+			}
+			if got.Certificate != want {
+				t.Errorf("the connection has the certificate of %q, want %q", got.Certificate, want)
+			}
+			if ids := resp.Header["Audit-Id"]; len(ids) != 1 {
+				t.Errorf("the response has the Audit-Ids %q", ids)
+			}
+		})
+	}
+}
+
+// TestFrontProxyIsChecked checks that no request of a user with a certificate is sent to a kube-apiserver that takes it for that of another user.
+func TestFrontProxyIsChecked(t *testing.T) {
+	var forwarded atomic.Int64
+	w := newWorld(t, func(http.ResponseWriter, *http.Request) { forwarded.Add(1) })
+	w.takesCertificateAs = "front-proxy-client"
+	for range 2 {
+		resp, text := w.do(t, w.client(t, w.clients.issue(t, "alice")), "DELETE", "/api/v1/nodes/a", "")
+		if resp.StatusCode != http.StatusNotImplemented || !strings.Contains(text, "--proxy-client-cert-file") || forwarded.Load() != 0 {
+			t.Errorf("%d %s, %d requests", resp.StatusCode, text, forwarded.Load())
+		}
+	}
+	w.gateway = w.newGateway(t, nil, nil)
+	if resp, text := w.do(t, w.client(t, w.clients.issue(t, "alice")), "DELETE", "/api/v1/nodes/a", ""); resp.StatusCode != http.StatusNotImplemented || forwarded.Load() != 0 {
+		t.Errorf("without a front-proxy certificate: %d %s", resp.StatusCode, text)
+	}
+}
+
+// TestRequestIsUnchanged checks that method, URL and redirects are the client's and the kube-apiserver's.
+func TestRequestIsUnchanged(t *testing.T) {
+	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/redirect" {
+			http.Redirect(rw, r, "https://192.0.2.1/elsewhere", http.StatusTemporaryRedirect)
+			return
+		}
+		echo(rw, r)
+	})
+	for _, uri := range []string{"/api/v1/namespaces/a/services/https:b:/proxy/x%2Fy//z/?a=b%20c&a=%2F", "/apis/a.example.com/v1/", "/%E2%82%AC", "/a/../b"} {
+		_, text := w.do(t, w.client(t), "PUT", uri, "body", "Authorization", "Bearer bob")
+		var got echoed
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.URI != uri || got.Method != "PUT" || got.Body != "body" {
+			t.Errorf("%s: it gets %+v, %v", uri, got, err)
+		}
+	}
+	if resp, _ := w.do(t, w.client(t), "POST", "/redirect", ""); resp.StatusCode != http.StatusTemporaryRedirect || resp.Header.Get("Location") != "https://192.0.2.1/elsewhere" {
+		t.Errorf("a redirect: %d %v", resp.StatusCode, resp.Header)
+	}
+}
+
+// TestStreams checks that each part of an answer reaches the client at once, and that the end of the client ends the request.
+func TestStreams(t *testing.T) {
+	ended, next := make(chan struct{}), make(chan struct{})
+	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+		for i := 0; ; i++ {
+			_, _ = fmt.Fprintf(rw, "line %d\n", i)     // the other side sees that it is missing
+			_ = http.NewResponseController(rw).Flush() // the client sees that it is missing
+			select {
+			case <-next:
+			case <-r.Context().Done():
+				close(ended)
+				return
+			}
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.gateway.URL+"/api/v1/namespaces/a/pods/b/log?follow=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.client(t).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // the request has been ended
+	lines := bufio.NewScanner(resp.Body)
+	for i := range 3 {
+		if !lines.Scan() || lines.Text() != fmt.Sprintf("line %d", i) {
+			t.Fatalf("line %d: %q, %v", i, lines.Text(), lines.Err())
+		}
+		next <- struct{}{}
+	}
+	cancel()
+	<-ended
+}
+
+// TestUpgrade checks that a connection that is upgraded carries bytes in both directions.
+func TestUpgrade(t *testing.T) {
+	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "SPDY/3.1" || r.Header.Get("X-Stream-Protocol-Version") != "v4.channel.k8s.io" {
+			http.Error(rw, "no upgrade", http.StatusBadRequest)
+			return
+		}
+		rw.Header().Set("X-Stream-Protocol-Version", "v4.channel.k8s.io")
+		rw.Header().Set("Connection", "Upgrade")
+		rw.Header().Set("Upgrade", "SPDY/3.1")
+		rw.WriteHeader(http.StatusSwitchingProtocols)
+		conn, both, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = conn.Close() }() // the client has all bytes
+		for {
+			line, err := both.ReadString('\n')
+			if err != nil {
+				return
+			}
+			_, _ = fmt.Fprintf(conn, "%s for %s\n", strings.TrimSpace(line), r.Header.Get("X-Remote-User")) // the other side sees that it is missing
+		}
+	})
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(w.gateway.URL, "https://"), &tls.Config{RootCAs: w.clients.pool(), Certificates: []tls.Certificate{w.clients.issue(t, "alice")}}) //nolint:noctx // of loopback
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }() // the test has ended
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_, _ = fmt.Fprint(conn, "POST /api/v1/namespaces/a/pods/b/exec?command=cat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n") // the other side sees that it is missing
+	reader := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != "SPDY/3.1" || resp.Header.Get("X-Stream-Protocol-Version") != "v4.channel.k8s.io" {
+		t.Fatalf("%v", resp)
+	}
+	for i := range 3 {
+		_, _ = fmt.Fprintf(conn, "hello %d\n", i) // the other side sees that it is missing
+		if line, err := reader.ReadString('\n'); err != nil || line != fmt.Sprintf("hello %d for alice\n", i) {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+}
+
+// TestAway checks the answers while the kube-apiserver does not answer, or breaks the connection.
+func TestAway(t *testing.T) {
+	w := newWorld(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	check := func(when, method string, code int, retryAfter string) {
+		t.Helper()
+		before := w.suspected.Load()
+		resp, text := w.do(t, w.client(t), method, "/api/v1/namespaces/a/pods", "", "Authorization", "Bearer bob")
+		var got struct {
+			Kind, Reason string
+			Code         int
+		}
+		if err := json.Unmarshal([]byte(text), &got); err != nil || resp.StatusCode != code || got.Kind != "Status" || got.Code != code ||
+			resp.Header.Get("Retry-After") != retryAfter || resp.Header.Get("Audit-Id") != "audited" {
+			t.Errorf("%s, %s: %v %s", when, method, resp, text)
+		}
+		if w.suspected.Load() == before {
+			t.Errorf("%s, %s: nobody looks whether the kube-apiserver is away", when, method)
+		}
+	}
+	check("the connection breaks", "GET", 503, "5")
+	check("the connection breaks", "POST", 502, "")
+	check("the connection breaks", "DELETE", 502, "")
+	w.kube.Close()
+	check("nobody listens", "GET", 503, "5")
+	check("nobody listens", "POST", 503, "5")
+}
+
+// TestCertificateIsVerified checks that no request is sent to a server whose certificate another authority has signed.
+func TestCertificateIsVerified(t *testing.T) {
+	var forwarded atomic.Int64
+	w := newWorld(t, func(http.ResponseWriter, *http.Request) { forwarded.Add(1) })
+	w.gateway = w.newGateway(t, newIssuer(t, "others").pem(), nil)
+	if resp, text := w.do(t, w.client(t), "GET", "/version", "", "Authorization", "Bearer bob"); resp.StatusCode != http.StatusServiceUnavailable || forwarded.Load() != 0 {
+		t.Errorf("%d %s", resp.StatusCode, text)
+	}
+	if _, err := upstream.NewTransports([]byte("no certificate"), nil); err == nil {
+		t.Error("a bundle without a certificate is accepted")
+	}
+}
+
+// TestDocuments checks that discovery goes on, with a warning, for those who may read it.
+func TestDocuments(t *testing.T) {
+	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Etag", `"1"`)
+		rw.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io")
+		_, _ = fmt.Fprintf(rw, "%s of %s", r.URL.Path, r.Header.Get("Authorization")) // the other side sees that it is missing
+	})
+	bob := []string{"Authorization", "Bearer bob"}
+	for _, path := range []string{"/apis", "/api/v1", "/version", "/openapi/v3/apis/apps/v1?hash=A", "/api/v1/namespaces/a/configmaps/b/unknown"} {
+		if resp, text := w.do(t, w.client(t), "GET", path, "", bob...); resp.StatusCode != 200 || resp.Header.Get("Warning") != "" {
+			t.Fatalf("%s: %v %s", path, resp, text)
+		}
+	}
+	w.kube.Close()
+	for path, want := range map[string]string{
+		"/apis": "/apis of Bearer bob", "/api/v1": "/api/v1 of Bearer bob", "/version": "/version of Bearer bob",
+		"/openapi/v3/apis/apps/v1?hash=A": "/openapi/v3/apis/apps/v1 of Bearer bob", "/openapi/v3/apis/apps/v1?hash=B": "", "/api": "",
+		"/api/v1/namespaces/a/configmaps/b/unknown": "",
+	} {
+		resp, text := w.do(t, w.client(t), "GET", path, "", "Authorization", "Bearer carol")
+		switch {
+		case want == "" && resp.StatusCode != http.StatusServiceUnavailable:
+			t.Errorf("%s: %v %s, want 503", path, resp, text)
+		case want == "":
+		case resp.StatusCode != http.StatusOK, text != want, !strings.Contains(resp.Header.Get("Warning"), "the kube-apiserver does not answer: "), resp.Header.Get("Age") == "",
+			resp.Header.Get("Content-Type") != "application/json;g=apidiscovery.k8s.io":
+			t.Errorf("%s: %v %s", path, resp, text)
+		}
+	}
+	if resp, _ := w.do(t, w.client(t), "GET", "/apis", "", append(bob, "If-None-Match", `"1"`)...); resp.StatusCode != http.StatusNotModified {
+		t.Errorf("with the ETag: %d", resp.StatusCode)
+	}
+	if resp, _ := w.do(t, w.client(t), "GET", "/apis", "", append(bob, "Accept", "application/yaml")...); resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("in another representation: %d", resp.StatusCode)
+	}
+	if resp, _ := w.do(t, w.client(t), "GET", "/apis", "", append(bob, "Impersonate-User", "carol")...); resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("as somebody else: %d", resp.StatusCode)
+	}
+	w.people.forbids.Store(true)
+	if resp, _ := w.do(t, w.client(t), "GET", "/apis", ""); resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("without a credential: %d", resp.StatusCode)
+	}
+}
