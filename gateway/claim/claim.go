@@ -31,6 +31,7 @@ type Config struct {
 	Adopt    bool   // claim the prefix, unless it is a kube-apiserver's
 	Writable bool   // permit clients to write foreign data, unless it is a kube-apiserver's
 	Version  string // of this program, for the marker
+	File     string // what Store reads, for people, if it is no etcd but a file of one: nothing is written; Adopt and Writable do not apply
 	Logger   *slog.Logger
 }
 
@@ -52,6 +53,7 @@ type State struct {
 	Evidence string // a key that proves it; empty for Own and Unclaimed
 	Reason   string // a sentence about Evidence; empty for Own and Unclaimed
 	Writable bool   // clients may write
+	File     string // the data is a file, for people; empty: it is in an etcd
 }
 
 // IsForeign reports whether another program owns the data.
@@ -70,7 +72,9 @@ func Open(ctx context.Context, config Config) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if because, err = c.decide(&state, because); err != nil {
+	if config.File != "" {
+		state.File, state.Writable, because = config.File, false, ""
+	} else if because, err = c.decide(&state, because); err != nil {
 		return nil, err
 	}
 	if because != "" {
@@ -189,7 +193,7 @@ func (c *Claim) claimed() {
 // setLocked changes the state.
 func (c *Claim) setLocked(state State) {
 	c.state.Store(&state)
-	if state.Owner != Own {
+	if state.Owner != Own || state.File != "" {
 		return
 	}
 	c.verified, c.history = time.Now(), c.config.Store.History()
@@ -203,6 +207,7 @@ func (c *Claim) setLocked(state State) {
 func (c *Claim) log(state State) {
 	log := c.config.Logger.With("prefix", c.config.Prefix)
 	switch {
+	case state.File != "":
 	case state.Owner == Own && state.Evidence != "":
 		log.Info("the data is revtail's own from now on", "marker", MarkerKey(c.config.Prefix), "evidence", state.Evidence)
 	case !state.IsForeign():
