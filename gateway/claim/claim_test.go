@@ -441,4 +441,3 @@ func TestFile(t *testing.T) {
 		})
 	}
 }
-
