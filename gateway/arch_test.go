@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"cmd/revtail/manifest":            {},
 	"cmd/revtail/manual":              {"cmd/revtail/command", "gateway/config/buildinfo"},
 	"cmd/revtail/memory":              {},
-	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff"},
+	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/offline", "gateway/config"},
 	"cmd/revtail/offline":             {"cmd/revtail/completion", "cmd/revtail/memory", "etcdstore", "etcdstore/dbfile", "etcdstore/encryption", "etcdstore/redaction", "gateway", "gateway/access/flowcontrol", "gateway/claim", "gateway/config/buildinfo", "gateway/resource"},
 	"cmd/revtail/open":                {"cmd/revtail/command", "cmd/revtail/offline", "cmd/revtail/serve/webserver", "gateway/claim", "gateway/config"},
 	"cmd/revtail/serve":               {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/memory", "cmd/revtail/serve/logging", "cmd/revtail/serve/systemd", "cmd/revtail/serve/webserver", "etcdstore", "etcdstore/encryption", "etcdstore/monitor", "gateway", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/access/flowcontrol", "gateway/access/serviceaccount", "gateway/claim", "gateway/config", "gateway/config/buildinfo", "gateway/config/reload", "gateway/metrics", "gateway/netio/stranger", "gateway/resource"},
