@@ -28,9 +28,7 @@ func NewGetCommand() *cobra.Command {
 
 RESOURCE is a plural, singular, short name, kind or category of the gateway. If two groups have the same name, add the group after
 a dot. The output is that of 'kubectl get'. With --watch the command follows the objects and prints a row for each change; the watch
-resumes after lost connections.
-
-With --snapshot the objects are those in the file of an etcd that does not run, as with 'revtail open'; the values of Secrets are redacted.`,
+resumes after lost connections. With --snapshot the objects are those in a file, as with 'revtail open'.`,
 		Example: `  # the ConfigMaps of all namespaces; two resources; everything in the category all
   revtail get configmaps -A
   revtail get cm,deploy -n shop
@@ -42,8 +40,6 @@ With --snapshot the objects are those in the file of an etcd that does not run, 
 
   # as they were at revision 4711
   revtail get deploy -l app=web --revision 4711
-
-  # in a snapshot
   revtail get deploy -A --snapshot backup.db
 
   # fields of the objects, in columns or in a text
