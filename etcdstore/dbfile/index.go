@@ -218,10 +218,10 @@ func (x *index) live() (n int) {
 // readMeta returns the compacted revision and the version of the format.
 func readMeta(p *pages, b bucket) (compacted etcdstore.Revision, version string, err error) {
 	err = p.walk(b, func(of item) error {
-		value, err := p.value(of, headLength)
+		value, failed := p.value(of, headLength)
 		switch {
-		case err != nil:
-			return err
+		case failed != nil:
+			return failed
 		case bytes.Equal(of.key, []byte("storageVersion")):
 			version = string(value)
 		case len(value) >= revisionLength && (bytes.Equal(of.key, []byte("scheduledCompactRev")) || bytes.Equal(of.key, []byte("finishedCompactRev"))):

@@ -181,31 +181,31 @@ func TestSmallestFile(t *testing.T) {
 }
 
 // snapshotOf returns a snapshot with some history.
-func snapshotOf(t testing.TB) []byte {
-	t.Helper()
+func snapshotOf(tb testing.TB) []byte {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server, err := embedded.Start(ctx, embedded.Config{DataDir: t.TempDir(), ClientURL: "http://127.0.0.1:0", Disposable: true})
+	server, err := embedded.Start(ctx, embedded.Config{DataDir: tb.TempDir(), ClientURL: "http://127.0.0.1:0", Disposable: true})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer server.Close()
 	etcd, err := etcdstore.Open(etcdstore.Config{Endpoints: server.Endpoints()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer etcd.Close()
 	for i := range 300 {
 		put := etcdstore.Op{Verb: etcdstore.Put, Key: fmt.Sprintf("/b/%03d", i%40), Value: bytes.Repeat([]byte("v"), 200+i%7*300)}
 		if _, err := etcd.Transact(ctx, etcdstore.Txn{Then: []etcdstore.Op{put}}); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "snapshot.db")
-	save(t, etcd, file)
+	file := filepath.Join(tb.TempDir(), "snapshot.db")
+	save(tb, etcd, file)
 	content, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return content
 }

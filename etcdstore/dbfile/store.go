@@ -157,9 +157,9 @@ func (s *Store) state(place int) (*etcdstore.KV, error) {
 	}
 	var kv mvccpb.KeyValue
 	if err := proto.Unmarshal(stored, &kv); err != nil || string(kv.GetKey()) != key || etcdstore.Revision(kv.GetModRevision()) != c.revision {
-		return &etcdstore.KV{Key: key, Created: c.revision, Modified: c.revision, Version: 1, Unreadable: &etcdstore.UnreadableError{
-			Key: key, Err: fmt.Errorf("the value of the key %q at revision %d is damaged in the file", key, c.revision),
-		}}, nil
+		damaged := fmt.Errorf("the value of the key %q at revision %d is damaged in the file", key, c.revision)
+		unreadable := &etcdstore.UnreadableError{Key: key, Err: damaged}
+		return &etcdstore.KV{Key: key, Created: c.revision, Modified: c.revision, Version: 1, Unreadable: unreadable}, nil //nolint:nilerr // the others can be read
 	}
 	return &etcdstore.KV{
 		Key: key, Value: kv.GetValue(), Created: etcdstore.Revision(kv.GetCreateRevision()), Modified: c.revision,

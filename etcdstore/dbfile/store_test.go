@@ -52,29 +52,29 @@ func startEtcd(t *testing.T, dir string) (*etcdstore.Etcd, *embedded.Server) {
 }
 
 // save writes a snapshot of an etcd to a file.
-func save(t testing.TB, etcd *etcdstore.Etcd, file string) {
-	t.Helper()
+func save(tb testing.TB, etcd *etcdstore.Etcd, file string) {
+	tb.Helper()
 	f, err := os.Create(file)
 	if err == nil {
 		err = etcd.Snapshot(context.Background(), func(part []byte, _ uint64) error {
-			_, err := f.Write(part)
-			return err
+			_, failed := f.Write(part)
+			return failed
 		})
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
 // openFile opens a file until the test ends.
-func openFile(t testing.TB, file string) *dbfile.Store {
-	t.Helper()
+func openFile(tb testing.TB, file string) *dbfile.Store {
+	tb.Helper()
 	s, err := dbfile.Open(context.Background(), file, dbfile.Options{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
+	tb.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
