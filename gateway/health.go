@@ -104,10 +104,12 @@ func (h *health) readiness(ctx context.Context) []check {
 	defer cancel()
 	_, err := h.etcd.Revision(ctx)
 	checks := []check{{"etcd", err}}
-	filling := 0
-	caching := h.catalog.Current().Caches
-	for _, cache := range caching {
-		if !cache.Stats().Ready {
+	filling, wanted := 0, 0
+	for _, cache := range h.catalog.Current().Caches {
+		if !cache.Wanted() {
+			continue
+		}
+		if wanted++; !cache.Stats().Ready {
 			filling++
 		}
 	}
@@ -116,7 +118,7 @@ func (h *health) readiness(ctx context.Context) []check {
 		definitions = errors.New("custom resources are still being read")
 	}
 	if filling > 0 {
-		caches = fmt.Errorf("%d of %d are being filled", filling, len(caching))
+		caches = fmt.Errorf("%d of %d are being filled", filling, wanted)
 	}
 	if h.shuttingDown() {
 		shutdown = status.ErrDraining

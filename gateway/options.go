@@ -26,6 +26,9 @@ type Options struct {
 	Store  etcdstore.Store // required; the caller closes it after Run has returned
 	Prefix string          // required: the prefix of resources in etcd, for example /registry
 	Claim  *claim.Claim    // whether the data in Store is the gateway's own; nil: it is
+	// Cluster says that a kube-apiserver stores the resources: they are decoded as it stores them, and caches are filled when the first
+	// request needs them. The Claim must not allow writes.
+	Cluster bool
 	Logger *slog.Logger    // nil: slog.Default()
 	Build  buildinfo.Info  // of the program, for /version and the metrics
 

@@ -58,7 +58,7 @@ func New(options Options) (*Server, error) {
 	flows := flowcontrol.NewPools(options.Limits, options.Logger)
 	options.Store = flowcontrol.LimitWrites(options.Store, flows.Writes)
 	resources, err := catalog.New(catalog.Config{
-		Store: options.Store, Own: own, Prefix: options.Prefix, Claim: options.Claim, Logger: options.Logger, Mounts: options.Mounts,
+		Store: options.Store, Own: own, Prefix: options.Prefix, Claim: options.Claim, Logger: options.Logger, Mounts: options.Mounts, Cluster: options.Cluster,
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +118,9 @@ func (s *Server) Run(ctx context.Context) error {
 	s.keys.Start(ctx, &running)
 	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
-	running.Go(func() { s.store.Admission.Run(ctx, quota.Statuses{Store: s.store}) })
+	if !s.catalog.Cluster { // nothing is written
+		running.Go(func() { s.store.Admission.Run(ctx, quota.Statuses{Store: s.store}) })
+	}
 	running.Go(func() { s.keepQuotas(ctx) })
 	running.Go(func() { s.loops.Run(ctx) })
 	if !s.access.Unrestricted() {

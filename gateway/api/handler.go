@@ -147,7 +147,7 @@ func (h *Handler) locate(w http.ResponseWriter, r *http.Request, info *request.I
 		response.Warn(w, t.Resource.Deprecation)
 	}
 	t.Cache = now.Caches[t.Resource]
-	return t, nil
+	return t, t.Cache.Demand(r.Context())
 }
 
 // WhenComplete responds with 429 to a request for a document of all resources until all definitions are read.

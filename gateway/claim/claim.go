@@ -30,6 +30,7 @@ type Config struct {
 	Prefix   string // as /registry, without a slash at its end
 	Adopt    bool   // claim the prefix, unless it is a kube-apiserver's
 	Writable bool   // permit clients to write foreign data, unless it is a kube-apiserver's
+	Cluster  bool   // the data is a kube-apiserver's, whatever is found
 	Version  string // of this program, for the marker
 	File     string // what Store reads, for people, if it is no etcd but a file of one: nothing is written; Adopt and Writable do not apply
 	Logger   *slog.Logger
@@ -100,6 +101,9 @@ func (c *Claim) find(ctx context.Context) (state State, because string, err erro
 	key, err := c.findKubernetes(ctx)
 	if err != nil {
 		return State{}, "", err
+	}
+	if key == "" && c.config.Cluster {
+		return State{Owner: Kubernetes, Reason: "--cluster says that a kube-apiserver's data is below " + c.config.Prefix + ", although no key there proves it"}, "", nil
 	}
 	if key != "" {
 		return ofKubernetes(key), "", nil

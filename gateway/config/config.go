@@ -68,6 +68,8 @@ type Config struct {
 	EmbeddedClientURL string // or NoClientURL
 	EmbeddedConfig    string
 
+	Cluster bool // a kube-apiserver stores the resources
+
 	History                  time.Duration // zero: never compact
 	GarbageCollector         bool
 	ExternalGarbageCollector bool // another program collects

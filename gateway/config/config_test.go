@@ -74,6 +74,7 @@ var samples = map[string]struct {
 	"garbage-collector":                    {"false", "GarbageCollector", false},
 	"external-garbage-collector":           {"true", "ExternalGarbageCollector", true},
 	"garbage-collector-limit":              {"250", "GarbageCollectorLimit", 250},
+	"cluster":                              {"true", "Cluster", true},
 	"writable":                             {"true", "Writable", true},
 	"adopt":                                {"true", "Adopt", true},
 	"otlp-endpoint":                        {"http://127.0.0.1:4317", "OTLPEndpoint", "http://127.0.0.1:4317"},

@@ -79,6 +79,7 @@ func (c *Config) etcdOptions() []option {
 		{"etcd-user", etcd, &c.EtcdUser, "user `name` for the login to etcd, if etcd has authentication"},
 		{"etcd-password-file", etcd, &c.EtcdPasswordFile, "`file` whose content is the password of --etcd-user; it is read again when it changes, and at SIGHUP"},
 		{"etcd-prefix", data, &c.EtcdPrefix, "`path` of the resources in etcd"},
+		{"cluster", data, &c.Cluster, "serve the objects of a Kubernetes cluster from its own etcd as its kube-apiserver does, read-only: they are decoded as a kube-apiserver 1.37 stores them, and revtail writes nothing to this etcd; needs --etcd-endpoints"},
 		{"writable", data, &c.Writable, "allow clients to write data under --etcd-prefix that revtail does not own; revtail itself writes nothing there. Refused for data of a kube-apiserver"},
 		{"adopt", data, &c.Adopt, "make revtail the owner of the data under --etcd-prefix: from then on it deletes objects whose owners are gone and the content of deleted namespaces and CustomResourceDefinitions, and writes the status of CustomResourceDefinitions. Refused for data of a kube-apiserver"},
 		{"keys", data, &c.Keys, "`keys`, and prefixes that end with /, comma separated, that can be read and watched at /v1/keys; \"*\": all keys; \"\": none"},

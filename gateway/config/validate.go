@@ -29,6 +29,8 @@ var exclusions = []struct {
 	{"no --service-account-signing-key-file", func(c Config) bool { return c.ServiceAccountSigningKeyFile == "" }, []string{"service-account-max-token-expiration"}},
 	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
+	{"--cluster, which only reads", func(c Config) bool { return c.Cluster },
+		[]string{"adopt", "writable", "keys-writable", "encryption-keys", "history", "create-namespaces", "require-namespaces", "garbage-collector", "external-garbage-collector", "garbage-collector-limit"}},
 	{"an embedded etcd (no --etcd-endpoints)", func(c Config) bool { return !c.External() }, []string{"etcd-cacert", "etcd-cert", "etcd-key"}},
 }
 
@@ -46,7 +48,7 @@ func (c Config) excluded(name string) string {
 func (c Config) Validate() error {
 	return errors.Join(
 		c.validateExclusions(), c.validateBuild(), c.validateListen(), c.validateAdminListen(), c.validateAccess(), c.validateServiceAccounts(), c.validateBrowsers(), c.validateEndpoints(), c.validateCredentials(),
-		validatePrefix(c.EtcdPrefix), c.validateKeys(), c.validateEncryptionKeys(), c.validateCollector(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
+		validatePrefix(c.EtcdPrefix), c.validateCluster(), c.validateKeys(), c.validateEncryptionKeys(), c.validateCollector(), c.validateMounts(), c.validateTimes(), c.validateTracing(), c.validateLog())
 }
 
 func (c Config) validateExclusions() error {
@@ -139,6 +141,13 @@ func validatePrefix(prefix string) error {
 		return errors.New("--etcd-prefix /: that is all of etcd; choose a path, as /registry")
 	case !strings.HasPrefix(prefix, "/") || path.Clean(prefix) != prefix:
 		return fmt.Errorf("--etcd-prefix %q: want a path that begins with / and does not end with it, without empty parts, . and .., as /registry", prefix)
+	}
+	return nil
+}
+
+func (c Config) validateCluster() error {
+	if c.Cluster && !c.External() {
+		return errors.New("--cluster: name the etcd of the cluster with --etcd-endpoints, as https://127.0.0.1:2379, and its certificates")
 	}
 	return nil
 }

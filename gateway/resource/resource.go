@@ -55,6 +55,15 @@ type Resource struct {
 	// Convert returns an object of one of Versions as another has it. It does not change the object.
 	Convert func(object map[string]any, to schema.GroupVersion) (map[string]any, error)
 
+	// Of the data of a cluster:
+
+	// KeyPrefix is the prefix of the keys, below that of all resources and without slashes at its ends, as kube-apiserver has it:
+	// "services/specs"; empty: the group and the plural.
+	KeyPrefix string
+	// Decode returns the JSON of an object, with all defaults and in the version of the resource, from a value that kube-apiserver has
+	// stored; nil: the value is JSON, to which Defaults adds. The error says why the value cannot be decoded. It does not change the value.
+	Decode func(value []byte) (object []byte, err error)
+
 	// Of custom resources only:
 
 	// Conversion converts objects that are stored in another version by a webhook; nil: Defaults and Store do. With it both are nil.
@@ -123,6 +132,9 @@ func (r *Resource) IsCustom() bool { return r.GoType == nil && r.Mount == nil }
 func (r *Resource) Prefix(root string) string {
 	if r.Mount != nil {
 		return r.Mount.KeyPrefix()
+	}
+	if r.KeyPrefix != "" {
+		return root + "/" + r.KeyPrefix + "/"
 	}
 	if group := r.Stored().Group; group != "" {
 		root += "/" + group

@@ -19,6 +19,7 @@ import (
 	"revtail/etcdstore/redaction"
 	"revtail/gateway"
 	"revtail/gateway/access/flowcontrol"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/resource"
@@ -31,6 +32,7 @@ type Server struct {
 	options   Options
 	file      *dbfile.Store
 	store     etcdstore.Store       // of the gateway
+	cluster   bool                  // the data is that of a kube-apiserver
 	providers *encryption.Providers // nil: values are shown as they are stored
 	claim     *claim.Claim
 }
@@ -62,6 +64,11 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 			return err
 		}
 	}
+	state, err := claim.Look(ctx, claim.Config{Store: s.file, Prefix: s.options.Prefix, Logger: logger})
+	if err != nil {
+		return err
+	}
+	s.cluster = state.Owner == claim.Kubernetes
 	if s.store, err = s.decrypted(ctx, logger); err != nil {
 		return err
 	}
@@ -73,7 +80,7 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 		return err
 	}
 	s.Server, err = gateway.New(gateway.Options{
-		Store: s.store, Prefix: s.options.Prefix, Claim: s.claim, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
+		Store: s.store, Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
 		Limits: flowcontrol.Limits{Memory: memory.Limit()},
 	})
 	return err
@@ -147,13 +154,16 @@ func (s *Server) decrypted(ctx context.Context, logger *slog.Logger) (etcdstore.
 	}
 	return encryption.New(encryption.Config{
 		Store: s.file, Providers: func() *encryption.Providers { return s.providers }, Logger: logger,
-		Resource: func(key string) (schema.GroupResource, bool) { return resourceOf(s.options.Prefix, key) },
+		Resource: func(key string) (schema.GroupResource, bool) { return s.resourceOf(key) },
 	}), nil
 }
 
 // resourceOf returns the resource whose providers the value of a key has.
-func resourceOf(prefix, key string) (schema.GroupResource, bool) {
-	of, ok := resource.Of(prefix, key)
+func (s *Server) resourceOf(key string) (schema.GroupResource, bool) {
+	if s.cluster {
+		return kinds.ClusterResource(s.options.Prefix, key)
+	}
+	of, ok := resource.Of(s.options.Prefix, key)
 	if of.Group == "events.k8s.io" { // a configuration cannot name it: in Kubernetes they are the events of the core group
 		of.Group = ""
 	}

@@ -18,7 +18,7 @@ func (p *process) openClaim(ctx context.Context) error {
 	p.etcdWasEmpty = revision <= 1
 	p.claim, err = claim.Open(ctx, claim.Config{
 		Store: p.store, Prefix: p.cfg.EtcdPrefix,
-		Adopt: p.cfg.Adopt, Writable: p.cfg.Writable, Version: p.build.Version, Logger: p.logger,
+		Adopt: p.cfg.Adopt, Writable: p.cfg.Writable, Cluster: p.cfg.Cluster, Version: p.build.Version, Logger: p.logger,
 	})
 	if refused := (*claim.RefusedError)(nil); errors.As(err, &refused) {
 		return command.UsageError(err)

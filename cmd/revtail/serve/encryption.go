@@ -13,6 +13,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/encryption"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/resource"
 )
 
@@ -70,6 +71,9 @@ func (p *process) encrypted(etcd etcdstore.Store) etcdstore.Store {
 
 // resourceOf returns the resource whose providers the value of a key has.
 func (p *process) resourceOf(key string) (schema.GroupResource, bool) {
+	if p.cfg.Cluster {
+		return kinds.ClusterResource(p.cfg.EtcdPrefix, key)
+	}
 	if of, ok := resource.Of(p.cfg.EtcdPrefix, key); ok {
 		if of.Group == "events.k8s.io" { // a configuration cannot name it: in Kubernetes they are the events of the core group
 			of.Group = ""

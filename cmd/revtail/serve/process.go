@@ -131,7 +131,7 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 		cfg.MaxWatchesPerUser = 0
 	}
 	p.gateway, err = gateway.New(gateway.Options{
-		Store: p.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Logger: p.logger, Build: p.build,
+		Store: p.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Cluster: cfg.Cluster, Logger: p.logger, Build: p.build,
 		GarbageCollector: cfg.GarbageCollector, ExternalGarbageCollector: cfg.ExternalGarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit, CreateNamespaces: cfg.CreateNamespaces, RequireNamespaces: cfg.RequireNamespaces, GracefulDeletion: p.standIn.graceful,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		EncryptionProblems: p.encryptionProblems(),

@@ -31,7 +31,7 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	if p.access.issuer != nil {
 		p.start(p.access.issuer.Run)
 	}
-	if p.cfg.History > 0 {
+	if p.cfg.History > 0 && !p.cfg.Cluster {
 		p.start(func(ctx context.Context) error {
 			return p.etcd.Store.Compact(ctx, p.cfg.History, p.mayCompact, p.logger)
 		})

@@ -11,6 +11,7 @@ import (
 	"revtail/encoding/jsontext"
 	"revtail/etcdstore"
 	"revtail/gateway/api/conversion"
+	"revtail/gateway/api/customresource"
 	"revtail/gateway/api/managedfields"
 	"revtail/gateway/api/object"
 	"revtail/gateway/metrics"
@@ -28,6 +29,8 @@ type Cache struct {
 	readable chan struct{}      // holds one: an object may be converted that could not be
 	stored   *Cache             // of the same objects as they are stored, if a webhook converts those of this cache; nil otherwise
 	stop     context.CancelFunc // nil: not started
+	demanded chan struct{}      // closed by the first Demand; nil: the cache is filled from the start
+	demand   func()             // closes demanded, once
 }
 
 // eventGap is the time for which events are collected, so that a burst of writes becomes one write to each watch. It is shorter than a
@@ -44,6 +47,10 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 		Gap:    eventGap,
 	}
 	out := &Cache{resource: res, store: c.Store}
+	if c.Cluster && res != customresource.Kind() {
+		out.demanded = make(chan struct{})
+		out.demand = sync.OnceFunc(func() { close(out.demanded) })
+	}
 	if res.Conversion != nil {
 		out.converts = conversion.NewStore(c.Store, res.Conversion)
 		out.readable = make(chan struct{}, 1)
@@ -79,11 +86,36 @@ func (c *Cache) Decode(kv etcdstore.KV) *watchcache.Object {
 	return c.Cache.Decode(kv)
 }
 
-// start runs the cache until ctx ends or stop is called.
+// start runs the cache until ctx ends or stop is called: at once, or from the first Demand on.
 func (c *Cache) start(ctx context.Context, running *sync.WaitGroup) {
 	ctx, c.stop = context.WithCancel(ctx)
-	running.Go(func() { _ = c.Run(ctx) }) // always nil
+	running.Go(func() {
+		if c.demanded != nil && waitFor(ctx, c.demanded) != nil {
+			return
+		}
+		_ = c.Run(ctx) // always nil
+	})
 }
+
+// demandTimeout bounds the time for which a request waits for a cache that it makes the gateway fill.
+const demandTimeout = 30 * time.Second
+
+// Demand begins to fill a cache that is filled when somebody needs it, and waits for that, but not for ever: then the cache itself says that it
+// is not filled. The error is that of ctx.
+func (c *Cache) Demand(ctx context.Context) error {
+	if c == nil || c.demanded == nil {
+		return nil
+	}
+	c.AsStored().demand()
+	c.demand()
+	bounded, cancel := context.WithTimeout(ctx, demandTimeout)
+	defer cancel()
+	_ = waitFor(bounded, c.AsStored().Filled())
+	return ctx.Err()
+}
+
+// Wanted reports whether the cache is filled, or is to be: false for one that nobody has needed yet.
+func (c *Cache) Wanted() bool { return c.demanded == nil || isClosed(c.demanded) }
 
 // decoder returns the function that decodes the keys below a resource's prefix.
 func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.Object, error) {
@@ -99,7 +131,14 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 				id.APIVersion = stored
 			}
 		}
-		return encoding.Normalize(object.WithDefaults(res, kv.Value), id, int64(kv.Modified))
+		if res.Decode == nil {
+			return encoding.Normalize(object.WithDefaults(res, kv.Value), id, int64(kv.Modified))
+		}
+		value, err := res.Decode(kv.Value)
+		if err != nil {
+			return encoding.Object{}, err
+		}
+		return encoding.Normalize(value, id, int64(kv.Modified))
 	}
 }
 
@@ -110,7 +149,7 @@ func (c *Catalog) Figures() []metrics.Cache {
 	now := c.Current()
 	out := make([]metrics.Cache, 0, len(now.Caches))
 	for _, res := range now.Registry.All() {
-		if cache, ok := now.Caches[res]; ok {
+		if cache, ok := now.Caches[res]; ok && cache.Wanted() {
 			out = append(out, metrics.CacheOf(res.QualifiedName(), cache.Stats()))
 		}
 	}

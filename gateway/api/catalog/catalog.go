@@ -28,6 +28,9 @@ type Config struct {
 	Claim  *claim.Claim    // nil: the data is revtail's own
 	Logger *slog.Logger
 	Mounts []mount.Mount
+
+	// Cluster says that a kube-apiserver stores the resources: they can be read only, and a cache is filled when somebody needs it.
+	Cluster bool
 }
 
 // Objects reads and writes the objects of the resources. storage.Store implements it.
@@ -78,7 +81,11 @@ func (s *sources) setMounts(ctx context.Context, all []*Cache) {
 
 // New returns a catalog of the built-in kinds and the mounts, whose caches are filled when Run runs. An error is that of a mount.
 func New(config Config) (*Catalog, error) {
-	c := &Catalog{Config: config, builtin: append(kinds.Builtin(), customresource.Kind()), defined: make(chan struct{})}
+	builtin := kinds.Builtin
+	if config.Cluster {
+		builtin = kinds.InCluster
+	}
+	c := &Catalog{Config: config, builtin: append(builtin(), customresource.Kind()), defined: make(chan struct{})}
 	if err := mount.Check(config.Mounts, config.Prefix, c.builtin); err != nil {
 		return nil, err
 	}
@@ -114,9 +121,12 @@ func (c *Catalog) Run(ctx context.Context, objects Objects) {
 	c.mounts.wait()
 }
 
-// WaitReady waits until every cache has been filled, except those that webhooks fill, and every definition is served, or returns ctx's error.
+// WaitReady waits until every cache has been filled, except those that webhooks fill or nobody needs, and every definition is served, or returns ctx's error.
 func (c *Catalog) WaitReady(ctx context.Context) error {
 	for _, cache := range c.Current().Caches {
+		if !cache.Wanted() {
+			continue
+		}
 		if err := waitFor(ctx, cache.AsStored().Filled()); err != nil {
 			return err
 		}

@@ -232,7 +232,7 @@ func (d *definitions) fill(ctx context.Context, pending, next map[string]*served
 // other versions are served without it.
 func (s *servedDefinition) filled(ctx context.Context, wait bool) bool {
 	for _, cache := range s.all() {
-		filled := isClosed(cache.Filled()) || wait && waitFor(ctx, cache.Filled()) == nil
+		filled := !cache.Wanted() || isClosed(cache.Filled()) || wait && waitFor(ctx, cache.Filled()) == nil
 		if !filled && (cache.stored == nil || !isClosed(cache.stored.Filled())) {
 			return false
 		}

@@ -23,6 +23,7 @@ var kind = &resource.Resource{
 	Status: true, GoType: apiextensionsv1.CustomResourceDefinition{},
 	ValidateName: apimachineryvalidation.NameIsDNSSubdomain,
 	Schema:       definitionSchema{},
+	Decode:       decodeDefinition,
 }
 
 // definitionSchema checks definitions.

@@ -109,7 +109,15 @@ func setFamilies(spec *core.ServiceSpec) {
 		return
 	}
 	spec.IPFamilies = []core.IPFamily{core.IPv4Protocol}
-	if len(spec.ClusterIPs) > 0 && strings.Contains(spec.ClusterIPs[0], ":") {
-		spec.IPFamilies = []core.IPFamily{core.IPv6Protocol}
+	if len(spec.ClusterIPs) > 0 {
+		spec.IPFamilies[0] = familyOf(spec.ClusterIPs[0])
 	}
+}
+
+// familyOf returns the family of an IP address, which may also be "None".
+func familyOf(ip string) core.IPFamily {
+	if strings.Contains(ip, ":") {
+		return core.IPv6Protocol
+	}
+	return core.IPv4Protocol
 }
