@@ -16,7 +16,7 @@ import (
 // mayImport names, for each package of the module, the packages of the module that it may import. A package without a line fails, so that
 // its position in the layout is decided first.
 var mayImport = map[string][]string{
-	"cmd/revtail":                     {"cmd/revtail/change", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/doctor", "cmd/revtail/envtest", "cmd/revtail/health", "cmd/revtail/keys", "cmd/revtail/manual", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/serve", "cmd/revtail/snapshot", "cmd/revtail/token", "cmd/revtail/top", "cmd/revtail/version", "etcdstore/embedded", "gateway/config/buildinfo"},
+	"cmd/revtail":                     {"cmd/revtail/change", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/doctor", "cmd/revtail/envtest", "cmd/revtail/health", "cmd/revtail/keys", "cmd/revtail/manual", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/open", "cmd/revtail/serve", "cmd/revtail/snapshot", "cmd/revtail/token", "cmd/revtail/top", "cmd/revtail/version", "etcdstore/embedded", "gateway/config/buildinfo"},
 	"cmd/revtail/backend":             {"cmd/revtail/command", "etcdstore", "etcdstore/embedded", "gateway/config", "gateway/config/reload", "gateway/metrics"},
 	"cmd/revtail/change":              {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/manifest"},
 	"cmd/revtail/client":              {"gateway/config", "gateway/config/suggest"},
@@ -31,7 +31,9 @@ var mayImport = map[string][]string{
 	"cmd/revtail/manifest":            {},
 	"cmd/revtail/manual":              {"cmd/revtail/command", "gateway/config/buildinfo"},
 	"cmd/revtail/memory":              {},
-	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff"},
+	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/offline", "gateway/config"},
+	"cmd/revtail/offline":             {"cmd/revtail/completion", "cmd/revtail/memory", "etcdstore", "etcdstore/dbfile", "etcdstore/encryption", "etcdstore/redaction", "gateway", "gateway/access/flowcontrol", "gateway/api/kinds", "gateway/claim", "gateway/config/buildinfo", "gateway/resource"},
+	"cmd/revtail/open":                {"cmd/revtail/command", "cmd/revtail/offline", "cmd/revtail/serve/webserver", "gateway/claim", "gateway/config"},
 	"cmd/revtail/serve":               {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/memory", "cmd/revtail/serve/logging", "cmd/revtail/serve/systemd", "cmd/revtail/serve/webserver", "etcdstore", "etcdstore/encryption", "etcdstore/monitor", "gateway", "gateway/access", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/access/delegated", "gateway/access/flowcontrol", "gateway/access/serviceaccount", "gateway/api/kinds", "gateway/api/upstream", "gateway/claim", "gateway/config", "gateway/config/buildinfo", "gateway/config/reload", "gateway/metrics", "gateway/netio/stranger", "gateway/resource"},
 	"cmd/revtail/serve/logging":       {"cmd/revtail/command", "gateway/config"},
 	"cmd/revtail/serve/systemd":       {},
@@ -48,10 +50,12 @@ var mayImport = map[string][]string{
 	"encoding/projection":             {"encoding/jsontext"},
 	"encoding/protobuf":               {"encoding/codec", "encoding/gotype"},
 	"etcdstore":                       {"etcdstore/zaplog"},
+	"etcdstore/dbfile":                {"etcdstore"},
 	"etcdstore/embedded":              {"etcdstore/zaplog"},
 	"etcdstore/encryption":            {"etcdstore"},
 	"etcdstore/memory":                {"etcdstore"},
 	"etcdstore/monitor":               {"etcdstore"},
+	"etcdstore/redaction":             {"etcdstore"},
 	"etcdstore/snapshot":              {"etcdstore/embedded"},
 	"etcdstore/storetest":             {"etcdstore"},
 	"etcdstore/zaplog":                {},

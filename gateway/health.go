@@ -93,6 +93,8 @@ func warnOf(lines *strings.Builder, check string, problems []string) {
 func (h *health) claimProblems() []string {
 	state := h.claim.State()
 	switch {
+	case state.File != "":
+		return []string{"this is " + state.File + ": it can only be read"}
 	case !state.IsForeign():
 		return nil
 	case state.Writable:

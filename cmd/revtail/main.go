@@ -26,6 +26,7 @@ import (
 	"revtail/cmd/revtail/manual"
 	"revtail/cmd/revtail/memory"
 	"revtail/cmd/revtail/objects"
+	"revtail/cmd/revtail/open"
 	"revtail/cmd/revtail/serve"
 	"revtail/cmd/revtail/snapshot"
 	"revtail/cmd/revtail/token"
@@ -99,7 +100,7 @@ func newRootCommand() *cobra.Command {
 	build := buildinfo.Get()
 	root.Version = version.Line(build)
 	command.AddCommands(root,
-		serve.NewCommand(build), envtest.NewCommand(),
+		serve.NewCommand(build), open.NewCommand(), envtest.NewCommand(),
 		objects.NewWatchCommand(), objects.NewGetCommand(),
 		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewDeleteCommand(),
 		keys.NewCommand(),

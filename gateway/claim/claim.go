@@ -32,6 +32,7 @@ type Config struct {
 	Writable bool   // permit clients to write foreign data, unless it is a kube-apiserver's
 	Cluster  bool   // the data is a kube-apiserver's, whatever is found
 	Version  string // of this program, for the marker
+	File     string // what Store reads, for people, if it is no etcd but a file of one: nothing is written; Adopt and Writable do not apply
 	Logger   *slog.Logger
 }
 
@@ -53,6 +54,7 @@ type State struct {
 	Evidence string // a key that proves it; empty for Own and Unclaimed
 	Reason   string // a sentence about Evidence; empty for Own and Unclaimed
 	Writable bool   // clients may write
+	File     string // the data is a file, for people; empty: it is in an etcd
 }
 
 // IsForeign reports whether another program owns the data.
@@ -71,7 +73,9 @@ func Open(ctx context.Context, config Config) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if because, err = c.decide(&state, because); err != nil {
+	if config.File != "" {
+		state.File, state.Writable, because = config.File, false, ""
+	} else if because, err = c.decide(&state, because); err != nil {
 		return nil, err
 	}
 	if because != "" {
@@ -193,7 +197,7 @@ func (c *Claim) claimed() {
 // setLocked changes the state.
 func (c *Claim) setLocked(state State) {
 	c.state.Store(&state)
-	if state.Owner != Own {
+	if state.Owner != Own || state.File != "" {
 		return
 	}
 	c.verified, c.history = time.Now(), c.config.Store.History()
@@ -207,6 +211,7 @@ func (c *Claim) setLocked(state State) {
 func (c *Claim) log(state State) {
 	log := c.config.Logger.With("prefix", c.config.Prefix)
 	switch {
+	case state.File != "":
 	case state.Owner == Own && state.Evidence != "":
 		log.Info("the data is revtail's own from now on", "marker", MarkerKey(c.config.Prefix), "evidence", state.Evidence)
 	case !state.IsForeign():

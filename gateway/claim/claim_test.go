@@ -2,6 +2,7 @@ package claim
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -407,5 +408,40 @@ func TestAdoptionIsLoggedFirst(t *testing.T) {
 func TestRoots(t *testing.T) {
 	if diff := cmp.Diff([]string{"/a/b/c", "/a/b", "/a", ""}, roots("/a/b/c")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestFile checks that data in a file is only read, whoever owns it, and that no background work begins.
+func TestFile(t *testing.T) {
+	for _, test := range owners {
+		t.Run(test.name, func(t *testing.T) {
+			s := memory.New()
+			fill(t, s, test.pairs...)
+			before := revision(t, s)
+			c := mustOpen(t, s, func(config *Config) {
+				config.File = "the snapshot backup.db"
+				if test.prefix != "" {
+					config.Prefix = test.prefix
+				}
+			})
+			if got := c.State(); got.Owner != test.owner || got.Writable || got.File != c.config.File {
+				t.Errorf("%+v, want %s that cannot be written", got, test.owner)
+			}
+			_, err := c.ForClients().Create(t.Context(), "/registry/configmaps/default/new", nil)
+			if readOnly := (*ReadOnlyError)(nil); !errors.As(err, &readOnly) || !strings.Contains(err.Error(), "backup.db") {
+				t.Errorf("a client creates: %v, want a ReadOnlyError", err)
+			}
+			if _, err := c.ForItself().Create(t.Context(), "/registry/configmaps/default/new", nil); !errors.Is(err, ErrNotOwn) {
+				t.Errorf("the gateway creates: %v, want ErrNotOwn", err)
+			}
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			if c.WaitOwned(ended) == nil {
+				t.Error("background work begins")
+			}
+			if after := revision(t, s); after != before {
+				t.Errorf("revision %d, want %d: something was written", after, before)
+			}
+		})
 	}
 }

@@ -16,6 +16,9 @@ type ReadOnlyError struct {
 }
 
 func (e *ReadOnlyError) Error() string {
+	if e.State.File != "" {
+		return fmt.Sprintf("revtail serves %s: it can only be read", e.State.File)
+	}
 	if e.State.Owner == Kubernetes {
 		return fmt.Sprintf("revtail serves this etcd read-only: %s, and --writable is refused beside a kube-apiserver. "+
 			"Write through that kube-apiserver, or give revtail a prefix of its own: --etcd-prefix /revtail --adopt", e.State.Reason)
@@ -35,7 +38,7 @@ func (c *Claim) ForItself() etcdstore.Store {
 
 // admit permits a client's write; first: the write must also claim the prefix.
 func (c *Claim) admit(ctx context.Context) (first bool, err error) {
-	if c.State().Owner == Unclaimed {
+	if c.config.File == "" && c.State().Owner == Unclaimed {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err := c.askLocked(ctx); err != nil {

@@ -23,6 +23,9 @@ func (c *Claim) Verify(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
+	if c.config.File != "" {
+		return fmt.Errorf("%w: it is a file", ErrNotOwn)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state := c.State(); state.Owner != Own || time.Since(c.verified) >= verifyEvery || c.history != c.config.Store.History() {

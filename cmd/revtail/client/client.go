@@ -41,7 +41,7 @@ func New(c Config) (*Client, error) {
 		if secrets && to.url.Scheme == "http" && !to.local() {
 			return nil, fmt.Errorf("%s %s: the credentials would cross the network without encryption: use https://", out.flag, text)
 		}
-		loopback = loopback && to.local()
+		loopback, to.dial = loopback && to.local(), c.Dial
 		out.servers = append(out.servers, to)
 	}
 	if len(out.servers) == 0 {

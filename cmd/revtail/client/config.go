@@ -1,10 +1,12 @@
 package client
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -23,6 +25,9 @@ type Config struct {
 	Kubeconfig string   // file; empty: none, unless there is a Context
 	Context    string   // of the kubeconfig; empty: its current one
 	Namespace  string   // of the objects; empty: that of the context, else default
+
+	// Dial connects to a gateway in this process, whatever its URL; nil: a connection of the network.
+	Dial func(context.Context) (net.Conn, error)
 
 	ServerFlag string // the flag of Servers, for errors; default --server
 	NoProxy    bool   // ignores HTTP_PROXY and the like

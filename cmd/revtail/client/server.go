@@ -22,8 +22,9 @@ var errNoServer = errors.New("want a URL as http://127.0.0.1:8080, or a socket a
 
 // server is a gateway.
 type server struct {
-	url    *url.URL // of a socket, http://localhost: the gateway answers requests for this Host
-	socket string   // path of a unix socket; empty: none
+	url    *url.URL                                // of a socket, http://localhost: the gateway answers requests for this Host
+	socket string                                  // path of a unix socket; empty: none
+	dial   func(context.Context) (net.Conn, error) // of a gateway in this process; nil: none
 	http   *http.Client
 }
 
@@ -66,12 +67,15 @@ func (s *server) local() bool { return s.socket != "" || config.Loopback(s.url.H
 
 // transport returns a transport to the server with the options of another one.
 func (s *server) transport(like *http.Transport) *http.Transport {
-	if s.socket == "" {
+	if s.socket == "" && s.dial == nil {
 		return like
 	}
 	own := like.Clone()
 	own.Proxy = nil
 	own.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if s.dial != nil {
+			return s.dial(ctx)
+		}
 		return new(net.Dialer).DialContext(ctx, "unix", s.socket)
 	}
 	return own

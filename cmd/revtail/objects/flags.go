@@ -9,11 +9,13 @@ import (
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
+	"revtail/cmd/revtail/offline"
 )
 
 // flags are the flags of get and watch that select objects, and the targets that the arguments name.
 type flags struct {
 	gateway       client.Config
+	snapshot      offline.Options // with a File: it is read instead of a gateway
 	allNamespaces bool
 	query         client.Query // without Resource and Name
 	revisionFlag  string       // the flag of query.Revision

@@ -28,7 +28,7 @@ func NewGetCommand() *cobra.Command {
 
 RESOURCE is a plural, singular, short name, kind or category of the gateway. If two groups have the same name, add the group after
 a dot. The output is that of 'kubectl get'. With --watch the command follows the objects and prints a row for each change; the watch
-resumes after lost connections.`,
+resumes after lost connections. With --snapshot the objects are those in a file, as with 'revtail open'.`,
 		Example: `  # the ConfigMaps of all namespaces; two resources; everything in the category all
   revtail get configmaps -A
   revtail get cm,deploy -n shop
@@ -40,6 +40,7 @@ resumes after lost connections.`,
 
   # as they were at revision 4711
   revtail get deploy -l app=web --revision 4711
+  revtail get deploy -A --snapshot backup.db
 
   # fields of the objects, in columns or in a text
   revtail get deploy -o custom-columns=NAME:.metadata.name,IMAGE:.spec.template.spec.containers[*].image
@@ -61,6 +62,7 @@ resumes after lost connections.`,
 	set.BoolVar(&g.outputWatchEvents, "output-watch-events", false, "with --watch or --watch-only: also print whether an object was ADDED, MODIFIED or DELETED")
 	set.StringVar(&g.raw, "raw", "", "print what the gateway answers at this `path`, as /v1/keys/app/?watch, and nothing else")
 	g.gateway.AddFlags(set)
+	g.addSnapshot(cmd)
 	g.completeArgs(cmd)
 	cmd.RunE = command.AnyArgs(g.run)
 	return cmd
@@ -79,11 +81,18 @@ type getter struct {
 }
 
 func (g *getter) run(cmd *cobra.Command, args []string) error {
+	if g.raw == "" {
+		if err := errors.Join(client.CheckArgs(args), g.checkSelection(), g.check()); err != nil {
+			return usageError(cmd, err)
+		}
+	}
+	stop, err := g.openSnapshot(cmd)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	if g.raw != "" {
 		return g.getRaw(cmd, args)
-	}
-	if err := g.check(); err != nil {
-		return usageError(cmd, err)
 	}
 	c, err := g.connect(cmd, args)
 	if err != nil {

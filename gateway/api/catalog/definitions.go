@@ -149,8 +149,8 @@ func (d *definitions) sync(ctx context.Context) {
 	if !d.again && !d.catalog.Complete() {
 		close(d.catalog.defined)
 	}
-	if owner := d.catalog.Claim.State().Owner; owner != claim.Own {
-		d.again = d.again || owner == claim.Unclaimed // the rest follows when the data is revtail's own
+	if state := d.catalog.Claim.State(); state.Owner != claim.Own || state.File != "" {
+		d.again = d.again || state.Owner == claim.Unclaimed && state.File == "" // the rest follows when the data is revtail's own
 		return
 	}
 	for _, definition := range list {

@@ -1,0 +1,171 @@
+package offline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"revtail/cmd/revtail/memory"
+	"revtail/etcdstore"
+	"revtail/etcdstore/dbfile"
+	"revtail/etcdstore/encryption"
+	"revtail/etcdstore/redaction"
+	"revtail/gateway"
+	"revtail/gateway/access/flowcontrol"
+	"revtail/gateway/api/kinds"
+	"revtail/gateway/claim"
+	"revtail/gateway/config/buildinfo"
+	"revtail/gateway/resource"
+)
+
+// Server serves a file.
+type Server struct {
+	*gateway.Server
+
+	options   Options
+	file      *dbfile.Store
+	store     etcdstore.Store       // of the gateway
+	cluster   bool                  // the data is that of a kube-apiserver
+	providers *encryption.Providers // nil: values are shown as they are stored
+	claim     *claim.Claim
+}
+
+// Open opens a file. The caller runs the server, and then closes it.
+func Open(ctx context.Context, o Options, logger *slog.Logger) (s *Server, err error) {
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // the gateway reports what concerns its user
+	s = &Server{options: o}
+	if s.file, err = dbfile.Open(ctx, o.File, dbfile.Options{Partial: o.Partial, NoChecksum: o.SkipHashCheck}); err != nil {
+		return nil, explain(err)
+	}
+	if err = s.open(ctx, logger); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// explain adds the flag with which a damaged file can be opened.
+func explain(err error) error {
+	if damaged := (*dbfile.DamagedError)(nil); errors.As(err, &damaged) && damaged.Through > 0 {
+		return fmt.Errorf("%w (--partial opens these)", err)
+	}
+	return err
+}
+
+func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
+	if s.options.Prefix == "" {
+		if s.options.Prefix, err = findPrefix(ctx, s.file); err != nil {
+			return err
+		}
+	}
+	state, err := claim.Look(ctx, claim.Config{Store: s.file, Prefix: s.options.Prefix, Logger: logger})
+	if err != nil {
+		return err
+	}
+	s.cluster = state.Owner == claim.Kubernetes
+	if s.store, err = s.decrypted(ctx, logger); err != nil {
+		return err
+	}
+	if s.options.Redact == redactSecrets {
+		s.store = redaction.New(redaction.Config{Store: s.store, Prefix: s.options.Prefix, Key: s.options.Key})
+	}
+	s.claim, err = claim.Open(ctx, claim.Config{Store: s.store, Prefix: s.options.Prefix, File: s.name(), Logger: logger})
+	if err != nil {
+		return err
+	}
+	s.Server, err = gateway.New(gateway.Options{
+		Store: s.store, Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
+		Limits: flowcontrol.Limits{Memory: memory.Limit()},
+	})
+	return err
+}
+
+// Close closes the file.
+func (s *Server) Close() error {
+	if s.providers != nil {
+		s.providers.Close()
+	}
+	return s.file.Close()
+}
+
+// Info returns what the file contains.
+func (s *Server) Info() dbfile.Info { return s.file.Info() }
+
+// Prefix returns the prefix of the resources.
+func (s *Server) Prefix() string { return s.options.Prefix }
+
+// Owner returns the owner of the data.
+func (s *Server) Owner() claim.Owner { return s.claim.State().Owner }
+
+// name returns what is served, for people.
+func (s *Server) name() string {
+	info := s.file.Info()
+	kind := "database"
+	if info.Checksum {
+		kind = "snapshot"
+	}
+	name := fmt.Sprintf("the %s %s at revision %d", kind, filepath.Base(s.options.File), info.Newest)
+	if info.Damage != nil {
+		name += " (a part of a damaged file)"
+	}
+	if s.options.Redact == redactSecrets {
+		name += ", with the values of Secrets redacted"
+	}
+	return name
+}
+
+// claims is the prefix of the keys that mark data as revtail's; the rest is the prefix of the data.
+const claims = "revtail/claims"
+
+// defaultPrefix is that of revtail and of a kube-apiserver.
+const defaultPrefix = "/registry"
+
+// findPrefix returns the prefix of the resources: the default, unless there is nothing, and one other prefix is marked.
+func findPrefix(ctx context.Context, store etcdstore.Store) (string, error) {
+	usual, err := store.List(ctx, defaultPrefix+"/", etcdstore.ListOptions{Limit: 1, KeysOnly: true})
+	if err != nil || len(usual.KVs) > 0 {
+		return defaultPrefix, err
+	}
+	marked, err := store.List(ctx, claims+"/", etcdstore.ListOptions{Limit: 2, KeysOnly: true})
+	if err != nil || len(marked.KVs) != 1 {
+		return defaultPrefix, err
+	}
+	return strings.TrimPrefix(marked.KVs[0].Key, claims), nil
+}
+
+// decrypted returns the file, or a store over it that decrypts its values.
+func (s *Server) decrypted(ctx context.Context, logger *slog.Logger) (etcdstore.Store, error) {
+	path := s.options.EncryptionProviderConfig
+	if path == "" {
+		return s.file, nil
+	}
+	content, err := os.ReadFile(path)
+	if err == nil {
+		s.providers, err = encryption.Load(ctx, path, content)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
+	}
+	return encryption.New(encryption.Config{
+		Store: s.file, Providers: func() *encryption.Providers { return s.providers }, Logger: logger,
+		Resource: func(key string) (schema.GroupResource, bool) { return s.resourceOf(key) },
+	}), nil
+}
+
+// resourceOf returns the resource whose providers the value of a key has.
+func (s *Server) resourceOf(key string) (schema.GroupResource, bool) {
+	if s.cluster {
+		return kinds.ClusterResource(s.options.Prefix, key)
+	}
+	of, ok := resource.Of(s.options.Prefix, key)
+	if of.Group == "events.k8s.io" { // a configuration cannot name it: in Kubernetes they are the events of the core group
+		of.Group = ""
+	}
+	return of, ok
+}

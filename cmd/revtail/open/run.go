@@ -1,0 +1,92 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"revtail/cmd/revtail/offline"
+	"revtail/cmd/revtail/serve/webserver"
+	"revtail/gateway/claim"
+)
+
+// drainGrace bounds the end of open requests.
+const drainGrace = 5 * time.Second
+
+// run serves a file until ctx ends.
+func run(ctx context.Context, o offline.Options, listen []string, logger *slog.Logger, stdout io.Writer) (err error) {
+	s, err := offline.Open(ctx, o, logger)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the user has ended it
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if damage := s.Info().Damage; damage != nil {
+		logger.Warn("the file is damaged, and a part of it is served", "error", damage)
+	}
+	web := webserver.New(webserver.Options{Flag: "--listen", Handler: s, Limit: webserver.NewAddressLimit(0), Logger: logger})
+	if err := web.Listen(ctx, listen); err != nil {
+		return err
+	}
+	background, stop := context.WithCancelCause(context.WithoutCancel(ctx)) // open requests need it after the signal
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop(nil)
+	for _, part := range []func(context.Context) error{s.Run, web.Serve} {
+		running.Go(func() {
+			if err := part(background); err != nil {
+				stop(err)
+			}
+		})
+	}
+	ready, cancel := context.WithCancel(background)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	if s.WaitReady(ready) == nil {
+		_, _ = fmt.Fprintln(stdout, readyLine(s, web.URLs())) // its reader may have gone away
+	}
+	select {
+	case <-ctx.Done():
+	case <-background.Done():
+		return context.Cause(background)
+	}
+	s.StartDraining()
+	grace, done := context.WithTimeout(background, drainGrace)
+	defer done()
+	_ = s.Drain(grace) // the connections of what is left are closed
+	_ = web.Shutdown(grace)
+	return nil
+}
+
+// readyLine says where the file is served, and what it is.
+func readyLine(s *offline.Server, urls []string) string {
+	info := s.Info()
+	return fmt.Sprintf("READY http=%s etcd=%s revision=%d data=%s mode=read-only prefix=%s keys=%d revisions=%d-%d",
+		strings.Join(urls, ","), word(info.File), info.Newest, data(s.Owner()), word(s.Prefix()), info.Keys, info.Oldest, info.Newest)
+}
+
+// data names whose data it is.
+func data(owner claim.Owner) string {
+	switch owner {
+	case claim.Own:
+		return "revtail"
+	case claim.Unclaimed:
+		return "none"
+	}
+	return string(owner)
+}
+
+// word returns a text as one field of the line.
+func word(text string) string {
+	if quoted := fmt.Sprintf("%q", text); strings.Contains(text, " ") || quoted != `"`+text+`"` {
+		return quoted
+	}
+	return text
+}
