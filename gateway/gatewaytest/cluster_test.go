@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,20 +31,25 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := startReplica(t)
 	resources := c.resources(t)
-	for _, r := range resources {
-		t.Run(r.path, func(t *testing.T) { c.compareResource(t, r) })
-	}
+	t.Run("resources", func(t *testing.T) {
+		for _, r := range resources {
+			t.Run(r.path, func(t *testing.T) {
+				t.Parallel() // because each waits for the end of a watch
+				c.compareResource(t, r)
+			})
+		}
+	})
 	const least = 60
 	if len(resources) < least {
 		t.Errorf("%d resources compared, want at least %d", len(resources), least)
 	}
-	t.Logf("%d answers about %d resources compared", c.answers, len(resources))
+	t.Logf("%d answers about %d resources compared", c.answers.Load(), len(resources))
 }
 
 // replica is a gateway over the etcd of a kube-apiserver.
 type replica struct {
 	kube, revtail apiServer
-	answers       int // compared so far
+	answers       atomic.Int64 // compared so far
 }
 
 // startReplica starts a kube-apiserver that has at least one object of every kind, and a gateway over its etcd.
@@ -72,7 +78,26 @@ func (c *replica) fill(t *testing.T) {
 			t.Fatalf("%s: %d files, %v", project, len(files), err)
 		}
 		for _, file := range files {
-			c.create(t, gatewaytest.ReadManifest(t, file), true)
+			for _, definition := range gatewaytest.ReadManifest(t, file) {
+				c.create(t, []*unstructured.Unstructured{definition}, true)
+				c.awaitServed(t, definition)
+			}
+		}
+	}
+}
+
+// awaitServed waits until a kube-apiserver serves all versions of a definition.
+func (c *replica) awaitServed(t *testing.T, definition *unstructured.Unstructured) {
+	t.Helper()
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group") // the kube-apiserver has accepted the definition
+	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	for _, version := range versions {
+		if v := version.(map[string]any); v["served"] == true {
+			root := "/apis/" + group + "/" + v["name"].(string)
+			gatewaytest.Until(t, root, func() bool {
+				return c.kube.do(t, read(root)).Code == http.StatusOK && c.kube.do(t, read(root+"/"+plural+"?limit=1")).Code == http.StatusOK
+			})
 		}
 	}
 }
@@ -116,8 +141,12 @@ func (c *replica) collectionOf(t *testing.T, object *unstructured.Unstructured) 
 	return root + "/" + found.Name
 }
 
+// discover returns the resources of a group and version; none: they are those of another server, of which there is an APIService alone.
 func (c *replica) discover(t *testing.T, root string) []metav1.APIResource {
 	t.Helper()
+	if c.kube.do(t, read(root)).Code == http.StatusNotFound {
+		return nil
+	}
 	var list metav1.APIResourceList
 	c.decode(t, root, &list)
 	return list.APIResources
@@ -211,7 +240,7 @@ func tableOf(path string) apiRequest {
 // compare compares the answers to a request.
 func (c *replica) compare(t *testing.T, request apiRequest) {
 	t.Helper()
-	c.answers++
+	c.answers.Add(1)
 	kube, revtail := comparable(c.kube.do(t, request)), comparable(c.revtail.do(t, request))
 	if !reflect.DeepEqual(kube, revtail) {
 		t.Errorf("%s %s (-kube-apiserver +revtail):\n%s", request.path, request.accept, cmp.Diff(kube, revtail))
@@ -219,7 +248,7 @@ func (c *replica) compare(t *testing.T, request apiRequest) {
 }
 
 // comparable returns an answer in which the ages of a table are equal, since they change while the test reads them, and without what a gateway
-// adds to lists: the kind and the apiVersion of each item, and an empty continue.
+// adds to lists: the kind and the apiVersion of each item, and an empty continue. Columns are described in other words.
 func comparable(a apiAnswer) apiAnswer {
 	body, _ := a.Body.(map[string]any)
 	items, _ := body["items"].([]any)
@@ -231,6 +260,10 @@ func comparable(a apiAnswer) apiAnswer {
 		delete(metadata, "continue")
 	} else if text, ok := metadata["continue"].(string); ok {
 		metadata["continue"] = continuation(text)
+	}
+	columns, _ := body["columnDefinitions"].([]any)
+	for _, column := range columns {
+		delete(column.(map[string]any), "description")
 	}
 	rows, _ := body["rows"].([]any)
 	for _, row := range rows {
@@ -249,6 +282,9 @@ func continuation(token string) any {
 		return token
 	}
 	delete(said, "seal")
+	if start, ok := said["start"].(string); ok {
+		said["start"] = strings.TrimPrefix(start, "/")
+	}
 	return said
 }
 
@@ -256,7 +292,7 @@ func continuation(token string) any {
 // change meanwhile.
 func (c *replica) compareWatch(t *testing.T, path string) {
 	t.Helper()
-	c.answers++
+	c.answers.Add(1)
 	var kube, revtail map[string][]any
 	var both sync.WaitGroup
 	both.Go(func() { kube = c.kube.events(t, path) })
@@ -417,7 +453,7 @@ func TestClusterWritesNothing(t *testing.T) {
 	kube.Stop(t)
 	before := gatewaytest.DialEtcd(t, etcd.Endpoints()).Revision(t)
 	for _, command := range []string{"user add root:secret", "user grant-role root root", "user add reader:secret", "role add reader",
-		"role grant-permission reader --prefix read /", "user grant-role reader reader", "auth enable"} {
+		"role grant-permission reader --prefix read /registry/", "role grant-permission reader --prefix read revtail/", "user grant-role reader reader", "auth enable"} {
 		etcdctl(t, etcd.Endpoints(), strings.Fields(command)...)
 	}
 	password := filepath.Join(t.TempDir(), "password")

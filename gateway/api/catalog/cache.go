@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -134,6 +135,9 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 		if res.Decode == nil {
 			return encoding.Normalize(object.WithDefaults(res, kv.Value), id, int64(kv.Modified))
 		}
+		if bytes.HasPrefix(kv.Value, encrypted) {
+			return encoding.Object{}, &etcdstore.UnreadableError{Key: kv.Key, Reason: "no provider is configured: see --encryption-provider-config"}
+		}
 		value, err := res.Decode(kv.Value)
 		if err != nil {
 			return encoding.Object{}, err
@@ -141,6 +145,9 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 		return encoding.Normalize(value, id, int64(kv.Modified))
 	}
 }
+
+// encrypted begins the values that a kube-apiserver has encrypted.
+var encrypted = []byte("k8s:enc:")
 
 var errMisplaced = errors.New("the key has not the form that the resource's keys have")
 

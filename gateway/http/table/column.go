@@ -54,7 +54,7 @@ var nameColumn = column{
 }
 
 var ageColumn = column{
-	name: "Age", kind: "string", description: "How long ago the object was created.",
+	name: "Age", kind: "date", description: "How long ago the object was created.",
 	cell: func(o jsonValue, now time.Time) any { return o.at("metadata", "creationTimestamp").age(now) },
 }
 
