@@ -63,7 +63,8 @@ func (h *handlers) isOwn(r *http.Request) bool {
 		h.debug && slices.Contains(debugPaths, path)
 }
 
-// reads reports whether a request reads objects that the server holds. A mount is not known to the kube-apiserver, which gets no request for it.
+// reads reports whether a request reads objects that the server holds. A mount is not known to the kube-apiserver, which gets no request for it. The
+// webhooks that convert custom resources are services in the cluster as a rule, which the kube-apiserver alone reaches.
 func (h *handlers) reads(info *request.Info, method string) bool {
 	found := h.api.Catalog.Current().Registry.Lookup(info.Group, info.Version, info.Attributes.Resource)
 	if found == nil || info.Attributes.Resource == "" {
@@ -73,7 +74,7 @@ func (h *handlers) reads(info *request.Info, method string) bool {
 	switch {
 	case found.Mount != nil:
 		return true
-	case method != http.MethodGet, found.Virtual, ref.Misplaced():
+	case method != http.MethodGet, found.Virtual, ref.Misplaced(), found.Conversion != nil:
 		return false
 	case ref.Subresource == "":
 		return true

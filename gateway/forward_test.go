@@ -42,6 +42,13 @@ func (j *judge) Authorize(identity *authentication.Identity, about authorization
 	return about.ForbiddenBecause(identity.Name, "no rule")
 }
 
+// convertedByService is a definition whose objects a service in the cluster converts.
+const convertedByService = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com","uid":"u",
+"creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"group":"example.com","scope":"Namespaced",
+"names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
+"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"service":{"namespace":"a","name":"b"}}}},
+"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
+
 // behindKube starts a gateway before a server that says who it is, in the place of a kube-apiserver.
 func behindKube(t *testing.T) (*testServer, *judge) {
 	t.Helper()
@@ -59,6 +66,9 @@ func behindKube(t *testing.T) (*testServer, *judge) {
 		t.Fatal(err)
 	}
 	logger, j, store := slog.New(slog.DiscardHandler), new(judge), memory.New()
+	if _, err := store.Create(t.Context(), "/registry/apiextensions.k8s.io/customresourcedefinitions/widgets.example.com", []byte(convertedByService)); err != nil {
+		t.Fatal(err)
+	}
 	return serveLogged(t, store, Options{
 		Store: store, Logger: logger, Authenticator: authentication.New(authentication.Sources{Reviewer: j}), Delegate: j,
 		Mounts: []mount.Mount{{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: "json"}},
@@ -105,6 +115,7 @@ func TestForward(t *testing.T) {
 		{method: "GET", path: "/api//v1/configmaps", token: "alice", code: kube},
 		{method: "GET", path: "/apis/metrics.k8s.io/v1beta1/pods?watch=1", token: "alice", code: kube},
 		{method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", token: "alice", code: kube},
+		{method: "GET", path: "/apis/example.com/v1/widgets", token: "alice", code: kube},
 		{method: "GET", path: "/apis", token: "alice", code: kube},
 		{method: "GET", path: "/api/v1", token: "alice", code: kube},
 		{method: "GET", path: "/openapi/v3", token: "alice", code: kube},

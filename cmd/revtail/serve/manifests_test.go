@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,34 @@ func TestConfigurationsOfManifests(t *testing.T) {
 		serve.SetArgs([]string{"--print-config", "--config", "../../../deploy/kubernetes/" + file})
 		if err := serve.ExecuteContext(t.Context()); err != nil {
 			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// TestReplicaManifest checks that revtail accepts the arguments in replica.yaml, and that the files which they name are mounted.
+func TestReplicaManifest(t *testing.T) {
+	text, err := os.ReadFile("../../../deploy/kubernetes/replica.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod corev1.Pod
+	if err := sigsyaml.UnmarshalStrict(text, &pod); err != nil {
+		t.Fatal(err)
+	}
+	container := pod.Spec.Containers[0]
+	serve := NewCommand(buildinfo.Info{})
+	serve.SetOut(io.Discard)
+	serve.SetArgs(append(container.Args[1:], "--print-config"))
+	if err := serve.ExecuteContext(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, arg := range container.Args[1:] {
+		_, path, _ := strings.Cut(arg, "=")
+		mounted := !strings.HasPrefix(path, "/") || slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool {
+			return path == m.MountPath || strings.HasPrefix(path, m.MountPath+"/")
+		})
+		if !mounted {
+			t.Errorf("%s: the file is not mounted", arg)
 		}
 	}
 }
