@@ -32,7 +32,7 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
+.PHONY: help build run test race e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-30s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ race: ## Run them again under the race detector (needs a C compiler)
 
 e2e: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/helm $(TOOLS)/definitions ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers, helm
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -parallel 4 ./...
+
+cluster: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/definitions ## Compare gateways on the etcd of a kube-apiserver, and before it, with that: objects of every kind, watches, users, encryption
+	cd gateway/gatewaytest && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -parallel 4 -timeout 20m -run 'TestCluster|TestBehind' $(ARGS) . -args -cluster
 
 foreign: $(TOOLS)/etcd $(TOOLS)/kube-apiserver ## Leave gateways for minutes, not seconds as e2e, beside data of a kube-apiserver and of others: nothing of it may change
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 30m -run TestForeign $(ARGS) . -stay 2m

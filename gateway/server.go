@@ -33,14 +33,15 @@ import (
 
 // Server answers HTTP requests. It serves resources while Run runs.
 type Server struct {
-	catalog *catalog.Catalog
-	store   *storage.Store
-	watches *watch.Service
-	loops   *eventloop.Pool
-	keys    *keys.Handler
-	access  *access.Control
-	handler http.Handler
-	admin   http.Handler
+	catalog  *catalog.Catalog
+	store    *storage.Store
+	services *apiservices.Services
+	watches  *watch.Service
+	loops    *eventloop.Pool
+	keys     *keys.Handler
+	access   *access.Control
+	handler  http.Handler
+	admin    http.Handler
 }
 
 // New returns a server of the built-in kinds and of options.Mounts. The error names the option that is wrong.
@@ -87,6 +88,7 @@ func New(options Options) (*Server, error) {
 			Logger: options.Logger, Watches: watches, Flows: flows,
 		}),
 	}
+	s.services = apiservices.New(s.store)
 	if options.ServiceAccounts != nil {
 		options.ServiceAccounts.Open(s.store)
 	}
@@ -105,7 +107,7 @@ func (s *Server) handlers(options Options, chain *middleware.Chain, filters *fil
 	return &handlers{
 		upstream: options.Upstream, chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
 		api: &api.Handler{
-			Catalog: s.catalog, Store: s.store, Responder: chain.Responder, Access: s.access, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
+			Catalog: s.catalog, Store: s.store, Await: s.services.Await, Responder: chain.Responder, Access: s.access, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
 			Build: options.Build, Watches: s.watches, Flows: chain.Flows,
 		},
 		metrics: metrics.Handler(options.Build, metrics.Source{Caches: s.figures, Watches: s.watchFigures},
@@ -123,7 +125,7 @@ func (s *Server) Run(ctx context.Context) error {
 	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
 	if !s.catalog.Cluster { // otherwise nothing is written
-		running.Go(func() { apiservices.Run(ctx, s.store) })
+		running.Go(func() { s.services.Run(ctx) })
 		running.Go(func() { s.store.Admission.Run(ctx, quota.Statuses{Store: s.store}) })
 	}
 	running.Go(func() { s.keepQuotas(ctx) })

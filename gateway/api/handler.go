@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,6 +27,7 @@ import (
 // Handler serves the resource API, /api and /apis, and the documents that describe it.
 type Handler struct {
 	Catalog   *catalog.Catalog
+	Await     func(context.Context, *resource.Resource) // called before a resource is served
 	Store     *storage.Store
 	Responder *response.Responder
 	Access    *access.Control
@@ -147,6 +149,7 @@ func (h *Handler) locate(w http.ResponseWriter, r *http.Request, info *request.I
 		response.Warn(w, t.Resource.Deprecation)
 	}
 	t.Cache = now.Caches[t.Resource]
+	h.Await(r.Context(), t.Resource)
 	return t, t.Cache.Demand(r.Context())
 }
 

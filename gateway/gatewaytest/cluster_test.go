@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -52,12 +53,21 @@ type replica struct {
 	answers       atomic.Int64 // compared so far
 }
 
+// besideCluster is set by make cluster.
+var besideCluster = flag.Bool("cluster", false, "run gateways beside a kube-apiserver, which takes minutes")
+
+// needCluster skips a test that starts a kube-apiserver with objects of every kind, or with users of its own.
+func needCluster(t *testing.T) {
+	t.Helper()
+	if !*besideCluster {
+		t.Skip("`make cluster` runs gateways beside a kube-apiserver")
+	}
+}
+
 // startReplica starts a kube-apiserver that has at least one object of every kind, and a gateway over its etcd.
 func startReplica(t *testing.T, args ...string) *replica {
 	t.Helper()
-	if gatewaytest.RaceDetector() {
-		t.Skip("hundreds of answers, to one request after the other, are compared without the race detector: make test")
-	}
+	needCluster(t)
 	etcd := gatewaytest.StartEtcd(t, 1)
 	kube := gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(), "--disable-admission-plugins", unusedPlugins+",ServiceAccount", "--allow-privileged")
 	c := &replica{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS)}
@@ -400,9 +410,7 @@ resources:
 // TestClusterEncrypted checks that a gateway decrypts what a kube-apiserver has encrypted, and names what it cannot decrypt.
 func TestClusterEncrypted(t *testing.T) {
 	t.Parallel()
-	if gatewaytest.RaceDetector() {
-		t.Skip("it compares with a kube-apiserver, without the race detector: make test")
-	}
+	needCluster(t)
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "encryption.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -442,9 +450,7 @@ func TestClusterEncrypted(t *testing.T) {
 // TestClusterWritesNothing checks that a gateway serves everything with a user that may only read, and that etcd has no new revision meanwhile.
 func TestClusterWritesNothing(t *testing.T) {
 	t.Parallel()
-	if gatewaytest.RaceDetector() {
-		t.Skip("it starts a kube-apiserver: make test, without the race detector")
-	}
+	needCluster(t)
 	etcd := gatewaytest.StartEtcd(t, 1)
 	kube := gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(), "--disable-admission-plugins", unusedPlugins+",ServiceAccount", "--allow-privileged")
 	c := &replica{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS)}

@@ -29,6 +29,7 @@ type behind struct {
 // startBehind starts a kube-apiserver with RBAC, and a gateway whose clients are those of the kube-apiserver.
 func startBehind(t *testing.T) *behind {
 	t.Helper()
+	needCluster(t)
 	etcd, dir := gatewaytest.StartEtcd(t, 1), t.TempDir()
 	write := func(name string, content []byte) (path string) {
 		t.Helper()

@@ -28,7 +28,7 @@ func (f *flags) openSnapshot(cmd *cobra.Command) (stop func(), err error) {
 	if f.snapshot.File == "" {
 		for _, name := range []string{"etcd-prefix", "encryption-provider-config", "redact", "partial", "skip-hash-check"} {
 			if cmd.Flags().Changed(name) {
-				return nil, usageError(cmd, fmt.Errorf("--%s has no effect without --snapshot", name))
+				return nil, usageError(cmd, fmt.Errorf("--%s has no effect without --snapshot: want the file of an etcd there", name))
 			}
 		}
 		return func() {}, nil

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// delay is the time from the start until the first APIServices are created.
-	delay = 10 * time.Second
+	// awaitTimeout bounds the time for which a request waits until the first APIServices are created.
+	awaitTimeout = 5 * time.Second
 	// period is the time between two comparisons without a change, because mounts change without one.
 	period = time.Minute
 	// retry is the pause after an error.
@@ -43,33 +43,65 @@ type keeper struct {
 	services    catalog.Target    // all APIServices
 	definitions *watchcache.Cache // of the CustomResourceDefinitions
 	parsed      map[string]versions
-	started     bool // what is done once at the start is done
+	started     bool   // what is done once at the start is done
+	synced      func() // called after each sync without an error
 }
 
-// Run keeps the APIServices until ctx ends. It begins when all caches are filled and the data is revtail's own; a while after the start,
-// unless the objects of every cluster are created at the start.
-func Run(ctx context.Context, store *storage.Store) {
-	first := time.NewTimer(delay)
-	defer first.Stop()
-	if store.CreateNamespaces || store.RequireNamespaces {
-		first.Reset(0)
+// Services keeps the APIServices, from the first request for one on.
+type Services struct {
+	store  *storage.Store
+	asked  chan struct{} // closed by the first request
+	ask    func()
+	synced chan struct{} // closed when the first ones are created
+}
+
+// New returns the APIServices of a store. Run keeps them.
+func New(store *storage.Store) *Services {
+	s := &Services{store: store, asked: make(chan struct{}), synced: make(chan struct{})}
+	s.ask = sync.OnceFunc(func() { close(s.asked) })
+	if store.CreateNamespaces || store.RequireNamespaces { // the objects of every cluster are created at the start
+		s.ask()
 	}
-	if store.Catalog.WaitReady(ctx) != nil || store.Claim.WaitOwned(ctx) != nil {
+	return s
+}
+
+// Await is called by a request for a resource, before it is served. One for APIServices waits until the first ones are created, but not for ever, and
+// not if they may not be.
+func (s *Services) Await(ctx context.Context, res *resource.Resource) {
+	if res.Group != apiregistrationv1.GroupName {
 		return
 	}
+	if s.ask(); s.store.Claim.State().Owner != claim.Own {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
+	defer cancel()
 	select {
-	case <-first.C:
+	case <-s.synced:
+	case <-ctx.Done():
+	}
+}
+
+// Run keeps the APIServices until ctx ends. It begins with the first request for one, when all caches are filled and the data is revtail's own.
+func (s *Services) Run(ctx context.Context) {
+	select {
+	case <-s.asked:
 	case <-ctx.Done():
 		return
 	}
-	newKeeper(store).run(ctx)
+	if s.store.Catalog.WaitReady(ctx) != nil || s.store.Claim.WaitOwned(ctx) != nil {
+		return
+	}
+	k := newKeeper(s.store)
+	k.synced = sync.OnceFunc(func() { close(s.synced) })
+	k.run(ctx)
 }
 
 func newKeeper(store *storage.Store) *keeper {
 	now := store.Catalog.Current()
 	res := now.Registry.Lookup(apiregistrationv1.GroupName, "v1", "apiservices")
 	services := catalog.Target{Ref: resource.Ref{Resource: res}, Cache: now.Caches[res]}
-	return &keeper{store: store, services: services, definitions: now.Caches[customresource.Kind()].Cache}
+	return &keeper{store: store, services: services, definitions: now.Caches[customresource.Kind()].Cache, synced: func() {}}
 }
 
 func (k *keeper) run(ctx context.Context) {
@@ -88,7 +120,10 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		}
 		pause := period
-		if err := k.sync(ctx); err != nil && ctx.Err() == nil {
+		switch err := k.sync(ctx); {
+		case err == nil:
+			k.synced()
+		case ctx.Err() == nil:
 			k.store.Logger.Debug("the APIServices are not what is served, trying again", "error", err)
 			pause = retry
 		}
