@@ -31,8 +31,8 @@ type Options struct {
 	// Cluster says that a kube-apiserver stores the resources: they are decoded as it stores them, and caches are filled when the first
 	// request needs them. The Claim must not allow writes.
 	Cluster bool
-	Logger *slog.Logger    // nil: slog.Default()
-	Build  buildinfo.Info  // of the program, for /version and the metrics
+	Logger  *slog.Logger   // nil: slog.Default()
+	Build   buildinfo.Info // of the program, for /version and the metrics
 
 	Mounts []mount.Mount // prefixes of etcd that are served as resources
 
