@@ -33,15 +33,14 @@ import (
 
 // Server answers HTTP requests. It serves resources while Run runs.
 type Server struct {
-	catalog  *catalog.Catalog
-	store    *storage.Store
-	services *apiservices.Services
-	watches  *watch.Service
-	loops    *eventloop.Pool
-	keys     *keys.Handler
-	access   *access.Control
-	handler  http.Handler
-	admin    http.Handler
+	catalog *catalog.Catalog
+	store   *storage.Store
+	routes  *handlers
+	watches *watch.Service
+	loops   *eventloop.Pool
+	keys    *keys.Handler
+	handler http.Handler
+	admin   http.Handler
 }
 
 // New returns a server of the built-in kinds and of options.Mounts. The error names the option that is wrong.
@@ -77,7 +76,7 @@ func New(options Options) (*Server, error) {
 	}
 	watches.Registry.Pool = flows.Watches
 	s := &Server{
-		catalog: resources, access: control, loops: loops, watches: watches,
+		catalog: resources, loops: loops, watches: watches,
 		store: storage.New(storage.Config{
 			Etcd: options.Store, Prefix: options.Prefix, Claim: options.Claim, Catalog: resources, Logger: options.Logger, Audit: control.AuditOwn,
 			Admission: admission.New(admission.Config{Catalog: resources, Authorizer: control.Authorizer(), Logger: options.Logger, Controlled: options.ExternalGarbageCollector}),
@@ -88,26 +87,25 @@ func New(options Options) (*Server, error) {
 			Logger: options.Logger, Watches: watches, Flows: flows,
 		}),
 	}
-	s.services = apiservices.New(s.store)
 	if options.ServiceAccounts != nil {
 		options.ServiceAccounts.Open(s.store)
 	}
-	handlers := s.handlers(options, chain, filters)
-	s.handler, s.admin = handlers.public(), handlers.admin()
+	s.routes = s.handlers(options, control, chain, filters)
+	s.handler, s.admin = s.routes.public(), s.routes.admin()
 	return s, nil
 }
 
 // handlers returns the handlers of all routes.
-func (s *Server) handlers(options Options, chain *middleware.Chain, filters *filter.Cache) *handlers {
+func (s *Server) handlers(options Options, control *access.Control, chain *middleware.Chain, filters *filter.Cache) *handlers {
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
 		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems, encryption: options.EncryptionProblems, upstream: options.UpstreamProblems}
 	if options.Upstream != nil {
-		options.Upstream.AuthorizeBy(s.access.Authorize)
+		options.Upstream.AuthorizeBy(control.Authorize)
 	}
 	return &handlers{
-		upstream: options.Upstream, chain: chain, access: s.access, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
+		upstream: options.Upstream, chain: chain, access: control, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
 		api: &api.Handler{
-			Catalog: s.catalog, Store: s.store, Await: s.services.Await, Responder: chain.Responder, Access: s.access, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
+			Catalog: s.catalog, Store: s.store, APIServices: apiservices.New(s.store), Responder: chain.Responder, Access: control, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
 			Build: options.Build, Watches: s.watches, Flows: chain.Flows,
 		},
 		metrics: metrics.Handler(options.Build, metrics.Source{Caches: s.figures, Watches: s.watchFigures},
@@ -125,12 +123,12 @@ func (s *Server) Run(ctx context.Context) error {
 	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
 	if !s.catalog.Cluster { // otherwise nothing is written
-		running.Go(func() { s.services.Run(ctx) })
+		running.Go(func() { s.routes.api.APIServices.Run(ctx) })
 		running.Go(func() { s.store.Admission.Run(ctx, quota.Statuses{Store: s.store}) })
 	}
 	running.Go(func() { s.keepQuotas(ctx) })
 	running.Go(func() { s.loops.Run(ctx) })
-	if !s.access.Unrestricted() {
+	if !s.routes.access.Unrestricted() {
 		running.Go(func() { s.watches.Revalidate(ctx) })
 	}
 	<-ctx.Done()

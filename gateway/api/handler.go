@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"revtail/gateway/access"
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/access/serviceaccount"
+	"revtail/gateway/api/apiservices"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/claim"
@@ -26,18 +26,18 @@ import (
 
 // Handler serves the resource API, /api and /apis, and the documents that describe it.
 type Handler struct {
-	Catalog   *catalog.Catalog
-	Await     func(context.Context, *resource.Resource) // called before a resource is served
-	Store     *storage.Store
-	Responder *response.Responder
-	Access    *access.Control
-	Tokens    *serviceaccount.Issuer // nil: none are issued
-	Flows     *flowcontrol.Pools
-	Filters   *filter.Cache
-	Claim     *claim.Claim                 // nil: the data is revtail's own
-	OpenKey   func(verb, key string) error // as keys.Handler has it
-	Build     buildinfo.Info               // of the program
-	Watches   *watch.Service
+	Catalog     *catalog.Catalog
+	APIServices *apiservices.Services
+	Store       *storage.Store
+	Responder   *response.Responder
+	Access      *access.Control
+	Tokens      *serviceaccount.Issuer // nil: none are issued
+	Flows       *flowcontrol.Pools
+	Filters     *filter.Cache
+	Claim       *claim.Claim                 // nil: the data is revtail's own
+	OpenKey     func(verb, key string) error // as keys.Handler has it
+	Build       buildinfo.Info               // of the program
+	Watches     *watch.Service
 }
 
 // ServeResource serves the URL of a collection, an object or a subresource.
@@ -149,7 +149,7 @@ func (h *Handler) locate(w http.ResponseWriter, r *http.Request, info *request.I
 		response.Warn(w, t.Resource.Deprecation)
 	}
 	t.Cache = now.Caches[t.Resource]
-	h.Await(r.Context(), t.Resource)
+	h.APIServices.Await(r.Context(), t.Resource)
 	return t, t.Cache.Demand(r.Context())
 }
 
