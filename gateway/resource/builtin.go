@@ -62,7 +62,7 @@ var replicas = &Scale{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas
 var virtual = []Resource{
 	*BindingKind,
 	{Version: "v1", Plural: "componentstatuses", Kind: "ComponentStatus", ShortNames: []string{"cs"}, Virtual: true, ReadOnly: true,
-		GoType:      corev1.ComponentStatus{}, //nolint:staticcheck // deprecated, and still in use
+		GoType:      corev1.ComponentStatus{},
 		Deprecation: "v1 ComponentStatus is deprecated in v1.19+"},
 	{Group: "authentication.k8s.io", Version: "v1", Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", Virtual: true,
 		GoType: authenticationv1.SelfSubjectReview{}},

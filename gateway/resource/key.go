@@ -17,7 +17,7 @@ func Of(root, key string) (of schema.GroupResource, ok bool) {
 	if !ok {
 		return of, false
 	}
-	if group, ok := ungrouped[first]; ok {
+	if group, own := ungrouped[first]; own {
 		return schema.GroupResource{Group: group, Resource: first}, true
 	}
 	if !isGroup(first) {

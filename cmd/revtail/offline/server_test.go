@@ -80,8 +80,8 @@ func save(t *testing.T, etcd *etcdstore.Etcd) string {
 	f, err := os.Create(file)
 	if err == nil {
 		err = etcd.Snapshot(t.Context(), func(part []byte, _ uint64) error {
-			_, err := f.Write(part)
-			return err
+			_, failed := f.Write(part)
+			return failed
 		})
 		err = errors.Join(err, f.Close())
 	}

@@ -23,7 +23,7 @@ func run(ctx context.Context, o offline.Options, listen []string, logger *slog.L
 	s, err := offline.Open(ctx, o, logger)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the user has ended it
+			return nil // the user has ended it
 		}
 		return err
 	}

@@ -91,9 +91,9 @@ func (p *process) connect(of map[string][]byte) (*connections, error) {
 	}
 	var certificate *tls.Certificate
 	if p.cfg.ProxyClientCertFile != "" {
-		own, err := tls.X509KeyPair(of["--proxy-client-cert-file"], of["--proxy-client-key-file"])
-		if err != nil {
-			return nil, fmt.Errorf("--proxy-client-cert-file %s and --proxy-client-key-file %s: %w", p.cfg.ProxyClientCertFile, p.cfg.ProxyClientKeyFile, err)
+		own, failed := tls.X509KeyPair(of["--proxy-client-cert-file"], of["--proxy-client-key-file"])
+		if failed != nil {
+			return nil, fmt.Errorf("--proxy-client-cert-file %s and --proxy-client-key-file %s: %w", p.cfg.ProxyClientCertFile, p.cfg.ProxyClientKeyFile, failed)
 		}
 		certificate = &own
 	}

@@ -81,7 +81,7 @@ type etcdServer func(context.Context) error
 
 // DoServerCheck implements componentstatus.Server.
 func (check etcdServer) DoServerCheck() (result probe.Result, message string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout) //nolint:forbidigo // componentstatus.Server has none
 	defer cancel()
 	if err := check(ctx); err != nil {
 		return probe.Failure, "", err
