@@ -97,7 +97,7 @@ func dropStatusFields(managers []any) {
 
 var (
 	uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-	age = regexp.MustCompile(`^[0-9]+s$`)
+	age = regexp.MustCompile(`^([0-9]+m)?([0-9]+s)?$`)
 	// tokenVolume is the name of the volume that a Pod gets for the token of its ServiceAccount.
 	tokenVolume = regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`)
 )
@@ -137,7 +137,7 @@ func normalized(value any, started time.Time) any {
 
 func equalAges(cells []any) {
 	for i, cell := range cells {
-		if text, ok := cell.(string); ok && age.MatchString(text) {
+		if text, ok := cell.(string); ok && text != "" && age.MatchString(text) {
 			cells[i] = "0s"
 		}
 	}
