@@ -17,7 +17,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// Key is the key of the digests. Digests of two keys cannot be compared, and without the key nobody can try whether a value is the one of a digest.
+// Key is the key of the digests (HMAC). Digests with different keys cannot be compared. A guess of a value cannot be checked against a digest without the key.
 type Key [sha256.Size]byte
 
 // NewKey returns a random key.

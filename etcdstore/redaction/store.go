@@ -15,7 +15,7 @@ var ErrReadOnly = errors.New("the values of Secrets are redacted, and such data 
 
 // Config configures a Store. Every field is needed.
 type Config struct {
-	Store  etcdstore.Store // that nobody writes to
+	Store  etcdstore.Store // a read-only one
 	Prefix string          // of the resources, as /registry
 	Key    Key
 }

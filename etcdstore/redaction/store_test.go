@@ -173,7 +173,7 @@ func TestOtherValuesStay(t *testing.T) {
 	}
 }
 
-// TestConditionsSeeNoValue checks that nobody learns a value by comparisons.
+// TestConditionsSeeNoValue checks that the conditions of a transaction do not reveal a value.
 func TestConditionsSeeNoValue(t *testing.T) {
 	s := memory.New()
 	if _, err := s.Create(t.Context(), "/registry/secrets/default/a", []byte(password)); err != nil {

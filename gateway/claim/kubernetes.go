@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"revtail/etcdstore"
+	"revtail/gateway/api/kinds"
 	"revtail/gateway/resource"
 )
 
@@ -85,18 +87,12 @@ func (c *Claim) SharesEtcd(ctx context.Context) (bool, error) {
 	return len(page.KVs) > 0, err
 }
 
-// places are where a kube-apiserver keeps the objects of a resource of the core group, or of one that was in no group at first, if it is
-// not where its name says.
-var places = map[string]string{
-	"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints", "replicationcontrollers": "controllers", "ingresses": "ingress",
-}
-
 // KeysElsewhere are the keys that an object of a resource, which revtail keeps in its own place, can have where a kube-apiserver put it:
 // the group is no part of most of them.
 func KeysElsewhere(prefix string, res *resource.Resource, scope resource.Scope) []string {
 	var keys []string
-	for _, place := range []string{res.Plural, places[res.Plural]} {
-		if below := prefix + "/" + place + "/"; place != "" && below != res.Prefix(prefix) {
+	for _, place := range slices.Compact([]string{res.Plural, kinds.ClusterPrefix(res)}) {
+		if below := prefix + "/" + place + "/"; below != res.Prefix(prefix) {
 			keys = append(keys, below+scope.Path())
 		}
 	}

@@ -271,7 +271,7 @@ func TestPrefix(t *testing.T) {
 		t.Errorf("%s of %s, want /mine of own data", s.Prefix(), s.Owner())
 	}
 	if s := openFile(t, Options{File: save(t, etcd), Redact: redactNone, Prefix: "/registry"}); s.Prefix() != "/registry" || s.Owner() != "unclaimed" {
-		t.Errorf("%s of %s, want /registry of nobody", s.Prefix(), s.Owner())
+		t.Errorf("prefix %s, owner %s; want /registry, which is unclaimed", s.Prefix(), s.Owner())
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 func InCluster() []*resource.Resource {
 	all := Builtin()
 	for _, res := range all {
-		res.KeyPrefix = clusterPrefix(res)
+		res.KeyPrefix = ClusterPrefix(res)
 		res.Decode = clusterDecoder(groupVersionKind(res))
 	}
 	return all
@@ -36,8 +36,9 @@ var clusterPrefixes = map[schema.GroupResource]string{
 	{Group: "apiregistration.k8s.io", Resource: "apiservices"}: "apiregistration.k8s.io/apiservices",
 }
 
-// clusterPrefix returns the prefix of the keys of a built-in resource, in which a group has no place.
-func clusterPrefix(res *resource.Resource) string {
+// ClusterPrefix returns the prefix of the keys under which a kube-apiserver stores a built-in resource, below that of all resources and without slashes at
+// its ends: "services/specs".
+func ClusterPrefix(res *resource.Resource) string {
 	if prefix, ok := clusterPrefixes[schema.GroupResource{Group: res.Group, Resource: res.Plural}]; ok {
 		return prefix
 	}
@@ -70,7 +71,7 @@ var clusterResources = sync.OnceValue(func() map[string]schema.GroupResource {
 	out := make(map[string]schema.GroupResource)
 	for _, res := range Builtin() {
 		if res.IsStored() {
-			out[clusterPrefix(res)] = schema.GroupResource{Group: res.Group, Resource: res.Plural}
+			out[ClusterPrefix(res)] = schema.GroupResource{Group: res.Group, Resource: res.Plural}
 		}
 	}
 	return out
