@@ -18,7 +18,7 @@ COMMIT   :=
 DATE     :=
 INFO     := $(shell go list -m)/gateway/config/buildinfo
 TAGS     :=
-BUILD    := build -trimpath -buildvcs=auto $(if $(TAGS),-tags $(TAGS)) -ldflags '-s -w $(if $(VERSION),-X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT) -X $(INFO).date=$(DATE))'
+BUILD    := build -buildvcs=auto $(if $(TAGS),-tags $(TAGS)) -ldflags '-s -w $(if $(VERSION),-X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT) -X $(INFO).date=$(DATE))'
 TOOLS    := $(CURDIR)/bin/tools
 CLIENTS  := gateway/gatewaytest/clients
 BENCH    := gateway/gatewaytest/bench
@@ -32,7 +32,11 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-.PHONY: help build run test race e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
+# Programs, tests, tools and releases are built with the same settings, so that each of the 2,000 packages behind them is compiled once.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath
+
+.PHONY: help build run test race e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-30s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +50,7 @@ run: build ## Start the gateway with an etcd of its own on loopback
 test: ## Run every test that needs nothing but Go
 	go test -parallel 4 $(PKG)
 
+race: export CGO_ENABLED := 1
 race: ## Run them again under the race detector (needs a C compiler)
 	go test -race -parallel 4 $(PKG)
 
@@ -112,6 +117,9 @@ microbench: $(TOOLS)/etcd ## Run the benchmarks of functions six times each and 
 	go test -run '^$$' -bench . -benchmem -count 6 $(PKG) | tee bin/bench.txt
 	$(TOOLS)/benchstat bin/bench.txt
 
+typecheck: $(TOOLS)/golangci-lint ## Check that the packages are correct on the platforms that are least like this one
+	for platform in windows/amd64 darwin/arm64; do GOOS=$${platform%/*} GOARCH=$${platform#*/} $(TOOLS)/typecheck ./...; done
+
 lint: $(TOOLS)/golangci-lint ## Check style, imports, formatting and go.mod
 	go build ./... && go vet ./... && $(TOOLS)/golangci-lint run
 	cd $(CLIENTS) && go vet ./... && $(TOOLS)/golangci-lint run
@@ -137,7 +145,7 @@ manifests: $(TOOLS)/helm ## Give the chart deploy/helm/revtail its alerts, and r
 
 image: ## Build the container image: revtail
 	mkdir -p bin/image/data
-	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go $(BUILD) -o bin/image/revtail ./cmd/revtail
+	GOOS=linux GOARCH=$(GOARCH) go $(BUILD) -o bin/image/revtail ./cmd/revtail
 	.ci/labels bin/image/revtail | sed 's/^/--label=/' | xargs -d '\n' docker build --platform linux/$(GOARCH) --tag $(IMAGE) --file deploy/Dockerfile .
 
 release: $(TOOLS)/nfpm ## Build the archives, packages, image, chart, SBOM and checksums of the commit HEAD: bin/release
@@ -152,7 +160,6 @@ compose-test: image $(TOOLS)/etcd ## Start deploy/compose.yaml for real and driv
 control-plane-test: image $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kube-scheduler $(TOOLS)/kwok ## Start deploy/control-plane.yaml for real, drive it with kubectl, and kill every component
 	.ci/control-plane-test
 
-systemd-test: export CGO_ENABLED := 0
 systemd-test: build ## Run deploy/systemd/revtail.service under a real systemd, in a container (needs Docker, the first time root and debootstrap)
 	.ci/systemd-test
 
@@ -164,35 +171,35 @@ clean: ## Remove what was built
 
 tools: $(TOOLS)/golangci-lint $(TOOLS)/nfpm $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/definitions $(TOOLS)/helm ## Build etcd, kube-apiserver, kubectl, the linter and the rest into bin/tools
 
-$(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.*)
-	cd .ci/tools/lint && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
+$(TOOLS)/golangci-lint: $(wildcard .ci/tools/lint/go.* .ci/tools/lint/*/*.go)
+	cd .ci/tools/lint && go build -o $(TOOLS)/ tool && touch $@
 
 # etcd stands for all of them; it is static, as the others, since the etcd image of .ci/etcd-image holds nothing else.
 $(TOOLS)/etcd: $(wildcard .ci/tools/go.*)
-	cd .ci/tools && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool
+	cd .ci/tools && go build -o $(TOOLS)/ tool
 	mv $(TOOLS)/server $@
 
 # nfpm stands for the tools of a release: it makes packages; the others the SBOM, archives and images.
 $(TOOLS)/nfpm: $(wildcard .ci/tools/release/go.* .ci/tools/release/*/*.go)
-	cd .ci/tools/release && CGO_ENABLED=0 go build -trimpath -o $(TOOLS)/ tool && touch $@
+	cd .ci/tools/release && go build -o $(TOOLS)/ tool && touch $@
 
 # kube-apiserver stands for all that is made of Kubernetes: it, kubectl and some controllers.
 $(TOOLS)/kube-apiserver: $(wildcard .ci/tools/kubernetes/go.* .ci/tools/kubernetes/*/*)
-	cd .ci/tools/kubernetes && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $(TOOLS)/ tool && touch $@
+	cd .ci/tools/kubernetes && go build -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $(TOOLS)/ tool && touch $@
 
 # kube-scheduler stands for both programs.
 $(TOOLS)/kube-scheduler: $(wildcard .ci/tools/control-plane/go.*)
-	cd .ci/tools/control-plane && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $(TOOLS)/ tool && touch $@
+	cd .ci/tools/control-plane && go build -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $(TOOLS)/ tool && touch $@
 
 $(TOOLS)/kwok: $(wildcard .ci/tools/kwok/go.*)
-	cd .ci/tools/kwok && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(TOOLS)/ tool && touch $@
+	cd .ci/tools/kwok && go build -ldflags '-s -w' -o $(TOOLS)/ tool && touch $@
 
 # The suite is 2,800 packages, all of which vet would check.
 $(TOOLS)/e2e.test: $(wildcard .ci/tools/conformance/*)
-	cd .ci/tools/conformance && CGO_ENABLED=0 go test -c -vet=off -trimpath -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $@ . && touch $@
+	cd .ci/tools/conformance && go test -c -vet=off -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $@ . && touch $@
 
 $(TOOLS)/helm: $(wildcard .ci/tools/helm/go.*)
-	cd .ci/tools/helm && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(TOOLS)/ tool && touch $@
+	cd .ci/tools/helm && go build -ldflags '-s -w' -o $(TOOLS)/ tool && touch $@
 
 # Definitions of other projects come from their Go modules.
 $(TOOLS)/definitions: .ci/definitions

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"revtail/etcdstore"
-	"revtail/gateway/api/kinds"
 	"revtail/gateway/resource"
 )
 
@@ -91,7 +90,7 @@ func (c *Claim) SharesEtcd(ctx context.Context) (bool, error) {
 // the group is no part of most of them.
 func KeysElsewhere(prefix string, res *resource.Resource, scope resource.Scope) []string {
 	var keys []string
-	for _, place := range slices.Compact([]string{res.Plural, kinds.ClusterPrefix(res)}) {
+	for _, place := range slices.Compact([]string{res.Plural, res.ClusterPrefix()}) {
 		if below := prefix + "/" + place + "/"; below != res.Prefix(prefix) {
 			keys = append(keys, below+scope.Path())
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"revtail/gateway/gatewaytest"
@@ -327,26 +328,33 @@ func (c *conversionComparison) tryReads(prefix string) {
 func (c *conversionComparison) tryWatches() {
 	c.t.Helper()
 	for _, version := range gadgetVersions {
-		watch := func(server apiServer) apiAnswer {
-			events := make(chan apiAnswer)
-			go func() {
-				events <- versionless(server.do(c.t, read(collectionIn(version)+"?watch=1&timeoutSeconds=3&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")))
-			}()
-			for _, other := range gadgetVersions {
-				path := collectionIn(other) + "/watched-" + other
-				server.do(c.t, write(http.MethodPost, collectionIn(other)+asTest, gadget(other, "watched-"+other, "small", nil)))
-				server.do(c.t, mergePatch(path+asTest, map[string]any{"metadata": map[string]any{"labels": map[string]any{"x": "y"}}}))
-				server.do(c.t, apiRequest{method: http.MethodDelete, path: path})
-			}
-			return <-events
-		}
-		kube, revtail := watch(c.kube), watch(c.revtail)
-		c.compare("watch in "+version, withoutTimes(kube), withoutTimes(revtail))
+		c.compare("initial events in "+version, c.initialEvents(c.kube, version), c.initialEvents(c.revtail, version))
+		c.compare("watch in "+version, c.eventsOfWrites(c.kube, version), c.eventsOfWrites(c.revtail, version))
 	}
 }
 
-// withoutTimes removes the bookmarks, and the deletions of objects whose creation the watch may have missed.
-func withoutTimes(a apiAnswer) apiAnswer {
+func (c *conversionComparison) initialEvents(server apiServer, version string) apiAnswer {
+	c.t.Helper()
+	return withoutBookmarks(server.do(c.t, read(collectionIn(version)+"?watch=1&timeoutSeconds=2&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")))
+}
+
+// eventsOfWrites writes in all versions, and returns the events of the writes in one.
+func (c *conversionComparison) eventsOfWrites(server apiServer, version string) apiAnswer {
+	c.t.Helper()
+	list, _ := server.do(c.t, read(collectionIn(version)+"?limit=1")).Body.(map[string]any)
+	for _, other := range gadgetVersions {
+		path := collectionIn(other) + "/watched-" + other
+		server.do(c.t, write(http.MethodPost, collectionIn(other)+asTest, gadget(other, "watched-"+other, "small", nil)))
+		server.do(c.t, mergePatch(path+asTest, map[string]any{"metadata": map[string]any{"labels": map[string]any{"x": "y"}}}))
+		server.do(c.t, apiRequest{method: http.MethodDelete, path: path})
+	}
+	from, _, _ := unstructured.NestedString(list, "metadata", "resourceVersion")
+	return withoutBookmarks(server.do(c.t, read(collectionIn(version)+"?watch=1&timeoutSeconds=3&resourceVersion="+from)))
+}
+
+// withoutBookmarks returns the events of a watch, without resourceVersions and bookmarks, which come at times of their own.
+func withoutBookmarks(a apiAnswer) apiAnswer {
+	a = versionless(a)
 	events, _ := a.Body.([]any)
 	a.Body = slices.DeleteFunc(events, func(event any) bool { return event.(map[string]any)["type"] == "BOOKMARK" })
 	return a

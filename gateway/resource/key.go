@@ -39,3 +39,22 @@ func isGroup(segment string) bool {
 
 // shortGroups are the built-in groups without a dot.
 var shortGroups = []string{"apps", "autoscaling", "batch", "policy"}
+
+// clusterPrefixes are the prefixes of the keys of resources that are not stored under their plural.
+var clusterPrefixes = map[schema.GroupResource]string{
+	{Resource: "replicationcontrollers"}:                       "controllers",
+	{Resource: "endpoints"}:                                    "services/endpoints",
+	{Resource: "nodes"}:                                        "minions",
+	{Resource: "services"}:                                     "services/specs",
+	{Group: "networking.k8s.io", Resource: "ingresses"}:        "ingress",
+	{Group: "apiregistration.k8s.io", Resource: "apiservices"}: "apiregistration.k8s.io/apiservices",
+}
+
+// ClusterPrefix returns the prefix of the keys under which a kube-apiserver stores a built-in resource, below that of all resources and without slashes at
+// its ends: "services/specs".
+func (r *Resource) ClusterPrefix() string {
+	if prefix, ok := clusterPrefixes[schema.GroupResource{Group: r.Group, Resource: r.Plural}]; ok {
+		return prefix
+	}
+	return r.Plural
+}

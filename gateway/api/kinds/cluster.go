@@ -20,29 +20,10 @@ import (
 func InCluster() []*resource.Resource {
 	all := Builtin()
 	for _, res := range all {
-		res.KeyPrefix = ClusterPrefix(res)
+		res.KeyPrefix = res.ClusterPrefix()
 		res.Decode = clusterDecoder(groupVersionKind(res))
 	}
 	return all
-}
-
-// clusterPrefixes are the prefixes of the keys of resources that are not stored under their plural.
-var clusterPrefixes = map[schema.GroupResource]string{
-	{Resource: "replicationcontrollers"}:                       "controllers",
-	{Resource: "endpoints"}:                                    "services/endpoints",
-	{Resource: "nodes"}:                                        "minions",
-	{Resource: "services"}:                                     "services/specs",
-	{Group: "networking.k8s.io", Resource: "ingresses"}:        "ingress",
-	{Group: "apiregistration.k8s.io", Resource: "apiservices"}: "apiregistration.k8s.io/apiservices",
-}
-
-// ClusterPrefix returns the prefix of the keys under which a kube-apiserver stores a built-in resource, below that of all resources and without slashes at
-// its ends: "services/specs".
-func ClusterPrefix(res *resource.Resource) string {
-	if prefix, ok := clusterPrefixes[schema.GroupResource{Group: res.Group, Resource: res.Plural}]; ok {
-		return prefix
-	}
-	return res.Plural
 }
 
 // ClusterResource returns the resource of the objects that a kube-apiserver stores under a key, which need not be served; false: no object has
@@ -71,7 +52,7 @@ var clusterResources = sync.OnceValue(func() map[string]schema.GroupResource {
 	out := make(map[string]schema.GroupResource)
 	for _, res := range Builtin() {
 		if res.IsStored() {
-			out[ClusterPrefix(res)] = schema.GroupResource{Group: res.Group, Resource: res.Plural}
+			out[res.ClusterPrefix()] = schema.GroupResource{Group: res.Group, Resource: res.Plural}
 		}
 	}
 	return out

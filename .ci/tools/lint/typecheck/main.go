@@ -1,0 +1,30 @@
+// Typecheck checks from their sources that packages are correct on the platform of GOOS and GOARCH. It compiles nothing: a compiler would first
+// have to build all that they import for that platform, which takes minutes.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	"golang.org/x/tools/go/packages"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("typecheck: ")
+	patterns := os.Args[1:]
+	if len(patterns) == 0 {
+		log.Fatal("want the patterns of packages, as ./...")
+	}
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax | packages.NeedTypes,
+	}, patterns...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if packages.PrintErrors(loaded) > 0 {
+		os.Exit(1)
+	}
+	fmt.Println(len(loaded), "packages are correct")
+}
