@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
@@ -39,7 +40,7 @@ type Server struct {
 
 // Open opens a file. The caller runs the server, and then closes it.
 func Open(ctx context.Context, o Options, logger *slog.Logger) (s *Server, err error) {
-	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // the gateway reports what concerns its user
+	silenceKubernetes()
 	s = &Server{options: o}
 	if s.file, err = dbfile.Open(ctx, o.File, dbfile.Options{Partial: o.Partial, NoChecksum: o.SkipHashCheck}); err != nil {
 		return nil, explain(err)
@@ -49,6 +50,9 @@ func Open(ctx context.Context, o Options, logger *slog.Logger) (s *Server, err e
 	}
 	return s, nil
 }
+
+// silenceKubernetes discards the log of Kubernetes' packages, because the gateway reports what concerns its user. The logger is one of the process.
+var silenceKubernetes = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(slog.DiscardHandler)) })
 
 // explain adds the flag with which a damaged file can be opened.
 func explain(err error) error {

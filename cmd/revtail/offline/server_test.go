@@ -39,6 +39,7 @@ func secret(name, value string) string {
 // startStore starts an etcd with some history, and returns a store over it.
 func startStore(t *testing.T) *etcdstore.Etcd {
 	t.Helper()
+	silenceKubernetes() // before the goroutines of the etcd, which write to that log
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	server, err := embedded.Start(ctx, embedded.Config{DataDir: t.TempDir(), ClientURL: "http://127.0.0.1:0", Disposable: true})
