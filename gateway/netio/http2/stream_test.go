@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -273,13 +274,19 @@ func TestTooMuchIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gone := make(chan struct{})
 			p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, _ *http.Request) {
+				defer close(gone) // also if the connection is lost before the stream is taken
 				<-own(take(t, w)).end
-				close(gone)
 			})
 			p.ask(1, "/")
 			_, err := p.next()
 			p.must(err)
 			p.must(p.framer.WriteWindowUpdate(stream, maxWindow))
+			for err == nil {
+				_, err = p.next()
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the connection is still open")
+			}
 			<-gone
 		})
 	}
