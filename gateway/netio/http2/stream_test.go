@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -272,21 +271,18 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 func TestTooMuchIsRefused(t *testing.T) {
 	for name, stream := range map[string]uint32{"connection": 0, "stream": 1} {
 		t.Run(name, func(t *testing.T) {
-			gone := make(chan struct{})
+			taken, gone := make(chan struct{}), make(chan struct{})
 			p := dial(t, time.Minute, 1<<20, 1<<20, func(w http.ResponseWriter, _ *http.Request) {
-				defer close(gone) // also if the connection is lost before the stream is taken
-				<-own(take(t, w)).end
+				defer close(gone)
+				o := own(take(t, w))
+				close(taken)
+				<-o.end
 			})
 			p.ask(1, "/")
 			_, err := p.next()
 			p.must(err)
+			<-taken // before it, net/http answers for the stream
 			p.must(p.framer.WriteWindowUpdate(stream, maxWindow))
-			for err == nil {
-				_, err = p.next()
-			}
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Error("the connection is still open")
-			}
 			<-gone
 		})
 	}
