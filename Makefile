@@ -34,7 +34,7 @@ export PATH := $(TOOLS):$(PATH)
 
 # Programs, tests, tools and releases are built with the same settings, so that each of the 2,000 packages behind them is compiled once.
 export CGO_ENABLED := 0
-export GOFLAGS := -trimpath
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
 
 .PHONY: help build run test race e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
