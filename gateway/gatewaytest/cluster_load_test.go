@@ -190,17 +190,18 @@ func (f *follower) watch(ctx context.Context, server *gatewaytest.Gateway) (even
 		return 0 // it is away
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return 0 // it is not ready yet
+	}
 	for frames := json.NewDecoder(bufio.NewReader(resp.Body)); ; {
 		var event gatewaytest.Event
 		if frames.Decode(&event) != nil {
 			return events // the connection is broken, or its watch has ended
 		}
 		switch {
-		case event.Type == "ERROR" && event.Object.Code == http.StatusGone, event.Object.Kind == "Status" && event.Object.Code == http.StatusGone:
+		case event.Type == "ERROR" && event.Object.Code == http.StatusGone:
 			f.expired[server.URL]++
 			return events
-		case event.Object.Kind == "Status":
-			return events // it is not ready yet
 		case event.Type == "ERROR":
 			f.failed = fmt.Errorf("%s: an event of type ERROR: %+v", server.URL, event.Object)
 			return events
