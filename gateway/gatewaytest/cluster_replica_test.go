@@ -28,6 +28,9 @@ import (
 type replica struct {
 	kube, revtail apiServer
 	answers       atomic.Int64 // compared so far
+
+	etcd   *gatewaytest.Cluster
+	writer *gatewaytest.KubeAPIServer // the process of kube
 }
 
 // besideCluster is set by make cluster.
@@ -47,7 +50,7 @@ func startReplica(t *testing.T) *replica {
 	needCluster(t)
 	etcd := gatewaytest.StartEtcd(t, 1)
 	kube := gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(), "--disable-admission-plugins", unusedPlugins+",ServiceAccount", "--allow-privileged")
-	c := &replica{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS)}
+	c := &replica{kube: connect(t, kube.URL, "Bearer "+kube.Token, kube.TLS), etcd: etcd, writer: kube}
 	c.fill(t)
 	gw := gatewaytest.Start(t, "--cluster", "--etcd-endpoints", etcd.Endpoints())
 	c.revtail = connect(t, gw.URL, "", nil)
@@ -141,9 +144,14 @@ func (c *replica) discover(t *testing.T, root string) []metav1.APIResource {
 
 func (c *replica) decode(t *testing.T, path string, into any) {
 	t.Helper()
+	c.kube.decode(t, path, into)
+}
+
+func (s apiServer) decode(t *testing.T, path string, into any) {
+	t.Helper()
 	var answer apiAnswer
 	gatewaytest.Until(t, path, func() bool { // a kube-apiserver answers 429 for a while after a definition has been created
-		answer = c.kube.do(t, read(path))
+		answer = s.do(t, read(path))
 		return answer.Code != http.StatusTooManyRequests
 	})
 	text, err := json.Marshal(answer.Body)
@@ -197,18 +205,24 @@ func (c *replica) compareResource(t *testing.T, r replicaResource) {
 	c.compare(t, read(r.path+exact+"&labelSelector="+url.QueryEscape("a notin (b)")))
 	c.compareWatch(t, r.path+"?watch=1&timeoutSeconds=1&resourceVersion=0")
 	for i, item := range list.Items {
-		path := r.path
-		if r.Namespaced {
-			path = strings.TrimSuffix(path, r.Name) + "namespaces/" + item.GetNamespace() + "/" + r.Name
-		}
-		c.compare(t, read(path+"/"+item.GetName()))
+		path := r.pathOf(item)
+		c.compare(t, read(path))
 		if i == 0 && differentTables[r.path] == "" {
-			c.compare(t, tableOf(path+"/"+item.GetName()))
+			c.compare(t, tableOf(path))
 		}
 	}
 	if len(list.Items) == 0 && !strings.Contains(r.Name, "leases") {
 		t.Logf("%s has no object", r.path)
 	}
+}
+
+// pathOf returns the path of an object.
+func (r replicaResource) pathOf(item unstructured.Unstructured) string {
+	path := r.path
+	if r.Namespaced {
+		path = strings.TrimSuffix(path, r.Name) + "namespaces/" + item.GetNamespace() + "/" + r.Name
+	}
+	return path + "/" + item.GetName()
 }
 
 // differentTables are the paths of resources whose tables differ, with the reason.

@@ -17,7 +17,7 @@ import (
 )
 
 // TestCluster checks that a gateway over the etcd of a kube-apiserver answers as that does: about objects of every kind that it serves, and about
-// those of the definitions of other projects. It compares whole answers, with all resourceVersions.
+// those of the definitions of other projects. It compares whole answers, with all resourceVersions. A snapshot of the etcd has the same answers.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := startReplica(t)
@@ -35,6 +35,7 @@ func TestCluster(t *testing.T) {
 		t.Errorf("%d resources compared, want at least %d", len(resources), least)
 	}
 	t.Logf("%d answers about %d resources compared", c.answers.Load(), len(resources))
+	c.compareSnapshot(t, resources)
 }
 
 // TestClusterUnderLoad checks that watches of a kube-apiserver and of a gateway over its etcd have the same events while objects are created,

@@ -34,6 +34,7 @@ type Metadata struct {
 	Namespace       string            `json:"namespace,omitempty"`
 	ResourceVersion string            `json:"resourceVersion,omitempty"`
 	UID             string            `json:"uid,omitempty"`
+	Continue        string            `json:"continue,omitempty"`
 	Annotations     map[string]string `json:"annotations,omitempty"`
 	Labels          map[string]string `json:"labels,omitempty"`
 }
