@@ -39,6 +39,7 @@ func (s *Store) decrypt(ctx context.Context, kv etcdstore.KV) (etcdstore.KV, err
 		return etcdstore.KV{}, &etcdstore.EncryptionError{Key: kv.Key, Err: err}
 	default:
 		kv.Unreadable = &etcdstore.UnreadableError{Key: kv.Key, Reason: reason(kv.Value, of, providers, err)}
+		s.failures.suspect(of, kv.Unreadable)
 		s.logged.Do(func() { s.config.Logger.Warn("a value cannot be read, and perhaps others", "reason", kv.Unreadable) })
 	}
 	return kv, nil
@@ -85,6 +86,8 @@ func reason(stored []byte, of schema.GroupResource, providers *Providers, err er
 	switch begin := providerOf(stored); {
 	case begin == "":
 		return fmt.Sprintf("it is not encrypted, and the providers of %s in --encryption-provider-config lack identity", of)
+	case providers.byResource == nil:
+		return fmt.Sprintf("it begins with %q, and --encryption-provider-config is not given", begin)
 	case !providers.Names(of):
 		return fmt.Sprintf("it begins with %q, and --encryption-provider-config has no providers for %s", begin, of)
 	default:

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -59,6 +61,18 @@ func (a *Availability) Problems() []string {
 	}
 	return []string{fmt.Sprintf("%s does not answer since %s: %v; reads that it has allowed in the last %v go on, all other requests get 503",
 		a.server, a.since.UTC().Format(time.RFC3339), a.cause, MaxStale)}
+}
+
+// Collector returns the metric of the availability.
+func (a *Availability) Collector() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "revtail_kube_apiserver_up", Help: "0 while the kube-apiserver of --kube-apiserver does not answer, or is not ready, else 1.",
+	}, func() float64 {
+		if a.Away() {
+			return 0
+		}
+		return 1
+	})
 }
 
 // Run probes the kube-apiserver with clients until ctx ends.
