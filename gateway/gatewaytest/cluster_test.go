@@ -118,7 +118,7 @@ func TestClusterEncrypted(t *testing.T) {
 	for name, args := range map[string][]string{"no keys": nil, "wrong keys": {"--encryption-provider-config", wrong}} {
 		other := gatewaytest.Start(t, append(args, "--cluster", "--etcd-endpoints", etcd.Endpoints())...)
 		wantDecryption(t, other, "[-]decryption failed: ", `a value of secrets cannot be decrypted: it begins with "k8s:enc:aescbc:v1:one:"`,
-			`a value of issuers.cert-manager.io cannot be decrypted: it begins with "k8s:enc:secretbox:v1:three:"`)
+			`a value of services cannot be decrypted: it begins with "k8s:enc:secretbox:v1:three:"`)
 		if got := gatewaytest.Metric(t, other.URL+"/metrics", `revtail_decryption_failing{resource="secrets"}`); got != "1" {
 			t.Errorf("%s: revtail_decryption_failing is %q", name, got)
 		}

@@ -87,7 +87,7 @@ func (a *Availability) Run(ctx context.Context, clients func() *Clients) error {
 			timer.Stop()
 		case <-timer.C:
 		}
-		err := clients().probe(ctx)
+		err := clients().Probe(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -115,8 +115,8 @@ func (a *Availability) observe(err error, now time.Time) {
 	a.cause = err
 }
 
-// probe returns an error unless the kube-apiserver is ready. A refusal is an answer: everybody may read /readyz by default, but need not.
-func (c *Clients) probe(ctx context.Context) error {
+// Probe returns an error unless the kube-apiserver is ready. A refusal is an answer: everybody may read /readyz by default, but need not.
+func (c *Clients) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.url, "/")+"/readyz", nil)

@@ -111,7 +111,7 @@ func start(t *testing.T) (*decider, *httptest.Server, *Delegate, *testingclock.F
 // probe lets a Delegate find out whether the server answers.
 func probe(t *testing.T, d *Delegate) {
 	t.Helper()
-	d.availability.observe(d.clients().probe(t.Context()), time.Now())
+	d.availability.observe(d.clients().Probe(t.Context()), time.Now())
 }
 
 var (

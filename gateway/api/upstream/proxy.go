@@ -71,7 +71,7 @@ func (p *Proxy) Drain() { p.endStream(errDraining) }
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	caller, transports := access.CallerOf(r), p.Transports()
 	if caller.ByCertificate {
-		if err := transports.checkFrontProxy(r.Context(), p.URL); err != nil {
+		if err := transports.CheckFrontProxy(r.Context(), p.URL); err != nil {
 			p.Logger.Error("requests of users with a certificate cannot be forwarded", "error", err)
 			p.Suspect()
 			p.fail(w, r, &exchange{}, err)
