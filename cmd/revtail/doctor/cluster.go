@@ -85,9 +85,13 @@ func (d *doctor) checkCompaction(ctx context.Context) {
 		d.report(warning, "compacts", fmt.Sprintf("the key %s is %.40q, which no kube-apiserver writes", compactRevKey, mark.Value), "")
 		return
 	}
+	if before == 0 { // the first round only marks
+		d.report(ok, "compacts", "a kube-apiserver is to compact this etcd, and has not done so yet", "")
+		return
+	}
 	from, until := d.timeAt(ctx, etcdstore.Revision(before)), d.timeAt(ctx, mark.Modified)
 	if !from.IsZero() && !until.IsZero() {
-		summary += fmt.Sprintf("; watches can resume for about %v", until.Sub(from).Round(time.Second))
+		summary += fmt.Sprintf("; it keeps about %v of history for watches", until.Sub(from).Round(time.Second))
 	}
 	d.report(ok, "compacts", summary, "")
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
@@ -85,6 +87,7 @@ type doctor struct {
 
 // run makes all checks. The error has the number of failed checks.
 func (d *doctor) run(ctx context.Context) error {
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // of the packages of Kubernetes, which log what the checks report
 	d.checkEtcd(ctx)
 	d.checkCertificates()
 	d.checkKubeAPIServer(ctx)
