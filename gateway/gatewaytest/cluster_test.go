@@ -148,7 +148,7 @@ func wantDecryption(t *testing.T, gw *gatewaytest.Gateway, texts ...string) {
 		got = gw.Do(t, http.MethodGet, "/readyz?verbose", "")
 		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(got.Body, text) })
 	})
-	if ready := strings.Contains(got.Body, "[+]decryption"); ready != (got.Code == http.StatusOK) || strings.Contains(got.Body, "/registry/") {
+	if ready := strings.Contains(got.Body, "[+]decryption"); ready != (got.Code == http.StatusOK) || strings.Contains(got.Body, "/registry/secrets") {
 		t.Errorf("readiness: %d %s", got.Code, got.Body)
 	}
 }

@@ -91,7 +91,7 @@ func (d *doctor) checkCompaction(ctx context.Context) {
 	}
 	from, until := d.timeAt(ctx, etcdstore.Revision(before)), d.timeAt(ctx, mark.Modified)
 	if !from.IsZero() && !until.IsZero() {
-		summary += fmt.Sprintf("; it keeps about %v of history for watches", until.Sub(from).Round(time.Second))
+		summary += "; it keeps " + formatHistory(until.Sub(from)) + " of history for watches"
 	}
 	d.report(ok, "compacts", summary, "")
 }
@@ -110,4 +110,14 @@ func (d *doctor) timeAt(ctx context.Context, revision etcdstore.Revision) (newes
 		}
 	}
 	return newest
+}
+
+// renewInterval is the time between two renewals of the Lease of a kube-apiserver, which timeAt cannot tell apart.
+const renewInterval = 10 * time.Second
+
+func formatHistory(kept time.Duration) string {
+	if kept < renewInterval {
+		return fmt.Sprintf("less than %v", 2*renewInterval)
+	}
+	return fmt.Sprintf("about %v", kept.Round(time.Second))
 }

@@ -59,15 +59,19 @@ func (d *doctor) identity() (*rest.Config, error) {
 	case err != nil:
 		return nil, err
 	case path != "":
-		config, err := delegated.ParseKubeconfig(content, path, d.cfg.KubeAPIServer, bundle)
-		if err != nil {
-			return nil, fmt.Errorf("--authentication-kubeconfig %s: %w", path, err)
-		}
-		return config, nil
+		return parseKubeconfig(content, path, d.cfg.KubeAPIServer, bundle)
 	}
 	config, err := delegated.InCluster(d.cfg.KubeAPIServer, bundle)
 	if err != nil {
 		return nil, fmt.Errorf("give --authentication-kubeconfig: %w", err)
+	}
+	return config, nil
+}
+
+func parseKubeconfig(content []byte, path, server string, bundle []byte) (*rest.Config, error) {
+	config, err := delegated.ParseKubeconfig(content, path, server, bundle)
+	if err != nil {
+		return nil, fmt.Errorf("--authentication-kubeconfig %s: %w", path, err)
 	}
 	return config, nil
 }

@@ -50,6 +50,7 @@ func ParseKubeconfig(content []byte, path, server string, bundle []byte) (*rest.
 	}
 	for _, cluster := range file.Clusters {
 		cluster.LocationOfOrigin = path
+		cluster.Server = server // otherwise a token is left out if the kubeconfig names an http URL
 		if cluster.InsecureSkipTLSVerify {
 			return nil, errors.New("insecure-skip-tls-verify is not accepted: name the authorities of the kube-apiserver's certificate")
 		}
