@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"cmd/revtail/command":             {"gateway/config", "gateway/config/suggest"},
 	"cmd/revtail/completion":          {"cmd/revtail/client", "cmd/revtail/command"},
 	"cmd/revtail/diff":                {"cmd/revtail/command", "encoding"},
-	"cmd/revtail/doctor":              {"cmd/revtail/backend", "cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "etcdstore", "gateway/api/discovery", "gateway/claim", "gateway/config", "gateway/config/buildinfo"},
+	"cmd/revtail/doctor":              {"cmd/revtail/backend", "cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "etcdstore", "etcdstore/encryption", "gateway/access/delegated", "gateway/api/discovery", "gateway/api/kinds", "gateway/api/upstream", "gateway/claim", "gateway/config", "gateway/config/buildinfo"},
 	"cmd/revtail/envtest":             {"cmd/revtail/command"},
 	"cmd/revtail/health":              {"cmd/revtail/client", "cmd/revtail/command", "gateway/config"},
 	"cmd/revtail/keys":                {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/keys/keyapi"},

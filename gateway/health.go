@@ -30,6 +30,7 @@ type health struct {
 	shuttingDown func() bool
 	problems     func() []string // of etcd; nil: none are known
 	encryption   func() []string // problems of the providers; nil: values are stored as they are
+	decryption   func() error    // why values cannot be decrypted; nil: that is no condition of readiness
 	upstream     func() []string // problems of the kube-apiserver; nil: there is none
 }
 
@@ -39,8 +40,8 @@ type check struct {
 	err  error
 }
 
-// serveReady answers 200 if requests can be served: etcd answers a linearizable read, the caches are filled, and the server does not
-// drain. ?verbose shows each condition, and problems that do not affect reads, such as a full disk of etcd.
+// serveReady answers 200 if requests can be served: etcd answers a linearizable read, the caches are filled, the values of a
+// cluster can be decrypted, and the server does not drain. ?verbose shows each condition, and problems that do not affect reads, such as a full disk of etcd.
 func (h *health) serveReady(w http.ResponseWriter, r *http.Request) {
 	checks := h.readiness(r.Context())
 	code, lines := http.StatusOK, new(strings.Builder)
@@ -126,6 +127,9 @@ func (h *health) readiness(ctx context.Context) []check {
 	}
 	if h.shuttingDown() {
 		shutdown = status.ErrDraining
+	}
+	if h.decryption != nil {
+		checks = append(checks, check{"decryption", h.decryption()})
 	}
 	return append(checks, check{"caches", caches}, check{"definitions", definitions}, check{"shutdown", shutdown})
 }

@@ -47,6 +47,8 @@ type Options struct {
 
 	// EncryptionProblems are those of the providers that encrypt values in Store, for /readyz?verbose; nil: values are stored as they are.
 	EncryptionProblems func() []string
+	// EncryptionFailure says why values in Store cannot be decrypted: the gateway is not ready meanwhile; nil: that does not matter to readiness.
+	EncryptionFailure func() error
 
 	GarbageCollector         bool // delete objects whose ownerReferences all name owners that no longer exist
 	ExternalGarbageCollector bool // kube-controller-manager, or another program, does, and what propagation policies say; empties namespaces; keeps the status of ResourceQuotas; makes ServiceAccounts. Kubelets delete Pods

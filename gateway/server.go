@@ -98,7 +98,7 @@ func New(options Options) (*Server, error) {
 // handlers returns the handlers of all routes.
 func (s *Server) handlers(options Options, control *access.Control, chain *middleware.Chain, filters *filter.Cache) *handlers {
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
-		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems, encryption: options.EncryptionProblems, upstream: options.UpstreamProblems}
+		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems, encryption: options.EncryptionProblems, decryption: options.EncryptionFailure, upstream: options.UpstreamProblems}
 	if options.Upstream != nil {
 		options.Upstream.AuthorizeBy(control.Authorize)
 	}
@@ -145,6 +145,9 @@ func (s *Server) keepQuotas(ctx context.Context) {
 
 // WaitReady waits until every cache is filled, or returns the error of ctx.
 func (s *Server) WaitReady(ctx context.Context) error { return s.catalog.WaitReady(ctx) }
+
+// Probe reads one value of each resource, so that the store finds out whether it can decrypt them.
+func (s *Server) Probe(ctx context.Context) error { return s.catalog.Probe(ctx) }
 
 // Bootstrap creates the objects that a kube-apiserver creates in every cluster, if they are missing.
 func (s *Server) Bootstrap(ctx context.Context) error { return api.Bootstrap(ctx, s.store) }

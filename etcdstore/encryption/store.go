@@ -28,8 +28,9 @@ type Config struct {
 type Store struct {
 	etcdstore.Writes
 
-	config Config
-	logged rate.Sometimes // of values that cannot be decrypted
+	config   Config
+	logged   rate.Sometimes // of values that cannot be decrypted
+	failures failures
 }
 
 var _ etcdstore.Store = (*Store)(nil)

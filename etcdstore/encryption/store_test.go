@@ -368,3 +368,54 @@ func TestRefusedConfigurations(t *testing.T) {
 		t.Error("a file that has changed since it was read is used")
 	}
 }
+
+// TestFailures checks that a value is named while it cannot be decrypted: from Recheck on, and until it is decrypted, overwritten or gone.
+func TestFailures(t *testing.T) {
+	f := newFixture(t, memory.New(), configuration(provider("aescbc", "a")))
+	f.put("/registry/secrets/x", "one")
+	f.put("/registry/configmaps/x", "plain")
+	wrong := configuration(provider("aescbc", "b"))
+	f.use(wrong)
+	for _, read := range []string{"/registry/secrets/", "/registry/configmaps/"} {
+		if _, err := f.List(t.Context(), read, etcdstore.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(when string, resources ...string) {
+		t.Helper()
+		f.Recheck(t.Context())
+		var got []string
+		for _, failure := range f.Failures() {
+			got = append(got, failure.Resource.String())
+			if !strings.Contains(failure.Err.Error(), "k8s:enc:aescbc:v1:a:") {
+				t.Errorf("%s: %v, want one with the name of the key", when, failure.Err)
+			}
+		}
+		if !slices.Equal(got, resources) {
+			t.Errorf("%s: failures of %q, want %q", when, got, resources)
+		}
+	}
+	if got := f.Failures(); len(got) > 0 {
+		t.Errorf("%v before Recheck", got)
+	}
+	want("with a wrong key", "secrets")
+	want("with a wrong key, again", "secrets")
+	f.use(configuration(provider("aescbc", "b"), provider("aescbc", "a")))
+	want("with the right key")
+	f.use(wrong)
+	if _, _, err := f.Get(t.Context(), "/registry/secrets/x"); err != nil {
+		t.Fatal(err)
+	}
+	want("with a wrong key, later", "secrets")
+	f.put("/registry/secrets/x", "two")
+	want("after a write with the other key")
+	f.providers.Store(encryption.None())
+	kv, _, err := f.Get(t.Context(), "/registry/secrets/x")
+	if err != nil || kv.Unreadable == nil || !strings.Contains(kv.Unreadable.Error(), "--encryption-provider-config is not given") {
+		t.Errorf("without a configuration: %v, %v", kv.Unreadable, err)
+	}
+	if _, err := f.raw.Transact(t.Context(), etcdstore.Txn{Then: []etcdstore.Op{{Verb: etcdstore.Delete, Key: "/registry/secrets/x"}}}); err != nil {
+		t.Fatal(err)
+	}
+	want("after a deletion")
+}

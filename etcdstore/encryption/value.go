@@ -14,6 +14,11 @@ import (
 	"revtail/etcdstore"
 )
 
+// Decrypt returns a key of the other store as Get does.
+func (s *Store) Decrypt(ctx context.Context, stored etcdstore.KV) (etcdstore.KV, error) {
+	return s.decrypt(ctx, stored)
+}
+
 // decrypt returns a key as it was written. The caller's key shares its memory with others, so it stays as it is.
 func (s *Store) decrypt(ctx context.Context, kv etcdstore.KV) (etcdstore.KV, error) {
 	of, ok := s.config.Resource(kv.Key)
@@ -39,6 +44,7 @@ func (s *Store) decrypt(ctx context.Context, kv etcdstore.KV) (etcdstore.KV, err
 		return etcdstore.KV{}, &etcdstore.EncryptionError{Key: kv.Key, Err: err}
 	default:
 		kv.Unreadable = &etcdstore.UnreadableError{Key: kv.Key, Reason: reason(kv.Value, of, providers, err)}
+		s.failures.suspect(of, kv.Unreadable)
 		s.logged.Do(func() { s.config.Logger.Warn("a value cannot be read, and perhaps others", "reason", kv.Unreadable) })
 	}
 	return kv, nil
@@ -82,9 +88,11 @@ var encrypted, encryptedByKMS = []byte("k8s:enc:"), []byte("k8s:enc:kms:")
 
 // reason says why a value of a resource cannot be decrypted. It has no part of the value but the provider and the name of the key.
 func reason(stored []byte, of schema.GroupResource, providers *Providers, err error) string {
-	switch begin := providerOf(stored); {
+	switch begin := ProviderOf(stored); {
 	case begin == "":
 		return fmt.Sprintf("it is not encrypted, and the providers of %s in --encryption-provider-config lack identity", of)
+	case providers.byResource == nil:
+		return fmt.Sprintf("it begins with %q, and --encryption-provider-config is not given", begin)
 	case !providers.Names(of):
 		return fmt.Sprintf("it begins with %q, and --encryption-provider-config has no providers for %s", begin, of)
 	default:
@@ -92,8 +100,8 @@ func reason(stored []byte, of schema.GroupResource, providers *Providers, err er
 	}
 }
 
-// providerOf returns the provider and the name of the key that a value begins with, as k8s:enc:aescbc:v1:key1: ; empty: it is not encrypted.
-func providerOf(stored []byte) string {
+// ProviderOf returns the provider and the name of the key that a value begins with, as k8s:enc:aescbc:v1:key1: ; empty: it is not encrypted.
+func ProviderOf(stored []byte) string {
 	if !bytes.HasPrefix(stored, encrypted) {
 		return ""
 	}

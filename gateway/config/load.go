@@ -44,6 +44,13 @@ func AddEtcdFlags(fs *pflag.FlagSet) *Flags {
 	return addFlags(fs, func(o option) bool { return strings.HasPrefix(o.name, "etcd-") })
 }
 
+// AddDataFlags defines the flags of the connection to etcd, of a cluster's data there, of the kube-apiserver beside it, and --config.
+func AddDataFlags(fs *pflag.FlagSet) *Flags {
+	return addFlags(fs, func(o option) bool {
+		return strings.HasPrefix(o.name, "etcd-") || o.name == "cluster" || o.name == "encryption-provider-config" || o.group == kubeAPIServer
+	})
+}
+
 // AddMemberFlags defines the flags of the connection to etcd, --data-dir and --config.
 func AddMemberFlags(fs *pflag.FlagSet) *Flags {
 	return addFlags(fs, func(o option) bool { return o.group == etcd || o.name == "data-dir" })

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,7 @@ func TestClusterEncrypted(t *testing.T) {
 	c.fill(t)
 	gw := gatewaytest.Start(t, "--cluster", "--etcd-endpoints", etcd.Endpoints(), "--encryption-provider-config", config)
 	c.revtail = connect(t, gw.URL, "", nil)
+	wantDecryption(t, gw, "[+]decryption ok")
 	encrypted := []string{"/api/v1/secrets", "/api/v1/configmaps", "/apis/apps/v1/deployments", "/api/v1/services", "/api/v1/events", "/apis/events.k8s.io/v1/events", "/apis/networking.k8s.io/v1/ingresses"}
 	for _, path := range append(encrypted, "/api/v1/pods") {
 		var list unstructured.UnstructuredList
@@ -116,12 +118,39 @@ func TestClusterEncrypted(t *testing.T) {
 	wrong := write(strings.ReplaceAll(encryptionOfCluster, "MDEy", "OTEy"))
 	for name, args := range map[string][]string{"no keys": nil, "wrong keys": {"--encryption-provider-config", wrong}} {
 		other := gatewaytest.Start(t, append(args, "--cluster", "--etcd-endpoints", etcd.Endpoints())...)
+		wantDecryption(t, other, "[-]decryption failed: ", `a value of secrets cannot be decrypted: it begins with "k8s:enc:aescbc:v1:one:"`,
+			`a value of services cannot be decrypted: it begins with "k8s:enc:secretbox:v1:three:"`)
+		if got := gatewaytest.Metric(t, other.URL+"/metrics", `revtail_decryption_failing{resource="secrets"}`); got != "1" {
+			t.Errorf("%s: revtail_decryption_failing is %q", name, got)
+		}
 		if a := other.Do(t, http.MethodGet, "/api/v1/secrets", ""); a.Code != http.StatusInternalServerError || !strings.Contains(a.Body, "/registry/secrets/") {
 			t.Errorf("%s: %d %.300s, want 500 that names a key", name, a.Code, a.Body)
 		}
 		if a := other.Do(t, http.MethodGet, "/api/v1/pods", ""); a.Code != http.StatusOK {
 			t.Errorf("%s: pods: %d %.300s", name, a.Code, a.Body)
 		}
+		if args == nil {
+			continue
+		}
+		if err := os.WriteFile(wrong, []byte(encryptionOfCluster), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		other.Hangup(t)
+		wantDecryption(t, other, "[+]decryption ok", "readyz check passed")
+	}
+}
+
+// wantDecryption waits until the readiness of a gateway has all texts. It names no object.
+func wantDecryption(t *testing.T, gw *gatewaytest.Gateway, texts ...string) {
+	t.Helper()
+	var got gatewaytest.Answer
+	defer func() { t.Logf("readiness: %d %s", got.Code, got.Body) }()
+	gatewaytest.Until(t, fmt.Sprintf("readiness with %q", texts), func() bool {
+		got = gw.Do(t, http.MethodGet, "/readyz?verbose", "")
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(got.Body, text) })
+	})
+	if ready := strings.Contains(got.Body, "[+]decryption"); ready != (got.Code == http.StatusOK) || strings.Contains(got.Body, "/registry/secrets") {
+		t.Errorf("readiness: %d %s", got.Code, got.Body)
 	}
 }
 

@@ -16,10 +16,11 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-// doctor runs `revtail doctor` and returns its output.
-func doctor(t *testing.T, etcd, server string, wantCode int) string {
+// doctor runs `revtail doctor`, with more arguments if there are any, and returns its output.
+func doctor(t *testing.T, etcd, server string, wantCode int, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), "doctor", "--etcd-endpoints", etcd, "--server", server)
+	args = append([]string{"doctor", "--etcd-endpoints", etcd, "--server", server}, args...)
+	cmd := exec.CommandContext(t.Context(), gatewaytest.Binary(t), args...)
 	cmd.Env = []string{} // without a REVTAIL_… of the tests' own environment
 	said, err := cmd.Output()
 	code := 0

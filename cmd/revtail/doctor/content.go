@@ -48,7 +48,7 @@ func (d *doctor) checkContent(ctx context.Context) {
 	switch {
 	case protobuf:
 		d.report(warning, "content", fmt.Sprintf("%s; %d are values of a kube-apiserver, such as %q: revtail shows JSON only", summary, undecodable, example),
-			"nothing, if clients only read custom resources; else choose another --etcd-prefix")
+			"give --cluster, here and to `revtail serve`: it serves the objects of a cluster as its kube-apiserver does; or choose another --etcd-prefix")
 	case undecodable > 0:
 		d.report(warning, "content", fmt.Sprintf("%s; %d are not JSON objects, such as %q: lists and watches omit them", summary, undecodable, example), "correct or delete them")
 	default:
@@ -64,14 +64,18 @@ func (d *doctor) checkContent(ctx context.Context) {
 // checkClaim reports the owner of the data under the prefix.
 func (d *doctor) checkClaim(ctx context.Context) {
 	prefix := d.cfg.EtcdPrefix
-	state, err := claim.Look(ctx, claim.Config{Store: d.store, Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
+	state, err := claim.Look(ctx, claim.Config{Store: d.store, Prefix: prefix, Cluster: d.cfg.Cluster, Logger: slog.New(slog.DiscardHandler)})
 	d.owned = err == nil && state.Owner == claim.Own
 	switch {
 	case err != nil:
 		d.report(failed, "claim", err.Error(), "")
+	case d.cfg.Cluster && state.Evidence == "":
+		d.report(warning, "claim", state.Reason, "check --etcd-endpoints, and --etcd-prefix, which is that of the kube-apiserver")
+	case d.cfg.Cluster:
+		d.report(ok, "claim", fmt.Sprintf("the data under %s is a cluster's: %s", prefix, state.Reason), "")
 	case state.Owner == claim.Kubernetes:
 		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
-			"nothing, if clients only read it; else choose a prefix of revtail's own: --etcd-prefix /revtail --adopt")
+			"give --cluster, here and to `revtail serve`, to read it as its kube-apiserver does; else choose a prefix of revtail's own: --etcd-prefix /revtail --adopt")
 	case state.Owner == claim.Foreign:
 		d.report(warning, "claim", fmt.Sprintf("the data under %s is not revtail's own: %s", prefix, state.Reason),
 			"nothing, if clients only read it; --writable allows writes, --adopt makes it revtail's own")

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
@@ -21,7 +23,9 @@ import (
 const longHelp = `Check etcd and a gateway from the machine of this command, and say what is wrong and what to do.
 
 Of etcd it checks the connection, TLS and login, versions, quorum, alarms, free space, history, and whether revtail can show the
-data under the prefix. It finds etcd as 'revtail serve' does: by flags, REVTAIL_… in the environment, and --config.
+data under the prefix. With --cluster, that is the data of a kube-apiserver: whether all of it can be decoded and decrypted, whether
+the user of etcd can only read, how often etcd is compacted, and, with --kube-apiserver, whether that answers and accepts the
+identities of revtail. Nothing is written. It finds etcd as 'revtail serve' does: by flags, REVTAIL_… in the environment, and --config.
 
 Of the gateway it checks that it is ready, that clocks and versions agree, that it belongs to this etcd, and that a watch delivers
 events at once, without a proxy that buffers them. With --idle it also waits for a proxy that closes idle streams, and says which
@@ -39,12 +43,16 @@ func NewCommand(build buildinfo.Info) *cobra.Command {
 		Example: `  # the etcd and the gateway of revtail serve on this machine
   revtail doctor
 
+  # the etcd of a Kubernetes cluster, with the options of revtail serve
+  revtail doctor --cluster --etcd-endpoints https://127.0.0.1:2379 --etcd-cacert ca.crt --etcd-cert etcd.crt --etcd-key etcd.key \
+    --encryption-provider-config /etc/kubernetes/encryption.yaml
+
   # gateways behind a proxy, and whether it closes a stream that is idle for five minutes
   revtail doctor --server https://revtail.example.com --token-file token --etcd-endpoints https://a:2379 --etcd-cacert ca.crt --idle 5m`,
 	}
 	d := &doctor{build: build}
 	cmd.Flags().DurationVar(&d.idle, "idle", 0, "keep an idle watch open for this `duration`, to see whether a proxy closes it")
-	flags := config.AddEtcdFlags(cmd.Flags())
+	flags := config.AddDataFlags(cmd.Flags())
 	d.gateways.AddFlags(cmd.Flags())
 	completion.Gateway(cmd, &d.gateways)
 	cmd.Flags().SortFlags = false
@@ -79,7 +87,10 @@ type doctor struct {
 
 // run makes all checks. The error has the number of failed checks.
 func (d *doctor) run(ctx context.Context) error {
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // of the packages of Kubernetes, which log what the checks report
 	d.checkEtcd(ctx)
+	d.checkCertificates()
+	d.checkKubeAPIServer(ctx)
 	gateways, err := d.gateways.Each()
 	if err != nil {
 		d.report(failed, "gateway", err.Error(), "")

@@ -48,7 +48,11 @@ func (d *doctor) checkEtcd(ctx context.Context) {
 	d.checkAlarms(ctx)
 	d.checkHistory(ctx)
 	d.checkClaim(ctx)
-	d.checkContent(ctx)
+	if d.cfg.Cluster {
+		d.checkCluster(ctx)
+	} else {
+		d.checkContent(ctx)
+	}
 }
 
 func (d *doctor) openEtcd() (*etcdstore.Etcd, error) {

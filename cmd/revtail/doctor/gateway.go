@@ -32,7 +32,7 @@ func (d *doctor) checkGateway(ctx context.Context, server string, gateway client
 	d.report(ok, "gateway", fmt.Sprintf("%s is ready (%v)", server, elapsed(start)), "")
 	d.checkProblems(page.Text)
 	if version, err := c.Page(ctx, "/version"); err == nil {
-		d.checkVersion(version.Text)
+		d.checkVersion(version.Text, strings.Contains(page.Text, "]kube-apiserver "))
 	}
 	d.proxy = proxyOf(page.Server)
 	d.checkClock(page)
@@ -98,11 +98,14 @@ func (d *doctor) checkSameEtcd(ctx context.Context, list client.List) {
 	d.report(ok, "same etcd", fmt.Sprintf("the gateway is at etcd's revision %d", list.Revision), "")
 }
 
-// checkVersion compares the version of the gateway, in the document of /version, with that of this program.
-func (d *doctor) checkVersion(document string) {
+// checkVersion compares the version of the gateway, in the document of /version, with that of this program. In front of a
+// kube-apiserver, revtail has the version of that.
+func (d *doctor) checkVersion(document string, ofKubeAPIServer bool) {
 	var read struct{ GitVersion string }
 	_ = json.Unmarshal([]byte(document), &read) // another document has no version of revtail
 	switch version, own := read.GitVersion, discovery.GitVersion(d.build.Version); {
+	case ofKubeAPIServer:
+		d.report(ok, "version", version+", that of the kube-apiserver", "")
 	case !strings.Contains(version, "+revtail"):
 		d.report(failed, "version", fmt.Sprintf("the server is not revtail (its version is %q)", version), "check that --server is the URL of a gateway")
 	case version != own:
@@ -131,6 +134,8 @@ func (d *doctor) checkClock(page client.Page) {
 // problemHints says what to do about the problems of a ready gateway, by their names in /readyz?verbose.
 var problemHints = map[string]string{
 	"claim":             "nothing, if clients only read the data of other programs; else choose a prefix of revtail's own with --etcd-prefix",
+	"encryption":        "check the KMS plugins and the keys of --encryption-provider-config; the log of the gateway has the reasons",
+	"kube-apiserver":    "check that it runs: its /readyz and its log have the reasons",
 	"garbage-collector": "check whether the owners are really deleted, then restore them, delete the objects, or raise --garbage-collector-limit",
 }
 
@@ -139,6 +144,9 @@ func (d *doctor) checkProblems(ready string) {
 	for line := range strings.Lines(ready) {
 		problem, found := strings.CutPrefix(strings.TrimSpace(line), "[!]")
 		name, text, _ := strings.Cut(problem, " ")
+		if name == "claim" && d.cfg.Cluster {
+			continue // it is meant to be so
+		}
 		if hint := problemHints[name]; found && hint != "" {
 			d.report(warning, name, text, hint)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,11 +64,20 @@ func (p *process) closeEncryption() {
 
 // encrypted returns the store of the gateway: etcd, or a store that encrypts the values in it.
 func (p *process) encrypted(etcd etcdstore.Store) etcdstore.Store {
-	if p.encryption == nil {
+	providers := none
+	switch {
+	case p.encryption != nil:
+		providers = p.encryption.Get
+	case !p.cfg.Cluster:
 		return etcd
 	}
-	return encryption.New(encryption.Config{Store: etcd, Providers: p.encryption.Get, Resource: p.resourceOf, Logger: p.logger})
+	store := encryption.New(encryption.Config{Store: etcd, Providers: providers, Resource: p.resourceOf, Logger: p.logger})
+	p.decryption = &decryption{store: store, providers: providers, cluster: p.cfg.Cluster}
+	return store
 }
+
+// none returns the providers without --encryption-provider-config, with which encrypted values of a cluster are found.
+var none = sync.OnceValue(encryption.None)
 
 // resourceOf returns the resource whose providers the value of a key has.
 func (p *process) resourceOf(key string) (schema.GroupResource, bool) {
@@ -127,11 +137,14 @@ func (p *process) encryptionProblems() func() []string {
 	if p.encryption == nil {
 		return nil
 	}
-	return func() []string {
+	return func() (problems []string) {
 		if problem := p.kms.problem.Load(); problem != nil {
-			return []string{*problem}
+			problems = append(problems, *problem)
 		}
-		return nil
+		if !p.cfg.Cluster { // otherwise it is a condition of readiness
+			problems = append(problems, p.decryption.problems()...)
+		}
+		return problems
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
 	gatewayaccess "revtail/gateway/access"
@@ -146,6 +147,11 @@ func (k *kubeAPIServer) problems() func() []string {
 		return nil
 	}
 	return k.availability.Problems
+}
+
+// collectors returns the metrics of the kube-apiserver.
+func (k *kubeAPIServer) collectors() []prometheus.Collector {
+	return []prometheus.Collector{k.availability.Collector(), k.delegate, k.proxy.Collector()}
 }
 
 // run probes the kube-apiserver until ctx ends.

@@ -60,6 +60,7 @@ type process struct {
 	etcdWasEmpty  bool                                // at the start
 	encryption    *reload.File[*encryption.Providers] // nil: values are stored as they are
 	kms           kmsHealth                           // of encryption
+	decryption    *decryption                         // nil: values are stored as they are
 	store         etcdstore.Store                     // etcd, or encryption over it
 	monitor       *monitor.Monitor
 	claim         *claim.Claim
@@ -135,8 +136,8 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 		Store: p.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Cluster: cfg.Cluster, Logger: p.logger, Build: p.build,
 		GarbageCollector: cfg.GarbageCollector, ExternalGarbageCollector: cfg.ExternalGarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit, CreateNamespaces: cfg.CreateNamespaces, RequireNamespaces: cfg.RequireNamespaces, GracefulDeletion: p.standIn.graceful,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
-		EncryptionProblems: p.encryptionProblems(),
-		Delegate:           p.kubeAPIServer.decides(), Upstream: p.kubeAPIServer.forwards(), UpstreamProblems: p.kubeAPIServer.problems(),
+		EncryptionProblems: p.encryptionProblems(), EncryptionFailure: p.decryption.failureOfCluster(),
+		Delegate: p.kubeAPIServer.decides(), Upstream: p.kubeAPIServer.forwards(), UpstreamProblems: p.kubeAPIServer.problems(),
 		Authenticator: p.authenticator(), Policy: p.access.policy, Audit: p.auditLog, ServiceAccounts: p.access.serviceAccounts,
 		Origins: cfg.CORSAllowedOrigins, Hosts: cfg.AllowedHosts,
 		Limits: flowcontrol.Limits{

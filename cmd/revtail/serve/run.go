@@ -28,6 +28,9 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	if p.encryption != nil {
 		p.start(p.checkKMS)
 	}
+	if p.decryption != nil {
+		p.start(p.checkDecryption)
+	}
 	for _, f := range p.reloadables {
 		p.start(f.Run)
 	}

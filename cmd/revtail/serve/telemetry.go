@@ -41,6 +41,12 @@ func (p *process) metrics() []prometheus.Collector {
 	if p.encryption != nil {
 		all = append(all, p.kms.collector())
 	}
+	if p.decryption != nil {
+		all = append(all, p.decryption)
+	}
+	if p.kubeAPIServer != nil {
+		all = append(all, p.kubeAPIServer.collectors()...)
+	}
 	for _, f := range p.reloadables {
 		all = append(all, f)
 	}

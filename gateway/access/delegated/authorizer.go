@@ -35,17 +35,22 @@ func (d *Delegate) decide(identity *authentication.Identity, about authorization
 		switch {
 		case decision == authorizer.DecisionDeny, err == nil && decision != authorizer.DecisionAllow:
 			d.allows.Remove(key)
+			d.count(subjectReview, denied)
 			return about.ForbiddenBecause(identity.Name, reason)
 		case err == nil:
 			d.allows.Add(key, struct{}{}, MaxStale)
+			d.count(subjectReview, allowed)
 			return nil
-		case !d.failed("SubjectAccessReview", err):
+		case !d.failed(subjectReview, err):
+			d.count(subjectReview, undecided)
 			return errRights
 		}
 	}
 	if _, ok := d.allows.Get(key); ok {
+		d.count(subjectReview, earlier)
 		return nil
 	}
+	d.count(subjectReview, undecided)
 	return access.ErrUndecided
 }
 

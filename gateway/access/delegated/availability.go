@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -61,6 +63,18 @@ func (a *Availability) Problems() []string {
 		a.server, a.since.UTC().Format(time.RFC3339), a.cause, MaxStale)}
 }
 
+// Collector returns the metric of the availability.
+func (a *Availability) Collector() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "revtail_kube_apiserver_up", Help: "0 while the kube-apiserver of --kube-apiserver does not answer, or is not ready, else 1.",
+	}, func() float64 {
+		if a.Away() {
+			return 0
+		}
+		return 1
+	})
+}
+
 // Run probes the kube-apiserver with clients until ctx ends.
 func (a *Availability) Run(ctx context.Context, clients func() *Clients) error {
 	timer := time.NewTimer(0)
@@ -73,7 +87,7 @@ func (a *Availability) Run(ctx context.Context, clients func() *Clients) error {
 			timer.Stop()
 		case <-timer.C:
 		}
-		err := clients().probe(ctx)
+		err := clients().Probe(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -101,8 +115,8 @@ func (a *Availability) observe(err error, now time.Time) {
 	a.cause = err
 }
 
-// probe returns an error unless the kube-apiserver is ready. A refusal is an answer: everybody may read /readyz by default, but need not.
-func (c *Clients) probe(ctx context.Context) error {
+// Probe returns an error unless the kube-apiserver is ready. A refusal is an answer: everybody may read /readyz by default, but need not.
+func (c *Clients) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.url, "/")+"/readyz", nil)

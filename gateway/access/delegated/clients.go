@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/token/cache"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
@@ -49,6 +50,7 @@ func ParseKubeconfig(content []byte, path, server string, bundle []byte) (*rest.
 	}
 	for _, cluster := range file.Clusters {
 		cluster.LocationOfOrigin = path
+		cluster.Server = server // otherwise a token is left out if the kubeconfig names an http URL
 		if cluster.InsecureSkipTLSVerify {
 			return nil, errors.New("insecure-skip-tls-verify is not accepted: name the authorities of the kube-apiserver's certificate")
 		}
@@ -120,6 +122,23 @@ func NewClients(config *rest.Config) (*Clients, error) {
 		return nil, err
 	}
 	return &Clients{tokens: cache.New(reviewed, false, decisionTTL, decisionTTL), authorizer: decisions, http: client, url: config.Host}, nil
+}
+
+// checkedUser is the user about whom CheckRights asks. It need not exist.
+const checkedUser = "system:revtail:check"
+
+// CheckRights returns an error unless the kube-apiserver lets these clients create TokenReviews and SubjectAccessReviews.
+func (c *Clients) CheckRights(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*reviewTimeout)
+	defer cancel()
+	if _, _, err := c.tokens.AuthenticateToken(ctx, checkedUser); err != nil {
+		return fmt.Errorf("a TokenReview: %w", err)
+	}
+	about := authorizer.AttributesRecord{User: &user.DefaultInfo{Name: checkedUser}, Verb: "get", ResourceRequest: true, APIVersion: "v1", Resource: "pods"}
+	if _, _, err := c.authorizer.Authorize(ctx, about); err != nil {
+		return fmt.Errorf("a SubjectAccessReview: %w", err)
+	}
+	return nil
 }
 
 type codeKey struct{}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
@@ -37,6 +38,8 @@ type Delegate struct {
 	secret []byte                // makes digests that nobody else can make
 	users  *cache.LRUExpireCache // of accepted tokens, by their digests: *authentication.Identity
 	allows *cache.LRUExpireCache // digests of allowed requests
+
+	decisions *prometheus.CounterVec
 }
 
 var (
@@ -54,6 +57,7 @@ func newDelegate(clients func() *Clients, availability *Availability, logger *sl
 		clients: clients, availability: availability, logger: logger, secret: make([]byte, sha256.Size),
 		users: cache.NewLRUExpireCacheWithClock(maxKept, now), allows: cache.NewLRUExpireCacheWithClock(maxKept, now),
 	}
+	d.decisions = newDecisions()
 	_, _ = rand.Read(d.secret) // it does not fail
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -111,7 +113,7 @@ func start(t *testing.T) (*decider, *httptest.Server, *Delegate, *testingclock.F
 // probe lets a Delegate find out whether the server answers.
 func probe(t *testing.T, d *Delegate) {
 	t.Helper()
-	d.availability.observe(d.clients().probe(t.Context()), time.Now())
+	d.availability.observe(d.clients().Probe(t.Context()), time.Now())
 }
 
 var (
@@ -233,6 +235,56 @@ func TestAway(t *testing.T) {
 				t.Error("an open watch ends with 401 because nobody can review its token")
 			}
 		})
+	}
+}
+
+// TestMetrics checks the counts of decisions by their results, and CheckRights.
+func TestMetrics(t *testing.T) {
+	kube, _, d, _ := start(t)
+	get := authorization.Attributes{Verb: "get", Resource: "configmaps"}
+	ask := func() {
+		for _, identity := range []*authentication.Identity{reader, other} {
+			_ = d.Authorize(identity, get) // only the count matters
+		}
+		_, _ = d.ReviewToken(t.Context(), "carol@readers") // only the count matters
+	}
+	kube.code.Store(http.StatusForbidden)
+	if err := d.clients().CheckRights(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "a TokenReview: ") {
+		t.Errorf("without the rights: %v", err)
+	}
+	kube.code.Store(0)
+	if err := d.clients().CheckRights(t.Context()); err != nil {
+		t.Errorf("with the rights: %v", err)
+	}
+	ask()
+	kube.code.Store(http.StatusServiceUnavailable)
+	probe(t, d)
+	ask()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(d, d.availability.Collector())
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]float64)
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := strings.TrimPrefix(family.GetName(), "revtail_kube_apiserver_")
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			if value := metric.GetCounter().GetValue() + metric.GetGauge().GetValue(); value != 0 {
+				got[name] = value
+			}
+		}
+	}
+	want := map[string]float64{
+		"decisions_kept SubjectAccessReview": 1, "decisions_kept TokenReview": 1,
+		"decisions_total allowed SubjectAccessReview": 1, "decisions_total denied SubjectAccessReview": 1, "decisions_total earlier SubjectAccessReview": 1,
+		"decisions_total undecided SubjectAccessReview": 1, "decisions_total allowed TokenReview": 1, "decisions_total earlier TokenReview": 1,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -18,19 +18,24 @@ func (d *Delegate) ReviewToken(ctx context.Context, token string) (*authenticati
 		case ok && err == nil:
 			identity := authentication.Reviewed(answer.User, func() bool { return d.holds(token) })
 			d.users.Add(key, identity, MaxStale)
+			d.count(tokenReview, allowed)
 			return identity, nil
 		case err == nil:
 			d.users.Remove(key)
+			d.count(tokenReview, denied)
 			return nil, authentication.ErrRefused
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w: %w", authentication.ErrUnavailable, ctx.Err())
-		case !d.failed("TokenReview", err):
+		case !d.failed(tokenReview, err):
+			d.count(tokenReview, undecided)
 			return nil, authentication.ErrUnavailable
 		}
 	}
 	if known, ok := d.users.Get(key); ok {
+		d.count(tokenReview, earlier)
 		return known.(*authentication.Identity), nil
 	}
+	d.count(tokenReview, undecided)
 	return nil, authentication.ErrUnavailable
 }
 

@@ -33,6 +33,7 @@ var (
 
 // fail answers a request that the kube-apiserver has not answered.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, e *exchange, err error) {
+	p.count(0)
 	switch cause := context.Cause(r.Context()); {
 	case errors.Is(err, errFrontProxy):
 		response.WriteError(w, r, errNoFrontProxy)

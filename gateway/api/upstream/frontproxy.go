@@ -36,7 +36,7 @@ func nameUser(r *http.Request, identity *authentication.Identity) {
 	transport.SetAuthProxyHeaders(r, identity.Name, identity.UID, identity.Groups, identity.Extra)
 }
 
-// probeUser is the user of the request with which checkFrontProxy asks whom the kube-apiserver sees. It has no rights.
+// probeUser is the user of the request with which CheckFrontProxy asks whom the kube-apiserver sees. It has no rights.
 const probeUser = "system:revtail:front-proxy-check"
 
 const (
@@ -47,9 +47,9 @@ const (
 // errFrontProxy is the reason why the requests of a user with a certificate are not forwarded.
 var errFrontProxy = errors.New("the kube-apiserver does not accept the front-proxy certificate")
 
-// checkFrontProxy makes sure, once, that the kube-apiserver takes the user of a request from the headers. One that does not might take the
+// CheckFrontProxy makes sure, once, that the kube-apiserver takes the user of a request from the headers. One that does not might take the
 // front-proxy certificate for that of a user, and clients would act as that user.
-func (t *Transports) checkFrontProxy(ctx context.Context, server *url.URL) error {
+func (t *Transports) CheckFrontProxy(ctx context.Context, server *url.URL) error {
 	if !t.has {
 		return fmt.Errorf("%w: there is none", errFrontProxy)
 	}

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/propagation"
 
 	"revtail/gateway/access"
@@ -43,6 +44,7 @@ type Proxy struct {
 	documents documents
 	buffers   buffers
 	errors    *log.Logger
+	answers   *prometheus.CounterVec // of the kube-apiserver
 
 	drain     context.Context // ends when long-running requests must end
 	endStream context.CancelCauseFunc
@@ -50,7 +52,7 @@ type Proxy struct {
 
 // New returns a Proxy.
 func New(config Config) *Proxy {
-	p := &Proxy{Config: config, errors: slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug)}
+	p := &Proxy{Config: config, errors: slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug), answers: newAnswers()}
 	p.drain, p.endStream = context.WithCancelCause(context.Background()) //nolint:forbidigo // it ends with Drain
 	return p
 }
@@ -69,7 +71,7 @@ func (p *Proxy) Drain() { p.endStream(errDraining) }
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	caller, transports := access.CallerOf(r), p.Transports()
 	if caller.ByCertificate {
-		if err := transports.checkFrontProxy(r.Context(), p.URL); err != nil {
+		if err := transports.CheckFrontProxy(r.Context(), p.URL); err != nil {
 			p.Logger.Error("requests of users with a certificate cannot be forwarded", "error", err)
 			p.Suspect()
 			p.fail(w, r, &exchange{}, err)
@@ -165,6 +167,7 @@ func (p *Proxy) received(e *exchange, answer *http.Response) error {
 	if answer.StatusCode >= http.StatusBadGateway && answer.StatusCode <= http.StatusGatewayTimeout && answer.Header.Get("Audit-Id") == "" {
 		return errGateway
 	}
+	p.count(answer.StatusCode)
 	p.startKeeping(e, answer)
 	return nil
 }

@@ -6,12 +6,15 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"revtail/gateway/api/upstream"
 )
@@ -236,6 +239,41 @@ func TestAway(t *testing.T) {
 	w.kube.Close()
 	check("nobody listens", "GET", 503, "5")
 	check("nobody listens", "POST", 503, "5")
+}
+
+// TestMetrics checks that each forwarded request counts by the class of its answer, once.
+func TestMetrics(t *testing.T) {
+	w := newWorld(t, func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	for _, method := range []string{"GET", "POST", "DELETE"} {
+		_, _ = w.do(t, w.client(t), method, "/api/v1/namespaces/a/pods/b/unknown", "") // only the count matters
+	}
+	w.kube.Close()
+	_, _ = w.do(t, w.client(t), "POST", "/api/v1/namespaces/a/pods", "") // only the count matters
+	got := counts(t, w.proxy.Collector())
+	want := map[string]float64{"1xx": 0, "2xx": 2, "3xx": 0, "4xx": 0, "5xx": 1, "none": 1}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// counts returns the values of a counter by its only label.
+func counts(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]float64)
+	for _, metric := range families[0].GetMetric() {
+		out[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()
+	}
+	return out
 }
 
 // TestCertificateIsVerified checks that no request is sent to a server whose certificate another authority has signed.

@@ -116,6 +116,7 @@ type world struct {
 	kube, gateway      *httptest.Server
 	clients, proxies   *issuer
 	people             *people
+	proxy              *upstream.Proxy // of the newest gateway
 	suspected          atomic.Int64
 	takesCertificateAs string // whom the kube-apiserver takes a request for whose headers it does not believe; empty: it believes them
 }
@@ -163,6 +164,7 @@ func (w *world) newGateway(t *testing.T, bundle []byte, frontProxy *tls.Certific
 	proxy := upstream.New(upstream.Config{
 		URL: target, Transports: func() *upstream.Transports { return transports }, Suspect: func() { w.suspected.Add(1) }, Logger: logger,
 	})
+	w.proxy = proxy
 	proxy.AuthorizeBy(w.people.Authorize)
 	authenticator := authentication.New(authentication.Sources{Authorities: w.clients, Reviewer: w.people})
 	control := access.NewControl(response.NewResponder(logger), logger, authenticator, nil, w.people, nil)
