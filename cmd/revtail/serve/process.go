@@ -21,6 +21,7 @@ import (
 	"revtail/cmd/revtail/serve/webserver"
 	"revtail/etcdstore"
 	"revtail/etcdstore/encryption"
+	"revtail/etcdstore/journal"
 	"revtail/etcdstore/monitor"
 	"revtail/gateway"
 	"revtail/gateway/access/audit"
@@ -60,7 +61,9 @@ type process struct {
 	etcdWasEmpty  bool                                // at the start
 	encryption    *reload.File[*encryption.Providers] // nil: values are stored as they are
 	kms           kmsHealth                           // of encryption
-	store         etcdstore.Store                     // etcd, or encryption over it
+	journal       *journal.Journal                    // nil: none
+	recorder      *journal.Recorder                   // of journal
+	store         etcdstore.Store                     // etcd, or the journal and encryption over it
 	monitor       *monitor.Monitor
 	claim         *claim.Claim
 	gateway       *gateway.Server
@@ -96,8 +99,8 @@ func (p *process) serve(ctx context.Context, load func() (config.Config, error),
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.etcd.Close()) }()
-	for _, open := range []func(context.Context) error{p.openClaim, p.openGateway, p.listen} {
+	defer func() { err = errors.Join(err, p.closeJournal(), p.etcd.Close()) }()
+	for _, open := range []func(context.Context) error{p.openJournal, p.openClaim, p.openGateway, p.listen} {
 		if err := open(ctx); err != nil {
 			return err
 		}
@@ -120,7 +123,6 @@ func (p *process) openEtcd(ctx context.Context) (err error) {
 	})
 	if err == nil {
 		p.monitor = monitor.New(p.etcd.Store, p.logger)
-		p.store = p.encrypted(p.etcd.Store)
 	}
 	return err
 }

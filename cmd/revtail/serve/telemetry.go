@@ -41,6 +41,9 @@ func (p *process) metrics() []prometheus.Collector {
 	if p.encryption != nil {
 		all = append(all, p.kms.collector())
 	}
+	if p.journal != nil {
+		all = append(all, metrics.NewJournal(p.journal))
+	}
 	for _, f := range p.reloadables {
 		all = append(all, f)
 	}
