@@ -77,6 +77,9 @@ type Config struct {
 	Cluster bool // a kube-apiserver stores the resources
 
 	History                  time.Duration // zero: never compact
+	HistoryDir               string        // of the journal; empty: none
+	HistoryRetention         time.Duration // of the journal; zero: without end
+	HistoryMaxSize           Bytes         // of the journal; zero: without bound
 	GarbageCollector         bool
 	ExternalGarbageCollector bool // another program collects
 	GarbageCollectorLimit    int  // zero: the default of the collector
@@ -131,6 +134,8 @@ func Default() Config {
 		DataDir:           "revtail.etcd",
 		EmbeddedClientURL: "http://127.0.0.1:2379",
 		History:           time.Hour,
+		HistoryRetention:  7 * 24 * time.Hour,
+		HistoryMaxSize:    10 << 30,
 		GarbageCollector:  true,
 		OTLPProtocol:      OTLPGRPC,
 		TraceSampling:     1,

@@ -48,6 +48,8 @@ func TestLoadRefuses(t *testing.T) {
 		{name: "unknown variable", environ: []string{"REVTAIL_LISTN=a", "HOME=/"}, says: []string{"REVTAIL_LISTN", "did you mean REVTAIL_LISTEN?"}},
 		{name: "variable", environ: []string{"REVTAIL_HISTORY=soon"}, says: []string{"REVTAIL_HISTORY", "soon"}},
 		{name: "variable that is a bool", environ: []string{"REVTAIL_ANONYMOUS=maybe"}, says: []string{"REVTAIL_ANONYMOUS"}},
+		{name: "days", args: []string{"--history-retention=xd"}, says: []string{"--history-retention", "7d"}},
+		{name: "size", args: []string{"--history-max-size=much"}, says: []string{"--history-max-size", "10GiB"}},
 		{name: "flag", args: []string{"--log-level=loud"}, says: []string{"--log-level", "loud"}},
 	})
 }

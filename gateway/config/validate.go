@@ -173,7 +173,12 @@ func (c Config) validateCollector() error {
 
 func (c Config) validateTimes() error {
 	var errs []error
-	for flag, d := range map[string]time.Duration{"history": c.History, "drain-delay": c.DrainDelay, "drain-grace": c.DrainGrace} {
+	for _, flag := range []string{"history-retention", "history-max-size"} {
+		if c.HistoryDir == "" && c.set[flag] {
+			errs = append(errs, fmt.Errorf("--%s is about the journal: want --history-dir, too", flag))
+		}
+	}
+	for flag, d := range map[string]time.Duration{"history": c.History, "history-retention": c.HistoryRetention, "drain-delay": c.DrainDelay, "drain-grace": c.DrainGrace} {
 		if d < 0 {
 			errs = append(errs, fmt.Errorf("--%s %v: want 0 or more, as 15s", flag, d))
 		}

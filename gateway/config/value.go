@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 // value reads a field of a Config from text, and shows it as text. It is a pflag.Value.
@@ -34,11 +36,14 @@ func (v *value) Set(s string) error {
 		b, err := strconv.ParseBool(s)
 		*field, valid, want = b, err == nil, "want true or false"
 	case *time.Duration:
-		d, err := time.ParseDuration(s)
-		*field, valid, want = d, err == nil, "want a time, as 90s, 10m or 1h30m"
+		d, err := parseDuration(s)
+		*field, valid, want = d, err == nil, "want a time, as 90s, 10m, 1h30m or 7d"
 		if _, err := strconv.ParseFloat(s, 64); err == nil {
 			want = "missing unit: " + want
 		}
+	case *Bytes:
+		n, err := humanize.ParseBytes(s)
+		*field, valid, want = Bytes(n), err == nil && n <= math.MaxInt64, "want a number of bytes, as 512MiB or 10GiB"
 	case *slog.Level:
 		valid, want = field.UnmarshalText([]byte(s)) == nil, "want debug, info, warn or error"
 	case *int: // not negative
@@ -69,6 +74,35 @@ func (v *value) String() string {
 		return strings.ToLower(field.String())
 	}
 	return fmt.Sprint(reflect.ValueOf(v.field).Elem())
+}
+
+// Bytes is a size.
+type Bytes int64
+
+// String returns the size with its unit, as 10GiB.
+func (b Bytes) String() string {
+	if b == 0 {
+		return "0"
+	}
+	return strings.ReplaceAll(humanize.IBytes(uint64(b)), " ", "")
+}
+
+// parseDuration parses a duration, which may begin with days.
+func parseDuration(s string) (time.Duration, error) {
+	days, rest, ok := strings.Cut(s, "d")
+	if !ok {
+		return time.ParseDuration(s)
+	}
+	n, err := strconv.ParseUint(days, 10, 16)
+	if err != nil {
+		return 0, err
+	}
+	d := time.Duration(n) * 24 * time.Hour
+	if rest == "" {
+		return d, nil
+	}
+	more, err := time.ParseDuration(rest)
+	return d + more, err
 }
 
 // Type returns the type of the value. In --help it names the value if the usage does not, and the default of a string has quotes.

@@ -21,6 +21,7 @@ import (
 	"revtail/cmd/revtail/serve/webserver"
 	"revtail/etcdstore"
 	"revtail/etcdstore/encryption"
+	"revtail/etcdstore/journal"
 	"revtail/etcdstore/monitor"
 	"revtail/gateway"
 	"revtail/gateway/access/audit"
@@ -61,7 +62,9 @@ type process struct {
 	encryption    *reload.File[*encryption.Providers] // nil: values are stored as they are
 	kms           kmsHealth                           // of encryption
 	decryption    *decryption                         // nil: values are stored as they are
-	store         etcdstore.Store                     // etcd, or encryption over it
+	journal       *journal.Journal                    // nil: none
+	recorder      *journal.Recorder                   // of journal
+	store         etcdstore.Store                     // etcd, or the journal and encryption over it
 	monitor       *monitor.Monitor
 	claim         *claim.Claim
 	gateway       *gateway.Server
@@ -97,8 +100,8 @@ func (p *process) serve(ctx context.Context, load func() (config.Config, error),
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.etcd.Close()) }()
-	for _, open := range []func(context.Context) error{p.openClaim, p.openGateway, p.listen} {
+	defer func() { err = errors.Join(err, p.closeJournal(), p.etcd.Close()) }()
+	for _, open := range []func(context.Context) error{p.openJournal, p.openClaim, p.openGateway, p.listen} {
 		if err := open(ctx); err != nil {
 			return err
 		}
@@ -121,7 +124,6 @@ func (p *process) openEtcd(ctx context.Context) (err error) {
 	})
 	if err == nil {
 		p.monitor = monitor.New(p.etcd.Store, p.logger)
-		p.store = p.encrypted(p.etcd.Store)
 	}
 	return err
 }

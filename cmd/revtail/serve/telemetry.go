@@ -47,6 +47,9 @@ func (p *process) metrics() []prometheus.Collector {
 	if p.kubeAPIServer != nil {
 		all = append(all, p.kubeAPIServer.collectors()...)
 	}
+	if p.journal != nil {
+		all = append(all, metrics.NewJournal(p.journal))
+	}
 	for _, f := range p.reloadables {
 		all = append(all, f)
 	}

@@ -1,0 +1,176 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"revtail/etcdstore"
+)
+
+// Writer writes the events of a range. It is for one goroutine.
+type Writer struct {
+	journal *Journal
+	current Range
+	omit    func(key string, value []byte) bool // nil: all values are kept
+	differ  differ
+	tails   tails
+}
+
+// Writer returns the writer of the present range of a prefix. A range that has not begun has Through zero, and needs Begin. The values for which
+// omit returns true are not kept.
+func (j *Journal) Writer(prefix string, omit func(key string, value []byte) bool) *Writer {
+	w := &Writer{journal: j, omit: omit, tails: newTails()}
+	for _, r := range j.Ranges() {
+		if r.Prefix == prefix && !r.Former {
+			w.current = r
+		}
+	}
+	if w.current.Number == 0 {
+		w.current = j.newRange(prefix, 0)
+	}
+	return w
+}
+
+// Range returns what is written.
+func (w *Writer) Range() Range { return w.current }
+
+// Append writes a step of a watch. The events of the step follow those that are written. They survive a crash after the next Sync.
+func (w *Writer) Append(step etcdstore.Batch) error {
+	if step.Through <= w.current.Through {
+		return nil
+	}
+	b := w.journal.db.NewBatch()
+	defer b.Close()
+	arrived := step.Received
+	if arrived.IsZero() {
+		arrived = time.Now()
+	}
+	number, index := w.current.Number, 0
+	for i, e := range step.Events {
+		if index++; i == 0 || step.Events[i-1].Revision != e.Revision {
+			index = 0
+		}
+		if err := errors.Join(w.set(b, e.Key, e.Revision, e.KV), b.Set(eventKey(number, e.Revision, index), eventValue(e.Key, arrived), nil)); err != nil {
+			return err
+		}
+	}
+	if n := len(step.Events); n > 0 {
+		if err := b.Set(timeKey(number, arrived, step.Events[n-1].Revision), nil, nil); err != nil {
+			return err
+		}
+	}
+	next := w.current
+	next.Through = step.Through
+	return w.commit(b, next, pebble.NoSync)
+}
+
+// set writes the state of a key at a revision; nil: it is deleted.
+func (w *Writer) set(b *pebble.Batch, key string, revision etcdstore.Revision, kv *etcdstore.KV) error {
+	name := stateKey(w.current.Number, key, revision)
+	if kv == nil {
+		w.tails.set(key, tail{none: true})
+		return b.Set(name, entry{deleted: true}.append(nil), nil)
+	}
+	e := entry{created: kv.Created, version: kv.Version, lease: kv.Lease}
+	if w.omit != nil && w.omit(key, kv.Value) {
+		e.omitted = true
+		w.tails.set(key, tail{none: true})
+		return b.Set(name, e.append(nil), nil)
+	}
+	before, err := w.tail(key)
+	if err != nil {
+		return err
+	}
+	e.value = kv.Value
+	if before != nil && before.depth < maxDepth {
+		if delta := w.differ.appendDelta(nil, before.value, kv.Value); len(delta) < len(kv.Value)*3/4 {
+			e.value, e.depth = delta, before.depth+1
+		}
+	}
+	w.tails.set(key, tail{value: kv.Value, depth: e.depth})
+	return b.Set(name, e.append(nil), nil)
+}
+
+// tail returns the newest state of a key; nil: there is none to which the next one can be compared.
+func (w *Writer) tail(key string) (*tail, error) {
+	if known, ok := w.tails.byKey[key]; ok {
+		if known.none {
+			return nil, nil
+		}
+		return &known, nil
+	}
+	r, err := w.journal.newReader(w.current.Number)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	f, err := r.find(key, newest)
+	if err != nil || f == nil || f.deleted || f.omitted {
+		return nil, err
+	}
+	depth := f.depth
+	value, err := r.value(key, *f)
+	return &tail{value: value, depth: depth}, err
+}
+
+func (w *Writer) commit(b *pebble.Batch, next Range, o *pebble.WriteOptions) error {
+	if err := w.journal.commit(b, next, o); err != nil {
+		w.tails = newTails() // they are ahead of what is written
+		return err
+	}
+	w.current = next
+	w.tails.trim()
+	return nil
+}
+
+// Sync makes what is written survive a crash, also of the process.
+func (w *Writer) Sync() error {
+	if err := w.journal.db.LogData(nil, pebble.Sync); err != nil {
+		return fmt.Errorf("writing to the journal: %w", err)
+	}
+	return nil
+}
+
+// tail is the newest state of a key, to which the next one is compared.
+type tail struct {
+	value []byte
+	depth int
+	none  bool // the key does not exist, or its value is not kept
+}
+
+// tails keeps the newest states of the keys that change often, because reading them from the database costs more than a delta.
+type tails struct {
+	byKey map[string]tail
+	bytes int
+}
+
+// maxTails bounds the memory of tails, in bytes.
+const maxTails = 32 << 20
+
+func newTails() tails { return tails{byKey: make(map[string]tail)} }
+
+func (t *tails) set(key string, next tail) {
+	t.forget(key)
+	t.byKey[key] = next
+	t.bytes += len(key) + len(next.value)
+}
+
+// trim frees memory. It is called between two batches, because the states of a batch are nowhere else before it is committed.
+func (t *tails) trim() {
+	for key := range t.byKey { // in no order
+		if t.bytes <= maxTails {
+			return
+		}
+		t.forget(key)
+	}
+}
+
+func (t *tails) forget(key string) {
+	if old, ok := t.byKey[key]; ok {
+		t.bytes -= len(key) + len(old.value)
+		delete(t.byKey, key)
+	}
+}

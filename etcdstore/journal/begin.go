@@ -1,0 +1,158 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"revtail/etcdstore"
+)
+
+// statePage is how many keys are read from etcd at a time.
+const statePage = 500
+
+// Begin reads the present state of the range from etcd, from which on events can be added. A range that has begun before gets a gap.
+// The error is one of the store or of the database; etcd may have compacted the state meanwhile, and the caller tries again.
+func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) error {
+	next, gap := w.current, Gap{After: w.current.Through}
+	r, err := w.journal.newReader(w.current.Number)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	o := etcdstore.ListOptions{Limit: statePage}
+	for {
+		page, err := store.List(ctx, next.Prefix, o)
+		if err != nil {
+			return fmt.Errorf("reading the state at which the journal begins: %w", err)
+		}
+		last := page.Remaining == 0 || len(page.KVs) == 0
+		if err := w.addState(r, page, o.After, last); err != nil {
+			return err
+		}
+		o.At = page.Revision
+		if last {
+			break
+		}
+		o.After = page.KVs[len(page.KVs)-1].Key
+	}
+	gap.Until = o.At
+	if next.Through == 0 {
+		next.Oldest = o.At
+	} else if gap.Until > gap.After {
+		next.Gaps = append(append([]Gap(nil), next.Gaps...), gap)
+	}
+	next.History, next.Through = store.History(), max(o.At, next.Through)
+	b := w.journal.db.NewBatch()
+	defer b.Close()
+	if err := b.Set(timeKey(next.Number, time.Now(), o.At), nil, nil); err != nil {
+		return err
+	}
+	return w.commit(b, next, pebble.Sync)
+}
+
+// addState writes those states of a page that the journal does not have, and the deletions of keys that are not in the page. Readers see nothing of it
+// before Begin is at its end.
+func (w *Writer) addState(r *reader, page etcdstore.Page, after string, last bool) error {
+	b := w.journal.db.NewBatch()
+	defer b.Close()
+	present := make(map[string]bool, len(page.KVs))
+	for i := range page.KVs {
+		kv := &page.KVs[i]
+		present[kv.Key] = true
+		f, err := r.find(kv.Key, newest)
+		if err == nil && (f == nil || f.revision < kv.Modified) {
+			err = w.set(b, kv.Key, kv.Modified, kv)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for key, err := range r.keys(w.current.Prefix, etcdstore.ListOptions{After: after}) {
+		if err != nil {
+			return err
+		}
+		if !last && key > page.KVs[len(page.KVs)-1].Key {
+			break
+		}
+		if present[key] {
+			continue
+		}
+		if f, err := r.find(key, newest); err != nil {
+			return err
+		} else if f != nil && !f.deleted {
+			if err := w.set(b, key, page.Revision, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.Commit(pebble.NoSync); err != nil {
+		return fmt.Errorf("writing to the journal: %w", err)
+	}
+	w.tails.trim()
+	return nil
+}
+
+// ErrOtherHistory says that the etcd has another history than the range: it was restored from a backup, or replaced.
+var ErrOtherHistory = errors.New("etcd has another history than the journal")
+
+// Verify compares the range with the etcd at the newest revision of the range. The error is ErrOtherHistory, or one of the store; a
+// *etcdstore.CompactedError says that this revision can no longer be compared.
+func (w *Writer) Verify(ctx context.Context, store etcdstore.Store) error {
+	revision, err := store.Revision(ctx)
+	switch {
+	case err != nil:
+		return err
+	case w.current.History != store.History() || revision < w.current.Through:
+		return ErrOtherHistory
+	}
+	r, err := w.journal.newReader(w.current.Number)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	o := etcdstore.ListOptions{At: w.current.Through, Limit: 10 * statePage, KeysOnly: true}
+	kept, err := r.count(w.current.Prefix, o.At)
+	if err != nil {
+		return err
+	}
+	for {
+		page, err := store.List(ctx, w.current.Prefix, o)
+		if err != nil {
+			return err
+		}
+		for _, kv := range page.KVs {
+			f, err := r.find(kv.Key, o.At)
+			if err != nil {
+				return err
+			}
+			if kept--; f == nil || f.deleted || f.revision != kv.Modified {
+				return fmt.Errorf("%w: %q was written at revision %d", ErrOtherHistory, kv.Key, kv.Modified)
+			}
+		}
+		if page.Remaining == 0 || len(page.KVs) == 0 {
+			break
+		}
+		o.After = page.KVs[len(page.KVs)-1].Key
+	}
+	if kept != 0 {
+		return fmt.Errorf("%w: %d keys exist in only one of them", ErrOtherHistory, kept)
+	}
+	return nil
+}
+
+// BeginAnew ends the range as one of a former history, and begins one of the present history.
+func (w *Writer) BeginAnew(ctx context.Context, store etcdstore.Store) error {
+	former := w.current
+	former.Former = true
+	b := w.journal.db.NewBatch()
+	defer b.Close()
+	if err := w.commit(b, former, pebble.Sync); err != nil {
+		return err
+	}
+	w.current, w.tails = w.journal.newRange(former.Prefix, 0), newTails()
+	return w.Begin(ctx, store)
+}

@@ -1,0 +1,127 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"revtail/etcdstore"
+)
+
+// Range is what is known of the keys with a prefix in one history of the etcd.
+type Range struct {
+	Number  uint32             `json:"number"` // in the keys of the database
+	Prefix  string             `json:"prefix"`
+	History uint64             `json:"history"` // of the etcd: see etcdstore.Store.History
+	Oldest  etcdstore.Revision `json:"oldest"`  // that can be read
+	Through etcdstore.Revision `json:"through"` // later events have not arrived; zero: the range has not begun
+	Gaps    []Gap              `json:"gaps,omitempty"`
+	Former  bool               `json:"former,omitempty"` // the etcd has another history now: nothing is added
+}
+
+// Gap is a part of the history that the journal lacks: etcd compacted the events after After before they arrived. The state at Until is
+// known again.
+type Gap struct {
+	After etcdstore.Revision `json:"after"`
+	Until etcdstore.Revision `json:"until"`
+}
+
+// has reports whether the state at a revision is known.
+func (r Range) has(revision etcdstore.Revision) bool {
+	if revision < r.Oldest || revision > r.Through {
+		return false
+	}
+	for _, gap := range r.Gaps {
+		if revision > gap.After && revision < gap.Until {
+			return false
+		}
+	}
+	return true
+}
+
+// end returns the revision up to which the events after a revision are known without a gap; false: not even the next one is.
+func (r Range) end(after etcdstore.Revision) (etcdstore.Revision, bool) {
+	for _, gap := range r.Gaps {
+		if after < gap.Until {
+			return gap.After, after < gap.After
+		}
+	}
+	return r.Through, after >= r.Oldest
+}
+
+// covers reports whether a list or watch of a prefix in a history can be answered from the range.
+func (r Range) covers(history uint64, prefix string) bool {
+	return !r.Former && r.Through > 0 && r.History == history && strings.HasPrefix(prefix, r.Prefix)
+}
+
+func (j *Journal) loadRanges() error {
+	it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: []byte{rangeKind}, UpperBound: []byte{rangeKind + 1}})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		var r Range
+		if err := json.Unmarshal(it.Value(), &r); err != nil {
+			return err
+		}
+		j.ranges[r.Number] = r
+	}
+	return it.Error()
+}
+
+// Ranges returns all ranges, also those of former histories, in the order in which they began.
+func (j *Journal) Ranges() []Range {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	out := make([]Range, 0, len(j.ranges))
+	for number := uint32(1); len(out) < len(j.ranges); number++ {
+		if r, ok := j.ranges[number]; ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// rangeOf returns the range that has all keys with a prefix; false: there is none.
+func (j *Journal) rangeOf(history uint64, prefix string) (Range, bool) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	for _, r := range j.ranges {
+		if r.covers(history, prefix) {
+			return r, true
+		}
+	}
+	return Range{}, false
+}
+
+// newRange returns a range with a number of its own.
+func (j *Journal) newRange(prefix string, history uint64) Range {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.numbers++
+	for j.ranges[j.numbers].Number != 0 {
+		j.numbers++
+	}
+	return Range{Number: j.numbers, Prefix: prefix, History: history}
+}
+
+// commit writes a batch with the new state of a range, and then shows it. A batch is whole after a crash, or missing.
+func (j *Journal) commit(b *pebble.Batch, r Range, o *pebble.WriteOptions) error {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = b.Set(head(rangeKind, r.Number), text, nil)
+	}
+	if err == nil {
+		err = b.Commit(o)
+	}
+	if err != nil {
+		return fmt.Errorf("writing to the journal: %w", err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ranges[r.Number] = r
+	return nil
+}

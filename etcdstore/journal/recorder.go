@@ -1,0 +1,206 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"revtail/etcdstore"
+)
+
+// Config configures a Recorder.
+type Config struct {
+	Store    etcdstore.Store // the etcd itself: values are kept as it has them
+	Prefixes []string        // of the keys that are recorded; none begins with another one
+	// Omit says for which values only the revisions are kept; nil: for none.
+	Omit      func(key string, value []byte) bool
+	Retention time.Duration // how long events are kept; zero: without end
+	MaxSize   int64         // of the journal on the disk, in bytes; zero: without bound
+	Logger    *slog.Logger
+}
+
+const (
+	// retryPause is the time between two attempts to reach etcd.
+	retryPause = time.Second
+	// syncDelay is how much later than its arrival an event is on the disk: a sync for each would double the syncs of the machine. What a crash
+	// loses of it is still in etcd.
+	syncDelay = 100 * time.Millisecond
+	// progressInterval is how often a watch without events is asked how far it is.
+	progressInterval = 5 * time.Second
+	// pruneInterval is how often the age and the size of the journal are compared with their bounds.
+	pruneInterval = time.Minute
+	// sizeSlack is the part of the maximal size that is freed at a time, because pruning reads the whole journal.
+	sizeSlack = 10
+)
+
+// Recorder writes the events of an etcd into a journal. It never delays a delivery: its watches are its own.
+type Recorder struct {
+	journal *Journal
+	config  Config
+	parts   []*part
+}
+
+// part records one prefix.
+type part struct {
+	prefix string
+	writer *Writer // only the goroutine of the part uses it
+	// current reports whether the range is known to have the history of the etcd.
+	current atomic.Bool
+}
+
+// NewRecorder returns a recorder. The caller runs it, and closes the journal afterwards.
+func NewRecorder(j *Journal, c Config) *Recorder {
+	r := &Recorder{journal: j, config: c}
+	for _, prefix := range c.Prefixes {
+		r.parts = append(r.parts, &part{prefix: prefix, writer: j.Writer(prefix, c.Omit)})
+	}
+	return r
+}
+
+// Run records until ctx ends. The error is always nil: what fails is reported, and tried again.
+func (r *Recorder) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	for _, p := range r.parts {
+		running.Go(func() { r.runPart(ctx, p) })
+	}
+	running.Wait()
+	return nil
+}
+
+func (r *Recorder) runPart(ctx context.Context, p *part) {
+	for ctx.Err() == nil {
+		err := r.open(ctx, p)
+		if err == nil {
+			p.current.Store(true)
+			err = r.follow(ctx, p)
+			p.current.Store(false)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, etcdstore.ErrUnavailable) && !errors.As(err, new(*etcdstore.CompactedError)) {
+			r.config.Logger.Error("the journal is not written", "prefix", p.prefix, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// open makes the range one of the present history, to which events can be added.
+func (r *Recorder) open(ctx context.Context, p *part) error {
+	was := p.writer.Range()
+	if was.Through == 0 {
+		return r.began(p, p.writer.Begin(ctx, r.config.Store))
+	}
+	err := p.writer.Verify(ctx, r.config.Store)
+	compacted := (*etcdstore.CompactedError)(nil)
+	switch {
+	case errors.Is(err, ErrOtherHistory):
+		r.config.Logger.Warn("etcd was restored or replaced: the journal begins anew, and keeps the former history apart", "prefix", p.prefix, "through", was.Through, "reason", err)
+		return r.began(p, p.writer.BeginAnew(ctx, r.config.Store))
+	case errors.As(err, &compacted):
+		if err := p.writer.Begin(ctx, r.config.Store); err != nil {
+			return err
+		}
+		r.config.Logger.Warn("etcd has compacted events that had not arrived: the journal has a gap", "prefix", p.prefix, "after", was.Through, "until", p.writer.Range().Through)
+		return nil
+	}
+	return err
+}
+
+func (r *Recorder) began(p *part, err error) error {
+	if err == nil {
+		r.config.Logger.Info("the journal begins", "prefix", p.prefix, "revision", p.writer.Range().Oldest)
+	}
+	return err
+}
+
+// follow adds the events of a watch until it ends. While the disk is slow, events wait in etcd.
+func (r *Recorder) follow(ctx context.Context, p *part) error {
+	known := p.writer.Range()
+	w := r.config.Store.Watch(ctx, known.Prefix, etcdstore.WatchOptions{After: known.Through})
+	defer w.Close()
+	var pruned, synced time.Time
+	dirty := false // something is not synced
+	for {
+		if time.Since(pruned) > pruneInterval {
+			if err := r.prune(ctx, p.writer); err != nil {
+				return err
+			}
+			pruned = time.Now()
+		}
+		if dirty && time.Since(synced) >= syncDelay {
+			if err := p.writer.Sync(); err != nil {
+				return err
+			}
+			dirty, synced = false, time.Now()
+		}
+		wait := progressInterval
+		if dirty {
+			wait = syncDelay
+		}
+		step, ok, err := next(ctx, w, wait)
+		if err == nil && ok {
+			err = p.writer.Append(step)
+			dirty = dirty || len(step.Events) > 0
+		}
+		if err == nil && !ok && !dirty {
+			err = w.RequestProgress(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// next waits for a step; false: there is none within a time.
+func next(ctx context.Context, w etcdstore.Watcher, wait time.Duration) (etcdstore.Batch, bool, error) {
+	bound, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	step, err := w.Next(bound)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return etcdstore.Batch{}, false, nil
+	}
+	return step, err == nil, err
+}
+
+// prune keeps the bounds of age and size.
+func (r *Recorder) prune(ctx context.Context, w *Writer) error {
+	for _, other := range r.journal.Ranges() {
+		if err := r.pruneFormer(other); err != nil {
+			return err
+		}
+	}
+	oldest, current := etcdstore.Revision(0), w.Range()
+	if r.config.Retention > 0 {
+		revision, _, ok, err := r.journal.At(current, time.Now().Add(-r.config.Retention))
+		if err != nil {
+			return err
+		}
+		if ok {
+			oldest = revision
+		}
+	}
+	if size := r.journal.Size(); r.config.MaxSize > 0 && size > r.config.MaxSize {
+		excess := float64(size-r.config.MaxSize+r.config.MaxSize/sizeSlack) / float64(size)
+		oldest = max(oldest, current.Oldest+etcdstore.Revision(excess*float64(current.Through-current.Oldest)))
+	}
+	return w.Prune(ctx, oldest)
+}
+
+// pruneFormer removes a former history whose last event is too old.
+func (r *Recorder) pruneFormer(of Range) error {
+	if !of.Former || r.config.Retention == 0 {
+		return nil
+	}
+	last, err := r.journal.Newest(of)
+	if err != nil || time.Since(last) < r.config.Retention {
+		return err
+	}
+	return r.journal.Remove(of)
+}
