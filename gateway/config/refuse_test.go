@@ -69,6 +69,8 @@ func TestLoadRefusesOtherVersions(t *testing.T) {
 func TestValidateRefuses(t *testing.T) {
 	external := "--etcd-endpoints=a:1"
 	checkRefused(t, []refusal{
+		{name: "bounds without a journal", args: []string{"--history-retention=1d"}, says: []string{"--history-retention", "--history-dir"}},
+		{name: "retention", args: []string{"--history-dir=j", "--history-retention=-1h"}, says: []string{"--history-retention", "want 0 or more"}},
 		{name: "all interfaces", args: []string{"--listen=:8080"}, says: []string{"--listen :8080", "--anonymous", "/registry", "no authentication"}},
 		{name: "other address", args: []string{"--listen=10.0.0.1:8080"}, says: []string{"--anonymous"}},
 		{name: "host name", args: []string{"--listen=host:8080"}, says: []string{"--anonymous"}},

@@ -173,10 +173,8 @@ func (c Config) validateCollector() error {
 
 func (c Config) validateTimes() error {
 	var errs []error
-	for _, flag := range []string{"history-retention", "history-max-size"} {
-		if c.HistoryDir == "" && c.set[flag] {
-			errs = append(errs, fmt.Errorf("--%s is about the journal: want --history-dir, too", flag))
-		}
+	if other := Default(); c.HistoryDir == "" && (c.HistoryRetention != other.HistoryRetention || c.HistoryMaxSize != other.HistoryMaxSize) {
+		errs = append(errs, errors.New("--history-retention and --history-max-size are bounds of the journal: want --history-dir, too"))
 	}
 	for flag, d := range map[string]time.Duration{"history": c.History, "history-retention": c.HistoryRetention, "drain-delay": c.DrainDelay, "drain-grace": c.DrainGrace} {
 		if d < 0 {
