@@ -30,8 +30,8 @@ deploy/web. They are those of all namespaces, or of --namespace, which leaves ou
 and is printed as YAML in the unified format; --output name prints a line for each, and json one document. A resource that A or B does not
 serve has no objects there. Resources are those of the newest revision: a custom resource whose definition was deleted later is not compared.
 
-metadata.managedFields and metadata.resourceVersion are ignored, unless --show-managed-fields is given: they differ after each write, also in a
-restored etcd. Everything else counts, also uid and status. Events of events.k8s.io, ComponentStatuses and metrics are compared only if they
+The managedFields, resourceVersion and generation of metadata are ignored, unless --show-managed-fields is given: they count writes, and differ
+also after a change that has been undone. Everything else counts, also uid and status. Events of events.k8s.io, ComponentStatuses and metrics are compared only if they
 are given. Lists are read in pages: memory does not grow with the number of objects. Each list of a server without a revision is as of its own
 moment.
 

@@ -96,7 +96,7 @@ func (r *restorer) run(cmd *cobra.Command, args []string) error {
 
 // check reads the arguments and flags as far as that is possible without the source.
 func (r *restorer) check(cmd *cobra.Command, args []string) (from source.Name, err error) {
-	switch err := client.CheckArgs(args); {
+	switch err = client.CheckArgs(args); {
 	case err != nil:
 		return from, err
 	case len(args) == 1 && !strings.Contains(args[0], "/"):

@@ -33,7 +33,7 @@ func (c *Command) AddFlags(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVarP(&c.output, "output", "o", "diff", "`format` of the differences of two sources: diff, name or json")
 	set.StringVarP(&c.labels, "selector", "l", "", "`labels` of the objects of two sources, as app=web,tier!=back")
-	set.BoolVar(&c.showManagedFields, "show-managed-fields", false, "compare metadata.managedFields and metadata.resourceVersion of two sources too")
+	set.BoolVar(&c.showManagedFields, "show-managed-fields", false, "compare managedFields, resourceVersion and generation of two sources too")
 	completion.Values(cmd, "output", "diff", "name", "json")
 	c.Sources.AddFlags(cmd)
 }

@@ -118,12 +118,12 @@ func (p *printer) diff(word, name string, old, next []byte) error {
 
 // jsonDifference is an object that differs, with --output json.
 type jsonDifference struct {
-	Change     string       `json:"change"` // added, removed or changed
-	Resource   string       `json:"resource"`
-	APIVersion string       `json:"apiVersion"`
-	Kind       string       `json:"kind"`
-	Namespace  string       `json:"namespace,omitempty"`
-	Name       string       `json:"name"`
+	Change     string          `json:"change"` // added, removed or changed
+	Resource   string          `json:"resource"`
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Namespace  string          `json:"namespace,omitempty"`
+	Name       string          `json:"name"`
 	Before     json.RawMessage `json:"before,omitempty"`
 	After      json.RawMessage `json:"after,omitempty"`
 }

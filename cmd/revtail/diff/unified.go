@@ -12,8 +12,8 @@ import (
 	"revtail/etcdstore/redaction"
 )
 
-// Normal returns an object with sorted members. Unless all is true it has no managedFields and no resourceVersion: these differ at each write, also
-// at one that changes nothing else. The members that say whether it is the same object, as uid, and the status stay.
+// Normal returns an object with sorted members. Unless all is true it has no managedFields, resourceVersion and generation, because these count writes:
+// they differ also after a change that has been undone. The uid, which says whether it is the same object, and the status stay.
 func Normal(object []byte, all bool) ([]byte, error) {
 	value, err := decode(object)
 	if err != nil {
@@ -21,8 +21,9 @@ func Normal(object []byte, all bool) ([]byte, error) {
 	}
 	members, _ := value.(map[string]any)
 	if metadata, isObject := members["metadata"].(map[string]any); isObject && !all {
-		delete(metadata, "managedFields")
-		delete(metadata, "resourceVersion")
+		for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
+			delete(metadata, field)
+		}
 	}
 	return encoding.MarshalValue(value)
 }
