@@ -102,7 +102,7 @@ func newRootCommand() *cobra.Command {
 	command.AddCommands(root,
 		serve.NewCommand(build), open.NewCommand(), envtest.NewCommand(),
 		objects.NewWatchCommand(), objects.NewGetCommand(),
-		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewDeleteCommand(),
+		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewRestoreCommand(), change.NewDeleteCommand(),
 		keys.NewCommand(),
 		doctor.NewCommand(build), health.NewCommand(), snapshot.NewCommand(), token.NewCommand(), top.NewCommand(),
 		version.NewCommand(build), manual.NewCommand(build))

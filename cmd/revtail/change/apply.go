@@ -59,41 +59,6 @@ differences.`,
 	return cmd
 }
 
-// NewDiffCommand returns the command diff.
-func NewDiffCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "diff -f FILE|FOLDER|URL|-",
-		GroupID: command.GroupRead,
-		Short:   "Show what apply would change",
-		Long: `Show what revtail apply would change: the lines in which the objects of the gateway would differ. Nothing is changed.
-
-Exit codes: 0 no differences; 1 differences; 2 refused, failed or wrong command line.`,
-		Example: `  revtail diff -f web.yaml
-  revtail diff -f deploy/ -R`,
-	}
-	a := &applier{dryRun: true}
-	set := cmd.Flags()
-	a.files.addFlags(set)
-	set.StringVar(&a.manager, "field-manager", "revtail", "`name` that owns the fields of the files")
-	set.BoolVar(&a.force, "force-conflicts", false, "show what apply --force-conflicts would change")
-	a.addFlags(cmd)
-	cmd.RunE = a.withoutArgs(func(cmd *cobra.Command) error {
-		changes, err := a.plan(cmd)
-		if err != nil {
-			return &command.ExitError{Code: command.ExitUsage, Err: err}
-		}
-		defer a.client.Close()
-		if err := a.show(cmd.OutOrStdout(), changes); err != nil {
-			return &command.ExitError{Code: command.ExitUsage, Err: err}
-		}
-		if n := countDifferent(changes); n > 0 {
-			return &command.ExitError{Code: command.ExitFailure, Err: fmt.Errorf("%d of %d objects would change", n, len(changes))}
-		}
-		return nil
-	})
-	return cmd
-}
-
 // withoutArgs is a RunE of cobra: files are given with -f.
 func (a *applier) withoutArgs(run func(*cobra.Command) error) func(*cobra.Command, []string) error {
 	return command.AnyArgs(func(cmd *cobra.Command, args []string) error {

@@ -54,6 +54,22 @@ func (q Query) values() url.Values {
 	return out
 }
 
+// pageValues are the values of the page with a continue token; empty: of the first one.
+func (q Query) pageValues(next string) url.Values {
+	values := q.values()
+	if q.PageSize != OnePage {
+		values.Set("limit", strconv.Itoa(cmp.Or(q.PageSize, DefaultPageSize)))
+	}
+	switch {
+	case next != "":
+		values.Set("continue", next)
+	case q.Revision > 0:
+		values.Set("resourceVersion", strconv.FormatInt(q.Revision, 10))
+		values.Set("resourceVersionMatch", "Exact")
+	}
+	return values
+}
+
 // accept is the media type of the response.
 func (q Query) accept() string {
 	if q.Rows {
@@ -232,19 +248,8 @@ func pages[T any, P interface {
 }](ctx context.Context, c *Client, q Query) (all []T, err error) {
 	next := ""
 	for restarted := false; ; {
-		values := q.values()
-		if q.PageSize != OnePage {
-			values.Set("limit", strconv.Itoa(cmp.Or(q.PageSize, DefaultPageSize)))
-		}
-		switch {
-		case next != "":
-			values.Set("continue", next)
-		case q.Revision > 0:
-			values.Set("resourceVersion", strconv.FormatInt(q.Revision, 10))
-			values.Set("resourceVersionMatch", "Exact")
-		}
 		var page T
-		err := c.get(ctx, q.path(), values, q.accept(), &page)
+		err := c.get(ctx, q.path(), q.pageValues(next), q.accept(), &page)
 		if HasCode(err, http.StatusGone) && next != "" && !restarted {
 			restarted, next, all = true, "", nil
 			continue

@@ -26,7 +26,7 @@ func (p Printer) Lines(out *bytes.Buffer, lines []Line) {
 
 // Text prints a text in a colour.
 func (p Printer) Text(out *bytes.Buffer, color, text string) {
-	if p.Colored {
+	if p.Colored && color != "" {
 		text = color + text + reset
 	}
 	out.WriteString(text)

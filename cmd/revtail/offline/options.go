@@ -57,3 +57,6 @@ func (o *Options) Check() error {
 	}
 	return nil
 }
+
+// Redacts reports whether the values of Secrets are redacted.
+func (o *Options) Redacts() bool { return o.Redact == redactSecrets }

@@ -76,7 +76,7 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 	if s.store, err = s.decrypted(ctx, logger); err != nil {
 		return err
 	}
-	if s.options.Redact == redactSecrets {
+	if s.options.Redacts() {
 		s.store = redaction.New(redaction.Config{Store: s.store, Prefix: s.options.Prefix, Key: s.options.Key})
 	}
 	s.claim, err = claim.Open(ctx, claim.Config{Store: s.store, Prefix: s.options.Prefix, File: s.name(), Logger: logger})
@@ -118,7 +118,7 @@ func (s *Server) name() string {
 	if info.Damage != nil {
 		name += " (a part of a damaged file)"
 	}
-	if s.options.Redact == redactSecrets {
+	if s.options.Redacts() {
 		name += ", with the values of Secrets redacted"
 	}
 	return name

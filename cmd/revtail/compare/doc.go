@@ -1,0 +1,2 @@
+// Package compare compares the objects of two sources.
+package compare
