@@ -43,7 +43,7 @@ func (w *Writer) Append(step etcdstore.Batch) error {
 		return nil
 	}
 	b := w.journal.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	arrived := step.Received
 	if arrived.IsZero() {
 		arrived = time.Now()
@@ -72,13 +72,13 @@ func (w *Writer) set(b *pebble.Batch, key string, revision etcdstore.Revision, k
 	name := stateKey(w.current.Number, key, revision)
 	if kv == nil {
 		w.tails.set(key, tail{none: true})
-		return b.Set(name, entry{deleted: true}.append(nil), nil)
+		return b.Set(name, entry{deleted: true}.encode(), nil)
 	}
 	e := entry{created: kv.Created, version: kv.Version, lease: kv.Lease}
 	if w.omit != nil && w.omit(key, kv.Value) {
 		e.omitted = true
 		w.tails.set(key, tail{none: true})
-		return b.Set(name, e.append(nil), nil)
+		return b.Set(name, e.encode(), nil)
 	}
 	before, err := w.tail(key)
 	if err != nil {
@@ -91,7 +91,7 @@ func (w *Writer) set(b *pebble.Batch, key string, revision etcdstore.Revision, k
 		}
 	}
 	w.tails.set(key, tail{value: kv.Value, depth: e.depth})
-	return b.Set(name, e.append(nil), nil)
+	return b.Set(name, e.encode(), nil)
 }
 
 // tail returns the newest state of a key; nil: there is none to which the next one can be compared.

@@ -47,7 +47,7 @@ func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) error {
 	}
 	next.History, next.Through = store.History(), max(o.At, next.Through)
 	b := w.journal.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	if err := b.Set(timeKey(next.Number, time.Now(), o.At), nil, nil); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) error {
 // before Begin is at its end.
 func (w *Writer) addState(r *reader, page etcdstore.Page, after string, last bool) error {
 	b := w.journal.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	present := make(map[string]bool, len(page.KVs))
 	for i := range page.KVs {
 		kv := &page.KVs[i]
@@ -149,7 +149,7 @@ func (w *Writer) BeginAnew(ctx context.Context, store etcdstore.Store) error {
 	former := w.current
 	former.Former = true
 	b := w.journal.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	if err := w.commit(b, former, pebble.Sync); err != nil {
 		return err
 	}

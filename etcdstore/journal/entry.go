@@ -47,9 +47,9 @@ type entry struct {
 	value   []byte // or a delta
 }
 
-func (e entry) append(dst []byte) []byte {
+func (e entry) encode() []byte {
 	if e.deleted {
-		return append(dst, deletedFlag)
+		return []byte{deletedFlag}
 	}
 	flags := byte(0)
 	if e.depth > 0 {
@@ -58,11 +58,11 @@ func (e entry) append(dst []byte) []byte {
 	if e.omitted {
 		flags |= omittedFlag
 	}
-	dst = append(dst, flags)
+	out := append(make([]byte, 0, len(e.value)+32), flags)
 	for _, number := range []int64{int64(e.depth), int64(e.created), e.version, e.lease} {
-		dst = binary.AppendUvarint(dst, uint64(number))
+		out = binary.AppendUvarint(out, uint64(number))
 	}
-	return append(dst, e.value...)
+	return append(out, e.value...)
 }
 
 var errEntry = errors.New("an entry of the journal is damaged")

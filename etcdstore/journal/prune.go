@@ -96,7 +96,7 @@ func (w *Writer) pruneKey(b *pebble.Batch, r *reader, key string) error {
 func (w *Writer) flatten(b *pebble.Batch, r *reader, key string, base found, value []byte) error {
 	e := base.entry
 	e.value, e.depth = value, 0
-	if err := b.Set(stateKey(w.current.Number, key, base.revision), e.append(nil), nil); err != nil {
+	if err := b.Set(stateKey(w.current.Number, key, base.revision), e.encode(), nil); err != nil {
 		return err
 	}
 	end := afterKey(w.current.Number, key)
@@ -111,7 +111,7 @@ func (w *Writer) flatten(b *pebble.Batch, r *reader, key string, base found, val
 		}
 		depth++
 		f.depth = depth
-		if err := b.Set(stateKey(w.current.Number, key, f.revision), f.entry.append(nil), nil); err != nil {
+		if err := b.Set(stateKey(w.current.Number, key, f.revision), f.encode(), nil); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func (w *Writer) flatten(b *pebble.Batch, r *reader, key string, base found, val
 func (w *Writer) pruneIndexes() error {
 	number, oldest := w.current.Number, w.current.Oldest
 	b := w.journal.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	if err := b.DeleteRange(eventKey(number, 0, 0), eventKey(number, oldest+1, 0), nil); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (w *Writer) pruneIndexes() error {
 	if err != nil {
 		return err
 	}
-	defer it.Close()
+	defer func() { _ = it.Close() }()
 	var before []byte
 	for ok := it.First(); ok; ok = it.Next() {
 		_, revision, err := parseTimeKey(it.Key())
@@ -154,7 +154,7 @@ func (w *Writer) pruneIndexes() error {
 // Remove deletes a range of a former history.
 func (j *Journal) Remove(r Range) error {
 	b := j.db.NewBatch()
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	for _, kind := range []byte{stateKind, eventKind, timeKind} {
 		if err := b.DeleteRange(head(kind, r.Number), head(kind, r.Number+1), nil); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (j *Journal) Newest(r Range) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	defer it.Close()
+	defer func() { _ = it.Close() }()
 	if !it.Last() {
 		return time.Time{}, it.Error()
 	}

@@ -61,7 +61,7 @@ func (j *Journal) loadRanges() error {
 	if err != nil {
 		return err
 	}
-	defer it.Close()
+	defer func() { _ = it.Close() }()
 	for ok := it.First(); ok; ok = it.Next() {
 		var r Range
 		if err := json.Unmarshal(it.Value(), &r); err != nil {

@@ -70,7 +70,7 @@ func (r *reader) value(key string, f found) ([]byte, error) {
 	}
 	deltas := make([][]byte, 0, maxDepth)
 	for f.depth > 0 {
-		deltas = append(deltas, append([]byte(nil), f.entry.value...))
+		deltas = append(deltas, append([]byte(nil), f.value...))
 		depth := f.depth
 		if !r.states.Prev() {
 			return nil, errors.Join(damagedError(key, f.revision, errEntry), r.states.Error())
@@ -84,7 +84,7 @@ func (r *reader) value(key string, f found) ([]byte, error) {
 		}
 		f = *before
 	}
-	value := append([]byte(nil), f.entry.value...)
+	value := append([]byte(nil), f.value...)
 	for i := len(deltas) - 1; i >= 0; i-- {
 		next, err := applyDelta(value, deltas[i])
 		if err != nil {
@@ -286,7 +286,7 @@ func (j *Journal) index(number uint32, from, through etcdstore.Revision) iter.Se
 			yield(event{}, err)
 			return
 		}
-		defer it.Close()
+		defer func() { _ = it.Close() }()
 		for ok := it.First(); ok; ok = it.Next() {
 			e, err := parseEvent(it.Key(), it.Value())
 			if !yield(e, err) {
@@ -305,7 +305,7 @@ func (j *Journal) At(r Range, when time.Time) (revision etcdstore.Revision, arri
 	if err != nil {
 		return 0, time.Time{}, false, err
 	}
-	defer it.Close()
+	defer func() { _ = it.Close() }()
 	if !it.SeekLT(timeKey(r.Number, when.Add(time.Millisecond), 0)) {
 		return 0, time.Time{}, false, it.Error()
 	}

@@ -124,7 +124,7 @@ func (r *Recorder) began(p *part, err error) error {
 func (r *Recorder) follow(ctx context.Context, p *part) error {
 	known := p.writer.Range()
 	w := r.config.Store.Watch(ctx, known.Prefix, etcdstore.WatchOptions{After: known.Through})
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	var pruned, synced time.Time
 	dirty := false // something is not synced
 	for {

@@ -89,7 +89,7 @@ func awaitRevision(t *testing.T, r *Recorder, revision etcdstore.Revision) {
 func collect(t *testing.T, s etcdstore.Store, o etcdstore.WatchOptions, through etcdstore.Revision) ([]etcdstore.Event, error) {
 	t.Helper()
 	w := s.Watch(t.Context(), root, o)
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	var out []etcdstore.Event
 	for {
 		step, err := w.Next(t.Context())
@@ -147,14 +147,14 @@ func TestCompactedRevisions(t *testing.T) {
 		if page, err := s.List(t.Context(), root, at); err != nil || !cmp.Equal(wantPage, page) {
 			t.Errorf("list of a compacted revision: %v\n%s", err, cmp.Diff(wantPage, page))
 		}
-		events, err := collect(t, s, o, last)
-		if err != nil || !cmp.Equal(wantEvents, events) {
-			t.Errorf("watch from a compacted revision: %v\n%s", err, cmp.Diff(wantEvents, events))
+		events, failed := collect(t, s, o, last)
+		if failed != nil || !cmp.Equal(wantEvents, events) {
+			t.Errorf("watch from a compacted revision: %v\n%s", failed, cmp.Diff(wantEvents, events))
 		}
 		next := put(t, s, root+"next", "now")
-		events, err = collect(t, s, o, next)
-		if n := len(events); err != nil || n == 0 || events[n-1].Revision != next {
-			t.Errorf("a watch does not continue with etcd: %v", err)
+		events, failed = collect(t, s, o, next)
+		if n := len(events); failed != nil || n == 0 || events[n-1].Revision != next {
+			t.Errorf("a watch does not continue with etcd: %v", failed)
 		}
 		if _, err := s.List(t.Context(), "/elsewhere/", at); !isCompacted(err) {
 			t.Errorf("a list of keys that are not recorded: %v", err)
