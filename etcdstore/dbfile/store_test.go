@@ -165,8 +165,15 @@ func (f *follower) Next(ctx context.Context) (etcdstore.Batch, error) {
 	if f.err != nil {
 		return etcdstore.Batch{}, f.err
 	}
+	deadline, bounded := ctx.Deadline()
+	wait := time.Until(deadline)
 	s := f.backend.open()
 	defer s.Close()
+	if bounded { // the snapshot takes none of the caller's time
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), wait)
+		defer cancel()
+	}
 	o := f.options
 	o.After = f.through
 	w := s.Watch(f.ctx, f.prefix, o)
