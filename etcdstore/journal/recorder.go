@@ -93,6 +93,9 @@ func (r *Recorder) runPart(ctx context.Context, p *part) {
 
 // open makes the range one of the present history, to which events can be added.
 func (r *Recorder) open(ctx context.Context, p *part) error {
+	if err := r.awaitRoom(ctx); err != nil {
+		return err
+	}
 	was := p.writer.Range()
 	if was.Through == 0 {
 		return r.began(p, p.writer.Begin(ctx, r.config.Store))
@@ -146,7 +149,9 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 		}
 		step, ok, err := next(ctx, w, wait)
 		if err == nil && ok {
-			err = p.writer.Append(step)
+			if err = r.awaitRoom(ctx); err == nil {
+				err = p.writer.Append(step)
+			}
 			dirty = dirty || len(step.Events) > 0
 		}
 		if err == nil && !ok && !dirty {
@@ -156,6 +161,23 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 			return err
 		}
 	}
+}
+
+// awaitRoom waits until the disk has room. Events wait in etcd meanwhile.
+func (r *Recorder) awaitRoom(ctx context.Context) error {
+	if r.journal.hasRoom() {
+		return nil
+	}
+	r.config.Logger.Error("the journal is not written, because its disk has less than 256 MiB free")
+	for !r.journal.hasRoom() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retryPause):
+		}
+	}
+	r.config.Logger.Info("the journal is written again")
+	return nil
 }
 
 // next waits for a step; false: there is none within a time.

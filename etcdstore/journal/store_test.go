@@ -225,3 +225,25 @@ func TestCompactionUnderLoad(t *testing.T) {
 		}
 	}
 }
+
+// TestBounds checks that the bounds of age and size delete the oldest events.
+func TestBounds(t *testing.T) {
+	for name, c := range map[string]Config{"age": {Retention: time.Millisecond}, "size": {MaxSize: 1}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.begin()
+			w.write(200)
+			w.record()
+			<-time.After(10 * time.Millisecond)
+			before := w.writer.Range()
+			r := &Recorder{journal: w.journal, config: c}
+			if err := r.prune(t.Context(), w.writer); err != nil {
+				t.Fatal(err)
+			}
+			if after := w.writer.Range(); after.Oldest <= before.Oldest+(before.Through-before.Oldest)/2 {
+				t.Errorf("the oldest revision is %d of %d to %d", after.Oldest, before.Oldest, before.Through)
+			}
+			w.compare()
+		})
+	}
+}
