@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -30,6 +31,9 @@ func Open(dir string, logger *slog.Logger) (*Journal, error) {
 	options := &pebble.Options{Logger: databaseLogger{logger}, FormatMajorVersion: pebble.FormatNewest}
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
 	db, err := pebble.Open(dir, options)
+	if errors.Is(err, syscall.EAGAIN) {
+		err = errors.New("another process has it open: want a directory for each gateway")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the journal in %s: %w", dir, err)
 	}

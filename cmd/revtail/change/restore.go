@@ -1,7 +1,6 @@
 package change
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
-	"revtail/cmd/revtail/diff"
 	"revtail/cmd/revtail/source"
 	"revtail/encoding"
 	"revtail/etcdstore/redaction"
@@ -263,39 +261,4 @@ func (r *restorer) put(ctx context.Context, exists bool, body []byte, dryRun boo
 		return r.send(ctx, http.MethodPut, r.path(), query, "application/json", body)
 	}
 	return r.send(ctx, http.MethodPost, r.resource.Path(r.namespace), query, "application/json", body)
-}
-
-// showChange shows what the write changes, and reports whether that is anything. Values of Secrets are redacted in any case.
-func (r *restorer) showChange(cmd *cobra.Command, live, result json.RawMessage) (different bool, err error) {
-	before, err := r.comparable(live)
-	if err != nil {
-		return false, err
-	}
-	after, err := r.comparable(result)
-	if err != nil {
-		return false, err
-	}
-	if bytes.Equal(before, after) {
-		return false, nil
-	}
-	var out bytes.Buffer
-	word, color := "change", diff.Yellow
-	if live == nil {
-		word, color = "create", diff.Green
-	}
-	r.colors.Text(&out, color, word)
-	fmt.Fprintf(&out, " %s\n", r.full())
-	if err := r.colors.Unified(&out, "live", before, r.from, after); err != nil {
-		return true, err
-	}
-	_, err = cmd.ErrOrStderr().Write(out.Bytes())
-	return true, err
-}
-
-// comparable returns an object as it is compared; nil stays nil.
-func (r *restorer) comparable(object json.RawMessage) ([]byte, error) {
-	if object == nil {
-		return nil, nil
-	}
-	return diff.Normal(r.sources.Options.Key.Object(object), false)
 }

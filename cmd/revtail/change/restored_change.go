@@ -1,0 +1,46 @@
+package change
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"revtail/cmd/revtail/diff"
+)
+
+// showChange shows what the write changes, and reports whether that is anything. Values of Secrets are redacted in any case.
+func (r *restorer) showChange(cmd *cobra.Command, live, result json.RawMessage) (different bool, err error) {
+	before, err := r.comparable(live)
+	if err != nil {
+		return false, err
+	}
+	after, err := r.comparable(result)
+	if err != nil {
+		return false, err
+	}
+	if bytes.Equal(before, after) {
+		return false, nil
+	}
+	var out bytes.Buffer
+	word, color := "change", diff.Yellow
+	if live == nil {
+		word, color = "create", diff.Green
+	}
+	r.colors.Text(&out, color, word)
+	fmt.Fprintf(&out, " %s\n", r.full())
+	if err := r.colors.Unified(&out, "live", before, r.from, after); err != nil {
+		return true, err
+	}
+	_, err = cmd.ErrOrStderr().Write(out.Bytes())
+	return true, err
+}
+
+// comparable returns an object as it is compared; nil stays nil.
+func (r *restorer) comparable(object json.RawMessage) ([]byte, error) {
+	if object == nil {
+		return nil, nil
+	}
+	return diff.Normal(r.sources.Options.Key.Object(object), false)
+}
