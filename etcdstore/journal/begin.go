@@ -146,13 +146,9 @@ func (w *Writer) Verify(ctx context.Context, store etcdstore.Store) error {
 
 // BeginAnew ends the range as one of a former history, and begins one of the present history.
 func (w *Writer) BeginAnew(ctx context.Context, store etcdstore.Store) error {
-	former := w.current
-	former.Former = true
-	b := w.journal.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := w.commit(b, former, pebble.Sync); err != nil {
+	if err := w.journal.end(w.current); err != nil {
 		return err
 	}
-	w.current, w.tails = w.journal.newRange(former.Prefix, 0), newTails()
+	w.current, w.tails = w.journal.newRange(w.current.Prefix, 0), newTails()
 	return w.Begin(ctx, store)
 }

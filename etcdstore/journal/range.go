@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,7 @@ type Range struct {
 	Oldest  etcdstore.Revision `json:"oldest"`  // that can be read
 	Through etcdstore.Revision `json:"through"` // later events have not arrived; zero: the range has not begun
 	Gaps    []Gap              `json:"gaps,omitempty"`
-	Former  bool               `json:"former,omitempty"` // the etcd has another history now: nothing is added
+	Former  bool               `json:"former,omitempty"` // the etcd has another history now, or the prefix is no longer recorded: nothing is added
 }
 
 // Gap is a part of the history that the journal lacks: etcd compacted the events after After before they arrived. The state at Until is
@@ -106,6 +107,13 @@ func (j *Journal) newRange(prefix string, history uint64) Range {
 		j.numbers++
 	}
 	return Range{Number: j.numbers, Prefix: prefix, History: history}
+}
+
+// end makes a range a former one.
+func (j *Journal) end(r Range) error {
+	r.Former = true
+	b := j.db.NewBatch()
+	return errors.Join(j.commit(b, r, pebble.Sync), b.Close())
 }
 
 // commit writes a batch with the new state of a range, and then shows it. A batch is whole after a crash, or missing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,13 +52,20 @@ type part struct {
 	current atomic.Bool
 }
 
-// NewRecorder returns a recorder. The caller runs it, and closes the journal afterwards.
-func NewRecorder(j *Journal, c Config) *Recorder {
+// NewRecorder returns a recorder. Ranges of other prefixes are former ones from now on. The caller runs the recorder, and closes the journal afterwards.
+func NewRecorder(j *Journal, c Config) (*Recorder, error) {
 	r := &Recorder{journal: j, config: c}
+	for _, known := range j.Ranges() {
+		if !known.Former && !slices.Contains(c.Prefixes, known.Prefix) {
+			if err := j.end(known); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for _, prefix := range c.Prefixes {
 		r.parts = append(r.parts, &part{prefix: prefix, writer: j.Writer(prefix, c.Omit)})
 	}
-	return r
+	return r, nil
 }
 
 // Run records until ctx ends. The error is always nil: what fails is reported, and tried again.

@@ -19,10 +19,13 @@ func (p *process) openJournal(context.Context) (err error) {
 		if p.journal, err = journal.Open(p.cfg.HistoryDir, p.logger); err != nil {
 			return command.UsageError(err)
 		}
-		p.recorder = journal.NewRecorder(p.journal, journal.Config{
+		p.recorder, err = journal.NewRecorder(p.journal, journal.Config{
 			Store: p.etcd.Store, Prefixes: p.recordedPrefixes(), Omit: omitPlainSecrets(p.cfg.EtcdPrefix),
 			Retention: p.cfg.HistoryRetention, MaxSize: int64(p.cfg.HistoryMaxSize), Logger: p.logger,
 		})
+		if err != nil {
+			return err
+		}
 		store = journal.NewStore(store, p.recorder)
 	}
 	p.store = p.encrypted(store)
