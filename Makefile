@@ -52,7 +52,7 @@ test: ## Run every test that needs nothing but Go
 
 race: export CGO_ENABLED := 1
 race: ## Run them again under the race detector (needs a C compiler)
-	go test -race -parallel 4 -timeout 20m $(PKG)
+	go test -race -short -parallel 4 -timeout 20m $(PKG)
 
 e2e: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/helm $(TOOLS)/definitions ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers, helm
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -parallel 4 ./...

@@ -20,6 +20,9 @@ import (
 // TestContractWithoutParts runs the conformance suite on servers without an optional part. The suite runs on a complete server in its own
 // package. The servers do not run side by side, because the suite counts the goroutines of the process.
 func TestContractWithoutParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the suite takes minutes under the race detector: `make test` runs it without the optional parts, and `make race` on a complete server")
+	}
 	suite := filepath.Join(t.TempDir(), "conformance")
 	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", suite, "./gatewaytest/conformance").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
