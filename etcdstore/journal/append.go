@@ -64,7 +64,7 @@ func (w *Writer) Append(step etcdstore.Batch) error {
 	}
 	next := w.current
 	next.Through = step.Through
-	return w.commit(b, next, pebble.NoSync)
+	return w.show(next, w.journal.advance(b, next, pebble.NoSync))
 }
 
 // set writes the state of a key at a revision; nil: it is deleted.
@@ -117,7 +117,12 @@ func (w *Writer) tail(key string) (*tail, error) {
 }
 
 func (w *Writer) commit(b *pebble.Batch, next Range, o *pebble.WriteOptions) error {
-	if err := w.journal.commit(b, next, o); err != nil {
+	return w.show(next, w.journal.commit(b, next, o))
+}
+
+// show continues with the new state of the range, unless it could not be written.
+func (w *Writer) show(next Range, err error) error {
+	if err != nil {
 		w.tails = newTails() // they are ahead of what is written
 		return err
 	}

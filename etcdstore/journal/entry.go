@@ -12,10 +12,11 @@ import (
 
 // Keys of the database begin with a kind, and but for the first with the number of a range.
 const (
-	rangeKind = 'r' // of the number of a range: the Range
-	stateKind = 's' // of a key and a revision: an entry
-	eventKind = 'e' // of a revision and a number in it: the key that changed, and when the event arrived
-	timeKind  = 't' // of a time, and the revision of the last event that had arrived then
+	rangeKind  = 'r' // of the number of a range: the Range, whose Through may be that of an earlier moment
+	newestKind = 'n' // of the number of a range: its Through
+	stateKind  = 's' // of a key and a revision: an entry
+	eventKind  = 'e' // of a revision and a number in it: the key that changed, and when the event arrived
+	timeKind   = 't' // of a time, and the revision of the last event that had arrived then
 )
 
 // headSize is the size of a kind and the number of a range.

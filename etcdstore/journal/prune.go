@@ -160,7 +160,7 @@ func (j *Journal) Remove(r Range) error {
 			return err
 		}
 	}
-	if err := errors.Join(b.Delete(head(rangeKind, r.Number), nil), b.Commit(pebble.Sync)); err != nil {
+	if err := errors.Join(b.Delete(head(rangeKind, r.Number), nil), b.Delete(head(newestKind, r.Number), nil), b.Commit(pebble.Sync)); err != nil {
 		return fmt.Errorf("removing a former history from the journal: %w", err)
 	}
 	j.mu.Lock()

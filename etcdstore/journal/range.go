@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,6 +69,9 @@ func (j *Journal) loadRanges() error {
 		if err := json.Unmarshal(it.Value(), &r); err != nil {
 			return err
 		}
+		if r.Through, err = j.through(r); err != nil {
+			return err
+		}
 		j.ranges[r.Number] = r
 	}
 	return it.Error()
@@ -109,6 +113,22 @@ func (j *Journal) newRange(prefix string, history uint64) Range {
 	return Range{Number: j.numbers, Prefix: prefix, History: history}
 }
 
+// through returns the newest revision of a range.
+func (j *Journal) through(r Range) (etcdstore.Revision, error) {
+	value, closer, err := j.db.Get(head(newestKind, r.Number))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return r.Through, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	revision, n := binary.Uvarint(value)
+	if n <= 0 {
+		err = errEntry
+	}
+	return max(r.Through, etcdstore.Revision(revision)), errors.Join(err, closer.Close())
+}
+
 // end makes a range a former one.
 func (j *Journal) end(r Range) error {
 	r.Former = true
@@ -122,6 +142,15 @@ func (j *Journal) commit(b *pebble.Batch, r Range, o *pebble.WriteOptions) error
 	if err == nil {
 		err = b.Set(head(rangeKind, r.Number), text, nil)
 	}
+	if err != nil {
+		return fmt.Errorf("writing to the journal: %w", err)
+	}
+	return j.advance(b, r, o)
+}
+
+// advance writes a batch with the newest revision of a range, which alone has changed, and then shows it.
+func (j *Journal) advance(b *pebble.Batch, r Range, o *pebble.WriteOptions) error {
+	err := b.Set(head(newestKind, r.Number), binary.AppendUvarint(nil, uint64(r.Through)), nil)
 	if err == nil {
 		err = b.Commit(o)
 	}
