@@ -38,7 +38,8 @@ func (j *Journal) Writer(prefix string, omit func(key string, value []byte) bool
 func (w *Writer) Range() Range { return w.current }
 
 // Append writes a step of a watch. The events of the step follow those that are written. They survive a crash after the next Sync.
-func (w *Writer) Append(step etcdstore.Batch) error {
+func (w *Writer) Append(step etcdstore.Batch) (err error) {
+	defer w.forgetAfter(&err)
 	if step.Through <= w.current.Through {
 		return nil
 	}
@@ -120,10 +121,17 @@ func (w *Writer) commit(b *pebble.Batch, next Range, o *pebble.WriteOptions) err
 	return w.show(next, w.journal.commit(b, next, o))
 }
 
+// forgetAfter forgets the states in memory after an error, because they are ahead of what is written: the next difference would be to a state that the
+// journal does not have.
+func (w *Writer) forgetAfter(err *error) {
+	if *err != nil {
+		w.tails = newTails()
+	}
+}
+
 // show continues with the new state of the range, unless it could not be written.
 func (w *Writer) show(next Range, err error) error {
 	if err != nil {
-		w.tails = newTails() // they are ahead of what is written
 		return err
 	}
 	w.current = next

@@ -16,7 +16,8 @@ const statePage = 500
 
 // Begin reads the present state of the range from etcd, from which on events can be added. A range that has begun before gets a gap.
 // The error is one of the store or of the database; etcd may have compacted the state meanwhile, and the caller tries again.
-func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) error {
+func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) (err error) {
+	defer w.forgetAfter(&err)
 	next, gap := w.current, Gap{After: w.current.Through}
 	r, err := w.journal.newReader(w.current.Number)
 	if err != nil {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -348,5 +349,40 @@ func TestOmit(t *testing.T) {
 	}
 	if err := errors.Join(list(root+"other", etcdstore.ListOptions{}), list(root, etcdstore.ListOptions{KeysOnly: true}), events(ctx, root+"other")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFailedAppend checks that events can be added again after an append failed, as a recorder does.
+func TestFailedAppend(t *testing.T) {
+	w := newWorld(t)
+	w.write(30)
+	w.begin()
+	value := bytes.Repeat([]byte("a line of text;"), 40)
+	step := func(n int) etcdstore.Batch {
+		at := w.writer.Range().Through + etcdstore.Revision(n)
+		kv := &etcdstore.KV{Key: root + "x", Value: append(value, byte('0'+n)), Created: at, Modified: at, Version: 1}
+		return etcdstore.Batch{Events: []etcdstore.Event{{Revision: at, Key: kv.Key, KV: kv}}, Through: at}
+	}
+	if err := w.writer.Append(step(1)); err != nil {
+		t.Fatal(err)
+	}
+	lost := w.journal.db.NewBatch()
+	failed := func() (err error) { // all but the commit
+		defer w.writer.forgetAfter(&err)
+		if err = w.writer.set(lost, root+"x", w.writer.Range().Through+1, step(1).Events[0].KV); err == nil {
+			err = errors.New("the disk")
+		}
+		return errors.Join(err, lost.Close())
+	}
+	if err := failed(); err == nil {
+		t.Fatal("it did not fail")
+	}
+	want := step(1)
+	if err := w.writer.Append(want); err != nil {
+		t.Fatal(err)
+	}
+	page, err := w.journal.List(t.Context(), w.History(), root+"x", etcdstore.ListOptions{At: want.Through, Exact: true})
+	if err != nil || len(page.KVs) != 1 || !bytes.Equal(page.KVs[0].Value, want.Events[0].KV.Value) {
+		t.Errorf("%v, %v", page.KVs, err)
 	}
 }

@@ -32,7 +32,7 @@ func (w *Writer) Prune(ctx context.Context, oldest etcdstore.Revision) error {
 		}
 	}
 	b := w.journal.db.NewBatch()
-	err := w.commit(b, next, pebble.Sync) // nobody reads from now on what is deleted
+	err := w.commit(b, next, pebble.Sync) // reads of what is deleted are refused from now on
 	err = errors.Join(err, b.Close())
 	if err != nil {
 		return err

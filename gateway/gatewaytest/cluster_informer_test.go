@@ -21,7 +21,7 @@ import (
 )
 
 // TestClusterInformer checks that informers of client-go may move between a kube-apiserver and a gateway at the resourceVersion of their last
-// event: under a load, each of their watches is cut and goes on at the other server. They need no second list, and each change of etcd is told once.
+// event: under a load, each of their watches is cut and goes on at the other server. They need no second list, and their handlers get each change of etcd once.
 func TestClusterInformer(t *testing.T) {
 	t.Parallel()
 	c := startLoaded(t)

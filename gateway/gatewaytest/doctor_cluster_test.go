@@ -53,7 +53,7 @@ func TestDoctorCluster(t *testing.T) {
 		"}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\ncurrent-context: c\n")
 	beside := []string{"--cluster", "--encryption-provider-config", keys, "--kube-apiserver", kube.URL, "--kube-apiserver-ca-file", file("ca", string(kube.CA)), "--authentication-kubeconfig", kubeconfig}
 	wantSays(t, doctor(t, endpoint, gw.URL, 0, beside...), "ok    kube      "+kube.URL+" is ready", "ok    delegates ", "skip  proxy ")
-	file("kubeconfig", strings.ReplaceAll(readFile(t, kubeconfig), kube.Token, "nobody"))
+	file("kubeconfig", strings.ReplaceAll(readFile(t, kubeconfig), kube.Token, "wrong-token"))
 	wantSays(t, doctor(t, endpoint, gw.URL, 1, beside...), "FAIL  delegates ", "system:auth-delegator")
 	kube.Stop(t)
 	wantSays(t, doctor(t, endpoint, gw.URL, 1, beside...), "FAIL  kube ")

@@ -42,7 +42,7 @@ var layout = sync.OnceValue(func() map[string]layoutEntry {
 	return out
 })
 
-// bookkeeping are prefixes of keys that a kube-apiserver writes and nobody reads as objects.
+// bookkeeping are prefixes of keys that a kube-apiserver writes for itself: they are not objects of the API.
 var bookkeeping = []string{"masterleases", "peerserverleases", "ranges", "health"}
 
 // found is what a sample of a cluster's values has.

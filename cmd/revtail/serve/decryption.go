@@ -17,7 +17,7 @@ import (
 type decryption struct {
 	store     *encryption.Store
 	providers func() *encryption.Providers
-	cluster   bool // the values are a kube-apiserver's, and caches are filled when somebody needs them
+	cluster   bool // the values are a kube-apiserver's, and a cache is filled by the first request for its resource
 
 	probed atomic.Pointer[encryption.Providers] // those with which one value of each resource was read; nil: none yet
 }

@@ -9,7 +9,7 @@ const (
 	allowed   = "allowed"
 	denied    = "denied"
 	earlier   = "earlier"   // allowed, by an earlier decision, while the kube-apiserver does not answer
-	undecided = "undecided" // nobody can say
+	undecided = "undecided" // the kube-apiserver did not answer
 )
 
 // newDecisions returns a counter of all decisions, those that are younger than decisionTTL included.
