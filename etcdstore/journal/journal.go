@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Journal is a database of events. It is safe for concurrent use; the events of a range are written by one goroutine.
@@ -17,6 +16,7 @@ type Journal struct {
 	dir    string
 	db     *pebble.DB
 	logger *slog.Logger
+	room   room
 
 	mu      sync.RWMutex     // guards the fields below
 	ranges  map[uint32]Range // by number
@@ -38,7 +38,7 @@ func Open(dir string, logger *slog.Logger) (*Journal, error) {
 		return nil, fmt.Errorf("the journal in %s: %w", dir, err)
 	}
 	j := &Journal{dir: dir, db: db, logger: logger, ranges: make(map[uint32]Range)}
-	if err := j.loadRanges(); err != nil {
+	if err := errors.Join(j.loadRanges(), j.addIndexes()); err != nil {
 		return nil, errors.Join(fmt.Errorf("the journal in %s: %w", dir, err), db.Close())
 	}
 	return j, nil
@@ -49,15 +49,6 @@ func (j *Journal) Close() error { return j.db.Close() }
 
 // Size returns how many bytes the journal takes on the disk.
 func (j *Journal) Size() int64 { return int64(j.db.Metrics().DiskSpaceUsage()) }
-
-// reserve is how many bytes of the disk stay free, because the database cannot go on when a write fails.
-const reserve = 256 << 20
-
-// hasRoom reports whether the disk has room for more events.
-func (j *Journal) hasRoom() bool {
-	usage, err := vfs.Default.GetDiskUsage(j.dir)
-	return err != nil || usage.AvailBytes > reserve
-}
 
 // databaseLogger is the log of the database: what it does is of interest to developers only.
 type databaseLogger struct{ logger *slog.Logger }
