@@ -1,12 +1,9 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -21,27 +18,6 @@ type Journal struct {
 	mu      sync.RWMutex     // guards the fields below
 	ranges  map[uint32]Range // by number
 	numbers uint32           // the last number that was given
-}
-
-// Open opens the journal in a directory, which it creates if it does not exist. One process has it open at a time. The caller closes it.
-func Open(dir string, logger *slog.Logger) (*Journal, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil { // it has the values of the etcd
-		return nil, fmt.Errorf("the journal: %w", err)
-	}
-	options := &pebble.Options{Logger: databaseLogger{logger}, FormatMajorVersion: pebble.FormatNewest}
-	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
-	db, err := pebble.Open(dir, options)
-	if errors.Is(err, syscall.EAGAIN) {
-		err = errors.New("another process has it open: want a directory for each gateway")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the journal in %s: %w", dir, err)
-	}
-	j := &Journal{dir: dir, db: db, logger: logger, ranges: make(map[uint32]Range)}
-	if err := errors.Join(j.loadRanges(), j.addIndexes()); err != nil {
-		return nil, errors.Join(fmt.Errorf("the journal in %s: %w", dir, err), db.Close())
-	}
-	return j, nil
 }
 
 // Close writes what is in memory, and closes the database. No method may be called afterwards.
