@@ -32,7 +32,9 @@ func (r *reader) clone() (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{r.number, it}, nil
+	own := *r
+	own.states = it
+	return &own, nil
 }
 
 func (r *reader) close() { _ = r.states.Close() } // its errors are those of the reads

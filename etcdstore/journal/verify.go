@@ -139,25 +139,16 @@ func (v *verifier) findMissing(ctx context.Context, r *reader) error {
 		return err
 	}
 	defer func() { _ = it.Close() }()
-	has := func(key string, revision etcdstore.Revision) bool {
-		for ok := it.SeekGE(eventKey(v.known.Number, revision, 0)); ok; ok = it.Next() {
-			e, err := parseEvent(it.Key(), it.Value())
-			if err == nil && e.revision > revision {
-				return false
-			}
-			if err == nil && e.key == key {
-				return true
-			}
-		}
-		return false
-	}
 	for ok := r.states.First(); ok; ok = r.states.Next() {
-		key, revision, err := parseStateKey(r.states.Key())
-		if err == nil && v.known.hasEvent(revision) && !has(key, revision) {
-			v.damaged(fmt.Errorf("%q has a state of revision %d, and no event", key, revision))
-		}
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		key, revision, err := parseStateKey(r.states.Key())
+		if err != nil || !v.known.hasEvent(revision) {
+			continue
+		}
+		if _, found, err := eventOf(it, v.known.Number, key, revision); err != nil || !found {
+			v.damaged(errors.Join(fmt.Errorf("%q has a state of revision %d, and no event", key, revision), err))
 		}
 	}
 	return nil // checkKeys has reported what cannot be read
