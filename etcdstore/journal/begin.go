@@ -146,11 +146,16 @@ func (w *Writer) Verify(ctx context.Context, store etcdstore.Store) error {
 	if kept != 0 {
 		return fmt.Errorf("%w: %d keys exist in only one of them", ErrOtherHistory, kept)
 	}
+	return w.verifyValue(ctx, store, r, last)
+}
+
+// verifyValue compares the value of the key that was written last: another history can have written the same keys at the same revisions, if only a few
+// are written again and again.
+func (w *Writer) verifyValue(ctx context.Context, store etcdstore.Store, r *reader, last witness) error {
 	if last.key == "" {
 		return nil
 	}
-	// Another history can have written the same keys at the same revisions, if only a few are written again and again.
-	same, err := w.sameValue(ctx, store, r, last.key, o.At)
+	same, err := w.sameValue(ctx, store, r, last.key, w.current.Through)
 	switch {
 	case errors.Is(err, errUnknown): // its value is not kept
 		return nil

@@ -128,15 +128,7 @@ func playJournalRestore(r *Run, seconds int) {
 	r.Wait(time.Second) // the journals are on the disk
 	r.gateways[1].Kill(r.TB)
 	r.Fault("etcd's files are replaced by a backup")
-	member.Kill(r.TB)
-	if err := os.RemoveAll(member.DataDir); err != nil {
-		r.Fatal(err)
-	}
-	if err := os.CopyFS(member.DataDir, os.DirFS(backup)); err != nil {
-		r.Fatal(err)
-	}
-	member.Restart(r.TB)
-	r.turnBack()
+	r.putBack(member, backup)
 	r.told(old, time.Now(), 30*time.Second)
 	restored := r.newest()
 	r.Note("etcd is at %d, and was at %d", restored, former)
@@ -165,6 +157,19 @@ func playJournalRestore(r *Run, seconds int) {
 	r.readPast(1000, 2, func(revision int64) bool { return revision < resumed })
 	r.Write(20)
 	r.Wait(2 * time.Second)
+}
+
+// putBack replaces the files of a member by a backup of it.
+func (r *Run) putBack(member *gatewaytest.Member, backup string) {
+	member.Kill(r.TB)
+	if err := os.RemoveAll(member.DataDir); err != nil {
+		r.Fatal(err)
+	}
+	if err := os.CopyFS(member.DataDir, os.DirFS(backup)); err != nil {
+		r.Fatal(err)
+	}
+	member.Restart(r.TB)
+	r.turnBack()
 }
 
 func playJournalFull(r *Run, seconds int) {
