@@ -120,12 +120,16 @@ func (w *Writer) Verify(ctx context.Context, store etcdstore.Store) error {
 	if err != nil {
 		return err
 	}
+	var last witness // the key that was written last
 	for {
 		page, err := store.List(ctx, w.current.Prefix, o)
 		if err != nil {
 			return err
 		}
 		for _, kv := range page.KVs {
+			if kv.Modified > last.revision {
+				last = witness{kv.Key, kv.Modified}
+			}
 			f, err := r.find(kv.Key, o.At)
 			if err != nil {
 				return err
@@ -142,7 +146,23 @@ func (w *Writer) Verify(ctx context.Context, store etcdstore.Store) error {
 	if kept != 0 {
 		return fmt.Errorf("%w: %d keys exist in only one of them", ErrOtherHistory, kept)
 	}
-	return nil
+	return w.verifyValue(ctx, store, r, last)
+}
+
+// verifyValue compares the value of the key that was written last: another history can have written the same keys at the same revisions, if only a few
+// are written again and again.
+func (w *Writer) verifyValue(ctx context.Context, store etcdstore.Store, r *reader, last witness) error {
+	if last.key == "" {
+		return nil
+	}
+	same, err := w.sameValue(ctx, store, r, last.key, w.current.Through)
+	switch {
+	case errors.Is(err, errUnknown): // its value is not kept
+		return nil
+	case err == nil && !same:
+		return fmt.Errorf("%w: %q has another value at revision %d", ErrOtherHistory, last.key, last.revision)
+	}
+	return err
 }
 
 // BeginAnew ends the range as one of a former history, and begins one of the present history.

@@ -51,6 +51,9 @@ type part struct {
 	// current reports whether the range is known to have the history of the etcd.
 	current atomic.Bool
 	watcher atomic.Pointer[etcdstore.Watcher] // that it follows; nil: none yet
+	// overtaken reports whether the last watch, on which events had come, ended because etcd has compacted the next ones: this etcd has the
+	// history of the range.
+	overtaken bool
 }
 
 // NewRecorder returns a recorder. Ranges of other prefixes are former ones from now on. The caller runs the recorder, and closes the journal afterwards.
@@ -92,6 +95,9 @@ func (r *Recorder) runPart(ctx context.Context, p *part) {
 		if ctx.Err() != nil {
 			return
 		}
+		if p.overtaken {
+			continue // at once, before the etcd can be another one
+		}
 		if !errors.Is(err, etcdstore.ErrUnavailable) && !errors.As(err, new(*etcdstore.CompactedError)) {
 			r.config.Logger.Error("the journal is not written", "prefix", p.prefix, "error", err)
 		}
@@ -104,6 +110,11 @@ func (r *Recorder) runPart(ctx context.Context, p *part) {
 
 // open makes the range one of the present history, to which events can be added.
 func (r *Recorder) open(ctx context.Context, p *part) error {
+	resume := p.writer.Rejoin
+	if p.overtaken && r.journal.hasRoom() {
+		resume = p.writer.Begin
+	}
+	p.overtaken = false
 	if err := r.awaitRoom(ctx); err != nil {
 		return err
 	}
@@ -112,17 +123,17 @@ func (r *Recorder) open(ctx context.Context, p *part) error {
 		return r.began(p, p.writer.Begin(ctx, r.config.Store))
 	}
 	err := p.writer.Verify(ctx, r.config.Store)
-	compacted := (*etcdstore.CompactedError)(nil)
+	rejoined := errors.As(err, new(*etcdstore.CompactedError))
+	if rejoined {
+		err = resume(ctx, r.config.Store)
+	}
 	switch {
 	case errors.Is(err, ErrOtherHistory):
 		r.config.Logger.Warn("etcd was restored or replaced: the journal begins anew, and keeps the former history apart", "prefix", p.prefix, "through", was.Through, "reason", err)
 		return r.began(p, p.writer.BeginAnew(ctx, r.config.Store))
-	case errors.As(err, &compacted):
-		if err := p.writer.Begin(ctx, r.config.Store); err != nil {
-			return err
-		}
-		r.config.Logger.Warn("etcd has compacted events that had not arrived: the journal has a gap", "prefix", p.prefix, "after", was.Through, "until", p.writer.Range().Through)
-		return nil
+	case err == nil && rejoined:
+		now := p.writer.Range()
+		r.config.Logger.Warn("etcd has compacted events that had not arrived: the journal has a gap", "prefix", p.prefix, "through", was.Through, "gaps", now.Gaps)
 	}
 	return err
 }
@@ -141,7 +152,7 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 	defer func() { _ = w.Close() }()
 	p.watcher.Store(&w)
 	var pruned, synced time.Time
-	dirty := false // something is not synced
+	dirty, open := false, false // something is not synced; something has come
 	for {
 		if time.Since(pruned) > pruneInterval {
 			if err := r.prune(ctx, p.writer); err != nil {
@@ -160,6 +171,8 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 			wait = syncDelay
 		}
 		step, ok, err := next(ctx, w, wait)
+		open = open || ok
+		p.overtaken = open && isCompacted(err)
 		if err == nil && ok {
 			if err = r.awaitRoom(ctx); err == nil {
 				err = p.writer.Append(step)

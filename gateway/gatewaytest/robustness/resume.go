@@ -27,6 +27,9 @@ func resumable(h *History, rules Rules, r *report) {
 				continue
 			}
 			expired = true
+			if rules.Journal {
+				r.add(whoOf(w, s), "410 for %d, which is in the journal", token)
+			}
 			if compacted := h.compactedAt(s.Ended); token >= compacted && !rules.Relists {
 				r.add(whoOf(w, s), "410 for %d, while etcd was compacted to %d at most", token, compacted)
 			}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,7 @@ type Run struct {
 type replica struct {
 	*gatewaytest.Gateway
 	proxies []*Proxy // one for each member; none: it connects to etcd directly
+	journal string   // the folder of its journal; empty: it has none
 	life    atomic.Int32
 }
 
@@ -107,6 +109,10 @@ func (r *Run) startGateway(s *Scenario, endpoints []string) *replica {
 	}
 	if len(endpoints) > 0 {
 		args = append(args, "--etcd-endpoints", strings.Join(endpoints, ","))
+	}
+	if s.JournalDir != nil {
+		replica.journal = s.JournalDir(r.TB)
+		args = append(args, "--history-dir", filepath.Join(replica.journal, "journal"))
 	}
 	replica.Gateway = gatewaytest.Start(r.TB, args...)
 	return replica

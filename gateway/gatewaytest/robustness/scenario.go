@@ -15,6 +15,8 @@ type Scenario struct {
 	Gateways    int // zero: one
 	GatewayArgs []string
 	Proxied     bool // each gateway has proxies to etcd
+	// JournalDir returns the directory for the journal of a gateway; nil: it has none.
+	JournalDir func(tb testing.TB) string
 
 	Rules Rules
 	Play  func(r *Run, seconds int)

@@ -43,15 +43,7 @@ var historyScenarios = []Scenario{
 			r.pauseWriters()
 			old := r.history()
 			r.Fault("etcd's files are replaced by a backup")
-			member.Kill(r.TB)
-			if err := os.RemoveAll(member.DataDir); err != nil {
-				r.Fatal(err)
-			}
-			if err := os.CopyFS(member.DataDir, os.DirFS(backup)); err != nil {
-				r.Fatal(err)
-			}
-			member.Restart(r.TB)
-			r.turnBack()
+			r.putBack(member, backup)
 			since := time.Now()
 			for i := range r.gateways {
 				if l, err := r.list(r.Context(), i, Consistent, Scope{}, 0); err == nil { // a list must be current

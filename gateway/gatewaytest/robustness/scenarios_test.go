@@ -2,4 +2,4 @@ package robustness
 
 import "slices"
 
-var scenarios = slices.Concat(etcdScenarios, gatewayScenarios, historyScenarios, networkScenarios, slowScenarios)
+var scenarios = slices.Concat(etcdScenarios, gatewayScenarios, historyScenarios, journalScenarios, networkScenarios, slowScenarios)

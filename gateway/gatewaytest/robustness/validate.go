@@ -10,6 +10,7 @@ type Rules struct {
 	Ends    []End // of streams, besides clean ones and those by the client
 	Codes   []int // of refused requests and ERROR frames
 	Relists bool  // clients may have to list again without a compaction
+	Journal bool  // the gateways have every revision that etcd has compacted: no client has to list again
 
 	Events, Resumes, Faults, Acknowledged int // minimum numbers
 }

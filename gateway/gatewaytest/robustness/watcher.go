@@ -24,6 +24,7 @@ type Client struct {
 	Timeout   time.Duration // timeoutSeconds; zero: the gateway's own
 	Quiet     bool          // it expects no changes
 	Gateway   int           // the first one
+	Since     int64         // it begins with the state at this revision; zero: with the newest
 	Dialect   Dialect
 	Stay      bool // always on the same gateway; otherwise on the next one after each failure
 }
@@ -75,10 +76,19 @@ func (w *watcher) turn(ctx context.Context, code int) {
 // list begins, or begins again, in the current history.
 func (w *watcher) list(ctx context.Context) bool {
 	h := w.run.history()
-	l, err := w.run.list(ctx, w.gateway, Consistent, w.Scope, 0)
+	kind := Consistent
+	if w.Since > 0 {
+		kind = Exact
+	}
+	l, err := w.run.list(ctx, w.gateway, kind, w.Scope, w.Since)
+	if refused := (*refusal)(nil); errors.As(err, &refused) && refused.code == gone && w.Since > 0 {
+		w.run.edit(func() { w.run.Violate("journal", w.Name, "410 for a list at %d of gateway %d", w.Since, w.gateway) })
+		w.Since = 0
+	}
 	if err != nil {
 		return false
 	}
+	w.Since = 0
 	l.Reader = w.Name
 	w.through.Store(l.Revision)
 	w.run.edit(func() {
