@@ -22,6 +22,7 @@ import (
 	"revtail/cmd/revtail/doctor"
 	"revtail/cmd/revtail/envtest"
 	"revtail/cmd/revtail/health"
+	"revtail/cmd/revtail/history"
 	"revtail/cmd/revtail/keys"
 	"revtail/cmd/revtail/manual"
 	"revtail/cmd/revtail/memory"
@@ -102,6 +103,7 @@ func newRootCommand() *cobra.Command {
 	command.AddCommands(root,
 		serve.NewCommand(build), open.NewCommand(), envtest.NewCommand(),
 		objects.NewWatchCommand(), objects.NewGetCommand(),
+		history.NewCommand(),
 		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewRestoreCommand(), change.NewDeleteCommand(),
 		keys.NewCommand(),
 		doctor.NewCommand(build), health.NewCommand(), snapshot.NewCommand(), token.NewCommand(), top.NewCommand(),

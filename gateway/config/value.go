@@ -36,7 +36,7 @@ func (v *value) Set(s string) error {
 		b, err := strconv.ParseBool(s)
 		*field, valid, want = b, err == nil, "want true or false"
 	case *time.Duration:
-		d, err := parseDuration(s)
+		d, err := ParseDuration(s)
 		*field, valid, want = d, err == nil, "want a time, as 90s, 10m, 1h30m or 7d"
 		if _, err := strconv.ParseFloat(s, 64); err == nil {
 			want = "missing unit: " + want
@@ -87,8 +87,8 @@ func (b Bytes) String() string {
 	return strings.ReplaceAll(humanize.IBytes(uint64(b)), " ", "")
 }
 
-// parseDuration parses a duration, which may begin with days.
-func parseDuration(s string) (time.Duration, error) {
+// ParseDuration parses a duration, which may begin with days, as 7d or 1d12h.
+func ParseDuration(s string) (time.Duration, error) {
 	days, rest, ok := strings.Cut(s, "d")
 	if !ok {
 		return time.ParseDuration(s)

@@ -94,13 +94,9 @@ func (r *restorer) run(cmd *cobra.Command, args []string) error {
 
 // check reads the arguments and flags as far as that is possible without the source.
 func (r *restorer) check(cmd *cobra.Command, args []string) (from source.Name, err error) {
-	switch err = client.CheckArgs(args); {
+	switch err = client.CheckObject(cmd.CommandPath(), args); {
 	case err != nil:
 		return from, err
-	case len(args) == 1 && !strings.Contains(args[0], "/"):
-		return from, fmt.Errorf("no object of %s is named: want, for example, %s %s/web", args[0], cmd.CommandPath(), args[0])
-	case len(args) == 2 && strings.Contains(args[0], "/"):
-		return from, fmt.Errorf("two objects are named, %s and %s: want one", args[0], args[1])
 	case r.from == "":
 		return from, errors.New("--from is missing: want the source of the object, as --from backup.db")
 	case r.manager == "":
