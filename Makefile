@@ -32,11 +32,17 @@ REF      ?= HEAD
 # The tests find there what they start, where `make tools` has built it.
 export PATH := $(TOOLS):$(PATH)
 
-# Programs, tests, tools and releases are built with the same settings, so that each of the 2,000 packages behind them is compiled once.
+# Programs, tests and tools are built with the same settings, so that each of the 2,000 packages behind them is compiled once. `make lint` vets
+# every package, so that `go test` does not.
 export CGO_ENABLED := 0
-export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run test race e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
+# The packages that `make race-quick` runs: all below these folders, and those that start goroutines, themselves or in their tests. The packages
+# of gatewaytest start whole gateways, and belong to `make race`.
+CONCURRENT := cmd/revtail/client cmd/revtail/serve etcdstore gateway/access gateway/keys gateway/metrics gateway/middleware gateway/netio gateway/watch gateway/watchcache
+GOROUTINES  = $$(grep -rlE --include='*.go' --exclude-dir=gatewaytest 'go func|\.Go\(' cmd encoding etcdstore gateway | xargs -n 1 dirname | sort -u)
+
+.PHONY: help build run test race race-quick e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-30s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +59,10 @@ test: ## Run every test that needs nothing but Go
 race: export CGO_ENABLED := 1
 race: ## Run them again under the race detector (needs a C compiler)
 	go test -race -short -parallel 4 -timeout 20m $(PKG)
+
+race-quick: export CGO_ENABLED := 1
+race-quick: ## The same for the packages that have goroutines of their own, without those of gatewaytest
+	go test -race -short -parallel 4 -timeout 20m $(CONCURRENT:%=./%/...) $$(printf './%s ' $(GOROUTINES))
 
 e2e: $(TOOLS)/etcd $(TOOLS)/kube-apiserver $(TOOLS)/kubectl-debian $(TOOLS)/helm $(TOOLS)/definitions ## Run unmodified clients against the gateway: informers, etcdctl, kubectl, Kubernetes' controllers, helm
 	cd $(CLIENTS) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -parallel 4 ./...
@@ -194,9 +204,8 @@ $(TOOLS)/kube-scheduler: $(wildcard .ci/tools/control-plane/go.*)
 $(TOOLS)/kwok: $(wildcard .ci/tools/kwok/go.*)
 	cd .ci/tools/kwok && go build -ldflags '-s -w' -o $(TOOLS)/ tool && touch $@
 
-# The suite is 2,800 packages, all of which vet would check.
 $(TOOLS)/e2e.test: $(wildcard .ci/tools/conformance/*)
-	cd .ci/tools/conformance && go test -c -vet=off -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $@ . && touch $@
+	cd .ci/tools/conformance && go test -c -ldflags "-s -w $$($(KUBERNETES_VERSION))" -o $@ . && touch $@
 
 $(TOOLS)/helm: $(wildcard .ci/tools/helm/go.*)
 	cd .ci/tools/helm && go build -ldflags '-s -w' -o $(TOOLS)/ tool && touch $@

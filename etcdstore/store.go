@@ -31,6 +31,8 @@ type Event struct {
 	Key      string
 	KV       *KV // the state after the change; nil: the key was deleted
 	Prev     *KV // the state before the change; nil: the key was created, PrevLost, or not requested
+	// Received is when a journal got the event from etcd; zero: no journal has it. See Batch.Received.
+	Received time.Time
 }
 
 // IsCreate reports whether the change created the key.

@@ -16,11 +16,13 @@ import (
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/access/serviceaccount"
+	"revtail/gateway/api"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/upstream"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
 	"revtail/gateway/config/reload"
+	"revtail/gateway/keys/timeline"
 )
 
 // Options configure a Server.
@@ -33,6 +35,8 @@ type Options struct {
 	Cluster bool
 	Logger  *slog.Logger   // nil: slog.Default()
 	Build   buildinfo.Info // of the program, for /version and the metrics
+
+	History *api.History // what a journal has recorded of Store; nil: nothing
 
 	Mounts []mount.Mount // prefixes of etcd that are served as resources
 
@@ -70,6 +74,14 @@ type Options struct {
 	Origins         []string           // of pages that may read and write here, as https://example.com
 	Hosts           []string           // names of this server besides localhost
 	Limits          flowcontrol.Limits // of all users; without an Authenticator each address is a user
+}
+
+// recorder returns that of History; nil: there is none.
+func (o *Options) recorder() timeline.Recorder {
+	if o.History == nil {
+		return nil
+	}
+	return o.History.Recorder
 }
 
 // complete sets defaults. The error names an option that is wrong.

@@ -88,6 +88,7 @@ func TestQuotaStatus(t *testing.T) {
 	s.limit(`"count/configmaps":"2","pods":"1"`)
 	s.awaitUsed(`"used":{"count/configmaps":"1","pods":"0"}`)
 	s.create("second")
+	s.awaitUsed(`"used":{"count/configmaps":"2","pods":"0"}`) // a count may have begun between the charge and the object
 	a := s.do(http.MethodPost, configMaps, `{"metadata":{"name":"third"}}`)
 	const refusal = `configmaps \"third\" is forbidden: exceeded quota: some, requested: count/configmaps=1, used: count/configmaps=2, limited: count/configmaps=2`
 	if a.code != http.StatusForbidden || !strings.Contains(a.body, refusal) {
@@ -100,6 +101,7 @@ func TestQuotaStatus(t *testing.T) {
 	if a := s.createPod("one", ""); a.code != http.StatusCreated {
 		t.Fatalf("%d %s", a.code, a.body)
 	}
+	s.awaitUsed(`"pods":"1","services":"0"}`)
 	if a := s.createPod("one", ""); a.code != http.StatusForbidden { // charged before it is known that the name is taken
 		t.Errorf("%d %s", a.code, a.body)
 	}

@@ -67,6 +67,7 @@ func (h *handlers) public() http.Handler {
 	r.HandleFunc(request.KeysPath, h.keys.ServeKeys)
 	r.HandleFunc(request.KeysPath+"/*", h.keys.ServeKeys)
 
+	r.Get(request.HistoryPath, h.api.ServeHistory)
 	r.Post("/v1/txn", h.keys.ServeTxn)
 	r.Get("/v1/openapi.json", keys.ServeOpenAPI)
 
@@ -160,6 +161,7 @@ func serveRoot(w http.ResponseWriter, r *http.Request) {
 
   /api/v1, /apis            which resources there are; try /api/v1/configmaps?watch=true
   /v1/keys, /v1/txn         any key of etcd that is opened; /v1/openapi.json describes that
+  /v1/history               what has changed, where --history-dir records it
   /ui/                      a page that shows all this, for a browser
   /readyz?verbose, /livez   health
   /metrics                  figures for Prometheus

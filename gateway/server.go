@@ -22,6 +22,7 @@ import (
 	"revtail/gateway/http/response"
 	"revtail/gateway/keys"
 	"revtail/gateway/keys/keyrange"
+	"revtail/gateway/keys/timeline"
 	"revtail/gateway/metrics"
 	"revtail/gateway/middleware"
 	"revtail/gateway/netio/socket"
@@ -64,6 +65,7 @@ func New(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	line := timeline.New(own, options.recorder(), options.Logger)
 	responder, filters, loops := response.NewResponder(options.Logger), filter.NewCache(), eventloop.New(options.Logger)
 	control := access.NewControl(responder, options.Logger, options.Authenticator, options.Policy, options.Delegate, options.Audit)
 	chain := &middleware.Chain{
@@ -83,20 +85,20 @@ func New(options Options) (*Server, error) {
 			Collect:   options.GarbageCollector, CollectedElsewhere: options.ExternalGarbageCollector, CollectLimit: options.GarbageCollectorLimit, GracefulDeletion: options.GracefulDeletion || options.ExternalGarbageCollector, CreateNamespaces: options.CreateNamespaces, RequireNamespaces: options.RequireNamespaces,
 		}),
 		keys: keys.New(keys.Config{
-			Store: options.Store, Own: own, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,
+			Store: options.Store, Timeline: line, Policy: policy, Access: control, Claim: options.Claim, Filters: filters, Responder: responder,
 			Logger: options.Logger, Watches: watches, Flows: flows,
 		}),
 	}
 	if options.ServiceAccounts != nil {
 		options.ServiceAccounts.Open(s.store)
 	}
-	s.routes = s.handlers(options, control, chain, filters)
+	s.routes = s.handlers(options, control, chain, filters, line)
 	s.handler, s.admin = s.routes.public(), s.routes.admin()
 	return s, nil
 }
 
 // handlers returns the handlers of all routes.
-func (s *Server) handlers(options Options, control *access.Control, chain *middleware.Chain, filters *filter.Cache) *handlers {
+func (s *Server) handlers(options Options, control *access.Control, chain *middleware.Chain, filters *filter.Cache, line *timeline.Timeline) *handlers {
 	health := &health{etcd: options.Store, catalog: s.catalog, claim: options.Claim, collector: s.store.Collector,
 		shuttingDown: s.watches.Registry.ShuttingDown, problems: options.Problems, encryption: options.EncryptionProblems, decryption: options.EncryptionFailure, upstream: options.UpstreamProblems}
 	if options.Upstream != nil {
@@ -106,7 +108,7 @@ func (s *Server) handlers(options Options, control *access.Control, chain *middl
 		upstream: options.Upstream, chain: chain, access: control, keys: s.keys, watches: s.watches, health: health, debug: options.Debug,
 		api: &api.Handler{
 			Catalog: s.catalog, Store: s.store, APIServices: apiservices.New(s.store), Responder: chain.Responder, Access: control, Tokens: options.ServiceAccounts, Filters: filters, Claim: options.Claim, OpenKey: s.keys.Open,
-			Build: options.Build, Watches: s.watches, Flows: chain.Flows,
+			Build: options.Build, Watches: s.watches, Flows: chain.Flows, Timeline: line, History: options.History,
 		},
 		metrics: metrics.Handler(options.Build, metrics.Source{Caches: s.figures, Watches: s.watchFigures},
 			slices.Concat(options.Metrics, filters.Collectors(), s.watches.Processor.Collectors(), health.collectors(), []prometheus.Collector{chain.Requests, chain.Flows, chain.Responder.Refused})...),

@@ -18,6 +18,7 @@ type EventOptions struct {
 	Exact    bool               // only the key that equals prefix
 	Previous bool               // sets Event.Prev
 	Bytes    int                // about how much of values to read at a time; complete revisions are returned
+	Recorded bool               // events have Received, and states whose values are not kept have none; otherwise such events are unknown
 }
 
 // Events returns the next events of the keys with a prefix. A step without events has Through, too. The error is errUnknown if the journal does not
@@ -49,7 +50,7 @@ func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o E
 		if !strings.HasPrefix(e.key, prefix) || o.Exact && e.key != prefix {
 			continue
 		}
-		event, err := r.event(e, o.Previous)
+		event, err := r.event(e, o)
 		if err != nil {
 			return etcdstore.Batch{}, err
 		}
@@ -64,9 +65,12 @@ func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o E
 	return step, nil
 }
 
-func (r *reader) event(e event, previous bool) (out etcdstore.Event, err error) {
+func (r *reader) event(e event, o EventOptions) (out etcdstore.Event, err error) {
 	out = etcdstore.Event{Revision: e.revision, Key: e.key}
-	if out.KV, err = r.kv(e.key, e.revision, false); err == nil && previous {
+	if r.omitted = o.Recorded; o.Recorded {
+		out.Received = e.arrived
+	}
+	if out.KV, err = r.kv(e.key, e.revision, false); err == nil && o.Previous {
 		out.Prev, err = r.kv(e.key, e.revision-1, false)
 	}
 	if out.KV != nil && out.KV.Modified != e.revision {
@@ -94,6 +98,20 @@ func (j *Journal) index(number uint32, from, through etcdstore.Revision) iter.Se
 			yield(event{}, err)
 		}
 	}
+}
+
+// Began returns the time from which the events of a range are recorded; zero: none is.
+func (j *Journal) Began(r Range) (time.Time, error) {
+	it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: head(timeKind, r.Number), UpperBound: head(timeKind, r.Number+1)})
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer func() { _ = it.Close() }()
+	if !it.First() {
+		return time.Time{}, it.Error()
+	}
+	at, _, err := parseTimeKey(it.Key())
+	return at, err
 }
 
 // At returns the revision of the last event of a range that had arrived at a time, and when it arrived; false: the range begins later.

@@ -18,6 +18,8 @@ const newest = etcdstore.Revision(math.MaxInt64)
 type reader struct {
 	number uint32 // of the range
 	states *pebble.Iterator
+
+	omitted bool // a value that is not kept is read as none; otherwise it is errUnknown
 }
 
 func (j *Journal) newReader(number uint32) (*reader, error) {
@@ -25,7 +27,7 @@ func (j *Journal) newReader(number uint32) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{number, it}, nil
+	return &reader{number: number, states: it}, nil
 }
 
 func (r *reader) close() { _ = r.states.Close() } // its errors are those of the reads
@@ -63,6 +65,9 @@ func (r *reader) current(key string) (*found, error) {
 
 // value returns the value of an entry, under which the iterator is. The caller may keep it.
 func (r *reader) value(key string, f found) ([]byte, error) {
+	if f.omitted && r.omitted {
+		return nil, nil
+	}
 	if f.omitted {
 		return nil, errUnknown
 	}

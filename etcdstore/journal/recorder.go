@@ -50,6 +50,7 @@ type part struct {
 	writer *Writer // only the goroutine of the part uses it
 	// current reports whether the range is known to have the history of the etcd.
 	current atomic.Bool
+	watcher atomic.Pointer[etcdstore.Watcher] // that it follows; nil: none yet
 }
 
 // NewRecorder returns a recorder. Ranges of other prefixes are former ones from now on. The caller runs the recorder, and closes the journal afterwards.
@@ -136,6 +137,7 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 	known := p.writer.Range()
 	w := r.config.Store.Watch(ctx, known.Prefix, etcdstore.WatchOptions{After: known.Through})
 	defer func() { _ = w.Close() }()
+	p.watcher.Store(&w)
 	var pruned, synced time.Time
 	dirty := false // something is not synced
 	for {

@@ -56,7 +56,7 @@ func (h *Handler) serveComponents(w http.ResponseWriter, r *http.Request, res *r
 }
 
 func (h *Handler) serveComponentList(w http.ResponseWriter, r *http.Request, t catalog.Target, components *kinds.Components) error {
-	params, f, err := h.listOptions(r, t, response.List)
+	params, f, err := h.listOptions(w, r, t, response.List)
 	if err == nil && params.Filter != nil {
 		err = status.BadRequest("filter is for objects that are stored, which a ComponentStatus is not: leave it out")
 	}

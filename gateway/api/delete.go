@@ -41,7 +41,7 @@ func (h *Handler) serveDelete(w http.ResponseWriter, r *http.Request, t catalog.
 // serveDeleteCollection deletes the objects that a list would show, and responds with them as they were. If that fails in the middle,
 // or takes too long, a warning says how many objects were deleted.
 func (h *Handler) serveDeleteCollection(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
-	params, f, err := h.listOptions(r, t, response.List)
+	params, f, err := h.listOptions(w, r, t, response.List)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
+	"revtail/gateway/keys/timeline"
 	"revtail/gateway/resource"
 	"revtail/gateway/watch"
 	"revtail/gateway/watchcache/filter"
@@ -38,6 +39,8 @@ type Handler struct {
 	OpenKey     func(verb, key string) error // as keys.Handler has it
 	Build       buildinfo.Info               // of the program
 	Watches     *watch.Service
+	Timeline    *timeline.Timeline // for reads at a time
+	History     *History           // nil: none is recorded
 }
 
 // ServeResource serves the URL of a collection, an object or a subresource.

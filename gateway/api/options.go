@@ -30,8 +30,11 @@ import (
 )
 
 // listOptions reads the query of a list or a watch, and the representation that its client asks for.
-func (h *Handler) listOptions(r *http.Request, t catalog.Target, kind response.Kind) (request.ListOptions, response.Representation, error) {
+func (h *Handler) listOptions(w http.ResponseWriter, r *http.Request, t catalog.Target, kind response.Kind) (request.ListOptions, response.Representation, error) {
 	p, err := request.ParseListOptions(r, kind == response.Watch)
+	if err == nil {
+		err = h.parseAt(w, r, t, &p)
+	}
 	if err == nil {
 		p.Filter, err = h.filterOf(r)
 	}

@@ -24,6 +24,12 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Tar
 	if err != nil {
 		return err
 	}
+	if at, err := h.revisionAt(w, r, t); err != nil || at > 0 {
+		if err != nil {
+			return err
+		}
+		return h.serveGetAt(w, r, t, at, f)
+	}
 	revision, unset, err := request.ParseRevision(request.Query(r).Get("resourceVersion"))
 	if err != nil {
 		return err
@@ -52,7 +58,7 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request, t catalog.Tar
 }
 
 func (h *Handler) serveList(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
-	params, f, err := h.listOptions(r, t, response.List)
+	params, f, err := h.listOptions(w, r, t, response.List)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // serveWatch checks the query of a watch and serves the watch until it ends. An error before the first byte is a Status with its HTTP
 // code; a later one is an ERROR event.
 func (h *Handler) serveWatch(w http.ResponseWriter, r *http.Request, t catalog.Target) error {
-	params, f, err := h.listOptions(r, t, response.Watch)
+	params, f, err := h.listOptions(w, r, t, response.Watch)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func TestBounds(t *testing.T) {
 	t.Parallel()
 	gw := gatewaytest.Start(t)
 	etcd := gatewaytest.DialEtcd(t, gw.EtcdEndpoint)
-	revision := etcd.Revision(t)
+	writes := etcd.Writes(t)
 	with := func(data string) string {
 		return `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":` + data + `}`
 	}
@@ -62,7 +62,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %.300s; want %d", tt.name, answer, tt.code)
 		}
 	}
-	if now := etcd.Revision(t); now != revision {
+	if now := etcd.Writes(t); now != writes {
 		t.Errorf("something was written: %v", etcd.All(t))
 	}
 }

@@ -36,7 +36,7 @@ func TestClusterCompaction(t *testing.T) {
 		followers[f] = f.follow(t, old)
 	}
 	c.startLoad(t)
-	pages := c.readPages(t, 6*time.Second)
+	pages := c.readPages(t)
 	compareExpired(t, old, kube, gateway)
 	c.endLoad()
 	history := c.history(t)
@@ -56,11 +56,12 @@ func TestClusterCompaction(t *testing.T) {
 	}
 }
 
-// readPages reads the ConfigMaps of the load in pages, again and again, and returns what it has read by revision.
-func (c *loadedCluster) readPages(t *testing.T, during time.Duration) map[string][]string {
+// readPages reads the ConfigMaps of the load in pages, again and again, until the load has changed enough of them. It returns what it has read by
+// revision.
+func (c *loadedCluster) readPages(t *testing.T) map[string][]string {
 	t.Helper()
 	out := make(map[string][]string)
-	for start := time.Now(); time.Since(start) < during; {
+	for len(c.changes(t)) < leastChanges {
 		var names []string
 		var revision string
 		for next, more := "", true; more; {

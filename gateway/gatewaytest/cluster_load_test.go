@@ -85,18 +85,27 @@ func (c *loadedCluster) change(ctx context.Context, action int, name, value stri
 	return err
 }
 
-// history returns the changes of ConfigMaps in etcd up to now, in order, each as told describes it.
-func (c *loadedCluster) history(t *testing.T) (out []string) {
+// leastChanges is how many changes of the load a test needs.
+const leastChanges = 200
+
+// history returns what changes returns. Too few of them fail the test.
+func (c *loadedCluster) history(t *testing.T) []string {
+	t.Helper()
+	out := c.changes(t)
+	if len(out) < leastChanges {
+		t.Errorf("the load has changed %d objects, want at least %d", len(out), leastChanges)
+	}
+	return out
+}
+
+// changes returns the changes of ConfigMaps in etcd up to now, in order, each as told describes it.
+func (c *loadedCluster) changes(t *testing.T) (out []string) {
 	t.Helper()
 	changes, _ := c.journal.Now(t)
 	for _, change := range changes {
 		if name, ok := strings.CutPrefix(change.Key, "/registry/configmaps/default/load-"); ok {
 			out = append(out, told(change.Deleted, "load-"+name, fmt.Sprint(change.Revision)))
 		}
-	}
-	const least = 200
-	if len(out) < least {
-		t.Errorf("the load has changed %d objects, want at least %d", len(out), least)
 	}
 	return out
 }

@@ -115,7 +115,8 @@ func TestClusterEncrypted(t *testing.T) {
 			t.Errorf("%s has no objects", path)
 		}
 	}
-	wrong := write(strings.ReplaceAll(encryptionOfCluster, "MDEy", "OTEy"))
+	// The keys have other names: a wrong key of AES-CBC decrypts one value in 256 to bytes with a valid padding.
+	wrong := write(strings.ReplaceAll(strings.ReplaceAll(encryptionOfCluster, "MDEy", "OTEy"), "{name: ", "{name: other-"))
 	for name, args := range map[string][]string{"no keys": nil, "wrong keys": {"--encryption-provider-config", wrong}} {
 		other := gatewaytest.Start(t, append(args, "--cluster", "--etcd-endpoints", etcd.Endpoints())...)
 		wantDecryption(t, other, "[-]decryption failed: ", `a value of secrets cannot be decrypted: it begins with "k8s:enc:aescbc:v1:one:"`,

@@ -47,6 +47,18 @@ func (k *Keys) Revision(tb testing.TB) int64 {
 	return call(tb, k.kv.Range, &pb.RangeRequest{Key: []byte("absent"), CountOnly: true}).Header.Revision
 }
 
+// Writes returns the number of revisions, read from the cluster's majority, without those in which a gateway wrote its timeline.
+func (k *Keys) Writes(tb testing.TB) int64 {
+	tb.Helper()
+	const prefix, end = "revtail/times/", "revtail/times0"
+	points := call(tb, k.kv.Range, &pb.RangeRequest{Key: []byte(prefix), RangeEnd: []byte(end), KeysOnly: true})
+	writes := points.Header.Revision
+	for _, kv := range points.Kvs {
+		writes -= kv.Version
+	}
+	return writes
+}
+
 // Get returns a key's value and the revision that last changed it; zero: there is no such key.
 func (k *Keys) Get(tb testing.TB, key string) (value string, modified int64) {
 	tb.Helper()

@@ -84,7 +84,7 @@ func (k *KMS) Decrypts() int {
 
 // Provider returns the plugin as a provider in an EncryptionConfiguration.
 func (k *KMS) Provider(name string) string {
-	return fmt.Sprintf("  - kms: {apiVersion: v2, name: %s, endpoint: 'unix://%s', timeout: 200ms}\n", name, k.Socket)
+	return fmt.Sprintf("  - kms: {apiVersion: v2, name: %s, endpoint: 'unix://%s', timeout: 3s}\n", name, k.Socket)
 }
 
 var kmsMark = []byte("encrypted by the test: ")

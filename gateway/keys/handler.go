@@ -35,8 +35,8 @@ type Handler struct {
 
 // Config says what a Handler serves. Every field is needed.
 type Config struct {
-	Store     etcdstore.Store  // for what clients ask for
-	Own       etcdstore.Store  // for the timeline
+	Store     etcdstore.Store // for what clients ask for
+	Timeline  *timeline.Timeline
 	Policy    *keyrange.Policy // of the flags
 	Access    *access.Control
 	Flows     *flowcontrol.Pools
@@ -51,7 +51,7 @@ type Config struct {
 func New(c Config) *Handler {
 	return &Handler{
 		keys:     &authorizedKeys{access: c.Access, policy: c.Policy, claim: c.Claim, store: c.Store, caches: newRangeCaches(c.Store, c.Logger, c.Flows)},
-		timeline: timeline.New(c.Own, c.Logger), filters: c.Filters, watches: c.Watches, responder: c.Responder,
+		timeline: c.Timeline, filters: c.Filters, watches: c.Watches, responder: c.Responder,
 		responses: c.Flows.ResponseBytes,
 	}
 }

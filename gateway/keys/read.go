@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -70,16 +69,11 @@ func (h *Handler) resolveTime(ctx context.Context, w http.ResponseWriter, q *key
 	if q.AtTime == nil {
 		return nil
 	}
-	now := time.Now()
-	when := q.AtTime.Of(now)
-	if when.After(now) {
-		return status.BadRequest("at=%s is in the future: it is %s", when.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
-	}
-	point, err := h.timeline.At(ctx, when)
+	point, err := request.ResolveTime(ctx, h.timeline, []string{q.Keys.String()}, *q.AtTime)
 	if err != nil {
 		return err
 	}
-	w.Header().Set(response.TimeHeader, point.Time.UTC().Format(time.RFC3339))
+	response.SetTime(w, point.Time)
 	q.At = point.Revision
 	return nil
 }

@@ -71,9 +71,21 @@ func (p *process) encrypted(etcd etcdstore.Store) etcdstore.Store {
 	case !p.cfg.Cluster:
 		return etcd
 	}
-	store := encryption.New(encryption.Config{Store: etcd, Providers: providers, Resource: p.resourceOf, Logger: p.logger})
+	store := p.encryptedBy(etcd, providers)
 	p.decryption = &decryption{store: store, providers: providers, cluster: p.cfg.Cluster}
 	return store
+}
+
+// decrypting returns a store whose values are decrypted as those of encrypted are.
+func (p *process) decrypting(recorded etcdstore.Store) etcdstore.Store {
+	if p.decryption == nil {
+		return recorded
+	}
+	return p.encryptedBy(recorded, p.decryption.providers)
+}
+
+func (p *process) encryptedBy(store etcdstore.Store, providers func() *encryption.Providers) *encryption.Store {
+	return encryption.New(encryption.Config{Store: store, Providers: providers, Resource: p.resourceOf, Logger: p.logger})
 }
 
 // none returns the providers without --encryption-provider-config, with which encrypted values of a cluster are found.

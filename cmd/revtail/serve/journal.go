@@ -9,6 +9,7 @@ import (
 	"revtail/cmd/revtail/command"
 	"revtail/etcdstore"
 	"revtail/etcdstore/journal"
+	"revtail/gateway/api"
 )
 
 // openJournal makes the store of the gateway: etcd, with the journal of --history-dir for what etcd has compacted, and the decryption of the values
@@ -29,6 +30,9 @@ func (p *process) openJournal(context.Context) (err error) {
 		store = journal.NewStore(store, p.recorder)
 	}
 	p.store = p.encrypted(store)
+	if p.recorder != nil {
+		p.history = &api.History{Store: p.decrypting(journal.NewRecorded(p.etcd.Store, p.recorder)), Recorder: p.recorder}
+	}
 	return nil
 }
 

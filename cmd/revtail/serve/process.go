@@ -27,6 +27,7 @@ import (
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/certificate"
 	"revtail/gateway/access/flowcontrol"
+	"revtail/gateway/api"
 	"revtail/gateway/claim"
 	"revtail/gateway/config"
 	"revtail/gateway/config/buildinfo"
@@ -64,6 +65,7 @@ type process struct {
 	decryption    *decryption                         // nil: values are stored as they are
 	journal       *journal.Journal                    // nil: none
 	recorder      *journal.Recorder                   // of journal
+	history       *api.History                        // what recorder has recorded
 	store         etcdstore.Store                     // etcd, or the journal and encryption over it
 	monitor       *monitor.Monitor
 	claim         *claim.Claim
@@ -135,7 +137,7 @@ func (p *process) openGateway(ctx context.Context) (err error) {
 		cfg.MaxWatchesPerUser = 0
 	}
 	p.gateway, err = gateway.New(gateway.Options{
-		Store: p.store, Prefix: cfg.EtcdPrefix, Claim: p.claim, Cluster: cfg.Cluster, Logger: p.logger, Build: p.build,
+		Store: p.store, History: p.history, Prefix: cfg.EtcdPrefix, Claim: p.claim, Cluster: cfg.Cluster, Logger: p.logger, Build: p.build,
 		GarbageCollector: cfg.GarbageCollector, ExternalGarbageCollector: cfg.ExternalGarbageCollector, GarbageCollectorLimit: cfg.GarbageCollectorLimit, CreateNamespaces: cfg.CreateNamespaces, RequireNamespaces: cfg.RequireNamespaces, GracefulDeletion: p.standIn.graceful,
 		Mounts: cfg.Mounts, Metrics: p.metrics(), Problems: p.problems, Tracing: p.tracer,
 		EncryptionProblems: p.encryptionProblems(), EncryptionFailure: p.decryption.failureOfCluster(),

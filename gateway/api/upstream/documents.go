@@ -107,53 +107,53 @@ func (d *documents) removeLocked(entry *list.Element) {
 // bytes returns the memory of a document, with that of its headers.
 func (doc *document) bytes() int { return len(doc.body) + len(doc.key) + 1<<10 }
 
-// bodyCopy copies a body while the client reads it.
+// bodyCopy copies a body while the client reads it. The body is complete with the last byte that Content-Length promises, before its end is read:
+// a client that has all bytes may leave, which ends the request.
 type bodyCopy struct {
 	io.ReadCloser
+	length   int64 // of the body; -1: it is not known
 	text     bytes.Buffer
-	header   http.Header
-	complete bool
-	dropped  bool // it is too large
+	complete func(body []byte) // called once; nil: it was called, or the body is too large
 }
 
 func (c *bodyCopy) Read(into []byte) (int, error) {
 	n, err := c.ReadCloser.Read(into)
 	switch {
-	case c.dropped:
+	case c.complete == nil:
 	case c.text.Len()+n > maxDocument:
-		c.dropped, c.text = true, bytes.Buffer{}
+		c.complete, c.text = nil, bytes.Buffer{}
 	default:
 		c.text.Write(into[:n])
+		if err == io.EOF || int64(c.text.Len()) == c.length {
+			c.complete(c.text.Bytes())
+			c.complete = nil
+		}
 	}
-	c.complete = c.complete || err == io.EOF
 	return n, err
 }
 
-// startKeeping copies the answer if it is kept.
+// startKeeping copies the answer, and keeps it when it is complete: before the client has its last bytes.
 func (p *Proxy) startKeeping(e *exchange, answer *http.Response) {
 	if e.upgrade || answer.StatusCode != http.StatusOK || !describes(e.request) {
 		return
 	}
-	e.copy = &bodyCopy{ReadCloser: answer.Body, header: make(http.Header)}
+	header := make(http.Header)
 	for _, name := range keptHeaders {
 		if values := answer.Header.Values(name); len(values) > 0 {
-			e.copy.header[name] = values
+			header[name] = values
 		}
 	}
-	answer.Body = e.copy
+	answer.Body = &bodyCopy{ReadCloser: answer.Body, length: answer.ContentLength, complete: func(body []byte) { p.keep(e.request, header, body) }}
 }
 
 // everyone is any authenticated user, without rights of its own.
 var everyone = &authentication.Identity{Groups: []string{authentication.AuthenticatedAll}}
 
-// keep keeps the answer of a request, if it is complete. Whether every authenticated user may read it is asked here, because nobody can say so while
+// keep keeps the answer of a request. Whether every authenticated user may read it is asked here, because nobody can say so while
 // the kube-apiserver does not answer.
-func (p *Proxy) keep(r *http.Request, e *exchange) {
-	if e.copy == nil || !e.copy.complete || e.copy.dropped {
-		return
-	}
+func (p *Proxy) keep(r *http.Request, header http.Header, body []byte) {
 	p.documents.put(&document{
-		key: keyOf(r), header: e.copy.header, body: e.copy.text.Bytes(), at: time.Now(),
+		key: keyOf(r), header: header, body: body, at: time.Now(),
 		public: p.authorize(everyone, authorization.Attributes{Verb: "get", Path: r.URL.Path}) == nil,
 	})
 }

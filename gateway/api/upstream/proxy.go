@@ -102,7 +102,6 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			p.fail(w, r, e, err)
 		},
 	}).ServeHTTP(w, r)
-	p.keep(r, e)
 }
 
 // rewrite makes the request to the kube-apiserver. The headers of the hop have been removed before, among them those that Connection names.
@@ -132,7 +131,6 @@ type exchange struct {
 	sent        atomic.Bool // the request may have reached the kube-apiserver
 	answered    func()      // called when the header of the answer is here
 	own         http.Header // headers of the response that the answer replaces, for an error
-	copy        *bodyCopy   // of the answer; nil: it is not kept
 }
 
 // setAside removes the headers of a response that the answer brings.

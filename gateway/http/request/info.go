@@ -48,6 +48,8 @@ func ParseInfo(r *http.Request) *Info {
 		}
 	case IsKeysPath(r.URL.Path):
 		i.parseKeys(r)
+	case r.URL.Path == HistoryPath:
+		i.parseHistory(r)
 	}
 	return i
 }

@@ -82,6 +82,9 @@ func ParseListOptions(r *http.Request, watch bool) (ListOptions, error) {
 	return p, p.parseContinue(options.Continue)
 }
 
+// IsWatch reports whether the options are those of a watch.
+func (p *ListOptions) IsWatch() bool { return p.watch }
+
 // parseLastEventID resumes an event stream after the last event of the client, whatever the query says.
 func (p *ListOptions) parseLastEventID(r *http.Request) error {
 	id := LastEventID(r)

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,13 +113,18 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status *metav1.Status,
 	p.Finish()
 }
 
-// Response headers of the keys API.
+// Response headers of states at a revision or a time.
 const (
 	// RevisionHeader is the revision of the state in a response, also of one without a body.
 	RevisionHeader = "Revtail-Revision"
 	// TimeHeader is the time of that state, if the request asks for a time.
 	TimeHeader = "Revtail-Time"
 )
+
+// SetTime sets TimeHeader.
+func SetTime(w http.ResponseWriter, at time.Time) {
+	w.Header().Set(TimeHeader, at.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+}
 
 // WriteJSON answers a request with a JSON document, in the format that the client prefers.
 func WriteJSON(w http.ResponseWriter, r *http.Request, code int, document []byte) {

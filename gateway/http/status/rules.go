@@ -55,6 +55,7 @@ var rules = []rule{
 	typed(func(err *flowcontrol.RejectedError) *metav1.Status {
 		return retryable(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, err.Error(), int32(math.Ceil(err.RetryAfter.Seconds())))
 	}),
+	spoken[*timeline.BeforeError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*filter.CostError](http.StatusBadRequest, metav1.StatusReasonBadRequest),
 	spoken[*filter.SyntaxError](http.StatusBadRequest, metav1.StatusReasonBadRequest),
 	typed(func(err *codec.UnsupportedMediaTypeError) *metav1.Status {
@@ -82,7 +83,6 @@ var rules = []rule{
 
 // keyRules are the rules that the keys API has before those of both: for errors of its own, and for other messages.
 var keyRules = []rule{
-	spoken[*timeline.BeforeError](http.StatusGone, metav1.StatusReasonExpired),
 	spoken[*keyrange.DeniedError](http.StatusForbidden, metav1.StatusReasonForbidden),
 	typed(func(err *etcdstore.CompactedError) *metav1.Status { return compacted(err.Requested, err.Compacted) }),
 	typed(func(err *watchcache.ExpiredError) *metav1.Status { return compacted(err.Requested, err.Oldest) }),

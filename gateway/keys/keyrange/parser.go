@@ -61,10 +61,12 @@ func (p *parser) number(name string) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 {
-		p.refuse(name, "want a whole number greater than 0 and less than 2^63")
+		p.refuse(name, wantNumber)
 	}
 	return n
 }
+
+const wantNumber = "want a whole number greater than 0 and less than 2^63"
 
 func firstOf(text string) string { return string([]rune(text)[:1]) }
 
@@ -96,49 +98,12 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// Time is a time in the past: a point in time, or a duration before now.
-type Time struct {
-	Point time.Time
-	Ago   time.Duration // zero: it is Point
-}
-
-// Of returns the point in time.
-func (t Time) Of(now time.Time) time.Time {
-	if t.Ago > 0 {
-		return now.Add(-t.Ago)
-	}
-	return t.Point
-}
-
-// at reads the parameter at=: a revision, a negative duration, or a point in time (RFC 3339).
+// at reads the parameter at=.
 func (p *parser) at(q *Query) {
-	switch text := p.values.Get("at"); {
-	case strings.HasPrefix(text, "-"):
-		ago, err := parseDuration(text[1:])
-		if err != nil {
-			p.refuse("at", "want a time ago, such as -10m or -1h30m: %v", err)
-		}
-		q.AtTime = &Time{Ago: ago}
-	case strings.ContainsAny(text, "-:T"):
-		text = strings.ReplaceAll(text, " ", "+") // a query decodes the plus of a time zone as a space
-		point, err := time.Parse(time.RFC3339, text)
-		if wrong, ok := errors.AsType[*time.ParseError](err); ok {
-			where := strings.TrimPrefix(wrong.Message, ": ") // the part that is out of range
-			if where == "" {
-				where = fmt.Sprintf("it cannot be read from character %d on", len(text)-len(wrong.ValueElem)+1)
-			}
-			p.refuse("at", "want a revision, a time such as 2026-11-21T10:00:00Z, or one ago such as -10m: %s", where)
-		}
-		q.AtTime = &Time{Point: point}
-	default:
-		if _, err := parseDuration(text); err == nil {
-			p.refuse("at", "want a revision, or a time ago, which begins with a minus: -%s", text)
-			return
-		}
-		if text != "" && !unicode.IsDigit([]rune(text)[0]) {
-			p.refuse("at", "want a revision such as 4711, a time such as 2026-11-21T10:00:00Z, or one ago such as -10m")
-			return
-		}
-		q.At = p.revision("at")
+	m, err := ParseMoment(p.values.Get("at"))
+	if err != nil {
+		p.refuse("at", "%v", err)
+		return
 	}
+	q.At, q.AtTime = m.Revision, m.Time
 }

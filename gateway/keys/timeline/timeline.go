@@ -51,23 +51,34 @@ func (e *BeforeError) Error() string {
 		requested, e.Oldest.Time.UTC().Format(time.RFC3339), e.Oldest.Revision)
 }
 
+// Recorder knows when each event of the keys with a prefix arrived, as a journal does. At returns the last one up to a time, and Oldest the revision
+// and the time at which the record begins; false: it is not known.
+type Recorder interface {
+	At(prefix string, when time.Time) (revision etcdstore.Revision, arrived time.Time, ok bool, err error)
+	Oldest(prefix string) (revision etcdstore.Revision, at time.Time, ok bool, err error)
+}
+
 // Timeline reads and writes the points of a store.
 type Timeline struct {
-	store  etcdstore.Store
-	logger *slog.Logger
-	max    int // maxPoints; fewer in tests
+	store    etcdstore.Store
+	recorder Recorder // asked first; nil: there is none
+	logger   *slog.Logger
+	max      int // maxPoints; fewer in tests
 
 	pruned time.Time // only Run's goroutine uses it
 }
 
-// New returns the timeline of a store. Run records it.
-func New(store etcdstore.Store, logger *slog.Logger) *Timeline {
-	return &Timeline{store: store, logger: logger, max: maxPoints}
+// New returns the timeline of a store. Run records it. A recorder is asked first, because its times are exact; nil: there is none.
+func New(store etcdstore.Store, recorder Recorder, logger *slog.Logger) *Timeline {
+	return &Timeline{store: store, recorder: recorder, logger: logger, max: maxPoints}
 }
 
-// At returns the last point at or before a time: the state that etcd had then, less the writes of at most some seconds. The error is a
-// *BeforeError if there is no such point, or one of the store.
-func (t *Timeline) At(ctx context.Context, when time.Time) (Point, error) {
+// At returns the revision of the keys with some prefixes at a time: of the last event before it if a recorder has them all, else the last point at or
+// before it, which lacks the writes of at most some seconds. The error is a *BeforeError if neither is known, or one of the store.
+func (t *Timeline) At(ctx context.Context, prefixes []string, when time.Time) (Point, error) {
+	if p, ok, err := t.recorded(prefixes, when); ok || err != nil {
+		return p, err
+	}
 	page, err := t.upTo(ctx, when, 2) // the first may be later, in the same interval
 	if err != nil {
 		return Point{}, err
@@ -81,7 +92,36 @@ func (t *Timeline) At(ctx context.Context, when time.Time) (Point, error) {
 	if err != nil {
 		return Point{}, err
 	}
+	for _, prefix := range prefixes {
+		if t.recorder == nil {
+			break
+		}
+		revision, began, ok, err := t.recorder.Oldest(prefix)
+		if err != nil {
+			return Point{}, err
+		}
+		if ok && !began.IsZero() && (oldest == nil || began.Before(oldest.Time)) {
+			oldest = &Point{Time: began, Revision: revision}
+		}
+	}
 	return Point{}, &BeforeError{when, oldest}
+}
+
+// recorded asks the recorder for each prefix; false: it lacks one of them.
+func (t *Timeline) recorded(prefixes []string, when time.Time) (newest Point, ok bool, err error) {
+	if t.recorder == nil {
+		return Point{}, false, nil
+	}
+	for _, prefix := range prefixes {
+		revision, arrived, known, err := t.recorder.At(prefix, when)
+		if err != nil || !known {
+			return Point{}, false, err
+		}
+		if revision > newest.Revision {
+			newest = Point{Time: arrived, Revision: revision}
+		}
+	}
+	return newest, newest.Revision > 0, nil
 }
 
 func (t *Timeline) oldest(ctx context.Context) (*Point, error) {

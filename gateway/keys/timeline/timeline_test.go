@@ -14,7 +14,7 @@ import (
 )
 
 func newTimeline(store etcdstore.Store) *Timeline {
-	return New(store, slog.New(slog.DiscardHandler))
+	return New(store, nil, slog.New(slog.DiscardHandler))
 }
 
 // run keeps the timelines of n gateways; stop ends them.
@@ -84,10 +84,10 @@ func TestAt(t *testing.T) {
 				}
 			}
 			// the timeline's own writes are in between
-			if p, err := line.At(t.Context(), when); err != nil || p.Revision < least || p.Revision > most+etcdstore.Revision(len(writes)) || p.Time.After(when) {
+			if p, err := line.At(t.Context(), nil, when); err != nil || p.Revision < least || p.Revision > most+etcdstore.Revision(len(writes)) || p.Time.After(when) {
 				t.Errorf("at %v: %+v, %v; want a revision from %d to %d", when, p, err, least, most)
 			}
-			if p, err := line.At(t.Context(), when); err == nil {
+			if p, err := line.At(t.Context(), nil, when); err == nil {
 				if kv, err := store.List(t.Context(), "/app/a", etcdstore.ListOptions{At: p.Revision}); err != nil || kv.KVs[0].Modified > most || kv.KVs[0].Modified < least {
 					t.Errorf("at %v the key is of revision %d, want one from %d to %d; %v", when, kv.KVs[0].Modified, least, most, err)
 				}
@@ -111,7 +111,7 @@ func TestBefore(t *testing.T) {
 		store := memory.New()
 		line := newTimeline(store)
 		var before *BeforeError
-		if _, err := line.At(t.Context(), time.Now()); !errors.As(err, &before) || before.Oldest != nil {
+		if _, err := line.At(t.Context(), nil, time.Now()); !errors.As(err, &before) || before.Oldest != nil {
 			t.Errorf("without a point: %v", err)
 		}
 		defer run(t, store, 2)()
@@ -124,11 +124,11 @@ func TestBefore(t *testing.T) {
 			}
 			pass(interval)
 		}
-		p, err := line.At(t.Context(), began.Add(2*interval))
+		p, err := line.At(t.Context(), nil, began.Add(2*interval))
 		if err != nil || p.Time.Before(began) {
 			t.Fatalf("%+v, %v", p, err)
 		}
-		if _, err = line.At(t.Context(), began.Add(-time.Second)); !errors.As(err, &before) || before.Oldest == nil || before.Oldest.Revision != 2 {
+		if _, err = line.At(t.Context(), nil, began.Add(-time.Second)); !errors.As(err, &before) || before.Oldest == nil || before.Oldest.Revision != 2 {
 			t.Errorf("before the first point: %v", err)
 		}
 		if err := store.Compact(compact); err != nil {
@@ -143,7 +143,7 @@ func TestBefore(t *testing.T) {
 				t.Errorf("a point of a compacted revision is left: %+v", p)
 			}
 		}
-		if _, err := line.At(t.Context(), began.Add(2*interval)); !errors.As(err, &before) || before.Oldest.Revision < compact {
+		if _, err := line.At(t.Context(), nil, began.Add(2*interval)); !errors.As(err, &before) || before.Oldest.Revision < compact {
 			t.Errorf("before the compaction: %v", err)
 		}
 	})

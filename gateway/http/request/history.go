@@ -1,0 +1,78 @@
+package request
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"revtail/gateway/access/authorization"
+	"revtail/gateway/config/suggest"
+	"revtail/gateway/http/status"
+	"revtail/gateway/keys/keyrange"
+)
+
+// HistoryPath is the path of the recorded changes of objects.
+const HistoryPath = "/v1/history"
+
+// HistoryOptions are the query parameters of HistoryPath that select changes of the objects that Info names.
+type HistoryOptions struct {
+	Since, Until keyrange.Moment // both inclusive; zero: without bound
+	Limit        int             // of changes; zero: none
+	Previous     bool            // also the states before
+	Manager      string          // of managedFields, whose changes are selected; empty: of all
+}
+
+// historyParameters are all that the query may have.
+var historyParameters = []string{"resource", "group", "version", "namespace", "name", "filter", "manager", "since", "until", "limit", "previous"}
+
+// ParseHistoryOptions reads and checks the query. The error is a Status.
+func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
+	query := Query(r)
+	for name := range query {
+		if !slices.Contains(historyParameters, name) {
+			return o, status.BadRequest("%.64q is no parameter of %s: want %s%s", name, HistoryPath, strings.Join(historyParameters, ", "), suggest.DidYouMean(name, historyParameters))
+		}
+	}
+	if query.Get("resource") == "" {
+		return o, status.BadRequest("resource= is missing: want the plural of a resource, such as resource=configmaps, or resource=deployments&group=apps")
+	}
+	for _, name := range []string{"namespace", "name"} {
+		if strings.Contains(query.Get(name), "/") {
+			return o, status.BadRequest("%s=%.64q: want a name, which has no slash", name, query.Get(name))
+		}
+	}
+	if o.Since, err = momentOf("since", query.Get("since")); err != nil {
+		return o, err
+	}
+	if o.Until, err = momentOf("until", query.Get("until")); err != nil {
+		return o, err
+	}
+	limit, err := Int(query, "limit")
+	if err != nil || limit < 0 {
+		return o, cmp.Or(err, error(status.BadRequest("limit=%d: want a number of changes, or 0 for all", limit)))
+	}
+	o.Limit, o.Previous, o.Manager = int(min(limit, maxHistory)), Bool(query, "previous"), query.Get("manager")
+	return o, nil
+}
+
+// maxHistory keeps a limit within an int.
+const maxHistory = 1 << 30
+
+// parseHistory reads the objects that the query names. Their history may be read by whom they may be: one object with the verb get, a collection
+// with the verb list.
+func (i *Info) parseHistory(r *http.Request) {
+	query := Query(r)
+	i.Group, i.Version = query.Get("group"), query.Get("version")
+	i.Scope.Namespace, i.Scope.Name = query.Get("namespace"), query.Get("name")
+	a := authorization.Attributes{
+		Verb: verbs[r.Method], Group: i.Group, Version: i.Version, Resource: query.Get("resource"), Namespace: i.Scope.Namespace, Name: i.Scope.Name,
+	}
+	if a.Verb == "get" && a.Name == "" {
+		a.Verb = "list"
+	}
+	if a.Resource == "" {
+		a = authorization.Attributes{Verb: strings.ToLower(r.Method), Path: r.URL.Path} // it is refused
+	}
+	i.Attributes = a
+}
