@@ -104,7 +104,7 @@ func newRootCommand() *cobra.Command {
 		serve.NewCommand(build), open.NewCommand(), envtest.NewCommand(),
 		objects.NewWatchCommand(), objects.NewGetCommand(),
 		history.NewCommand(),
-		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewRestoreCommand(), change.NewDeleteCommand(),
+		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewRestoreCommand(), change.NewUndoCommand(), change.NewDeleteCommand(),
 		keys.NewCommand(),
 		doctor.NewCommand(build), health.NewCommand(), snapshot.NewCommand(), token.NewCommand(), top.NewCommand(),
 		version.NewCommand(build), manual.NewCommand(build))

@@ -203,10 +203,9 @@ func (r *restorer) warnOwners(cmd *cobra.Command, owners []string) error {
 	return err
 }
 
-// write shows the differences, asks, and writes the object.
+// write writes the object over that of the server.
 func (r *restorer) write(cmd *cobra.Command, old json.RawMessage) error {
-	ctx := cmd.Context()
-	live, err := r.get(ctx, r.path())
+	live, err := r.get(cmd.Context(), r.path())
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.full(), err)
 	}
@@ -214,36 +213,55 @@ func (r *restorer) write(cmd *cobra.Command, old json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.full(), err)
 	}
-	body, err := encoding.MarshalValue(manifest)
+	return r.replace(cmd, replacement{live: live, manifest: manifest, owners: owners})
+}
+
+// replacement is an object that is written over another one.
+type replacement struct {
+	live     json.RawMessage // nil: it does not exist
+	manifest map[string]any
+	owners   []string // that the manifest lacks
+	dryRun   bool
+}
+
+// replace shows the differences, asks, and writes the object.
+func (r *restorer) replace(cmd *cobra.Command, with replacement) error {
+	body, err := encoding.MarshalValue(with.manifest)
 	if err != nil {
 		return err
 	}
-	_, result, err := r.put(ctx, live != nil, body, true)
+	ctx, exists, word := cmd.Context(), with.live != nil, "unchanged"
+	_, result, err := r.put(ctx, exists, body, true)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.full(), err)
 	}
-	if err := r.warnOwners(cmd, owners); err != nil {
+	if err := r.warnOwners(cmd, with.owners); err != nil {
 		return err
 	}
-	different, err := r.showChange(cmd, live, result)
+	out, suffix := cmd.ErrOrStderr(), ""
+	if with.dryRun {
+		out, suffix = cmd.OutOrStdout(), " (dry run)"
+	}
+	different, err := r.showChange(out, with.live, result)
 	if err != nil {
 		return err
 	}
-	word := "unchanged"
 	if different {
+		if word = "replaced"; !exists {
+			word = "created"
+		}
+	}
+	if different && !with.dryRun {
 		if !r.yes && command.CanAsk(cmd) {
 			if goOn, failed := command.Ask(cmd, fmt.Sprintf("Write %s?", r.full())); failed != nil || !goOn {
 				return failed
 			}
 		}
-		if _, _, err := r.put(ctx, live != nil, body, false); err != nil {
+		if _, _, err := r.put(ctx, exists, body, false); err != nil {
 			return fmt.Errorf("%s: %w", r.full(), err)
 		}
-		if word = "replaced"; live == nil {
-			word = "created"
-		}
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", r.ref, word)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s%s\n", r.ref, word, suffix)
 	return err
 }
 
