@@ -103,7 +103,7 @@ func newRootCommand() *cobra.Command {
 	command.AddCommands(root,
 		serve.NewCommand(build), open.NewCommand(), envtest.NewCommand(),
 		objects.NewWatchCommand(), objects.NewGetCommand(),
-		history.NewCommand(),
+		history.NewCommand(), history.NewBlameCommand(), history.NewLogCommand(),
 		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewRestoreCommand(), change.NewUndoCommand(), change.NewDeleteCommand(),
 		keys.NewCommand(),
 		doctor.NewCommand(build), health.NewCommand(), snapshot.NewCommand(), token.NewCommand(), top.NewCommand(),

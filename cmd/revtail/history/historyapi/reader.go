@@ -2,6 +2,7 @@ package historyapi
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,11 +26,12 @@ type Query struct {
 	Since     string // a parameter of the gateway, inclusive; empty: all that is recorded
 	Until     string // like Since
 	Previous  bool   // entries have the object before the change
+	Limit     int    // changes of a page; zero: 200
 }
 
 // values are the parameters of a page.
 func (q Query) values() url.Values {
-	out := url.Values{"resource": {q.Resource.Plural}, "limit": {strconv.Itoa(pageSize)}}
+	out := url.Values{"resource": {q.Resource.Plural}, "limit": {strconv.Itoa(cmp.Or(q.Limit, pageSize))}}
 	for name, value := range map[string]string{
 		"group": q.Resource.Group, "version": q.Resource.Version, "namespace": q.Namespace, "name": q.Name,
 		"filter": q.Filter, "manager": q.Manager, "since": q.Since, "until": q.Until,
@@ -95,6 +97,17 @@ func (r *Reader) Entries(ctx context.Context) iter.Seq2[Entry, error] {
 			q.Since = strconv.FormatInt(end.Next, 10)
 		}
 	}
+}
+
+// Through returns the newest revision whose changes are recorded. Since of the query is a revision, which should be a late one.
+func (r *Reader) Through(ctx context.Context) (int64, error) {
+	q := r.Query
+	q.Limit, q.Previous = 1, false
+	_, end, err := r.page(ctx, q)
+	if err != nil {
+		return 0, explain(q, err)
+	}
+	return end.Through, nil
 }
 
 // page reads one page.
