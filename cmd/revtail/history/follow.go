@@ -110,7 +110,7 @@ const pollInterval = time.Second
 // poll prints the changes that follow until ctx ends, or until an error that a retry cannot repair.
 func (l *logger) poll(ctx context.Context) error {
 	var backoff client.Backoff
-	lost := false
+	lost, after := false, int64(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -126,13 +126,14 @@ func (l *logger) poll(ctx context.Context) error {
 			return err
 		case err != nil:
 			if !lost {
+				after = l.oldest.Through
 				l.notices(fmt.Sprintf("the connection was lost, trying again: %v", err))
 			}
 			lost = true
 			backoff.Wait(ctx, err)
 			continue
 		case lost:
-			l.notices(fmt.Sprintf("connected again, going on after revision %d", l.oldest.Through))
+			l.notices(fmt.Sprintf("connected again, going on after revision %d", after))
 			lost = false
 		}
 		backoff.Reset()
