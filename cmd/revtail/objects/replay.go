@@ -20,7 +20,10 @@ func (w *watcher) checkReplay(cmd *cobra.Command) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"selector", "field-selector", "initial"} {
+	if w.initial {
+		return errors.New("--initial has no effect with --until: the replay has changes only")
+	}
+	for _, name := range []string{"selector", "field-selector"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s has no effect with --until: want --filter, as --filter 'object.metadata.labels.app == \"web\"'", name)
 		}
