@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -107,6 +106,7 @@ func (b *blamer) add(e historyapi.Entry) (err error) {
 		b.gap = e
 		return nil
 	}
+	missed := b.missed(e.Revision)
 	b.last = e
 	switch {
 	case e.Type == "DELETED":
@@ -117,7 +117,7 @@ func (b *blamer) add(e historyapi.Entry) (err error) {
 	case e.Type == "ADDED":
 		b.known = nil
 	case e.Previous != nil:
-		if b.known, err = b.grow(e.Previous, b.missed(0)); err != nil {
+		if b.known, err = b.grow(e.Previous, missed); err != nil {
 			return err
 		}
 	}
@@ -125,24 +125,23 @@ func (b *blamer) add(e historyapi.Entry) (err error) {
 	return err
 }
 
-// missed is the origin of what has changed since the last change that is known. It happened until a revision; zero: until the end of the last gap.
+// missed is the origin of what has changed, until a revision, since the last change that is known.
 func (b *blamer) missed(until int64) *origin {
-	if b.known == nil {
+	isGap := b.gap.Until > b.last.Revision
+	switch {
+	case b.last.Revision == 0 && isGap:
+		return &origin{until: min(b.gap.Until, until)}
+	case b.last.Revision == 0:
 		return b.before
+	case isGap:
+		return &origin{after: b.gap.After, until: min(b.gap.Until, until)}
 	}
-	if b.gap.Until >= b.last.Revision && b.gap.Until > 0 && until == 0 {
-		return &origin{after: b.gap.After, until: b.gap.Until}
-	}
-	return &origin{after: cmp.Or(b.gap.After, b.last.Revision), until: cmp.Or(until, b.last.Revision)}
+	return &origin{after: b.last.Revision, until: until}
 }
 
 // unseen adds the present state of an object whose last change is not recorded.
 func (b *blamer) unseen(object []byte, revision int64) (err error) {
-	by := b.before
-	if b.known != nil {
-		by = b.missed(revision)
-	}
-	b.known, err = b.grow(object, by)
+	b.known, err = b.grow(object, b.missed(revision))
 	return err
 }
 
