@@ -14,6 +14,7 @@ import (
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
+	"revtail/cmd/revtail/manifest"
 	"revtail/cmd/revtail/source"
 	"revtail/encoding"
 	"revtail/etcdstore/redaction"
@@ -177,15 +178,15 @@ func (r *restorer) served(ofSource []client.Resource) (client.Resource, error) {
 
 // print prints the manifest.
 func (r *restorer) print(cmd *cobra.Command, old json.RawMessage) error {
-	manifest, owners, err := newManifest(old, nil)
+	content, owners, err := manifest.Restored(old, nil)
 	if err != nil {
 		return err
 	}
-	delete(manifest, "status")
+	delete(content, "status")
 	if err := r.warnOwners(cmd, owners); err != nil {
 		return err
 	}
-	text, err := encoding.Marshal(manifest)
+	text, err := encoding.Marshal(content)
 	if err == nil {
 		text, err = encoding.YAML(text)
 	}
@@ -209,24 +210,24 @@ func (r *restorer) write(cmd *cobra.Command, old json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.full(), err)
 	}
-	manifest, owners, err := newManifest(old, live)
+	content, owners, err := manifest.Restored(old, live)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.full(), err)
 	}
-	return r.replace(cmd, replacement{live: live, manifest: manifest, owners: owners})
+	return r.replace(cmd, replacement{live: live, content: content, owners: owners})
 }
 
 // replacement is an object that is written over another one.
 type replacement struct {
-	live     json.RawMessage // nil: it does not exist
-	manifest map[string]any
-	owners   []string // that the manifest lacks
-	dryRun   bool
+	live    json.RawMessage // nil: it does not exist
+	content map[string]any
+	owners  []string // that the content lacks
+	dryRun  bool
 }
 
 // replace shows the differences, asks, and writes the object.
 func (r *restorer) replace(cmd *cobra.Command, with replacement) error {
-	body, err := encoding.MarshalValue(with.manifest)
+	body, err := encoding.MarshalValue(with.content)
 	if err != nil {
 		return err
 	}

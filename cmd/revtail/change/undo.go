@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
 	"revtail/cmd/revtail/history/historyapi"
+	"revtail/cmd/revtail/manifest"
 	"revtail/etcdstore/redaction"
 )
 
@@ -92,14 +94,14 @@ func (u *undoer) run(cmd *cobra.Command, args []string) error {
 	if past == nil && live != nil {
 		return u.remove(cmd, live)
 	}
-	manifest, owners, err := newManifest(past, live)
+	content, owners, err := manifest.Restored(past, live)
 	if err != nil {
 		return fmt.Errorf("%s: %w", u.full(), err)
 	}
 	if live == nil {
-		delete(manifest, "status")
+		delete(content, "status")
 	}
-	return u.replace(cmd, replacement{live: live, manifest: manifest, owners: owners, dryRun: u.dryRun})
+	return u.replace(cmd, replacement{live: live, content: content, owners: owners, dryRun: u.dryRun})
 }
 
 // checkFlags reads the arguments and flags as far as that is possible without the gateway.
@@ -127,6 +129,38 @@ func (u *undoer) past(ctx context.Context, live json.RawMessage) (past json.RawM
 		err = errors.New("the gateway redacts its values, and such a Secret cannot be written")
 	}
 	return past, err
+}
+
+// beforeLast returns the object before its last change; nil: the change has created it.
+func (u *undoer) beforeLast(ctx context.Context, live json.RawMessage) (past json.RawMessage, err error) {
+	revision := int64(0)
+	if live != nil {
+		if revision, err = revisionOf(live); err != nil {
+			return nil, err
+		}
+	}
+	last, err := historyapi.ReadLast(ctx, u.client, historyapi.Query{Resource: u.resource, Namespace: u.namespace, Name: u.name})
+	if err != nil {
+		return nil, err
+	}
+	if past, err = last.Before(revision); err != nil || past == nil {
+		return past, err
+	}
+	before, err := revisionOf(past)
+	u.from = "revision " + strconv.FormatInt(before, 10)
+	return past, err
+}
+
+func revisionOf(object json.RawMessage) (int64, error) {
+	m, err := metaOf(object)
+	if err != nil {
+		return 0, err
+	}
+	revision, err := strconv.ParseInt(m.Metadata.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("resourceVersion %q: want a revision of etcd", m.Metadata.ResourceVersion)
+	}
+	return revision, nil
 }
 
 // at returns the object as it was at --to.

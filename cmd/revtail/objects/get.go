@@ -39,10 +39,9 @@ resumes after lost connections. With --snapshot the objects are those in a file,
   revtail get cm coredns kubeadm-config -n kube-system
   revtail get cm/coredns deploy/coredns -n kube-system -o yaml
 
-  # as they were at revision 4711, ten minutes ago, and at 02:13 of today
+  # as they were at revision 4711, and ten minutes ago
   revtail get deploy -l app=web --revision 4711
   revtail get deploy -A --at 10m
-  revtail get deploy/web -o yaml --at 02:13
   revtail get deploy -A --snapshot backup.db
 
   # fields of the objects, in columns or in a text
