@@ -16,9 +16,9 @@ import (
 // mayImport names, for each package of the module, the packages of the module that it may import. A package without a line fails, so that
 // its position in the layout is decided first.
 var mayImport = map[string][]string{
-	"cmd/revtail":                     {"cmd/revtail/change", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/doctor", "cmd/revtail/envtest", "cmd/revtail/health", "cmd/revtail/historydir", "cmd/revtail/keys", "cmd/revtail/manual", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/open", "cmd/revtail/serve", "cmd/revtail/snapshot", "cmd/revtail/token", "cmd/revtail/top", "cmd/revtail/version", "etcdstore/embedded", "gateway/config/buildinfo"},
+	"cmd/revtail":                     {"cmd/revtail/change", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/doctor", "cmd/revtail/envtest", "cmd/revtail/health", "cmd/revtail/history", "cmd/revtail/historydir", "cmd/revtail/keys", "cmd/revtail/manual", "cmd/revtail/memory", "cmd/revtail/objects", "cmd/revtail/open", "cmd/revtail/serve", "cmd/revtail/snapshot", "cmd/revtail/token", "cmd/revtail/top", "cmd/revtail/version", "etcdstore/embedded", "gateway/config/buildinfo"},
 	"cmd/revtail/backend":             {"cmd/revtail/command", "etcdstore", "etcdstore/embedded", "gateway/config", "gateway/config/reload", "gateway/metrics"},
-	"cmd/revtail/change":              {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/compare", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/manifest", "cmd/revtail/source", "encoding", "etcdstore/redaction"},
+	"cmd/revtail/change":              {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/compare", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/history/historyapi", "cmd/revtail/manifest", "cmd/revtail/source", "encoding", "etcdstore/redaction"},
 	"cmd/revtail/client":              {"gateway/config", "gateway/config/suggest"},
 	"cmd/revtail/command":             {"gateway/config", "gateway/config/suggest"},
 	"cmd/revtail/compare":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/source"},
@@ -27,13 +27,15 @@ var mayImport = map[string][]string{
 	"cmd/revtail/doctor":              {"cmd/revtail/backend", "cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "etcdstore", "etcdstore/encryption", "gateway/access/delegated", "gateway/api/discovery", "gateway/api/kinds", "gateway/api/upstream", "gateway/claim", "gateway/config", "gateway/config/buildinfo"},
 	"cmd/revtail/envtest":             {"cmd/revtail/command"},
 	"cmd/revtail/health":              {"cmd/revtail/client", "cmd/revtail/command", "gateway/config"},
+	"cmd/revtail/history":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/history/historyapi", "encoding", "etcdstore/redaction"},
+	"cmd/revtail/history/historyapi":  {"cmd/revtail/client", "gateway/config"},
 	"cmd/revtail/historydir":          {"cmd/revtail/command", "etcdstore", "etcdstore/journal", "gateway/config"},
 	"cmd/revtail/keys":                {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/keys/keyapi"},
 	"cmd/revtail/keys/keyapi":         {"cmd/revtail/client"},
 	"cmd/revtail/manifest":            {},
 	"cmd/revtail/manual":              {"cmd/revtail/command", "gateway/config/buildinfo"},
 	"cmd/revtail/memory":              {},
-	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/offline", "cmd/revtail/source", "gateway/config"},
+	"cmd/revtail/objects":             {"cmd/revtail/client", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/diff", "cmd/revtail/history/historyapi", "cmd/revtail/offline", "cmd/revtail/source", "gateway/config"},
 	"cmd/revtail/offline":             {"cmd/revtail/completion", "cmd/revtail/memory", "etcdstore", "etcdstore/dbfile", "etcdstore/encryption", "etcdstore/redaction", "gateway", "gateway/access/flowcontrol", "gateway/api/kinds", "gateway/claim", "gateway/config/buildinfo", "gateway/resource"},
 	"cmd/revtail/open":                {"cmd/revtail/command", "cmd/revtail/offline", "cmd/revtail/serve/webserver", "gateway/claim", "gateway/config"},
 	"cmd/revtail/serve":               {"cmd/revtail/backend", "cmd/revtail/command", "cmd/revtail/completion", "cmd/revtail/memory", "cmd/revtail/serve/logging", "cmd/revtail/serve/systemd", "cmd/revtail/serve/webserver", "etcdstore", "etcdstore/encryption", "etcdstore/journal", "etcdstore/monitor", "gateway", "gateway/access", "gateway/access/audit", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/certificate", "gateway/access/delegated", "gateway/access/flowcontrol", "gateway/access/serviceaccount", "gateway/api/changes", "gateway/api/kinds", "gateway/api/upstream", "gateway/claim", "gateway/config", "gateway/config/buildinfo", "gateway/config/reload", "gateway/metrics", "gateway/netio/stranger", "gateway/resource"},

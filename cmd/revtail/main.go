@@ -22,6 +22,7 @@ import (
 	"revtail/cmd/revtail/doctor"
 	"revtail/cmd/revtail/envtest"
 	"revtail/cmd/revtail/health"
+	"revtail/cmd/revtail/history"
 	"revtail/cmd/revtail/historydir"
 	"revtail/cmd/revtail/keys"
 	"revtail/cmd/revtail/manual"
@@ -89,21 +90,9 @@ func notifyContext(parent context.Context, stderr io.Writer) context.Context {
 	return ctx
 }
 
-// newHistoryCommand returns the command history.
+// newHistoryCommand makes the command for the history of an object, with the subcommands for the directory of a journal.
 func newHistoryCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "history",
-		GroupID: command.GroupOperate,
-		Short:   "Verify, export, import and prune the journal of --history-dir",
-		Long:    "Work on the journal of a gateway that is stopped: the directory of --history-dir of 'revtail serve'.",
-		Args:    cobra.ArbitraryArgs, // RunE refuses them
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return command.UsageError(fmt.Errorf("unknown command %q: want verify, export, import or prune%s", args[0], command.HelpHint(cmd)))
-			}
-			return cmd.Help()
-		},
-	}
+	cmd := history.NewCommand()
 	cmd.AddCommand(historydir.Commands()...)
 	return cmd
 }
@@ -122,9 +111,10 @@ func newRootCommand() *cobra.Command {
 	command.AddCommands(root,
 		serve.NewCommand(build), open.NewCommand(), envtest.NewCommand(),
 		objects.NewWatchCommand(), objects.NewGetCommand(),
-		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewRestoreCommand(), change.NewDeleteCommand(),
+		newHistoryCommand(), history.NewBlameCommand(), history.NewLogCommand(),
+		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewRestoreCommand(), change.NewUndoCommand(), change.NewDeleteCommand(),
 		keys.NewCommand(),
-		doctor.NewCommand(build), health.NewCommand(), snapshot.NewCommand(), newHistoryCommand(), token.NewCommand(), top.NewCommand(),
+		doctor.NewCommand(build), health.NewCommand(), snapshot.NewCommand(), token.NewCommand(), top.NewCommand(),
 		version.NewCommand(build), manual.NewCommand(build))
 	completion.AddCommand(root)
 	completion.NoFiles(root)

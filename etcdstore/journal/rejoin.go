@@ -124,11 +124,19 @@ func (w *Writer) sameValue(ctx context.Context, store etcdstore.Store, r *reader
 // truncate deletes the events after a revision, and the states that they have written.
 func (w *Writer) truncate(through etcdstore.Revision) error {
 	number, next := w.current.Number, w.current
+	r, err := w.journal.newReader(number)
+	if err != nil {
+		return err
+	}
+	defer r.close()
 	b := w.journal.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	for e, err := range w.journal.index(number, through+1, w.current.Through) {
 		if err == nil {
 			err = b.Delete(stateKey(number, e.key, e.revision), nil)
+		}
+		if f, failed := r.find(e.key, through); f == nil { // no entry is left of the key
+			err = errors.Join(err, failed, b.Delete(indexKey(number, e.key), nil))
 		}
 		if err != nil {
 			return err
@@ -140,7 +148,7 @@ func (w *Writer) truncate(through etcdstore.Revision) error {
 	if err := w.truncateTimes(b, through); err != nil {
 		return err
 	}
-	next.Through, w.tails = through, newTails()
+	next.Through, w.tails = through, newTails(w.tails.limit)
 	return w.commit(b, next, pebble.Sync)
 }
 

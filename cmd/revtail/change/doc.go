@@ -1,2 +1,2 @@
-// Package change has the commands that change objects: apply, diff, delete and edit.
+// Package change has the commands that change objects: apply, diff, edit, restore, undo and delete.
 package change

@@ -17,6 +17,7 @@ import (
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
 	"revtail/cmd/revtail/diff"
+	"revtail/cmd/revtail/manifest"
 )
 
 // editor is one run of the command edit.
@@ -204,7 +205,7 @@ func (e *editor) toText(object json.RawMessage) ([]byte, error) {
 	if e.managedFields {
 		return yaml.JSONToYAML(object)
 	}
-	content, err := decodeObject(object)
+	content, err := manifest.DecodeObject(object)
 	if err != nil {
 		return nil, err
 	}
@@ -218,25 +219,17 @@ func (e *editor) toText(object json.RawMessage) ([]byte, error) {
 	return yaml.JSONToYAML(text)
 }
 
-// decodeObject keeps the text of numbers.
-func decodeObject(text []byte) (content map[string]any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	err = decoder.Decode(&content)
-	return content, err
-}
-
 // parse returns the object of a text. It has the revision of live, which the text may contradict, as precondition.
 func (e *editor) parse(text []byte, live json.RawMessage) (json.RawMessage, error) {
 	object, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))
 	}
-	content, err := decodeObject(object)
+	content, err := manifest.DecodeObject(object)
 	if err != nil || content == nil {
 		return nil, errors.New("this is no object: want apiVersion, kind and metadata")
 	}
-	before, err := decodeObject(live)
+	before, err := manifest.DecodeObject(live)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
+	"revtail/cmd/revtail/manifest"
 	"revtail/cmd/revtail/source"
 	"revtail/encoding"
 	"revtail/etcdstore/redaction"
@@ -94,13 +95,9 @@ func (r *restorer) run(cmd *cobra.Command, args []string) error {
 
 // check reads the arguments and flags as far as that is possible without the source.
 func (r *restorer) check(cmd *cobra.Command, args []string) (from source.Name, err error) {
-	switch err = client.CheckArgs(args); {
+	switch err = client.CheckObject(cmd.CommandPath(), args); {
 	case err != nil:
 		return from, err
-	case len(args) == 1 && !strings.Contains(args[0], "/"):
-		return from, fmt.Errorf("no object of %s is named: want, for example, %s %s/web", args[0], cmd.CommandPath(), args[0])
-	case len(args) == 2 && strings.Contains(args[0], "/"):
-		return from, fmt.Errorf("two objects are named, %s and %s: want one", args[0], args[1])
 	case r.from == "":
 		return from, errors.New("--from is missing: want the source of the object, as --from backup.db")
 	case r.manager == "":
@@ -181,15 +178,15 @@ func (r *restorer) served(ofSource []client.Resource) (client.Resource, error) {
 
 // print prints the manifest.
 func (r *restorer) print(cmd *cobra.Command, old json.RawMessage) error {
-	manifest, owners, err := newManifest(old, nil)
+	content, owners, err := manifest.Restored(old, nil)
 	if err != nil {
 		return err
 	}
-	delete(manifest, "status")
+	delete(content, "status")
 	if err := r.warnOwners(cmd, owners); err != nil {
 		return err
 	}
-	text, err := encoding.Marshal(manifest)
+	text, err := encoding.Marshal(content)
 	if err == nil {
 		text, err = encoding.YAML(text)
 	}
@@ -207,47 +204,65 @@ func (r *restorer) warnOwners(cmd *cobra.Command, owners []string) error {
 	return err
 }
 
-// write shows the differences, asks, and writes the object.
+// write writes the object over that of the server.
 func (r *restorer) write(cmd *cobra.Command, old json.RawMessage) error {
-	ctx := cmd.Context()
-	live, err := r.get(ctx, r.path())
+	live, err := r.get(cmd.Context(), r.path())
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.full(), err)
 	}
-	manifest, owners, err := newManifest(old, live)
+	content, owners, err := manifest.Restored(old, live)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.full(), err)
 	}
-	body, err := encoding.MarshalValue(manifest)
+	return r.replace(cmd, replacement{live: live, content: content, owners: owners})
+}
+
+// replacement is an object that is written over another one.
+type replacement struct {
+	live    json.RawMessage // nil: it does not exist
+	content map[string]any
+	owners  []string // that the content lacks
+	dryRun  bool
+}
+
+// replace shows the differences, asks, and writes the object.
+func (r *restorer) replace(cmd *cobra.Command, with replacement) error {
+	body, err := encoding.MarshalValue(with.content)
 	if err != nil {
 		return err
 	}
-	_, result, err := r.put(ctx, live != nil, body, true)
+	ctx, exists, word := cmd.Context(), with.live != nil, "unchanged"
+	_, result, err := r.put(ctx, exists, body, true)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.full(), err)
 	}
-	if err := r.warnOwners(cmd, owners); err != nil {
+	if err := r.warnOwners(cmd, with.owners); err != nil {
 		return err
 	}
-	different, err := r.showChange(cmd, live, result)
+	out, suffix := cmd.ErrOrStderr(), ""
+	if with.dryRun {
+		out, suffix = cmd.OutOrStdout(), " (dry run)"
+	}
+	different, err := r.showChange(out, with.live, result)
 	if err != nil {
 		return err
 	}
-	word := "unchanged"
 	if different {
+		if word = "replaced"; !exists {
+			word = "created"
+		}
+	}
+	if different && !with.dryRun {
 		if !r.yes && command.CanAsk(cmd) {
 			if goOn, failed := command.Ask(cmd, fmt.Sprintf("Write %s?", r.full())); failed != nil || !goOn {
 				return failed
 			}
 		}
-		if _, _, err := r.put(ctx, live != nil, body, false); err != nil {
+		if _, _, err := r.put(ctx, exists, body, false); err != nil {
 			return fmt.Errorf("%s: %w", r.full(), err)
 		}
-		if word = "replaced"; live == nil {
-			word = "created"
-		}
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", r.ref, word)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s%s\n", r.ref, word, suffix)
 	return err
 }
 

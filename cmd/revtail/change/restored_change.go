@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-
-	"github.com/spf13/cobra"
+	"io"
 
 	"revtail/cmd/revtail/diff"
 )
 
 // showChange shows what the write changes, and reports whether that is anything. Values of Secrets are redacted in any case.
-func (r *restorer) showChange(cmd *cobra.Command, live, result json.RawMessage) (different bool, err error) {
+func (r *restorer) showChange(w io.Writer, live, result json.RawMessage) (different bool, err error) {
 	before, err := r.comparable(live)
 	if err != nil {
 		return false, err
@@ -25,15 +24,18 @@ func (r *restorer) showChange(cmd *cobra.Command, live, result json.RawMessage) 
 	}
 	var out bytes.Buffer
 	word, color := "change", diff.Yellow
-	if live == nil {
+	switch {
+	case live == nil:
 		word, color = "create", diff.Green
+	case result == nil:
+		word, color = "delete", diff.Red
 	}
 	r.colors.Text(&out, color, word)
 	fmt.Fprintf(&out, " %s\n", r.full())
 	if err := r.colors.Unified(&out, "live", before, r.from, after); err != nil {
 		return true, err
 	}
-	_, err = cmd.ErrOrStderr().Write(out.Bytes())
+	_, err = w.Write(out.Bytes())
 	return true, err
 }
 

@@ -23,6 +23,8 @@ type Event struct {
 	Old    *Object
 	// Inferred is set after a compaction: the event is the difference of two lists, and intermediate changes are unknown.
 	Inferred bool
+	// Time is when the change happened; zero: just now.
+	Time time.Time
 }
 
 // Follower watches the objects of a query across lost connections and gateways. It delivers each change once.
@@ -50,7 +52,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	list, err := f.Client.List(ctx, f.Query)
 	if err == nil {
 		f.reset(list)
-		f.Query.Revision = 0
+		f.Query.Revision, f.Query.At = 0, ""
 		err = f.OnList(list)
 	}
 	for backoff := (Backoff{}); err == nil && ctx.Err() == nil; {

@@ -21,6 +21,7 @@ type Query struct {
 	Fields    string // field selector
 	Filter    string // CEL expression
 	Revision  int64  // the state of a list is as of this revision of etcd; zero: now
+	At        string // the state is as of this time, as the gateway reads it: -10m or 2026-11-20T02:13:05Z; empty: now
 	PageSize  int    // objects per request; zero: DefaultPageSize, OnePage: all
 
 	Rows    bool // List and Follower read the rows of a Table instead of objects
@@ -63,6 +64,8 @@ func (q Query) pageValues(next string) url.Values {
 	switch {
 	case next != "":
 		values.Set("continue", next)
+	case q.At != "":
+		values.Set("at", q.At)
 	case q.Revision > 0:
 		values.Set("resourceVersion", strconv.FormatInt(q.Revision, 10))
 		values.Set("resourceVersionMatch", "Exact")
@@ -200,6 +203,9 @@ func (c *Client) Read(ctx context.Context, q Query) (List, error) {
 	values := url.Values{}
 	if q.Objects {
 		values.Set("includeObject", "Object")
+	}
+	if q.At != "" {
+		values.Set("at", q.At)
 	}
 	if err := c.get(ctx, q.path()+"/"+q.Name, values, q.accept(), &text); err != nil {
 		return List{}, err

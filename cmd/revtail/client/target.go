@@ -80,6 +80,25 @@ func CheckArgs(args []string) error {
 	return nil
 }
 
+// CheckObject refuses arguments that name more or less than one object. command is that of an example.
+func CheckObject(command string, args []string) error {
+	if err := CheckArgs(args); err != nil {
+		return err
+	}
+	isPair := strings.Contains(args[0], "/")
+	switch {
+	case !isPair && strings.Contains(args[0], ","):
+		return fmt.Errorf("several resources are given, %s: want one object, for example, %s configmap/web", args[0], command)
+	case !isPair && len(args) == 1:
+		return fmt.Errorf("no object of %s is named: want, for example, %s %s/web", args[0], command, args[0])
+	case isPair && len(args) > 1:
+		return fmt.Errorf("two objects are named, %s and %s: want one", args[0], args[1])
+	case len(args) > 2:
+		return fmt.Errorf("two objects are named, %s and %s: want one", args[1], args[2])
+	}
+	return nil
+}
+
 // findAll finds resources and categories, separated by commas. It returns each resource once.
 func findAll(resources []Resource, list string) ([]Resource, error) {
 	var out []Resource

@@ -1,2 +1,2 @@
-// Package manifest reads the objects in files, folders, URLs and standard input, as kubectl reads them.
+// Package manifest reads the objects in files, folders, URLs and standard input, as kubectl reads them, and makes manifests of past objects.
 package manifest

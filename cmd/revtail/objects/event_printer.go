@@ -36,7 +36,11 @@ func (p eventPrinter) writeHeader(out *bytes.Buffer, r client.Resource, e client
 	if e.Object.Namespace != "" {
 		out.WriteString(" -n " + e.Object.Namespace)
 	}
-	details := fmt.Sprintf("revision %d, %s", e.Object.Revision, time.Now().Format(time.TimeOnly))
+	when := time.Now().Format(time.TimeOnly)
+	if !e.Time.IsZero() {
+		when = e.Time.Local().Format(time.DateTime)
+	}
+	details := fmt.Sprintf("revision %d, %s", e.Object.Revision, when)
 	if e.Inferred {
 		details += ", found by comparing"
 	}

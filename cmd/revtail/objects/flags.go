@@ -3,12 +3,14 @@ package objects
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
+	"revtail/cmd/revtail/history/historyapi"
 	"revtail/cmd/revtail/offline"
 )
 
@@ -17,8 +19,10 @@ type flags struct {
 	gateway       client.Config
 	snapshot      offline.Options // with a File: it is read instead of a gateway
 	allNamespaces bool
-	query         client.Query // without Resource and Name
-	revisionFlag  string       // the flag of query.Revision
+	query         client.Query      // without Resource and Name
+	revisionFlag  string            // the flag of query.Revision
+	moment        historyapi.Moment // instead of query.Revision
+	momentFlag    string
 
 	targets []client.Target
 }
@@ -27,6 +31,37 @@ type flags struct {
 func (f *flags) addRevision(cmd *cobra.Command, name, usage string) {
 	f.revisionFlag = name
 	cmd.Flags().Int64Var(&f.query.Revision, name, 0, usage)
+}
+
+// addMoment defines the flag of a revision or a time.
+func (f *flags) addMoment(cmd *cobra.Command, name, usage string) {
+	f.momentFlag = name
+	cmd.Flags().Var(&f.moment, name, usage)
+}
+
+// setMoment completes the query with the moment, once.
+func (f *flags) setMoment() error {
+	switch {
+	case f.moment.IsZero() || f.revisionFlag == f.momentFlag:
+		return nil
+	case f.query.Revision != 0:
+		return fmt.Errorf("--%s and --%s: want one of them", f.momentFlag, f.revisionFlag)
+	case f.moment.Revision != 0:
+		f.query.Revision, f.revisionFlag = f.moment.Revision, f.momentFlag
+	case f.snapshot.File != "":
+		return fmt.Errorf("--%s %s and --snapshot: a file does not have the times of its revisions: want a revision, as --%s 4711", f.momentFlag, f.moment, f.momentFlag)
+	default:
+		f.query.At = f.moment.Query()
+	}
+	return nil
+}
+
+// explainMoment adds the flag of the moment to the errors that say that it is not known.
+func (f *flags) explainMoment(err error) error {
+	if f.query.At != "" && (client.HasCode(err, http.StatusGone) || client.HasCode(err, http.StatusBadRequest)) {
+		return fmt.Errorf("--%s %s: %w", f.momentFlag, f.moment, err)
+	}
+	return f.explainRevision(err)
 }
 
 // addSelectors defines the flags that select objects.
@@ -77,6 +112,9 @@ func (f *flags) connect(cmd *cobra.Command, args []string) (*client.Client, erro
 func (f *flags) checkSelection() error {
 	if f.query.Revision < 0 {
 		return fmt.Errorf("--%s %d: want a revision of etcd, as 4711, or 0 for now", f.revisionFlag, f.query.Revision)
+	}
+	if err := f.setMoment(); err != nil {
+		return err
 	}
 	return client.CheckSelectors(f.query.Labels, f.query.Fields)
 }

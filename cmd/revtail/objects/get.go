@@ -16,6 +16,7 @@ import (
 
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/history/historyapi"
 )
 
 // NewGetCommand returns the command get.
@@ -38,8 +39,9 @@ resumes after lost connections. With --snapshot the objects are those in a file,
   revtail get cm coredns kubeadm-config -n kube-system
   revtail get cm/coredns deploy/coredns -n kube-system -o yaml
 
-  # as they were at revision 4711
+  # as they were at revision 4711, and ten minutes ago
   revtail get deploy -l app=web --revision 4711
+  revtail get deploy -A --at 10m
   revtail get deploy -A --snapshot backup.db
 
   # fields of the objects, in columns or in a text
@@ -53,6 +55,7 @@ resumes after lost connections. With --snapshot the objects are those in a file,
 	set := cmd.Flags()
 	g.addSelectors(cmd)
 	g.addRevision(cmd, "revision", "as of a past `revision` of etcd; 0: now")
+	g.addMoment(cmd, "at", "as of a past `moment`: "+historyapi.MomentUsage+"; 0: now")
 	g.addFlags(cmd, "table", "wide")
 	set.StringVar(&g.sortBy, "sort-by", "", "sort by the field with this `path`, as .metadata.creationTimestamp")
 	set.BoolVar(&g.ignoreNotFound, "ignore-not-found", false, "names without an object are no error")
@@ -104,7 +107,7 @@ func (g *getter) run(cmd *cobra.Command, args []string) error {
 	} else {
 		err = g.get(cmd, c)
 	}
-	return g.explainRevision(err)
+	return g.explainMoment(err)
 }
 
 // check reads the flags.

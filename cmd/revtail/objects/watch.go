@@ -18,6 +18,7 @@ import (
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
 	"revtail/cmd/revtail/diff"
+	"revtail/cmd/revtail/history/historyapi"
 )
 
 // NewWatchCommand returns the command watch.
@@ -35,6 +36,9 @@ before and after. SIGINT ends it.
 --exec runs a shell command for each event, one after the other, with the object on its standard input and with EVENT_TYPE,
 EVENT_RESOURCE, EVENT_NAMESPACE, EVENT_NAME and EVENT_REVISION in its environment.
 
+With --until the command replays the changes that the gateway has recorded, and ends: at once, or with --speed 10x in a tenth of the time that they
+took. A time without a date is one of today, in the local zone. The gateway needs --history-dir.
+
 With --output json each line is an event, with type and object. The templates of the other formats apply to this event.`,
 		Example: `  # the changed fields of all ConfigMaps, and of two resources
   revtail watch configmaps -A
@@ -43,6 +47,9 @@ With --output json each line is an event, with type and object. The templates of
   # a file that follows an object
   revtail watch cm coredns -n kube-system --exec 'jq -r .data.Corefile > Corefile'
 
+  # what happened from 02:00 to 02:30 of today, in three minutes
+  revtail watch deploy,pods -n shop --since 02:00 --until 02:30 --speed 10x
+
   # the events after revision 4711, one per line
   revtail watch pods -l app=web -o json --since 4711
   revtail watch pods -o jsonpath='{.type} {.object.metadata.name} {.object.status.phase}{"\n"}'`,
@@ -50,7 +57,9 @@ With --output json each line is an event, with type and object. The templates of
 	w := &watcher{}
 	set := cmd.Flags()
 	w.addSelectors(cmd)
-	w.addRevision(cmd, "since", "begin with the changes after a `revision`; 0: now")
+	w.addMoment(cmd, "since", "begin with the changes after a `moment`: "+historyapi.MomentUsage+"; 0: now")
+	set.Var(&w.until, "until", "replay the recorded changes until a `moment`, as --since, and end; the gateway needs --history-dir")
+	set.Var(&w.speed, "speed", "replay with the `times` between the changes: 1x as they were, 10x ten times as fast; none: at once")
 	set.BoolVar(&w.initial, "initial", false, "begin with the existing objects, as ADDED")
 	w.addFlags(cmd, "diff", "json", "name", "table", "wide")
 	set.StringVar(&w.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
@@ -69,6 +78,8 @@ type watcher struct {
 	initial bool
 	exec    string
 	color   string
+	until   historyapi.Moment
+	speed   historyapi.Speed
 
 	events         *eventWriter
 	printer        eventPrinter // of the format diff
@@ -79,7 +90,7 @@ func (w *watcher) run(cmd *cobra.Command, args []string) error {
 	w.stdout, w.stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	colored, err := command.UseColor(w.color, w.stdout)
 	if err == nil {
-		err = w.parse()
+		err = errors.Join(w.parse(), w.checkReplay(cmd))
 	}
 	if err != nil {
 		return usageError(cmd, err)
@@ -93,6 +104,9 @@ func (w *watcher) run(cmd *cobra.Command, args []string) error {
 	}
 	defer c.Close()
 	w.printer = eventPrinter{Printer: diff.Printer{Colored: colored}}
+	if !w.until.IsZero() {
+		return w.replay(cmd.Context(), c)
+	}
 	w.events = newEventWriter(&w.printing, w.stdout, true)
 	w.query.Rows, w.query.Objects = w.isTable(), w.isTable()
 	var queries []client.Query
@@ -101,7 +115,7 @@ func (w *watcher) run(cmd *cobra.Command, args []string) error {
 		queries = append(queries, w.queries(target)...)
 	}
 	ctx := cmd.Context()
-	return w.explainRevision(followAll(ctx, c, queries, observer{
+	return w.explainMoment(followAll(ctx, c, queries, observer{
 		onLists:  func(lists []client.List) error { return w.onLists(ctx, queries, lists) },
 		onEvent:  func(q client.Query, e client.Event) error { return w.onEvent(ctx, q, e) },
 		onNotice: w.notice,

@@ -1,4 +1,4 @@
-package change
+package manifest
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNewManifest(t *testing.T) {
+func TestRestored(t *testing.T) {
 	const job = `{"kind":"Job","metadata":{"name":"j","uid":"1","labels":{"app":"web","controller-uid":"1"},"ownerReferences":[{"kind":"CronJob","name":"c","uid":"2"}]},` +
 		`"spec":{"selector":{},"template":{"metadata":{"labels":{"batch.kubernetes.io/controller-uid":"1"}}}},"status":{}}`
 	tests := []struct{ name, old, live, want, owners string }{
@@ -26,7 +26,7 @@ func TestNewManifest(t *testing.T) {
 			if test.live != "" {
 				live = json.RawMessage(test.live)
 			}
-			manifest, owners, err := newManifest(json.RawMessage(test.old), live)
+			manifest, owners, err := Restored(json.RawMessage(test.old), live)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +36,7 @@ func TestNewManifest(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := newManifest(json.RawMessage(job), json.RawMessage(`{"metadata":{"deletionTimestamp":"x"}}`)); err == nil {
+	if _, _, err := Restored(json.RawMessage(job), json.RawMessage(`{"metadata":{"deletionTimestamp":"x"}}`)); err == nil {
 		t.Error("an object that is being deleted is replaced")
 	}
 }

@@ -1,6 +1,7 @@
-package change
+package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +12,10 @@ var serverFields = []string{
 	"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
 }
 
-// newManifest returns an object without what the server sets, except the status. live is the object that it replaces: the manifest has its
+// Restored returns an object without what the server sets, except the status. live is the object that it replaces: the manifest has its
 // uid and resourceVersion as a precondition, and its owners; nil: there is none. owners are those of the old object that are left out.
-func newManifest(old, live json.RawMessage) (manifest map[string]any, owners []string, err error) {
-	if manifest, err = decodeObject(old); err != nil {
+func Restored(old, live json.RawMessage) (manifest map[string]any, owners []string, err error) {
+	if manifest, err = DecodeObject(old); err != nil {
 		return nil, nil, err
 	}
 	metadata, _ := manifest["metadata"].(map[string]any)
@@ -27,7 +28,7 @@ func newManifest(old, live json.RawMessage) (manifest map[string]any, owners []s
 		removeGenerated(manifest, metadata)
 		return manifest, owners, nil
 	}
-	now, err := decodeObject(live)
+	now, err := DecodeObject(live)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,4 +72,12 @@ func removeGenerated(manifest, metadata map[string]any) {
 			delete(labels, label)
 		}
 	}
+}
+
+// DecodeObject decodes an object in JSON, and keeps the digits of numbers.
+func DecodeObject(text []byte) (content map[string]any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&content)
+	return content, err
 }

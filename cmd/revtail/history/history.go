@@ -1,0 +1,148 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"revtail/cmd/revtail/client"
+	"revtail/cmd/revtail/command"
+	"revtail/cmd/revtail/completion"
+	"revtail/cmd/revtail/history/historyapi"
+)
+
+// historian is one run of the command history.
+type historian struct {
+	session
+	output
+	interval
+}
+
+// NewCommand returns the command history.
+func NewCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "history (RESOURCE NAME | RESOURCE/NAME)",
+		GroupID: command.GroupRead,
+		Short:   "Print each change of an object: when, by which field manager, and of which fields",
+		Long: `Print each change of an object that the gateway has recorded, in one line, the oldest first. The gateway needs --history-dir.
+
+TIME is local, and MANAGER is the field manager that the managedFields of the object tell, as kubectl or kube-controller-manager. FIELDS are those
+that differ, shortened to the width of the terminal; --output wide prints all, and whether the change was one of a subresource. --patch prints the
+differences as YAML, in the unified format, without managedFields, resourceVersion and generation. The history of an object that was
+deleted and created again has all of its lives.
+
+The gateway does not know what happened while etcd was compacted and no gateway recorded: a line says between which revisions.
+
+With --output json each line is one of GET /v1/history, with the object after the change; the last line has the type END, the oldest
+recorded revision, and through, the newest one. Values of Secrets are redacted, unless --redact none is given: equal values have equal digests.
+
+Exit codes: 0 printed; 1 refused or failed, or nothing is known of the object; 2 wrong command line.`,
+		Example: `  revtail history deploy/web -n shop
+  revtail history configmap web -p --since 1h
+  revtail history cm/web --since 02:00 --until 02:30 -o json`,
+	}
+	h := &historian{}
+	h.interval.addFlags(cmd)
+	h.output.addFlags(cmd)
+	h.session.addFlags(cmd)
+	cmd.ValidArgsFunction = completion.Objects(&h.gateway, nil)
+	cmd.RunE = command.AnyArgs(h.run)
+	return cmd
+}
+
+func (h *historian) run(cmd *cobra.Command, args []string) error {
+	if err := errors.Join(h.output.check(), historyapi.CheckInterval(h.since, h.until)); err != nil {
+		return usageError(cmd, err)
+	}
+	object, err := h.session.object(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer h.client.Close()
+	p := &printer{session: &h.session, output: h.output, out: cmd.OutOrStdout(), width: command.Width(cmd.OutOrStdout())}
+	reader := &historyapi.Reader{Client: h.client, Query: historyapi.Query{
+		Resource: object.Resource, Namespace: object.Namespace, Name: object.Name,
+		Since: h.since.Query(), Until: h.until.Query(), Previous: h.patch,
+	}}
+	printed, err := h.print(cmd.Context(), p, reader)
+	switch {
+	case err != nil:
+		return err
+	case h.format == "json":
+		return printEnd(p, reader.End)
+	case !printed:
+		return h.reportNone(cmd, object, reader.End)
+	}
+	return nil
+}
+
+// print prints the entries, and reports whether there was any.
+func (h *historian) print(ctx context.Context, p *printer, reader *historyapi.Reader) (printed bool, err error) {
+	for e, failed := range reader.Entries(ctx) {
+		if failed != nil {
+			return printed, failed
+		}
+		if !printed {
+			printed = true
+			if err := p.header(); err != nil {
+				return printed, err
+			}
+			if e.Type == "MODIFIED" && h.since.IsZero() && h.format != "json" {
+				var out bytes.Buffer
+				p.note(&out, fmt.Sprintf("changes before revision %d are not known", e.Revision))
+				if _, err := p.out.Write(out.Bytes()); err != nil {
+					return printed, err
+				}
+			}
+		}
+		if err := p.entry(reader.Query.Resource, e); err != nil {
+			return printed, err
+		}
+	}
+	return printed, nil
+}
+
+// printEnd prints the last line of --output json.
+func printEnd(p *printer, end historyapi.End) error {
+	last := map[string]any{"type": "END", "oldest": end.Oldest, "through": end.Through}
+	if !end.OldestTime.IsZero() {
+		last["oldestTime"] = end.OldestTime
+	}
+	text, err := json.Marshal(last)
+	if err == nil {
+		_, err = fmt.Fprintf(p.out, "%s\n", text)
+	}
+	return err
+}
+
+// reportNone says what is known of an object without changes in the interval.
+func (h *historian) reportNone(cmd *cobra.Command, q client.Query, end historyapi.End) error {
+	name := fullName(q.Resource, q.Namespace, q.Name)
+	recorded := recordedSince(end)
+	_, err := h.client.Read(cmd.Context(), q)
+	switch {
+	case client.HasCode(err, http.StatusNotFound) && h.since.IsZero() && h.until.IsZero():
+		return fmt.Errorf("%s does not exist, and no change of it is known: %s", name, recorded)
+	case err != nil && !client.HasCode(err, http.StatusNotFound):
+		return fmt.Errorf("%s: no change is known, and the object cannot be read: %w", name, err)
+	case h.since.IsZero() && h.until.IsZero():
+		_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s has not changed: %s.\n", name, recorded)
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "No changes of %s in this time: %s.\n", name, recorded)
+	return err
+}
+
+// recordedSince says what the history has.
+func recordedSince(end historyapi.End) string {
+	text := fmt.Sprintf("changes are recorded since revision %d", end.Oldest)
+	if !end.OldestTime.IsZero() {
+		text += " (" + localTime(end.OldestTime) + ")"
+	}
+	return text
+}
