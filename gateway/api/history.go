@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +34,7 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	info.Version = h.preferredVersion(info.Group, info.Version, info.Attributes.Resource)
 	t, err := h.locate(w, r, &info)
 	if errors.Is(err, errNotFound) {
-		err = status.Error(http.StatusNotFound, metav1.StatusReasonNotFound, "there is no resource "+info.Attributes.Resource+" in the group "+quoteGroup(info.Group)+", or its objects have no such namespace")
+		err = status.Error(http.StatusNotFound, metav1.StatusReasonNotFound, fmt.Sprintf("there is no resource %s in the group %q, or its objects have no such namespace", info.Attributes.Resource, info.Group))
 	}
 	if err != nil {
 		return err
@@ -49,13 +50,6 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Account.Release()
 	reader.Write(w, r, h.Responder.Compressors)
 	return nil
-}
-
-func quoteGroup(group string) string {
-	if group == "" {
-		return `"" (core)`
-	}
-	return `"` + group + `"`
 }
 
 // preferredVersion returns the version of a resource that a request names, or the preferred one if it names none.
