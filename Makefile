@@ -1,5 +1,5 @@
 # Everything a developer does, by name. `make` alone lists it.
-# ARGS go to `revtail serve`, to the benchmark, or as flags to `go test` of the scenarios; PKG narrows test, race, microbench and cover; FUZZTIME is the time of each fuzz target;
+# ARGS go to `revtail serve`, to the benchmark, or as flags to `go test` of the scenarios; PKG narrows test, race, microbench and cover; FUZZTIME is the time of each fuzz target; EVENTS are those of bench-history;
 # VULNDB is the database that vuln asks, where vuln.go.dev is out of reach: file:///DIR, laid out as https://go.dev/doc/security/vuln/database tells.
 
 SHELL       := bash
@@ -7,6 +7,7 @@ SHELL       := bash
 
 PKG      ?= ./...
 FUZZTIME ?= 10s
+EVENTS   ?= 10000000
 FUZZ     ?= cmd encoding etcdstore gateway
 VULNDB   ?= https://vuln.go.dev
 GOARCH   ?= $(shell go env GOARCH)
@@ -42,7 +43,7 @@ export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -vet=off)
 CONCURRENT := cmd/revtail/client cmd/revtail/serve etcdstore gateway/access gateway/keys gateway/metrics gateway/middleware gateway/netio gateway/watch gateway/watchcache
 GOROUTINES  = $$(grep -rlE --include='*.go' --exclude-dir=gatewaytest 'go func|\.Go\(' cmd encoding etcdstore gateway | xargs -n 1 dirname | sort -u)
 
-.PHONY: help build run test race race-quick e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
+.PHONY: help build run test race race-quick e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth bench-history microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-30s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -122,6 +123,9 @@ bench-diff: $(TOOLS)/etcd ## Measure the working tree and the commit REF in turn
 
 bench-growth: $(TOOLS)/etcd ## Measure how cost grows: tables, and the plot bin/bench-growth.svg
 	go run ./$(BENCH) -growth $(ARGS)
+
+bench-history: ## Measure the journal with EVENTS events of 50,000 objects: time to open, lists, events of one object, bytes an event
+	go test ./etcdstore/journal -run '^$$' -bench BenchmarkHistory -benchtime 1x -timeout 2h -events $(EVENTS)
 
 microbench: $(TOOLS)/etcd ## Run the benchmarks of functions six times each and summarise them
 	go test -run '^$$' -bench . -benchmem -count 6 $(PKG) | tee bin/bench.txt

@@ -16,7 +16,7 @@ import (
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/access/flowcontrol"
 	"revtail/gateway/access/serviceaccount"
-	"revtail/gateway/api"
+	"revtail/gateway/api/changes"
 	"revtail/gateway/api/mount"
 	"revtail/gateway/api/upstream"
 	"revtail/gateway/claim"
@@ -36,7 +36,7 @@ type Options struct {
 	Logger  *slog.Logger   // nil: slog.Default()
 	Build   buildinfo.Info // of the program, for /version and the metrics
 
-	History *api.History // what a journal has recorded of Store; nil: nothing
+	History *changes.Source // what a journal has recorded of Store; nil: nothing
 
 	Mounts []mount.Mount // prefixes of etcd that are served as resources
 
@@ -82,6 +82,15 @@ func (o *Options) recorder() timeline.Recorder {
 		return nil
 	}
 	return o.History.Recorder
+}
+
+// guard makes the Claim decide about the writes of clients, and returns the store for those of the server itself.
+func (o *Options) guard() (own etcdstore.Store) {
+	if o.Claim == nil {
+		return o.Store
+	}
+	o.Store = o.Claim.ForClients()
+	return o.Claim.ForItself()
 }
 
 // complete sets defaults. The error names an option that is wrong.

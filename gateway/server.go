@@ -49,10 +49,7 @@ func New(options Options) (*Server, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
 	}
-	own := options.Store
-	if options.Claim != nil {
-		options.Store, own = options.Claim.ForClients(), options.Claim.ForItself()
-	}
+	own := options.guard()
 	policy, err := keyrange.NewPolicy(options.Keys, options.KeysWritable, options.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: Options.Keys: %w", err)

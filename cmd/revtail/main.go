@@ -23,6 +23,7 @@ import (
 	"revtail/cmd/revtail/envtest"
 	"revtail/cmd/revtail/health"
 	"revtail/cmd/revtail/history"
+	"revtail/cmd/revtail/historydir"
 	"revtail/cmd/revtail/keys"
 	"revtail/cmd/revtail/manual"
 	"revtail/cmd/revtail/memory"
@@ -89,6 +90,13 @@ func notifyContext(parent context.Context, stderr io.Writer) context.Context {
 	return ctx
 }
 
+// newHistoryCommand returns the command history, with the commands that work on the directory of a journal below it.
+func newHistoryCommand() *cobra.Command {
+	cmd := history.NewCommand()
+	cmd.AddCommand(historydir.Commands()...)
+	return cmd
+}
+
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "revtail",
@@ -103,7 +111,7 @@ func newRootCommand() *cobra.Command {
 	command.AddCommands(root,
 		serve.NewCommand(build), open.NewCommand(), envtest.NewCommand(),
 		objects.NewWatchCommand(), objects.NewGetCommand(),
-		history.NewCommand(), history.NewBlameCommand(), history.NewLogCommand(),
+		newHistoryCommand(), history.NewBlameCommand(), history.NewLogCommand(),
 		change.NewDiffCommand(), change.NewApplyCommand(), change.NewEditCommand(), change.NewRestoreCommand(), change.NewUndoCommand(), change.NewDeleteCommand(),
 		keys.NewCommand(),
 		doctor.NewCommand(build), health.NewCommand(), snapshot.NewCommand(), token.NewCommand(), top.NewCommand(),

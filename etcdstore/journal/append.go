@@ -22,7 +22,7 @@ type Writer struct {
 // Writer returns the writer of the present range of a prefix. A range that has not begun has Through zero, and needs Begin. The values for which
 // omit returns true are not kept.
 func (j *Journal) Writer(prefix string, omit func(key string, value []byte) bool) *Writer {
-	w := &Writer{journal: j, omit: omit, tails: newTails()}
+	w := &Writer{journal: j, omit: omit, tails: newTails(maxTails)}
 	for _, r := range j.Ranges() {
 		if r.Prefix == prefix && !r.Former {
 			w.current = r
@@ -71,6 +71,11 @@ func (w *Writer) Append(step etcdstore.Batch) (err error) {
 // set writes the state of a key at a revision; nil: it is deleted.
 func (w *Writer) set(b *pebble.Batch, key string, revision etcdstore.Revision, kv *etcdstore.KV) error {
 	name := stateKey(w.current.Number, key, revision)
+	if _, known := w.tails.byKey[key]; !known { // it may have no entry yet
+		if err := b.Set(indexKey(w.current.Number, key), nil, nil); err != nil {
+			return err
+		}
+	}
 	if kv == nil {
 		w.tails.set(key, tail{none: true})
 		return b.Set(name, entry{deleted: true}.encode(), nil)
@@ -125,7 +130,7 @@ func (w *Writer) commit(b *pebble.Batch, next Range, o *pebble.WriteOptions) err
 // journal does not have.
 func (w *Writer) forgetAfter(err *error) {
 	if *err != nil {
-		w.tails = newTails()
+		w.tails = newTails(w.tails.limit)
 	}
 }
 
@@ -145,45 +150,4 @@ func (w *Writer) Sync() error {
 		return fmt.Errorf("writing to the journal: %w", err)
 	}
 	return nil
-}
-
-// tail is the newest state of a key, to which the next one is compared.
-type tail struct {
-	value []byte
-	depth int
-	none  bool // the key does not exist, or its value is not kept
-}
-
-// tails keeps the newest states of the keys that change often, because reading them from the database costs more than a delta.
-type tails struct {
-	byKey map[string]tail
-	bytes int
-}
-
-// maxTails bounds the memory of tails, in bytes.
-const maxTails = 32 << 20
-
-func newTails() tails { return tails{byKey: make(map[string]tail)} }
-
-func (t *tails) set(key string, next tail) {
-	t.forget(key)
-	t.byKey[key] = next
-	t.bytes += len(key) + len(next.value)
-}
-
-// trim frees memory. It is called between two batches, because the states of a batch are nowhere else before it is committed.
-func (t *tails) trim() {
-	for key := range t.byKey { // in no order
-		if t.bytes <= maxTails {
-			return
-		}
-		t.forget(key)
-	}
-}
-
-func (t *tails) forget(key string) {
-	if old, ok := t.byKey[key]; ok {
-		t.bytes -= len(key) + len(old.value)
-		delete(t.byKey, key)
-	}
 }

@@ -150,6 +150,6 @@ func (w *Writer) BeginAnew(ctx context.Context, store etcdstore.Store) error {
 	if err := w.journal.end(w.current); err != nil {
 		return err
 	}
-	w.current, w.tails = w.journal.newRange(w.current.Prefix, 0), newTails()
+	w.current, w.tails = w.journal.newRange(w.current.Prefix, 0), newTails(w.tails.limit)
 	return w.Begin(ctx, store)
 }

@@ -16,6 +16,7 @@ const (
 	newestKind = 'n' // of the number of a range: its Through
 	stateKind  = 's' // of a key and a revision: an entry
 	eventKind  = 'e' // of a revision and a number in it: the key that changed, and when the event arrived
+	indexKind  = 'k' // of a key that has entries: empty
 	timeKind   = 't' // of a time, and the revision of the last event that had arrived then
 )
 
@@ -35,7 +36,7 @@ const (
 )
 
 // maxDepth bounds how many differences are applied to read a value.
-const maxDepth = 16
+const maxDepth = 24
 
 // entry is the content of an entry.
 type entry struct {

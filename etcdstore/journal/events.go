@@ -39,7 +39,11 @@ func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o E
 	defer r.close()
 	step := etcdstore.Batch{Through: end}
 	size := 0
-	for e, err := range j.index(known.Number, o.After+1, end) {
+	events := j.index(known.Number, o.After+1, end)
+	if o.Exact {
+		events = j.keyEvents(r, prefix, o.After+1, end)
+	}
+	for e, err := range events {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return etcdstore.Batch{}, err
 		}

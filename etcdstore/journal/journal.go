@@ -1,15 +1,11 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Journal is a database of events. It is safe for concurrent use; the events of a range are written by one goroutine.
@@ -17,31 +13,11 @@ type Journal struct {
 	dir    string
 	db     *pebble.DB
 	logger *slog.Logger
+	room   room
 
 	mu      sync.RWMutex     // guards the fields below
 	ranges  map[uint32]Range // by number
 	numbers uint32           // the last number that was given
-}
-
-// Open opens the journal in a directory, which it creates if it does not exist. One process has it open at a time. The caller closes it.
-func Open(dir string, logger *slog.Logger) (*Journal, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil { // it has the values of the etcd
-		return nil, fmt.Errorf("the journal: %w", err)
-	}
-	options := &pebble.Options{Logger: databaseLogger{logger}, FormatMajorVersion: pebble.FormatNewest}
-	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
-	db, err := pebble.Open(dir, options)
-	if errors.Is(err, syscall.EAGAIN) {
-		err = errors.New("another process has it open: want a directory for each gateway")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the journal in %s: %w", dir, err)
-	}
-	j := &Journal{dir: dir, db: db, logger: logger, ranges: make(map[uint32]Range)}
-	if err := j.loadRanges(); err != nil {
-		return nil, errors.Join(fmt.Errorf("the journal in %s: %w", dir, err), db.Close())
-	}
-	return j, nil
 }
 
 // Close writes what is in memory, and closes the database. No method may be called afterwards.
@@ -49,15 +25,6 @@ func (j *Journal) Close() error { return j.db.Close() }
 
 // Size returns how many bytes the journal takes on the disk.
 func (j *Journal) Size() int64 { return int64(j.db.Metrics().DiskSpaceUsage()) }
-
-// reserve is how many bytes of the disk stay free, because the database cannot go on when a write fails.
-const reserve = 256 << 20
-
-// hasRoom reports whether the disk has room for more events.
-func (j *Journal) hasRoom() bool {
-	usage, err := vfs.Default.GetDiskUsage(j.dir)
-	return err != nil || usage.AvailBytes > reserve
-}
 
 // databaseLogger is the log of the database: what it does is of interest to developers only.
 type databaseLogger struct{ logger *slog.Logger }

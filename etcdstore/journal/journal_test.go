@@ -168,7 +168,7 @@ var emptyValues = cmp.Transformer("text", func(b []byte) string { return string(
 
 func (w *world) compareEvents(after etcdstore.Revision) {
 	w.t.Helper()
-	r := w.writer.Range()
+	r, from := w.writer.Range(), after
 	var want, got []etcdstore.Event
 	watch := w.Watch(w.t.Context(), root, etcdstore.WatchOptions{After: after, Previous: true})
 	defer watch.Close()
@@ -193,6 +193,28 @@ func (w *world) compareEvents(after etcdstore.Revision) {
 		got, after = append(got, step.Events...), step.Through
 	}
 	w.same("events", want, got)
+	for _, key := range w.keys[:5] {
+		w.compareKey(key, from, want)
+	}
+}
+
+// compareKey compares the events of a key with those of all keys.
+func (w *world) compareKey(key string, after etcdstore.Revision, all []etcdstore.Event) {
+	w.t.Helper()
+	var want, got []etcdstore.Event
+	for _, e := range all {
+		if e.Key == key {
+			want = append(want, e)
+		}
+	}
+	for after < w.writer.Range().Through {
+		step, err := w.journal.Events(w.t.Context(), w.History(), key, EventOptions{After: after, Exact: true, Previous: true, Bytes: 3000})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		got, after = append(got, step.Events...), step.Through
+	}
+	w.same("events of "+key, want, got)
 }
 
 // TestJournal checks that lists at all revisions, and events, are those of the store, also after the journal was opened again and pruned.

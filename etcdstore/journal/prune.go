@@ -78,7 +78,12 @@ func (w *Writer) pruneKey(b *pebble.Batch, r *reader, key string) error {
 	}
 	name := stateKey(w.current.Number, key, base.revision)
 	if base.deleted {
-		return b.DeleteRange(stateKey(w.current.Number, key, 0), append(name, 0), nil)
+		err := b.DeleteRange(stateKey(w.current.Number, key, 0), append(name, 0), nil)
+		if later := r.states.Next() && bytes.Compare(r.states.Key(), afterKey(w.current.Number, key)) < 0; !later {
+			w.tails.forget(key) // the next state is the first one
+			err = errors.Join(err, r.states.Error(), b.Delete(indexKey(w.current.Number, key), nil))
+		}
+		return err
 	}
 	whole := base.entry
 	if whole.depth > 0 {
@@ -155,7 +160,7 @@ func (w *Writer) pruneIndexes() error {
 func (j *Journal) Remove(r Range) error {
 	b := j.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	for _, kind := range []byte{stateKind, eventKind, timeKind} {
+	for _, kind := range []byte{stateKind, eventKind, timeKind, indexKind} {
 		if err := b.DeleteRange(head(kind, r.Number), head(kind, r.Number+1), nil); err != nil {
 			return err
 		}

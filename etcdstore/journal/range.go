@@ -20,7 +20,8 @@ type Range struct {
 	Oldest  etcdstore.Revision `json:"oldest"`  // that can be read
 	Through etcdstore.Revision `json:"through"` // later events have not arrived; zero: the range has not begun
 	Gaps    []Gap              `json:"gaps,omitempty"`
-	Former  bool               `json:"former,omitempty"` // the etcd has another history now, or the prefix is no longer recorded: nothing is added
+	Indexed bool               `json:"indexed,omitempty"` // it has an index of keys: those of an earlier version have none
+	Former  bool               `json:"former,omitempty"`  // the etcd has another history now, or the prefix is no longer recorded: nothing is added
 }
 
 // Gap is a part of the history that the journal lacks: etcd compacted the events after After before they arrived. The state at Until is
@@ -110,7 +111,7 @@ func (j *Journal) newRange(prefix string, history uint64) Range {
 	for j.ranges[j.numbers].Number != 0 {
 		j.numbers++
 	}
-	return Range{Number: j.numbers, Prefix: prefix, History: history}
+	return Range{Number: j.numbers, Prefix: prefix, History: history, Indexed: true}
 }
 
 // through returns the newest revision of a range.

@@ -1,9 +1,7 @@
 package journal
 
 import (
-	"context"
 	"errors"
-	"iter"
 	"math"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -28,6 +26,17 @@ func (j *Journal) newReader(number uint32) (*reader, error) {
 		return nil, err
 	}
 	return &reader{number: number, states: it}, nil
+}
+
+// clone returns a reader as of the same moment, for another goroutine.
+func (r *reader) clone() (*reader, error) {
+	it, err := r.states.Clone(pebble.CloneOptions{})
+	if err != nil {
+		return nil, err
+	}
+	own := *r
+	own.states = it
+	return &own, nil
 }
 
 func (r *reader) close() { _ = r.states.Close() } // its errors are those of the reads
@@ -111,84 +120,8 @@ func (r *reader) kv(key string, at etcdstore.Revision, keysOnly bool) (*etcdstor
 	return out, err
 }
 
-// next returns the first key after the entries of another one, or after a prefix; empty: there is none before the bound.
-func (r *reader) next(from, bound []byte) (string, error) {
-	if !r.states.SeekGE(from) {
-		return "", r.states.Error()
-	}
-	if string(r.states.Key()) >= string(bound) {
-		return "", nil
-	}
-	key, _, err := parseStateKey(r.states.Key())
-	return key, err
-}
-
 // errUnknown says that the journal does not have a revision of the keys.
 var errUnknown = errors.New("the journal does not have this revision")
-
-// List lists as etcdstore.Store does. o.At must not be zero. The error is errUnknown if the journal does not have the revision.
-func (j *Journal) List(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
-	known, ok := j.rangeOf(history, prefix)
-	if !ok || !known.has(o.At) {
-		return etcdstore.Page{}, errUnknown
-	}
-	r, err := j.newReader(known.Number)
-	if err != nil {
-		return etcdstore.Page{}, err
-	}
-	defer r.close()
-	page := etcdstore.Page{Revision: o.At}
-	for key, err := range r.keys(prefix, o) {
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return etcdstore.Page{}, err
-		}
-		full := o.Limit > 0 && len(page.KVs) == o.Limit
-		kv, err := r.kv(key, o.At, o.KeysOnly || full)
-		switch {
-		case err != nil:
-			return etcdstore.Page{}, err
-		case kv == nil:
-		case full:
-			page.Remaining++
-		default:
-			page.KVs = append(page.KVs, *kv)
-		}
-	}
-	// It may have been pruned meanwhile.
-	if again, ok := j.rangeOf(history, prefix); !ok || !again.has(o.At) {
-		return etcdstore.Page{}, errUnknown
-	}
-	return page, nil
-}
-
-// keys yields the keys of a list that the journal has at any revision. The consumer may use the reader.
-func (r *reader) keys(prefix string, o etcdstore.ListOptions) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		if o.Exact {
-			if prefix > o.After {
-				yield(prefix, nil)
-			}
-			return
-		}
-		from, bound := statePrefix(r.number, prefix), prefixEnd(statePrefix(r.number, prefix))
-		if o.After >= prefix && o.After != "" {
-			from = afterKey(r.number, o.After)
-		}
-		for {
-			key, err := r.next(from, bound)
-			if err != nil || key == "" {
-				if err != nil {
-					yield("", err)
-				}
-				return
-			}
-			if !yield(key, nil) {
-				return
-			}
-			from = afterKey(r.number, key)
-		}
-	}
-}
 
 // count returns how many keys with a prefix exist at a revision.
 func (r *reader) count(prefix string, at etcdstore.Revision) (n int, err error) {

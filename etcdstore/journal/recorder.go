@@ -64,7 +64,9 @@ func NewRecorder(j *Journal, c Config) (*Recorder, error) {
 		}
 	}
 	for _, prefix := range c.Prefixes {
-		r.parts = append(r.parts, &part{prefix: prefix, writer: j.Writer(prefix, c.Omit)})
+		w := j.Writer(prefix, c.Omit)
+		w.tails.limit = tailLimit(len(c.Prefixes))
+		r.parts = append(r.parts, &part{prefix: prefix, writer: w})
 	}
 	return r, nil
 }

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -72,10 +71,11 @@ func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	for {
 		if w.replays {
 			step, err := w.replay(ctx)
-			if errors.Is(err, errUnknown) {
-				err = cmp.Or(lost, error(&etcdstore.CompactedError{Requested: w.options.After}))
+			gap := errors.Is(err, errUnknown)
+			if gap {
+				err = lost // nil: the journal has had events until now, and etcd says what it has compacted
 			}
-			if err != nil || step.Through > w.options.After {
+			if err != nil || !gap && step.Through > w.options.After {
 				w.options.After = max(w.options.After, step.Through)
 				return step, err
 			}

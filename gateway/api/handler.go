@@ -13,6 +13,7 @@ import (
 	"revtail/gateway/access/serviceaccount"
 	"revtail/gateway/api/apiservices"
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/changes"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
@@ -40,7 +41,7 @@ type Handler struct {
 	Build       buildinfo.Info               // of the program
 	Watches     *watch.Service
 	Timeline    *timeline.Timeline // for reads at a time
-	History     *History           // nil: none is recorded
+	History     *changes.Source    // nil: none is recorded
 }
 
 // ServeResource serves the URL of a collection, an object or a subresource.

@@ -6,19 +6,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"revtail/etcdstore"
-	"revtail/etcdstore/journal"
 	"revtail/gateway/access"
+	"revtail/gateway/api/changes"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
 	"revtail/gateway/resource"
 )
-
-// History is what a journal has recorded of the store.
-type History struct {
-	Store    etcdstore.Store   // whose watches are answered from the journal, decrypted
-	Recorder *journal.Recorder // knows what is recorded
-}
 
 var errNoHistory = status.Error(http.StatusNotImplemented, "NotImplemented",
 	"this gateway keeps no history: start it with --history-dir, or ask one that does")
@@ -45,16 +38,16 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reader := historyReader{handler: h, target: t, options: o}
-	if reader.filter, err = h.filterOf(r); err != nil {
+	reader := changes.Reader{Source: h.History, Target: t, Root: h.Store.Prefix, Options: o}
+	if reader.Filter, err = h.filterOf(r); err == nil {
+		err = reader.Open(r.Context())
+	}
+	if err != nil {
 		return err
 	}
-	if err := reader.open(r.Context()); err != nil {
-		return err
-	}
-	reader.account = h.Watches.Account(r)
-	defer reader.account.Release()
-	reader.write(w, r)
+	reader.Account = h.Watches.Account(r)
+	defer reader.Account.Release()
+	reader.Write(w, r, h.Responder.Compressors)
 	return nil
 }
 

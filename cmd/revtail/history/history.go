@@ -41,6 +41,8 @@ The gateway does not know what happened while etcd was compacted and no gateway 
 With --output json each line is one of GET /v1/history, with the object after the change; the last line has the type END, the oldest
 recorded revision, and through, the newest one. Values of Secrets are redacted, unless --redact none is given: equal values have equal digests.
 
+The commands below it work on the directory of --history-dir of a gateway that is stopped.
+
 Exit codes: 0 printed; 1 refused or failed, or nothing is known of the object; 2 wrong command line.`,
 		Example: `  revtail history deploy/web -n shop
   revtail history configmap web -p --since 1h
@@ -50,6 +52,7 @@ Exit codes: 0 printed; 1 refused or failed, or nothing is known of the object; 2
 	h.interval.addFlags(cmd)
 	h.output.addFlags(cmd)
 	h.session.addFlags(cmd)
+	cmd.Args = cobra.ArbitraryArgs // RunE checks them
 	cmd.ValidArgsFunction = completion.Objects(&h.gateway, nil)
 	cmd.RunE = command.AnyArgs(h.run)
 	return cmd

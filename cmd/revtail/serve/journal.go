@@ -9,7 +9,7 @@ import (
 	"revtail/cmd/revtail/command"
 	"revtail/etcdstore"
 	"revtail/etcdstore/journal"
-	"revtail/gateway/api"
+	"revtail/gateway/api/changes"
 )
 
 // openJournal makes the store of the gateway: etcd, with the journal of --history-dir for what etcd has compacted, and the decryption of the values
@@ -31,7 +31,7 @@ func (p *process) openJournal(context.Context) (err error) {
 	}
 	p.store = p.encrypted(store)
 	if p.recorder != nil {
-		p.history = &api.History{Store: p.decrypting(journal.NewRecorded(p.etcd.Store, p.recorder)), Recorder: p.recorder}
+		p.history = &changes.Source{Store: p.decrypting(journal.NewRecorded(p.etcd.Store, p.recorder)), Recorder: p.recorder}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ import (
 	"revtail/gateway/access/audit"
 	"revtail/gateway/access/certificate"
 	"revtail/gateway/access/flowcontrol"
-	"revtail/gateway/api"
+	"revtail/gateway/api/changes"
 	"revtail/gateway/claim"
 	"revtail/gateway/config"
 	"revtail/gateway/config/buildinfo"
@@ -65,7 +65,7 @@ type process struct {
 	decryption    *decryption                         // nil: values are stored as they are
 	journal       *journal.Journal                    // nil: none
 	recorder      *journal.Recorder                   // of journal
-	history       *api.History                        // what recorder has recorded
+	history       *changes.Source                     // what recorder has recorded
 	store         etcdstore.Store                     // etcd, or the journal and encryption over it
 	monitor       *monitor.Monitor
 	claim         *claim.Claim

@@ -1,2 +1,3 @@
-// Package changes describes changes of objects: which fields differ between two states, and which manager changed them.
+// Package changes reads what a journal has recorded of objects, and describes each change: which fields differ between two states, and which manager
+// changed them.
 package changes

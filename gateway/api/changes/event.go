@@ -1,4 +1,4 @@
-package api
+package changes
 
 import (
 	"encoding/json"
@@ -6,14 +6,13 @@ import (
 
 	"revtail/encoding"
 	"revtail/etcdstore"
-	"revtail/gateway/api/changes"
 	"revtail/gateway/http/response"
 	"revtail/gateway/watchcache"
 )
 
 // describe returns the line of an event, and the state before; false: the resource shows neither state.
-func (h *historyReader) describe(e etcdstore.Event) (c change, before []byte, ok bool) {
-	now, old := h.decode(e.KV), h.decode(e.Prev)
+func (r *Reader) describe(e etcdstore.Event) (c change, before []byte, ok bool) {
+	now, old := r.decode(e.KV), r.decode(e.Prev)
 	shown := now
 	switch {
 	case now.shown() && old.shown():
@@ -38,8 +37,8 @@ func (h *historyReader) describe(e etcdstore.Event) (c change, before []byte, ok
 	}
 	c.Fields = []string{}
 	if c.Type != string(encoding.Deleted) && !c.Omitted {
-		c.Fields = append(c.Fields, changes.Fields(old.document(), now.document())...)
-		c.Manager = changes.ManagerOf(old.document(), now.document())
+		c.Fields = append(c.Fields, Fields(old.document(), now.document())...)
+		c.Manager = ManagerOf(old.document(), now.document())
 	}
 	return c, old.document(), true
 }
@@ -51,14 +50,14 @@ type state struct {
 	omitted bool // its value is not kept
 }
 
-func (h *historyReader) decode(kv *etcdstore.KV) state {
+func (r *Reader) decode(kv *etcdstore.KV) state {
 	switch {
 	case kv == nil:
 		return state{}
 	case kv.Value == nil:
-		return state{Object: h.target.Cache.Decode(etcdstore.KV{Key: kv.Key, Modified: kv.Modified}), omitted: true}
+		return state{Object: r.Target.Cache.Decode(etcdstore.KV{Key: kv.Key, Modified: kv.Modified}), omitted: true}
 	}
-	return state{Object: h.target.Cache.Decode(*kv)}
+	return state{Object: r.Target.Cache.Decode(*kv)}
 }
 
 func (s state) shown() bool { return s.Object != nil && (s.omitted || s.Shown()) }
