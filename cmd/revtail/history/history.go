@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,6 +63,9 @@ func (h *historian) run(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(h.output.check(), historyapi.CheckInterval(h.since, h.until)); err != nil {
 		return usageError(cmd, err)
 	}
+	if err := client.CheckObject(cmd.CommandPath(), args); err != nil {
+		return usageError(cmd, withCommands(cmd, err))
+	}
 	object, err := h.session.object(cmd, args)
 	if err != nil {
 		return err
@@ -82,6 +86,18 @@ func (h *historian) run(cmd *cobra.Command, args []string) error {
 		return h.reportNone(cmd, object, reader.End)
 	}
 	return nil
+}
+
+// withCommands adds the commands below cmd to an error about its arguments.
+func withCommands(cmd *cobra.Command, err error) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if len(names) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w, or one of the commands %s", err, strings.Join(names, ", "))
 }
 
 // print prints the entries, and reports whether there was any.
