@@ -90,7 +90,7 @@ func notifyContext(parent context.Context, stderr io.Writer) context.Context {
 	return ctx
 }
 
-// newHistoryCommand makes the command for the history of an object, with the subcommands for the directory of a journal.
+// newHistoryCommand returns the command history, with the commands that work on the directory of a journal below it.
 func newHistoryCommand() *cobra.Command {
 	cmd := history.NewCommand()
 	cmd.AddCommand(historydir.Commands()...)

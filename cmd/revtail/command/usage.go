@@ -22,7 +22,10 @@ const (
 func PrintUsage(cmd *cobra.Command) error {
 	out := new(strings.Builder)
 	line := cmd.UseLine()
-	if cmd.HasAvailableSubCommands() {
+	switch {
+	case cmd.HasAvailableSubCommands() && strings.Contains(cmd.Use, " "): // it has arguments of its own, too
+		line += "\n  " + cmd.CommandPath() + " COMMAND"
+	case cmd.HasAvailableSubCommands():
 		line = cmd.CommandPath() + " COMMAND"
 	}
 	fmt.Fprintf(out, "Usage:\n  %s\n", line)

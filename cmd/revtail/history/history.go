@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,6 +42,8 @@ The gateway does not know what happened while etcd was compacted and no gateway 
 With --output json each line is one of GET /v1/history, with the object after the change; the last line has the type END, the oldest
 recorded revision, and through, the newest one. Values of Secrets are redacted, unless --redact none is given: equal values have equal digests.
 
+The commands below it work on the directory of --history-dir of a gateway that is stopped.
+
 Exit codes: 0 printed; 1 refused or failed, or nothing is known of the object; 2 wrong command line.`,
 		Example: `  revtail history deploy/web -n shop
   revtail history configmap web -p --since 1h
@@ -50,6 +53,7 @@ Exit codes: 0 printed; 1 refused or failed, or nothing is known of the object; 2
 	h.interval.addFlags(cmd)
 	h.output.addFlags(cmd)
 	h.session.addFlags(cmd)
+	cmd.Args = cobra.ArbitraryArgs // RunE checks them
 	cmd.ValidArgsFunction = completion.Objects(&h.gateway, nil)
 	cmd.RunE = command.AnyArgs(h.run)
 	return cmd
@@ -58,6 +62,9 @@ Exit codes: 0 printed; 1 refused or failed, or nothing is known of the object; 2
 func (h *historian) run(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(h.output.check(), historyapi.CheckInterval(h.since, h.until)); err != nil {
 		return usageError(cmd, err)
+	}
+	if err := client.CheckObject(cmd.CommandPath(), args); err != nil {
+		return usageError(cmd, withCommands(cmd, err))
 	}
 	object, err := h.session.object(cmd, args)
 	if err != nil {
@@ -79,6 +86,18 @@ func (h *historian) run(cmd *cobra.Command, args []string) error {
 		return h.reportNone(cmd, object, reader.End)
 	}
 	return nil
+}
+
+// withCommands adds the commands below cmd to an error about its arguments.
+func withCommands(cmd *cobra.Command, err error) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if len(names) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w, or one of the commands %s", err, strings.Join(names, ", "))
 }
 
 // print prints the entries, and reports whether there was any.

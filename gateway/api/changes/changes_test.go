@@ -33,11 +33,12 @@ func TestFields(t *testing.T) {
 
 func TestManagerOf(t *testing.T) {
 	const (
-		alice  = `{"manager":"alice","operation":"Apply","time":"2026-11-20T10:00:00Z","fieldsV1":{"f:a":{}}}`
-		bob    = `{"manager":"bob","operation":"Update","subresource":"status","time":"2026-11-20T11:00:00Z","fieldsV1":{"f:b":{}}}`
-		carol  = `{"manager":"carol","operation":"Update","fieldsV1":{"f:c":{}}}`
-		dave   = `{"manager":"dave","operation":"Update","time":"2026-11-20T10:00:00Z","fieldsV1":{"f:d":{}}}`
-		object = `{"metadata":{"managedFields":[`
+		alice       = `{"manager":"alice","operation":"Apply","time":"2026-11-20T10:00:00Z","fieldsV1":{"f:a":{}}}`
+		bob         = `{"manager":"bob","operation":"Update","subresource":"status","time":"2026-11-20T11:00:00Z","fieldsV1":{"f:b":{}}}`
+		carol       = `{"manager":"carol","operation":"Update","fieldsV1":{"f:c":{}}}`
+		dave        = `{"manager":"dave","operation":"Update","time":"2026-11-20T10:00:00Z","fieldsV1":{"f:d":{}}}`
+		lessOfAlice = `{"manager":"alice","operation":"Apply","time":"2026-11-20T10:00:00Z","fieldsV1":{}}`
+		object      = `{"metadata":{"managedFields":[`
 	)
 	for _, test := range []struct {
 		name, before, after string
@@ -49,6 +50,7 @@ func TestManagerOf(t *testing.T) {
 		{"within a second", object + alice + `,` + bob + `]}}`, object + alice + `,` + bob + `]}}`, Manager{"bob", "Update", "status"}},
 		{"two within a second", object + alice + `,` + dave + `]}}`, object + alice + `,` + dave + `]}}`, Manager{}},
 		{"without a time", object + alice + `]}}`, object + carol + `,` + alice + `]}}`, Manager{"carol", "Update", ""}},
+		{"fields taken within a second", object + alice + `]}}`, object + dave + `,` + lessOfAlice + `]}}`, Manager{"dave", "Update", ""}},
 		{"none", `{}`, `{}`, Manager{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

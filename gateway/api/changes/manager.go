@@ -23,7 +23,19 @@ func ManagerOf(before, after []byte) Manager {
 	if len(altered) == 0 {
 		return newestOf(present, true)
 	}
-	return newestOf(altered, false)
+	// A manager from which another one has taken fields keeps its time.
+	written := slices.DeleteFunc(slices.Clone(altered), func(e metav1.ManagedFieldsEntry) bool { return hadTime(earlier, e) })
+	if len(written) == 0 {
+		return newestOf(altered, false)
+	}
+	return newestOf(written, false)
+}
+
+// hadTime reports whether the entry of the same manager has had the same time before.
+func hadTime(earlier []metav1.ManagedFieldsEntry, e metav1.ManagedFieldsEntry) bool {
+	return slices.ContainsFunc(earlier, func(was metav1.ManagedFieldsEntry) bool {
+		return was.Manager == e.Manager && was.Operation == e.Operation && was.Subresource == e.Subresource && was.APIVersion == e.APIVersion && was.Time.Equal(e.Time)
+	})
 }
 
 // newestOf returns the manager of the newest entry; alone: none, if another one has its time.
