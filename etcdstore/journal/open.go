@@ -79,14 +79,24 @@ func open(dir string, logger *slog.Logger, access Access) (*Journal, error) {
 	return openDatabase(dir, logger, access)
 }
 
+const (
+	// blockSize is how many bytes of entries are compressed together: a list reads most blocks, and larger ones take less space and fewer reads.
+	blockSize = 32 << 10
+	// cacheSize is how many bytes of blocks stay in memory.
+	cacheSize = 32 << 20
+)
+
 func openDatabase(dir string, logger *slog.Logger, access Access) (*Journal, error) {
 	options := &pebble.Options{
-		Logger: databaseLogger{logger}, FormatMajorVersion: pebble.FormatNewest, ReadOnly: access == ReadOnly,
+		Logger: databaseLogger{logger}, FormatMajorVersion: pebble.FormatNewest, ReadOnly: access == ReadOnly, CacheSize: cacheSize,
 		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) { // the default ends the process
 			logger.Error("a file of the journal is damaged", "file", info.Path, "error", info.Details)
 		}},
 	}
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
+	for i := range options.Levels {
+		options.Levels[i].BlockSize = blockSize
+	}
 	db, err := pebble.Open(dir, options)
 	if errors.Is(err, syscall.EAGAIN) {
 		err = ErrInUse
