@@ -109,9 +109,10 @@ func summary(lines []line) string {
 	return strings.Join(out, ", ")
 }
 
-func (h *historyServer) patch(name, manager, body string) int64 {
+// patch changes the ConfigMap a.
+func (h *historyServer) patch(manager, body string) int64 {
 	h.t.Helper()
-	a := h.do(http.MethodPatch, "/api/v1/namespaces/default/configmaps/"+name+"?fieldManager="+manager, body, "Content-Type", "application/merge-patch+json")
+	a := h.do(http.MethodPatch, "/api/v1/namespaces/default/configmaps/a?fieldManager="+manager, body, "Content-Type", "application/merge-patch+json")
 	if a.code != http.StatusOK {
 		h.t.Fatalf("%d %s", a.code, a.body)
 	}
@@ -163,8 +164,8 @@ func TestHistory(t *testing.T) {
 	created := h.create("configmaps", "a")
 	h.create("configmaps", "b")
 	before := h.moment()
-	changed := h.patch("a", "bob", `{"data":{"k":"2"}}`)
-	h.patch("a", "carol", `{"metadata":{"labels":{"example.com/a":"1"}}}`)
+	changed := h.patch("bob", `{"data":{"k":"2"}}`)
+	h.patch("carol", `{"metadata":{"labels":{"example.com/a":"1"}}}`)
 	if a := h.do(http.MethodDelete, "/api/v1/namespaces/default/configmaps/a", ""); a.code != http.StatusOK {
 		t.Fatal(a.body)
 	}
@@ -220,11 +221,11 @@ func TestHistoryGap(t *testing.T) {
 	h.create("configmaps", "a")
 	h.history("resource=configmaps")
 	h.stop()
-	h.patch("a", "bob", `{"data":{"k":"2"}}`)
-	last := h.patch("a", "bob", `{"data":{"k":"3"}}`)
+	h.patch("bob", `{"data":{"k":"2"}}`)
+	last := h.patch("bob", `{"data":{"k":"3"}}`)
 	h.compact()
 	again := serveHistory(t, h.journal, h.store)
-	again.patch("a", "carol", `{"data":{"k":"4"}}`)
+	again.patch("carol", `{"data":{"k":"4"}}`)
 	lines := again.history("resource=configmaps")
 	if got := summary(lines); got != "ADDED a, GAP, MODIFIED a, END" {
 		t.Fatalf("%s, %+v", got, lines)
@@ -238,9 +239,9 @@ func TestHistoryGap(t *testing.T) {
 func TestResourcesAtTime(t *testing.T) {
 	h := newHistoryServer(t)
 	h.create("configmaps", "a")
-	first := h.patch("a", "bob", `{"data":{"k":"2"}}`)
+	first := h.patch("bob", `{"data":{"k":"2"}}`)
 	before := h.moment()
-	h.patch("a", "bob", `{"data":{"k":"3"}}`)
+	h.patch("bob", `{"data":{"k":"3"}}`)
 	h.create("configmaps", "b")
 	h.history("resource=configmaps")
 	h.compact()
@@ -293,7 +294,7 @@ func TestHistoryRefuses(t *testing.T) {
 		"":                                          "resource= is missing: want the plural",
 		"resource=configmap":                        "there is no resource configmap in the group",
 		"resource=deployments":                      "there is no resource deployments in the group",
-		"resource=configmaps&nmae=a":                "did you mean name?",
+		"resource=configmaps&namee=a":               "did you mean name?",
 		"resource=configmaps&name=a":                "have no such namespace",
 		"resource=nodes&namespace=default":          "have no such namespace",
 		"resource=configmaps&since=10m":             "begins with a minus: -10m",

@@ -78,7 +78,7 @@ func (w *Writer) pruneKey(b *pebble.Batch, r *reader, key string) error {
 	}
 	name := stateKey(w.current.Number, key, base.revision)
 	if base.deleted {
-		err := b.DeleteRange(stateKey(w.current.Number, key, 0), append(name, 0), nil)
+		err = b.DeleteRange(stateKey(w.current.Number, key, 0), append(name, 0), nil)
 		if later := r.states.Next() && bytes.Compare(r.states.Key(), afterKey(w.current.Number, key)) < 0; !later {
 			w.tails.forget(key) // the next state is the first one
 			err = errors.Join(err, r.states.Error(), b.Delete(indexKey(w.current.Number, key), nil))

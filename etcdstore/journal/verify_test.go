@@ -132,9 +132,9 @@ func TestDamagedFile(t *testing.T) {
 	}
 	largest := []byte(nil)
 	for _, name := range tables {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+		content, failed := os.ReadFile(name)
+		if failed != nil {
+			t.Fatal(failed)
 		}
 		if len(content) > len(largest) {
 			largest, tables[0] = content, name

@@ -119,9 +119,10 @@ func (l *logger) poll(ctx context.Context) error {
 		}
 		err := l.next(ctx)
 		own := (*outputError)(nil)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the user has ended the command
+		}
 		switch {
-		case ctx.Err() != nil:
-			return nil
 		case errors.As(err, &own), client.IsPermanent(err):
 			return err
 		case err != nil:

@@ -66,7 +66,7 @@ func (h *historian) run(cmd *cobra.Command, args []string) error {
 	if err := client.CheckObject(cmd.CommandPath(), args); err != nil {
 		return usageError(cmd, withCommands(cmd, err))
 	}
-	object, err := h.session.object(cmd, args)
+	object, err := h.object(cmd, args)
 	if err != nil {
 		return err
 	}

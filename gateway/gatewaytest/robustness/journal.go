@@ -60,14 +60,17 @@ func (r *Run) withoutGaps() {
 	}
 }
 
+// pastLists is how many lists readPast makes.
+const pastLists = 1000
+
 // readPast lists the state at random revisions since oldest; the validators compare the lists with etcd's history. mayBeGone says at which revisions
 // the answer may be 410; nil: at none.
-func (r *Run) readPast(lists int, oldest int64, mayBeGone func(revision int64) bool) {
+func (r *Run) readPast(oldest int64, mayBeGone func(revision int64) bool) {
 	h, newest := r.history(), r.newest()
-	random := rand.New(rand.NewPCG(1, uint64(lists))) //nolint:gosec // a load that can be repeated
+	random := rand.New(rand.NewPCG(1, pastLists)) //nolint:gosec // a load that can be repeated
 	scopes := []Scope{{}, {Namespace: "a"}, {Label: "color=blue"}, {Namespace: "b", Name: "churn-0-1"}}
 	compacted, past, expired := h.compactedAt(time.Now()), 0, 0
-	for i := range lists {
+	for i := range pastLists {
 		gateway, at := i%len(r.gateways), oldest+random.Int64N(newest-oldest+1)
 		l, err := r.listPatiently(gateway, scopes[i%len(scopes)], at)
 		switch refused := (*refusal)(nil); {
@@ -83,7 +86,7 @@ func (r *Run) readPast(lists int, oldest int64, mayBeGone func(revision int64) b
 			r.Violate("journal", fmt.Sprint("gateway ", gateway), "the list at %d, while etcd is compacted to %d: %v", at, compacted, err)
 		}
 	}
-	r.Note("%d lists at random revisions from %d to %d: %d at compacted ones, %d without an answer", lists, oldest, newest, past, expired)
+	r.Note("%d lists at random revisions from %d to %d: %d at compacted ones, %d without an answer", pastLists, oldest, newest, past, expired)
 	if past == 0 {
 		r.Violate("non-vacuous", "the historian", "no list is at a compacted revision: etcd is compacted to %d", compacted)
 	}

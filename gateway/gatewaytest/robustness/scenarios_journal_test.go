@@ -12,7 +12,10 @@ import (
 	"revtail/gateway/gatewaytest"
 )
 
-func journalDir(tb testing.TB) string { return tb.TempDir() }
+func journalDir(tb testing.TB) string {
+	tb.Helper()
+	return tb.TempDir()
+}
 
 // smallDisk returns a folder with a file system of its own: 48 MiB more than what a journal leaves free.
 func smallDisk(tb testing.TB) string {
@@ -57,7 +60,7 @@ var journalScenarios = []Scenario{
 			r.pauseWriters()
 			r.awaitJournals(r.newest())
 			r.compactJournaled(time.Second)
-			r.readPast(1000, oldest, nil)
+			r.readPast(oldest, nil)
 			r.withoutGaps()
 			r.Write(15)
 			r.Wait(time.Second)
@@ -90,7 +93,7 @@ var journalScenarios = []Scenario{
 			r.pauseWriters()
 			r.awaitJournals(r.newest())
 			r.Compact(r.newest())
-			r.readPast(1000, oldest, nil)
+			r.readPast(oldest, nil)
 			r.withoutGaps()
 			r.Write(20)
 			r.Wait(time.Second)
@@ -154,7 +157,7 @@ func playJournalRestore(r *Run, seconds int) {
 	r.pauseWriters()
 	r.awaitJournals(r.newest())
 	r.Compact(r.newest())
-	r.readPast(1000, 2, func(revision int64) bool { return revision < resumed })
+	r.readPast(2, func(revision int64) bool { return revision < resumed })
 	r.Write(20)
 	r.Wait(2 * time.Second)
 }
@@ -201,7 +204,7 @@ func playJournalFull(r *Run, seconds int) {
 	r.pauseWriters()
 	r.awaitJournals(r.newest())
 	r.Compact(r.newest())
-	r.readPast(1000, oldest, func(revision int64) bool { return revision > before && revision < after })
+	r.readPast(oldest, func(revision int64) bool { return revision > before && revision < after })
 	r.Note("the journal stopped at %d, and went on at %d at most", before, after)
 	r.Write(20)
 	r.Wait(time.Second)

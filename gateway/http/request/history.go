@@ -50,7 +50,7 @@ func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
 	}
 	limit, err := Int(query, "limit")
 	if err != nil || limit < 0 {
-		return o, cmp.Or(err, error(status.BadRequest("limit=%d: want a number of changes, or 0 for all", limit)))
+		return o, cmp.Or(err, status.BadRequest("limit=%d: want a number of changes, or 0 for all", limit))
 	}
 	o.Limit, o.Previous, o.Manager = int(min(limit, maxHistory)), Bool(query, "previous"), query.Get("manager")
 	return o, nil
