@@ -3,7 +3,6 @@ package keyrange
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -51,11 +50,8 @@ func ParseMoment(text string) (Moment, error) {
 	if !unicode.IsDigit([]rune(text)[0]) {
 		return Moment{}, errors.New("want a revision such as 4711, a time such as 2026-11-21T10:00:00Z, or one ago such as -10m")
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n <= 0 {
-		return Moment{}, errors.New(wantNumber)
-	}
-	return Moment{Revision: etcdstore.Revision(n)}, nil
+	n, err := parseNumber(text)
+	return Moment{Revision: etcdstore.Revision(n)}, err
 }
 
 func parsePoint(text string) (Moment, error) {

@@ -55,18 +55,24 @@ func (p *parser) number(name string) int64 {
 	if text == "" {
 		return 0
 	}
-	if i := strings.IndexFunc(text, func(c rune) bool { return !unicode.IsDigit(c) }); i >= 0 {
-		p.refuse(name, "want a whole number greater than 0, and %q is at character %d", firstOf(text[i:]), i+1)
-		return 0
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n <= 0 {
-		p.refuse(name, wantNumber)
+	n, err := parseNumber(text)
+	if err != nil {
+		p.refuse(name, "%v", err)
 	}
 	return n
 }
 
-const wantNumber = "want a whole number greater than 0 and less than 2^63"
+// parseNumber parses a positive number. Its error says what is wanted.
+func parseNumber(text string) (int64, error) {
+	if i := strings.IndexFunc(text, func(c rune) bool { return !unicode.IsDigit(c) }); i >= 0 {
+		return 0, fmt.Errorf("want a whole number greater than 0, and %q is at character %d", firstOf(text[i:]), i+1)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return 0, errors.New("want a whole number greater than 0 and less than 2^63")
+	}
+	return n, nil
+}
 
 func firstOf(text string) string { return string([]rune(text)[:1]) }
 
