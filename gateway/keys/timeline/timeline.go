@@ -85,6 +85,7 @@ func (t *Timeline) At(ctx context.Context, prefixes []string, when time.Time) (P
 	}
 	for _, kv := range page.KVs {
 		if p, ok := parse(kv); ok && !p.Time.After(when) {
+			p.Time = p.Time.Truncate(time.Second) // an exact one would promise more than is known
 			return p, nil
 		}
 	}
