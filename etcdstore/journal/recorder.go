@@ -49,8 +49,9 @@ type part struct {
 	prefix string
 	writer *Writer // only the goroutine of the part uses it
 	// current reports whether the range is known to have the history of the etcd.
-	current atomic.Bool
-	watcher atomic.Pointer[etcdstore.Watcher] // that it follows; nil: none yet
+	current   atomic.Bool
+	watcher   atomic.Pointer[etcdstore.Watcher] // that it follows; nil: none yet
+	unwritten atomic.Pointer[time.Time]         // when the events arrived that are not in the journal yet; nil: there are none
 	// overtaken reports whether the last watch, on which events had come, ended because etcd has compacted the next ones: this etcd has the
 	// history of the range.
 	overtaken bool
@@ -174,9 +175,7 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 		open = open || ok
 		p.overtaken = open && isCompacted(err)
 		if err == nil && ok {
-			if err = r.awaitRoom(ctx); err == nil {
-				err = p.writer.Append(step)
-			}
+			err = r.append(ctx, p, step)
 			dirty = dirty || len(step.Events) > 0
 		}
 		if err == nil && !ok && !dirty {
@@ -186,6 +185,29 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 			return err
 		}
 	}
+}
+
+// append adds a step when the disk has room for it.
+func (r *Recorder) append(ctx context.Context, p *part, step etcdstore.Batch) error {
+	arrived := time.Now()
+	p.unwritten.Store(&arrived)
+	defer p.unwritten.Store(nil)
+	if err := r.awaitRoom(ctx); err != nil {
+		return err
+	}
+	return p.writer.Append(step)
+}
+
+// Lag returns for how long events have waited to be written, by the prefix of their keys; zero: none waits.
+func (r *Recorder) Lag() map[string]time.Duration {
+	out := make(map[string]time.Duration, len(r.parts))
+	for _, p := range r.parts {
+		out[p.prefix] = 0
+		if arrived := p.unwritten.Load(); arrived != nil {
+			out[p.prefix] = time.Since(*arrived)
+		}
+	}
+	return out
 }
 
 // awaitRoom waits until the disk has room. Events wait in etcd meanwhile.

@@ -48,7 +48,7 @@ func (p *process) metrics() []prometheus.Collector {
 		all = append(all, p.kubeAPIServer.collectors()...)
 	}
 	if p.journal != nil {
-		all = append(all, metrics.NewJournal(p.journal))
+		all = append(all, metrics.NewJournal(p.journal, p.recorder))
 	}
 	for _, f := range p.reloadables {
 		all = append(all, f)
