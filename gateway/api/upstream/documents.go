@@ -149,8 +149,8 @@ func (p *Proxy) startKeeping(e *exchange, answer *http.Response) {
 // everyone is any authenticated user, without rights of its own.
 var everyone = &authentication.Identity{Groups: []string{authentication.AuthenticatedAll}}
 
-// keep keeps the answer of a request. Whether every authenticated user may read it is asked here, because nobody can say so while
-// the kube-apiserver does not answer.
+// keep keeps the answer of a request. It asks the kube-apiserver now whether every authenticated user may read it, because the
+// kube-apiserver cannot be asked later, when it is away.
 func (p *Proxy) keep(r *http.Request, header http.Header, body []byte) {
 	p.documents.put(&document{
 		key: keyOf(r), header: header, body: body, at: time.Now(),

@@ -80,7 +80,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("in another representation: %d", resp.StatusCode)
 	}
 	if resp, _ := w.do(t, w.client(t), "GET", "/apis", "", append(bob, "Impersonate-User", "carol")...); resp.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("as somebody else: %d", resp.StatusCode)
+		t.Errorf("as another user: %d", resp.StatusCode)
 	}
 	w.people.forbids.Store(true)
 	if resp, _ := w.do(t, w.client(t), "GET", "/apis", ""); resp.StatusCode != http.StatusServiceUnavailable {
