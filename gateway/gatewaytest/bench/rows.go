@@ -88,6 +88,7 @@ func writeRows(s size) []row {
 		writeRow(creates, writeFigures(creates, "")), writeRow(updates, writeFigures(updates, "")),
 		embeddedRow(creates, writeFigures(creates, ", embedded")).often(),
 		embeddedRow(updates, writeFigures(updates, ", embedded")).often(),
+		journalRow(creates, journalFigures(creates)).often(), journalRow(updates, journalFigures(updates)).often(),
 		typesRow([]figure{
 			{fmt.Sprintf("%d resource types idle: start-up", s.resourceTypes), "start", "s", goal{most: 3}, oneType},
 			{"  memory", "memory", "MiB", goal{overMost: 40}, oneType},
