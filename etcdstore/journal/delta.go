@@ -98,9 +98,8 @@ func commonEnd(a, b []byte) (n int) {
 	return n
 }
 
-// applyDelta returns the value of a delta.
-func applyDelta(base, delta []byte) ([]byte, error) {
-	value := make([]byte, 0, len(base)+len(delta))
+// appendValue appends the value of a delta.
+func appendValue(value, base, delta []byte) ([]byte, error) {
 	for len(delta) > 0 {
 		head, n := binary.Uvarint(delta)
 		if n <= 0 {

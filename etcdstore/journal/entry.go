@@ -112,7 +112,12 @@ func appendKey(dst []byte, key string) []byte {
 
 // stateKey returns the key of an entry.
 func stateKey(number uint32, key string, revision etcdstore.Revision) []byte {
-	return binary.BigEndian.AppendUint64(append(statePrefix(number, key), 0, keyEnd), uint64(revision))
+	return binary.BigEndian.AppendUint64(appendStateName(make([]byte, 0, headSize+len(key)+16), number, key), uint64(revision))
+}
+
+// appendStateName appends what the keys of all entries of an etcd key begin with, and no others.
+func appendStateName(dst []byte, number uint32, key string) []byte {
+	return append(appendKey(binary.BigEndian.AppendUint32(append(dst, stateKind), number), key), 0, keyEnd)
 }
 
 // statePrefix begins the keys of the entries of all etcd keys with a prefix.

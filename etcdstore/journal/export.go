@@ -198,7 +198,7 @@ func (e *exporter) writeChange(r *reader, key string, f *found, arrived string) 
 // value returns the value of an entry: the one before is mostly the last one of the key that was written.
 func (e *exporter) value(r *reader, key string, f found) ([]byte, error) {
 	if before, ok := e.recent.byKey[key]; ok && f.depth > 0 && before.depth == f.depth-1 {
-		value, err := applyDelta(before.value, f.value)
+		value, err := appendValue(nil, before.value, f.value)
 		if err != nil {
 			err = damagedError(key, f.revision, err)
 		}

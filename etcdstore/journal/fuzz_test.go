@@ -11,7 +11,7 @@ import (
 	"revtail/etcdstore"
 )
 
-// FuzzEntry checks that no bytes make parseEntry or applyDelta fail in another way than with an error, and that entries are read as they were written.
+// FuzzEntry checks that no bytes make parseEntry or appendValue fail in another way than with an error, and that entries are read as they were written.
 func FuzzEntry(f *testing.F) {
 	f.Add([]byte("base of the value"), entry{created: 3, version: 2, lease: 1, value: []byte("value")}.encode())
 	f.Add([]byte("base of the value"), entry{depth: 3, created: 3, value: new(differ).appendDelta(nil, []byte("base of the value"), []byte("base of a value"))}.encode())
@@ -25,11 +25,11 @@ func FuzzEntry(f *testing.F) {
 		if again, err := parseEntry(e.encode()); err != nil || !reflect.DeepEqual(normal(e), normal(again)) {
 			t.Errorf("%+v is read as %+v, %v", e, again, err)
 		}
-		if _, err := applyDelta(base, e.value); err != nil && !errors.Is(err, errDelta) {
+		if _, err := appendValue(nil, base, e.value); err != nil && !errors.Is(err, errDelta) {
 			t.Error(err)
 		}
 		delta := new(differ).appendDelta(nil, base, e.value)
-		if value, err := applyDelta(base, delta); err != nil || !bytes.Equal(value, e.value) {
+		if value, err := appendValue(nil, base, delta); err != nil || !bytes.Equal(value, e.value) {
 			t.Errorf("the difference of %q and %q gives %q, %v", base, e.value, value, err)
 		}
 	})

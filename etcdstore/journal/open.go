@@ -93,7 +93,7 @@ func openDatabase(dir string, logger *slog.Logger, access Access) (*Journal, err
 			logger.Error("a file of the journal is damaged", "file", info.Path, "error", info.Details)
 		}},
 	}
-	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
+	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionFastest })
 	for i := range options.Levels {
 		options.Levels[i].BlockSize = blockSize
 	}

@@ -1,8 +1,11 @@
 package journal
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -18,6 +21,16 @@ type reader struct {
 	states *pebble.Iterator
 
 	omitted bool // a value that is not kept is read as none; otherwise it is errUnknown
+
+	buffers
+}
+
+// buffers are memory that a reader uses again for each value.
+type buffers struct {
+	name        []byte    // with which the keys of the entries of the key begin
+	differences []byte    // of a value, the last one first
+	offsets     []int     // of the differences
+	values      [2][]byte // of the state before a difference, and after it
 }
 
 func (j *Journal) newReader(number uint32) (*reader, error) {
@@ -35,7 +48,7 @@ func (r *reader) clone() (*reader, error) {
 		return nil, err
 	}
 	own := *r
-	own.states = it
+	own.states, own.buffers = it, buffers{}
 	return &own, nil
 }
 
@@ -49,22 +62,21 @@ type found struct {
 
 // find returns the state of a key at a revision; nil: the journal has none.
 func (r *reader) find(key string, at etcdstore.Revision) (*found, error) {
-	bound := afterKey(r.number, key)
-	if at < newest {
-		bound = stateKey(r.number, key, at+1)
-	}
+	r.name = appendStateName(r.name[:0], r.number, key)
+	bound := binary.BigEndian.AppendUint64(r.name, uint64(at)+1)
 	if !r.states.SeekLT(bound) {
 		return nil, r.states.Error()
 	}
 	return r.current(key)
 }
 
-// current returns the entry under the iterator, if it is one of the key.
+// current returns the entry under the iterator, if it is one of the key, which find has searched.
 func (r *reader) current(key string) (*found, error) {
-	k, revision, err := parseStateKey(r.states.Key())
-	if err != nil || k != key {
-		return nil, err
+	rest, ok := bytes.CutPrefix(r.states.Key(), r.name)
+	if !ok || len(rest) != 8 {
+		return nil, nil
 	}
+	revision := etcdstore.Revision(binary.BigEndian.Uint64(rest))
 	e, err := parseEntry(r.states.Value())
 	if err != nil {
 		return nil, damagedError(key, revision, err)
@@ -74,37 +86,48 @@ func (r *reader) current(key string) (*found, error) {
 
 // value returns the value of an entry, under which the iterator is. The caller may keep it.
 func (r *reader) value(key string, f found) ([]byte, error) {
-	if f.omitted && r.omitted {
+	switch {
+	case f.omitted && r.omitted:
 		return nil, nil
-	}
-	if f.omitted {
+	case f.omitted:
 		return nil, errUnknown
+	case f.depth == 0:
+		return bytes.Clone(f.value), nil
 	}
-	deltas := make([][]byte, 0, maxDepth)
-	for f.depth > 0 {
-		deltas = append(deltas, append([]byte(nil), f.value...))
-		depth := f.depth
+	whole, err := r.readDifferences(key, f)
+	if err != nil {
+		return nil, err
+	}
+	value, end := append(r.values[0][:0], whole...), len(r.differences)
+	for _, start := range slices.Backward(r.offsets) {
+		next, err := appendValue(r.values[1][:0], value, r.differences[start:end])
+		if err != nil {
+			return nil, damagedError(key, f.revision, err)
+		}
+		r.values[1], value, end = value, next, start
+	}
+	r.values[0] = value
+	return bytes.Clone(value), nil
+}
+
+// readDifferences reads the differences from an entry, under which the iterator is, back to a whole value, which it returns. That belongs to the iterator.
+func (r *reader) readDifferences(key string, f found) (whole []byte, err error) {
+	r.differences, r.offsets = r.differences[:0], r.offsets[:0]
+	for revision := f.revision; f.depth > 0; {
+		r.offsets, r.differences = append(r.offsets, len(r.differences)), append(r.differences, f.value...)
 		if !r.states.Prev() {
-			return nil, errors.Join(damagedError(key, f.revision, errEntry), r.states.Error())
+			return nil, errors.Join(damagedError(key, revision, errEntry), r.states.Error())
 		}
 		before, err := r.current(key)
 		if err != nil {
 			return nil, err
 		}
-		if before == nil || before.deleted || before.depth != depth-1 {
-			return nil, damagedError(key, f.revision, errEntry)
+		if before == nil || before.deleted || before.depth != f.depth-1 {
+			return nil, damagedError(key, revision, errEntry)
 		}
 		f = *before
 	}
-	value := append([]byte(nil), f.value...)
-	for i := len(deltas) - 1; i >= 0; i-- {
-		next, err := applyDelta(value, deltas[i])
-		if err != nil {
-			return nil, damagedError(key, f.revision, err)
-		}
-		value = next
-	}
-	return value, nil
+	return f.value, nil
 }
 
 // kv returns the state of a key at a revision; nil: it does not exist.

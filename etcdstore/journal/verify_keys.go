@@ -121,6 +121,6 @@ func (v verified) next(r *reader, key string) (etcdstore.Revision, verified, err
 	case !v.whole || v.depth != e.depth-1:
 		return revision, verified{}, fmt.Errorf("%w: it is a difference to a state that is missing", errEntry)
 	}
-	value, err := applyDelta(v.value, e.value)
+	value, err := appendValue(nil, v.value, e.value)
 	return revision, verified{e.depth, value, err == nil}, err
 }
