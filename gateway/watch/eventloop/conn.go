@@ -3,7 +3,6 @@ package eventloop
 import (
 	"crypto/tls"
 	"errors"
-	"net"
 
 	"revtail/gateway/netio/socket"
 	"revtail/gateway/watch"
@@ -18,16 +17,16 @@ type conn interface {
 	chunked() bool
 	// ready reports whether write would accept some bytes. If not, l.onWritable is called when it may.
 	ready() bool
-	// encrypt returns the bytes to write for data and, with last, for the end of the connection. The next call overwrites them.
+	// encrypt returns the bytes to write for data and, with last, for the end of the stream. The next call overwrites them.
 	encrypt(l *eventLoop, data []byte, last bool) ([]byte, error)
 	// write writes as many bytes as the connection accepts now.
 	write(l *eventLoop, encrypted []byte) (n int, err error)
-	// drainRead discards the bytes that the client has sent. It reports whether the client is still connected.
+	// drainRead reads the bytes that the client has sent. It reports whether the client is still connected.
 	drainRead(l *eventLoop, c *client) bool
 	// flushing reports whether the connection itself is still writing, in which case the stall timer must not fire.
 	flushing() bool
-	// close closes the connection or ends the stream. If err is not nil, the client gets a broken stream.
-	close(err error)
+	// close ends the stream: the connection is kept alive or closes. If err is not nil, the client gets a broken stream.
+	close(l *eventLoop, err error)
 	// release lets a goroutine resume the session. After an error the session is not served any more.
 	release(l *eventLoop, s *watch.Session) error
 }
@@ -38,11 +37,12 @@ type http1Conn struct {
 	intercepted *transport.InterceptConn // between TLS and the socket; nil: no TLS
 	secure      *tls.Conn                // above intercepted; nil: no TLS
 	received    int                      // bytes that the client has sent after its request
+	handle      transport.Handle         // without Conn
 }
 
-// newHTTP1Conn makes the loop the owner of conn. After an error conn is unchanged.
-func newHTTP1Conn(l *eventLoop, conn net.Conn) (*http1Conn, error) {
-	below, under, secure := transport.UnwrapTLS(conn)
+// newHTTP1Conn makes the loop the owner of h. After an error h is unchanged.
+func newHTTP1Conn(l *eventLoop, h transport.Handle) (*http1Conn, error) {
+	below, under, secure := transport.UnwrapTLS(h.Conn)
 	if !socket.Pollable(below) || secure != nil && under == nil {
 		return nil, socket.ErrNotPollable
 	}
@@ -53,7 +53,8 @@ func newHTTP1Conn(l *eventLoop, conn net.Conn) (*http1Conn, error) {
 	if under != nil {
 		under.Intercept(s, &l.encrypted)
 	}
-	return &http1Conn{socket: s, intercepted: under, secure: secure}, nil
+	h.Conn = nil
+	return &http1Conn{socket: s, intercepted: under, secure: secure, received: len(h.Received), handle: h}, nil
 }
 
 func (h *http1Conn) join(l *eventLoop, c *client) bool {
@@ -79,7 +80,7 @@ func (h *http1Conn) encrypt(l *eventLoop, data []byte, last bool) ([]byte, error
 	}
 	l.encrypted = l.encrypted[:0]
 	_, err := h.secure.Write(data) // transport.InterceptConn appends to l.encrypted
-	if err == nil && last {
+	if err == nil && last && h.handle.KeepAlive == nil {
 		err = h.secure.CloseWrite()
 	}
 	return l.encrypted, err
@@ -93,6 +94,7 @@ func (h *http1Conn) drainRead(l *eventLoop, c *client) bool {
 	l.encrypted = l.encrypted[:0]
 	for {
 		n, more, err := h.read(l.discard[:])
+		h.handle.Receive(l.discard[:n])
 		if h.received += n; err == nil && h.received > transport.MaxClientBytes {
 			err = socket.ErrPeerGone
 		}
@@ -122,24 +124,38 @@ func (h *http1Conn) read(into []byte) (n int, more bool, err error) {
 	return n, true, err
 }
 
-func (h *http1Conn) close(err error) {
-	if err == nil {
-		h.socket.Close()
-	} else {
+func (h *http1Conn) close(l *eventLoop, err error) {
+	switch {
+	case err != nil:
 		h.socket.Abort()
+	case h.handle.KeepAlive == nil:
+		h.socket.Close()
+	default:
+		if handle, err := h.detach(l); err == nil { // otherwise the socket is closed
+			handle.KeepAlive(handle.Conn, handle.Received)
+		}
 	}
 }
 
 func (h *http1Conn) release(l *eventLoop, s *watch.Session) error {
+	handle, err := h.detach(l)
+	if err == nil {
+		l.pool.background.Go(func() { s.Resume(l.ctx, handle) })
+	}
+	return err
+}
+
+// detach ends the ownership of the loop. After an error the connection is closed.
+func (h *http1Conn) detach(l *eventLoop) (transport.Handle, error) {
 	l.poller.Remove(h.socket)
+	handle := h.handle
 	conn, err := h.socket.Conn()
 	if err != nil {
-		return err
+		return handle, err
 	}
-	if h.intercepted != nil {
+	if handle.Conn = conn; h.intercepted != nil {
 		h.intercepted.Restore(conn)
-		conn = h.secure
+		handle.Conn = h.secure
 	}
-	l.pool.background.Go(func() { s.Resume(l.ctx, transport.Handle{Conn: conn}) })
-	return nil
+	return handle, nil
 }

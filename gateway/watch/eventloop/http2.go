@@ -46,7 +46,7 @@ func (h *http2Conn) write(l *eventLoop, data []byte) (int, error) {
 
 func (*http2Conn) drainRead(*eventLoop, *client) bool { return true }
 
-func (h *http2Conn) close(err error) {
+func (h *http2Conn) close(_ *eventLoop, err error) {
 	if err == nil {
 		h.stream.End()
 	} else {

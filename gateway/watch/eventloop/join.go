@@ -46,7 +46,7 @@ func (l *eventLoop) close(c *client, err error) {
 		return
 	}
 	l.remove(c)
-	defer c.conn.close(err) // also after a panic
+	defer c.conn.close(l, err) // also after a panic
 	if c.computing {
 		c.closedWith = err
 		return // onComputed closes the session

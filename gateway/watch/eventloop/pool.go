@@ -88,7 +88,7 @@ func (p *Pool) Adopt(s *watch.Session, h transport.Handle) bool {
 		l.add(s, &http2Conn{stream: h.Stream})
 	} else {
 		l := p.loops[p.adopted%len(p.loops)]
-		conn, err := newHTTP1Conn(l, h.Conn)
+		conn, err := newHTTP1Conn(l, h)
 		if err != nil {
 			return false
 		}

@@ -29,7 +29,7 @@ func (sink) SetWriteDeadline(_ time.Time) error { return nil }
 
 // TestDeliveryAllocatesNothing checks that no transport allocates memory for a delivery on a goroutine.
 func TestDeliveryAllocatesNothing(t *testing.T) {
-	taken, _ := newHijackedTransport(context.Background(), sink{}, socket.WriteTimeout)
+	taken, _ := newHijackedTransport(context.Background(), Handle{Conn: sink{}}, socket.WriteTimeout)
 	request := func(major, minor int) *responseWriterTransport {
 		return newResponseWriterTransport(sink{}, &http.Request{ProtoMajor: major, ProtoMinor: minor}, socket.WriteTimeout)
 	}

@@ -15,13 +15,14 @@ import (
 	"revtail/gateway/netio/socket"
 )
 
-// MaxClientBytes is how many bytes a client may send after its request. The server discards them. A client that sends more is disconnected.
+// MaxClientBytes is how many bytes a client may send before the stream has ended. A client that sends more is disconnected.
 const MaxClientBytes = 64 << 10
 
 // hijackedTransport writes to a connection that was hijacked from net/http after the response header, because net/http needs one write for
-// each chunk. The connection closes at the end of the stream, as the header announces.
+// each chunk. At the end of the stream the connection is kept alive, or it closes, as the header announces.
 type hijackedTransport struct {
 	conn         socket.DeadlineConn
+	handle       Handle                  // without Conn; the goroutine of detectClose adds to it while it runs
 	gone         context.CancelCauseFunc // cancels the stream's context
 	reading      sync.WaitGroup
 	detectsClose bool
@@ -37,24 +38,28 @@ func canHijack(r *http.Request) bool {
 
 // hijack takes the connection over after the response header is sent. The returned context also ends when detectClose finds that the client
 // has closed. limit is the longest time without progress of a write. If the error is http.ErrNotSupported, nothing has changed.
-func hijack(ctx context.Context, w http.ResponseWriter, limit time.Duration) (*hijackedTransport, context.Context, error) {
+func hijack(ctx context.Context, w http.ResponseWriter, limit time.Duration, keep KeepAlive) (*hijackedTransport, context.Context, error) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil, ctx, err
 	}
+	h := Handle{Conn: Unwrap(conn), KeepAlive: keep}
+	received, _ := buffered.Peek(buffered.Reader.Buffered()) // of the buffer
+	h.Receive(received)
 	// net/http keeps the reader and the writer until its handler returns. Dropping their 8 KiB makes an idle watch a third cheaper.
 	*buffered.Reader, *buffered.Writer = bufio.Reader{}, bufio.Writer{}
-	conn = Unwrap(conn)
-	socket.LimitUnsent(socket.Base(conn))
-	t, ctx := newHijackedTransport(ctx, conn, limit)
+	socket.LimitUnsent(socket.Base(h.Conn))
+	t, ctx := newHijackedTransport(ctx, h, limit)
 	return t, ctx, nil
 }
 
-// newHijackedTransport returns a transport that writes to conn. The returned context also ends when detectClose finds that the client has
+// newHijackedTransport returns a transport that writes to h.Conn. The returned context also ends when detectClose finds that the client has
 // closed.
-func newHijackedTransport(ctx context.Context, conn net.Conn, limit time.Duration) (*hijackedTransport, context.Context) {
+func newHijackedTransport(ctx context.Context, h Handle, limit time.Duration) (*hijackedTransport, context.Context) {
 	ctx, gone := context.WithCancelCause(ctx)
-	return &hijackedTransport{conn: socket.DeadlineConn{Conn: conn, Limit: limit}, gone: gone}, ctx
+	t := &hijackedTransport{conn: socket.DeadlineConn{Conn: h.Conn, Limit: limit}, handle: h, gone: gone}
+	t.handle.Conn = nil
+	return t, ctx
 }
 
 // detectClose starts a goroutine that cancels the stream's context when the client closes. Further calls do nothing.
@@ -64,14 +69,19 @@ func (t *hijackedTransport) detectClose() {
 	}
 	t.detectsClose = true
 	t.reading.Go(func() {
-		if readUntilClosed(t.conn.Conn) {
+		if readUntilClosed(t.conn.Conn, t.handle.Receive) {
 			t.gone(socket.ErrPeerGone)
 		}
 	})
 }
 
 // detach implements detacher.
-func (t *hijackedTransport) detach() Handle { return Handle{Conn: t.release()} }
+func (t *hijackedTransport) detach() Handle {
+	conn := t.release()
+	h := t.handle
+	h.Conn = conn
+	return h
+}
 
 // Abort implements Aborter.
 func (t *hijackedTransport) Abort() { socket.Abort(t.conn) }
@@ -87,12 +97,13 @@ func (t *hijackedTransport) release() net.Conn {
 	return t.conn.Conn
 }
 
-// readUntilClosed reads until the connection ends, because only a read detects a closed connection while the server writes nothing. It
-// reports whether the client has disconnected: it has closed, or has sent MaxClientBytes. False: release has set a read deadline.
-func readUntilClosed(conn net.Conn) (gone bool) {
+// readUntilClosed reads until the connection ends, because only a read detects a closed connection while the server writes nothing, and passes what
+// it has read to receive. It reports whether the client has disconnected: it has closed, or has sent MaxClientBytes. False: release has set a read deadline.
+func readUntilClosed(conn net.Conn, receive func([]byte)) (gone bool) {
 	scrap := make([]byte, 128)
 	for received := 0; received < MaxClientBytes; {
 		n, err := conn.Read(scrap)
+		receive(scrap[:n])
 		if err != nil {
 			return !errors.Is(err, os.ErrDeadlineExceeded)
 		}
@@ -130,10 +141,26 @@ func (t *hijackedTransport) end() error {
 }
 
 func (t *hijackedTransport) close() {
+	if t.ended && t.handle.KeepAlive != nil {
+		t.keepAlive()
+		return
+	}
 	if !t.ended {
 		socket.ResetOnClose(t.conn)
 	}
 	_ = t.conn.Close() // the connection is not used again
 	t.reading.Wait()
 	t.gone(context.Canceled)
+}
+
+// keepAlive passes the connection on, whose stream has ended.
+func (t *hijackedTransport) keepAlive() {
+	h := t.detach()
+	t.gone(context.Canceled)
+	if h.KeepAlive == nil { // the client has sent too much meanwhile
+		_ = h.Conn.Close()
+		return
+	}
+	_ = h.Conn.SetWriteDeadline(time.Time{}) // a broken connection fails at its next use
+	h.KeepAlive(h.Conn, h.Received)
 }

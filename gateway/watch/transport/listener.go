@@ -66,7 +66,7 @@ func Unwrap(conn net.Conn) net.Conn {
 // Intercept makes an event loop the owner: TLS reads from s without blocking, and its writes are appended to *encrypted. The loop owns
 // both. Restore undoes it.
 func (w *InterceptConn) Intercept(s socket.Socket, encrypted *[]byte) {
-	w.Conn, w.socket, w.encrypted = nil, s, encrypted
+	w.Conn, w.socket, w.encrypted, w.received = nil, s, encrypted, 0
 }
 
 // Restore undoes Intercept. TLS then reads from conn and writes to it, and may block.

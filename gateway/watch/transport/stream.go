@@ -58,7 +58,7 @@ func NewOpener(origins []string, compressors *response.Compressors) *Opener {
 // the transport:
 //
 //	WebSocket                  one message for each frame
-//	HTTP/1.1                   the connection, hijacked: one chunk for each frame, one write for each flush
+//	HTTP/1.1                   the connection, hijacked: one chunk for each frame, one write for each flush; KeepAlive gets it at the end
 //	HTTP/2                     the stream, hijacked, where that is possible and nothing is compressed
 //	otherwise                  net/http: one write for each flush
 //
@@ -108,8 +108,8 @@ func (s *Stream) Open(ctx context.Context) (context.Context, error) {
 
 // openHTTP sends the response header and hijacks the connection or the stream where that is possible.
 func (s *Stream) openHTTP(ctx context.Context, plain bool) (context.Context, error) {
-	take := canHijack(s.request)
-	if take {
+	take, keep := canHijack(s.request), keepAliveOf(s.writer, s.request)
+	if take && keep == nil {
 		s.writer.Header().Set("Connection", "close")
 	}
 	if stream := s.http2Stream(); plain && stream != nil {
@@ -125,7 +125,7 @@ func (s *Stream) openHTTP(ctx context.Context, plain bool) (context.Context, err
 	if err := response.open(); err != nil || !take {
 		return ctx, err
 	}
-	hijacked, hijackedCtx, err := hijack(ctx, s.writer, s.shared.WriteTimeout)
+	hijacked, hijackedCtx, err := hijack(ctx, s.writer, s.shared.WriteTimeout, keep)
 	if errors.Is(err, http.ErrNotSupported) {
 		return ctx, nil
 	}
@@ -145,13 +145,13 @@ func (s *Stream) http2Stream() *http2.Stream {
 }
 
 // Resume returns a Stream that writes to a connection that was detached. The header is sent already. The Stream owns the connection, and its
-// Close closes it. The returned context is derived from ctx. It also ends when the client disconnects, over HTTP/1.1 after DetectClose.
+// Close closes it, or keeps it alive. The returned context is derived from ctx. It also ends when the client disconnects, over HTTP/1.1 after DetectClose.
 func (t *Opener) Resume(ctx context.Context, h Handle) (*Stream, context.Context) {
 	s := &Stream{shared: t}
 	if h.Stream != nil {
 		s.transport, ctx = newHTTP2Transport(ctx, h.Stream, t.WriteTimeout)
 	} else {
-		s.transport, ctx = newHijackedTransport(ctx, h.Conn, t.WriteTimeout)
+		s.transport, ctx = newHijackedTransport(ctx, h, t.WriteTimeout)
 	}
 	return s, ctx
 }
@@ -160,6 +160,9 @@ func (t *Opener) Resume(ctx context.Context, h Handle) (*Stream, context.Context
 type Handle struct {
 	Conn   net.Conn
 	Stream *http2.Stream
+
+	Received  []byte    // what the client has sent on Conn after its request, for KeepAlive
+	KeepAlive KeepAlive // gets Conn when the stream has ended; nil: Conn is closed
 }
 
 // detacher is a transport whose connection can be served without it.
@@ -261,7 +264,7 @@ func (s *Stream) End() error {
 	return s.err
 }
 
-// Close frees the resources of the stream and closes a hijacked HTTP/1.1 connection. Unless End was called before, the client gets a broken
+// Close frees the resources of the stream and closes a hijacked HTTP/1.1 connection, or keeps it alive after End. Unless End was called before, the client gets a broken
 // stream; if net/http owns the connection, the caller must panic with http.ErrAbortHandler for that.
 func (s *Stream) Close() {
 	if s.transport != nil {

@@ -50,17 +50,26 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil || !isTCP {
 			return conn, err
 		}
-		peer, isTCP := tcp.RemoteAddr().(*net.TCPAddr)
-		if !isTCP || l.limit.exempt(peer.IP) {
-			return conn, nil
+		if admitted, ok := l.limit.admit(tcp); ok {
+			return admitted, nil
 		}
-		if address := peer.IP.String(); l.limit.acquire(address) {
-			return &countedConn{TCPConn: tcp, done: sync.OnceFunc(func() { l.limit.release(address) })}, nil
-		}
-		l.limit.Refused.Inc()
 		_ = tcp.SetLinger(0) // Close follows in any case
 		_ = tcp.Close()
 	}
+}
+
+// admit counts a connection until it is closed. It reports false above the limit.
+func (a *AddressLimit) admit(conn *net.TCPConn) (net.Conn, bool) {
+	peer, isTCP := conn.RemoteAddr().(*net.TCPAddr)
+	if a.maximum == 0 || !isTCP || a.exempt(peer.IP) {
+		return conn, true
+	}
+	address := peer.IP.String()
+	if !a.acquire(address) {
+		a.Refused.Inc()
+		return nil, false
+	}
+	return &countedConn{TCPConn: conn, done: sync.OnceFunc(func() { a.release(address) })}, true
 }
 
 func (a *AddressLimit) acquire(address string) bool {

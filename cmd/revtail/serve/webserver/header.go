@@ -25,6 +25,7 @@ const (
 // because closeAfterChunks closes that connection. The goroutine that reads the connection calls its methods.
 type header struct {
 	stranger *stranger.Stranger
+	received []byte // what was read from the connection before, and is read first
 
 	line     []byte // the beginning of a line, or the end of the first one
 	lines    int    // of the header
@@ -46,7 +47,7 @@ func (h *header) read(from io.Reader, p []byte) (int, error) {
 	if h.overflow || h.invalid {
 		return h.refuse(p), nil
 	}
-	n, err := from.Read(p)
+	n, err := h.next(from, p)
 	if h.stopped || n == 0 {
 		return n, err
 	}
@@ -60,6 +61,16 @@ func (h *header) read(from io.Reader, p []byte) (int, error) {
 		return h.refuse(p), nil
 	}
 	return n, err
+}
+
+// next reads what was received before, or from the connection.
+func (h *header) next(from io.Reader, p []byte) (int, error) {
+	if len(h.received) == 0 {
+		return from.Read(p)
+	}
+	n := copy(p, h.received)
+	h.received = h.received[n:]
+	return n, nil
 }
 
 // refuse fills p with what net/http refuses.

@@ -38,6 +38,7 @@ type Server struct {
 	limit     *AddressLimit
 	strangers *stranger.Registry
 	listeners []listener
+	kept      *keptListener
 }
 
 // listener is a listener of a Server.
@@ -49,7 +50,7 @@ type listener struct {
 
 // New makes a server that does not listen yet.
 func New(o Options) *Server {
-	return &Server{flag: o.Flag, secure: o.TLS != nil, limit: o.Limit, strangers: o.Strangers, http: &http.Server{
+	s := &Server{flag: o.Flag, secure: o.TLS != nil, limit: o.Limit, strangers: o.Strangers, http: &http.Server{
 		Handler:           closeAfterChunks(o.Handler),
 		TLSConfig:         o.TLS,
 		ReadHeaderTimeout: 10 * time.Second, // ends slow handshakes and slow headers
@@ -66,6 +67,8 @@ func New(o Options) *Server {
 		ConnState:   onState,
 		ErrorLog:    slog.NewLogLogger(errorHandler{o.Logger.Handler()}, slog.LevelWarn),
 	}}
+	s.kept = newKeptListener(s)
+	return s
 }
 
 // Listen binds all addresses, host:port or unix:///path, or none. Serve closes the listeners, and removes the sockets.
@@ -118,9 +121,13 @@ func (s *Server) URLs() (urls []string) {
 // Serve serves until ctx ends, also after Shutdown, or until a listener fails.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, len(s.listeners))
+	base := transport.NewContext(context.WithoutCancel(ctx), s.kept.keep)
+	s.http.BaseContext = func(net.Listener) context.Context { return base }
 	var serving sync.WaitGroup
+	defer s.kept.running.Wait()
 	defer serving.Wait()
 	defer func() { _ = s.http.Close() }()
+	serving.Go(func() { _ = s.http.Serve(s.kept) }) // until the server is closed
 	for _, l := range s.listeners {
 		serving.Go(func() {
 			if err := s.serve(ctx, l); !errors.Is(err, http.ErrServerClosed) {
