@@ -11,6 +11,7 @@ const day = 24 * hour
 const most = 90 // bars
 const lengths = ['1s', '5s', '15s', '1m', '5m', '10m', '20m', '1h', '2h', '6h', '12h', '24h', '72h', '168h', '720h'] // of an interval
 const units = { s: 1000, m: 60_000, h: hour }
+const least = 60_000 // ms that the chart shows
 const pause = 5_000 // ms between two requests while changes come
 
 const msOf = (length) => parseInt(length) * units[length.at(-1)]
@@ -18,7 +19,7 @@ const msOf = (length) => parseInt(length) * units[length.at(-1)]
 /** span is what the chart shows of what is recorded: from when, and the length of an interval. */
 function span(chosen, end, now) {
   const recorded = end.time ?? now - day
-  const range = { day, week: 7 * day }[chosen ?? (now - recorded < day ? 'all' : 'day')] ?? now - recorded
+  const range = { day, week: 7 * day }[chosen] ?? Math.max(least, now - recorded)
   const length = lengths.find((each) => range / msOf(each) <= most) ?? lengths.at(-1)
   const step = msOf(length)
   const from = Math.floor((now - range) / step) * step
@@ -40,7 +41,9 @@ function sum(lines, { from, step, to }) {
 /** Activity is the chart. onPick(revision, time) is called to show the state of a revision. */
 export class Activity {
   #onPick
+  #choice = { open: true, range: undefined } // of the user, which the browser remembers; without a range it is a day, or all if that is less
   #source
+  #absent = true // there is nothing to show
   #shown // {from, to, step, bars, gaps, recorded}
   #chosen = 0 // the bar that the keyboard is at
   #past // the revision that the page shows
@@ -50,15 +53,15 @@ export class Activity {
 
   constructor(onPick) {
     this.#onPick = onPick
-    const { open = true, range = '' } = stored(key) ?? {}
-    $('activity').open = open
-    $('activity-range').value = range
-    const keep = () => {
-      store(key, { open: $('activity').open, range: $('activity-range').value })
+    Object.assign(this.#choice, stored(key))
+    $('activity').open = this.#choice.open
+    const keep = (choice) => {
+      Object.assign(this.#choice, choice)
+      store(key, this.#choice)
       this.#load()
     }
-    $('activity').addEventListener('toggle', () => { if ($('activity').open !== (stored(key)?.open ?? true)) keep() })
-    $('activity-range').addEventListener('change', keep)
+    $('activity').addEventListener('toggle', () => { if ($('activity').open !== this.#choice.open) keep({ open: $('activity').open }) })
+    $('activity-range').addEventListener('change', () => keep({ range: $('activity-range').value }))
     const chart = $('activity-chart')
     chart.addEventListener('click', (event) => this.#pick(this.#under(event)))
     chart.addEventListener('pointermove', (event) => this.#say(this.#under(event)))
@@ -66,13 +69,18 @@ export class Activity {
     chart.addEventListener('focus', () => { if (chart.matches(':focus-visible')) this.#say(this.#chosen) })
     chart.addEventListener('blur', () => this.#say())
     chart.addEventListener('keydown', (event) => this.#key(event))
+    document.addEventListener('visibilitychange', () => this.news())
+    setInterval(() => this.news(), 60_000) // the end of the chart is now
   }
 
   /** show shows the changes of a source; of keys none are recorded. */
   show(source) {
     this.#source = source
     this.#shown = undefined
-    $('activity').hidden = true
+    this.#absent = source.kind !== 'resource'
+    if (this.#absent) $('activity').hidden = true // otherwise it stays until it is known whether there is another one
+    $('activity-bars').replaceChildren()
+    $('activity-sum').textContent = ''
     this.#load()
   }
 
@@ -84,7 +92,7 @@ export class Activity {
 
   /** news says that there are changes. */
   news() {
-    if (!this.#shown || this.#timer) return
+    if (this.#absent || this.#timer) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (!document.hidden) this.#load()
@@ -96,12 +104,13 @@ export class Activity {
     this.#asking = new AbortController()
     const { signal } = this.#asking
     const source = this.#source
-    if (source?.kind !== 'resource' || (this.#shown && !$('activity').open)) return
+    if (this.#absent || (this.#shown && !$('activity').open)) return
     this.#asked = Date.now()
     const what = where(source.path, source)
     try {
       const { end } = await counts(what, { length: '1h', since: '-1s', limit: 1 }, signal)
-      const range = span($('activity-range').value || undefined, end, Date.now())
+      const chosen = $('activity-range').value = this.#choice.range ?? (Date.now() - end.time > day ? 'day' : 'all')
+      const range = span(chosen, end, Date.now())
       const read = $('activity').open ? await counts(what, { length: range.length, since: new Date(range.from).toISOString() }, signal) : { counts: [], gaps: [] }
       const bars = sum(read.counts, range)
       this.#shown = { ...range, bars, gaps: read.gaps }
@@ -110,8 +119,9 @@ export class Activity {
       this.#draw()
     } catch (error) {
       if (signal.aborted) return
-      this.#shown = undefined
-      $('activity').hidden = true // there is no journal, or it may not be read
+      this.#absent = [403, 404, 501].includes(error.status) // there is no journal, or it may not be read
+      if (this.#absent) this.#shown = undefined
+      $('activity').hidden = !this.#shown
     }
   }
 

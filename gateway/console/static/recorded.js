@@ -22,6 +22,9 @@ function whatOf({ type, fields, omitted }) {
   return fields.slice(0, mostFields).join(', ') + (fields.length > mostFields ? ` +${fields.length - mostFields}` : '')
 }
 
+/** breakable is a text that a narrow column breaks before a dot, and not within a name. */
+const breakable = (text) => text.split(/(?=\.)/).flatMap((part, i) => (i ? [el('wbr'), part] : [part]))
+
 /**
  * Recorded is the list. on: {revealed, onShow(revision, time), onCompare(revision), onRestore(change), onOpen() (another change is open)}; `open` is the
  * revision of the change that is open at first.
@@ -138,7 +141,7 @@ export class Recorded {
     const row = el('li', { 'data-revision': change.revision, class: words[change.type] + (onlyStatus ? ' quiet' : '') },
       el('button', { type: 'button', class: 'open', 'aria-expanded': false, 'aria-label': `What revision ${revision} changed`, onclick: () => this.#toggle(row) }, revision),
       el('time', time ? { datetime: new Date(time).toISOString() } : {}, timeText(time && { time })),
-      span('badge', words[change.type]), span('who', whoOf(change)), el('span', { class: 'what', title: change.fields.join('\n') }, whatOf(change)),
+      span('badge', words[change.type]), span('who', whoOf(change)), el('span', { class: 'what', title: change.fields.join('\n') }, ...breakable(whatOf(change))),
       el('span', { class: 'row-actions' }, ...this.#actions(change, revision)))
     row.change = change
     return row
@@ -201,6 +204,8 @@ export class Recorded {
     } catch (error) {
       if (error.name !== 'AbortError') below.append(note(`Not read: ${error.message}`, 'bad'))
     }
+    const panel = row.closest('.object-panel')
+    if (panel && below.getBoundingClientRect().bottom > panel.getBoundingClientRect().bottom) row.scrollIntoView({ block: 'start' })
     return undefined
   }
 }

@@ -1,7 +1,7 @@
 // Writing an object as it was: what the write would change is shown first, and it is made only if the object is still the one that was shown.
 
 import { el } from './dom.js'
-import { stringify } from './revtail.js'
+import { same, stringify } from './revtail.js'
 import { changeView } from './changes.js'
 import { timeText } from './history.js'
 
@@ -83,12 +83,13 @@ export function restore(origin, change, { revealed, onStored }) {
     try {
       const { live, tried, warnings: texts } = await attempt(origin, change)
       const head = live ? `From the live state, revision ${number(live.revision)}, to that of ${of}.` : `It does not exist now, and is created again as of ${of}.`
-      const same = live && stringify(compare(live)) === stringify(compare(tried))
+      const after = live ? alike(tried, live) : tried
+      const isSame = live && same(written(live.value), written(after.value))
       body.replaceChildren(el('p', { class: 'object-note' }, head), warnings(texts),
-        ...(same ? [el('p', { class: 'object-note' }, 'The live state is the same: there is nothing to restore.')] : changeView(live, tried, { revealed, label: 'What would change' })))
-      go.disabled = Boolean(same)
+        ...(isSame ? [el('p', { class: 'object-note' }, 'The live state is the same: there is nothing to restore.')] : changeView(live, after, { revealed, label: 'What would change' })))
+      go.disabled = Boolean(isSame)
       write = () => store(live, tried)
-      if (!same) go.focus()
+      if (!isSame) go.focus()
     } catch (refused) {
       body.replaceChildren()
       fail(refused)
@@ -120,7 +121,9 @@ export function restore(origin, change, { revealed, onStored }) {
   return look()
 }
 
-/** compare is what of an object a write can change. */
-function compare({ value: { metadata: { resourceVersion, managedFields, generation, ...metadata }, ...rest } }) {
-  return { ...rest, metadata }
-}
+/** written is what of an object a write can change. */
+const written = ({ metadata, ...rest }) => ({ ...rest, metadata: without(metadata, serverFields) })
+
+/** alike is an item with the generation of another one, which a server counts and which is no difference to be shown. */
+const alike = (item, { value: { metadata: { generation } } }) =>
+  (generation === undefined ? item : Object.create(item, { value: { value: { ...item.value, metadata: { ...item.value.metadata, generation } } } }))
