@@ -15,15 +15,15 @@ const words = { ADDED: 'added', MODIFIED: 'changed', DELETED: 'deleted' }
 /** whoOf is the manager of a change: name, operation and subresource; empty if it is not known. */
 const whoOf = ({ manager, operation, subresource }) => (manager ? `${manager} (${operation}${subresource ? ', ' + subresource : ''})` : '')
 
+/** whatOf says what a change has changed: paths, which a narrow column breaks before a dot. */
 function whatOf({ type, fields, omitted }) {
-  if (omitted) return 'values are not recorded'
-  if (type === 'DELETED') return ''
-  if (!fields.length) return 'written, nothing changed'
-  return fields.slice(0, mostFields).join(', ') + (fields.length > mostFields ? ` +${fields.length - mostFields}` : '')
+  if (omitted) return ['values are not recorded']
+  if (type === 'DELETED') return []
+  if (!fields.length) return ['written, nothing changed']
+  const path = (text) => el('span', {}, ...text.split(/(?=\.)/).flatMap((part, i) => (i ? [el('wbr'), part] : [part])))
+  const shown = fields.slice(0, mostFields).flatMap((text, i) => (i ? [', ', path(text)] : [path(text)]))
+  return fields.length > mostFields ? [...shown, ` +${fields.length - mostFields}`] : shown
 }
-
-/** breakable is a text that a narrow column breaks before a dot, and not within a name. */
-const breakable = (text) => text.split(/(?=\.)/).flatMap((part, i) => (i ? [el('wbr'), part] : [part]))
 
 /**
  * Recorded is the list. on: {revealed, onShow(revision, time), onCompare(revision), onRestore(change), onOpen() (another change is open)}; `open` is the
@@ -141,7 +141,7 @@ export class Recorded {
     const row = el('li', { 'data-revision': change.revision, class: words[change.type] + (onlyStatus ? ' quiet' : '') },
       el('button', { type: 'button', class: 'open', 'aria-expanded': false, 'aria-label': `What revision ${revision} changed`, onclick: () => this.#toggle(row) }, revision),
       el('time', time ? { datetime: new Date(time).toISOString() } : {}, timeText(time && { time })),
-      span('badge', words[change.type]), span('who', whoOf(change)), el('span', { class: 'what', title: change.fields.join('\n') }, ...breakable(whatOf(change))),
+      span('badge', words[change.type]), span('who', whoOf(change)), el('span', { class: 'what', title: change.fields.join('\n') }, ...whatOf(change)),
       el('span', { class: 'row-actions' }, ...this.#actions(change, revision)))
     row.change = change
     return row
