@@ -61,7 +61,7 @@ func TestConsoleRecorded(t *testing.T) {
 	p := gatewaytest.OpenPage(t, gw.URL+"/ui/", 1500, 1000)
 	openObject(t, p, gw, "resource=/api/v1/configmaps", "default/theme", "&tab=history")
 	p.Wait(t, "document.querySelectorAll('.recorded > li').length === 3 && document.querySelector('.history-end').textContent.startsWith('Changes are recorded since revision')")
-	const want = "changed kubectl-edit (Update) data.a, data.b, data.c, data.d +1|changed kubectl-patch (Update) data.colour|added kubectl-create (Update) apiVersion, data, kind, metadata"
+	const want = "changed kubectl-edit data.a, data.b, data.c, data.d +1|changed kubectl-patch data.colour|added kubectl-create apiVersion, data, kind, metadata"
 	if got := p.Eval(t, changesText); got != want {
 		t.Errorf("the changes are %v, want %s", got, want)
 	}
@@ -71,7 +71,7 @@ func TestConsoleRecorded(t *testing.T) {
 	}
 	link := p.Eval(t, "location.hash")
 	managed(t, gw, "late", `{"data":{"size":"3"}}`)
-	p.Wait(t, changesText+".startsWith('changed late (Update) data.size|') && document.querySelector('.recorded > li:nth-child(3) > .change')")
+	p.Wait(t, changesText+".startsWith('changed late data.size|') && document.querySelector('.recorded > li:nth-child(3) > .change')")
 
 	p.Eval(t, "document.querySelector('.recorded .open').focus()")
 	p.Press(t, "Enter")
@@ -119,7 +119,7 @@ func TestConsoleRecordedPages(t *testing.T) {
 	p := gatewaytest.OpenPage(t, gw.URL+"/ui/", 1500, 1000)
 	openObject(t, p, gw, "resource=/api/v1/configmaps", "default/theme", "&tab=history")
 	p.Wait(t, "document.querySelectorAll('.recorded > li').length > 20")
-	if rows := fmt.Sprint(p.Eval(t, changesText)); !strings.HasPrefix(rows, "changed after (Update) data.value|Changes between revisions ") || strings.Contains(rows, "meanwhile") {
+	if rows := fmt.Sprint(p.Eval(t, changesText)); !strings.HasPrefix(rows, "changed after data.value|Changes between revisions ") || strings.Contains(rows, "meanwhile") {
 		t.Errorf("the changes are %s", rows)
 	}
 	for p.Eval(t, "document.querySelector('.more-lines').hidden") == false {
@@ -211,7 +211,7 @@ func TestConsoleRestore(t *testing.T) {
 	act(t, p, "restore-again")
 	p.Wait(t, dialog+`.includes('"green" → "red"')`)
 	act(t, p, "restore-confirm")
-	p.Wait(t, said+".startsWith('Stored as revision') && "+changesText+".startsWith('changed revtail-console (Update) data.colour|')")
+	p.Wait(t, said+".startsWith('Stored as revision') && "+changesText+".startsWith('changed revtail-console data.colour|')")
 	if got := gw.Get(t, configMaps+"/theme"); got.Data["colour"] != "red" {
 		t.Errorf("restored is %v", got.Data)
 	}

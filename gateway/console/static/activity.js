@@ -12,7 +12,8 @@ const most = 90 // bars
 const lengths = ['1s', '5s', '15s', '1m', '5m', '10m', '20m', '1h', '2h', '6h', '12h', '24h', '72h', '168h', '720h'] // of an interval
 const units = { s: 1000, m: 60_000, h: hour }
 const least = 60_000 // ms that the chart shows
-const pause = 5_000 // ms between two requests while changes come
+const pause = 5_000 // ms between two requests while changes come, at least
+const share = 20 // and so many times what the last one has taken
 
 const msOf = (length) => parseInt(length) * units[length.at(-1)]
 
@@ -49,6 +50,7 @@ export class Activity {
   #past // the revision that the page shows
   #asking = new AbortController()
   #asked = 0
+  #took = 0 // ms
   #timer
 
   constructor(onPick) {
@@ -96,7 +98,7 @@ export class Activity {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (!document.hidden) this.#load()
-    }, Math.max(500, this.#asked + pause - Date.now()))
+    }, Math.max(500, this.#asked + Math.max(pause, share * this.#took) - Date.now()))
   }
 
   async #load() {
@@ -112,6 +114,7 @@ export class Activity {
       const chosen = $('activity-range').value = this.#choice.range ?? (Date.now() - end.time > day ? 'day' : 'all')
       const range = span(chosen, end, Date.now())
       const read = $('activity').open ? await counts(what, { length: range.length, since: new Date(range.from).toISOString() }, signal) : { counts: [], gaps: [] }
+      this.#took = Date.now() - this.#asked
       const bars = sum(read.counts, range)
       this.#shown = { ...range, bars, gaps: read.gaps }
       this.#chosen = Math.max(0, bars.length - 1)
@@ -131,7 +134,7 @@ export class Activity {
     const { bars, gaps, from, to, step, recorded } = this.#shown
     const n = Math.round((to - from) / step)
     const top = Math.max(4, ...bars.map(({ changes }) => changes))
-    const height = ({ changes }) => Math.max(2, (Math.log1p(changes) / Math.log1p(top)) * 24)
+    const height = ({ changes }) => Math.max(2, Math.sqrt(changes / top) * 24) // a burst leaves the others visible
     const at = this.#past === undefined ? undefined : bars.findLast(({ first }) => first <= this.#past)
     const x = (time) => Math.min(100, Math.max(0, ((time - from) / (to - from)) * 100))
     const rect = (kind, left, width, high) => svg('rect', { class: kind, x: left, width: Math.max(0.15, width), y: 24 - high, height: high })

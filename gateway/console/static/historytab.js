@@ -56,7 +56,7 @@ export class HistoryTab {
     if (this.#shown instanceof Recorded) this.#shown.redraw()
   }
 
-  /** allow says which state exists, {live: its revision}, and why it may not be changed, {refused}. */
+  /** allow says which state exists, {live: its revision}, and why it may not be changed, {refused}; and which one of the past is shown, {past}. */
   allow(state) {
     Object.assign(this.#state, state)
     if (this.#shown instanceof Recorded) this.#shown.allow(this.#state)

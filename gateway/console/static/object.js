@@ -214,8 +214,9 @@ export class ObjectPage {
   #drawWhen() {
     const { when } = this.#parts
     const { item } = this
-    this.#history.allow({ live: this.#past === undefined && this.#deleted === undefined ? item.revision : undefined })
-    this.#actions.show(this.#origin, { past: this.#past !== undefined, gone: this.#past === undefined && this.#deleted !== undefined })
+    const isPast = this.#past !== undefined
+    this.#history.allow({ live: isPast || this.#deleted !== undefined ? undefined : item.revision, past: isPast ? item.revision : undefined })
+    this.#actions.show(this.#origin, { past: isPast, gone: !isPast && this.#deleted !== undefined })
     drawWhen(when, { item, past: this.#past, deleted: this.#deleted, missing: this.#missing, timeOf: this.#on.timeOf, onLive: () => this.#on.onRevision(undefined) })
   }
 

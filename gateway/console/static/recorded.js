@@ -12,8 +12,11 @@ const mostFields = 4 // of a row
 const number = (revision) => revision.toLocaleString('en')
 const words = { ADDED: 'added', MODIFIED: 'changed', DELETED: 'deleted' }
 
-/** whoOf is the manager of a change: name, operation and subresource; empty if it is not known. */
-const whoOf = ({ manager, operation, subresource }) => (manager ? `${manager} (${operation}${subresource ? ', ' + subresource : ''})` : '')
+/** whoOf is the manager of a change: its name, and what it did other than an update of the object; empty if it is not known. */
+function whoOf({ manager, operation, subresource }) {
+  const how = [operation === 'Update' ? undefined : operation, subresource].filter(Boolean).join(', ')
+  return manager ? manager + (how && ` (${how})`) : ''
+}
 
 /** whatOf says what a change has changed: paths, which a narrow column breaks before a dot. */
 function whatOf({ type, fields, omitted }) {
@@ -37,6 +40,7 @@ export class Recorded {
   #on
   #signal
   #live // the revision of the state that exists
+  #past // the revision of the state of the past that is shown
   #refused = '' // why nothing may be written
   #list = el('ol', { class: 'history recorded', 'aria-label': 'Changes, newest first' })
   #end = el('p', { class: 'history-end', role: 'status' })
@@ -111,10 +115,11 @@ export class Recorded {
     await this.#done()
   }
 
-  /** allow says which state exists, and why it may not be changed; empty: it may be. */
-  allow({ live, refused }) {
+  /** allow says which state exists, and why it may not be changed (empty: it may be), and the revision of the state of the past that is shown. */
+  allow({ live, refused, past }) {
     this.#live = live
     this.#refused = refused
+    this.#past = past
     this.#mark()
   }
 
@@ -154,11 +159,13 @@ export class Recorded {
     return [button('Compare', 'Compare with what is shown:', () => this.#on.onCompare(change.revision)), button('Show', 'Show everything as of', () => this.#on.onShow(change.revision, change.time)), restore]
   }
 
-  /** #mark disables what cannot be restored, with the reason. */
+  /** #mark marks the state of the past that is shown, and disables what cannot be restored, with the reason. */
   #mark() {
     for (const row of this.#list.children) {
       const { change } = row
       if (!change) continue
+      if (change.revision === this.#past) row.setAttribute('aria-current', true)
+      else row.removeAttribute('aria-current')
       const restore = row.querySelector('[data-action=restore-state]')
       const why = change.revision === this.#live ? 'This is the live state.' : this.#refused || unrestorable(change)
       restore.disabled = Boolean(why)
