@@ -3,6 +3,7 @@
 package gatewaytest_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -248,6 +249,48 @@ func TestConsoleRestoreRefused(t *testing.T) {
 	p.Wait(t, "document.querySelector('.recorded > li:last-child [data-action=restore-state]').disabled && document.querySelector('.recorded > li:last-child [data-action=restore-state]').title.includes('not recorded') && "+changesText+".includes('values are not recorded')")
 	p.Click(t, ".recorded > li:last-child .open")
 	p.Wait(t, "document.querySelector('.change')?.textContent.includes('only if they are encrypted in etcd')")
+	noErrors(t, p)
+}
+
+// TestConsoleRestoreSecret checks that an encrypted Secret is restored, and that the page has none of its values meanwhile.
+func TestConsoleRestoreSecret(t *testing.T) {
+	t.Parallel()
+	gatewaytest.NeedBrowser(t)
+	file := filepath.Join(t.TempDir(), "encryption.yaml")
+	encryptionFile(t, file, secretbox("key1"), identity)
+	gw := startRecording(t, "--encryption-provider-config", file)
+	first, second := base64.StdEncoding.EncodeToString([]byte("correct-horse")), base64.StdEncoding.EncodeToString([]byte("battery-staple"))
+	gw.Create(t, secrets, fmt.Sprintf(`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"pw"},"data":{"password":%q}}`, first))
+	gw.Patch(t, secrets+"/pw", fmt.Sprintf(`{"data":{"password":%q}}`, second))
+	p := gatewaytest.OpenPage(t, gw.URL+"/ui/", 1500, 1000)
+	hidden := func(where string) {
+		t.Helper()
+		page := fmt.Sprint(p.Eval(t, "document.documentElement.outerHTML"))
+		for _, text := range []string{first, second, "correct-horse", "battery-staple"} {
+			if strings.Contains(page, text) {
+				t.Errorf("%s: the page has %s", where, text)
+			}
+		}
+	}
+	openObject(t, p, gw, "resource=/api/v1/secrets", "default/pw", "&tab=history")
+	p.Wait(t, changesText+".startsWith('changed Go-http-client data.password|added')")
+	openRow(t, p, 1)
+	p.Wait(t, "document.querySelector('.change').textContent.includes('bytes, changed)')")
+	hidden("a change")
+	p.Click(t, "[data-secret='data/password'] button")
+	p.Wait(t, fmt.Sprintf("document.querySelector('.change')?.textContent.includes(%q)", first))
+	p.Click(t, "[data-secret='data/password'] button")
+	p.Wait(t, "document.querySelector('.change')?.textContent.includes('bytes, changed)')")
+	hidden("hidden again")
+	p.Click(t, ".recorded > li:last-child [data-action=restore-state]")
+	p.Wait(t, dialog+".includes('bytes, changed)')")
+	hidden("the question")
+	act(t, p, "restore-confirm")
+	p.Wait(t, said+".startsWith('Stored as revision')")
+	if got := gw.Get(t, secrets+"/pw").Data["password"]; got != first {
+		t.Errorf("restored is %q", got)
+	}
+	hidden("restored")
 	noErrors(t, p)
 }
 

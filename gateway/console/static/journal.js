@@ -70,7 +70,7 @@ export class Changes {
       this.#newest ||= this.#until
       found.push(...this.#inOrder(read))
       this.#until = since - 1
-      this.#width *= 4
+      if (read.changes.length < atOnce / 4) this.#width *= 4
       this.complete = since <= read.end.oldest + 1
     }
     return found

@@ -211,8 +211,8 @@ export class Recorded {
     } catch (error) {
       if (error.name !== 'AbortError') below.append(note(`Not read: ${error.message}`, 'bad'))
     }
-    const panel = row.closest('.object-panel')
-    if (panel && below.getBoundingClientRect().bottom > panel.getBoundingClientRect().bottom) row.scrollIntoView({ block: 'start' })
+    const page = row.closest('.object')
+    if (page && below.getBoundingClientRect().bottom > page.getBoundingClientRect().bottom) row.scrollIntoView({ block: 'start' })
     return undefined
   }
 }
