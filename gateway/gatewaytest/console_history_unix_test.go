@@ -85,6 +85,8 @@ func TestConsoleRecorded(t *testing.T) {
 
 	gw.Do(t, http.MethodDelete, configMaps+"/theme", "")
 	p.Wait(t, when+".startsWith('Deleted at revision') && "+changesText+".startsWith('deleted')")
+	p.Click(t, ".event.deleted .name")
+	p.Wait(t, when+".startsWith('Deleted at revision')")
 	forget(t, gw, gw.EtcdEndpoint)
 	p.Open(t, fmt.Sprint(gw.URL, "/ui/?again", link))
 	p.Wait(t, when+".startsWith('Deleted at revision') && "+when+".includes('last state') && document.querySelector('.recorded > li:nth-child(4)')")

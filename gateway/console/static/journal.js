@@ -108,12 +108,12 @@ export class Changes {
   }
 }
 
-/** recalled is the last state of an object that was deleted: {item, revision} with the revision of the deletion; undefined: none is recorded. */
+/** recalled is the last state of an object that was deleted: {item, revision, time} with those of the deletion; undefined: none is recorded. */
 export async function recalled(source, id) {
   if (source.kind !== 'resource') return undefined
   const [name, namespace] = id.split('/').reverse()
   const path = (namespace ? inNamespace(source.resource, namespace) : source.resource) + '/' + encodeURIComponent(name)
   const last = await new Changes(new Origin(source, { id, name, namespace, path })).last()
   const item = last?.before ?? last?.item
-  return last?.type === 'DELETED' && item ? { item, revision: last.revision } : undefined
+  return last?.type === 'DELETED' && item ? { item, revision: last.revision, time: last.time } : undefined
 }
