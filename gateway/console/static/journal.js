@@ -6,8 +6,8 @@ import { internals, RevtailError } from './revtail.js'
 
 const { inNamespace, members } = internals
 
-const atOnce = 100 // changes that are asked for: as many states are in one answer
-const narrowest = 64 // revisions of a window: it has less changes of one object than are asked for at once
+const atOnce = 100 // changes that are asked for at most, of large objects less: as many states are in one answer
+const characters = 8 << 20 // of them
 
 /** where is a resource, and what of it, as parameters of the history. `path` is the URL path of its list, with or without a namespace. */
 export function where(path, { namespace, name } = {}) {
@@ -47,12 +47,14 @@ export class Changes {
   #what
   #newest = 0 // everything up to this revision has been read
   #until // the next older changes end here
-  #width = narrowest
+  #most // changes that are asked for
+  #width // revisions of a window: one of #most revisions has no more changes of one object
   #gaps = new Set()
 
   constructor(origin) {
     this.#origin = origin
     this.#what = where(origin.collection, { namespace: origin.item.namespace, name: origin.item.name })
+    this.#width = this.#most = Math.max(4, Math.min(atOnce, Math.floor(characters / (origin.item.text?.length ?? 1))))
   }
 
   /** older reads at least `least` changes more, unless there are less. It goes back window by window, so that an answer has few states. */
@@ -61,16 +63,16 @@ export class Changes {
     this.#until ??= (await lines({ ...this.#what, since: '-1s', limit: 1 }, signal)).end.through
     while (found.filter((each) => each.type !== 'GAP').length < least && !this.complete) {
       const since = Math.max(1, this.#until - this.#width + 1)
-      const read = await lines({ ...this.#what, since, until: this.#until, limit: atOnce }, signal)
+      const read = await lines({ ...this.#what, since, until: this.#until, limit: this.#most }, signal)
       if (read.end.next) {
-        this.#width = Math.max(narrowest, Math.floor(this.#width / 8))
+        this.#width = Math.max(this.#most, Math.floor(this.#width / 8))
         continue
       }
       this.end = read.end
       this.#newest ||= this.#until
       found.push(...this.#inOrder(read))
       this.#until = since - 1
-      if (read.changes.length < atOnce / 4) this.#width *= 4
+      if (read.changes.length < this.#most / 4) this.#width *= 4
       this.complete = since <= read.end.oldest + 1
     }
     return found
@@ -78,7 +80,7 @@ export class Changes {
 
   /** newer reads what has happened since; undefined: that is too much, and the list is to be read anew. */
   async newer(signal) {
-    const read = await lines({ ...this.#what, since: this.#newest + 1, limit: atOnce }, signal)
+    const read = await lines({ ...this.#what, since: this.#newest + 1, limit: this.#most }, signal)
     if (read.end.next) return undefined
     this.#newest = Math.max(this.#newest, read.end.through)
     return this.#inOrder(read)
