@@ -76,6 +76,8 @@ type line struct {
 	Oldest                                int64
 	Fields                                []string
 	Omitted                               bool
+	Changes                               int
+	First, Last                           int64
 	Object, Previous                      map[string]any
 }
 
@@ -235,6 +237,56 @@ func TestHistoryGap(t *testing.T) {
 	}
 }
 
+// TestHistoryCounts checks the numbers of changes in intervals, with a gap and a limit, against the changes themselves.
+func TestHistoryCounts(t *testing.T) {
+	h := newHistoryServer(t)
+	first := h.create("configmaps", "a")
+	h.create("secrets", "s")
+	h.patch("bob", `{"data":{"k":"2"}}`)
+	<-time.After(1100 * time.Millisecond) // another interval
+	h.patch("bob", `{"data":{"k":"3"}}`)
+	last := h.create("configmaps", "b")
+	h.history("resource=configmaps")
+	h.stop()
+	h.patch("bob", `{"data":{"k":"4"}}`)
+	h.patch("bob", `{"data":{"k":"5"}}`)
+	h.compact()
+	again := serveHistory(t, h.journal, h.store)
+	after := again.patch("carol", `{"data":{"k":"6"}}`)
+	for query, want := range map[string]string{
+		"":                            "COUNT 4, GAP 0, COUNT 1, END 0",
+		"&namespace=default&name=a":   "COUNT 3, GAP 0, COUNT 1, END 0",
+		"&namespace=other":            "GAP 0, END 0",
+		fmt.Sprint("&since=", last):   "COUNT 1, GAP 0, COUNT 1, END 0",
+		fmt.Sprint("&until=", last-1): "COUNT 3, END 0",
+	} {
+		var got []string
+		for _, l := range again.history("resource=configmaps&count=1000h" + query) {
+			got = append(got, fmt.Sprint(l.Type, " ", l.Changes))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+	}
+	var seconds []line // by pages of one
+	sum := 0
+	for since := first; since != 0; {
+		page := again.history(fmt.Sprint("resource=configmaps&count=1s&limit=1&since=", since))
+		if n := strings.Count(summary(page), "COUNT"); n != 1 || page[0].Type != "COUNT" {
+			t.Fatalf("a page of one interval: %s", summary(page))
+		}
+		seconds, sum, since = append(seconds, page[0]), sum+page[0].Changes, page[len(page)-1].Next
+	}
+	for i, l := range seconds {
+		if begin, err := time.Parse(time.RFC3339, l.Time); err != nil || begin.Nanosecond() != 0 || i > 0 && l.First <= seconds[i-1].Last {
+			t.Errorf("interval %d: %+v", i, l)
+		}
+	}
+	if sum != 5 || len(seconds) < 3 || seconds[0].First != first || seconds[len(seconds)-1].Last != after {
+		t.Errorf("in seconds: %+v", seconds)
+	}
+}
+
 // TestResourcesAtTime checks gets, lists and watches at a time and at a revision that the store has compacted.
 func TestResourcesAtTime(t *testing.T) {
 	h := newHistoryServer(t)
@@ -301,6 +353,11 @@ func TestHistoryRefuses(t *testing.T) {
 		"resource=configmaps&until=yesterday":       "want a revision such as 4711",
 		"resource=configmaps&limit=x":               "invalid syntax",
 		"resource=configmaps&limit=-1":              "want a number of changes",
+		"resource=configmaps&count=":                "want the length of an interval of at least 1s, such as 10m",
+		"resource=configmaps&count=10":              "want the length of an interval of at least 1s",
+		"resource=configmaps&count=10ms":            "want the length of an interval of at least 1s",
+		"resource=configmaps&count=1h&manager=bob":  "count= and manager= are given: leave one of them out",
+		"resource=configmaps&count=1h&previous":     "count= and previous= are given",
 		"resource=configmaps&filter=1":              "filter",
 		"resource=configmaps&namespace=a/b&name=c":  "want a name, which has no slash",
 		"resource=configmaps&namespace=a&name=../b": "want a name, which has no slash",
@@ -312,6 +369,9 @@ func TestHistoryRefuses(t *testing.T) {
 		d.checkAnswer("/v1/history", "get", a)
 	}
 	for text := range strings.Lines(h.get("/v1/history?resource=configmaps&previous").body) {
+		d.check("a line", text, "components", "schemas", "HistoryLine")
+	}
+	for text := range strings.Lines(h.get("/v1/history?resource=configmaps&count=1h").body) {
 		d.check("a line", text, "components", "schemas", "HistoryLine")
 	}
 	d.checkAnswer("/v1/history", "get", newTestServer(t).get("/v1/history?resource=configmaps"))

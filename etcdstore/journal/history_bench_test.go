@@ -58,6 +58,20 @@ func BenchmarkHistory(b *testing.B) {
 			}
 			return err
 		}), "object-ms")
+		b.ReportMetric(median(b, 3, func() error {
+			known, _ := j.rangeOf(0, root)
+			n := 0
+			for _, err := range j.index(known.Number, 1, through) {
+				if err != nil {
+					return err
+				}
+				n++
+			}
+			if n != *events {
+				return fmt.Errorf("%d events are counted", n)
+			}
+			return nil
+		}), "count-ms")
 		if err := j.Close(); err != nil {
 			b.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"time"
 
@@ -71,6 +72,55 @@ func (r *Recorder) requestProgress(ctx context.Context, prefix string) {
 	for _, p := range r.parts {
 		if w := p.watcher.Load(); w != nil && strings.HasPrefix(prefix, p.prefix) {
 			_ = (*w).RequestProgress(ctx) // a watch that has failed is opened again
+		}
+	}
+}
+
+// Arrival is when an event arrived.
+type Arrival struct {
+	Revision etcdstore.Revision
+	Time     time.Time // zero: unknown
+}
+
+// skipped is how many events of other keys Arrivals passes over at once.
+const skipped = 1024
+
+// Arrivals yields the events of the keys with a prefix, or of the key that equals it, from a revision through another one, without reading their states. An
+// Arrival without a revision is no event: it comes between many events of other keys, so that the consumer can pause. The error is a
+// *etcdstore.CompactedError if the journal does not have all of these revisions.
+func (r *Recorder) Arrivals(ctx context.Context, prefix string, exact bool, from, through etcdstore.Revision) iter.Seq2[Arrival, error] {
+	return func(yield func(Arrival, error) bool) {
+		known, ok := r.RangeOf(prefix)
+		if end, has := known.end(from - 1); !ok || !has || end < through || from <= known.Oldest {
+			yield(Arrival{}, &etcdstore.CompactedError{Requested: from})
+			return
+		}
+		events := r.journal.index(known.Number, from, through)
+		if exact {
+			reader, err := r.journal.newReader(known.Number)
+			if err != nil {
+				yield(Arrival{}, err)
+				return
+			}
+			defer reader.close()
+			events = r.journal.keyEvents(reader, prefix, from, through)
+		}
+		others := 0
+		for e, err := range events {
+			err = errors.Join(err, ctx.Err())
+			arrival := Arrival{e.revision, e.arrived}
+			if err == nil && !strings.HasPrefix(e.key, prefix) {
+				if others++; others%skipped > 0 {
+					continue
+				}
+				arrival = Arrival{}
+			}
+			if !yield(arrival, err) || err != nil {
+				return
+			}
+		}
+		if again, ok := r.RangeOf(prefix); !ok || from <= again.Oldest { // its oldest events were removed meanwhile
+			yield(Arrival{}, &etcdstore.CompactedError{Requested: from})
 		}
 	}
 }

@@ -159,13 +159,10 @@ func (r *Reader) segment(ctx context.Context, p *response.Body, from, through et
 	if from > through {
 		return nil
 	}
-	prefix := r.prefix
-	exact := r.Target.Scope.Name != ""
-	if exact {
-		prefix = r.Target.Key(r.Root)
-	} else if r.Target.Scope.Namespace != "" && r.Target.Resource.Mount == nil {
-		prefix += r.Target.Scope.Namespace + "/"
+	if r.Options.Count > 0 {
+		return r.count(ctx, p, from, through)
 	}
+	prefix, exact := r.keys()
 	w := r.Source.Store.Watch(ctx, prefix, etcdstore.WatchOptions{After: from - 1, Exact: exact, Previous: true})
 	defer func() { _ = w.Close() }()
 	turn := r.Account.Turn()
@@ -193,6 +190,17 @@ func (r *Reader) segment(ctx context.Context, p *response.Body, from, through et
 		}
 	}
 	return nil
+}
+
+// keys returns the prefix of the keys of the objects, or the key of the one object.
+func (r *Reader) keys() (prefix string, exact bool) {
+	switch {
+	case r.Target.Scope.Name != "":
+		return r.Target.Key(r.Root), true
+	case r.Target.Scope.Namespace != "" && r.Target.Resource.Mount == nil:
+		return r.prefix + r.Target.Scope.Namespace + "/", false
+	}
+	return r.prefix, false
 }
 
 // event writes the line of an event, unless the request does not ask for it.

@@ -11,7 +11,7 @@ const button = (label, action, run, kind) => el('button', { type: 'button', clas
 
 /**
  * Actions are the buttons of an item, and the editor that they open. on: {revealed, say(text), onEditor(editor|undefined),
- * onStored(item)}
+ * onStored(item), onRefused(why) (empty: the item may be changed)}
  */
 export class Actions {
   element = el('span', { class: 'object-actions' })
@@ -56,6 +56,7 @@ export class Actions {
   #allow(update, remove) {
     this.#edit.disabled = !update.allowed
     this.#delete.disabled = !remove.allowed
+    this.#on.onRefused(update.allowed ? '' : update.reason)
     this.why.hidden = update.allowed && remove.allowed
     this.why.textContent = update.allowed ? remove.reason : remove.allowed || remove.reason === update.reason ? update.reason : `${update.reason} ${remove.reason}`
     if (update.allowed && !remove.allowed) this.why.textContent = 'Not to be deleted: ' + remove.reason

@@ -22,11 +22,11 @@ export const maskedPair = (before, after, revealed) => [
   before && compared(maskedValue(before, { revealed })), after && compared(maskedValue(after, { revealed, before })),
 ]
 
-/** changeView shows by which fields and lines two states differ. */
+/** changeView shows by which fields and lines two states differ; one of them may be undefined. */
 export function changeView(before, after, { revealed, label }) {
   const [a, b] = maskedPair(before, after, revealed)
-  const text = () => diffText(rowsOf(linesOf(a), linesOf(b)), { language: typeof b === 'string' ? 'text' : 'yaml', label })
-  if (a === undefined) return [text()]
+  const text = () => diffText(rowsOf(linesOf(a), linesOf(b)), { language: typeof (b ?? a) === 'string' ? 'text' : 'yaml', label })
+  if (a === undefined || b === undefined) return [text()]
   const { fields, found } = diff(a, b, mostFields)
   const list = el('ul', { class: 'fields-changed', 'aria-label': 'Changed fields' }, ...fields.map(field))
   if (found > fields.length) list.append(el('li', {}, span('dim', `and ${(found - fields.length).toLocaleString('en')} more fields`)))

@@ -22,6 +22,7 @@ export class Events {
   #tokens = burst
   #at = performance.now()
 
+  /** onPick(item, isDeleted) is called when an event is chosen. */
   constructor(list, onPick) {
     this.#list = list
     this.#onPick = onPick
@@ -73,7 +74,7 @@ export class Events {
 
   #event({ frame, time, badge }) {
     const { item, type, revision } = frame
-    const pick = el('button', { type: 'button', class: 'name', title: item.id, onclick: () => this.#onPick(item) }, item.id)
+    const pick = el('button', { type: 'button', class: 'name', title: item.id, onclick: () => this.#onPick(item, badge === 'deleted') }, item.id)
     return el('li', { class: 'event ' + type },
       el('div', { class: 'line' }, span('badge', badge), pick, span('revision', '#' + revision), el('time', {}, time.toLocaleTimeString('en-GB'))),
       this.#fields(frame))

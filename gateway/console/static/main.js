@@ -11,6 +11,8 @@ import { Table } from './table.js'
 import { Tree } from './tree.js'
 import { Events } from './events.js'
 import { Timeline } from './timeline.js'
+import { Activity } from './activity.js'
+import { recalled } from './journal.js'
 import { ObjectPage } from './object.js'
 import { Filter } from './filter.js'
 import { Layout } from './layout.js'
@@ -34,10 +36,15 @@ const tree = new Tree($('tree'), { onPick: go, onNamespace: inNamespace })
 const view = new View(later)
 const search = new Search(() => source && start())
 const table = new Table($('table'), open, () => { address.show(source.hash, { sort: table.sort, ...columnsShown() }); later() })
-const events = new Events($('events'), (item) => open(mirror.items.get(item.id) ?? item))
+const events = new Events($('events'), (item, isDeleted) => {
+  const held = mirror.items.get(item.id)
+  open(held ?? item)
+  if (!held && isDeleted) object.deleted(item.revision)
+})
 const timeline = new Timeline(showAt, tell)
+const activity = new Activity((revision, time) => timeline.go(revision, time))
 const filter = new Filter({ onText: find, onExpression: () => source && start(), onChange: (text) => source && address.show(source.hash, { filter: text }) })
-const object = new ObjectPage($('object'), { onRevision: (revision) => timeline.go(revision), onClose: close, onState: remember, timeOf: (revision) => timeline.times.timeOf(revision) })
+const object = new ObjectPage($('object'), { onRevision: (revision, time) => timeline.go(revision, time), onClose: close, onState: remember, timeOf: (revision) => timeline.times.timeOf(revision) })
 const shown = () => ({ source, at: timeline.at, revision: mirror.revision, labels: filter.labels, expression: source?.expression({ text: filter.text, cel: filter.expression }) })
 const columnsShown = () => ({ columns: table.wide ? 'wide' : undefined })
 new CopyMenu(shown)
@@ -83,6 +90,7 @@ function choose(next) {
   mirror.reset({ items: [], revision: 0 })
   changed = new Set()
   tree.select(source)
+  activity.show(source)
   start()
   if (timeline.at !== undefined) timeline.go(timeline.at)
 }
@@ -120,6 +128,7 @@ function take(frame) {
     received++
     rate.add(1)
     timeline.saw(frame.revision)
+    activity.news()
     changed.add(frame.item.id)
     if (search.text || matches(frame.item, filter.text)) events.add(frame, filter.expression || filter.labels || search.text)
     if (source instanceof Keys && frame.type !== 'changed') tree.learn(frame.type, frame.item.address)
@@ -164,8 +173,20 @@ function restore() {
   if (item) {
     show(item, wanted)
     layout.show('object')
-  } else if (wanted) tell(`${wanted.object} is not here.`)
+  } else if (wanted && !past) recall(source, wanted)
+  else if (wanted) tell(`${wanted.object} is not here.`)
   wanted = undefined
+}
+
+/** recall opens an object in its last state, if the gateway has recorded that it was deleted. */
+async function recall(of, view) {
+  const gone = await recalled(of, view.object).catch(() => undefined)
+  if (source !== of || opened) return
+  if (!gone) return tell(`${view.object} is not here.`)
+  if (gone.time) timeline.times.learn(gone.revision, gone.time)
+  show(gone.item, view)
+  object.deleted(gone.revision)
+  layout.show('object')
 }
 
 // What is drawn
@@ -241,6 +262,7 @@ async function showAt(at) {
   if (source) address.show(source.hash, { at })
   status.past(at === undefined ? undefined : timeline.label(at))
   object.past(at)
+  activity.past(at)
   if (at === undefined || !source) {
     past = undefined
     if (status.connection !== 'refused') say()

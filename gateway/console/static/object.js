@@ -7,17 +7,18 @@ import { byHand, copiesOf, copy, copyMenu } from './copy.js'
 import { Origin } from './origin.js'
 import { tabList } from './tabs.js'
 import { drawChange } from './changes.js'
-import { History } from './history.js'
+import { HistoryTab } from './historytab.js'
 import { drawWhen } from './when.js'
 import { Comparison } from './compare.js'
 import { Actions } from './actions.js'
+import { restore } from './restore.js'
 
 const number = (revision) => revision.toLocaleString('en')
 const views = [['yaml', 'YAML'], ['json', 'JSON'], ['diff', 'Diff'], ['history', 'History'], ['compare', 'Compare']]
 
 /**
  * ObjectPage shows an item inside an element, until it is closed. onRevision(revision) asks for the state of a revision, undefined for the
- * live one; onClose() tells that the user has closed it; onState(state) that state() has another value. timeOf(revision) is the time of a
+ * live one, and may have its time; onClose() tells that the user has closed it; onState(state) that state() has another value. timeOf(revision) is the time of a
  * revision, {time, about}, where it is known.
  */
 export class ObjectPage {
@@ -44,6 +45,7 @@ export class ObjectPage {
   constructor(element, { onRevision = () => {}, onClose = () => {}, onState = () => {}, timeOf = () => undefined } = {}) {
     this.#element = element
     this.#on = { onRevision, onClose, onState, timeOf }
+    this.#history = this.#newHistory()
     this.#build()
   }
 
@@ -56,7 +58,7 @@ export class ObjectPage {
     p.secrets = el('div', { class: 'object-secrets' })
     p.panel = el('div', { class: 'object-panel', role: 'tabpanel', id: 'object-panel' })
     p.copy = copyMenu(() => this.#copies(), (text, label) => this.#copy(text, label))
-    this.#actions = new Actions({ revealed: this.#revealed, say: (text) => this.#say(text), onEditor: (editor) => this.#edit(editor), onStored: (item) => this.#stored(item) })
+    this.#actions = new Actions({ revealed: this.#revealed, say: (text) => this.#say(text), onEditor: (editor) => this.#edit(editor), onStored: (item) => this.#stored(item), onRefused: (refused) => this.#history.allow({ refused }) })
     this.#tabs = tabList(views, p.panel, () => this.#choose())
     this.#element.classList.add('object')
     this.#element.replaceChildren(
@@ -95,7 +97,7 @@ export class ObjectPage {
     this.#revealed.clear()
     this.#text.forget()
     this.#text.field = undefined
-    this.#history = undefined
+    this.#history = this.#newHistory()
     this.#comparison = undefined
     this.#change = undefined
     this.#editor = undefined
@@ -114,10 +116,11 @@ export class ObjectPage {
 
   /** deleted says that the item was deleted; its last state stays. */
   deleted(revision) {
-    if (!this.item || this.#past !== undefined) return
+    if (!this.item || this.#past !== undefined || this.#deleted !== undefined) return
     this.#deleted = revision
     this.#say(`Deleted at revision ${number(revision)}`)
     this.#drawWhen()
+    this.#history.renew()
   }
 
   /** past shows the item as of a revision; undefined: the live state, which update or deleted brings. */
@@ -151,7 +154,7 @@ export class ObjectPage {
   state() {
     if (!this.item) return {}
     const { chosen } = this.#tabs
-    const change = chosen === 'diff' ? this.#change?.item?.revision ?? this.#change?.at : undefined
+    const change = chosen === 'diff' ? this.#change?.item?.revision ?? this.#change?.at : chosen === 'history' ? this.#history.open : undefined
     return { object: this.item.id, tab: chosen, change, ...(chosen === 'compare' && this.#comparison ? { compare: { ...this.#comparison.sides } } : {}) }
   }
 
@@ -211,7 +214,9 @@ export class ObjectPage {
   #drawWhen() {
     const { when } = this.#parts
     const { item } = this
-    this.#actions.show(this.#origin, { past: this.#past !== undefined, gone: this.#past === undefined && this.#deleted !== undefined })
+    const isPast = this.#past !== undefined
+    this.#history.allow({ live: isPast || this.#deleted !== undefined ? undefined : item.revision, past: isPast ? item.revision : undefined })
+    this.#actions.show(this.#origin, { past: isPast, gone: !isPast && this.#deleted !== undefined })
     drawWhen(when, { item, past: this.#past, deleted: this.#deleted, missing: this.#missing, timeOf: this.#on.timeOf, onLive: () => this.#on.onRevision(undefined) })
   }
 
@@ -241,26 +246,34 @@ export class ObjectPage {
     this.#on.onState(this.state())
   }
 
+  #newHistory() {
+    return new HistoryTab({
+      timeOf: (revision) => this.#on.timeOf(revision), revealed: this.#revealed, onDiff: (change) => this.#showChange(change),
+      onShow: (revision, time) => this.#on.onRevision(revision, time), onOpen: () => this.#on.onState(this.state()),
+      onRestore: (change) => restore(this.#origin, change, { revealed: this.#revealed, onStored: (item) => this.#restored(item) }),
+      onCompare: (revision) => {
+        this.#tabs.choose('compare')
+        this.#compare().sides = { left: String(revision), right: 'shown' }
+        this.#draw()
+        this.#on.onState(this.state())
+      },
+    }, this.#item.signal)
+  }
+
+  #restored(item) {
+    if (this.#past !== undefined) this.#on.onRevision(undefined)
+    this.#stored(item)
+  }
+
   #drawHistory() {
-    if (this.#history?.of !== this.item.revision) {
-      const view = new History(this.#origin, this.item, {
-        timeOf: this.#on.timeOf, onDiff: (change) => this.#showChange(change), onShow: (revision) => this.#on.onRevision(revision),
-        onCompare: (revision) => {
-          this.#tabs.choose('compare')
-          this.#compare().sides = { left: String(revision), right: 'shown' }
-          this.#draw()
-          this.#on.onState(this.state())
-        },
-      }, this.#item.signal)
-      this.#history = { of: this.item.revision, view }
-      view.more()
-    }
-    if (!this.#parts.panel.contains(this.#history.view.element)) this.#parts.panel.replaceChildren(this.#history.view.element)
+    if (this.#change?.at) this.#history.open ??= this.#change.at
+    this.#history.draw(this.#origin)
+    if (!this.#parts.panel.contains(this.#history.element)) this.#parts.panel.replaceChildren(this.#history.element)
   }
 
   #compare() {
     this.#comparison ??= new Comparison(this.#origin, {
-      current: () => this.item, revealed: this.#revealed, known: () => this.#history?.view.known ?? [], onChange: () => this.#on.onState(this.state()),
+      current: () => this.item, revealed: this.#revealed, known: () => this.#history.known, onChange: () => this.#on.onState(this.state()),
     })
     return this.#comparison
   }
@@ -279,6 +292,7 @@ export class ObjectPage {
         if (shown) this.#revealed.add(id)
         else this.#revealed.delete(id)
         this.#text.forget()
+        this.#history.redraw()
         this.#draw()
         this.#parts.secrets.querySelector(`[data-secret="${CSS.escape(id)}"] button`)?.focus()
       },

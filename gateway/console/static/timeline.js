@@ -100,11 +100,14 @@ export class Timeline {
     this.go(to > this.#newest || (by > 0 && to === this.#newest) ? undefined : to)
   }
 
-  go(at) {
+  /** go shows a revision; time is when it was made, where that is recorded. */
+  go(at, time) {
     this.#asking.abort()
+    if (time) this.times.learn(at, time)
+    if (time) this.#oldest = Math.min(this.#oldest, at) // a gap of what is recorded may be after it
     this.at = at === undefined ? undefined : Math.max(at, this.#oldest)
-    const time = this.at !== undefined && this.times.timeOf(this.at)?.time
-    if (time && time < this.#from) this.#from = time
+    const known = this.at !== undefined && this.times.timeOf(this.at)?.time
+    if (known && known < this.#from) this.#from = known
     this.#draw()
     if (document.activeElement === $('slider')) this.#label(Number($('slider').value))
     clearTimeout(this.#timer)

@@ -3,8 +3,10 @@ package request
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"revtail/gateway/access/authorization"
 	"revtail/gateway/config/suggest"
@@ -21,10 +23,11 @@ type HistoryOptions struct {
 	Limit        int             // of changes; zero: none
 	Previous     bool            // also the states before
 	Manager      string          // of managedFields, whose changes are selected; empty: of all
+	Count        time.Duration   // changes are counted in intervals of this length, and Limit is one of intervals; zero: they are returned
 }
 
 // historyParameters are all that the query may have.
-var historyParameters = []string{"resource", "group", "version", "namespace", "name", "filter", "manager", "since", "until", "limit", "previous"}
+var historyParameters = []string{"resource", "group", "version", "namespace", "name", "filter", "manager", "since", "until", "limit", "previous", "count"}
 
 // ParseHistoryOptions reads and checks the query. The error is a Status.
 func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
@@ -53,7 +56,25 @@ func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
 		return o, cmp.Or(err, status.BadRequest("limit=%d: want a number of changes, or 0 for all", limit))
 	}
 	o.Limit, o.Previous, o.Manager = int(min(limit, maxHistory)), Bool(query, "previous"), query.Get("manager")
-	return o, nil
+	o.Count, err = parseCount(query)
+	return o, err
+}
+
+// parseCount reads the length of the intervals in which changes are counted; zero: there is none. Counting reads no states.
+func parseCount(query url.Values) (time.Duration, error) {
+	if !query.Has("count") {
+		return 0, nil
+	}
+	for _, name := range []string{"filter", "manager", "previous"} {
+		if query.Has(name) {
+			return 0, status.BadRequest("count= and %s= are given: leave one of them out, because changes are counted without their states", name)
+		}
+	}
+	length, err := time.ParseDuration(query.Get("count"))
+	if err != nil || length < time.Second {
+		return 0, status.BadRequest("count=%.64q: want the length of an interval of at least 1s, such as 10m or 24h", query.Get("count"))
+	}
+	return length, nil
 }
 
 // maxHistory keeps a limit within an int.
