@@ -17,12 +17,12 @@ func NewJournal(r *journal.Recorder) *Journal {
 	byPrefix := []string{"prefix"}
 	return &Journal{
 		recorder: r,
-		size:    prometheus.NewDesc("revtail_journal_size_bytes", "Bytes of the journal of --history-dir on the disk.", nil, nil),
-		oldest:  prometheus.NewDesc("revtail_journal_oldest_revision", "The oldest revision that the journal has, by the prefix of the keys.", byPrefix, nil),
-		began:   prometheus.NewDesc("revtail_journal_oldest_timestamp_seconds", "The time from which the journal has all events but those in gaps, by the prefix of the keys.", byPrefix, nil),
-		through: prometheus.NewDesc("revtail_journal_newest_revision", "The revision through which all events are in the journal, by the prefix of the keys.", byPrefix, nil),
-		missing: prometheus.NewDesc("revtail_journal_gaps", "How many parts of the history etcd had compacted before they came into the journal, by the prefix of the keys.", byPrefix, nil),
-		lag:     prometheus.NewDesc("revtail_journal_lag_seconds", "For how long events have waited to be written into the journal, by the prefix of the keys; 0: none waits.", byPrefix, nil),
+		size:     prometheus.NewDesc("revtail_journal_size_bytes", "Bytes of the journal of --history-dir on the disk.", nil, nil),
+		oldest:   prometheus.NewDesc("revtail_journal_oldest_revision", "The oldest revision that the journal has, by the prefix of the keys.", byPrefix, nil),
+		began:    prometheus.NewDesc("revtail_journal_oldest_timestamp_seconds", "The time from which the journal has all events but those in gaps, by the prefix of the keys.", byPrefix, nil),
+		through:  prometheus.NewDesc("revtail_journal_newest_revision", "The revision through which all events are in the journal, by the prefix of the keys.", byPrefix, nil),
+		missing:  prometheus.NewDesc("revtail_journal_gaps", "How many parts of the history etcd had compacted before they came into the journal, by the prefix of the keys.", byPrefix, nil),
+		lag:      prometheus.NewDesc("revtail_journal_lag_seconds", "For how long events have waited to be written into the journal, by the prefix of the keys; 0: none waits.", byPrefix, nil),
 	}
 }
 
