@@ -68,6 +68,7 @@ func (h *handlers) public() http.Handler {
 	r.HandleFunc(request.KeysPath+"/*", h.keys.ServeKeys)
 
 	r.Get(request.HistoryPath, h.api.ServeHistory)
+	r.Get(request.HistoryExportPath, h.api.ServeHistoryExport)
 	r.Post("/v1/txn", h.keys.ServeTxn)
 	r.Get("/v1/openapi.json", keys.ServeOpenAPI)
 

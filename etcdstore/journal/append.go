@@ -24,7 +24,7 @@ type Writer struct {
 func (j *Journal) Writer(prefix string, omit func(key string, value []byte) bool) *Writer {
 	w := &Writer{journal: j, omit: omit, tails: newTails(maxTails)}
 	for _, r := range j.Ranges() {
-		if r.Prefix == prefix && !r.Former {
+		if r.Prefix == prefix && r.continues() {
 			w.current = r
 		}
 	}

@@ -16,7 +16,12 @@ const statePage = 500
 
 // Begin reads the present state of the range from etcd, from which on events can be added. A range that has begun before gets a gap.
 // The error is one of the store or of the database; etcd may have compacted the state meanwhile, and the caller tries again.
-func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) (err error) {
+func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) error {
+	return w.begin(ctx, store, 0)
+}
+
+// begin is Begin with the state at a revision; zero: the present one.
+func (w *Writer) begin(ctx context.Context, store etcdstore.Store, at etcdstore.Revision) (err error) {
 	defer w.forgetAfter(&err)
 	next, gap := w.current, Gap{After: w.current.Through}
 	r, err := w.journal.newReader(w.current.Number)
@@ -24,7 +29,7 @@ func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) (err error) {
 		return err
 	}
 	defer r.close()
-	o := etcdstore.ListOptions{Limit: statePage}
+	o := etcdstore.ListOptions{At: at, Limit: statePage}
 	for {
 		page, err := store.List(ctx, next.Prefix, o)
 		if err != nil {
@@ -167,7 +172,7 @@ func (w *Writer) verifyValue(ctx context.Context, store etcdstore.Store, r *read
 
 // BeginAnew ends the range as one of a former history, and begins one of the present history.
 func (w *Writer) BeginAnew(ctx context.Context, store etcdstore.Store) error {
-	if err := w.journal.end(w.current); err != nil {
+	if err := errors.Join(w.journal.end(w.current), w.journal.discard(0)); err != nil {
 		return err
 	}
 	w.current, w.tails = w.journal.newRange(w.current.Prefix, 0), newTails(w.tails.limit)

@@ -24,8 +24,8 @@ type EventOptions struct {
 // Events returns the next events of the keys with a prefix. A step without events has Through, too. The error is errUnknown if the journal does not
 // have all events after o.After; a step whose Through equals o.After says that there are no more yet.
 func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o EventOptions) (etcdstore.Batch, error) {
-	known, ok := j.rangeOf(history, prefix)
-	if !ok || o.After < known.Oldest {
+	known, ok := j.rangeAt(history, prefix, o.After)
+	if !ok || known.Ended && o.After >= known.Through {
 		return etcdstore.Batch{}, errUnknown
 	}
 	end, ok := known.end(o.After)
@@ -63,7 +63,7 @@ func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o E
 		}
 		step.Events, step.Received = append(step.Events, event), e.arrived
 	}
-	if again, ok := j.rangeOf(history, prefix); !ok || o.After < again.Oldest {
+	if again, ok := j.rangeAt(history, prefix, o.After); !ok || again.Number != known.Number {
 		return etcdstore.Batch{}, errUnknown
 	}
 	return step, nil
@@ -86,7 +86,7 @@ func (r *reader) event(e event, o EventOptions) (out etcdstore.Event, err error)
 // index yields the events of revisions in their order.
 func (j *Journal) index(number uint32, from, through etcdstore.Revision) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
-		it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: eventKey(number, from, 0), UpperBound: eventKey(number, through+1, 0)})
+		it, err := j.reads.NewIter(&pebble.IterOptions{LowerBound: eventKey(number, from, 0), UpperBound: eventKey(number, through+1, 0)})
 		if err != nil {
 			yield(event{}, err)
 			return

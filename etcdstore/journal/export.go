@@ -47,7 +47,7 @@ type exporter struct {
 func (e *exporter) writeRange(ctx context.Context, known Range) error {
 	e.sum.Ranges++
 	e.recent = newTails(maxTails)
-	err := e.lines.Encode(line{Range: &rangeLine{known.Prefix, known.History, known.Oldest, known.Through, known.Gaps, known.Former}})
+	err := e.lines.Encode(line{Range: &rangeLine{known.Prefix, known.History, known.Oldest, known.Through, known.Gaps, known.Former, known.Ended}})
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (e *exporter) writeRange(ctx context.Context, known Range) error {
 
 // writeTimes writes those times that are not times of events.
 func (e *exporter) writeTimes(known Range) error {
-	it, err := e.journal.db.NewIter(&pebble.IterOptions{LowerBound: head(timeKind, known.Number), UpperBound: head(timeKind, known.Number+1)})
+	it, err := e.journal.reads.NewIter(&pebble.IterOptions{LowerBound: head(timeKind, known.Number), UpperBound: head(timeKind, known.Number+1)})
 	if err != nil {
 		return err
 	}

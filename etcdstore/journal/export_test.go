@@ -232,21 +232,44 @@ func TestKilledImport(t *testing.T) {
 		<-time.After(5 * time.Millisecond)
 		err = t.Context().Err()
 	}
+	logger := slog.New(slog.DiscardHandler)
+	if _, running := Import(t.Context(), dir, bytes.NewReader(exported), logger, nil); running == nil || !strings.Contains(running.Error(), "wait until it ends") {
+		t.Errorf("an import while another one runs: %v", running)
+	}
 	if err = errors.Join(err, child.Process.Kill()); err != nil {
 		t.Fatal(err)
 	}
 	if err := child.Wait(); err == nil {
 		t.Fatal("it was not killed")
 	}
-	logger := slog.New(slog.DiscardHandler)
 	if _, err := OpenExisting(dir, logger, ReadOnly); err == nil || !strings.Contains(err.Error(), "there is no such directory") {
 		t.Errorf("the directory: %v", err)
 	}
 	if _, err := Open(dir+importSuffix, logger); !errors.Is(err, ErrIncomplete) {
 		t.Errorf("the temporary directory: %v", err)
 	}
-	if _, err := Import(t.Context(), dir, bytes.NewReader(exported), logger, nil); err == nil || !strings.Contains(err.Error(), "delete it") {
-		t.Errorf("another import: %v", err)
+	for _, marked := range []string{incompleteFile, completeFile} { // killed before, or while the directory gets its name
+		if err := os.Rename(filepath.Join(dir+importSuffix, incompleteFile), filepath.Join(dir+importSuffix, marked)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Import(t.Context(), dir, bytes.NewReader(exported), logger, nil); err != nil {
+			t.Errorf("another import: %v", err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, marked)); err == nil {
+			t.Errorf("%s is left", marked)
+		}
+		if err := os.Rename(dir, dir+importSuffix); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir+importSuffix, incompleteFile), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir+importSuffix, incompleteFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import(t.Context(), dir, bytes.NewReader(exported), logger, nil); err == nil || !strings.Contains(err.Error(), "none of an import") {
+		t.Errorf("a journal of that name: %v", err)
 	}
 }
 

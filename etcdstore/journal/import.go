@@ -6,28 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 const (
-	// incompleteFile is in a directory into which an import writes. Such a directory is not opened.
-	incompleteFile = "IMPORT-INCOMPLETE"
-	// importSuffix is added to the name of the directory until the import is complete.
-	importSuffix = ".import"
 	// maxLine bounds a line of an export: etcd's values are far smaller.
 	maxLine = 256 << 20
 	// importBatch is how many bytes one batch of an import has.
 	importBatch = 1 << 20
 )
-
-// ErrNotEmpty says that the directory has files.
-var ErrNotEmpty = errors.New("the directory is not empty")
 
 // Import makes a journal in a directory from an export. The directory must not exist, or be empty, and appears when the journal is complete. The error
 // names the line that is wrong.
@@ -40,9 +31,10 @@ func Import(ctx context.Context, dir string, from io.Reader, logger *slog.Logger
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return Summary{}, err
 	}
-	if err := os.Mkdir(temporary, 0o700); errors.Is(err, fs.ErrExist) {
-		return Summary{}, fmt.Errorf("%s is of an import that runs, or was killed: delete it if none runs, and import again", temporary)
-	} else if err != nil {
+	if err := removeIncomplete(temporary, logger); err != nil {
+		return Summary{}, err
+	}
+	if err := os.Mkdir(temporary, 0o700); err != nil {
 		return Summary{}, err
 	}
 	sum, err := importInto(ctx, temporary, from, logger, progress)
@@ -53,37 +45,6 @@ func Import(ctx context.Context, dir string, from io.Reader, logger *slog.Logger
 		return Summary{}, errors.Join(err, os.RemoveAll(temporary))
 	}
 	return sum, nil
-}
-
-func checkEmpty(dir string) error {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case len(entries) > 0:
-		return fmt.Errorf("%s: %w", dir, ErrNotEmpty)
-	}
-	return nil
-}
-
-// publish gives a complete journal its name.
-func publish(temporary, dir string) error {
-	if err := os.Remove(filepath.Join(temporary, incompleteFile)); err != nil {
-		return err
-	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(temporary, dir); err != nil {
-		return err
-	}
-	parent, err := vfs.Default.OpenDir(filepath.Dir(dir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(parent.Sync(), parent.Close())
 }
 
 func importInto(ctx context.Context, dir string, from io.Reader, logger *slog.Logger, progress Progress) (Summary, error) {
@@ -176,10 +137,10 @@ func (i *importer) begin(l *rangeLine) error {
 		return err
 	}
 	known := i.journal.newRange(l.Prefix, l.History)
-	known.Oldest, known.Through, known.Gaps, known.Former = l.Oldest, l.Through, l.Gaps, l.Former
+	known.Oldest, known.Through, known.Gaps, known.Former, known.Ended = l.Oldest, l.Through, l.Gaps, l.Former, l.Ended
 	for _, other := range i.journal.Ranges() {
-		if !known.Former && !other.Former && other.Prefix == known.Prefix {
-			return fmt.Errorf("want one range of %q that is not a former one", known.Prefix)
+		if known.continues() && other.continues() && other.Prefix == known.Prefix {
+			return fmt.Errorf("want one range of %q that is neither a former one nor ended", known.Prefix)
 		}
 	}
 	i.writer = &Writer{journal: i.journal, current: known, tails: newTails(maxTails), omit: func(string, []byte) bool { return i.omitted }}
@@ -198,6 +159,9 @@ func (i *importer) set(c *changeLine) error {
 }
 
 func (i *importer) commit() error {
+	if !i.journal.hasRoom() {
+		return errors.New("the disk has less than 256 MiB free")
+	}
 	if err := i.batch.Commit(pebble.NoSync); err != nil {
 		return fmt.Errorf("writing to the journal: %w", err)
 	}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -12,16 +13,26 @@ import (
 type Journal struct {
 	dir    string
 	db     *pebble.DB
+	reads  pebble.Reader // db, or a snapshot of it
 	logger *slog.Logger
 	room   room
 
-	mu      sync.RWMutex     // guards the fields below
-	ranges  map[uint32]Range // by number
-	numbers uint32           // the last number that was given
+	open      context.Context //nolint:containedctx // ends with Close
+	close     context.CancelFunc
+	exporting sync.Mutex       // while Recorder.Export runs
+	ending    sync.Mutex       // of one goroutine that changes ended ranges at a time
+	mu        sync.RWMutex     // guards the fields below
+	ranges    map[uint32]Range // by number
+	numbers   uint32           // the last number that was given
 }
 
-// Close writes what is in memory, and closes the database. No method may be called afterwards.
-func (j *Journal) Close() error { return j.db.Close() }
+// Close writes what is in memory, and closes the database. It ends an export. No other method may be called meanwhile or afterwards.
+func (j *Journal) Close() error {
+	j.close()
+	j.exporting.Lock() // an export has ended
+	defer j.exporting.Unlock()
+	return j.db.Close()
+}
 
 // Size returns how many bytes the journal takes on the disk.
 func (j *Journal) Size() int64 { return int64(j.db.Metrics().DiskSpaceUsage()) }

@@ -19,7 +19,7 @@ func (j *Journal) keyEvents(r *reader, key string, from, through etcdstore.Revis
 			return
 		}
 		defer own.close()
-		it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: eventKey(r.number, from, 0), UpperBound: eventKey(r.number, through+1, 0)})
+		it, err := j.reads.NewIter(&pebble.IterOptions{LowerBound: eventKey(r.number, from, 0), UpperBound: eventKey(r.number, through+1, 0)})
 		if err != nil {
 			yield(event{}, err)
 			return

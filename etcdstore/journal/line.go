@@ -33,6 +33,7 @@ type rangeLine struct {
 	Through etcdstore.Revision `json:"through"`
 	Gaps    []Gap              `json:"gaps,omitempty"`
 	Former  bool               `json:"former,omitempty"`
+	Ended   bool               `json:"ended,omitempty"`
 }
 
 // timeLine says when the state at a revision was read from etcd, or when the last event had arrived that a prune deleted.

@@ -17,7 +17,7 @@ const (
 
 // List lists as etcdstore.Store does. o.At must not be zero. The error is errUnknown if the journal does not have the revision.
 func (j *Journal) List(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
-	known, ok := j.rangeOf(history, prefix)
+	known, ok := j.rangeAt(history, prefix, o.At)
 	if !ok || !known.has(o.At) {
 		return etcdstore.Page{}, errUnknown
 	}
@@ -39,7 +39,7 @@ func (j *Journal) List(ctx context.Context, history uint64, prefix string, o etc
 		return etcdstore.Page{}, err
 	}
 	// It may have been pruned meanwhile.
-	if again, ok := j.rangeOf(history, prefix); !ok || !again.has(o.At) {
+	if again, ok := j.rangeAt(history, prefix, o.At); !ok || again.Number != known.Number || !again.has(o.At) {
 		return etcdstore.Page{}, errUnknown
 	}
 	return l.page, nil

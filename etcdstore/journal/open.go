@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,6 +41,20 @@ func Open(dir string, logger *slog.Logger) (*Journal, error) {
 		err = fmt.Errorf("%w: want a directory for each gateway", err)
 	}
 	return j, err
+}
+
+// Exists reports whether a directory has a journal. The error says that it has something else, or cannot be read.
+func Exists(dir string) (bool, error) {
+	description, err := pebble.Peek(dir, vfs.Default)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case description.Exists:
+		return true, nil
+	}
+	return false, checkEmpty(dir)
 }
 
 // OpenExisting opens a journal that exists. The error is ErrNoJournal if there is none, ErrInUse, ErrIncomplete, or one of the database. The caller
@@ -104,7 +119,8 @@ func openDatabase(dir string, logger *slog.Logger, access Access) (*Journal, err
 	if err != nil {
 		return nil, fmt.Errorf("the journal in %s: %w", dir, err)
 	}
-	j := &Journal{dir: dir, db: db, logger: logger, ranges: make(map[uint32]Range)}
+	j := &Journal{dir: dir, db: db, reads: db, logger: logger, ranges: make(map[uint32]Range)}
+	j.open, j.close = context.WithCancel(context.Background())
 	err = j.loadRanges()
 	if err == nil && access == ReadWrite {
 		err = j.addIndexes()

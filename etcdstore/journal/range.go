@@ -21,7 +21,8 @@ type Range struct {
 	Through etcdstore.Revision `json:"through"` // later events have not arrived; zero: the range has not begun
 	Gaps    []Gap              `json:"gaps,omitempty"`
 	Indexed bool               `json:"indexed,omitempty"` // it has an index of keys: those of an earlier version have none
-	Former  bool               `json:"former,omitempty"`  // the etcd has another history now, or the prefix is no longer recorded: nothing is added
+	Former  bool               `json:"former,omitempty"`  // the etcd has another history now: nothing is added or read
+	Ended   bool               `json:"ended,omitempty"`   // the prefix is no longer recorded: nothing is added
 }
 
 // Gap is a part of the history that the journal lacks: etcd compacted the events after After before they arrived. The state at Until is
@@ -59,8 +60,11 @@ func (r Range) covers(history uint64, prefix string) bool {
 	return !r.Former && r.Through > 0 && r.History == history && strings.HasPrefix(prefix, r.Prefix)
 }
 
+// continues reports whether events can be added.
+func (r Range) continues() bool { return !r.Former && !r.Ended }
+
 func (j *Journal) loadRanges() error {
-	it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: []byte{rangeKind}, UpperBound: []byte{rangeKind + 1}})
+	it, err := j.reads.NewIter(&pebble.IterOptions{LowerBound: []byte{rangeKind}, UpperBound: []byte{rangeKind + 1}})
 	if err != nil {
 		return err
 	}
@@ -91,18 +95,6 @@ func (j *Journal) Ranges() []Range {
 	return out
 }
 
-// rangeOf returns the range that has all keys with a prefix; false: there is none.
-func (j *Journal) rangeOf(history uint64, prefix string) (Range, bool) {
-	j.mu.RLock()
-	defer j.mu.RUnlock()
-	for _, r := range j.ranges {
-		if r.covers(history, prefix) {
-			return r, true
-		}
-	}
-	return Range{}, false
-}
-
 // newRange returns a range with a number of its own.
 func (j *Journal) newRange(prefix string, history uint64) Range {
 	j.mu.Lock()
@@ -116,7 +108,7 @@ func (j *Journal) newRange(prefix string, history uint64) Range {
 
 // through returns the newest revision of a range.
 func (j *Journal) through(r Range) (etcdstore.Revision, error) {
-	value, closer, err := j.db.Get(head(newestKind, r.Number))
+	value, closer, err := j.reads.Get(head(newestKind, r.Number))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return r.Through, nil
 	}
@@ -133,6 +125,10 @@ func (j *Journal) through(r Range) (etcdstore.Revision, error) {
 // end makes a range a former one.
 func (j *Journal) end(r Range) error {
 	r.Former = true
+	return j.mark(r)
+}
+
+func (j *Journal) mark(r Range) error {
 	b := j.db.NewBatch()
 	return errors.Join(j.commit(b, r, pebble.Sync), b.Close())
 }

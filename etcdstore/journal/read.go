@@ -34,7 +34,7 @@ type buffers struct {
 }
 
 func (j *Journal) newReader(number uint32) (*reader, error) {
-	it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: head(stateKind, number), UpperBound: head(stateKind, number+1)})
+	it, err := j.reads.NewIter(&pebble.IterOptions{LowerBound: head(stateKind, number), UpperBound: head(stateKind, number+1)})
 	if err != nil {
 		return nil, err
 	}

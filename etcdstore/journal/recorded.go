@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,30 +24,44 @@ func NewRecorded(etcd etcdstore.Store, r *Recorder) *Recorded { return &Recorded
 
 // RangeOf returns what is recorded of the keys with a prefix in the present history of the etcd; false: nothing is.
 func (r *Recorder) RangeOf(prefix string) (Range, bool) {
+	if !r.opened.Load() {
+		return Range{}, false
+	}
 	return r.journal.rangeOf(r.config.Store.History(), prefix)
 }
 
 // At returns the revision that the keys with a prefix had at a time, and when the last event before it arrived; false: that is not recorded.
 func (r *Recorder) At(prefix string, when time.Time) (revision etcdstore.Revision, arrived time.Time, ok bool, err error) {
-	known, ok := r.RangeOf(prefix)
-	if !ok || !r.isCurrent(prefix) {
+	if !r.isCurrent(prefix) {
 		return 0, time.Time{}, false, nil
 	}
-	revision, arrived, ok, err = r.journal.At(known, when)
-	if ok && err == nil && !known.has(revision) {
-		ok = false
+	next := etcdstore.Revision(0) // with which the later range begins
+	for _, known := range slices.Backward(r.journal.covering(r.config.Store.History(), prefix)) {
+		if known.Ended && known.Through != next { // what followed is not recorded
+			if last, err := r.journal.Newest(known); err != nil || when.After(last) {
+				return 0, time.Time{}, false, err
+			}
+		}
+		revision, arrived, ok, err = r.journal.At(known, when)
+		if ok || err != nil {
+			return revision, arrived, err == nil && known.has(revision), err
+		}
+		next = known.Oldest
 	}
-	return revision, arrived, ok, err
+	return 0, time.Time{}, false, nil
 }
 
 // Oldest returns the revision from which the keys with a prefix are recorded, and the time of that; false: they are not recorded.
 func (r *Recorder) Oldest(prefix string) (revision etcdstore.Revision, at time.Time, ok bool, err error) {
-	known, ok := r.RangeOf(prefix)
-	if !ok {
+	if !r.opened.Load() {
 		return 0, time.Time{}, false, nil
 	}
-	at, err = r.journal.Began(known)
-	return known.Oldest, at, err == nil, err
+	all := r.journal.covering(r.config.Store.History(), prefix)
+	if len(all) == 0 {
+		return 0, time.Time{}, false, nil
+	}
+	at, err = r.journal.Began(all[0])
+	return all[0].Oldest, at, err == nil, err
 }
 
 // awaitTimeout is how long Await waits for the journal, which may be behind etcd.
@@ -54,6 +69,9 @@ const awaitTimeout = 2 * time.Second
 
 // Await waits until the keys with a prefix are recorded through a revision, but no longer than two seconds. The error is that of ctx.
 func (r *Recorder) Await(ctx context.Context, prefix string, revision etcdstore.Revision) error {
+	if !r.opened.Load() || !r.Records(prefix) {
+		return ctx.Err()
+	}
 	bound, cancel := context.WithTimeout(ctx, awaitTimeout)
 	defer cancel()
 	for {

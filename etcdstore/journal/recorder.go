@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,9 +40,12 @@ const (
 
 // Recorder writes the events of an etcd into a journal. It never delays a delivery: its watches are its own.
 type Recorder struct {
+	config Config
+	opened atomic.Bool // the fields below are set
+	// journal, parts and ending do not change after Open.
 	journal *Journal
-	config  Config
 	parts   []*part
+	ending  []*Writer // of the ranges of prefixes that are no longer recorded
 }
 
 // part records one prefix.
@@ -57,26 +61,48 @@ type part struct {
 	overtaken bool
 }
 
-// NewRecorder returns a recorder. Ranges of other prefixes are former ones from now on. The caller runs the recorder, and closes the journal afterwards.
-func NewRecorder(j *Journal, c Config) (*Recorder, error) {
-	r := &Recorder{journal: j, config: c}
+// NewRecorder returns a recorder. Ranges of other prefixes end. The journal is nil if Open gives it to the recorder later: nothing is recorded until
+// then. The caller runs the recorder, and closes the journal afterwards.
+func NewRecorder(j *Journal, c Config) *Recorder {
+	r := &Recorder{config: c}
+	if j != nil {
+		r.Open(j)
+	}
+	return r
+}
+
+// Open gives the recorder its journal. It is called once, before Run.
+func (r *Recorder) Open(j *Journal) {
+	r.journal = j
 	for _, known := range j.Ranges() {
-		if !known.Former && !slices.Contains(c.Prefixes, known.Prefix) {
-			if err := j.end(known); err != nil {
-				return nil, err
-			}
+		if known.continues() && !slices.Contains(r.config.Prefixes, known.Prefix) {
+			r.ending = append(r.ending, j.Writer(known.Prefix, r.config.Omit))
 		}
 	}
-	for _, prefix := range c.Prefixes {
-		w := j.Writer(prefix, c.Omit)
-		w.tails.limit = tailLimit(len(c.Prefixes))
+	for _, prefix := range r.config.Prefixes {
+		w := j.Writer(prefix, r.config.Omit)
+		w.tails.limit = tailLimit(len(r.config.Prefixes))
 		r.parts = append(r.parts, &part{prefix: prefix, writer: w})
 	}
-	return r, nil
+	r.opened.Store(true)
+}
+
+// Journal returns the journal; nil: it is not open yet.
+func (r *Recorder) Journal() *Journal {
+	if !r.opened.Load() {
+		return nil
+	}
+	return r.journal
+}
+
+// Records reports whether the keys with a prefix are recorded, or will be when the recorder has its journal.
+func (r *Recorder) Records(prefix string) bool {
+	return slices.ContainsFunc(r.config.Prefixes, func(recorded string) bool { return strings.HasPrefix(prefix, recorded) })
 }
 
 // Run records until ctx ends. The error is always nil: what fails is reported, and tried again.
 func (r *Recorder) Run(ctx context.Context) error {
+	r.finishRanges(ctx)
 	var running sync.WaitGroup
 	for _, p := range r.parts {
 		running.Go(func() { r.runPart(ctx, p) })
@@ -121,7 +147,7 @@ func (r *Recorder) open(ctx context.Context, p *part) error {
 	}
 	was := p.writer.Range()
 	if was.Through == 0 {
-		return r.began(p, p.writer.Begin(ctx, r.config.Store))
+		return r.began(p, r.begin(ctx, p))
 	}
 	err := p.writer.Verify(ctx, r.config.Store)
 	rejoined := errors.As(err, new(*etcdstore.CompactedError))
@@ -200,7 +226,10 @@ func (r *Recorder) append(ctx context.Context, p *part, step etcdstore.Batch) er
 
 // Lag returns for how long events have waited to be written, by the prefix of their keys; zero: none waits.
 func (r *Recorder) Lag() map[string]time.Duration {
-	out := make(map[string]time.Duration, len(r.parts))
+	out := make(map[string]time.Duration, len(r.config.Prefixes))
+	if !r.opened.Load() {
+		return out
+	}
 	for _, p := range r.parts {
 		out[p.prefix] = 0
 		if arrived := p.unwritten.Load(); arrived != nil {
@@ -236,40 +265,4 @@ func next(ctx context.Context, w etcdstore.Watcher, wait time.Duration) (etcdsto
 		return etcdstore.Batch{}, false, nil
 	}
 	return step, err == nil, err
-}
-
-// prune keeps the bounds of age and size.
-func (r *Recorder) prune(ctx context.Context, w *Writer) error {
-	for _, other := range r.journal.Ranges() {
-		if err := r.pruneFormer(other); err != nil {
-			return err
-		}
-	}
-	oldest, current := etcdstore.Revision(0), w.Range()
-	if r.config.Retention > 0 {
-		revision, _, ok, err := r.journal.At(current, time.Now().Add(-r.config.Retention))
-		if err != nil {
-			return err
-		}
-		if ok {
-			oldest = revision
-		}
-	}
-	if size := r.journal.Size(); r.config.MaxSize > 0 && size > r.config.MaxSize {
-		excess := float64(size-r.config.MaxSize+r.config.MaxSize/sizeSlack) / float64(size)
-		oldest = max(oldest, current.Oldest+etcdstore.Revision(excess*float64(current.Through-current.Oldest)))
-	}
-	return w.Prune(ctx, oldest)
-}
-
-// pruneFormer removes a former history whose last event is too old.
-func (r *Recorder) pruneFormer(of Range) error {
-	if !of.Former || r.config.Retention == 0 {
-		return nil
-	}
-	last, err := r.journal.Newest(of)
-	if err != nil || time.Since(last) < r.config.Retention {
-		return err
-	}
-	return r.journal.Remove(of)
 }

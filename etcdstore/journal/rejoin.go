@@ -21,14 +21,19 @@ const maxWitnesses = 100
 // part of the gap, because the etcd may have been restored meanwhile. The error is ErrOtherHistory if no revision is proven, or one of the store or of
 // the database.
 func (w *Writer) Rejoin(ctx context.Context, store etcdstore.Store) error {
-	through, err := w.proven(ctx, store)
-	if err == nil && through < w.current.Through {
-		err = w.truncate(through)
-	}
-	if err != nil {
+	if err := w.keepProven(ctx, store); err != nil {
 		return err
 	}
 	return w.Begin(ctx, store)
+}
+
+// keepProven deletes what is not proven to be of the history of the etcd.
+func (w *Writer) keepProven(ctx context.Context, store etcdstore.Store) error {
+	through, err := w.proven(ctx, store)
+	if err != nil || through == w.current.Through {
+		return err
+	}
+	return errors.Join(w.truncate(through), w.journal.discard(through))
 }
 
 // witness is a key of the etcd whose newest state the range has, too.

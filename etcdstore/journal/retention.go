@@ -17,7 +17,7 @@ type PruneOptions struct {
 // Pruned is what Prune did with a range.
 type Pruned struct {
 	Was, Is Range
-	Removed bool // it was a former history
+	Removed bool // it was a former history, or has ended, and nothing of it is needed
 }
 
 // Prune deletes the oldest states and events of all ranges, and frees their space on the disk. Nothing else may write to the journal. The error is one of
@@ -25,7 +25,7 @@ type Pruned struct {
 func (j *Journal) Prune(ctx context.Context, o PruneOptions, progress Progress) ([]Pruned, error) {
 	ranges := j.Ranges()
 	for _, r := range ranges {
-		if !r.Former && o.Revision > r.Through {
+		if r.continues() && o.Revision > r.Through {
 			return nil, fmt.Errorf("revision %d: want %d or less, the newest one of %q", o.Revision, r.Through, r.Prefix)
 		}
 	}
@@ -47,15 +47,18 @@ func (j *Journal) Prune(ctx context.Context, o PruneOptions, progress Progress) 
 
 func (j *Journal) pruneRange(ctx context.Context, r Range, o PruneOptions) (Pruned, error) {
 	same, oldest := Pruned{Was: r, Is: r}, o.Revision
-	if o.Before.IsZero() && r.Former {
+	switch {
+	case o.Before.IsZero() && r.Former:
 		return same, nil
+	case o.Before.IsZero() && r.Ended && r.Through <= o.Revision:
+		return Pruned{Was: r, Is: r, Removed: true}, j.Remove(r)
 	}
 	if !o.Before.IsZero() {
 		last, err := j.Newest(r)
 		if err != nil {
 			return same, err
 		}
-		if r.Former && last.Before(o.Before) {
+		if !r.continues() && last.Before(o.Before) {
 			return Pruned{Was: r, Is: r, Removed: true}, j.Remove(r)
 		}
 		at, _, ok, err := j.At(r, o.Before)

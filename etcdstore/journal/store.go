@@ -36,12 +36,17 @@ func isCompacted(err error) bool { return errors.As(err, new(*etcdstore.Compacte
 
 // isCurrent reports whether the range of a prefix is known to have the present history of the etcd.
 func (r *Recorder) isCurrent(prefix string) bool {
+	if !r.opened.Load() {
+		return false
+	}
+	known := len(r.parts) > 0
 	for _, p := range r.parts {
 		if strings.HasPrefix(prefix, p.prefix) {
 			return p.current.Load()
 		}
+		known = known && p.current.Load()
 	}
-	return false
+	return known // the keys are no longer recorded
 }
 
 // Watch implements etcdstore.Store.

@@ -53,10 +53,7 @@ func startRecorder(t *testing.T, etcd etcdstore.Store, dir string) (*Recorder, f
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewRecorder(j, Config{Store: etcd, Prefixes: []string{root}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := NewRecorder(j, Config{Store: etcd, Prefixes: []string{root}, Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = r.Run(ctx) })
@@ -248,22 +245,5 @@ func TestBounds(t *testing.T) {
 			}
 			w.compare()
 		})
-	}
-}
-
-// TestOtherPrefixes checks that a range of a prefix that is no longer recorded is read no more.
-func TestOtherPrefixes(t *testing.T) {
-	w := newWorld(t)
-	w.begin()
-	at := etcdstore.ListOptions{At: w.writer.Range().Through}
-	if _, err := w.journal.List(t.Context(), w.History(), root, at); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewRecorder(w.journal, Config{Prefixes: []string{"/"}}); err != nil {
-		t.Fatal(err)
-	}
-	w.reopen()
-	if _, err := w.journal.List(t.Context(), w.History(), root, at); !errors.Is(err, errUnknown) {
-		t.Errorf("%v, want that the revision is not known", err)
 	}
 }

@@ -14,17 +14,19 @@ import (
 	"revtail/gateway/resource"
 )
 
-var errNoHistory = status.Error(http.StatusNotImplemented, "NotImplemented",
-	"this gateway keeps no history: start it with --history-dir, or ask one that does")
-
 // ServeHistory serves request.HistoryPath: the recorded changes of objects, one a line, and what is recorded as the last line.
 func (h *Handler) ServeHistory(w http.ResponseWriter, r *http.Request) {
 	h.fail(w, r, h.serveHistory(w, r))
 }
 
+// ServeHistoryExport serves request.HistoryExportPath: all that is recorded.
+func (h *Handler) ServeHistoryExport(w http.ResponseWriter, r *http.Request) {
+	h.fail(w, r, h.History.Export(w, r, h.Responder.Compressors, h.Store.Logger))
+}
+
 func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	if h.History == nil {
-		return errNoHistory
+		return changes.ErrNone
 	}
 	o, err := request.ParseHistoryOptions(r)
 	if err != nil {
@@ -39,15 +41,14 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reader := changes.Reader{Source: h.History, Target: t, Root: h.Store.Prefix, Options: o}
+	reader := changes.Reader{Source: h.History, Target: t, Root: h.Store.Prefix, Options: o, Account: h.Watches.Account(r)}
+	defer reader.Account.Release()
 	if reader.Filter, err = h.filterOf(r); err == nil {
 		err = reader.Open(r.Context())
 	}
 	if err != nil {
 		return err
 	}
-	reader.Account = h.Watches.Account(r)
-	defer reader.Account.Release()
 	reader.Write(w, r, h.Responder.Compressors)
 	return nil
 }

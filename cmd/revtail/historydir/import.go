@@ -18,7 +18,7 @@ func newImportCommand() *cobra.Command {
 		Short: "Make a journal of an export",
 		Long: `Make a journal of the lines that 'revtail history export' has written, from a file, or from standard input with -. The directory must not exist, or be
 empty, and appears when the journal is complete. A gateway continues it if its etcd has the same history; otherwise it begins anew, and
-keeps what is imported apart.`,
+keeps what is imported apart. What an import has left that was killed, DIRECTORY.import, is removed.`,
 		Example: `  revtail history import --history-dir history.new history.ndjson
   zstd -dc history.ndjson.zst | revtail history import --history-dir history.new -`,
 	}

@@ -61,8 +61,11 @@ func describe(r journal.Range) string {
 	for _, gap := range r.Gaps {
 		out += fmt.Sprintf(", without %d to %d", gap.After+1, gap.Until-1)
 	}
-	if r.Former {
+	switch {
+	case r.Former:
 		out += ", of a former history"
+	case r.Ended:
+		out += ", no longer recorded"
 	}
 	return out
 }

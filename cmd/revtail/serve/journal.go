@@ -3,7 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
-	"slices"
+	"fmt"
 	"strings"
 
 	"revtail/cmd/revtail/command"
@@ -17,15 +17,8 @@ import (
 func (p *process) openJournal(context.Context) (err error) {
 	var store etcdstore.Store = p.etcd.Store
 	if p.cfg.HistoryDir != "" {
-		if p.journal, err = journal.Open(p.cfg.HistoryDir, p.logger); err != nil {
+		if err = p.openRecorder(); err != nil {
 			return command.UsageError(err)
-		}
-		p.recorder, err = journal.NewRecorder(p.journal, journal.Config{
-			Store: p.etcd.Store, Prefixes: p.recordedPrefixes(), Omit: omitPlainSecrets(p.cfg.EtcdPrefix),
-			Retention: p.cfg.HistoryRetention, MaxSize: int64(p.cfg.HistoryMaxSize), Logger: p.logger,
-		})
-		if err != nil {
-			return err
 		}
 		store = journal.NewStore(store, p.recorder)
 	}
@@ -36,31 +29,58 @@ func (p *process) openJournal(context.Context) (err error) {
 	return nil
 }
 
+// chooseRecorded finds what is to be recorded.
+func (p *process) chooseRecorded() (err error) {
+	if p.cfg.HistoryDir != "" {
+		p.recorded, err = recordedPrefixes(p.cfg)
+	}
+	return err
+}
+
+// openRecorder opens the journal, unless it is to be copied from another gateway.
+func (p *process) openRecorder() (err error) {
+	c := journal.Config{
+		Store: p.etcd.Store, Prefixes: p.recorded, Omit: omitPlainSecrets(p.cfg.EtcdPrefix),
+		Retention: p.cfg.HistoryRetention, MaxSize: int64(p.cfg.HistoryMaxSize), Logger: p.logger,
+	}
+	if p.cfg.HistoryFrom != "" {
+		exists, failed := journal.Exists(p.cfg.HistoryDir)
+		if failed != nil {
+			return fmt.Errorf("--history-dir: %w", failed)
+		}
+		if !exists {
+			p.recorder = journal.NewRecorder(nil, c)
+			return nil
+		}
+		p.logger.Info("--history-from has no effect, because --history-dir has a journal already", "directory", p.cfg.HistoryDir)
+	}
+	if p.journal, err = journal.Open(p.cfg.HistoryDir, p.logger); err == nil {
+		p.recorder = journal.NewRecorder(p.journal, c)
+	}
+	return err
+}
+
+// record writes the journal until ctx ends, after it was copied if it is to be.
+func (p *process) record(ctx context.Context) (err error) {
+	if p.journal == nil {
+		from := historyCopy{p.cfg, p.logger}
+		if from.run(ctx) != nil {
+			return nil //nolint:nilerr // the process ends
+		}
+		if p.journal, err = journal.Open(p.cfg.HistoryDir, p.logger); err != nil {
+			p.logger.Error("the copy of the journal cannot be opened: this gateway goes on without a journal until its next start", "error", err)
+			return nil //nolint:nilerr // clients are served
+		}
+		p.recorder.Open(p.journal)
+	}
+	return p.recorder.Run(ctx)
+}
+
 func (p *process) closeJournal() error {
 	if p.journal == nil {
 		return nil
 	}
 	return p.journal.Close()
-}
-
-// recordedPrefixes are the prefixes of the keys that the gateway serves. None begins with another one.
-func (p *process) recordedPrefixes() []string {
-	all := []string{p.cfg.EtcdPrefix + "/"}
-	for _, m := range p.cfg.Mounts {
-		all = append(all, m.Prefix)
-	}
-	all = slices.Concat(all, p.cfg.Keys, p.cfg.KeysWritable)
-	slices.Sort(all)
-	var out []string
-	for _, prefix := range all {
-		if prefix == "" || prefix == "*" { // a watch of every key would need a prefix without bytes
-			continue
-		}
-		if n := len(out); n == 0 || !strings.HasPrefix(prefix, out[n-1]) {
-			out = append(out, prefix)
-		}
-	}
-	return out
 }
 
 // omitPlainSecrets keeps the values of Secrets out of the journal, unless they are encrypted.

@@ -63,8 +63,9 @@ type process struct {
 	encryption    *reload.File[*encryption.Providers] // nil: values are stored as they are
 	kms           kmsHealth                           // of encryption
 	decryption    *decryption                         // nil: values are stored as they are
-	journal       *journal.Journal                    // nil: none
-	recorder      *journal.Recorder                   // of journal
+	recorded      []string                            // the prefixes of the keys that are recorded
+	journal       *journal.Journal                    // nil: none, or it is being copied
+	recorder      *journal.Recorder                   // writes journal; nil: nothing is recorded
 	history       *changes.Source                     // what recorder has recorded
 	store         etcdstore.Store                     // etcd, or the journal and encryption over it
 	monitor       *monitor.Monitor
@@ -85,7 +86,7 @@ func (p *process) serve(ctx context.Context, load func() (config.Config, error),
 	logKubernetes(p.logger)
 	p.sighup, p.supervisor = make(chan os.Signal, 1), systemd.NewNotifier(p.logger)
 	signal.Notify(p.sighup, syscall.SIGHUP)
-	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openKubeAPIServer(), p.openAudit(stdout), p.openTracing(ctx), p.openEncryption(ctx), p.openConfigFile(ctx, load))
+	err = errors.Join(p.openCertificates(), p.openCredentials(), p.openAccess(), p.openKubeAPIServer(), p.openAudit(stdout), p.openTracing(ctx), p.openEncryption(ctx), p.openConfigFile(ctx, load), p.chooseRecorded())
 	if err != nil {
 		return command.UsageError(err)
 	}

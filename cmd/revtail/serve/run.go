@@ -19,7 +19,7 @@ func (p *process) run(ctx context.Context, stdout io.Writer) error {
 	p.start(p.gateway.Run)
 	p.start(p.monitor.Run)
 	if p.recorder != nil {
-		p.start(p.recorder.Run)
+		p.start(p.record)
 	}
 	if p.standIn.bootstrap {
 		p.start(p.bootstrap)

@@ -47,8 +47,8 @@ func (p *process) metrics() []prometheus.Collector {
 	if p.kubeAPIServer != nil {
 		all = append(all, p.kubeAPIServer.collectors()...)
 	}
-	if p.journal != nil {
-		all = append(all, metrics.NewJournal(p.journal, p.recorder))
+	if p.recorder != nil {
+		all = append(all, metrics.NewJournal(p.recorder))
 	}
 	for _, f := range p.reloadables {
 		all = append(all, f)

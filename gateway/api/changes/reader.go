@@ -76,6 +76,11 @@ type endLine struct {
 func (r *Reader) Open(ctx context.Context) error {
 	recorder := r.Source.Recorder
 	r.prefix = r.Target.Resource.Prefix(r.Root)
+	known, ok := recorder.RangeOf(r.prefix)
+	if !ok && !recorder.Records(r.prefix) {
+		name := r.Target.Resource.QualifiedName()
+		return status.Error(http.StatusNotFound, "NotFound", "this gateway does not record "+name+": start it with "+name+" in --history-resources, or without that option, or ask one that does")
+	}
 	revision, err := r.Target.Cache.Newest(ctx)
 	if err != nil {
 		return err
@@ -83,8 +88,7 @@ func (r *Reader) Open(ctx context.Context) error {
 	if err = recorder.Await(ctx, r.prefix, revision); err != nil {
 		return err
 	}
-	known, ok := recorder.RangeOf(r.prefix)
-	if !ok {
+	if known, ok = recorder.RangeOf(r.prefix); !ok {
 		return status.Error(http.StatusServiceUnavailable, "ServiceUnavailable", "the history of "+r.Target.Resource.QualifiedName()+" is not recorded yet: try again in a few seconds")
 	}
 	r.recorded, r.since, r.until = known, known.Oldest+1, known.Through

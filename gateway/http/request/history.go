@@ -17,6 +17,9 @@ import (
 // HistoryPath is the path of the recorded changes of objects.
 const HistoryPath = "/v1/history"
 
+// HistoryExportPath is the path of all that is recorded.
+const HistoryExportPath = HistoryPath + "/export"
+
 // HistoryOptions are the query parameters of HistoryPath that select changes of the objects that Info names.
 type HistoryOptions struct {
 	Since, Until keyrange.Moment // both inclusive; zero: without bound

@@ -63,6 +63,8 @@ func TestParseInfo(t *testing.T) {
 		"GET /v1/keys/app/config/?watch=1":                   {Verb: "watch", Key: "/app/config/"},
 		"GET /v1/keys?watch&key=b&key=/c/&key=/c/d&key64=YQ": {Verb: "watch", Key: "/c/", Keys: []string{"a", "b"}},
 		"PUT /v1/keys/app/config":                            {Verb: "update", Key: "/app/config"},
+		"GET /v1/history?resource=pods&namespace=a":          {Verb: "list", Resource: "pods", Namespace: "a"},
+		"GET /v1/history/export?resource=pods":               {Verb: "get", Path: "/v1/history/export"},
 		"DELETE /v1/keys/app/":                               {Verb: "delete", Key: "/app/"},
 	} {
 		var got req

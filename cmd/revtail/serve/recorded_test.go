@@ -1,0 +1,66 @@
+package serve
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"revtail/encoding/codec"
+	"revtail/gateway/api/mount"
+	"revtail/gateway/config"
+)
+
+// TestRecordedPrefixes checks which keys are recorded with which options.
+func TestRecordedPrefixes(t *testing.T) {
+	settings := mount.Mount{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: codec.ValueJSON}
+	for name, test := range map[string]struct {
+		change func(c *config.Config)
+		want   string
+	}{
+		"all":              {func(*config.Config) {}, "/app/ /registry/"},
+		"one":              {func(c *config.Config) { c.HistoryResources = []string{"configmaps"} }, "/registry/configmaps/"},
+		"in a group":       {func(c *config.Config) { c.HistoryResources = []string{"deployments.apps"} }, "/registry/apps/deployments/"},
+		"a built-in group": {func(c *config.Config) { c.HistoryResources = []string{"*.apps"} }, "/registry/apps/"},
+		"custom resources": {func(c *config.Config) { c.HistoryResources = []string{"widgets.example.com"} }, "/registry/example.com/widgets/"},
+		"a group of these": {func(c *config.Config) { c.HistoryResources = []string{"*.example.com"} }, "/registry/example.com/"},
+		"definitions": {func(c *config.Config) {
+			c.HistoryResources = []string{"customresourcedefinitions.apiextensions.k8s.io"}
+		}, "/registry/apiextensions.k8s.io/customresourcedefinitions/"},
+		"a mount":              {func(c *config.Config) { c.HistoryResources = []string{"settings.app.example.com"} }, "/app/"},
+		"the group of a mount": {func(c *config.Config) { c.HistoryResources = []string{"*.app.example.com"} }, "/app/ /registry/app.example.com/"},
+		"everything":           {func(c *config.Config) { c.HistoryResources = []string{"configmaps", "*.*"} }, "/app/ /registry/"},
+		"events of both":       {func(c *config.Config) { c.HistoryResources = []string{"events", "events.events.k8s.io"} }, "/registry/events/"},
+		"keys":                 {func(c *config.Config) { c.HistoryResources, c.HistoryKeys = []string{""}, []string{"/b/", "/b/c"} }, "/b/"},
+		"keys that are open":   {func(c *config.Config) { c.Keys = []string{"/a/", "*", "/registry/events/"} }, "/a/ /app/ /registry/"},
+		"keys beside resources": {func(c *config.Config) {
+			c.HistoryResources, c.Keys = []string{"nodes"}, []string{"/a/", "*", "/registry/events/"}
+		}, "/a/ /registry/nodes/"},
+		"in a cluster": {func(c *config.Config) {
+			c.Cluster, c.HistoryResources = true, []string{"nodes", "services", "deployments.apps"}
+		},
+			"/registry/deployments/ /registry/minions/ /registry/services/specs/"},
+	} {
+		c := config.Default()
+		c.HistoryDir, c.Mounts = "history", []mount.Mount{settings}
+		test.change(&c)
+		got, err := recordedPrefixes(c)
+		if err != nil || strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %q, %v; want %s", name, got, err, test.want)
+		}
+	}
+	c := config.Default()
+	c.HistoryResources = []string{"*."}
+	core, err := recordedPrefixes(c)
+	if err != nil || !slices.Contains(core, "/registry/pods/") || !slices.Contains(core, "/registry/events/") || slices.ContainsFunc(core, func(p string) bool { return strings.Contains(p, "apps") }) {
+		t.Errorf("the core group: %q, %v", core, err)
+	}
+	for name, says := range map[string]string{
+		"deployments": "did you mean deployments.apps?", "deployment.apps": "did you mean deployments.apps?", "pod": "did you mean pods?", "a.batch": "no such resource", "*.foo": "no such resource",
+		"lease.coordination.k8s.io": "did you mean leases.coordination.k8s.io?", "": "nothing is recorded",
+	} {
+		c.HistoryResources = []string{name}
+		if got, err := recordedPrefixes(c); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %q, %v; want %q", name, got, err, says)
+		}
+	}
+}

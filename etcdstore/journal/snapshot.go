@@ -1,0 +1,48 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// Errors of exports of a recorder.
+var (
+	ErrNotOpen   = errors.New("the journal is not open yet")
+	ErrExporting = errors.New("another export of the journal is not at its end")
+)
+
+// Export writes all that the journal has at this moment, as Journal.Export does, while the recorder goes on. One export runs at a time, because it
+// holds some values in memory: the error is ErrExporting for another one, ErrNotOpen if there is no journal yet, or one of the context, the writer
+// or the database. It ends when the journal is closed.
+func (r *Recorder) Export(ctx context.Context, w io.Writer) (Summary, error) {
+	if !r.opened.Load() {
+		return Summary{}, ErrNotOpen
+	}
+	j := r.journal
+	if !j.exporting.TryLock() {
+		return Summary{}, ErrExporting
+	}
+	defer j.exporting.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(j.open, cancel)()
+	if j.open.Err() != nil {
+		return Summary{}, ErrNotOpen
+	}
+	now, err := j.snapshot()
+	if err != nil {
+		return Summary{}, err
+	}
+	sum, err := now.Export(ctx, w, nil)
+	return sum, errors.Join(err, now.reads.Close())
+}
+
+// snapshot returns the journal as of this moment, to be read only. The caller closes its reads.
+func (j *Journal) snapshot() (*Journal, error) {
+	out := &Journal{dir: j.dir, db: j.db, reads: j.db.NewSnapshot(), logger: j.logger, ranges: make(map[uint32]Range)}
+	if err := out.loadRanges(); err != nil {
+		return nil, errors.Join(err, out.reads.Close())
+	}
+	return out, nil
+}
