@@ -14,6 +14,8 @@ type Journal struct {
 	db     *pebble.DB
 	logger *slog.Logger
 	room   room
+	// available returns the free bytes of the disk, in tests; nil: of the directory.
+	available func() (uint64, error)
 
 	mu      sync.RWMutex     // guards the fields below
 	ranges  map[uint32]Range // by number

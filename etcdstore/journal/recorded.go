@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,15 +21,24 @@ type Recorded struct {
 // NewRecorded returns the store of what a recorder has recorded.
 func NewRecorded(etcd etcdstore.Store, r *Recorder) *Recorded { return &Recorded{etcd, r} }
 
-// RangeOf returns what is recorded of the keys with a prefix in the present history of the etcd; false: nothing is.
+// RangeOf returns what is recorded of the keys with a prefix in the present history of the etcd; false: nothing is, or it is not known yet which history
+// the etcd has.
 func (r *Recorder) RangeOf(prefix string) (Range, bool) {
+	if !r.isCurrent(prefix) {
+		return Range{}, false
+	}
 	return r.journal.rangeOf(r.config.Store.History(), prefix)
+}
+
+// Records reports whether the keys with a prefix are recorded, or will be when the state of etcd is read.
+func (r *Recorder) Records(prefix string) bool {
+	return slices.ContainsFunc(r.parts, func(p *part) bool { return strings.HasPrefix(prefix, p.prefix) })
 }
 
 // At returns the revision that the keys with a prefix had at a time, and when the last event before it arrived; false: that is not recorded.
 func (r *Recorder) At(prefix string, when time.Time) (revision etcdstore.Revision, arrived time.Time, ok bool, err error) {
 	known, ok := r.RangeOf(prefix)
-	if !ok || !r.isCurrent(prefix) {
+	if !ok {
 		return 0, time.Time{}, false, nil
 	}
 	revision, arrived, ok, err = r.journal.At(known, when)
