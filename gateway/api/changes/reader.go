@@ -50,10 +50,11 @@ type change struct {
 	Namespace string             `json:"namespace,omitempty"`
 	Name      string             `json:"name"`
 	Manager
-	Fields   []string        `json:"fields"`
-	Omitted  bool            `json:"omitted,omitempty"` // the value is not kept
-	Object   json.RawMessage `json:"object,omitempty"`
-	Previous json.RawMessage `json:"previous,omitempty"`
+	Fields     []string        `json:"fields"`
+	Omitted    bool            `json:"omitted,omitempty"`    // the value is not kept
+	Unreadable string          `json:"unreadable,omitempty"` // why one of the states cannot be shown
+	Object     json.RawMessage `json:"object,omitempty"`
+	Previous   json.RawMessage `json:"previous,omitempty"`
 }
 
 // gapLine says that the changes between two revisions are not known.
@@ -76,6 +77,10 @@ type endLine struct {
 func (r *Reader) Open(ctx context.Context) error {
 	recorder := r.Source.Recorder
 	r.prefix = r.Target.Resource.Prefix(r.Root)
+	if !recorder.Records(r.prefix) {
+		return status.Error(http.StatusNotImplemented, "NotImplemented",
+			"the history of "+r.Target.Resource.QualifiedName()+" is recorded from the next start of the gateway on, because this mount is newer than the last one")
+	}
 	revision, err := r.Target.Cache.Newest(ctx)
 	if err != nil {
 		return err
@@ -198,7 +203,7 @@ func (r *Reader) segment(ctx context.Context, p *response.Body, from, through et
 // event writes the line of an event, unless the request does not ask for it.
 func (r *Reader) event(ctx context.Context, p *response.Body, e etcdstore.Event) error {
 	c, before, ok := r.describe(e)
-	if !ok {
+	if !ok || r.Target.Scope.Namespace != "" && c.Namespace != r.Target.Scope.Namespace { // the keys of a mount's namespace have no common prefix
 		return nil
 	}
 	if r.Options.Manager != "" && c.Manager.Name != r.Options.Manager {
