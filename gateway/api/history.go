@@ -11,7 +11,6 @@ import (
 	"revtail/gateway/api/changes"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
-	"revtail/gateway/resource"
 )
 
 var errNoHistory = status.Error(http.StatusNotImplemented, "NotImplemented",
@@ -31,7 +30,9 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	info := *access.InfoOf(r)
-	info.Version = h.preferredVersion(info.Group, info.Version, info.Attributes.Resource)
+	if info.Version == "" {
+		info.Version = h.Catalog.Current().Registry.PreferredVersion(info.Group, info.Attributes.Resource)
+	}
 	t, err := h.locate(w, r, &info)
 	if errors.Is(err, errNotFound) {
 		err = status.Error(http.StatusNotFound, metav1.StatusReasonNotFound, fmt.Sprintf("there is no resource %s in the group %q, or its objects have no such namespace", info.Attributes.Resource, info.Group))
@@ -56,20 +57,4 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	defer reader.Account.Release()
 	reader.Write(w, r, h.Responder.Compressors)
 	return nil
-}
-
-// preferredVersion returns the version of a resource that a request names, or the preferred one if it names none.
-func (h *Handler) preferredVersion(group, version, plural string) string {
-	if version != "" {
-		return version
-	}
-	registry := h.Catalog.Current().Registry
-	for _, g := range resource.Groups(registry.All()) {
-		for _, v := range g.Versions {
-			if g.Name == group && registry.Lookup(group, v.Version, plural) != nil {
-				return v.Version
-			}
-		}
-	}
-	return ""
 }

@@ -22,6 +22,15 @@ const recordedDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"Cust
 "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","singular":"widget","kind":"Widget","listKind":"WidgetList"},
 "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
 
+// convertedDefinition is a custom resource whose preferred version is made by a webhook that nothing serves.
+const convertedDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},
+"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"gadgets","singular":"gadget","kind":"Gadget","listKind":"GadgetList"},
+"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"service":{"namespace":"a","name":"b"}}}},
+"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}},
+{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
+
+const gadgets = "/apis/example.com/v1/namespaces/default/gadgets"
+
 // recordedKinds are collections of a cluster, with the body of an object and the field that changes.
 var recordedKinds = []struct{ collection, query, kind, body, field, patch string }{
 	{"/api/v1/namespaces/default/configmaps", "resource=configmaps", "configmap", `{"metadata":{"name":"web"},"data":{"k":"0"}}`, "data.k", `{"data":{"k":"%d"}}`},
@@ -44,10 +53,14 @@ type clusterJournal struct {
 func (c *clusterJournal) write(t *testing.T) {
 	t.Helper()
 	c.known = make(map[string]map[int64]any)
-	c.kube.Create(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", recordedDefinition)
-	gatewaytest.Until(t, "the custom resource", func() bool {
-		return c.kube.Do(t, http.MethodGet, recordedKinds[2].collection, "").Code == http.StatusOK
-	})
+	for _, definition := range []string{recordedDefinition, convertedDefinition} {
+		c.kube.Create(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+	}
+	for _, collection := range []string{recordedKinds[2].collection, gadgets} {
+		gatewaytest.Until(t, "the custom resources", func() bool { return c.kube.Do(t, http.MethodGet, collection, "").Code == http.StatusOK })
+	}
+	c.kube.Create(t, gadgets, `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"web"},"spec":{"size":0}}`)
+	c.kube.Patch(t, gadgets+"/web", `{"spec":{"size":1}}`)
 	for _, kind := range recordedKinds {
 		path := kind.collection + "/web"
 		c.known[path] = make(map[int64]any)
@@ -119,6 +132,10 @@ func (c *clusterJournal) check(t *testing.T, gw *gatewaytest.Gateway) {
 			}
 		}
 		c.checkCommands(t, gw, kind.kind, kind.field, revisions)
+	}
+	a := gw.Do(t, http.MethodGet, "/v1/history?group=example.com&resource=gadgets&namespace=default&name=web", "")
+	if !strings.Contains(a.Body, `"fields":["spec.size"],"object":{"apiVersion":"example.com/v1"`) || strings.Contains(a.Body, "unreadable") {
+		t.Errorf("what a webhook converts: %d %s", a.Code, a.Body)
 	}
 }
 
