@@ -29,7 +29,7 @@ const convertedDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"Cus
 "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}},
 {"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
 
-const gadgets = "/apis/example.com/v1/namespaces/default/gadgets"
+const storedGadgets = "/apis/example.com/v1/namespaces/default/gadgets"
 
 // recordedKinds are collections of a cluster, with the body of an object and the field that changes.
 var recordedKinds = []struct{ collection, query, kind, body, field, patch string }{
@@ -56,11 +56,11 @@ func (c *clusterJournal) write(t *testing.T) {
 	for _, definition := range []string{recordedDefinition, convertedDefinition} {
 		c.kube.Create(t, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
 	}
-	for _, collection := range []string{recordedKinds[2].collection, gadgets} {
+	for _, collection := range []string{recordedKinds[2].collection, storedGadgets} {
 		gatewaytest.Until(t, "the custom resources", func() bool { return c.kube.Do(t, http.MethodGet, collection, "").Code == http.StatusOK })
 	}
-	c.kube.Create(t, gadgets, `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"web"},"spec":{"size":0}}`)
-	c.kube.Patch(t, gadgets+"/web", `{"spec":{"size":1}}`)
+	c.kube.Create(t, storedGadgets, `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"web"},"spec":{"size":0}}`)
+	c.kube.Patch(t, storedGadgets+"/web", `{"spec":{"size":1}}`)
 	for _, kind := range recordedKinds {
 		path := kind.collection + "/web"
 		c.known[path] = make(map[int64]any)
