@@ -344,6 +344,8 @@ func TestHistoryRefuses(t *testing.T) {
 		"resource=configmap":                        "there is no resource configmap in the group",
 		"resource=deployments":                      "there is no resource deployments in the group",
 		"resource=configmaps&namee=a":               "did you mean name?",
+		"resource=keys":                             "there is no resource keys in the group",
+		"key=/app/a":                                "of resources and mounts, and none of other keys",
 		"resource=configmaps&name=a":                "have no such namespace",
 		"resource=nodes&namespace=default":          "have no such namespace",
 		"resource=configmaps&since=10m":             "begins with a minus: -10m",

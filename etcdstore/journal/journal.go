@@ -16,6 +16,8 @@ type Journal struct {
 	reads  pebble.Reader // db, or a snapshot of it
 	logger *slog.Logger
 	room   room
+	// available returns the free bytes of the disk, in tests; nil: of the directory.
+	available func() (uint64, error)
 
 	open      context.Context //nolint:containedctx // ends with Close
 	close     context.CancelFunc

@@ -22,9 +22,10 @@ type Recorded struct {
 // NewRecorded returns the store of what a recorder has recorded.
 func NewRecorded(etcd etcdstore.Store, r *Recorder) *Recorded { return &Recorded{etcd, r} }
 
-// RangeOf returns what is recorded of the keys with a prefix in the present history of the etcd; false: nothing is.
+// RangeOf returns what is recorded of the keys with a prefix in the present history of the etcd; false: nothing is, or it is not known yet which history
+// the etcd has.
 func (r *Recorder) RangeOf(prefix string) (Range, bool) {
-	if !r.opened.Load() {
+	if !r.isCurrent(prefix) {
 		return Range{}, false
 	}
 	return r.journal.rangeOf(r.config.Store.History(), prefix)
@@ -53,7 +54,7 @@ func (r *Recorder) At(prefix string, when time.Time) (revision etcdstore.Revisio
 
 // Oldest returns the revision from which the keys with a prefix are recorded, and the time of that; false: they are not recorded.
 func (r *Recorder) Oldest(prefix string) (revision etcdstore.Revision, at time.Time, ok bool, err error) {
-	if !r.opened.Load() {
+	if !r.isCurrent(prefix) {
 		return 0, time.Time{}, false, nil
 	}
 	all := r.journal.covering(r.config.Store.History(), prefix)

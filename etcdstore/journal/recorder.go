@@ -135,30 +135,38 @@ func (r *Recorder) runPart(ctx context.Context, p *part) {
 	}
 }
 
-// open makes the range one of the present history, to which events can be added.
+// open makes the range one of the present history, to which events can be added. Without room on the disk a range that has this history stays as it
+// is, and one that has another is read no more until there is room to begin anew.
 func (r *Recorder) open(ctx context.Context, p *part) error {
 	resume := p.writer.Rejoin
 	if p.overtaken && r.journal.hasRoom() {
 		resume = p.writer.Begin
 	}
 	p.overtaken = false
-	if err := r.awaitRoom(ctx); err != nil {
-		return err
-	}
 	was := p.writer.Range()
 	if was.Through == 0 {
+		if err := r.awaitRoom(ctx, nil); err != nil {
+			return err
+		}
 		return r.began(p, r.begin(ctx, p))
 	}
 	err := p.writer.Verify(ctx, r.config.Store)
-	rejoined := errors.As(err, new(*etcdstore.CompactedError))
-	if rejoined {
+	compacted, other := errors.As(err, new(*etcdstore.CompactedError)), errors.Is(err, ErrOtherHistory)
+	if (compacted || other) && !r.journal.hasRoom() {
+		if err := r.awaitRoom(ctx, nil); err != nil {
+			return err
+		}
+		return r.open(ctx, p) // the etcd may be another one by now
+	}
+	if compacted {
 		err = resume(ctx, r.config.Store)
+		other = errors.Is(err, ErrOtherHistory)
 	}
 	switch {
-	case errors.Is(err, ErrOtherHistory):
+	case other:
 		r.config.Logger.Warn("etcd was restored or replaced: the journal begins anew, and keeps the former history apart", "prefix", p.prefix, "through", was.Through, "reason", err)
 		return r.began(p, p.writer.BeginAnew(ctx, r.config.Store))
-	case err == nil && rejoined:
+	case err == nil && compacted:
 		now := p.writer.Range()
 		r.config.Logger.Warn("etcd has compacted events that had not arrived: the journal has a gap", "prefix", p.prefix, "through", was.Through, "gaps", now.Gaps)
 	}
@@ -201,7 +209,7 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 		open = open || ok
 		p.overtaken = open && isCompacted(err)
 		if err == nil && ok {
-			err = r.append(ctx, p, step)
+			err = r.append(ctx, p, w, step)
 			dirty = dirty || len(step.Events) > 0
 		}
 		if err == nil && !ok && !dirty {
@@ -214,11 +222,11 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 }
 
 // append adds a step when the disk has room for it.
-func (r *Recorder) append(ctx context.Context, p *part, step etcdstore.Batch) error {
+func (r *Recorder) append(ctx context.Context, p *part, w etcdstore.Watcher, step etcdstore.Batch) error {
 	arrived := time.Now()
 	p.unwritten.Store(&arrived)
 	defer p.unwritten.Store(nil)
-	if err := r.awaitRoom(ctx); err != nil {
+	if err := r.awaitRoomFollowing(ctx, p, w); err != nil {
 		return err
 	}
 	return p.writer.Append(step)
@@ -237,23 +245,6 @@ func (r *Recorder) Lag() map[string]time.Duration {
 		}
 	}
 	return out
-}
-
-// awaitRoom waits until the disk has room. Events wait in etcd meanwhile.
-func (r *Recorder) awaitRoom(ctx context.Context) error {
-	if r.journal.hasRoom() {
-		return nil
-	}
-	r.config.Logger.Error("the journal is not written, because its disk has less than 256 MiB free")
-	for !r.journal.hasRoom() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(retryPause):
-		}
-	}
-	r.config.Logger.Info("the journal is written again")
-	return nil
 }
 
 // next waits for a step; false: there is none within a time.

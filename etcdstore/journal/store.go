@@ -26,7 +26,7 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 		return page, err
 	}
 	kept, failed := s.recorder.journal.List(ctx, s.History(), prefix, o)
-	if errors.Is(failed, errUnknown) {
+	if errors.Is(failed, errUnknown) || !s.recorder.isCurrent(prefix) { // it may have become another history meanwhile
 		return page, err
 	}
 	return kept, failed
@@ -117,6 +117,9 @@ func pause(ctx context.Context) error {
 
 // replay reads the next step from the journal. A step up to the last one says that there is none yet.
 func (w *watcher) replay(ctx context.Context) (etcdstore.Batch, error) {
+	if !w.store.recorder.isCurrent(w.prefix) {
+		return etcdstore.Batch{}, errUnknown
+	}
 	return w.store.recorder.journal.Events(ctx, w.store.History(), w.prefix, EventOptions{
 		After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Bytes: replayBytes,
 	})

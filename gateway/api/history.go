@@ -11,7 +11,6 @@ import (
 	"revtail/gateway/api/changes"
 	"revtail/gateway/http/request"
 	"revtail/gateway/http/status"
-	"revtail/gateway/resource"
 )
 
 // ServeHistory serves request.HistoryPath: the recorded changes of objects, one a line, and what is recorded as the last line.
@@ -33,13 +32,18 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	info := *access.InfoOf(r)
-	info.Version = h.preferredVersion(info.Group, info.Version, info.Attributes.Resource)
+	if info.Version == "" {
+		info.Version = h.Catalog.Current().Registry.PreferredVersion(info.Group, info.Attributes.Resource)
+	}
 	t, err := h.locate(w, r, &info)
 	if errors.Is(err, errNotFound) {
 		err = status.Error(http.StatusNotFound, metav1.StatusReasonNotFound, fmt.Sprintf("there is no resource %s in the group %q, or its objects have no such namespace", info.Attributes.Resource, info.Group))
 	}
 	if err != nil {
 		return err
+	}
+	if h.Catalog.Cluster { // the webhooks of a cluster are services in it as a rule, and an answer may have thousands of states
+		t.Cache = t.Cache.AsStored()
 	}
 	reader := changes.Reader{Source: h.History, Target: t, Root: h.Store.Prefix, Options: o, Account: h.Watches.Account(r)}
 	defer reader.Account.Release()
@@ -51,20 +55,4 @@ func (h *Handler) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	}
 	reader.Write(w, r, h.Responder.Compressors)
 	return nil
-}
-
-// preferredVersion returns the version of a resource that a request names, or the preferred one if it names none.
-func (h *Handler) preferredVersion(group, version, plural string) string {
-	if version != "" {
-		return version
-	}
-	registry := h.Catalog.Current().Registry
-	for _, g := range resource.Groups(registry.All()) {
-		for _, v := range g.Versions {
-			if g.Name == group && registry.Lookup(group, v.Version, plural) != nil {
-				return v.Version
-			}
-		}
-	}
-	return ""
 }

@@ -26,8 +26,8 @@ type behind struct {
 	gatewayCA []byte // of the gateway's certificate
 }
 
-// startBehind starts a kube-apiserver with RBAC, and a gateway whose clients are those of the kube-apiserver.
-func startBehind(t *testing.T) *behind {
+// startBehind starts a kube-apiserver with RBAC, and a gateway with more arguments whose clients are those of the kube-apiserver.
+func startBehind(t *testing.T, more ...string) *behind {
 	t.Helper()
 	needCluster(t)
 	etcd, dir := gatewaytest.StartEtcd(t, 1), t.TempDir()
@@ -49,10 +49,10 @@ func startBehind(t *testing.T) *behind {
 	b.prepare(t)
 	frontCert, frontKey := proxies.Issue(t, "front-proxy-client").Write(t, dir, "front-proxy-client")
 	cert, key := gateways.Issue(t, "localhost").Write(t, dir, "tls")
-	b.gateway = b.start(t, etcd.Endpoints(), "--tls-cert-file", cert, "--tls-private-key-file", key, "--client-ca-file", clientCA,
+	b.gateway = b.start(t, etcd.Endpoints(), append(more, "--tls-cert-file", cert, "--tls-private-key-file", key, "--client-ca-file", clientCA,
 		"--kube-apiserver-ca-file", write("kube.crt", b.kube.CA), "--proxy-client-cert-file", frontCert, "--proxy-client-key-file", frontKey,
 		"--authentication-kubeconfig", write("revtail.conf", []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"+
-			"clusters: [{name: a, cluster: {server: "+b.kube.URL+"}}]\nusers: [{name: a, user: {token: revtail-token}}]\n")))
+			"clusters: [{name: a, cluster: {server: "+b.kube.URL+"}}]\nusers: [{name: a, user: {token: revtail-token}}]\n")))...)
 	b.gateway.TLS, b.gatewayCA = &tls.Config{RootCAs: gateways.Pool()}, gateways.PEM
 	return b
 }

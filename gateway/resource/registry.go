@@ -27,6 +27,18 @@ func (r *Registry) Lookup(group, version, plural string) *Resource {
 	return r.byName[schema.GroupVersionResource{Group: group, Version: version, Resource: plural}]
 }
 
+// PreferredVersion returns the preferred version of a resource; empty: there is no such resource.
+func (r *Registry) PreferredVersion(group, plural string) string {
+	for _, g := range Groups(r.all) {
+		for _, v := range g.Versions {
+			if g.Name == group && r.Lookup(group, v.Version, plural) != nil {
+				return v.Version
+			}
+		}
+	}
+	return ""
+}
+
 // All returns the resources in the order of NewRegistry.
 func (r *Registry) All() []*Resource { return r.all }
 

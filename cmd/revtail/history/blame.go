@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -112,8 +113,8 @@ func (b *blamer) add(e historyapi.Entry) (err error) {
 	case e.Type == "DELETED":
 		b.known = nil
 		return nil
-	case e.Object == nil:
-		return fmt.Errorf("its values at revision %d are not recorded: the history has those of Secrets only if they are encrypted in etcd", e.Revision)
+	case e.Object == nil, e.Unreadable != "":
+		return errors.New(e.Missing())
 	case e.Type == "ADDED":
 		b.known = nil
 	case e.Previous != nil:

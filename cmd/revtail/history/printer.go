@@ -135,7 +135,7 @@ func (p *printer) row(out *bytes.Buffer, r client.Resource, e historyapi.Entry) 
 	if !p.wide() {
 		rest = max(p.width-utf8.RuneCountInString(row.String()), minFields)
 	}
-	line := strings.TrimRight(row.String()+command.Printable(shorten(e.Fields, rest)), " ")
+	line := strings.TrimRight(row.String()+command.Printable(shorten(e.Fields, rest)+e.Unreadable), " ")
 	before, after, _ := strings.Cut(line, e.Type)
 	out.WriteString(before)
 	p.colors.Text(out, typeColors[e.Type], e.Type)
@@ -184,7 +184,9 @@ func (p *printer) differences(out *bytes.Buffer, r client.Resource, e historyapi
 		before, after, to = e.Object, nil, "/dev/null"
 	}
 	if before == nil && after == nil || e.Type == "MODIFIED" && before == nil || e.Type == "ADDED" && after == nil {
-		p.note(out, "the values of "+fullName(r, e.Namespace, e.Name)+" are not recorded")
+		if e.Unreadable == "" { // otherwise the row says so
+			p.note(out, "the values of "+fullName(r, e.Namespace, e.Name)+" are not recorded")
+		}
 		return nil
 	}
 	old, err := p.normal(before)

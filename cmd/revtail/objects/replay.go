@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (w *watcher) replay(ctx context.Context, c *client.Client) error {
 			return nil
 		}
 		if last, changes = e.Time, changes+1; e.Object == nil {
-			w.notice(fmt.Sprintf("%s %s at revision %d: the values are not recorded", e.Type, queries[e.Index].Resource.ObjectName(e.Name), e.Revision))
+			w.notice(fmt.Sprintf("%s %s at revision %d: %s", e.Type, queries[e.Index].Resource.ObjectName(e.Name), e.Revision, cmp.Or(e.Unreadable, "the values are not recorded")))
 			continue
 		}
 		if err := w.onEvent(ctx, queries[e.Index], eventOf(e.Entry)); err != nil {

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -28,7 +29,7 @@ func (r *Reader) describe(e etcdstore.Event) (c change, before []byte, ok bool) 
 	if !e.Received.IsZero() {
 		c.Time = utc(e.Received)
 	}
-	c.Omitted = now.omitted || old.omitted
+	c.Omitted, c.Unreadable = now.omitted || old.omitted, cmp.Or(now.unreadable(), old.unreadable())
 	c.Object = shown.document()
 	if c.Type == string(encoding.Deleted) && len(c.Object) > 0 {
 		if at, err := encoding.SetResourceVersion(c.Object, int64(e.Revision)); err == nil {
@@ -36,7 +37,7 @@ func (r *Reader) describe(e etcdstore.Event) (c change, before []byte, ok bool) 
 		}
 	}
 	c.Fields = []string{}
-	if c.Type != string(encoding.Deleted) && !c.Omitted {
+	if c.Type != string(encoding.Deleted) && !c.Omitted && c.Unreadable == "" {
 		c.Fields = append(c.Fields, Fields(old.document(), now.document())...)
 		c.Manager = ManagerOf(old.document(), now.document())
 	}
@@ -60,7 +61,17 @@ func (r *Reader) decode(kv *etcdstore.KV) state {
 	return state{Object: r.Target.Cache.Decode(*kv)}
 }
 
-func (s state) shown() bool { return s.Object != nil && (s.omitted || s.Shown()) }
+func (s state) shown() bool {
+	return s.Object != nil && (s.omitted || s.unreadable() != "" || s.Shown())
+}
+
+// unreadable says why the value cannot be decrypted, or a webhook has not converted it; empty: it can be read.
+func (s state) unreadable() string {
+	if s.Object == nil || s.Unreadable() == nil {
+		return ""
+	}
+	return s.Unreadable().Error()
+}
 
 // document returns the JSON of the state; nil: there is none, or it is not kept.
 func (s state) document() json.RawMessage {

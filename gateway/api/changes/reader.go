@@ -50,10 +50,11 @@ type change struct {
 	Namespace string             `json:"namespace,omitempty"`
 	Name      string             `json:"name"`
 	Manager
-	Fields   []string        `json:"fields"`
-	Omitted  bool            `json:"omitted,omitempty"` // the value is not kept
-	Object   json.RawMessage `json:"object,omitempty"`
-	Previous json.RawMessage `json:"previous,omitempty"`
+	Fields     []string        `json:"fields"`
+	Omitted    bool            `json:"omitted,omitempty"`    // the value is not kept
+	Unreadable string          `json:"unreadable,omitempty"` // why one of the states cannot be shown
+	Object     json.RawMessage `json:"object,omitempty"`
+	Previous   json.RawMessage `json:"previous,omitempty"`
 }
 
 // gapLine says that the changes between two revisions are not known.
@@ -78,8 +79,7 @@ func (r *Reader) Open(ctx context.Context) error {
 	r.prefix = r.Target.Resource.Prefix(r.Root)
 	known, ok := recorder.RangeOf(r.prefix)
 	if !ok && !recorder.Records(r.prefix) {
-		name := r.Target.Resource.QualifiedName()
-		return status.Error(http.StatusNotFound, "NotFound", "this gateway does not record "+name+": start it with "+name+" in --history-resources, or without that option, or ask one that does")
+		return notRecorded(r.Target.Resource.QualifiedName())
 	}
 	revision, err := r.Target.Cache.Newest(ctx)
 	if err != nil {
@@ -106,6 +106,11 @@ func (r *Reader) Open(ctx context.Context) error {
 	until, err := r.revisionOf(r.Options.Until)
 	r.until = min(r.until, until)
 	return err
+}
+
+func notRecorded(name string) error {
+	return status.Error(http.StatusNotFound, "NotFound", "this gateway does not record "+name+": start it with "+name+
+		" in --history-resources, or without that option, or ask one that does; a mount that is added while the gateway runs is recorded from its next start on")
 }
 
 // revisionOf returns a revision that the request names, or that of the last event before a time that it names; zero: that is before all that is recorded.
@@ -210,7 +215,7 @@ func (r *Reader) keys() (prefix string, exact bool) {
 // event writes the line of an event, unless the request does not ask for it.
 func (r *Reader) event(ctx context.Context, p *response.Body, e etcdstore.Event) error {
 	c, before, ok := r.describe(e)
-	if !ok {
+	if !ok || r.Target.Scope.Namespace != "" && c.Namespace != r.Target.Scope.Namespace { // the keys of a mount's namespace have no common prefix
 		return nil
 	}
 	if r.Options.Manager != "" && c.Manager.Name != r.Options.Manager {

@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"revtail/gateway/access"
+	"revtail/gateway/http/request"
 	"revtail/gateway/http/response"
 	"revtail/gateway/http/status"
 )
@@ -25,11 +27,26 @@ var (
 		"the connection to the kube-apiserver broke after the request was sent: it may have been carried out; read the object before you try again")
 	errLate = status.Error(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
 		"the kube-apiserver has not answered in time: the request may have been carried out; read the object before you try again")
+	errAt = status.Error(http.StatusNotImplemented, metav1.StatusReason("NotImplemented"),
+		"the kube-apiserver answers this request, and does not know at=, which is for gets, lists and watches of stored objects that no webhook converts, by users with a credential")
 	errEnding       = status.RetryableError(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the server is shutting down", 1)
 	errNoFrontProxy = status.Error(http.StatusNotImplemented, metav1.StatusReason("NotImplemented"),
 		"the kube-apiserver does not accept this server as a front proxy, so that requests with a client certificate cannot be forwarded: "+
 			"use a token, or correct --proxy-client-cert-file; the server's log has the reason")
 )
+
+// refuseAt refuses a request for the past, which the kube-apiserver would answer with the present. A proxy request is passed on: its query is that of
+// another server.
+func refuseAt(r *http.Request) error {
+	about := access.InfoOf(r).Attributes
+	switch {
+	case about.Resource == "", about.Subresource == "proxy", !request.Query(r).Has("at"):
+		return nil
+	case r.Method != http.MethodGet:
+		return status.BadRequest("at= is for gets, lists and watches of stored objects: leave it out")
+	}
+	return errAt
+}
 
 // fail answers a request that the kube-apiserver has not answered.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, e *exchange, err error) {

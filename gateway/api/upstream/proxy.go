@@ -69,6 +69,10 @@ func (p *Proxy) Drain() { p.endStream(errDraining) }
 
 // ServeHTTP sends a request to the kube-apiserver, and returns the answer as it comes.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := refuseAt(r); err != nil {
+		response.WriteError(w, r, err)
+		return
+	}
 	caller, transports := access.CallerOf(r), p.Transports()
 	if caller.ByCertificate {
 		if err := transports.CheckFrontProxy(r.Context(), p.URL); err != nil {

@@ -106,6 +106,12 @@ var journalScenarios = []Scenario{
 		Play:  playJournalRestore,
 	},
 	{
+		// At etcd's address is another cluster, with the same early revisions, and then the first one again. One gateway runs meanwhile.
+		Name: "journal-swap", Etcd: 1, Gateways: 2, JournalDir: journalDir, Seconds: [2]int{3, 20},
+		Rules: Rules{Ends: []End{Cut, Unreachable}, Codes: []int{429, 503, 504}, Relists: true, Events: 1000, Acknowledged: 50},
+		Play:  playJournalSwap,
+	},
+	{
 		// While the disk of a journal is full, etcd is compacted: that is a gap, and all else stays right.
 		Name: "journal-full", Etcd: 1, Gateways: 1, JournalDir: smallDisk, Seconds: [2]int{5, 20},
 		Rules: Rules{Codes: []int{429}, Events: 1000, Faults: 2, Acknowledged: 50},
@@ -135,6 +141,14 @@ func playJournalRestore(r *Run, seconds int) {
 	r.told(old, time.Now(), 30*time.Second)
 	restored := r.newest()
 	r.Note("etcd is at %d, and was at %d", restored, former)
+	r.outgrow(restored, former, 2)
+	r.Write(20)
+	r.Wait(2 * time.Second)
+}
+
+// outgrow makes etcd's new history longer than the former one, compacts it, and then starts the second gateway, which was down. The past is read from the
+// oldest revision that the truth has.
+func (r *Run) outgrow(restored, former, oldest int64) {
 	r.Write(20)
 	gatewaytest.Until(r.TB, "a new history that is longer than the former one", func() bool {
 		through := r.history().Truth.Through()
@@ -142,7 +156,7 @@ func playJournalRestore(r *Run, seconds int) {
 			r.Compact(through - 5)
 		}
 		for _, at := range []int64{restored + 1, through - 5} { // right or 410, and never of the former history
-			if l, err := r.list(r.Context(), 0, Exact, Scope{}, at); err == nil {
+			if l, err := r.list(r.Context(), 0, Exact, Scope{}, at); err == nil && at >= oldest {
 				l.Reader = "the impatient"
 				r.history().addList(l)
 			}
@@ -157,9 +171,57 @@ func playJournalRestore(r *Run, seconds int) {
 	r.pauseWriters()
 	r.awaitJournals(r.newest())
 	r.Compact(r.newest())
-	r.readPast(2, func(revision int64) bool { return revision < resumed })
+	r.readPast(oldest, func(revision int64) bool { return revision < resumed })
+}
+
+// playJournalSwap replaces etcd by another cluster that has the same early revisions, and the other way round.
+func playJournalSwap(r *Run, seconds int) {
+	r.Watch(slices.DeleteFunc(Crowd(40), func(c Client) bool { return c.Scope.Name != "" })...)
+	r.Write(20)
+	r.Wait(time.Second)
+	member, snapshot, first := r.cluster.Members[0], filepath.Join(r.TempDir(), "snapshot.db"), filepath.Join(r.TempDir(), "first")
+	r.tool("etcdctl", "--endpoints", member.Endpoint, "snapshot", "save", snapshot)
+	r.Wait(time.Duration(seconds) * time.Second)
+	former := r.turnTo("another cluster is at etcd's address", func() {
+		if err := os.Rename(member.DataDir, first); err != nil {
+			r.Fatal(err)
+		}
+		r.tool("etcdutl", "snapshot", "restore", snapshot, "--data-dir", member.DataDir, "--name", "m0", "--initial-cluster", "m0="+member.Peer,
+			"--initial-advertise-peer-urls", member.Peer, "--initial-cluster-token", "another")
+	})
+	restored := r.newest()
+	r.Note("etcd is at %d, and was at %d", restored, former)
+	r.outgrow(restored, former, restored)
 	r.Write(20)
 	r.Wait(2 * time.Second)
+	outgrown := r.turnTo("the first cluster is there again", func() {
+		if err := os.RemoveAll(member.DataDir); err != nil {
+			r.Fatal(err)
+		}
+		if err := os.Rename(first, member.DataDir); err != nil {
+			r.Fatal(err)
+		}
+	})
+	r.outgrow(former, outgrown, former)
+	r.Write(20)
+	r.Wait(2 * time.Second)
+}
+
+// turnTo kills the second gateway, and etcd, whose files change. It returns the newest revision of the history that ends.
+func (r *Run) turnTo(what string, change func()) (former int64) {
+	r.pauseWriters()
+	old, former := r.history(), r.newest()
+	r.awaitJournals(former)
+	r.Wait(time.Second) // the journals are on the disk
+	r.gateways[1].Kill(r.TB)
+	r.Fault("%s", what)
+	member := r.cluster.Members[0]
+	member.Kill(r.TB)
+	change()
+	member.Restart(r.TB)
+	r.turnAway()
+	r.told(old, time.Now(), 30*time.Second)
+	return former
 }
 
 // putBack replaces the files of a member by a backup of it.

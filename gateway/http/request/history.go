@@ -35,6 +35,9 @@ var historyParameters = []string{"resource", "group", "version", "namespace", "n
 // ParseHistoryOptions reads and checks the query. The error is a Status.
 func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
 	query := Query(r)
+	if query.Has("key") || query.Has("key64") {
+		return o, status.BadRequest("%s has the changes of resources and mounts, and none of other keys: GET /v1/keys/app/a?at=4711 reads the state of a key at a revision or time, and ?watch&since=4711 its changes", HistoryPath)
+	}
 	for name := range query {
 		if !slices.Contains(historyParameters, name) {
 			return o, status.BadRequest("%.64q is no parameter of %s: want %s%s", name, HistoryPath, strings.Join(historyParameters, ", "), suggest.DidYouMean(name, historyParameters))

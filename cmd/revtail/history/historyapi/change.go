@@ -30,8 +30,9 @@ type Entry struct {
 	Operation   string          `json:"operation"`
 	Subresource string          `json:"subresource"`
 	Fields      []string        `json:"fields"`
-	Object      json.RawMessage `json:"object"`   // after the change; of DELETED, the last state
-	Previous    json.RawMessage `json:"previous"` // nil: ADDED, or the query does not ask for it
+	Object      json.RawMessage `json:"object"`     // after the change; of DELETED, the last state
+	Previous    json.RawMessage `json:"previous"`   // nil: ADDED, or the query does not ask for it
+	Unreadable  string          `json:"unreadable"` // why one of the states is missing, if the gateway has it and cannot decrypt it
 
 	// Of a gap: what happened between these revisions is not known.
 	After int64 `json:"after"`
@@ -46,6 +47,14 @@ func (e Entry) IsGap() bool { return e.Type == gapType }
 // GapText says what a gap is.
 func (e Entry) GapText() string {
 	return fmt.Sprintf("changes between revisions %d and %d are not known", e.After, e.Until)
+}
+
+// Missing says why a state of the change is not there.
+func (e Entry) Missing() string {
+	if e.Unreadable != "" {
+		return e.Unreadable
+	}
+	return fmt.Sprintf("its values at revision %d are not recorded: the history has those of Secrets only if they are encrypted in etcd", e.Revision)
 }
 
 // order is the revision by which the entries of several queries are sorted.

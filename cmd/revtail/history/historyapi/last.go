@@ -56,7 +56,7 @@ func (l Last) Before(revision int64) (json.RawMessage, error) {
 		past = l.undone.Object
 	}
 	if past == nil {
-		return nil, errors.New("its values are not recorded: the history has those of Secrets only if they are encrypted in etcd")
+		return nil, errors.New(l.undone.Missing())
 	}
 	return past, nil
 }

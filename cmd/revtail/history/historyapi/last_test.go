@@ -36,7 +36,7 @@ func TestLast(t *testing.T) {
 		{"a gap with the last change", added + spec + late, 9, "", "changes between revisions 7 and 9 are not known"},
 		{"a gap with the deletion", added + spec + late, 0, "", "changes between revisions 7 and 9 are not known"},
 		{"the status alone", status, 7, "", "only its status has changed since revision 2"},
-		{"no values", omitted, 5, "", "its values are not recorded"},
+		{"no values", omitted, 5, "", "its values at revision 5 are not recorded"},
 		{"no change", "", 1, "", "its last change, at revision 1, is not recorded: changes are recorded since revision 2"},
 		{"no object", "", 0, "", "it does not exist, and no change of it is known"},
 		{"a change that is not recorded yet", added, 99, "", "it is changing just now"},
