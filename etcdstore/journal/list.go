@@ -15,11 +15,11 @@ const (
 	listReaders, listShare = 4, 512
 )
 
-// List lists as etcdstore.Store does. o.At must not be zero. The error is errUnknown if the journal does not have the revision.
+// List lists as etcdstore.Store does. o.At must not be zero. The error is ErrUnknown if the journal does not have the revision.
 func (j *Journal) List(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
 	known, ok := j.rangeAt(history, prefix, o.At)
-	if !ok || !known.has(o.At) {
-		return etcdstore.Page{}, errUnknown
+	if !ok || !known.Has(o.At) {
+		return etcdstore.Page{}, ErrUnknown
 	}
 	r, err := j.newReader(known.Number)
 	if err != nil {
@@ -39,8 +39,8 @@ func (j *Journal) List(ctx context.Context, history uint64, prefix string, o etc
 		return etcdstore.Page{}, err
 	}
 	// It may have been pruned meanwhile.
-	if again, ok := j.rangeAt(history, prefix, o.At); !ok || again.Number != known.Number || !again.has(o.At) {
-		return etcdstore.Page{}, errUnknown
+	if again, ok := j.rangeAt(history, prefix, o.At); !ok || again.Number != known.Number || !again.Has(o.At) {
+		return etcdstore.Page{}, ErrUnknown
 	}
 	return l.page, nil
 }

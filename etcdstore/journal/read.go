@@ -20,7 +20,7 @@ type reader struct {
 	number uint32 // of the range
 	states *pebble.Iterator
 
-	omitted bool // a value that is not kept is read as none; otherwise it is errUnknown
+	omitted bool // a value that is not kept is read as none; otherwise it is ErrUnknown
 
 	buffers
 }
@@ -90,7 +90,7 @@ func (r *reader) value(key string, f found) ([]byte, error) {
 	case f.omitted && r.omitted:
 		return nil, nil
 	case f.omitted:
-		return nil, errUnknown
+		return nil, ErrUnknown
 	case f.depth == 0:
 		return bytes.Clone(f.value), nil
 	}
@@ -143,8 +143,8 @@ func (r *reader) kv(key string, at etcdstore.Revision, keysOnly bool) (*etcdstor
 	return out, err
 }
 
-// errUnknown says that the journal does not have a revision of the keys.
-var errUnknown = errors.New("the journal does not have this revision")
+// ErrUnknown says that the journal does not have a revision of the keys.
+var ErrUnknown = errors.New("the journal does not have this revision")
 
 // count returns how many keys with a prefix exist at a revision.
 func (r *reader) count(prefix string, at etcdstore.Revision) (n int, err error) {

@@ -26,7 +26,7 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 		return page, err
 	}
 	kept, failed := s.recorder.journal.List(ctx, s.History(), prefix, o)
-	if errors.Is(failed, errUnknown) || !s.recorder.isCurrent(prefix) { // it may have become another history meanwhile
+	if errors.Is(failed, ErrUnknown) || !s.recorder.isCurrent(prefix) { // it may have become another history meanwhile
 		return page, err
 	}
 	return kept, failed
@@ -76,7 +76,7 @@ func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	for {
 		if w.replays {
 			step, err := w.replay(ctx)
-			gap := errors.Is(err, errUnknown)
+			gap := errors.Is(err, ErrUnknown)
 			if gap {
 				err = lost // nil: the journal has had events until now, and etcd says what it has compacted
 			}
@@ -118,7 +118,7 @@ func pause(ctx context.Context) error {
 // replay reads the next step from the journal. A step up to the last one says that there is none yet.
 func (w *watcher) replay(ctx context.Context) (etcdstore.Batch, error) {
 	if !w.store.recorder.isCurrent(w.prefix) {
-		return etcdstore.Batch{}, errUnknown
+		return etcdstore.Batch{}, ErrUnknown
 	}
 	return w.store.recorder.journal.Events(ctx, w.store.History(), w.prefix, EventOptions{
 		After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Bytes: replayBytes,
