@@ -157,7 +157,7 @@ func (w *Writer) verifyValue(ctx context.Context, store etcdstore.Store, r *read
 	}
 	same, err := w.sameValue(ctx, store, r, last.key, w.current.Through)
 	switch {
-	case errors.Is(err, errUnknown): // its value is not kept
+	case errors.Is(err, ErrUnknown): // its value is not kept
 		return nil
 	case err == nil && !same:
 		return fmt.Errorf("%w: %q has another value at revision %d", ErrOtherHistory, last.key, last.revision)

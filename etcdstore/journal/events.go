@@ -21,16 +21,16 @@ type EventOptions struct {
 	Recorded bool               // events have Received, and states whose values are not kept have none; otherwise such events are unknown
 }
 
-// Events returns the next events of the keys with a prefix. A step without events has Through, too. The error is errUnknown if the journal does not
+// Events returns the next events of the keys with a prefix. A step without events has Through, too. The error is ErrUnknown if the journal does not
 // have all events after o.After; a step whose Through equals o.After says that there are no more yet.
 func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o EventOptions) (etcdstore.Batch, error) {
 	known, ok := j.rangeOf(history, prefix)
 	if !ok || o.After < known.Oldest {
-		return etcdstore.Batch{}, errUnknown
+		return etcdstore.Batch{}, ErrUnknown
 	}
 	end, ok := known.end(o.After)
 	if !ok {
-		return etcdstore.Batch{}, errUnknown
+		return etcdstore.Batch{}, ErrUnknown
 	}
 	r, err := j.newReader(known.Number)
 	if err != nil {
@@ -64,7 +64,7 @@ func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o E
 		step.Events, step.Received = append(step.Events, event), e.arrived
 	}
 	if again, ok := j.rangeOf(history, prefix); !ok || o.After < again.Oldest {
-		return etcdstore.Batch{}, errUnknown
+		return etcdstore.Batch{}, ErrUnknown
 	}
 	return step, nil
 }

@@ -74,7 +74,7 @@ func FuzzImport(f *testing.F) {
 			t.Errorf("the export is refused: %v", err)
 		}
 		for _, r := range j.Ranges() {
-			if _, err := j.List(t.Context(), r.History, r.Prefix, etcdstore.ListOptions{At: r.Through}); err != nil && !errors.Is(err, errUnknown) {
+			if _, err := j.List(t.Context(), r.History, r.Prefix, etcdstore.ListOptions{At: r.Through}); err != nil && !errors.Is(err, ErrUnknown) {
 				t.Error(err)
 			}
 		}

@@ -142,7 +142,7 @@ func (w *world) compare() {
 		}
 		got, err := w.journal.List(w.t.Context(), w.History(), root, o)
 		switch {
-		case errors.Is(err, errUnknown) && !r.has(at):
+		case errors.Is(err, ErrUnknown) && !r.Has(at):
 		case err != nil:
 			w.t.Fatalf("revision %d: %v", at, err)
 		default:
@@ -233,7 +233,7 @@ func TestJournal(t *testing.T) {
 		if err := w.writer.Prune(t.Context(), r.Oldest+(r.Through-r.Oldest)/3); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.journal.List(t.Context(), w.History(), root, etcdstore.ListOptions{At: r.Oldest}); !errors.Is(err, errUnknown) {
+		if _, err := w.journal.List(t.Context(), w.History(), root, etcdstore.ListOptions{At: r.Oldest}); !errors.Is(err, ErrUnknown) {
 			t.Fatalf("a list at the pruned revision %d: %v", r.Oldest, err)
 		}
 		w.compare()
@@ -280,7 +280,7 @@ func (w *world) compareAround(gap Gap) {
 	for at := r.Oldest; at <= r.Through; at++ {
 		o := etcdstore.ListOptions{At: at}
 		got, err := w.journal.List(w.t.Context(), w.History(), root, o)
-		if inside := at > gap.After && at < gap.Until; inside != errors.Is(err, errUnknown) {
+		if inside := at > gap.After && at < gap.Until; inside != errors.Is(err, ErrUnknown) {
 			w.t.Fatalf("list at %d: %v; the gap is %+v", at, err, gap)
 		} else if inside {
 			continue
@@ -298,7 +298,7 @@ func (w *world) compareAround(gap Gap) {
 	if err != nil || step.Through != gap.After {
 		w.t.Errorf("events before the gap: through %d (%v), want %d", step.Through, err, gap.After)
 	}
-	if _, err := w.journal.Events(w.t.Context(), w.History(), root, EventOptions{After: gap.After}); !errors.Is(err, errUnknown) {
+	if _, err := w.journal.Events(w.t.Context(), w.History(), root, EventOptions{After: gap.After}); !errors.Is(err, ErrUnknown) {
 		w.t.Errorf("events in the gap: %v", err)
 	}
 }
@@ -365,7 +365,7 @@ func TestOmit(t *testing.T) {
 	for what, err := range map[string]error{
 		"list of all": list(root, etcdstore.ListOptions{}), "list of one": list(root+"secret", etcdstore.ListOptions{Exact: true}), "events": events(ctx, root),
 	} {
-		if !errors.Is(err, errUnknown) {
+		if !errors.Is(err, ErrUnknown) {
 			t.Errorf("%s: %v, want that it is not known", what, err)
 		}
 	}

@@ -31,8 +31,8 @@ type Gap struct {
 	Until etcdstore.Revision `json:"until"`
 }
 
-// has reports whether the state at a revision is known.
-func (r Range) has(revision etcdstore.Revision) bool {
+// Has reports whether the state at a revision is known.
+func (r Range) Has(revision etcdstore.Revision) bool {
 	if revision < r.Oldest || revision > r.Through {
 		return false
 	}

@@ -17,7 +17,7 @@ type reader struct {
 	number uint32 // of the range
 	states *pebble.Iterator
 
-	omitted bool // a value that is not kept is read as none; otherwise it is errUnknown
+	omitted bool // a value that is not kept is read as none; otherwise it is ErrUnknown
 }
 
 func (j *Journal) newReader(number uint32) (*reader, error) {
@@ -78,7 +78,7 @@ func (r *reader) value(key string, f found) ([]byte, error) {
 		return nil, nil
 	}
 	if f.omitted {
-		return nil, errUnknown
+		return nil, ErrUnknown
 	}
 	deltas := make([][]byte, 0, maxDepth)
 	for f.depth > 0 {
@@ -120,8 +120,8 @@ func (r *reader) kv(key string, at etcdstore.Revision, keysOnly bool) (*etcdstor
 	return out, err
 }
 
-// errUnknown says that the journal does not have a revision of the keys.
-var errUnknown = errors.New("the journal does not have this revision")
+// ErrUnknown is the error of reads for a revision of the keys that the journal does not have.
+var ErrUnknown = errors.New("the journal does not have this revision")
 
 // count returns how many keys with a prefix exist at a revision.
 func (r *reader) count(prefix string, at etcdstore.Revision) (n int, err error) {

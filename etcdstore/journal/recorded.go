@@ -32,7 +32,7 @@ func (r *Recorder) At(prefix string, when time.Time) (revision etcdstore.Revisio
 		return 0, time.Time{}, false, nil
 	}
 	revision, arrived, ok, err = r.journal.At(known, when)
-	if ok && err == nil && !known.has(revision) {
+	if ok && err == nil && !known.Has(revision) {
 		ok = false
 	}
 	return revision, arrived, ok, err
@@ -99,7 +99,7 @@ func (w *replay) Next(ctx context.Context) (etcdstore.Batch, error) {
 		step, err := w.store.recorder.journal.Events(ctx, w.store.History(), w.prefix, EventOptions{
 			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Bytes: replayBytes, Recorded: true,
 		})
-		if errors.Is(err, errUnknown) {
+		if errors.Is(err, ErrUnknown) {
 			err = &etcdstore.CompactedError{Requested: w.options.After}
 		}
 		if err != nil || step.Through > w.options.After {

@@ -64,7 +64,7 @@ func (w *Writer) proven(ctx context.Context, store etcdstore.Store) (etcdstore.R
 		tried++
 		same, err := w.sameValue(ctx, store, r, of.key, at)
 		switch {
-		case errors.Is(err, errUnknown): // its value is not kept
+		case errors.Is(err, ErrUnknown): // its value is not kept
 		case err != nil:
 			return 0, err
 		case same:
@@ -107,7 +107,7 @@ func (w *Writer) witnesses(ctx context.Context, store etcdstore.Store, r *reader
 	}
 }
 
-// sameValue reports whether a key has the same value in the etcd at a revision and at the newest revision of the range. The error is errUnknown if the
+// sameValue reports whether a key has the same value in the etcd at a revision and at the newest revision of the range. The error is ErrUnknown if the
 // range does not have the value.
 func (w *Writer) sameValue(ctx context.Context, store etcdstore.Store, r *reader, key string, at etcdstore.Revision) (bool, error) {
 	kept, err := r.kv(key, w.current.Through, false)

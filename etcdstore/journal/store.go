@@ -26,7 +26,7 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 		return page, err
 	}
 	kept, failed := s.recorder.journal.List(ctx, s.History(), prefix, o)
-	if errors.Is(failed, errUnknown) {
+	if errors.Is(failed, ErrUnknown) {
 		return page, err
 	}
 	return kept, failed
@@ -71,7 +71,7 @@ func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	for {
 		if w.replays {
 			step, err := w.replay(ctx)
-			gap := errors.Is(err, errUnknown)
+			gap := errors.Is(err, ErrUnknown)
 			if gap {
 				err = lost // nil: the journal has had events until now, and etcd says what it has compacted
 			}

@@ -263,7 +263,7 @@ func TestOtherPrefixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.reopen()
-	if _, err := w.journal.List(t.Context(), w.History(), root, at); !errors.Is(err, errUnknown) {
+	if _, err := w.journal.List(t.Context(), w.History(), root, at); !errors.Is(err, ErrUnknown) {
 		t.Errorf("%v, want that the revision is not known", err)
 	}
 }

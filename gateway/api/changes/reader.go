@@ -20,8 +20,16 @@ import (
 
 // Source is what a journal has recorded of the store.
 type Source struct {
-	Store    etcdstore.Store   // whose watches are answered from the journal, decrypted
-	Recorder *journal.Recorder // knows what is recorded
+	Store    etcdstore.Store // whose watches are answered from the journal, decrypted
+	Recorder Recorder
+}
+
+// Recorder knows what is recorded of the keys with a prefix. See journal.Recorder.
+type Recorder interface {
+	RangeOf(prefix string) (journal.Range, bool)
+	At(prefix string, when time.Time) (revision etcdstore.Revision, arrived time.Time, ok bool, err error)
+	Oldest(prefix string) (revision etcdstore.Revision, at time.Time, ok bool, err error)
+	Await(ctx context.Context, prefix string, revision etcdstore.Revision) error
 }
 
 // Reader reads the recorded changes of the objects of a target, for one request. Open comes first, then Write.

@@ -1,0 +1,43 @@
+package archive
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"revtail/etcdstore"
+	"revtail/etcdstore/journal"
+)
+
+// RangeOf returns what is recorded of the keys with a prefix; false: nothing is.
+func (s *Store) RangeOf(prefix string) (journal.Range, bool) {
+	for _, r := range s.ranges {
+		if strings.HasPrefix(prefix, r.Prefix) {
+			return r, true
+		}
+	}
+	return journal.Range{}, false
+}
+
+// At returns the revision that the keys with a prefix had at a time, and when the last event before it arrived; false: that is not recorded.
+func (s *Store) At(prefix string, when time.Time) (revision etcdstore.Revision, arrived time.Time, ok bool, err error) {
+	known, ok := s.RangeOf(prefix)
+	if !ok {
+		return 0, time.Time{}, false, nil
+	}
+	revision, arrived, ok, err = s.journal.At(known, when)
+	return revision, arrived, ok && err == nil && known.Has(revision), err
+}
+
+// Oldest returns the revision from which the keys with a prefix are recorded, and the time of that; false: they are not recorded.
+func (s *Store) Oldest(prefix string) (revision etcdstore.Revision, at time.Time, ok bool, err error) {
+	known, ok := s.RangeOf(prefix)
+	if !ok {
+		return 0, time.Time{}, false, nil
+	}
+	at, err = s.journal.Began(known)
+	return known.Oldest, at, err == nil, err
+}
+
+// Await returns at once: nothing more is recorded.
+func (*Store) Await(ctx context.Context, _ string, _ etcdstore.Revision) error { return ctx.Err() }
