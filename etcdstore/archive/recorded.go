@@ -39,5 +39,14 @@ func (s *Store) Oldest(prefix string) (revision etcdstore.Revision, at time.Time
 	return known.Oldest, at, err == nil, err
 }
 
+// Last finds the last events of the keys with a prefix. See journal.Journal.Last.
+func (s *Store) Last(ctx context.Context, prefix string, o journal.LastOptions) (etcdstore.Revision, error) {
+	known, ok := s.RangeOf(prefix)
+	if !ok {
+		return 0, journal.ErrUnknown
+	}
+	return s.journal.Last(ctx, known, prefix, o)
+}
+
 // Await returns at once: nothing more is recorded.
 func (*Store) Await(ctx context.Context, _ string, _ etcdstore.Revision) error { return ctx.Err() }

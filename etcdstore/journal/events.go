@@ -17,6 +17,7 @@ type EventOptions struct {
 	After    etcdstore.Revision // the events after this revision
 	Exact    bool               // only the key that equals prefix
 	Previous bool               // sets Event.Prev
+	Through  etcdstore.Revision // no events after this revision; zero: all
 	Bytes    int                // about how much of values to read at a time; complete revisions are returned
 	Recorded bool               // events have Received, and states whose values are not kept have none; otherwise such events are unknown
 }
@@ -31,6 +32,9 @@ func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o E
 	end, ok := known.end(o.After)
 	if !ok {
 		return etcdstore.Batch{}, ErrUnknown
+	}
+	if o.Through > 0 {
+		end = max(min(end, o.Through), o.After)
 	}
 	r, err := j.newReader(known.Number)
 	if err != nil {

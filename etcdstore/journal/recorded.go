@@ -48,6 +48,15 @@ func (r *Recorder) Oldest(prefix string) (revision etcdstore.Revision, at time.T
 	return known.Oldest, at, err == nil, err
 }
 
+// Last finds the last events of the keys with a prefix. See Journal.Last.
+func (r *Recorder) Last(ctx context.Context, prefix string, o LastOptions) (etcdstore.Revision, error) {
+	known, ok := r.RangeOf(prefix)
+	if !ok {
+		return 0, ErrUnknown
+	}
+	return r.journal.Last(ctx, known, prefix, o)
+}
+
 // awaitTimeout is how long Await waits for the journal, which may be behind etcd.
 const awaitTimeout = 2 * time.Second
 
@@ -97,7 +106,7 @@ func (w *replay) Next(ctx context.Context) (etcdstore.Batch, error) {
 			return etcdstore.Batch{}, err
 		}
 		step, err := w.store.recorder.journal.Events(ctx, w.store.History(), w.prefix, EventOptions{
-			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Bytes: replayBytes, Recorded: true,
+			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Through: w.options.Through, Bytes: replayBytes, Recorded: true,
 		})
 		if errors.Is(err, ErrUnknown) {
 			err = &etcdstore.CompactedError{Requested: w.options.After}

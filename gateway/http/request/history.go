@@ -19,12 +19,13 @@ const HistoryPath = "/v1/history"
 type HistoryOptions struct {
 	Since, Until keyrange.Moment // both inclusive; zero: without bound
 	Limit        int             // of changes; zero: none
+	Descending   bool            // the newest change first
 	Previous     bool            // also the states before
 	Manager      string          // of managedFields, whose changes are selected; empty: of all
 }
 
 // historyParameters are all that the query may have.
-var historyParameters = []string{"resource", "group", "version", "namespace", "name", "filter", "manager", "since", "until", "limit", "previous"}
+var historyParameters = []string{"resource", "group", "version", "namespace", "name", "filter", "manager", "since", "until", "order", "limit", "previous"}
 
 // ParseHistoryOptions reads and checks the query. The error is a Status.
 func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
@@ -47,6 +48,13 @@ func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
 	}
 	if o.Until, err = momentOf("until", query.Get("until")); err != nil {
 		return o, err
+	}
+	switch order := query.Get("order"); order {
+	case "", "asc":
+	case "desc":
+		o.Descending = true
+	default:
+		return o, status.BadRequest("order=%.64q: want asc, the oldest change first, or desc, the newest one first", order)
 	}
 	limit, err := Int(query, "limit")
 	if err != nil || limit < 0 {
