@@ -17,6 +17,7 @@ import (
 func (p *process) openJournal(context.Context) (err error) {
 	var store etcdstore.Store = p.etcd.Store
 	if p.cfg.HistoryDir != "" {
+		p.warnOfAllKeys()
 		if p.journal, err = journal.Open(p.cfg.HistoryDir, p.logger); err != nil {
 			return command.UsageError(err)
 		}
@@ -61,6 +62,14 @@ func (p *process) recordedPrefixes() []string {
 		}
 	}
 	return out
+}
+
+// warnOfAllKeys says that * is no prefix that can be recorded.
+func (p *process) warnOfAllKeys() {
+	if slices.Contains(slices.Concat(p.cfg.Keys, p.cfg.KeysWritable), "*") {
+		p.logger.Warn("the journal does not record all keys of --keys *, because a watch needs a prefix: name those prefixes beside it that are to be recorded, as --keys '*,/app/'",
+			"recorded", p.recordedPrefixes())
+	}
 }
 
 // omitPlainSecrets keeps the values of Secrets out of the journal, unless they are encrypted.
