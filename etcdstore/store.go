@@ -68,6 +68,8 @@ type WatchOptions struct {
 	After    Revision // the events after this revision; must not be zero
 	Exact    bool     // only the key that equals prefix
 	Previous bool     // sets Event.Prev, which costs etcd a read per event
+	// Through is a hint: the caller needs no events after this revision, and a store need not look for them. Zero: there is no bound.
+	Through Revision
 }
 
 // Page is the result of a List.

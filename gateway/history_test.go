@@ -200,6 +200,13 @@ func TestHistory(t *testing.T) {
 		"resource=configmaps&until=-1h":                                         "END",
 		"resource=configmaps&limit=2":                                           "ADDED a, ADDED b, END",
 		"resource=deployments&group=apps":                                       "END",
+		"resource=configmaps&order=asc":                                         "ADDED a, ADDED b, MODIFIED a, MODIFIED a, DELETED a, END",
+		"resource=configmaps&order=desc":                                        "DELETED a, MODIFIED a, MODIFIED a, ADDED b, ADDED a, END",
+		"resource=configmaps&order=desc&limit=2":                                "DELETED a, MODIFIED a, END",
+		"resource=configmaps&order=desc&manager=bob&limit=1":                    "MODIFIED a, END",
+		"resource=configmaps&order=desc&until=" + before:                        "ADDED b, ADDED a, END",
+		"resource=configmaps&order=desc&name=a&namespace=default&limit=3":       "DELETED a, MODIFIED a, MODIFIED a, END",
+		fmt.Sprintf("resource=configmaps&order=desc&since=%d", changed):         "DELETED a, MODIFIED a, MODIFIED a, END",
 	} {
 		if got := summary(h.history(query)); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
@@ -209,8 +216,43 @@ func TestHistory(t *testing.T) {
 	if got := summary(h.history(fmt.Sprintf("resource=configmaps&since=%d", page[2].Next))); got != "MODIFIED a, MODIFIED a, DELETED a, END" {
 		t.Errorf("the second page: %s", got)
 	}
+	page = h.history("resource=configmaps&limit=2&order=desc")
+	if got := summary(h.history(fmt.Sprintf("resource=configmaps&order=desc&until=%d", page[2].Next))); page[2].Next != changed || got != "MODIFIED a, ADDED b, ADDED a, END" {
+		t.Errorf("the second page, of the older changes: %s, from %d", got, page[2].Next)
+	}
 	if secret := h.history("resource=secrets"); !secret[0].Omitted || secret[0].Object != nil {
 		t.Errorf("the Secret: %+v", secret)
+	}
+}
+
+// TestHistoryDescends compares the changes in both orders, also in pages and with filters, for which many are read to find a few.
+func TestHistoryDescends(t *testing.T) {
+	h := newHistoryServer(t)
+	h.create("configmaps", "a")
+	for i := range 130 {
+		h.patch([]string{"bob", "carol"}[i/60%2], fmt.Sprintf(`{"data":{"k":"%d"}}`, i))
+		if i%9 == 0 {
+			h.create("configmaps", fmt.Sprint("b", i))
+		}
+	}
+	for _, query := range []string{"resource=configmaps", "resource=configmaps&name=a&namespace=default", "resource=configmaps&manager=carol", "resource=configmaps&namespace=default"} {
+		want := h.history(query)
+		want = want[:len(want)-1]
+		slices.Reverse(want)
+		for _, limit := range []int{0, 1, 7, 60} {
+			var got []line
+			for page := fmt.Sprintf("%s&order=desc&limit=%d", query, limit); page != ""; {
+				lines := h.history(page)
+				n := len(lines) - 1
+				got = append(got, lines[:n]...)
+				if page = ""; lines[n].Next != 0 {
+					page = fmt.Sprintf("%s&order=desc&limit=%d&until=%d", query, limit, lines[n].Next)
+				}
+			}
+			if !slices.EqualFunc(want, got, func(a, b line) bool { return a.Revision == b.Revision && a.Name == b.Name && a.Manager == b.Manager }) {
+				t.Errorf("%s, in pages of %d: %d changes, want %d: %s", query, limit, len(got), len(want), summary(got))
+			}
+		}
 	}
 }
 
@@ -231,6 +273,9 @@ func TestHistoryGap(t *testing.T) {
 	}
 	if gap := lines[1]; gap.Until < last || !slices.Equal(lines[2].Fields, []string{"data.k"}) {
 		t.Errorf("the gap: %+v, before %+v", gap, lines[2])
+	}
+	if got := summary(again.history("resource=configmaps&order=desc")); got != "MODIFIED a, GAP, ADDED a, END" {
+		t.Error("the newest first:", got)
 	}
 }
 
@@ -351,6 +396,7 @@ func TestHistoryRefuses(t *testing.T) {
 		"resource=configmaps&since=10m":             "begins with a minus: -10m",
 		"resource=configmaps&until=yesterday":       "want a revision such as 4711",
 		"resource=configmaps&limit=x":               "invalid syntax",
+		"resource=configmaps&order=newest":          "want asc, the oldest change first, or desc",
 		"resource=configmaps&limit=-1":              "want a number of changes",
 		"resource=configmaps&count=":                "want the length of an interval of at least 1s, such as 10m",
 		"resource=configmaps&count=10":              "want the length of an interval of at least 1s",

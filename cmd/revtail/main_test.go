@@ -145,7 +145,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
-	cmd.Env = append(cmd.Env, stateOf(ts).environ...)
+	cmd.Env = append(append(cmd.Env, "TMPDIR="+ts.Getenv("TMPDIR")), stateOf(ts).environ...)
 	ts.Check(cmd.Start())
 	p := &child{cmd: cmd, ended: make(chan struct{})}
 	go func() {

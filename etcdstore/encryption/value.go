@@ -22,7 +22,7 @@ func (s *Store) Decrypt(ctx context.Context, stored etcdstore.KV) (etcdstore.KV,
 // decrypt returns a key as it was written. The caller's key shares its memory with others, so it stays as it is.
 func (s *Store) decrypt(ctx context.Context, kv etcdstore.KV) (etcdstore.KV, error) {
 	of, ok := s.config.Resource(kv.Key)
-	if !ok {
+	if !ok || kv.Value == nil { // a journal has not kept it
 		return kv, nil
 	}
 	providers := s.config.Providers()

@@ -17,6 +17,7 @@ type Writer struct {
 	omit    func(key string, value []byte) bool // nil: all values are kept
 	differ  differ
 	tails   tails
+	bytes   int // of the last step, as it was given to the database
 }
 
 // Writer returns the writer of the present range of a prefix. A range that has not begun has Through zero, and needs Begin. The values for which
@@ -63,6 +64,7 @@ func (w *Writer) Append(step etcdstore.Batch) (err error) {
 			return err
 		}
 	}
+	w.bytes = b.Len()
 	next := w.current
 	next.Through = step.Through
 	return w.show(next, w.journal.advance(b, next, pebble.NoSync))

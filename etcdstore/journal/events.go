@@ -17,6 +17,7 @@ type EventOptions struct {
 	After    etcdstore.Revision // the events after this revision
 	Exact    bool               // only the key that equals prefix
 	Previous bool               // sets Event.Prev
+	Through  etcdstore.Revision // no events after this revision; zero: all
 	Bytes    int                // about how much of values to read at a time; complete revisions are returned
 	Recorded bool               // events have Received, and states whose values are not kept have none; otherwise such events are unknown
 }
@@ -28,9 +29,12 @@ func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o E
 	if !ok || known.Ended && o.After >= known.Through {
 		return etcdstore.Batch{}, ErrUnknown
 	}
-	end, ok := known.end(o.After)
+	end, ok := known.End(o.After)
 	if !ok {
 		return etcdstore.Batch{}, ErrUnknown
+	}
+	if o.Through > 0 {
+		end = max(min(end, o.Through), o.After)
 	}
 	r, err := j.newReader(known.Number)
 	if err != nil {

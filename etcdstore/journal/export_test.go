@@ -170,7 +170,7 @@ func TestBadImports(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":         {"", "cut off"},
-		"another file":  {"{}\n", "line 1: want one of"},
+		"another file":  {"{}\n", "line 1: want an export of a journal"},
 		"not JSON":      {"PK\x03\x04\n", "line 1: "},
 		"cut off":       {strings.Join(good[:event], ""), "cut off"},
 		"half a line":   {strings.Join(good[:event], "") + good[event][:20], "unexpected EOF"},

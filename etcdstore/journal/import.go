@@ -73,18 +73,22 @@ type importer struct {
 	ended   bool
 }
 
+var errNoExport = fmt.Errorf("want an export of a journal, whose first line is {%q:%q}", "format", exportFormat)
+
 func (i *importer) read(ctx context.Context, from io.Reader, progress Progress) error {
 	const buffer = 1 << 20
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, buffer), maxLine)
-	read := int64(0)
-	for number := 1; lines.Scan(); number++ {
+	read, number := int64(0), 1
+	for ; lines.Scan(); number++ {
 		err := ctx.Err()
 		if err != nil {
 			return err
 		}
 		var l line
-		if l, err = parseLine(lines.Bytes()); err == nil {
+		if number == 1 && !IsExport(lines.Bytes()) {
+			err = errNoExport
+		} else if l, err = parseLine(lines.Bytes()); err == nil {
 			err = i.add(l, number == 1)
 		}
 		if err != nil {
@@ -94,10 +98,10 @@ func (i *importer) read(ctx context.Context, from io.Reader, progress Progress) 
 		progress.show("importing", read, 0)
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("reading the export: %w", err)
+		return fmt.Errorf("line %d: reading the export: %w", number, err)
 	}
 	if !i.ended {
-		return errors.New("the export is cut off: its last line, which counts the events, is missing")
+		return fmt.Errorf("the export is cut off after line %d: its last line, which counts the events, is missing", number-1)
 	}
 	return nil
 }
@@ -106,7 +110,7 @@ func (i *importer) read(ctx context.Context, from io.Reader, progress Progress) 
 func (i *importer) add(l line, first bool) error {
 	switch {
 	case first && l.Format != exportFormat:
-		return fmt.Errorf("want an export of a journal, whose first line is {%q:%q}", "format", exportFormat)
+		return errNoExport
 	case first:
 		return nil
 	case i.ended:

@@ -16,6 +16,9 @@ import (
 // exportFormat is what the first line of an export says. DESIGN.md has the lines.
 const exportFormat = "revtail.journal/v1"
 
+// IsExport reports whether a line is the first one of an export, of this version or another one.
+func IsExport(text []byte) bool { return bytes.HasPrefix(text, []byte(`{"format":"revtail.journal/`)) }
+
 // line is a line of an export: one of its fields is set.
 type line struct {
 	Format string       `json:"format,omitempty"`

@@ -15,8 +15,17 @@ const (
 	listReaders, listShare = 4, 512
 )
 
-// List lists as etcdstore.Store does. o.At must not be zero. The error is ErrUnknown if the journal does not have the revision.
+// List lists as etcdstore.Store does. o.At must not be zero. The error is ErrUnknown if the journal does not have the revision, or a value.
 func (j *Journal) List(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	return j.list(ctx, history, prefix, o, false)
+}
+
+// ListRecorded is List, but states whose values are not kept have none.
+func (j *Journal) ListRecorded(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
+	return j.list(ctx, history, prefix, o, true)
+}
+
+func (j *Journal) list(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions, omitted bool) (etcdstore.Page, error) {
 	known, ok := j.rangeAt(history, prefix, o.At)
 	if !ok || !known.Has(o.At) {
 		return etcdstore.Page{}, ErrUnknown
@@ -26,6 +35,7 @@ func (j *Journal) List(ctx context.Context, history uint64, prefix string, o etc
 		return etcdstore.Page{}, err
 	}
 	defer r.close()
+	r.omitted = omitted
 	l := lister{reader: r, options: o, page: etcdstore.Page{Revision: o.At}}
 	for key, err := range r.keys(prefix, o) {
 		if err == nil {

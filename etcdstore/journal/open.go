@@ -57,6 +57,20 @@ func Exists(dir string) (bool, error) {
 	return false, checkEmpty(dir)
 }
 
+// IsOpen reports whether a process has the journal in a directory open, or imports one into it.
+func IsOpen(dir string) bool {
+	for _, name := range []string{dir, dir + importSuffix} {
+		lock, err := vfs.Default.Lock(filepath.Join(name, "LOCK"))
+		if errors.Is(err, syscall.EAGAIN) {
+			return true
+		}
+		if err == nil {
+			_ = lock.Close() // nothing was written
+		}
+	}
+	return false
+}
+
 // OpenExisting opens a journal that exists. The error is ErrNoJournal if there is none, ErrInUse, ErrIncomplete, or one of the database. The caller
 // closes it.
 func OpenExisting(dir string, logger *slog.Logger, access Access) (*Journal, error) {

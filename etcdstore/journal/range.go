@@ -45,8 +45,8 @@ func (r Range) Has(revision etcdstore.Revision) bool {
 	return true
 }
 
-// end returns the revision up to which the events after a revision are known without a gap; false: not even the next one is.
-func (r Range) end(after etcdstore.Revision) (etcdstore.Revision, bool) {
+// End returns the revision up to which the events after a revision are known without a gap; false: not even the next one is.
+func (r Range) End(after etcdstore.Revision) (etcdstore.Revision, bool) {
 	for _, gap := range r.Gaps {
 		if after < gap.Until {
 			return gap.After, after < gap.After

@@ -143,7 +143,7 @@ func (r *reader) kv(key string, at etcdstore.Revision, keysOnly bool) (*etcdstor
 	return out, err
 }
 
-// ErrUnknown says that the journal does not have a revision of the keys.
+// ErrUnknown is the error of reads for a revision of the keys that the journal does not have.
 var ErrUnknown = errors.New("the journal does not have this revision")
 
 // count returns how many keys with a prefix exist at a revision.

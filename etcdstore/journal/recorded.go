@@ -65,6 +65,26 @@ func (r *Recorder) Oldest(prefix string) (revision etcdstore.Revision, at time.T
 	return all[0].Oldest, at, err == nil, err
 }
 
+// Last finds the last events of the keys with a prefix. See Journal.Last.
+func (r *Recorder) Last(ctx context.Context, prefix string, o LastOptions) (etcdstore.Revision, error) {
+	if !r.isCurrent(prefix) {
+		return 0, ErrUnknown
+	}
+	for _, known := range slices.Backward(r.journal.covering(r.config.Store.History(), prefix)) {
+		part := o
+		part.After, part.Through = max(o.After, known.Oldest), min(o.Through, known.Through)
+		if part.After >= part.Through {
+			continue
+		}
+		after, found, err := r.journal.Last(ctx, known, prefix, part)
+		if err != nil || found >= o.Count {
+			return after, err
+		}
+		o.Count -= found
+	}
+	return o.After, nil
+}
+
 // awaitTimeout is how long Await waits for the journal, which may be behind etcd.
 const awaitTimeout = 2 * time.Second
 
@@ -110,19 +130,38 @@ const skipped = 1024
 func (r *Recorder) Arrivals(ctx context.Context, prefix string, exact bool, from, through etcdstore.Revision) iter.Seq2[Arrival, error] {
 	return func(yield func(Arrival, error) bool) {
 		known, ok := r.RangeOf(prefix)
-		if end, has := known.end(from - 1); !ok || !has || end < through || from <= known.Oldest {
+		if end, has := known.End(from - 1); !ok || !has || end < through || from <= known.Oldest {
 			yield(Arrival{}, &etcdstore.CompactedError{Requested: from})
 			return
 		}
-		events := r.journal.index(known.Number, from, through)
+		for _, part := range r.journal.covering(r.config.Store.History(), prefix) {
+			for arrival, err := range r.journal.Arrivals(ctx, part, prefix, exact, from, min(through, part.Through)) {
+				if !yield(arrival, err) || err != nil {
+					return
+				}
+			}
+		}
+		if again, ok := r.RangeOf(prefix); !ok || from <= again.Oldest { // its oldest events were removed meanwhile
+			yield(Arrival{}, &etcdstore.CompactedError{Requested: from})
+		}
+	}
+}
+
+// Arrivals yields those of one range. See Recorder.Arrivals.
+func (j *Journal) Arrivals(ctx context.Context, known Range, prefix string, exact bool, from, through etcdstore.Revision) iter.Seq2[Arrival, error] {
+	return func(yield func(Arrival, error) bool) {
+		if from = max(from, known.Oldest+1); from > through {
+			return
+		}
+		events := j.index(known.Number, from, through)
 		if exact {
-			reader, err := r.journal.newReader(known.Number)
+			reader, err := j.newReader(known.Number)
 			if err != nil {
 				yield(Arrival{}, err)
 				return
 			}
 			defer reader.close()
-			events = r.journal.keyEvents(reader, prefix, from, through)
+			events = j.keyEvents(reader, prefix, from, through)
 		}
 		others := 0
 		for e, err := range events {
@@ -137,9 +176,6 @@ func (r *Recorder) Arrivals(ctx context.Context, prefix string, exact bool, from
 			if !yield(arrival, err) || err != nil {
 				return
 			}
-		}
-		if again, ok := r.RangeOf(prefix); !ok || from <= again.Oldest { // its oldest events were removed meanwhile
-			yield(Arrival{}, &etcdstore.CompactedError{Requested: from})
 		}
 	}
 }
@@ -166,7 +202,7 @@ func (w *replay) Next(ctx context.Context) (etcdstore.Batch, error) {
 			return etcdstore.Batch{}, err
 		}
 		step, err := w.store.recorder.journal.Events(ctx, w.store.History(), w.prefix, EventOptions{
-			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Bytes: replayBytes, Recorded: true,
+			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Through: w.options.Through, Bytes: replayBytes, Recorded: true,
 		})
 		if errors.Is(err, ErrUnknown) {
 			err = &etcdstore.CompactedError{Requested: w.options.After}

@@ -56,6 +56,8 @@ type part struct {
 	current   atomic.Bool
 	watcher   atomic.Pointer[etcdstore.Watcher] // that it follows; nil: none yet
 	unwritten atomic.Pointer[time.Time]         // when the events arrived that are not in the journal yet; nil: there are none
+	events    atomic.Uint64                     // that were written since the start
+	bytes     atomic.Uint64                     // of them, as they were given to the database
 	// overtaken reports whether the last watch, on which events had come, ended because etcd has compacted the next ones: this etcd has the
 	// history of the range.
 	overtaken bool
@@ -229,22 +231,14 @@ func (r *Recorder) append(ctx context.Context, p *part, w etcdstore.Watcher, ste
 	if err := r.awaitRoomFollowing(ctx, p, w); err != nil {
 		return err
 	}
-	return p.writer.Append(step)
-}
-
-// Lag returns for how long events have waited to be written, by the prefix of their keys; zero: none waits.
-func (r *Recorder) Lag() map[string]time.Duration {
-	out := make(map[string]time.Duration, len(r.config.Prefixes))
-	if !r.opened.Load() {
-		return out
+	if err := p.writer.Append(step); err != nil {
+		return err
 	}
-	for _, p := range r.parts {
-		out[p.prefix] = 0
-		if arrived := p.unwritten.Load(); arrived != nil {
-			out[p.prefix] = time.Since(*arrived)
-		}
+	if n := len(step.Events); n > 0 {
+		p.events.Add(uint64(n))
+		p.bytes.Add(uint64(p.writer.bytes))
 	}
-	return out
+	return nil
 }
 
 // next waits for a step; false: there is none within a time.

@@ -130,7 +130,7 @@ func load(t *testing.T, gw *gatewaytest.Gateway) func() {
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	gatewaytest.LookPath(t, "prometheus", "prometheus")
-	gw := gatewaytest.Start(t, "--history", "1s")
+	gw := gatewaytest.Start(t, "--history", "1s", "--history-dir", t.TempDir())
 	prometheus := gatewaytest.StartPrometheus(t, gw, alertsFile)
 	work, d := load(t, gw), readDashboard(t)
 	type query struct {

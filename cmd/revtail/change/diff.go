@@ -20,10 +20,10 @@ func NewDiffCommand() *cobra.Command {
 		Long: `Compare the objects of A and B, or show with -f what revtail apply would change. Nothing is changed.
 
 A and B are each one of these, and may have a revision of etcd after an @:
-  backup.db        a snapshot of an etcd, the database of a stopped one or its data directory, as 'revtail open' reads it
+  backup.db        a snapshot of an etcd, the database of a stopped one, its data directory, or an export of a journal, as 'revtail open' reads it
   live             the server of --server, --kubeconfig or --context
   https://HOST     another server, with --cacert, --cert and --token-file; unix:///path: its socket
-  live@-10m        a server as it was at a time, if the keys API of a gateway of revtail has /registry/: a file has no times
+  live@-10m        a server as it was at a time, if the keys API of a gateway of revtail has /registry/; or an export of a journal
 
 Compared are the objects of all resources that A or B serves, or of those that are given, as 'revtail get' names them: secrets, deploy,cm or
 deploy/web. They are those of all namespaces, or of --namespace, which leaves out resources without namespaces. Each object that differs is added, removed or changed,

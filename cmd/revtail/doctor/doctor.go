@@ -27,7 +27,7 @@ data under the prefix. With --cluster, that is the data of a kube-apiserver: whe
 the user of etcd can only read, how often etcd is compacted, and, with --kube-apiserver, whether that answers and accepts the
 identities of revtail. Nothing is written. It finds etcd as 'revtail serve' does: by flags, REVTAIL_… in the environment, and --config.
 
-Of the gateway it checks that it is ready, that clocks and versions agree, that it belongs to this etcd, and that a watch delivers
+Of the gateway it checks that it is ready, that clocks and versions agree, that its journal is written and has room, that it belongs to this etcd, and that a watch delivers
 events at once, without a proxy that buffers them. With --idle it also waits for a proxy that closes idle streams, and says which
 setting of the proxy to change.
 

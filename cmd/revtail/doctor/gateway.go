@@ -36,6 +36,7 @@ func (d *doctor) checkGateway(ctx context.Context, server string, gateway client
 	}
 	d.proxy = proxyOf(page.Server)
 	d.checkClock(page)
+	d.checkJournal(ctx, c)
 	d.checkResources(ctx, c)
 }
 

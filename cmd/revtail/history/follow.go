@@ -1,9 +1,12 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,6 +20,7 @@ type position struct {
 
 	revision int64           // that a round which failed has reached; zero: the last round was complete
 	printed  map[string]bool // the objects whose changes at that revision are printed
+	missing  bool            // nothing was recorded yet when it was read
 }
 
 // isPrinted reports whether a round that failed has printed an entry.
@@ -44,12 +48,17 @@ func (p *position) complete(through int64) {
 
 // round prints the changes of all readers until a revision, and lets them go on behind it; zero: the newest one.
 func (l *logger) round(ctx context.Context, until int64) error {
-	refused := make(map[int]error)
+	refused, missing := make(map[int]error), make(map[int]error)
 	skip := func(i int, err error) bool {
-		if l.skip(err) {
+		switch {
+		case l.skip(err):
 			refused[i] = err
+		case l.readers[i].isMissing(err):
+			missing[i] = err
+		default:
+			return false
 		}
-		return refused[i] != nil
+		return true
 	}
 	readers := make([]*historyapi.Reader, len(l.readers))
 	for i, r := range l.readers {
@@ -70,11 +79,32 @@ func (l *logger) round(ctx context.Context, until int64) error {
 		}
 		of.add(e.Entry)
 	}
-	if len(refused) == len(l.readers) && len(refused) > 0 {
-		return refused[0]
+	if n := len(l.readers); n > 0 && len(refused)+len(missing) == n {
+		return cmp.Or(missing[0], refused[0])
 	}
+	l.note(missing)
 	l.complete(refused, until)
 	return nil
+}
+
+// isMissing reports whether an error says that a resource is not recorded yet. Of one that was read before, it says that the gateway is not available.
+func (p *position) isMissing(err error) bool {
+	return p.End.Through == 0 && client.HasCode(err, http.StatusServiceUnavailable)
+}
+
+// note says once which resources are missing, and which ones are no longer.
+func (l *logger) note(missing map[int]error) {
+	for i, r := range l.readers {
+		switch err := missing[i]; {
+		case err != nil && !r.missing && l.follow:
+			l.notices(fmt.Sprintf("going on without it until it is there: %v", err))
+		case err != nil && !r.missing:
+			l.notices(fmt.Sprintf("its changes are missing here: %v", err))
+		case err == nil && r.missing:
+			l.notices(fmt.Sprintf("the history of %s is there now", r.Query.Resource.QualifiedName()))
+		}
+		r.missing = missing[i] != nil
+	}
 }
 
 // complete notes that a round is complete, and leaves out the readers that are refused.
@@ -85,6 +115,9 @@ func (l *logger) complete(refused map[int]error, until int64) {
 			continue
 		}
 		left = append(left, r)
+		if r.missing {
+			continue
+		}
 		through := r.End.Through
 		if until != 0 {
 			through = min(through, until)
@@ -143,7 +176,8 @@ func (l *logger) poll(ctx context.Context) error {
 
 // next prints the changes until the revision that is the newest one now, so that those of all resources are in order.
 func (l *logger) next(ctx context.Context) error {
-	through, err := l.readers[0].Through(ctx)
+	reader := l.readers[max(0, slices.IndexFunc(l.readers, func(p *position) bool { return !p.missing }))]
+	through, err := reader.Through(ctx)
 	if err != nil || through <= l.oldest.Through {
 		return err
 	}

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,8 @@ type historian struct {
 	session
 	output
 	interval
+
+	last int // changes; zero: all
 }
 
 // NewCommand returns the command history.
@@ -30,7 +34,8 @@ func NewCommand() *cobra.Command {
 		Use:     "history (RESOURCE NAME | RESOURCE/NAME)",
 		GroupID: command.GroupRead,
 		Short:   "Print each change of an object: when, by which field manager, and of which fields",
-		Long: `Print each change of an object that the gateway has recorded, in one line, the oldest first. The gateway needs --history-dir.
+		Long: `Print each change of an object that the gateway has recorded, in one line, the oldest first. The gateway needs --history-dir. With --last 3 they
+are the last three, for which the gateway reads no others.
 
 TIME is local, and MANAGER is the field manager that the managedFields of the object tell, as kubectl or kube-controller-manager. FIELDS are those
 that differ, shortened to the width of the terminal; --output wide prints all, and whether the change was one of a subresource. --patch prints the
@@ -47,10 +52,12 @@ The commands below it work on the directory of --history-dir of a gateway that i
 Exit codes: 0 printed; 1 refused or failed, or nothing is known of the object; 2 wrong command line.`,
 		Example: `  revtail history deploy/web -n shop
   revtail history configmap web -p --since 1h
+  revtail history deploy/web --last 3 -p
   revtail history cm/web --since 02:00 --until 02:30 -o json`,
 	}
 	h := &historian{}
 	h.interval.addFlags(cmd)
+	cmd.Flags().IntVar(&h.last, "last", 0, "only the last `n` changes; 0: all")
 	h.output.addFlags(cmd)
 	h.session.addFlags(cmd)
 	cmd.Args = cobra.ArbitraryArgs // RunE checks them
@@ -62,6 +69,9 @@ Exit codes: 0 printed; 1 refused or failed, or nothing is known of the object; 2
 func (h *historian) run(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(h.output.check(), historyapi.CheckInterval(h.since, h.until)); err != nil {
 		return usageError(cmd, err)
+	}
+	if h.last < 0 {
+		return usageError(cmd, fmt.Errorf("--last %d: want a number of changes, or 0 for all", h.last))
 	}
 	if err := client.CheckObject(cmd.CommandPath(), args); err != nil {
 		return usageError(cmd, withCommands(cmd, err))
@@ -100,9 +110,41 @@ func withCommands(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w, or one of the commands %s", err, strings.Join(names, ", "))
 }
 
+// entries returns the entries that are printed, in the order of their revisions.
+func (h *historian) entries(ctx context.Context, reader *historyapi.Reader) iter.Seq2[historyapi.Entry, error] {
+	if h.last == 0 {
+		return reader.Entries(ctx)
+	}
+	return func(yield func(historyapi.Entry, error) bool) {
+		reader.Query.Descending, reader.Query.Limit = true, min(h.last, maxPage)
+		var found []historyapi.Entry
+		left := h.last
+		for e, err := range reader.Entries(ctx) {
+			if err != nil {
+				yield(e, err)
+				return
+			}
+			if found = append(found, e); !e.IsGap() {
+				left--
+			}
+			if left == 0 {
+				break
+			}
+		}
+		for _, e := range slices.Backward(found) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxPage bounds the changes of a page of --last.
+const maxPage = 200
+
 // print prints the entries, and reports whether there was any.
 func (h *historian) print(ctx context.Context, p *printer, reader *historyapi.Reader) (printed bool, err error) {
-	for e, failed := range reader.Entries(ctx) {
+	for e, failed := range h.entries(ctx, reader) {
 		if failed != nil {
 			return printed, failed
 		}
@@ -111,7 +153,7 @@ func (h *historian) print(ctx context.Context, p *printer, reader *historyapi.Re
 			if err := p.header(); err != nil {
 				return printed, err
 			}
-			if e.Type == "MODIFIED" && h.since.IsZero() && h.format != "json" {
+			if e.Type == "MODIFIED" && h.since.IsZero() && h.last == 0 && h.format != "json" {
 				var out bytes.Buffer
 				p.note(&out, fmt.Sprintf("changes before revision %d are not known", e.Revision))
 				if _, err := p.out.Write(out.Bytes()); err != nil {

@@ -47,7 +47,8 @@ and of resources without namespaces. Events of events.k8s.io, ComponentStatuses 
 and --filter those of objects for which a CEL expression is true.
 
 The columns, --patch and --output are those of 'revtail history'. --follow goes on with the changes that follow, once a second. It survives restarts of the
-gateway, and prints each change once; it says on the standard error output that the connection was lost.
+gateway, and prints each change once; it says on the standard error output that the connection was lost. A resource that the gateway does not record
+yet is named there, and the others are printed; --follow takes it in when it is recorded.
 
 Exit codes: 0 printed; 1 refused or failed; 2 wrong command line.`,
 		Example: `  revtail log -A

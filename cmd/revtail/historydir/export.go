@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/command"
+	"revtail/etcdstore/archive"
 	"revtail/etcdstore/journal"
 )
 
@@ -23,8 +24,10 @@ func newExportCommand() *cobra.Command {
 		Long: `Write all that the journal of a stopped gateway has, one line of JSON for each state and event, to a file or to standard output. Values are those of
 etcd, in base64. 'revtail history import' makes an equal journal of it, on another machine or with another version. The directory stays as it is.
 
+A file whose name ends in .zst or .gz is compressed. 'revtail open' serves a file to be read.
+
 The file has mode 0600, because it has all values, and appears when it is complete. A file that exists is not replaced.`,
-		Example: `  revtail history export --history-dir history history.ndjson
+		Example: `  revtail history export --history-dir history history.ndjson.zst
 
   # what happened to a ConfigMap, oldest first
   revtail history export --history-dir history | jq -c 'select(.event.key == "/registry/configmaps/default/one").event | {at, revision, deleted}'`,
@@ -41,11 +44,11 @@ The file has mode 0600, because it has all values, and appears when it is comple
 }
 
 func export(cmd *cobra.Command, j *journal.Journal, file string) error {
-	bar := newProgress(cmd.ErrOrStderr())
-	defer bar.end()
+	bar := command.NewProgress(cmd.ErrOrStderr())
+	defer bar.End()
 	write := func(w io.Writer) (journal.Summary, error) {
-		defer bar.end()
-		return j.Export(cmd.Context(), w, bar.show)
+		defer bar.End()
+		return j.Export(cmd.Context(), w, bar.Show)
 	}
 	if file == "" {
 		_, err := write(cmd.OutOrStdout())
@@ -72,7 +75,7 @@ func writeFile(name string, write func(io.Writer) (journal.Summary, error)) (sum
 	if err != nil {
 		return sum, err
 	}
-	if sum, err = write(f); err == nil {
+	if sum, err = writeCompressed(f, name, write); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -82,4 +85,14 @@ func writeFile(name string, write func(io.Writer) (journal.Summary, error)) (sum
 		err = errors.Join(err, os.Remove(part))
 	}
 	return sum, err
+}
+
+// writeCompressed writes a file in the form that its name tells.
+func writeCompressed(f io.Writer, name string, write func(io.Writer) (journal.Summary, error)) (journal.Summary, error) {
+	compressed, err := archive.Compress(f, name)
+	if err != nil {
+		return journal.Summary{}, err
+	}
+	sum, err := write(compressed)
+	return sum, errors.Join(err, compressed.Close())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"revtail/cmd/revtail/command"
+	"revtail/etcdstore/archive"
 	"revtail/etcdstore/journal"
 )
 
@@ -16,11 +17,11 @@ func newImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Make a journal of an export",
-		Long: `Make a journal of the lines that 'revtail history export' has written, from a file, or from standard input with -. The directory must not exist, or be
+		Long: `Make a journal of the lines that 'revtail history export' has written, from a file, which may be compressed by gzip or zstd, or from standard input with -. The directory must not exist, or be
 empty, and appears when the journal is complete. A gateway continues it if its etcd has the same history; otherwise it begins anew, and
 keeps what is imported apart. What an import has left that was killed, DIRECTORY.import, is removed.`,
 		Example: `  revtail history import --history-dir history.new history.ndjson
-  zstd -dc history.ndjson.zst | revtail history import --history-dir history.new -`,
+  ssh gateway cat history.ndjson.zst | revtail history import --history-dir history.new -`,
 	}
 	dir := directoryFlag(cmd)
 	cmd.RunE = command.MaxArgs(1, func(cmd *cobra.Command, args []string) error {
@@ -42,9 +43,14 @@ keeps what is imported apart. What an import has left that was killed, DIRECTORY
 }
 
 func importFrom(cmd *cobra.Command, dir, name string, from io.Reader) error {
-	bar := newProgress(cmd.ErrOrStderr())
-	sum, err := journal.Import(cmd.Context(), dir, from, newLogger(cmd.ErrOrStderr()), bar.show)
-	bar.end()
+	lines, err := archive.Decompress(from)
+	if err != nil {
+		return fmt.Errorf("importing %s: %w", name, err)
+	}
+	defer lines.Close()
+	bar := command.NewProgress(cmd.ErrOrStderr())
+	sum, err := journal.Import(cmd.Context(), dir, lines, newLogger(cmd.ErrOrStderr()), bar.Show)
+	bar.End()
 	switch {
 	case errors.Is(err, journal.ErrNotEmpty):
 		return command.UsageError(fmt.Errorf("--history-dir %w: move it away, or choose another one", err))

@@ -59,9 +59,9 @@ func (p *pruner) options(now time.Time) (journal.PruneOptions, error) {
 }
 
 func prune(cmd *cobra.Command, j *journal.Journal, dir string, o journal.PruneOptions) error {
-	bar, before := newProgress(cmd.ErrOrStderr()), j.Size()
-	pruned, err := j.Prune(cmd.Context(), o, bar.show)
-	bar.end()
+	bar, before := command.NewProgress(cmd.ErrOrStderr()), j.Size()
+	pruned, err := j.Prune(cmd.Context(), o, bar.Show)
+	bar.End()
 	for _, p := range pruned {
 		text := describe(p.Is)
 		switch {

@@ -30,14 +30,14 @@ A journal that is damaged is still read by a gateway, but for the keys that are 
 }
 
 func verify(cmd *cobra.Command, j *journal.Journal, dir string) error {
-	bar, reports := newProgress(cmd.ErrOrStderr()), 0
+	bar, reports := command.NewProgress(cmd.ErrOrStderr()), 0
 	sum, err := j.Verify(cmd.Context(), func(err error) {
 		if reports++; reports <= maxReports {
-			bar.end()
+			bar.End()
 			_, _ = fmt.Fprintln(cmd.OutOrStdout(), command.Printable(err.Error())) // the exit code reports it too
 		}
-	}, bar.show)
-	bar.end()
+	}, bar.Show)
+	bar.End()
 	switch {
 	case err != nil:
 		return err

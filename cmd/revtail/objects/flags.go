@@ -48,8 +48,8 @@ func (f *flags) setMoment() error {
 		return fmt.Errorf("--%s and --%s: want one of them", f.momentFlag, f.revisionFlag)
 	case f.moment.Revision != 0:
 		f.query.Revision, f.revisionFlag = f.moment.Revision, f.momentFlag
-	case f.snapshot.File != "":
-		return fmt.Errorf("--%s %s and --snapshot: a file does not have the times of its revisions: want a revision, as --%s 4711", f.momentFlag, f.moment, f.momentFlag)
+	case f.snapshot.File != "" && !offline.HasTimes(f.snapshot.File):
+		return fmt.Errorf("--%s %s and --snapshot: a file of an etcd does not have the times of its revisions: want a revision, as --%s 4711", f.momentFlag, f.moment, f.momentFlag)
 	default:
 		f.query.At = f.moment.Query()
 	}

@@ -15,7 +15,7 @@ const snapshotGroup = "Snapshot"
 // addSnapshot defines the flags of a file that is read instead of a gateway.
 func (f *flags) addSnapshot(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVar(&f.snapshot.File, "snapshot", "", "`file` of a snapshot, or data directory of a stopped etcd, that is read instead of a gateway")
+	set.StringVar(&f.snapshot.File, "snapshot", "", "`file` of a snapshot, data directory of a stopped etcd, or export of a journal that is read instead of a gateway")
 	f.snapshot.AddFlags(cmd)
 	config.GroupFlags(set, snapshotGroup, append([]string{"snapshot"}, source.FileFlags...)...)
 }

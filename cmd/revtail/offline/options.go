@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"revtail/cmd/revtail/completion"
+	"revtail/etcdstore/journal"
 	"revtail/etcdstore/redaction"
 )
 
 // Options say what is served, and how.
 type Options struct {
-	File                     string // a snapshot, the database of a member, or the data directory of one
+	File                     string // a snapshot, the database of a member, the data directory of one, an export of a journal, or the directory of one
 	Prefix                   string // of the resources; empty: /registry, or the only prefix that revtail has marked
 	EncryptionProviderConfig string // file; empty: values are shown as they are stored
 	Redact                   string // secrets or none
@@ -22,6 +23,9 @@ type Options struct {
 
 	// Key is the key of the digests of redacted values. Files that are compared have the same.
 	Key redaction.Key
+
+	// Progress shows how far the import of an export is; nil: it is not shown.
+	Progress journal.Progress
 }
 
 // The values of Redact.

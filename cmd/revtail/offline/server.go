@@ -15,7 +15,6 @@ import (
 
 	"revtail/cmd/revtail/memory"
 	"revtail/etcdstore"
-	"revtail/etcdstore/dbfile"
 	"revtail/etcdstore/encryption"
 	"revtail/etcdstore/redaction"
 	"revtail/gateway"
@@ -31,7 +30,8 @@ type Server struct {
 	*gateway.Server
 
 	options   Options
-	file      *dbfile.Store
+	file      file
+	info      Info
 	store     etcdstore.Store       // of the gateway
 	cluster   bool                  // the data is that of a kube-apiserver
 	providers *encryption.Providers // nil: values are shown as they are stored
@@ -42,8 +42,8 @@ type Server struct {
 func Open(ctx context.Context, o Options, logger *slog.Logger) (s *Server, err error) {
 	silenceKubernetes()
 	s = &Server{options: o}
-	if s.file, err = dbfile.Open(ctx, o.File, dbfile.Options{Partial: o.Partial, NoChecksum: o.SkipHashCheck}); err != nil {
-		return nil, explain(err)
+	if err = s.openFile(ctx, logger); err != nil {
+		return nil, err
 	}
 	if err = s.open(ctx, logger); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -54,17 +54,9 @@ func Open(ctx context.Context, o Options, logger *slog.Logger) (s *Server, err e
 // silenceKubernetes discards the log of Kubernetes' packages, because the gateway reports what concerns its user. The logger is one of the process.
 var silenceKubernetes = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(slog.DiscardHandler)) })
 
-// explain adds the flag with which a damaged file can be opened.
-func explain(err error) error {
-	if damaged := (*dbfile.DamagedError)(nil); errors.As(err, &damaged) && damaged.Through > 0 {
-		return fmt.Errorf("%w (--partial opens these)", err)
-	}
-	return err
-}
-
 func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 	if s.options.Prefix == "" {
-		if s.options.Prefix, err = findPrefix(ctx, s.file); err != nil {
+		if s.options.Prefix, err = s.findPrefix(ctx); err != nil {
 			return err
 		}
 	}
@@ -84,7 +76,7 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 		return err
 	}
 	s.Server, err = gateway.New(gateway.Options{
-		Store: s.store, Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
+		Store: s.store, History: s.history(), Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
 		Limits: flowcontrol.Limits{Memory: memory.Limit()},
 	})
 	return err
@@ -99,7 +91,7 @@ func (s *Server) Close() error {
 }
 
 // Info returns what the file contains.
-func (s *Server) Info() dbfile.Info { return s.file.Info() }
+func (s *Server) Info() Info { return s.info }
 
 // Prefix returns the prefix of the resources.
 func (s *Server) Prefix() string { return s.options.Prefix }
@@ -109,13 +101,8 @@ func (s *Server) Owner() claim.Owner { return s.claim.State().Owner }
 
 // name returns what is served, for people.
 func (s *Server) name() string {
-	info := s.file.Info()
-	kind := "database"
-	if info.Checksum {
-		kind = "snapshot"
-	}
-	name := fmt.Sprintf("the %s %s at revision %d", kind, filepath.Base(s.options.File), info.Newest)
-	if info.Damage != nil {
+	name := fmt.Sprintf("the %s %s at revision %d", s.info.Kind, filepath.Base(s.options.File), s.info.Newest)
+	if s.info.Damage != nil {
 		name += " (a part of a damaged file)"
 	}
 	if s.options.Redacts() {
@@ -130,13 +117,16 @@ const claims = "revtail/claims"
 // defaultPrefix is that of revtail and of a kube-apiserver.
 const defaultPrefix = "/registry"
 
-// findPrefix returns the prefix of the resources: the default, unless there is nothing, and one other prefix is marked.
-func findPrefix(ctx context.Context, store etcdstore.Store) (string, error) {
-	usual, err := store.List(ctx, defaultPrefix+"/", etcdstore.ListOptions{Limit: 1, KeysOnly: true})
+// findPrefix returns the prefix of the resources: the default, unless there is nothing, and one other prefix is marked or recorded.
+func (s *Server) findPrefix(ctx context.Context) (string, error) {
+	usual, err := s.file.List(ctx, defaultPrefix+"/", etcdstore.ListOptions{Limit: 1, KeysOnly: true})
 	if err != nil || len(usual.KVs) > 0 {
 		return defaultPrefix, err
 	}
-	marked, err := store.List(ctx, claims+"/", etcdstore.ListOptions{Limit: 2, KeysOnly: true})
+	if recorded := s.info.Prefixes; len(recorded) == 1 { // a journal has no marks
+		return strings.TrimSuffix(recorded[0], "/"), nil
+	}
+	marked, err := s.file.List(ctx, claims+"/", etcdstore.ListOptions{Limit: 2, KeysOnly: true})
 	if err != nil || len(marked.KVs) != 1 {
 		return defaultPrefix, err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/offline"
 	"revtail/cmd/revtail/serve/webserver"
 	"revtail/gateway/claim"
@@ -19,8 +20,11 @@ import (
 const drainGrace = 5 * time.Second
 
 // run serves a file until ctx ends.
-func run(ctx context.Context, o offline.Options, listen []string, logger *slog.Logger, stdout io.Writer) (err error) {
+func run(ctx context.Context, o offline.Options, listen []string, logger *slog.Logger, stdout, stderr io.Writer) (err error) {
+	bar := command.NewProgress(stderr)
+	o.Progress = bar.Show
 	s, err := offline.Open(ctx, o, logger)
+	bar.End()
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // the user has ended it
@@ -28,9 +32,7 @@ func run(ctx context.Context, o offline.Options, listen []string, logger *slog.L
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if damage := s.Info().Damage; damage != nil {
-		logger.Warn("the file is damaged, and a part of it is served", "error", damage)
-	}
+	warn(s.Info(), logger)
 	web := webserver.New(webserver.Options{Flag: "--listen", Handler: s, Limit: webserver.NewAddressLimit(0), Logger: logger})
 	if err := web.Listen(ctx, listen); err != nil {
 		return err
@@ -65,11 +67,25 @@ func run(ctx context.Context, o offline.Options, listen []string, logger *slog.L
 	return nil
 }
 
+// warn says what of the file is not served.
+func warn(info offline.Info, logger *slog.Logger) {
+	if damage := info.Damage; damage != nil {
+		logger.Warn("the file is damaged, and a part of it is served", "error", damage)
+	}
+	if lagging := info.Lagging; len(lagging) > 0 {
+		logger.Warn("some keys were not recorded through the newest revision: what is shown of them is the last state that is known", "prefixes", lagging)
+	}
+}
+
 // readyLine says where the file is served, and what it is.
 func readyLine(s *offline.Server, urls []string) string {
 	info := s.Info()
-	return fmt.Sprintf("READY http=%s etcd=%s revision=%d data=%s mode=read-only prefix=%s keys=%d revisions=%d-%d",
+	line := fmt.Sprintf("READY http=%s etcd=%s revision=%d data=%s mode=read-only prefix=%s keys=%d revisions=%d-%d",
 		strings.Join(urls, ","), word(info.File), info.Newest, data(s.Owner()), word(s.Prefix()), info.Keys, info.Oldest, info.Newest)
+	if info.Journal && !info.Began.IsZero() {
+		line += fmt.Sprintf(" from=%s until=%s", info.Began.UTC().Format(time.RFC3339), info.Ended.UTC().Format(time.RFC3339))
+	}
+	return line
 }
 
 // data names whose data it is.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"revtail/cmd/revtail/command"
@@ -17,6 +18,7 @@ import (
 func (p *process) openJournal(context.Context) (err error) {
 	var store etcdstore.Store = p.etcd.Store
 	if p.cfg.HistoryDir != "" {
+		p.warnOfAllKeys()
 		if err = p.openRecorder(); err != nil {
 			return command.UsageError(err)
 		}
@@ -81,6 +83,14 @@ func (p *process) closeJournal() error {
 		return nil
 	}
 	return p.journal.Close()
+}
+
+// warnOfAllKeys says that * is no prefix that can be recorded.
+func (p *process) warnOfAllKeys() {
+	if slices.Contains(slices.Concat(p.cfg.Keys, p.cfg.KeysWritable), "*") {
+		p.logger.Warn("the journal does not record all keys of --keys *, because a watch needs a prefix: name those prefixes beside it that are to be recorded, as --keys '*,/app/'",
+			"recorded", p.recorded)
+	}
 }
 
 // omitPlainSecrets keeps the values of Secrets out of the journal, unless they are encrypted.

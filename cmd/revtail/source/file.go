@@ -6,14 +6,15 @@ import (
 	"log/slog"
 
 	"revtail/cmd/revtail/client"
+	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/offline"
-	"revtail/etcdstore/dbfile"
 )
 
 // File is a file that this process serves.
 type File struct {
 	Gateway client.Config // reaches it
-	Info    dbfile.Info
+	Info    offline.Info
+	Prefix  string // of the resources
 
 	server *offline.Server
 	stop   func()
@@ -21,7 +22,10 @@ type File struct {
 
 // OpenFile serves a file for clients in this process. flag names it in errors.
 func OpenFile(ctx context.Context, o offline.Options, flag string, stderr io.Writer) (*File, error) {
+	bar := command.NewProgress(stderr)
+	o.Progress = bar.Show
 	server, err := offline.Open(ctx, o, slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	bar.End()
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +35,7 @@ func OpenFile(ctx context.Context, o offline.Options, flag string, stderr io.Wri
 		return nil, err
 	}
 	gateway := client.Config{Servers: []string{offline.Host}, ServerFlag: flag, NoProxy: true, Dial: dial}
-	return &File{Gateway: gateway, Info: server.Info(), server: server, stop: stop}, nil
+	return &File{Gateway: gateway, Info: server.Info(), Prefix: server.Prefix(), server: server, stop: stop}, nil
 }
 
 // Close ends the server and closes the file.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"revtail/cmd/revtail/offline"
 )
 
 // Usage says how a source is written.
@@ -47,10 +49,10 @@ func ParseName(text string) (Name, error) {
 		return out, nil
 	}
 	if !isTime(at) {
-		return out, fmt.Errorf("%s: want a revision after the @, as %s@4711, or of a server a time, as @2026-11-21T10:00:00Z or @-10m", text, place)
+		return out, fmt.Errorf("%s: want a revision after the @, as %s@4711, or of a server or a journal a time, as @2026-11-21T10:00:00Z or @-10m", text, place)
 	}
-	if out.at = at; !out.isServer() {
-		return out, fmt.Errorf("%s: a file does not have the times of its revisions: want a revision after the @, as %s@4711", text, place)
+	if out.at = at; !out.isServer() && !offline.HasTimes(place) {
+		return out, fmt.Errorf("%s: a file of an etcd does not have the times of its revisions: want a revision after the @, as %s@4711", text, place)
 	}
 	return out, nil
 }

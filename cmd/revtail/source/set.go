@@ -60,7 +60,7 @@ func (s *Set) Open(ctx context.Context, n Name) (*Source, error) {
 	}
 	s.clients = append(s.clients, out.client)
 	if n.at != "" {
-		if out.revision, err = revisionAt(ctx, out.client, n.at); err != nil {
+		if out.revision, err = revisionAt(ctx, out.client, s.prefixOf(n), n.at); err != nil {
 			return nil, fmt.Errorf("%s: %w", n.Text, err)
 		}
 	}
@@ -99,14 +99,22 @@ func (s *Set) gatewayOf(ctx context.Context, n Name) (client.Config, error) {
 	return file.Gateway, nil
 }
 
+// prefixOf returns the prefix of the resources of a source.
+func (s *Set) prefixOf(n Name) string {
+	if file := s.files[n.place]; file != nil {
+		return file.Prefix
+	}
+	return "/registry"
+}
+
 // timeout bounds the request of revisionAt.
 const timeout = time.Minute
 
-// revisionAt returns the revision that a server had at a time.
-func revisionAt(ctx context.Context, c *client.Client, at string) (int64, error) {
+// revisionAt returns the revision that a server had at a time. prefix is that of its resources.
+func revisionAt(ctx context.Context, c *client.Client, prefix, at string) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp, err := c.Do(ctx, client.Request{Path: "/v1/keys/registry/", Query: url.Values{"at": {at}, "limit": {"1"}, "keysOnly": {""}}})
+	resp, err := c.Do(ctx, client.Request{Path: "/v1/keys" + prefix + "/", Query: url.Values{"at": {at}, "limit": {"1"}, "keysOnly": {""}}})
 	switch {
 	case client.HasCode(err, http.StatusNotFound):
 		return 0, errors.New("this server does not have the times of its revisions: want a revision after the @")

@@ -126,6 +126,9 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 		if !ok {
 			return encoding.Object{}, errMisplaced
 		}
+		if len(kv.Value) == 0 {
+			return encoding.Object{}, errNoValue
+		}
 		id := encoding.Identity{APIVersion: res.APIVersion(), Kind: res.Kind, Namespace: scope.Namespace, Name: scope.Name}
 		if res.AnyVersion {
 			if stored, ok := jsontext.Lookup(kv.Value, []string{"apiVersion"}); ok {
@@ -148,6 +151,9 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 
 // encrypted begins the values that a kube-apiserver has encrypted.
 var encrypted = []byte("k8s:enc:")
+
+// errNoValue is also the error of a value that a journal does not keep.
+var errNoValue = errors.New("its value is empty, or is not recorded")
 
 var errMisplaced = errors.New("the key has not the form that the resource's keys have")
 

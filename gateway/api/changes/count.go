@@ -18,14 +18,17 @@ type countLine struct {
 	LastTime *time.Time         `json:"lastTime,omitempty"`
 }
 
-// count writes the numbers of the changes of some revisions, which have no gap. It has one interval in memory: if the clock of the gateway was set back, an
+// count writes the numbers of the changes of a segment. It has one interval in memory: if the clock of the gateway was set back, an
 // interval has several lines.
-func (r *Reader) count(ctx context.Context, p *response.Body, from, through etcdstore.Revision) error {
+func (r *Reader) count(ctx context.Context, p *response.Body, s segment) error {
+	if s.from > s.through {
+		return nil
+	}
 	prefix, exact := r.keys()
 	turn := r.Account.Turn()
 	defer turn.End()
 	var line countLine
-	for a, err := range r.Source.Recorder.Arrivals(ctx, prefix, exact, from, through) {
+	for a, err := range r.Source.Recorder.Arrivals(ctx, prefix, exact, s.from, s.through) {
 		if err == nil {
 			err = turn.Continue()
 		}

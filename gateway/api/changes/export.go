@@ -1,7 +1,9 @@
 package changes
 
 import (
+	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 
@@ -16,12 +18,24 @@ import (
 // ErrNone is the error for a gateway without a Source.
 var ErrNone = status.Error(http.StatusNotImplemented, "NotImplemented", "this gateway keeps no history: start it with --history-dir, or ask one that does")
 
+// errOpened is the error for a file that is served.
+var errOpened = status.Error(http.StatusNotImplemented, "NotImplemented", "this server has opened an export or a directory: copy that, or export it with revtail history export")
+
+// exporter is a Recorder whose journal can be exported.
+type exporter interface {
+	Export(ctx context.Context, w io.Writer) (journal.Summary, error)
+}
+
 // Export writes the response with all that is recorded, as of one moment, for another gateway. Values are those of etcd: encrypted ones stay so. The path
 // is one of its own for policies, because with it all objects and keys that are recorded can be read. Without the last line of an export the response
 // is not complete. An error, which is a Status, comes before the response; it is ErrNone if s is nil.
 func (s *Source) Export(w http.ResponseWriter, r *http.Request, compressors *response.Compressors, logger *slog.Logger) error {
 	if s == nil {
 		return ErrNone
+	}
+	recorder, ok := s.Recorder.(exporter)
+	if !ok {
+		return errOpened
 	}
 	if len(r.URL.RawQuery) > 0 {
 		return status.BadRequest("%s has no parameters", r.URL.Path)
@@ -33,7 +47,7 @@ func (s *Source) Export(w http.ResponseWriter, r *http.Request, compressors *res
 		return nil
 	}
 	body := bodyWriter{response.NewBody(w, r, http.StatusOK, compressors)}
-	sum, err := s.Recorder.Export(r.Context(), body)
+	sum, err := recorder.Export(r.Context(), body)
 	switch {
 	case errors.Is(err, journal.ErrNotOpen):
 		body.Put()

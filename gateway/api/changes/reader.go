@@ -3,6 +3,7 @@ package changes
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"time"
 
@@ -20,8 +21,19 @@ import (
 
 // Source is what a journal has recorded of the store.
 type Source struct {
-	Store    etcdstore.Store   // whose watches are answered from the journal, decrypted
-	Recorder *journal.Recorder // knows what is recorded
+	Store    etcdstore.Store // whose watches are answered from the journal, decrypted
+	Recorder Recorder
+}
+
+// Recorder knows what is recorded of the keys with a prefix. See journal.Recorder.
+type Recorder interface {
+	RangeOf(prefix string) (journal.Range, bool)
+	At(prefix string, when time.Time) (revision etcdstore.Revision, arrived time.Time, ok bool, err error)
+	Oldest(prefix string) (revision etcdstore.Revision, at time.Time, ok bool, err error)
+	Await(ctx context.Context, prefix string, revision etcdstore.Revision) error
+	Last(ctx context.Context, prefix string, o journal.LastOptions) (etcdstore.Revision, error)
+	Records(prefix string) bool
+	Arrivals(ctx context.Context, prefix string, exact bool, from, through etcdstore.Revision) iter.Seq2[journal.Arrival, error]
 }
 
 // Reader reads the recorded changes of the objects of a target, for one request. Open comes first, then Write.
@@ -39,7 +51,7 @@ type Reader struct {
 
 	written int                // changes
 	last    etcdstore.Revision // of them
-	next    etcdstore.Revision // the one after the last, if the limit ended the response
+	next    etcdstore.Revision // the one that follows the last, if the limit ended the response
 }
 
 // change is a line of the response. See deploy/API.md.
@@ -142,76 +154,6 @@ func (r *Reader) Write(w http.ResponseWriter, req *http.Request, compressors *re
 	appendLine(p, end)
 }
 
-// segments writes the changes between the gaps, and the gaps.
-func (r *Reader) segments(ctx context.Context, p *response.Body) error {
-	from := r.since
-	for _, gap := range r.recorded.Gaps {
-		if gap.Until < from || gap.After >= r.until || r.next > 0 {
-			continue
-		}
-		if err := r.segment(ctx, p, from, gap.After); err != nil {
-			return err
-		}
-		if r.next == 0 {
-			appendLine(p, gapLine{"GAP", gap.After, gap.Until})
-			from = gap.Until + 1
-		}
-	}
-	if r.next > 0 {
-		return nil
-	}
-	return r.segment(ctx, p, from, r.until)
-}
-
-// segment writes the changes of some revisions, which have no gap.
-func (r *Reader) segment(ctx context.Context, p *response.Body, from, through etcdstore.Revision) error {
-	if from > through {
-		return nil
-	}
-	if r.Options.Count > 0 {
-		return r.count(ctx, p, from, through)
-	}
-	prefix, exact := r.keys()
-	w := r.Source.Store.Watch(ctx, prefix, etcdstore.WatchOptions{After: from - 1, Exact: exact, Previous: true})
-	defer func() { _ = w.Close() }()
-	turn := r.Account.Turn()
-	defer turn.End()
-	for after := from - 1; after < through; {
-		turn.End() // before a read of the disk
-		batch, err := w.Next(ctx)
-		if err != nil {
-			return err
-		}
-		after = batch.Through
-		for _, e := range batch.Events {
-			if e.Revision > through {
-				return nil
-			}
-			if err := turn.Continue(); err != nil {
-				return err
-			}
-			if r.next > 0 {
-				return nil
-			}
-			if err := r.event(ctx, p, e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// keys returns the prefix of the keys of the objects, or the key of the one object.
-func (r *Reader) keys() (prefix string, exact bool) {
-	switch {
-	case r.Target.Scope.Name != "":
-		return r.Target.Key(r.Root), true
-	case r.Target.Scope.Namespace != "" && r.Target.Resource.Mount == nil:
-		return r.prefix + r.Target.Scope.Namespace + "/", false
-	}
-	return r.prefix, false
-}
-
 // event writes the line of an event, unless the request does not ask for it.
 func (r *Reader) event(ctx context.Context, p *response.Body, e etcdstore.Event) error {
 	c, before, ok := r.describe(e)
@@ -227,7 +169,7 @@ func (r *Reader) event(ctx context.Context, p *response.Body, e etcdstore.Event)
 			return err
 		}
 	}
-	if r.Options.Limit > 0 && r.written >= r.Options.Limit && e.Revision > r.last { // the changes of one revision stay together
+	if r.Options.Limit > 0 && r.written >= r.Options.Limit && e.Revision != r.last { // the changes of one revision stay together
 		r.next = e.Revision
 		return nil
 	}

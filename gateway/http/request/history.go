@@ -24,13 +24,14 @@ const HistoryExportPath = HistoryPath + "/export"
 type HistoryOptions struct {
 	Since, Until keyrange.Moment // both inclusive; zero: without bound
 	Limit        int             // of changes; zero: none
+	Descending   bool            // the newest change first
 	Previous     bool            // also the states before
 	Manager      string          // of managedFields, whose changes are selected; empty: of all
 	Count        time.Duration   // changes are counted in intervals of this length, and Limit is one of intervals; zero: they are returned
 }
 
 // historyParameters are all that the query may have.
-var historyParameters = []string{"resource", "group", "version", "namespace", "name", "filter", "manager", "since", "until", "limit", "previous", "count"}
+var historyParameters = []string{"resource", "group", "version", "namespace", "name", "filter", "manager", "since", "until", "order", "limit", "previous", "count"}
 
 // ParseHistoryOptions reads and checks the query. The error is a Status.
 func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
@@ -57,6 +58,13 @@ func ParseHistoryOptions(r *http.Request) (o HistoryOptions, err error) {
 	if o.Until, err = momentOf("until", query.Get("until")); err != nil {
 		return o, err
 	}
+	switch order := query.Get("order"); order {
+	case "", "asc":
+	case "desc":
+		o.Descending = true
+	default:
+		return o, status.BadRequest("order=%.64q: want asc, the oldest change first, or desc, the newest one first", order)
+	}
 	limit, err := Int(query, "limit")
 	if err != nil || limit < 0 {
 		return o, cmp.Or(err, status.BadRequest("limit=%d: want a number of changes, or 0 for all", limit))
@@ -71,9 +79,9 @@ func parseCount(query url.Values) (time.Duration, error) {
 	if !query.Has("count") {
 		return 0, nil
 	}
-	for _, name := range []string{"filter", "manager", "previous"} {
+	for _, name := range []string{"filter", "manager", "previous", "order"} {
 		if query.Has(name) {
-			return 0, status.BadRequest("count= and %s= are given: leave one of them out, because changes are counted without their states", name)
+			return 0, status.BadRequest("count= and %s= are given: leave one of them out, because changes are counted in the order of revisions, without their states", name)
 		}
 	}
 	length, err := time.ParseDuration(query.Get("count"))

@@ -17,21 +17,30 @@ type Last struct {
 	end    End
 }
 
-// ReadLast reads the changes of one object.
+// lastPage is how many changes ReadLast reads at a time: mostly the first one is enough.
+const lastPage = 5
+
+// ReadLast reads the changes of one object, the newest first, until one that is not of the status alone.
 func ReadLast(ctx context.Context, c *client.Client, q Query) (l Last, err error) {
-	q.Previous = true
+	q.Previous, q.Descending, q.Limit = true, true, lastPage
 	reader := &Reader{Client: c, Query: q}
 	for e, failed := range reader.Entries(ctx) {
 		switch {
 		case failed != nil:
 			return l, failed
-		case e.IsGap():
+		case e.IsGap() && l.gap == nil:
 			l.gap = &e
-			continue
-		case !e.IsStatus():
-			l.undone = &e
+		case e.IsGap():
+		case l.change == nil:
+			l.change = &e
 		}
-		l.change = &e
+		if !e.IsGap() && !e.IsStatus() {
+			l.undone = &e
+			if l.undone.Revision == l.change.Revision {
+				l.undone = l.change
+			}
+			break
+		}
 	}
 	l.end = reader.End
 	return l, nil

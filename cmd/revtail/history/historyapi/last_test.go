@@ -1,6 +1,7 @@
 package historyapi_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,9 @@ func TestLast(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := gateway(t, map[string]string{"configmaps ": test.lines + end})
+			lines := slices.Collect(strings.Lines(test.lines))
+			slices.Reverse(lines)
+			c := gateway(t, map[string]string{"configmaps ": strings.Join(lines, "") + end})
 			l, err := historyapi.ReadLast(t.Context(), c, historyapi.Query{Resource: client.Resource{Version: "v1", Plural: "configmaps"}, Name: "a"})
 			if err != nil {
 				t.Fatal(err)

@@ -27,6 +27,8 @@ type Query struct {
 	Until     string // like Since
 	Previous  bool   // entries have the object before the change
 	Limit     int    // changes of a page; zero: 200
+
+	Descending bool // the newest change first
 }
 
 // values are the parameters of a page.
@@ -39,6 +41,9 @@ func (q Query) values() url.Values {
 		if value != "" {
 			out.Set(name, value)
 		}
+	}
+	if q.Descending {
+		out.Set("order", "desc")
 	}
 	if q.Previous {
 		out.Set("previous", "true")
@@ -57,7 +62,7 @@ const (
 	maxLine = 64 << 20
 )
 
-// Reader reads the entries of a query, which are ordered by revision.
+// Reader reads the entries of a query, in the order of their revisions.
 type Reader struct {
 	Client *client.Client
 	Query  Query
@@ -94,7 +99,11 @@ func (r *Reader) Entries(ctx context.Context) iter.Seq2[Entry, error] {
 			if end.Next == 0 {
 				return
 			}
-			q.Since = strconv.FormatInt(end.Next, 10)
+			if next := strconv.FormatInt(end.Next, 10); q.Descending {
+				q.Until = next
+			} else {
+				q.Since = next
+			}
 		}
 	}
 }
@@ -139,7 +148,10 @@ func (r *Reader) page(ctx context.Context, q Query) (entries []Entry, end End, e
 
 // checkNext refuses a page that would be read forever.
 func checkNext(q Query, end End) error {
-	if since, err := strconv.ParseInt(q.Since, 10, 64); err == nil && end.Next != 0 && end.Next <= since {
+	if until, err := strconv.ParseInt(q.Until, 10, 64); q.Descending && err == nil && end.Next >= until {
+		return fmt.Errorf("the gateway continues at revision %d after a page that ended at %d", end.Next, until)
+	}
+	if since, err := strconv.ParseInt(q.Since, 10, 64); !q.Descending && err == nil && end.Next != 0 && end.Next <= since {
 		return fmt.Errorf("the gateway continues at revision %d after a page that began at %d", end.Next, since)
 	}
 	return nil

@@ -1,32 +1,31 @@
-package historydir
+package command
 
 import (
 	"fmt"
 	"io"
 	"time"
-
-	"revtail/cmd/revtail/command"
 )
 
 // redraw is the shortest time between two lines of a progress.
 const redraw = 100 * time.Millisecond
 
-// progress shows on a terminal how far a command is, in one line.
-type progress struct {
+// Progress shows on a terminal how far a command is, in one line.
+type Progress struct {
 	terminal io.Writer // nil: no terminal
 	drawn    time.Time
 }
 
-func newProgress(w io.Writer) *progress {
-	p := &progress{}
-	if command.IsTerminal(w) {
+// NewProgress returns a progress on w, which shows nothing unless w is a terminal.
+func NewProgress(w io.Writer) *Progress {
+	p := &Progress{}
+	if IsTerminal(w) {
 		p.terminal = w
 	}
 	return p
 }
 
-// show replaces the line.
-func (p *progress) show(what string, done, total int64) {
+// Show replaces the line.
+func (p *Progress) Show(what string, done, total int64) {
 	if p.terminal == nil {
 		return
 	}
@@ -35,7 +34,7 @@ func (p *progress) show(what string, done, total int64) {
 		return
 	}
 	p.drawn = now
-	line := command.Printable(what)
+	line := Printable(what)
 	switch {
 	case total > 0:
 		line += fmt.Sprintf(": %d of %d, %d %%", done, total, 100*done/total)
@@ -45,8 +44,8 @@ func (p *progress) show(what string, done, total int64) {
 	_, _ = fmt.Fprintf(p.terminal, "\r\x1b[K%s", line)
 }
 
-// end removes the line.
-func (p *progress) end() {
+// End removes the line.
+func (p *Progress) End() {
 	if p.terminal != nil && !p.drawn.IsZero() {
 		_, _ = fmt.Fprint(p.terminal, "\r\x1b[K")
 	}
