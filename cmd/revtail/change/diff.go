@@ -11,19 +11,16 @@ import (
 	"revtail/cmd/revtail/source"
 )
 
-// NewDiffCommand returns the command diff.
-func NewDiffCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "diff (A B [RESOURCE…] | -f FILE|FOLDER|URL|-)",
-		GroupID: command.GroupRead,
-		Short:   "Compare the objects of two snapshots, servers or revisions, or show what apply would change",
-		Long: `Compare the objects of A and B, or show with -f what revtail apply would change. Nothing is changed.
+const diffLong = `Compare the objects of A and B, or show with -f what revtail apply would change. Nothing is changed.
 
 A and B are each one of these, and may have a revision of etcd after an @:
   backup.db        a snapshot of an etcd, the database of a stopped one, its data directory, or an export of a journal, as 'revtail open' reads it
   live             the server of --server, --kubeconfig or --context
   https://HOST     another server, with --cacert, --cert and --token-file; unix:///path: its socket
   live@-10m        a server as it was at a time, if the keys API of a gateway of revtail has /registry/; or an export of a journal
+
+With --from the server is compared with itself: as it was at a moment, with now or with --to. A gateway with --history-dir has these moments also after etcd has
+compacted them.
 
 Compared are the objects of all resources that A or B serves, or of those that are given, as 'revtail get' names them: secrets, deploy,cm or
 deploy/web. They are those of all namespaces, or of --namespace, which leaves out resources without namespaces. Each object that differs is added, removed or changed,
@@ -38,17 +35,31 @@ moment.
 Values of Secrets are redacted, of files and of servers, with one key: equal ones stay equal, and those that differ have another digest. The key is
 new each time; so a server of 'revtail open' that redacts can be compared only with itself. --redact none compares and prints the values.
 
-Exit codes: 0 no differences; 1 differences; 2 refused, failed or wrong command line.`,
-		Example: `  # what has changed since a backup, and what between two revisions of it
+Exit codes: 0 no differences; 1 differences; 2 refused, failed or wrong command line.`
+
+const diffExample = `  # what has changed since a backup, and what between two revisions of it
   revtail diff backup.db live --context my-cluster
   revtail diff backup.db@4300 backup.db@4711 deploy,cm -n shop
+
+  # what has changed in the last hour, and in ten minutes of the night
+  revtail diff deploy/web -n shop --from -1h
+  revtail diff -n shop --from 02:10 --to 02:20
 
   # two backups, one line for each object
   revtail diff monday.db tuesday.db -o name
 
   # what apply would change
   revtail diff -f web.yaml
-  revtail diff -f deploy/ -R`,
+  revtail diff -f deploy/ -R`
+
+// NewDiffCommand returns the command diff.
+func NewDiffCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "diff (A B [RESOURCE…] | --from MOMENT [RESOURCE…] | -f FILE|FOLDER|URL|-)",
+		GroupID: command.GroupRead,
+		Short:   "Compare the objects of two snapshots, servers or revisions, or show what apply would change",
+		Long:    diffLong,
+		Example: diffExample,
 	}
 	d := &differ{applier: applier{dryRun: true}}
 	set := cmd.Flags()
@@ -71,14 +82,14 @@ type differ struct {
 
 func (d *differ) diff(cmd *cobra.Command, args []string) error {
 	ofFiles := []string{"filename", "recursive", "field-manager", "force-conflicts"}
-	if len(args) == 0 {
+	if len(args) == 0 && !d.sources.OfOneServer() {
 		if name := changedFlag(cmd, slices.Concat(compare.Flags, source.FileFlags)); name != "" {
 			return usageError(cmd, "--%s has no effect with -f: want two sources, as backup.db live", name)
 		}
 		return d.diffFiles(cmd)
 	}
 	if name := changedFlag(cmd, ofFiles); name != "" {
-		return usageError(cmd, "--%s and the argument %q: want two sources, as backup.db live, or -f", name, args[0])
+		return usageError(cmd, "--%s and other sources: want two sources, as backup.db live, --from, or -f", name)
 	}
 	colored, err := command.UseColor(d.color, cmd.OutOrStdout())
 	if err != nil {

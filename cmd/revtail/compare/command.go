@@ -12,6 +12,7 @@ import (
 	"revtail/cmd/revtail/client"
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/completion"
+	"revtail/cmd/revtail/history/historyapi"
 	"revtail/cmd/revtail/source"
 )
 
@@ -21,12 +22,13 @@ type Command struct {
 	output            string
 	labels            string
 	showManagedFields bool
+	from, to          historyapi.Moment
 
 	a, b *source.Source
 }
 
 // Flags are the names of the flags that AddFlags defines, without those of files.
-var Flags = []string{"output", "selector", "show-managed-fields"}
+var Flags = []string{"output", "selector", "show-managed-fields", "from", "to"}
 
 // AddFlags defines the flags.
 func (c *Command) AddFlags(cmd *cobra.Command) {
@@ -34,13 +36,18 @@ func (c *Command) AddFlags(cmd *cobra.Command) {
 	set.StringVarP(&c.output, "output", "o", "diff", "`format` of the differences of two sources: diff, name or json")
 	set.StringVarP(&c.labels, "selector", "l", "", "`labels` of the objects of two sources, as app=web,tier!=back")
 	set.BoolVar(&c.showManagedFields, "show-managed-fields", false, "compare managedFields, resourceVersion and generation of two sources too")
+	set.Var(&c.from, "from", "compare the server with itself as it was at this `moment`, in place of two sources: "+historyapi.MomentUsage)
+	set.Var(&c.to, "to", "with --from: compare it as it was at this `moment`, and not as it is now")
 	completion.Values(cmd, "output", "diff", "name", "json")
 	c.Sources.AddFlags(cmd)
 }
 
-// Run compares the sources that the first two arguments name; the others choose kinds.
+// OfOneServer reports whether moments of one server are compared, which no arguments name.
+func (c *Command) OfOneServer() bool { return !c.from.IsZero() || !c.to.IsZero() }
+
+// Run compares the sources that the first two arguments name, or those of --from; the others choose kinds.
 func (c *Command) Run(cmd *cobra.Command, args []string, namespace string, colored bool) error {
-	names, err := c.check(args)
+	names, kinds, err := c.check(args)
 	if err != nil {
 		return command.UsageError(fmt.Errorf("%w%s", err, command.HelpHint(cmd)))
 	}
@@ -53,7 +60,7 @@ func (c *Command) Run(cmd *cobra.Command, args []string, namespace string, color
 	if c.b, err = c.Sources.Open(ctx, names[1]); err != nil {
 		return failed(err)
 	}
-	queries, err := c.queries(args[2:], namespace)
+	queries, err := c.queries(kinds, namespace)
 	if err != nil {
 		return failed(err)
 	}
@@ -72,24 +79,38 @@ func (c *Command) Run(cmd *cobra.Command, args []string, namespace string, color
 func failed(err error) error { return &command.ExitError{Code: command.ExitUsage, Err: err} }
 
 // check reads the arguments and flags as far as that is possible without the sources.
-func (c *Command) check(args []string) (names [2]source.Name, err error) {
-	if len(args) < 2 {
-		return names, fmt.Errorf("one source is given, %s: want two, as revtail diff %s live", args[0], args[0])
+func (c *Command) check(args []string) (names [2]source.Name, kinds []string, err error) {
+	if names, kinds, err = c.names(args); err != nil {
+		return names, nil, err
 	}
-	for i, text := range args[:2] {
-		if names[i], err = source.ParseName(text); err != nil {
-			return names, err
-		}
-	}
-	for _, kind := range args[2:] {
+	for _, kind := range kinds {
 		if err := client.CheckArgs([]string{kind}); err != nil {
-			return names, err
+			return names, nil, err
 		}
 	}
 	if !slices.Contains([]string{"diff", "name", "json"}, c.output) {
-		return names, fmt.Errorf("--output %q: want diff, name or json", c.output)
+		return names, nil, fmt.Errorf("--output %q: want diff, name or json", c.output)
 	}
-	return names, errors.Join(c.Sources.Options.Check(), client.CheckSelectors(c.labels, ""))
+	return names, kinds, errors.Join(c.Sources.Options.Check(), client.CheckSelectors(c.labels, ""))
+}
+
+// names returns the names of the sources, and the arguments that choose kinds.
+func (c *Command) names(args []string) (names [2]source.Name, kinds []string, err error) {
+	if c.OfOneServer() {
+		if c.from.IsZero() {
+			return names, nil, errors.New("--to is given without --from: want both, or --from alone")
+		}
+		return [2]source.Name{source.Live(c.from.Revision, c.from.Query()), source.Live(c.to.Revision, c.to.Query())}, args, nil
+	}
+	if len(args) < 2 {
+		return names, nil, fmt.Errorf("one source is given, %s: want two, as revtail diff %s live, or --from", args[0], args[0])
+	}
+	for i, text := range args[:2] {
+		if names[i], err = source.ParseName(text); err != nil {
+			return names, nil, err
+		}
+	}
+	return names, args[2:], nil
 }
 
 // query is what is compared: objects of a resource that at least one source has.

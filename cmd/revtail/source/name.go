@@ -25,6 +25,18 @@ type Name struct {
 	at       string // a time; empty: none
 }
 
+// Live returns the name of the server of the flags, as it was at a moment: a revision or, if that is zero, a time; neither: as it is now.
+func Live(revision int64, at string) Name {
+	out := Name{Text: live, place: live, revision: revision}
+	switch {
+	case revision != 0:
+		out.Text += "@" + strconv.FormatInt(revision, 10)
+	case at != "":
+		out.Text, out.at = live+"@"+at, at
+	}
+	return out
+}
+
 // ParseName reads an argument. A file whose name has an @ is that file, if it exists.
 func ParseName(text string) (Name, error) {
 	out := Name{Text: text, place: text}

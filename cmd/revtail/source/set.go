@@ -16,6 +16,7 @@ import (
 	"revtail/cmd/revtail/command"
 	"revtail/cmd/revtail/offline"
 	"revtail/gateway/config"
+	"revtail/gateway/http/response"
 )
 
 // Set opens sources. A file that several of them name is opened once, and the values of Secrets are redacted with one key, so that
@@ -110,16 +111,30 @@ func (s *Set) prefixOf(n Name) string {
 // timeout bounds the request of revisionAt.
 const timeout = time.Minute
 
-// revisionAt returns the revision that a server had at a time. prefix is that of its resources.
+// revisionAt returns the revision that a server had at a time: a gateway with the keys API of its resources, whose prefix is given, or one with a journal.
 func revisionAt(ctx context.Context, c *client.Client, prefix, at string) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp, err := c.Do(ctx, client.Request{Path: "/v1/keys" + prefix + "/", Query: url.Values{"at": {at}, "limit": {"1"}, "keysOnly": {""}}})
+	revision, err := keysAt(ctx, c, prefix, at)
+	if client.HasCode(err, http.StatusForbidden) { // the keys API does not have these keys, or not for this user
+		revision, err = namespacesAt(ctx, c, at)
+	}
 	switch {
 	case client.HasCode(err, http.StatusNotFound):
-		return 0, errors.New("this server does not have the times of its revisions: want a revision after the @")
+		return 0, errNoTimes
 	case err != nil:
 		return 0, fmt.Errorf("the server does not say which revision it had at this time, want a revision after the @: %w", err)
+	}
+	return revision, nil
+}
+
+var errNoTimes = errors.New("this server does not have the times of its revisions: want a revision after the @")
+
+// keysAt reads a page of keys at a time.
+func keysAt(ctx context.Context, c *client.Client, prefix, at string) (int64, error) {
+	resp, err := c.Do(ctx, client.Request{Path: "/v1/keys" + prefix + "/", Query: url.Values{"at": {at}, "limit": {"1"}, "keysOnly": {""}}})
+	if err != nil {
+		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var page struct {
@@ -129,4 +144,25 @@ func revisionAt(ctx context.Context, c *client.Client, prefix, at string) (int64
 		return 0, fmt.Errorf("the revision of a time: %w", err)
 	}
 	return page.Revision, nil
+}
+
+// namespacesAt reads a page of Namespaces at a time. The error is errNoTimes if the server does not know the parameter: the header with the time is missing.
+func namespacesAt(ctx context.Context, c *client.Client, at string) (int64, error) {
+	resp, err := c.Do(ctx, client.Request{Path: "/api/v1/namespaces", Query: url.Values{"at": {at}, "limit": {"1"}}})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.Header.Get(response.TimeHeader) == "" {
+		return 0, errNoTimes
+	}
+	var page struct {
+		Metadata struct {
+			ResourceVersion int64 `json:"resourceVersion,string"`
+		} `json:"metadata"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
+		return 0, fmt.Errorf("the revision of a time: %w", err)
+	}
+	return page.Metadata.ResourceVersion, nil
 }
