@@ -31,8 +31,8 @@ func Recognizes(path string) bool {
 	case err != nil:
 		return false
 	case info.IsDir():
-		exists, err := journal.Exists(path)
-		return exists && err == nil
+		exists, failed := journal.Exists(path)
+		return exists && failed == nil
 	case !info.Mode().IsRegular():
 		return false
 	}

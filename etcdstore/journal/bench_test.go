@@ -60,6 +60,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 func benchmarkAppend(b *testing.B, objects int, value func(name, revision int) []byte) {
+	b.Helper()
 	j, err := Open(b.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)

@@ -71,7 +71,7 @@ func (p *process) record(ctx context.Context) (err error) {
 		}
 		if p.journal, err = journal.Open(p.cfg.HistoryDir, p.logger); err != nil {
 			p.logger.Error("the copy of the journal cannot be opened: this gateway goes on without a journal until its next start", "error", err)
-			return nil //nolint:nilerr // clients are served
+			return nil // clients are served
 		}
 		p.recorder.Open(p.journal)
 	}

@@ -89,8 +89,7 @@ type endLine struct {
 func (r *Reader) Open(ctx context.Context) error {
 	recorder := r.Source.Recorder
 	r.prefix = r.Target.Resource.Prefix(r.Root)
-	known, ok := recorder.RangeOf(r.prefix)
-	if !ok && !recorder.Records(r.prefix) {
+	if _, ok := recorder.RangeOf(r.prefix); !ok && !recorder.Records(r.prefix) {
 		return notRecorded(r.Target.Resource.QualifiedName())
 	}
 	revision, err := r.Target.Cache.Newest(ctx)
@@ -100,7 +99,8 @@ func (r *Reader) Open(ctx context.Context) error {
 	if err = recorder.Await(ctx, r.prefix, revision); err != nil {
 		return err
 	}
-	if known, ok = recorder.RangeOf(r.prefix); !ok {
+	known, ok := recorder.RangeOf(r.prefix)
+	if !ok {
 		return status.Error(http.StatusServiceUnavailable, "ServiceUnavailable", "the history of "+r.Target.Resource.QualifiedName()+" is not recorded yet: try again in a few seconds")
 	}
 	r.recorded, r.since, r.until = known, known.Oldest+1, known.Through

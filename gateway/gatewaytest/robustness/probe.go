@@ -92,7 +92,8 @@ func (r *Run) back(gateway int) {
 }
 
 // told checks that every watching client got the end of its history, and how soon.
-func (r *Run) told(h *History, since time.Time, within time.Duration) {
+func (r *Run) told(h *History, since time.Time) {
+	const within = 30 * time.Second
 	deadline := since.Add(within)
 	waiting := func() (names []string) {
 		r.mu.Lock()

@@ -51,7 +51,7 @@ var historyScenarios = []Scenario{
 					r.history().addList(l)
 				}
 			}
-			r.told(old, since, 30*time.Second)
+			r.told(old, since)
 			r.Write(20)
 			r.Wait(5 * time.Second)
 		},
@@ -78,7 +78,7 @@ var historyScenarios = []Scenario{
 				"--initial-advertise-peer-urls", member.Peer, "--initial-cluster-token", "another", "--bump-revision", "1000000", "--mark-compacted")
 			member.Restart(r.TB)
 			r.turnAway()
-			r.told(old, time.Now(), 30*time.Second)
+			r.told(old, time.Now())
 			r.Write(20)
 			r.Wait(5 * time.Second)
 		},

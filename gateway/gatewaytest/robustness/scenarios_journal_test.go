@@ -138,7 +138,7 @@ func playJournalRestore(r *Run, seconds int) {
 	r.gateways[1].Kill(r.TB)
 	r.Fault("etcd's files are replaced by a backup")
 	r.putBack(member, backup)
-	r.told(old, time.Now(), 30*time.Second)
+	r.told(old, time.Now())
 	restored := r.newest()
 	r.Note("etcd is at %d, and was at %d", restored, former)
 	r.outgrow(restored, former, 2)
@@ -220,7 +220,7 @@ func (r *Run) turnTo(what string, change func()) (former int64) {
 	change()
 	member.Restart(r.TB)
 	r.turnAway()
-	r.told(old, time.Now(), 30*time.Second)
+	r.told(old, time.Now())
 	return former
 }
 
