@@ -85,7 +85,7 @@ func TestSelected(t *testing.T) {
 	if got := names(""); len(got) != len(all) {
 		t.Errorf("no words select %d of %d rows", len(got), len(all))
 	}
-	if got := names("idle-plain,create"); !slices.Equal(got, []string{"idle-plain", "create", "create-embedded"}) {
+	if got := names("idle-plain,create"); !slices.Equal(got, []string{"idle-plain", "create", "create-embedded", "create-journal"}) {
 		t.Errorf("%v", got)
 	}
 	if got := names("nothing"); got != nil {
