@@ -171,6 +171,8 @@ func (r *Recorder) open(ctx context.Context, p *part) error {
 	case err == nil && compacted:
 		now := p.writer.Range()
 		r.config.Logger.Warn("etcd has compacted events that had not arrived: the journal has a gap", "prefix", p.prefix, "through", was.Through, "gaps", now.Gaps)
+	case err == nil:
+		r.config.Logger.Info("the journal goes on", "prefix", p.prefix, "oldest", was.Oldest, "through", was.Through, "gaps", was.Gaps)
 	}
 	return err
 }
