@@ -1,7 +1,9 @@
 package webserver
 
 import (
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -96,8 +98,16 @@ func (l *keptListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. It closes the idle connections.
+// Close implements net.Listener. It closes the idle connections, below TLS, which would write to each of them.
 func (l *keptListener) Close() error {
+	for _, conn := range l.close() {
+		_ = socket.Base(conn).Close() // it is not used again
+	}
+	return nil
+}
+
+// close returns the idle connections; nothing if the listener is closed.
+func (l *keptListener) close() []servedConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -105,10 +115,7 @@ func (l *keptListener) Close() error {
 	}
 	l.closed = true
 	close(l.closing)
-	for conn := range l.idle {
-		_ = conn.Close() // it is not used again
-	}
-	return nil
+	return slices.Collect(maps.Keys(l.idle))
 }
 
 // Addr implements net.Listener.
