@@ -12,9 +12,8 @@ import (
 	"revtail/etcdstore"
 )
 
-// Export writes all that the journal has, one line a state or event. Import makes an equal journal of it. Nothing may be written to the journal, or
-// pruned, meanwhile.
-func (j *Journal) Export(ctx context.Context, w io.Writer, progress Progress) (Summary, error) {
+// export writes the lines of a journal to which nothing is written meanwhile.
+func (j *Journal) export(ctx context.Context, w io.Writer, progress Progress) (Summary, error) {
 	const buffer = 1 << 20
 	buffered := bufio.NewWriterSize(w, buffer)
 	e := &exporter{journal: j, lines: json.NewEncoder(buffered), progress: progress}
