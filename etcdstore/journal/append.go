@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal/delta"
 )
 
 // Writer writes the events of a range. It is for one goroutine.
@@ -15,7 +16,7 @@ type Writer struct {
 	journal *Journal
 	current Range
 	omit    func(key string, value []byte) bool // nil: all values are kept
-	differ  differ
+	differ  delta.Differ
 	tails   tails
 	bytes   int // of the last step, as it was given to the database
 }
@@ -105,8 +106,8 @@ func (w *Writer) set(b *pebble.Batch, key string, revision etcdstore.Revision, k
 	}
 	e.value = kv.Value
 	if before != nil && before.depth < maxDepth {
-		if delta := w.differ.appendDelta(nil, before.value, kv.Value); len(delta) < len(kv.Value)*3/4 {
-			e.value, e.depth = delta, before.depth+1
+		if difference := w.differ.Append(nil, before.value, kv.Value); len(difference) < len(kv.Value)*3/4 {
+			e.value, e.depth = difference, before.depth+1
 		}
 	}
 	w.tails.set(key, tail{value: kv.Value, depth: e.depth})

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal/delta"
 )
 
 // export writes the lines of a journal to which nothing is written meanwhile.
@@ -197,7 +198,7 @@ func (e *exporter) writeChange(r *reader, key string, f *found, arrived string) 
 // value returns the value of an entry: the one before is mostly the last one of the key that was written.
 func (e *exporter) value(r *reader, key string, f found) ([]byte, error) {
 	if before, ok := e.recent.byKey[key]; ok && f.depth > 0 && before.depth == f.depth-1 {
-		value, err := appendValue(nil, before.value, f.value)
+		value, err := delta.AppendValue(nil, before.value, f.value)
 		if err != nil {
 			err = damagedError(key, f.revision, err)
 		}
