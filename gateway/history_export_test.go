@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"revtail/etcdstore/journal"
+	"revtail/etcdstore/journal/recorder"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/api/changes"
 )
@@ -54,9 +54,9 @@ func TestHistoryExport(t *testing.T) {
 func exportOfNone(t *testing.T) answer {
 	t.Helper()
 	store := memory.New()
-	recorder := journal.NewRecorder(nil, journal.Config{Store: store, Prefixes: []string{"/registry/configmaps/"}, Logger: slog.New(slog.DiscardHandler)})
-	history := &changes.Source{Store: journal.NewRecorded(store, recorder), Recorder: recorder}
-	s := serveLogged(t, store, Options{Store: journal.NewStore(store, recorder), History: history, Logger: slog.New(slog.DiscardHandler)})
+	r := recorder.New(nil, recorder.Config{Store: store, Prefixes: []string{"/registry/configmaps/"}, Logger: slog.New(slog.DiscardHandler)})
+	history := &changes.Source{Store: recorder.NewRecorded(store, r), Recorder: r}
+	s := serveLogged(t, store, Options{Store: recorder.NewStore(store, r), History: history, Logger: slog.New(slog.DiscardHandler)})
 	for query, code := range map[string]int{"resource=secrets": http.StatusNotFound, "resource=configmaps": http.StatusServiceUnavailable} {
 		if a := s.get("/v1/history?" + query); a.code != code {
 			t.Errorf("%s: %d %s, want %d", query, a.code, a.body, code)

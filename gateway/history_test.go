@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"revtail/etcdstore/journal"
+	"revtail/etcdstore/journal/recorder"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/api/changes"
 )
@@ -20,7 +21,7 @@ import (
 // historyServer is a gateway with a journal.
 type historyServer struct {
 	*testServer
-	recorder *journal.Recorder
+	recorder *recorder.Recorder
 	stop     func() // the recorder
 	journal  *journal.Journal
 }
@@ -44,15 +45,15 @@ func serveHistory(t *testing.T, j *journal.Journal, store *memory.Store) *histor
 	t.Helper()
 	h := &historyServer{journal: j}
 	h.record(t, store)
-	history := &changes.Source{Store: journal.NewRecorded(store, h.recorder), Recorder: h.recorder}
-	h.testServer = serveLogged(t, store, Options{Store: journal.NewStore(store, h.recorder), History: history, Logger: slog.New(slog.DiscardHandler)})
+	history := &changes.Source{Store: recorder.NewRecorded(store, h.recorder), Recorder: h.recorder}
+	h.testServer = serveLogged(t, store, Options{Store: recorder.NewStore(store, h.recorder), History: history, Logger: slog.New(slog.DiscardHandler)})
 	return h
 }
 
 // record runs a recorder until the test ends or stop is called.
 func (h *historyServer) record(t *testing.T, store *memory.Store) {
 	t.Helper()
-	recorder := journal.NewRecorder(h.journal, journal.Config{
+	r := recorder.New(h.journal, recorder.Config{
 		Store: store, Prefixes: []string{"/registry/"}, Logger: slog.New(slog.DiscardHandler),
 		Omit: func(key string, _ []byte) bool { return strings.HasPrefix(key, "/registry/secrets/") },
 	})
@@ -60,9 +61,9 @@ func (h *historyServer) record(t *testing.T, store *memory.Store) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = recorder.Run(ctx)
+		_ = r.Run(ctx)
 	}()
-	h.recorder, h.stop = recorder, func() { cancel(); <-ended }
+	h.recorder, h.stop = r, func() { cancel(); <-ended }
 	t.Cleanup(h.stop)
 }
 

@@ -53,7 +53,7 @@ func newHistory(t *testing.T) history {
 	defer func() { _ = j.Close() }()
 	var writers []*journal.Writer
 	for _, prefix := range prefixes {
-		w := j.Writer(prefix, func(key string, _ []byte) bool { return key == "/registry/secrets/s" })
+		w := j.Writer(prefix, journal.WriterOptions{Omit: func(key string, _ []byte) bool { return key == "/registry/secrets/s" }})
 		if err := w.Begin(t.Context(), h.Store); err != nil {
 			t.Fatal(err)
 		}

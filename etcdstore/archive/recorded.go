@@ -56,7 +56,7 @@ func (s *Store) Records(prefix string) bool {
 	return ok
 }
 
-// Arrivals yields when the events of the keys with a prefix arrived. See journal.Recorder.Arrivals.
+// Arrivals yields when the events of the keys with a prefix arrived. See journal.View.Arrivals.
 func (s *Store) Arrivals(ctx context.Context, prefix string, exact bool, from, through etcdstore.Revision) iter.Seq2[journal.Arrival, error] {
 	known, ok := s.RangeOf(prefix)
 	if end, has := known.End(from - 1); !ok || !has || end < through {

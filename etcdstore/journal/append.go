@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal/delta"
 )
 
 // Writer writes the events of a range. It is for one goroutine.
@@ -15,17 +16,25 @@ type Writer struct {
 	journal *Journal
 	current Range
 	omit    func(key string, value []byte) bool // nil: all values are kept
-	differ  differ
+	differ  delta.Differ
 	tails   tails
 	bytes   int // of the last step, as it was given to the database
 }
 
-// Writer returns the writer of the present range of a prefix. A range that has not begun has Through zero, and needs Begin. The values for which
-// omit returns true are not kept.
-func (j *Journal) Writer(prefix string, omit func(key string, value []byte) bool) *Writer {
-	w := &Writer{journal: j, omit: omit, tails: newTails(maxTails)}
+// WriterOptions configure a Writer.
+type WriterOptions struct {
+	Omit   func(key string, value []byte) bool // says which values are not kept; nil: none
+	Memory int                                 // bound of the memory for values, in bytes; zero, or more than 64 MiB: 64 MiB
+}
+
+// Writer returns the writer of the present range of a prefix. A range that has not begun has Through zero, and needs Begin.
+func (j *Journal) Writer(prefix string, o WriterOptions) *Writer {
+	if o.Memory == 0 {
+		o.Memory = maxTails
+	}
+	w := &Writer{journal: j, omit: o.Omit, tails: newTails(min(o.Memory, maxTails))}
 	for _, r := range j.Ranges() {
-		if r.Prefix == prefix && r.continues() {
+		if r.Prefix == prefix && r.Continues() {
 			w.current = r
 		}
 	}
@@ -37,6 +46,9 @@ func (j *Journal) Writer(prefix string, omit func(key string, value []byte) bool
 
 // Range returns what is written.
 func (w *Writer) Range() Range { return w.current }
+
+// StepSize returns how many bytes the last step that was appended takes, as it was given to the database.
+func (w *Writer) StepSize() int { return w.bytes }
 
 // Append writes a step of a watch. The events of the step follow those that are written. They survive a crash after the next Sync.
 func (w *Writer) Append(step etcdstore.Batch) (err error) {
@@ -94,8 +106,8 @@ func (w *Writer) set(b *pebble.Batch, key string, revision etcdstore.Revision, k
 	}
 	e.value = kv.Value
 	if before != nil && before.depth < maxDepth {
-		if delta := w.differ.appendDelta(nil, before.value, kv.Value); len(delta) < len(kv.Value)*3/4 {
-			e.value, e.depth = delta, before.depth+1
+		if difference := w.differ.Append(nil, before.value, kv.Value); len(difference) < len(kv.Value)*3/4 {
+			e.value, e.depth = difference, before.depth+1
 		}
 	}
 	w.tails.set(key, tail{value: kv.Value, depth: e.depth})

@@ -14,9 +14,16 @@ import (
 // statePage is how many keys are read from etcd at a time.
 const statePage = 500
 
-// Begin reads the present state of the range from etcd, from which on events can be added. A range that has begun before gets a gap.
-// The error is one of the store or of the database; etcd may have compacted the state meanwhile, and the caller tries again.
+// Begin reads the present state of the range from etcd, from which on events can be added. A range that has begun before gets a gap, and one that has
+// not begins where the ended ranges of its keys end, if etcd has that revision still. The error is one of the store or of the database; etcd may have
+// compacted the state meanwhile, and the caller tries again.
 func (w *Writer) Begin(ctx context.Context, store etcdstore.Store) error {
+	if at := w.journal.successor(store.History(), w.current.Prefix); at > 0 && w.current.Through == 0 {
+		err := w.begin(ctx, store, at)
+		if err == nil || !isCompacted(err) && !errors.As(err, new(*etcdstore.FutureError)) {
+			return err
+		}
+	}
 	return w.begin(ctx, store, 0)
 }
 

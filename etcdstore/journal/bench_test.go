@@ -66,7 +66,7 @@ func benchmarkAppend(b *testing.B, objects int, value func(name, revision int) [
 		b.Fatal(err)
 	}
 	defer func() { _ = j.Close() }()
-	w := j.Writer(root, nil)
+	w := j.Writer(root, WriterOptions{})
 	w.current.Oldest, w.current.Through = 1, 1
 	at, sizes := etcdstore.Revision(1), 0
 	b.ReportAllocs()

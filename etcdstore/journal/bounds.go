@@ -7,16 +7,25 @@ import (
 	"revtail/etcdstore"
 )
 
-// prune keeps the bounds of age and size.
-func (r *Recorder) prune(ctx context.Context, w *Writer) error {
-	for _, other := range r.journal.Ranges() {
-		if err := r.pruneFormer(other); err != nil {
+// Bounds bound a journal.
+type Bounds struct {
+	Age  time.Duration // how long events are kept; zero: without end
+	Size int64         // of the journal on the disk, in bytes; zero: without bound
+}
+
+// sizeSlack is the part of the maximal size that is freed at a time, because pruning reads the whole journal.
+const sizeSlack = 10
+
+// Retain keeps the bounds: it prunes the range, those that have ended, and former ones.
+func (w *Writer) Retain(ctx context.Context, b Bounds) error {
+	for _, other := range w.journal.Ranges() {
+		if err := w.journal.pruneFormer(other, b); err != nil {
 			return err
 		}
 	}
-	oldest, cut, current := etcdstore.Revision(0), etcdstore.Revision(0), w.Range()
-	if r.config.Retention > 0 {
-		revision, _, ok, err := r.journal.At(current, time.Now().Add(-r.config.Retention))
+	oldest, cut, current := etcdstore.Revision(0), etcdstore.Revision(0), w.current
+	if b.Age > 0 {
+		revision, _, ok, err := w.journal.At(current, time.Now().Add(-b.Age))
 		if err != nil {
 			return err
 		}
@@ -24,50 +33,50 @@ func (r *Recorder) prune(ctx context.Context, w *Writer) error {
 			oldest = revision
 		}
 	}
-	if size := r.journal.Size(); r.config.MaxSize > 0 && size > r.config.MaxSize {
-		excess := float64(size-r.config.MaxSize+r.config.MaxSize/sizeSlack) / float64(size)
+	if size := w.journal.Size(); b.Size > 0 && size > b.Size {
+		excess := float64(size-b.Size+b.Size/sizeSlack) / float64(size)
 		begin := current.Oldest
-		for _, other := range r.journal.Ranges() {
+		for _, other := range w.journal.Ranges() {
 			if other.Ended && !other.Former {
 				begin = min(begin, other.Oldest)
 			}
 		}
 		cut = begin + etcdstore.Revision(excess*float64(current.Through-begin))
 	}
-	if err := r.pruneEnded(ctx, cut); err != nil {
+	if err := w.journal.pruneEnded(ctx, b, cut); err != nil {
 		return err
 	}
 	return w.Prune(ctx, max(oldest, cut))
 }
 
 // pruneFormer removes a former history whose last event is too old.
-func (r *Recorder) pruneFormer(of Range) error {
-	if !of.Former || r.config.Retention == 0 {
+func (j *Journal) pruneFormer(of Range, b Bounds) error {
+	if !of.Former || b.Age == 0 {
 		return nil
 	}
-	last, err := r.journal.Newest(of)
-	if err != nil || time.Since(last) < r.config.Retention {
+	last, err := j.Newest(of)
+	if err != nil || time.Since(last) < b.Age {
 		return err
 	}
-	return r.journal.Remove(of)
+	return j.Remove(of)
 }
 
 // pruneEnded keeps the bounds of age and size for the ended ranges: cut is the revision with which the journal begins for its size.
-func (r *Recorder) pruneEnded(ctx context.Context, cut etcdstore.Revision) error {
-	r.journal.ending.Lock() // each part prunes them
-	defer r.journal.ending.Unlock()
-	for _, of := range r.journal.Ranges() {
+func (j *Journal) pruneEnded(ctx context.Context, b Bounds, cut etcdstore.Revision) error {
+	j.ending.Lock() // each part prunes them
+	defer j.ending.Unlock()
+	for _, of := range j.Ranges() {
 		if !of.Ended || of.Former {
 			continue
 		}
-		oldest, old, err := r.expired(of)
+		oldest, old, err := j.expired(of, b)
 		if err != nil {
 			return err
 		}
 		if old || of.Through <= cut {
-			err = r.journal.Remove(of)
+			err = j.Remove(of)
 		} else {
-			w := &Writer{journal: r.journal, current: of, tails: newTails(0)}
+			w := &Writer{journal: j, current: of, tails: newTails(0)}
 			err = w.Prune(ctx, max(oldest, cut))
 		}
 		if err != nil {
@@ -78,16 +87,16 @@ func (r *Recorder) pruneEnded(ctx context.Context, cut etcdstore.Revision) error
 }
 
 // expired returns the revision with which a range begins for its age, and whether all of it is too old.
-func (r *Recorder) expired(of Range) (oldest etcdstore.Revision, all bool, err error) {
-	if r.config.Retention == 0 {
+func (j *Journal) expired(of Range, b Bounds) (oldest etcdstore.Revision, all bool, err error) {
+	if b.Age == 0 {
 		return 0, false, nil
 	}
-	before := time.Now().Add(-r.config.Retention)
-	last, err := r.journal.Newest(of)
+	before := time.Now().Add(-b.Age)
+	last, err := j.Newest(of)
 	if err != nil || last.Before(before) {
 		return 0, err == nil, err
 	}
-	revision, _, ok, err := r.journal.At(of, before)
+	revision, _, ok, err := j.At(of, before)
 	if err != nil || !ok {
 		return 0, false, err
 	}

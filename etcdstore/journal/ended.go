@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"revtail/etcdstore"
 )
@@ -53,23 +52,6 @@ func (j *Journal) rangeAt(history uint64, prefix string, revision etcdstore.Revi
 	return Range{}, false
 }
 
-// rangeOf returns what is known of all keys with a prefix, as one range; false: nothing is. Where an ended range is not continued at once, it has a gap.
-func (j *Journal) rangeOf(history uint64, prefix string) (Range, bool) {
-	all := j.covering(history, prefix)
-	if len(all) == 0 {
-		return Range{}, false
-	}
-	out := all[len(all)-1]
-	out.Oldest, out.Gaps = all[0].Oldest, nil
-	for i, r := range all {
-		if i > 0 && all[i-1].Through < r.Oldest {
-			out.Gaps = append(out.Gaps, Gap{all[i-1].Through, r.Oldest})
-		}
-		out.Gaps = append(out.Gaps, r.Gaps...)
-	}
-	return out, true
-}
-
 // successor returns the revision at which a range that is not in the journal yet begins, so that it continues the ended ranges of its keys; zero: there
 // are none.
 func (j *Journal) successor(history uint64, prefix string) (at etcdstore.Revision) {
@@ -81,51 +63,26 @@ func (j *Journal) successor(history uint64, prefix string) (at etcdstore.Revisio
 	return at
 }
 
-// finishRanges ends the ranges of prefixes that are no longer recorded, if they have the history of the etcd. It tries until that is known.
-func (r *Recorder) finishRanges(ctx context.Context) {
-	for _, w := range r.ending {
-		for ctx.Err() == nil {
-			err := r.finishRange(ctx, w)
-			if err == nil || ctx.Err() != nil {
-				break
-			}
-			if !errors.Is(err, etcdstore.ErrUnavailable) {
-				r.config.Logger.Error("the journal is not written", "prefix", w.current.Prefix, "error", err)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(retryPause):
-			}
-		}
-	}
-}
-
-func (r *Recorder) finishRange(ctx context.Context, w *Writer) error {
-	err := w.Verify(ctx, r.config.Store)
+// End ends the range, because its prefix is no longer recorded. Before that it is compared with the etcd, as Verify and Rejoin do: what is not proven to
+// be of the history of the etcd is deleted, and a range of another history becomes a former one. The error is one of the store or of the database.
+func (w *Writer) End(ctx context.Context, store etcdstore.Store) error {
+	err := w.Verify(ctx, store)
 	if isCompacted(err) {
-		err = w.keepProven(ctx, r.config.Store)
+		err = w.keepProven(ctx, store)
 	}
+	logger, prefix, through := w.journal.logger, w.current.Prefix, w.current.Through
 	switch {
 	case errors.Is(err, errEntry):
-		r.config.Logger.Error("a part of the journal that is no longer recorded is damaged, and not read", "prefix", w.current.Prefix, "error", err)
-		return r.journal.end(w.current)
+		logger.Error("a part of the journal that is no longer recorded is damaged, and not read", "prefix", prefix, "error", err)
+		return w.journal.end(w.current)
 	case errors.Is(err, ErrOtherHistory):
-		r.config.Logger.Warn("etcd was restored or replaced: the journal keeps the former history apart", "prefix", w.current.Prefix, "through", w.current.Through, "reason", err)
-		return r.journal.end(w.current)
+		logger.Warn("etcd was restored or replaced: the journal keeps the former history apart", "prefix", prefix, "through", through, "reason", err)
+		return w.journal.end(w.current)
 	case err != nil:
 		return err
 	}
-	r.config.Logger.Info("the journal ends here, because the prefix is no longer recorded", "prefix", w.current.Prefix, "through", w.current.Through)
-	return r.journal.finish(w.current)
+	logger.Info("the journal ends here, because the prefix is no longer recorded", "prefix", prefix, "through", through)
+	return w.journal.finish(w.current)
 }
 
-// begin begins a range: where the ended ranges of its keys end, if etcd has that revision still, or now.
-func (r *Recorder) begin(ctx context.Context, p *part) error {
-	if at := r.journal.successor(r.config.Store.History(), p.prefix); at > 0 {
-		err := p.writer.begin(ctx, r.config.Store, at)
-		if err == nil || !isCompacted(err) && !errors.As(err, new(*etcdstore.FutureError)) {
-			return err
-		}
-	}
-	return p.writer.Begin(ctx, r.config.Store)
-}
+func isCompacted(err error) bool { return errors.As(err, new(*etcdstore.CompactedError)) }

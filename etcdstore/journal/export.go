@@ -10,11 +10,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal/delta"
 )
 
-// Export writes all that the journal has, one line a state or event. Import makes an equal journal of it. Nothing may be written to the journal, or
-// pruned, meanwhile.
-func (j *Journal) Export(ctx context.Context, w io.Writer, progress Progress) (Summary, error) {
+// export writes the lines of a journal to which nothing is written meanwhile.
+func (j *Journal) export(ctx context.Context, w io.Writer, progress Progress) (Summary, error) {
 	const buffer = 1 << 20
 	buffered := bufio.NewWriterSize(w, buffer)
 	e := &exporter{journal: j, lines: json.NewEncoder(buffered), progress: progress}
@@ -198,7 +198,7 @@ func (e *exporter) writeChange(r *reader, key string, f *found, arrived string) 
 // value returns the value of an entry: the one before is mostly the last one of the key that was written.
 func (e *exporter) value(r *reader, key string, f found) ([]byte, error) {
 	if before, ok := e.recent.byKey[key]; ok && f.depth > 0 && before.depth == f.depth-1 {
-		value, err := appendValue(nil, before.value, f.value)
+		value, err := delta.AppendValue(nil, before.value, f.value)
 		if err != nil {
 			err = damagedError(key, f.revision, err)
 		}

@@ -59,7 +59,7 @@ func BenchmarkHistory(b *testing.B) {
 			return err
 		}), "object-ms")
 		b.ReportMetric(median(b, 3, func() error {
-			known, _ := j.rangeOf(0, root)
+			known, _ := j.View(0, root).Range()
 			n := 0
 			for _, err := range j.index(known.Number, 1, through) {
 				if err != nil {
@@ -89,7 +89,7 @@ func writeHistory(b *testing.B, dir string, events int) etcdstore.Revision {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w := j.Writer(root, nil)
+	w := j.Writer(root, WriterOptions{})
 	w.current.Oldest, w.current.Through = 1, 1
 	const step = 100
 	at := etcdstore.Revision(1)

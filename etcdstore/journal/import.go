@@ -143,7 +143,7 @@ func (i *importer) begin(l *rangeLine) error {
 	known := i.journal.newRange(l.Prefix, l.History)
 	known.Oldest, known.Through, known.Gaps, known.Former, known.Ended = l.Oldest, l.Through, l.Gaps, l.Former, l.Ended
 	for _, other := range i.journal.Ranges() {
-		if known.continues() && other.continues() && other.Prefix == known.Prefix {
+		if known.Continues() && other.Continues() && other.Prefix == known.Prefix {
 			return fmt.Errorf("want one range of %q that is neither a former one nor ended", known.Prefix)
 		}
 	}
@@ -163,7 +163,7 @@ func (i *importer) set(c *changeLine) error {
 }
 
 func (i *importer) commit() error {
-	if !i.journal.hasRoom() {
+	if free, ok := i.journal.Free(); ok && free <= Reserve {
 		return errors.New("the disk has less than 256 MiB free")
 	}
 	if err := i.batch.Commit(pebble.NoSync); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Journal is a database of events. It is safe for concurrent use; the events of a range are written by one goroutine.
@@ -15,13 +16,10 @@ type Journal struct {
 	db     *pebble.DB
 	reads  pebble.Reader // db, or a snapshot of it
 	logger *slog.Logger
-	room   room
-	// available returns the free bytes of the disk, in tests; nil: of the directory.
-	available func() (uint64, error)
 
 	open      context.Context //nolint:containedctx // ends with Close
 	close     context.CancelFunc
-	exporting sync.Mutex       // while Recorder.Export runs
+	exporting sync.Mutex       // while Export runs
 	ending    sync.Mutex       // of one goroutine that changes ended ranges at a time
 	mu        sync.RWMutex     // guards the fields below
 	ranges    map[uint32]Range // by number
@@ -38,6 +36,15 @@ func (j *Journal) Close() error {
 
 // Size returns how many bytes the journal takes on the disk.
 func (j *Journal) Size() int64 { return int64(j.db.Metrics().DiskSpaceUsage()) }
+
+// Reserve is how many bytes of the disk should stay free, because the database cannot go on when a write fails.
+const Reserve = 256 << 20
+
+// Free returns how many bytes the disk of the journal has free; false: it is not known.
+func (j *Journal) Free() (uint64, bool) {
+	usage, err := vfs.Default.GetDiskUsage(j.dir)
+	return usage.AvailBytes, err == nil
+}
 
 // databaseLogger is the log of the database: what it does is of interest to developers only.
 type databaseLogger struct{ logger *slog.Logger }

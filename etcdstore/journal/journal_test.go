@@ -50,7 +50,7 @@ func (w *world) open() {
 	if w.journal, err = Open(w.dir, slog.New(slog.DiscardHandler)); err != nil {
 		w.t.Fatal(err)
 	}
-	w.writer = w.journal.Writer(root, nil)
+	w.writer = w.journal.Writer(root, WriterOptions{})
 }
 
 // reopen opens the journal again, as after a crash of the process.
@@ -343,7 +343,7 @@ func TestOtherHistory(t *testing.T) {
 // TestOmit checks that values that are not kept are not on the disk, and that nothing that lacks them is returned.
 func TestOmit(t *testing.T) {
 	w := newWorld(t)
-	w.writer = w.journal.Writer(root, func(key string, _ []byte) bool { return key == root+"secret" })
+	w.writer = w.journal.Writer(root, WriterOptions{Omit: func(key string, _ []byte) bool { return key == root+"secret" }})
 	w.begin()
 	ctx := t.Context()
 	if _, err := w.Create(ctx, root+"secret", []byte("password")); err != nil {

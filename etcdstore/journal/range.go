@@ -60,8 +60,8 @@ func (r Range) covers(history uint64, prefix string) bool {
 	return !r.Former && r.Through > 0 && r.History == history && strings.HasPrefix(prefix, r.Prefix)
 }
 
-// continues reports whether events can be added.
-func (r Range) continues() bool { return !r.Former && !r.Ended }
+// Continues reports whether events can be added.
+func (r Range) Continues() bool { return !r.Former && !r.Ended }
 
 func (j *Journal) loadRanges() error {
 	it, err := j.reads.NewIter(&pebble.IterOptions{LowerBound: []byte{rangeKind}, UpperBound: []byte{rangeKind + 1}})

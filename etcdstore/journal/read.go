@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal/delta"
 )
 
 // newest is greater than every revision.
@@ -100,7 +101,7 @@ func (r *reader) value(key string, f found) ([]byte, error) {
 	}
 	value, end := append(r.values[0][:0], whole...), len(r.differences)
 	for _, start := range slices.Backward(r.offsets) {
-		next, err := appendValue(r.values[1][:0], value, r.differences[start:end])
+		next, err := delta.AppendValue(r.values[1][:0], value, r.differences[start:end])
 		if err != nil {
 			return nil, damagedError(key, f.revision, err)
 		}

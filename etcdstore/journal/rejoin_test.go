@@ -84,10 +84,10 @@ func TestOtherHistoryOfOneKey(t *testing.T) {
 	store, restored := memory.New(), memory.New()
 	var last etcdstore.Revision
 	for i := range 5 {
-		last = put(t, store, root+"lease", fmt.Sprint("renewed ", i))
-		put(t, restored, root+"lease", fmt.Sprint("renewed anew ", i))
+		last = store.Txn(map[string][]byte{root + "lease": fmt.Append(nil, "renewed ", i)}, nil)
+		restored.Txn(map[string][]byte{root + "lease": fmt.Append(nil, "renewed anew ", i)}, nil)
 	}
-	writer := j.Writer(root, nil)
+	writer := j.Writer(root, WriterOptions{})
 	if err = writer.Begin(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type Pruned struct {
 func (j *Journal) Prune(ctx context.Context, o PruneOptions, progress Progress) ([]Pruned, error) {
 	ranges := j.Ranges()
 	for _, r := range ranges {
-		if r.continues() && o.Revision > r.Through {
+		if r.Continues() && o.Revision > r.Through {
 			return nil, fmt.Errorf("revision %d: want %d or less, the newest one of %q", o.Revision, r.Through, r.Prefix)
 		}
 	}
@@ -58,7 +58,7 @@ func (j *Journal) pruneRange(ctx context.Context, r Range, o PruneOptions) (Prun
 		if err != nil {
 			return same, err
 		}
-		if !r.continues() && last.Before(o.Before) {
+		if !r.Continues() && last.Before(o.Before) {
 			return Pruned{Was: r, Is: r, Removed: true}, j.Remove(r)
 		}
 		at, _, ok, err := j.At(r, o.Before)

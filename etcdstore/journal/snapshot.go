@@ -6,20 +6,16 @@ import (
 	"io"
 )
 
-// Errors of exports of a recorder.
+// Errors of exports.
 var (
-	ErrNotOpen   = errors.New("the journal is not open yet")
+	ErrNotOpen   = errors.New("the journal is not open")
 	ErrExporting = errors.New("another export of the journal is not at its end")
 )
 
-// Export writes all that the journal has at this moment, as Journal.Export does, while the recorder goes on. One export runs at a time, because it
-// holds some values in memory: the error is ErrExporting for another one, ErrNotOpen if there is no journal yet, or one of the context, the writer
-// or the database. It ends when the journal is closed.
-func (r *Recorder) Export(ctx context.Context, w io.Writer) (Summary, error) {
-	if !r.opened.Load() {
-		return Summary{}, ErrNotOpen
-	}
-	j := r.journal
+// Export writes all that the journal has at this moment, one line a state or event. Import makes an equal journal of it. What is written or pruned
+// meanwhile is not in it. One export runs at a time, because it holds some values in memory: the error is ErrExporting for another one, ErrNotOpen if the
+// journal is closed, or one of the context, the writer or the database. It ends when the journal is closed.
+func (j *Journal) Export(ctx context.Context, w io.Writer, progress Progress) (Summary, error) {
 	if !j.exporting.TryLock() {
 		return Summary{}, ErrExporting
 	}
@@ -34,7 +30,7 @@ func (r *Recorder) Export(ctx context.Context, w io.Writer) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	sum, err := now.Export(ctx, w, nil)
+	sum, err := now.export(ctx, w, progress)
 	return sum, errors.Join(err, now.reads.Close())
 }
 

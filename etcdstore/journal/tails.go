@@ -14,18 +14,14 @@ type tails struct {
 	limit int // of bytes
 }
 
-// Bounds of the memory of tails, in bytes: for one prefix, and for all prefixes of a recorder.
 const (
-	maxTails    = 64 << 20
-	maxAllTails = 256 << 20
+	// maxTails bounds the memory of the tails of a range, in bytes.
+	maxTails = 64 << 20
 	// tailOverhead is about what a tail takes beside its key and its value.
 	tailOverhead = 96
 )
 
 func newTails(limit int) tails { return tails{byKey: make(map[string]tail), limit: limit} }
-
-// tailLimit returns the limit for each of some prefixes.
-func tailLimit(prefixes int) int { return min(maxTails, maxAllTails/max(prefixes, 1)) }
 
 func (t *tails) set(key string, next tail) {
 	t.forget(key)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal/delta"
 )
 
 // checkKeys reads the states of every key. The index of keys is read along with them: it names the keys whose states cannot be read.
@@ -121,6 +122,6 @@ func (v verified) next(r *reader, key string) (etcdstore.Revision, verified, err
 	case !v.whole || v.depth != e.depth-1:
 		return revision, verified{}, fmt.Errorf("%w: it is a difference to a state that is missing", errEntry)
 	}
-	value, err := appendValue(nil, v.value, e.value)
+	value, err := delta.AppendValue(nil, v.value, e.value)
 	return revision, verified{e.depth, value, err == nil}, err
 }

@@ -3,12 +3,12 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"revtail/etcdstore/journal"
+	"revtail/etcdstore/journal/recorder"
 )
 
 // Journal is a collector of what a journal has, by the prefix of its keys.
 type Journal struct {
-	recorder *journal.Recorder
+	recorder *recorder.Recorder
 
 	size, maxSize, retention, free            *prometheus.Desc
 	oldest, began, through, missing           *prometheus.Desc
@@ -16,7 +16,7 @@ type Journal struct {
 }
 
 // NewJournal returns the collector of the journal of a recorder.
-func NewJournal(r *journal.Recorder) *Journal {
+func NewJournal(r *recorder.Recorder) *Journal {
 	byPrefix := []string{"prefix"}
 	return &Journal{
 		recorder:     r,
@@ -56,10 +56,10 @@ func (c *Journal) Collect(out chan<- prometheus.Metric) {
 	if j == nil {
 		return
 	}
-	retention, size := c.recorder.Bounds()
+	bounds := c.recorder.Bounds()
 	gauge(c.size, float64(j.Size()))
-	gauge(c.maxSize, float64(size))
-	gauge(c.retention, retention.Seconds())
+	gauge(c.maxSize, float64(bounds.Size))
+	gauge(c.retention, bounds.Age.Seconds())
 	if free, ok := j.Free(); ok {
 		gauge(c.free, float64(free))
 	}

@@ -18,6 +18,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/journal"
+	"revtail/etcdstore/journal/recorder"
 	"revtail/etcdstore/memory"
 	"revtail/gateway/config"
 )
@@ -30,7 +31,7 @@ func exported(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := journal.NewRecorder(j, journal.Config{Store: store, Prefixes: []string{"/registry/"}, Logger: slog.New(slog.DiscardHandler)})
+	r := recorder.New(j, recorder.Config{Store: store, Prefixes: []string{"/registry/"}, Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = r.Run(ctx) })

@@ -10,6 +10,7 @@ import (
 	"revtail/cmd/revtail/command"
 	"revtail/etcdstore"
 	"revtail/etcdstore/journal"
+	"revtail/etcdstore/journal/recorder"
 	"revtail/gateway/api/changes"
 )
 
@@ -22,11 +23,11 @@ func (p *process) openJournal(context.Context) (err error) {
 		if err = p.openRecorder(); err != nil {
 			return command.UsageError(err)
 		}
-		store = journal.NewStore(store, p.recorder)
+		store = recorder.NewStore(store, p.recorder)
 	}
 	p.store = p.encrypted(store)
 	if p.recorder != nil {
-		p.history = &changes.Source{Store: p.decrypting(journal.NewRecorded(p.etcd.Store, p.recorder)), Recorder: p.recorder}
+		p.history = &changes.Source{Store: p.decrypting(recorder.NewRecorded(p.etcd.Store, p.recorder)), Recorder: p.recorder}
 	}
 	return nil
 }
@@ -41,9 +42,9 @@ func (p *process) chooseRecorded() (err error) {
 
 // openRecorder opens the journal, unless it is to be copied from another gateway.
 func (p *process) openRecorder() (err error) {
-	c := journal.Config{
+	c := recorder.Config{
 		Store: p.etcd.Store, Prefixes: p.recorded, Omit: omitPlainSecrets(p.cfg.EtcdPrefix),
-		Retention: p.cfg.HistoryRetention, MaxSize: int64(p.cfg.HistoryMaxSize), Logger: p.logger,
+		Bounds: journal.Bounds{Age: p.cfg.HistoryRetention, Size: int64(p.cfg.HistoryMaxSize)}, Logger: p.logger,
 	}
 	if p.cfg.HistoryFrom != "" {
 		exists, failed := journal.Exists(p.cfg.HistoryDir)
@@ -51,13 +52,13 @@ func (p *process) openRecorder() (err error) {
 			return fmt.Errorf("--history-dir: %w", failed)
 		}
 		if !exists {
-			p.recorder = journal.NewRecorder(nil, c)
+			p.recorder = recorder.New(nil, c)
 			return nil
 		}
 		p.logger.Info("--history-from has no effect, because --history-dir has a journal already", "directory", p.cfg.HistoryDir)
 	}
 	if p.journal, err = journal.Open(p.cfg.HistoryDir, p.logger); err == nil {
-		p.recorder = journal.NewRecorder(p.journal, c)
+		p.recorder = recorder.New(p.journal, c)
 	}
 	return err
 }

@@ -22,6 +22,7 @@ import (
 	"revtail/etcdstore"
 	"revtail/etcdstore/encryption"
 	"revtail/etcdstore/journal"
+	"revtail/etcdstore/journal/recorder"
 	"revtail/etcdstore/monitor"
 	"revtail/gateway"
 	"revtail/gateway/access/audit"
@@ -65,7 +66,7 @@ type process struct {
 	decryption    *decryption                         // nil: values are stored as they are
 	recorded      []string                            // the prefixes of the keys that are recorded
 	journal       *journal.Journal                    // nil: none, or it is being copied
-	recorder      *journal.Recorder                   // writes journal; nil: nothing is recorded
+	recorder      *recorder.Recorder                  // writes journal; nil: nothing is recorded
 	history       *changes.Source                     // what recorder has recorded
 	store         etcdstore.Store                     // etcd, or the journal and encryption over it
 	monitor       *monitor.Monitor

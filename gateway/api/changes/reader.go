@@ -25,7 +25,7 @@ type Source struct {
 	Recorder Recorder
 }
 
-// Recorder knows what is recorded of the keys with a prefix. See journal.Recorder.
+// Recorder knows what is recorded of the keys with a prefix. See recorder.Recorder.
 type Recorder interface {
 	RangeOf(prefix string) (journal.Range, bool)
 	At(prefix string, when time.Time) (revision etcdstore.Revision, arrived time.Time, ok bool, err error)

@@ -1,4 +1,4 @@
-package journal
+package recorder
 
 import (
 	"context"
@@ -11,10 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.uber.org/goleak"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/embedded"
+	"revtail/etcdstore/journal"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const root = "/registry/"
 
 // compactible is an etcd that the test compacts.
 type compactible struct {
@@ -49,11 +55,11 @@ func openEtcd(t *testing.T) compactible {
 // startRecorder records until the returned function is called.
 func startRecorder(t *testing.T, etcd etcdstore.Store, dir string) (*Recorder, func()) {
 	t.Helper()
-	j, err := Open(dir, slog.New(slog.DiscardHandler))
+	j, err := journal.Open(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewRecorder(j, Config{Store: etcd, Prefixes: []string{root}, Logger: slog.New(slog.DiscardHandler)})
+	r := New(j, Config{Store: etcd, Prefixes: []string{root}, Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = r.Run(ctx) })
@@ -223,27 +229,5 @@ func TestCompactionUnderLoad(t *testing.T) {
 		if diff := cmp.Diff(written[from+1:], got); diff != "" {
 			t.Errorf("revisions of the watch after %d:\n%s", written[from], diff)
 		}
-	}
-}
-
-// TestBounds checks that the bounds of age and size delete the oldest events.
-func TestBounds(t *testing.T) {
-	for name, c := range map[string]Config{"age": {Retention: time.Millisecond}, "size": {MaxSize: 1}} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.begin()
-			w.write(200)
-			w.record()
-			<-time.After(10 * time.Millisecond)
-			before := w.writer.Range()
-			r := &Recorder{journal: w.journal, config: c}
-			if err := r.prune(t.Context(), w.writer); err != nil {
-				t.Fatal(err)
-			}
-			if after := w.writer.Range(); after.Oldest <= before.Oldest+(before.Through-before.Oldest)/2 {
-				t.Errorf("the oldest revision is %d of %d to %d", after.Oldest, before.Oldest, before.Through)
-			}
-			w.compare()
-		})
 	}
 }

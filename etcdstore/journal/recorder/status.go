@@ -1,9 +1,9 @@
-package journal
+package recorder
 
 import (
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"revtail/etcdstore/journal"
 )
 
 // Status is how the recording of the keys with a prefix goes.
@@ -31,13 +31,5 @@ func (r *Recorder) Statuses() []Status {
 	return out
 }
 
-// Bounds returns how long events are kept, and how many bytes the journal takes; zero: there is no bound.
-func (r *Recorder) Bounds() (retention time.Duration, size int64) {
-	return r.config.Retention, r.config.MaxSize
-}
-
-// Free returns how many bytes the disk of the journal has free; false: it is not known.
-func (j *Journal) Free() (uint64, bool) {
-	usage, err := vfs.Default.GetDiskUsage(j.dir)
-	return usage.AvailBytes, err == nil
-}
+// Bounds returns the bounds of the journal.
+func (r *Recorder) Bounds() journal.Bounds { return r.config.Bounds }

@@ -1,4 +1,4 @@
-package journal
+package recorder
 
 import (
 	"bytes"
@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal"
 	"revtail/etcdstore/memory"
 )
 
@@ -44,13 +46,13 @@ func TestExportWhileRecording(t *testing.T) {
 }
 
 // checkImported imports an export, and compares lists with those of the store.
-func (r *recording) checkImported(t *testing.T, dir string, text io.Reader, want Summary) {
+func (r *recording) checkImported(t *testing.T, dir string, text io.Reader, want journal.Summary) {
 	t.Helper()
-	got, err := Import(t.Context(), dir, text, slog.New(slog.DiscardHandler), nil)
+	got, err := journal.Import(t.Context(), dir, text, slog.New(slog.DiscardHandler), nil)
 	if err != nil || got != want {
 		t.Fatalf("imported %+v of %+v: %v", got, want, err)
 	}
-	j, err := OpenExisting(dir, slog.New(slog.DiscardHandler), ReadOnly)
+	j, err := journal.OpenExisting(dir, slog.New(slog.DiscardHandler), journal.ReadOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func (r *recording) checkImported(t *testing.T, dir string, text io.Reader, want
 		for at := known.Oldest; at <= known.Through; at += max(1, (known.Through-known.Oldest)/10) {
 			want, failed := r.List(t.Context(), root, etcdstore.ListOptions{At: at})
 			got, wrong := j.List(t.Context(), r.History(), root, etcdstore.ListOptions{At: at})
-			if diff := cmp.Diff(want, got, emptyValues); diff != "" || errors.Join(failed, wrong) != nil {
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || errors.Join(failed, wrong) != nil {
 				t.Errorf("at %d (-store +copy):\n%s (%v)", at, diff, errors.Join(failed, wrong))
 			}
 		}
@@ -79,8 +81,8 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // TestExports checks that one export runs at a time, and that it ends with the journal.
 func TestExports(t *testing.T) {
 	r := &recording{Store: memory.New(), t: t, dir: t.TempDir()}
-	waiting := NewRecorder(nil, Config{Prefixes: []string{root}})
-	if _, err := waiting.Export(t.Context(), io.Discard); !errors.Is(err, ErrNotOpen) {
+	waiting := New(nil, Config{Prefixes: []string{root}})
+	if _, err := waiting.Export(t.Context(), io.Discard); !errors.Is(err, journal.ErrNotOpen) {
 		t.Errorf("without a journal: %v", err)
 	}
 	r.start(root)
@@ -88,7 +90,7 @@ func TestExports(t *testing.T) {
 	asked := false
 	_, err := r.recorder.Export(t.Context(), writerFunc(func(p []byte) (int, error) {
 		asked = true
-		if _, err := r.recorder.Export(t.Context(), io.Discard); !errors.Is(err, ErrExporting) {
+		if _, err := r.recorder.Export(t.Context(), io.Discard); !errors.Is(err, journal.ErrExporting) {
 			t.Errorf("a second one: %v", err)
 		}
 		return len(p), nil
@@ -101,7 +103,7 @@ func TestExports(t *testing.T) {
 		t.Errorf("a client that leaves: %v", err)
 	}
 	r.stop()
-	if _, err := r.recorder.Export(t.Context(), io.Discard); !errors.Is(err, ErrNotOpen) {
+	if _, err := r.recorder.Export(t.Context(), io.Discard); !errors.Is(err, journal.ErrNotOpen) {
 		t.Errorf("of a closed journal: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package journal
+package recorder
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal"
 	"revtail/etcdstore/memory"
 )
 
@@ -38,11 +39,11 @@ func (r *recording) start(prefixes ...string) {
 	if r.stop != nil {
 		r.stop()
 	}
-	j, err := Open(r.dir, slog.New(slog.DiscardHandler))
+	j, err := journal.Open(r.dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.recorder = NewRecorder(j, Config{Store: r.Store, Prefixes: prefixes, Logger: slog.New(slog.DiscardHandler)})
+	r.recorder = New(j, Config{Store: r.Store, Prefixes: prefixes, Logger: slog.New(slog.DiscardHandler)})
 	r.reader = NewStore(r.Store, r.recorder)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	var running sync.WaitGroup
@@ -71,7 +72,7 @@ func (r *recording) write() (last etcdstore.Revision) {
 		if !r.recorder.Records(prefix) {
 			continue
 		}
-		for known := (Range{}); known.Through < last; known, _ = r.recorder.RangeOf(prefix) {
+		for known := (journal.Range{}); known.Through < last; known, _ = r.recorder.RangeOf(prefix) {
 			if err := r.recorder.Await(r.t.Context(), prefix, last); err != nil {
 				r.t.Fatal(err)
 			}
@@ -174,15 +175,6 @@ func TestChangedPrefixes(t *testing.T) {
 		t.Errorf("the ConfigMaps now: %d, %t, %v", revision, ok, err)
 	}
 	r.checkExport()
-	if err := errors.Join(r.recorder.pruneEnded(t.Context(), wide.Through+1), r.recorder.journal.discard(two+100)); err != nil {
-		t.Fatal(err)
-	}
-	if r.knows(configMaps, one) || !r.knows(configMaps, two) || r.knows(eventKeys, one) {
-		t.Error("the first range was not pruned, or another one")
-	}
-	if err := r.recorder.journal.discard(one); err != nil || r.knows(configMaps, two-2) {
-		t.Errorf("the range of another history is read (%v)", err)
-	}
 }
 
 // checkExport checks that an import of an export is equal.
@@ -193,10 +185,10 @@ func (r *recording) checkExport() {
 		r.t.Fatal(err)
 	}
 	dir := r.t.TempDir() + "/imported"
-	if _, err := Import(r.t.Context(), dir, bytes.NewReader(before.Bytes()), slog.New(slog.DiscardHandler), nil); err != nil {
+	if _, err := journal.Import(r.t.Context(), dir, bytes.NewReader(before.Bytes()), slog.New(slog.DiscardHandler), nil); err != nil {
 		r.t.Fatal(err)
 	}
-	j, err := OpenExisting(dir, slog.New(slog.DiscardHandler), ReadOnly)
+	j, err := journal.OpenExisting(dir, slog.New(slog.DiscardHandler), journal.ReadOnly)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -1,50 +1,38 @@
-package journal
+package recorder
 
 import (
 	"context"
 	"sync/atomic"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal"
 )
 
-// reserve is how many bytes of the disk stay free, because the database cannot go on when a write fails.
-const reserve = 256 << 20
-
-// roomInterval is how long the free space of the disk is taken to be what it was: less is written in that time than the reserve has.
+// roomInterval is how long the free space of the disk is taken to be what it was: less is written in that time than the reserve of the journal has.
 const roomInterval = time.Second
 
 // room is the free space of the disk, as of the last look.
 type room struct {
+	free   func() (bytes uint64, ok bool)
 	looked atomic.Int64 // Unix time in nanoseconds
 	scarce atomic.Bool
 }
 
-// hasRoom reports whether the disk has room for more events.
-func (j *Journal) hasRoom() bool {
-	now, looked := time.Now().UnixNano(), j.room.looked.Load()
-	if age := now - looked; (age < 0 || age >= int64(roomInterval)) && j.room.looked.CompareAndSwap(looked, now) {
-		available := j.available
-		if available == nil {
-			available = j.availableOnDisk
-		}
-		bytes, err := available()
-		j.room.scarce.Store(err == nil && bytes <= reserve)
+// has reports whether the disk has room for more events.
+func (r *room) has() bool {
+	now, looked := time.Now().UnixNano(), r.looked.Load()
+	if age := now - looked; (age < 0 || age >= int64(roomInterval)) && r.looked.CompareAndSwap(looked, now) {
+		bytes, ok := r.free()
+		r.scarce.Store(ok && bytes <= journal.Reserve)
 	}
-	return !j.room.scarce.Load()
-}
-
-func (j *Journal) availableOnDisk() (uint64, error) {
-	usage, err := vfs.Default.GetDiskUsage(j.dir)
-	return usage.AvailBytes, err
+	return !r.scarce.Load()
 }
 
 // awaitRoomFollowing waits until the disk has room, while the events of a watch wait in etcd. The error says that the etcd may be another one by now: the
 // watch itself does not tell, because nothing is read from it.
 func (r *Recorder) awaitRoomFollowing(ctx context.Context, p *part, w etcdstore.Watcher) error {
-	if r.journal.hasRoom() {
+	if r.room.has() {
 		return nil
 	}
 	revision, err := r.config.Store.Revision(ctx)
@@ -65,11 +53,11 @@ func (r *Recorder) awaitRoomFollowing(ctx context.Context, p *part, w etcdstore.
 
 // awaitRoom waits until the disk has room, or until a watch ends; nil: there is none. Events wait in etcd meanwhile.
 func (r *Recorder) awaitRoom(ctx context.Context, beside etcdstore.Watcher) error {
-	if r.journal.hasRoom() {
+	if r.room.has() {
 		return nil
 	}
 	r.config.Logger.Error("the journal is not written, because its disk has less than 256 MiB free")
-	for !r.journal.hasRoom() {
+	for !r.room.has() {
 		if err := await(ctx, beside); err != nil {
 			return err
 		}

@@ -1,4 +1,5 @@
-package journal
+// Package delta writes a value as the difference to another one that resembles it.
+package delta
 
 import (
 	"encoding/binary"
@@ -17,16 +18,16 @@ const (
 	gram = 8
 )
 
-// errDelta is the error for a delta that does not fit its base: the journal is damaged.
-var errDelta = errors.New("a difference does not fit the value before it")
+// ErrDamaged is the error for a delta that does not fit its base.
+var ErrDamaged = errors.New("a difference does not fit the value before it")
 
-// differ makes deltas. It is for one goroutine.
-type differ struct {
+// Differ makes deltas. It is for one goroutine; the zero value is ready.
+type Differ struct {
 	places []uint32 // one more than the offset of a piece of the base, by the hash of the piece; zero: none
 }
 
-// appendDelta appends the difference between two values. Its size is that of the changed parts, and a few bytes for each.
-func (d *differ) appendDelta(dst, base, value []byte) []byte {
+// Append appends the difference between two values. Its size is that of the changed parts, and a few bytes for each.
+func (d *Differ) Append(dst, base, value []byte) []byte {
 	d.index(base)
 	start := 0 // of the bytes that are in no piece yet
 	for at := 0; at+gram <= len(value); {
@@ -54,7 +55,7 @@ func appendInsert(dst, bytes []byte) []byte {
 }
 
 // index records the pieces of the base whose offset is a multiple of gram. Every piece of twice that length contains one.
-func (d *differ) index(base []byte) {
+func (d *Differ) index(base []byte) {
 	size := 1 << bits.Len(uint(len(base)/gram*2))
 	if cap(d.places) < size {
 		d.places = make([]uint32, size)
@@ -68,14 +69,14 @@ func (d *differ) index(base []byte) {
 	}
 }
 
-func (d *differ) place(piece []byte) *uint32 {
+func (d *Differ) place(piece []byte) *uint32 {
 	const odd = 0x9e3779b97f4a7c15 // of Fibonacci hashing
 	hash := binary.LittleEndian.Uint64(piece) * odd
 	return &d.places[hash>>32&uint64(len(d.places)-1)]
 }
 
 // find returns the piece of the base with which the value begins; a length of zero: none is known.
-func (d *differ) find(base, value []byte) (offset, length int) {
+func (d *Differ) find(base, value []byte) (offset, length int) {
 	place := *d.place(value)
 	if place == 0 {
 		return 0, 0
@@ -98,25 +99,25 @@ func commonEnd(a, b []byte) (n int) {
 	return n
 }
 
-// appendValue appends the value of a delta.
-func appendValue(value, base, delta []byte) ([]byte, error) {
+// AppendValue appends the value that has a delta to a base. The error is ErrDamaged.
+func AppendValue(value, base, delta []byte) ([]byte, error) {
 	for len(delta) > 0 {
 		head, n := binary.Uvarint(delta)
 		if n <= 0 {
-			return nil, errDelta
+			return nil, ErrDamaged
 		}
 		delta = delta[n:]
 		length := head >> kindBits
 		if head&1 == insert {
 			if length > uint64(len(delta)) {
-				return nil, errDelta
+				return nil, ErrDamaged
 			}
 			value, delta = append(value, delta[:length]...), delta[length:]
 			continue
 		}
 		offset, n := binary.Uvarint(delta)
 		if n <= 0 || offset > uint64(len(base)) || length > uint64(len(base))-offset {
-			return nil, errDelta
+			return nil, ErrDamaged
 		}
 		value, delta = append(value, base[offset:offset+length]...), delta[n:]
 	}

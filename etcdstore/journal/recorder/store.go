@@ -1,13 +1,13 @@
-package journal
+package recorder
 
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal"
 )
 
 // Store is an etcd whose compacted revisions are read from a journal. All else is that of the etcd.
@@ -26,28 +26,13 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 		return page, err
 	}
 	kept, failed := s.recorder.journal.List(ctx, s.History(), prefix, o)
-	if errors.Is(failed, ErrUnknown) || !s.recorder.isCurrent(prefix) { // it may have become another history meanwhile
+	if errors.Is(failed, journal.ErrUnknown) || !s.recorder.isCurrent(prefix) { // it may have become another history meanwhile
 		return page, err
 	}
 	return kept, failed
 }
 
 func isCompacted(err error) bool { return errors.As(err, new(*etcdstore.CompactedError)) }
-
-// isCurrent reports whether the range of a prefix is known to have the present history of the etcd.
-func (r *Recorder) isCurrent(prefix string) bool {
-	if !r.opened.Load() {
-		return false
-	}
-	known := len(r.parts) > 0
-	for _, p := range r.parts {
-		if strings.HasPrefix(prefix, p.prefix) {
-			return p.current.Load()
-		}
-		known = known && p.current.Load()
-	}
-	return known // the keys are no longer recorded
-}
 
 // Watch implements etcdstore.Store.
 func (s *Store) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
@@ -76,7 +61,7 @@ func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 	for {
 		if w.replays {
 			step, err := w.replay(ctx)
-			gap := errors.Is(err, ErrUnknown)
+			gap := errors.Is(err, journal.ErrUnknown)
 			if gap {
 				err = lost // nil: the journal has had events until now, and etcd says what it has compacted
 			}
@@ -118,9 +103,9 @@ func pause(ctx context.Context) error {
 // replay reads the next step from the journal. A step up to the last one says that there is none yet.
 func (w *watcher) replay(ctx context.Context) (etcdstore.Batch, error) {
 	if !w.store.recorder.isCurrent(w.prefix) {
-		return etcdstore.Batch{}, ErrUnknown
+		return etcdstore.Batch{}, journal.ErrUnknown
 	}
-	return w.store.recorder.journal.Events(ctx, w.store.History(), w.prefix, EventOptions{
+	return w.store.recorder.journal.Events(ctx, w.store.History(), w.prefix, journal.EventOptions{
 		After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Bytes: replayBytes,
 	})
 }

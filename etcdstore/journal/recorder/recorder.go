@@ -1,4 +1,4 @@
-package journal
+package recorder
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal"
 )
 
 // Config configures a Recorder.
@@ -18,10 +19,9 @@ type Config struct {
 	Store    etcdstore.Store // the etcd itself: values are kept as it has them
 	Prefixes []string        // of the keys that are recorded; none begins with another one
 	// Omit says for which values only the revisions are kept; nil: for none.
-	Omit      func(key string, value []byte) bool
-	Retention time.Duration // how long events are kept; zero: without end
-	MaxSize   int64         // of the journal on the disk, in bytes; zero: without bound
-	Logger    *slog.Logger
+	Omit   func(key string, value []byte) bool
+	Bounds journal.Bounds
+	Logger *slog.Logger
 }
 
 const (
@@ -34,8 +34,8 @@ const (
 	progressInterval = 5 * time.Second
 	// pruneInterval is how often the age and the size of the journal are compared with their bounds.
 	pruneInterval = time.Minute
-	// sizeSlack is the part of the maximal size that is freed at a time, because pruning reads the whole journal.
-	sizeSlack = 10
+	// maxMemory bounds the memory for values of all prefixes, in bytes.
+	maxMemory = 256 << 20
 )
 
 // Recorder writes the events of an etcd into a journal. It never delays a delivery: its watches are its own.
@@ -43,15 +43,16 @@ type Recorder struct {
 	config Config
 	opened atomic.Bool // the fields below are set
 	// journal, parts and ending do not change after Open.
-	journal *Journal
+	journal *journal.Journal
 	parts   []*part
-	ending  []*Writer // of the ranges of prefixes that are no longer recorded
+	ending  []*journal.Writer // of the ranges of prefixes that are no longer recorded
+	room    room
 }
 
 // part records one prefix.
 type part struct {
 	prefix string
-	writer *Writer // only the goroutine of the part uses it
+	writer *journal.Writer // only the goroutine of the part uses it
 	// current reports whether the range is known to have the history of the etcd.
 	current   atomic.Bool
 	watcher   atomic.Pointer[etcdstore.Watcher] // that it follows; nil: none yet
@@ -63,9 +64,9 @@ type part struct {
 	overtaken bool
 }
 
-// NewRecorder returns a recorder. Ranges of other prefixes end. The journal is nil if Open gives it to the recorder later: nothing is recorded until
+// New returns a recorder. Ranges of other prefixes end. The journal is nil if Open gives it to the recorder later: nothing is recorded until
 // then. The caller runs the recorder, and closes the journal afterwards.
-func NewRecorder(j *Journal, c Config) *Recorder {
+func New(j *journal.Journal, c Config) *Recorder {
 	r := &Recorder{config: c}
 	if j != nil {
 		r.Open(j)
@@ -74,23 +75,22 @@ func NewRecorder(j *Journal, c Config) *Recorder {
 }
 
 // Open gives the recorder its journal. It is called once, before Run.
-func (r *Recorder) Open(j *Journal) {
-	r.journal = j
+func (r *Recorder) Open(j *journal.Journal) {
+	r.journal, r.room.free = j, j.Free
+	o := journal.WriterOptions{Omit: r.config.Omit, Memory: maxMemory / max(len(r.config.Prefixes), 1)}
 	for _, known := range j.Ranges() {
-		if known.continues() && !slices.Contains(r.config.Prefixes, known.Prefix) {
-			r.ending = append(r.ending, j.Writer(known.Prefix, r.config.Omit))
+		if known.Continues() && !slices.Contains(r.config.Prefixes, known.Prefix) {
+			r.ending = append(r.ending, j.Writer(known.Prefix, o))
 		}
 	}
 	for _, prefix := range r.config.Prefixes {
-		w := j.Writer(prefix, r.config.Omit)
-		w.tails.limit = tailLimit(len(r.config.Prefixes))
-		r.parts = append(r.parts, &part{prefix: prefix, writer: w})
+		r.parts = append(r.parts, &part{prefix: prefix, writer: j.Writer(prefix, o)})
 	}
 	r.opened.Store(true)
 }
 
 // Journal returns the journal; nil: it is not open yet.
-func (r *Recorder) Journal() *Journal {
+func (r *Recorder) Journal() *journal.Journal {
 	if !r.opened.Load() {
 		return nil
 	}
@@ -104,13 +104,32 @@ func (r *Recorder) Records(prefix string) bool {
 
 // Run records until ctx ends. The error is always nil: what fails is reported, and tried again.
 func (r *Recorder) Run(ctx context.Context) error {
-	r.finishRanges(ctx)
+	r.endRanges(ctx)
 	var running sync.WaitGroup
 	for _, p := range r.parts {
 		running.Go(func() { r.runPart(ctx, p) })
 	}
 	running.Wait()
 	return nil
+}
+
+// endRanges ends the ranges of prefixes that are no longer recorded, if they have the history of the etcd. It tries until that is known.
+func (r *Recorder) endRanges(ctx context.Context) {
+	for _, w := range r.ending {
+		for ctx.Err() == nil {
+			err := w.End(ctx, r.config.Store)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			if !errors.Is(err, etcdstore.ErrUnavailable) {
+				r.config.Logger.Error("the journal is not written", "prefix", w.Range().Prefix, "error", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryPause):
+			}
+		}
+	}
 }
 
 func (r *Recorder) runPart(ctx context.Context, p *part) {
@@ -141,7 +160,7 @@ func (r *Recorder) runPart(ctx context.Context, p *part) {
 // is, and one that has another is read no more until there is room to begin anew.
 func (r *Recorder) open(ctx context.Context, p *part) error {
 	resume := p.writer.Rejoin
-	if p.overtaken && r.journal.hasRoom() {
+	if p.overtaken && r.room.has() {
 		resume = p.writer.Begin
 	}
 	p.overtaken = false
@@ -150,11 +169,11 @@ func (r *Recorder) open(ctx context.Context, p *part) error {
 		if err := r.awaitRoom(ctx, nil); err != nil {
 			return err
 		}
-		return r.began(p, r.begin(ctx, p))
+		return r.began(p, p.writer.Begin(ctx, r.config.Store))
 	}
 	err := p.writer.Verify(ctx, r.config.Store)
-	compacted, other := errors.As(err, new(*etcdstore.CompactedError)), errors.Is(err, ErrOtherHistory)
-	if (compacted || other) && !r.journal.hasRoom() {
+	compacted, other := errors.As(err, new(*etcdstore.CompactedError)), errors.Is(err, journal.ErrOtherHistory)
+	if (compacted || other) && !r.room.has() {
 		if err := r.awaitRoom(ctx, nil); err != nil {
 			return err
 		}
@@ -162,7 +181,7 @@ func (r *Recorder) open(ctx context.Context, p *part) error {
 	}
 	if compacted {
 		err = resume(ctx, r.config.Store)
-		other = errors.Is(err, ErrOtherHistory)
+		other = errors.Is(err, journal.ErrOtherHistory)
 	}
 	switch {
 	case other:
@@ -194,7 +213,7 @@ func (r *Recorder) follow(ctx context.Context, p *part) error {
 	dirty, open := false, false // something is not synced; something has come
 	for {
 		if time.Since(pruned) > pruneInterval {
-			if err := r.prune(ctx, p.writer); err != nil {
+			if err := p.writer.Retain(ctx, r.config.Bounds); err != nil {
 				return err
 			}
 			pruned = time.Now()
@@ -238,7 +257,7 @@ func (r *Recorder) append(ctx context.Context, p *part, w etcdstore.Watcher, ste
 	}
 	if n := len(step.Events); n > 0 {
 		p.events.Add(uint64(n))
-		p.bytes.Add(uint64(p.writer.bytes))
+		p.bytes.Add(uint64(p.writer.StepSize()))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package journal
+package recorder
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/journal"
 	"revtail/etcdstore/memory"
 )
 
@@ -106,20 +107,17 @@ type fullDisk struct {
 
 func newFullDisk(t *testing.T, etcd *restorable) *fullDisk {
 	t.Helper()
-	j, err := Open(t.TempDir(), slog.New(slog.DiscardHandler))
+	j, err := journal.Open(t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &fullDisk{t: t, etcd: etcd}
-	j.available = func() (uint64, error) {
+	d.recorder = New(j, Config{Store: etcd, Prefixes: []string{root}, Logger: slog.New(slog.DiscardHandler)})
+	d.recorder.room.free = func() (uint64, bool) {
 		if d.full.Load() {
-			return 0, nil
+			return 0, true
 		}
-		return 2 * reserve, nil
-	}
-	d.recorder = NewRecorder(j, Config{Store: etcd, Prefixes: []string{root}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
+		return 2 * journal.Reserve, true
 	}
 	d.store = NewStore(etcd, d.recorder)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +136,7 @@ func newFullDisk(t *testing.T, etcd *restorable) *fullDisk {
 // fill makes the disk full, or gives it room again, and has the journal look at once.
 func (d *fullDisk) fill(full bool) {
 	d.full.Store(full)
-	d.recorder.journal.room.looked.Store(0)
+	d.recorder.room.looked.Store(0)
 }
 
 func (d *fullDisk) await(what string, done func() bool) {
