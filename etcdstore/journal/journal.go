@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,13 +18,14 @@ type Journal struct {
 	reads  pebble.Reader // db, or a snapshot of it
 	logger *slog.Logger
 
-	open      context.Context //nolint:containedctx // ends with Close
-	close     context.CancelFunc
-	exporting sync.Mutex       // while Export runs
-	ending    sync.Mutex       // of one goroutine that changes ended ranges at a time
-	mu        sync.RWMutex     // guards the fields below
-	ranges    map[uint32]Range // by number
-	numbers   uint32           // the last number that was given
+	open       context.Context //nolint:containedctx // ends with Close
+	close      context.CancelFunc
+	remainders atomic.Pointer[remainders]
+	exporting  sync.Mutex       // while Export runs
+	ending     sync.Mutex       // of one goroutine that changes ended ranges at a time
+	mu         sync.RWMutex     // guards the fields below
+	ranges     map[uint32]Range // by number
+	numbers    uint32           // the last number that was given
 }
 
 // Close writes what is in memory, and closes the database. It ends an export. No other method may be called meanwhile or afterwards.

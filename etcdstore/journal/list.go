@@ -26,6 +26,7 @@ func (j *Journal) ListRecorded(ctx context.Context, history uint64, prefix strin
 }
 
 func (j *Journal) list(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions, omitted bool) (etcdstore.Page, error) {
+	remainders := j.remainders.Load() // before the range is looked at: truncate replaces them afterwards
 	known, ok := j.rangeAt(history, prefix, o.At)
 	if !ok || !known.Has(o.At) {
 		return etcdstore.Page{}, ErrUnknown
@@ -37,7 +38,11 @@ func (j *Journal) list(ctx context.Context, history uint64, prefix string, o etc
 	defer r.close()
 	r.omitted = omitted
 	l := lister{reader: r, options: o, page: etcdstore.Page{Revision: o.At}}
+	total, counted := remainders.get(position{known.Number, prefix, o.After, o.At})
 	for key, err := range r.keys(prefix, o) {
+		if counted && l.room() == 0 {
+			break
+		}
 		if err == nil {
 			err = l.add(ctx, key)
 		}
@@ -51,6 +56,12 @@ func (j *Journal) list(ctx context.Context, history uint64, prefix string, o etc
 	// It may have been pruned meanwhile.
 	if again, ok := j.rangeAt(history, prefix, o.At); !ok || again.Number != known.Number || !again.Has(o.At) {
 		return etcdstore.Page{}, ErrUnknown
+	}
+	if counted {
+		l.page.Remaining = total - int64(len(l.page.KVs))
+	}
+	if n := len(l.page.KVs); n > 0 && l.page.Remaining > 0 {
+		remainders.put(position{known.Number, prefix, l.page.KVs[n-1].Key, o.At}, l.page.Remaining)
 	}
 	return l.page, nil
 }

@@ -134,6 +134,7 @@ func openDatabase(dir string, logger *slog.Logger, access Access) (*Journal, err
 		return nil, fmt.Errorf("the journal in %s: %w", dir, err)
 	}
 	j := &Journal{dir: dir, db: db, reads: db, logger: logger, ranges: make(map[uint32]Range)}
+	j.remainders.Store(newRemainders())
 	j.open, j.close = context.WithCancel(context.Background()) //nolint:forbidigo // the life of the journal
 	err = j.loadRanges()
 	if err == nil && access == ReadWrite {

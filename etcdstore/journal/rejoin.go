@@ -154,7 +154,9 @@ func (w *Writer) truncate(through etcdstore.Revision) error {
 		return err
 	}
 	next.Through, w.tails = through, newTails(w.tails.limit)
-	return w.commit(b, next, pebble.Sync)
+	err = w.commit(b, next, pebble.Sync)
+	w.journal.remainders.Store(newRemainders()) // the range may have other states at these revisions later
+	return err
 }
 
 // truncateTimes deletes the times of revisions after a revision.

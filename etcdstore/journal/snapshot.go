@@ -37,6 +37,7 @@ func (j *Journal) Export(ctx context.Context, w io.Writer, progress Progress) (S
 // snapshot returns the journal as of this moment, to be read only. The caller closes its reads.
 func (j *Journal) snapshot() (*Journal, error) {
 	out := &Journal{dir: j.dir, db: j.db, reads: j.db.NewSnapshot(), logger: j.logger, ranges: make(map[uint32]Range)}
+	out.remainders.Store(newRemainders())
 	if err := out.loadRanges(); err != nil {
 		return nil, errors.Join(err, out.reads.Close())
 	}
