@@ -45,11 +45,23 @@ func BenchmarkHistory(b *testing.B) {
 			}
 			return err
 		}), "list-ms")
+		var after etcdstore.Revision // of the last page
+		var last string
 		b.ReportMetric(median(b, 11, func() error {
 			at := historyObjects + etcdstore.Revision(random.Int64N(int64(through)-historyObjects))
-			_, err := j.List(b.Context(), 0, root, etcdstore.ListOptions{At: at, Limit: 500})
+			page, err := j.List(b.Context(), 0, root, etcdstore.ListOptions{At: at, Limit: 500})
+			if err == nil {
+				after, last = at, page.KVs[len(page.KVs)-1].Key
+			}
 			return err
 		}), "page-ms")
+		b.ReportMetric(median(b, 11, func() error {
+			page, err := j.List(b.Context(), 0, root, etcdstore.ListOptions{At: after, After: last, Limit: 500})
+			if err == nil {
+				last = page.KVs[len(page.KVs)-1].Key
+			}
+			return err
+		}), "next-page-ms")
 		b.ReportMetric(median(b, 5, func() error {
 			o := EventOptions{After: 1, Exact: true, Bytes: 1 << 30}
 			step, err := j.Events(b.Context(), 0, historyKey(random.IntN(historyObjects)), o)
