@@ -68,7 +68,7 @@ var journalScenarios = []Scenario{
 	},
 	{
 		// The clients of a gateway that has begun anew resume where only the journal has events.
-		Name: "journal-compaction", Etcd: 1, Gateways: 2, JournalDir: journalDir, Seconds: [2]int{15, 60},
+		Name: "journal-compaction", Etcd: 1, Gateways: 2, JournalDir: journalDir, Seconds: [2]int{15, 120},
 		Rules: Rules{Ends: []End{Unreachable}, Codes: []int{429}, Journal: true, Events: 3000, Resumes: 50, Faults: 2, Acknowledged: 200},
 		Play: func(r *Run, seconds int) {
 			r.Watch(Crowd(40)...)
