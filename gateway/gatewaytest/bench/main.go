@@ -6,6 +6,7 @@
 //	go run ./gateway/gatewaytest/bench -row fanout only rows with fanout in their name
 //	go run ./gateway/gatewaytest/bench -diff REF   the working tree against another commit, measured in turns
 //	go run ./gateway/gatewaytest/bench -growth     how cost grows with watchers, objects and events: tables and an SVG
+//	go run ./gateway/gatewaytest/bench -kubernetes beside a kube-apiserver on the same work: a document with tables and plots
 package main
 
 import (
@@ -32,9 +33,9 @@ func main() {
 
 // options are the command line.
 type options struct {
-	rows, etcd, binary, out, diff, svg string
-	quick, growth                      bool
-	rounds                             int
+	rows, etcd, kubeAPIServer, binary, out, diff, svg string
+	quick, growth, kubernetes                         bool
+	rounds                                            int
 }
 
 func parseOptions(args []string, stderr io.Writer) (options, error) {
@@ -45,10 +46,12 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.quick, "quick", false, "smaller, and one round")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds; 0: three, with -quick one")
 	flags.StringVar(&o.etcd, "etcd", "bin/tools/etcd", "the `program`")
+	flags.StringVar(&o.kubeAPIServer, "kube-apiserver", "bin/tools/kube-apiserver", "the `program`")
 	flags.StringVar(&o.binary, "revtail", "", "the `program`; empty: it is built from the working tree")
 	flags.StringVar(&o.out, "json", "bin/bench.json", "`file` for the report")
 	flags.StringVar(&o.diff, "diff", "", "compare the working tree with this `commit`, instead of with peers")
 	flags.BoolVar(&o.growth, "growth", false, "measure how cost grows, instead of the table of goals")
+	flags.BoolVar(&o.kubernetes, "kubernetes", false, "compare with kube-apiserver, instead of the table of goals")
 	flags.StringVar(&o.svg, "svg", "bin/bench-growth.svg", "with -growth: `file` for the plot")
 	return o, flags.Parse(args)
 }
@@ -75,6 +78,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	switch {
 	case o.growth:
 		return runGrowth(ctx, s, o, stdout)
+	case o.kubernetes:
+		return runKubernetes(ctx, s, o, stdout)
 	case o.diff != "":
 		return runDiff(ctx, s, o, stdout)
 	default:

@@ -14,6 +14,10 @@ func raiseFileLimit() (uint64, error) { return 0, errLinuxOnly }
 
 func connectPlain(*fleet, endpoint, []request) error { return errLinuxOnly }
 
+func (*process) freeze() error { return errLinuxOnly }
+
+func (*process) thaw() error { return errLinuxOnly }
+
 type shards struct{}
 
 func newShards(*eventLog) (*shards, error) { return nil, errLinuxOnly }

@@ -10,8 +10,14 @@ import (
 
 // prepare finds or builds the programs, and raises the limit of open files of this process.
 func (s *stage) prepare(ctx context.Context, o options) (err error) {
+	switch {
+	case o.kubernetes:
+		s.size = kubernetesSize(o.quick)
+	case o.quick:
+		s.size = quickSize()
+	}
 	if o.quick {
-		s.rounds, s.size = 1, quickSize()
+		s.rounds = 1
 	}
 	if o.rounds > 0 {
 		s.rounds = o.rounds
@@ -19,11 +25,13 @@ func (s *stage) prepare(ctx context.Context, o options) (err error) {
 	if err := s.raiseFileLimit(); err != nil {
 		return err
 	}
-	if s.etcdProgram, err = filepath.Abs(o.etcd); err != nil {
+	if s.etcdProgram, err = tool(o.etcd); err != nil {
 		return err
 	}
-	if _, err := os.Stat(s.etcdProgram); err != nil {
-		return fmt.Errorf("%w: `make tools` builds it", err)
+	if o.kubernetes {
+		if s.kubeAPIServerProgram, err = tool(o.kubeAPIServer); err != nil {
+			return err
+		}
 	}
 	binary := o.binary
 	if binary == "" {
@@ -32,8 +40,16 @@ func (s *stage) prepare(ctx context.Context, o options) (err error) {
 		}
 	}
 	binary, err = filepath.Abs(binary)
-	s.products = []subject{{name: "revtail", binary: binary}}
+	s.products = []subject{{name: revtail, binary: binary}}
 	return err
+}
+
+// tool returns the absolute path of a program, which has to exist.
+func tool(path string) (string, error) {
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%w: `make tools` builds it", err)
+	}
+	return filepath.Abs(path)
 }
 
 // build builds the product from the sources in a folder.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -18,13 +19,14 @@ type publisher interface {
 type load struct {
 	events int
 	rate   float64 // events a second; zero: as fast as the last watcher receives them
+	ahead  int     // at saturation, by how many events the last watcher may be behind; zero: ahead
 }
 
 const (
 	// writers is the number of events without an acknowledgement.
 	writers = 64
-	// ahead is the number of events by which the last watcher may be behind, at saturation. A greater one would fill buffers of the kernel,
-	// and not serve clients.
+	// ahead is the usual number of events by which the last watcher may be behind, at saturation. A greater one would fill buffers of the
+	// kernel, and not serve clients.
 	ahead = 128
 )
 
@@ -50,7 +52,7 @@ func publishAll(ctx context.Context, p publisher, t *tracker, l load) ([]int64, 
 // await waits until the i-th event is due.
 func (l load) await(ctx context.Context, t *tracker, i int) error {
 	if l.rate == 0 {
-		return t.reach(ctx, int64(i-ahead))
+		return t.reach(ctx, int64(i-cmp.Or(l.ahead, ahead)))
 	}
 	return pause(ctx, time.Until(t.start.Add(time.Duration(float64(i)/l.rate*float64(time.Second)))))
 }

@@ -29,12 +29,20 @@ func (st *states) run(ctx context.Context) (sample, error) {
 	if err := st.server.forgetPeak(); err != nil {
 		return nil, err
 	}
+	before, err := st.server.cpu()
+	if err != nil {
+		return nil, err
+	}
 	f, err := openFleet(ctx, st.endpoint, watches{count: st.watchers, path: func(int) string { return initialEvents }, state: true})
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
 	took, err := f.awaitStates()
+	if err != nil {
+		return nil, err
+	}
+	after, err := st.server.cpu()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +55,7 @@ func (st *states) run(ctx context.Context) (sample, error) {
 	objects := float64(st.want.count) * float64(st.watchers)
 	return sample{
 		"rate": float64(st.bytes) * float64(st.watchers) / took.Seconds() / 1e6, "events": objects / took.Seconds(),
-		"extra": float64(peak-resident) / (1 << 20),
+		"cpu": (after - before).Seconds() * 1e6 / objects, "extra": float64(peak-resident) / (1 << 20),
 	}, err
 }
 
@@ -98,7 +106,7 @@ func readState(ctx context.Context, e endpoint) ([]byte, error) {
 		return nil, err
 	}
 	defer c.close()
-	a, err := c.send("GET", initialEvents+"&timeoutSeconds=1", nil)
+	a, err := c.send("GET", initialEvents+"&timeoutSeconds=2", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func messageListRow(name string, objects func(size) int, clients int, figures []
 			if err != nil {
 				return o.end(err)
 			}
-			all, err := messageListers(ctx, o, p.endpoint, clients)
+			all, err := acceptListers(ctx, o, p.endpoint, protobufType, 0, clients)
 			if err != nil {
 				return o.end(err)
 			}
@@ -70,18 +70,4 @@ func messageListRow(name string, objects func(size) int, clients int, figures []
 		}
 		return o.end(nil)
 	}}
-}
-
-// messageListers are listers that accept protobuf.
-func messageListers(ctx context.Context, o *opening, e endpoint, clients int) (all []lister, err error) {
-	for range clients {
-		c, err := dial(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		o.own(c.close)
-		c.accept = protobufType
-		all = append(all, func() (answer, error) { return c.get(configMapsURL) })
-	}
-	return all, nil
 }

@@ -29,6 +29,22 @@ func fullSize() size {
 	}
 }
 
+// kubernetesSize is that of the comparison with kube-apiserver; quick finds what is broken.
+func kubernetesSize(quick bool) size {
+	s := size{
+		watchers: 1000, events: 300, paced: 5, steady: 3, idle: map[transport]int{plain: 1000, tls11: 1000, http2: 1000},
+		settle: 20 * time.Second, objects: [2]int{20_000, 100_000}, lists: 1500 * time.Millisecond, initial: [2]int{50, 20_000},
+		writes: time.Second,
+	}
+	if quick {
+		s.watchers, s.events, s.paced, s.steady = 100, 100, 1, 1
+		s.idle = map[transport]int{plain: 200, tls11: 200, http2: 200}
+		s.settle, s.lists, s.writes = time.Second, 300*time.Millisecond, 300*time.Millisecond
+		s.objects, s.initial = [2]int{1000, 5000}, [2]int{10, 1000}
+	}
+	return s
+}
+
 // quickSize finds defects and large regressions; its figures are not compared with the goals.
 func quickSize() size {
 	return size{

@@ -14,12 +14,14 @@ type stage struct {
 	products    []subject // the gateways to compare: one, or two of different commits
 	withPeers   bool
 	etcdProgram string
-	self        string // this program, which runs the peers too
-	dir         string
-	certificate *certificate
-	size        size
-	rounds      int
-	progress    io.Writer
+	// kubeAPIServerProgram is empty unless revtail is compared with it.
+	kubeAPIServerProgram string
+	self                 string // this program, which runs the peers too
+	dir                  string
+	certificate          *certificate
+	size                 size
+	rounds               int
+	progress             io.Writer
 }
 
 // subject is a build of the product.

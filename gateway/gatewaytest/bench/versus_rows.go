@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+)
+
+// versusRows are the rows of the comparison, in order.
+func versusRows(s size) []versus {
+	return slices.Concat(versusFanOuts(s), versusIdles(s), versusLists(s), versusStates(s))
+}
+
+func versusFanOuts(s size) []versus {
+	const (
+		fewAhead   = 8   // events, because a kube-apiserver ends watches that are slower
+		fewWatches = 100 // because a kube-apiserver does not keep up with more on two processors
+	)
+	var all []versus
+	for _, t := range []struct {
+		transport
+		name, what string
+	}{
+		{plain, "plain", "HTTP/1.1 (kube-apiserver: over TLS)"}, {tls11, "tls", "TLS HTTP/1.1"}, {http2, "http2", "HTTP/2 over TLS"},
+	} {
+		few := min(fewWatches, s.watchers)
+		title := func(load string, watchers int) string {
+			return fmt.Sprintf("%s to %s watchers, %s", load, thousands(float64(watchers)), t.what)
+		}
+		all = append(all,
+			versusFanOut("fanout-"+t.name, title("Saturated", s.watchers), t.transport, s.watchers, load{events: s.events, ahead: fewAhead}, []aspect{
+				{what: "CPU a delivery", metric: "cpu", unit: "µs"},
+				{what: "deliveries", metric: "rate", unit: "/s", more: true},
+			}),
+			versusFanOut("steady-"+t.name, title("200 events/s", few), t.transport, few, load{events: s.steady * 200, rate: 200}, pacedAspects()),
+			versusFanOut("paced-"+t.name, title("10 events/s", s.watchers), t.transport, s.watchers, load{events: s.paced * 10, rate: 10}, pacedAspects()))
+	}
+	return all
+}
+
+func pacedAspects() []aspect {
+	return []aspect{
+		{what: "CPU a delivery", metric: "cpu", unit: "µs"},
+		{what: "p99 from acknowledgement to the last watcher", metric: "p99", unit: "ms"},
+	}
+}
+
+func versusIdles(s size) []versus {
+	title := func(t transport) string {
+		return fmt.Sprintf("Idle watch, %s of them after %v of rest, %s", thousands(float64(s.idle[t])), s.settle, t)
+	}
+	aspects := []aspect{{what: "memory of one", metric: "memory", unit: "KB"}}
+	return []versus{
+		versusIdle("idle-tls", title(tls11), tls11, aspects),
+		versusIdle("idle-http2", title(http2), http2, aspects),
+	}
+}
+
+func versusLists(s size) []versus {
+	var all []versus
+	for i, name := range []string{"list-small", "list-large"} {
+		var aspects []aspect
+		for _, form := range listForms {
+			for _, clients := range []int{1, manyClients} {
+				what := fmt.Sprintf("%s, %d at once: ", form.name, clients)
+				aspects = append(aspects,
+					aspect{what: what + "CPU a list", metric: form.metric(clients, "each"), unit: "ms"},
+					aspect{what: what + "rate", metric: form.metric(clients, "rate"), unit: "MB/s", more: true})
+			}
+		}
+		title := fmt.Sprintf("Lists of %s objects, TLS HTTP/1.1", thousands(float64(s.objects[i])))
+		all = append(all, versusList(name, title, s.objects[i], listForms, aspects))
+	}
+	return all
+}
+
+func versusStates(s size) []versus {
+	watches, objects := s.initial[0], s.initial[1]
+	return []versus{
+		versusInitial("initial", fmt.Sprintf("Initial events, %d watches of %s objects, TLS HTTP/1.1", watches, thousands(float64(objects))), watches, objects, []aspect{
+			{what: "CPU an event", metric: "cpu", unit: "µs"},
+			{what: "events", metric: "events", unit: "/s", more: true},
+		}),
+		versusWrites("create", "Create, TLS HTTP/1.1", creates, writeAspects()),
+		versusWrites("update", "Update, TLS HTTP/1.1", updates, writeAspects()),
+		versusStart("start", fmt.Sprintf("Start before an etcd with %s objects", thousands(float64(s.objects[0]))), s.objects[0], []aspect{
+			{what: "ready", metric: "ready", unit: "s"},
+			{what: "first list complete", metric: "list", unit: "s"},
+			{what: "CPU until then", metric: "cpu", unit: "s"},
+		}),
+	}
+}
+
+func writeAspects() []aspect {
+	return []aspect{
+		{what: "64 writers: CPU a write", metric: "own", unit: "µs"},
+		{what: "the same with its etcd", metric: "cpu", unit: "µs"},
+		{what: "writes", metric: "rate", unit: "/s", more: true},
+		{what: "1 writer: CPU a write", metric: "own-alone", unit: "µs"},
+		{what: "the same with its etcd", metric: "alone", unit: "µs"},
+		{what: "p50", metric: "p50", unit: "ms"},
+	}
+}

@@ -1,0 +1,32 @@
+package main
+
+import "context"
+
+// versusWrites compares writes to the API servers with puts to a bare etcd.
+func versusWrites(name, title string, kind writeKind, aspects []aspect) versus {
+	return versusRow(name, title, aspects, func(ctx context.Context, s *stage, o *opening, a apiServer) (solo, error) {
+		v, err := a.open(ctx, s, o, tls11, 0, stored)
+		if err != nil {
+			return solo{}, err
+		}
+		w, err := s.openWriting(ctx, o, v.product, v.etcd, kind, "/registry")
+		if err != nil {
+			return solo{}, err
+		}
+		return v.alone(func(ctx context.Context) (sample, error) {
+			got, err := w.run(ctx, s.size.writes)
+			if err == nil {
+				got["own"], got["own-alone"] = got["cpu-"+v.name], got["alone-"+v.name]
+			}
+			return got, err
+		}), nil
+	}, func(ctx context.Context, s *stage, o *opening) (solo, error) {
+		e, err := s.startEtcd(ctx)
+		if err != nil {
+			return solo{}, err
+		}
+		o.own(e.close)
+		w := directWriting(e, kind)
+		return solo{[]*process{e.process}, func(ctx context.Context) (sample, error) { return w.run(ctx, s.size.writes) }}, nil
+	})
+}
