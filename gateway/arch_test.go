@@ -113,6 +113,7 @@ var mayImport = map[string][]string{
 	"gateway/gatewaytest/plot":        {},
 	"gateway/gatewaytest/rawhttp":     {},
 	"gateway/gatewaytest/robustness":  {"gateway/gatewaytest"},
+	"gateway/gatewaytest/soak":        {"gateway/gatewaytest", "gateway/gatewaytest/plot", "gateway/gatewaytest/robustness"},
 	"gateway/http/request":            {"etcdstore", "gateway/access/authentication", "gateway/access/authorization", "gateway/access/cputime", "gateway/config/suggest", "gateway/console", "gateway/http/status", "gateway/keys/keyrange", "gateway/keys/timeline", "gateway/resource", "gateway/watchcache/filter", "gateway/watchcache/selector"},
 	"gateway/http/response":           {"encoding", "encoding/jsontext", "encoding/projection", "encoding/protobuf", "etcdstore", "gateway/claim", "gateway/http/request", "gateway/http/status", "gateway/http/table", "gateway/keys/keyrange", "gateway/netio/buffer", "gateway/netio/socket", "gateway/resource", "gateway/watchcache"},
 	"gateway/http/status":             {"encoding/codec", "etcdstore", "gateway/access/cputime", "gateway/access/flowcontrol", "gateway/claim", "gateway/keys/keyrange", "gateway/keys/timeline", "gateway/resource", "gateway/watchcache", "gateway/watchcache/filter"},
