@@ -24,6 +24,7 @@ TOOLS    := $(CURDIR)/bin/tools
 CLIENTS  := gateway/gatewaytest/clients
 BENCH    := gateway/gatewaytest/bench
 ROBUST   := gateway/gatewaytest/robustness
+SOAK     := gateway/gatewaytest/soak
 IMAGE    ?= revtail
 
 # A kubectl that does not know its version cannot tell whether the server's is too far away.
@@ -43,7 +44,7 @@ export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -vet=off)
 CONCURRENT := cmd/revtail/client cmd/revtail/serve etcdstore gateway/access gateway/keys gateway/metrics gateway/middleware gateway/netio gateway/watch gateway/watchcache
 GOROUTINES  = $$(grep -rlE --include='*.go' --exclude-dir=gatewaytest 'go func|\.Go\(' cmd encoding etcdstore gateway | xargs -n 1 dirname | sort -u)
 
-.PHONY: help build run test race race-quick e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long abuse console fuzz bench bench-quick bench-diff bench-growth bench-kubernetes bench-history bench-databases microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
+.PHONY: help build run test race race-quick e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long soak abuse console fuzz bench bench-quick bench-diff bench-growth bench-kubernetes bench-history bench-databases microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-30s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +99,10 @@ robustness-long: $(TOOLS)/etcd ## The same with every fault, and for longer
 # play SET TIMEOUT: the histories of what failed are left in bin/robustness.
 play = mkdir -p bin/robustness && cd $(ROBUST) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout $(2) -run TestScenarios \
 	-artifacts -outputdir $(CURDIR)/bin/robustness $(ARGS) -args -set=$(1)
+
+soak: $(TOOLS)/etcd ## Run two gateways on three etcds under load for an hour, and judge whether memory or times grow; ARGS="-for 24h" for another time
+	mkdir -p bin/soak && cd $(SOAK) && REVTAIL_TOOLS=$(TOOLS) go test -count=1 -timeout 0 -run TestSoak \
+		-artifacts -outputdir $(CURDIR)/bin/soak -args -out $(CURDIR)/bin/soak -for 1h $(ARGS)
 
 abuse: ## Attack the program as a user who means harm, and print what each attack costs the attacker and the others
 	cd gateway/gatewaytest/abuse && go test -count=1 -timeout 10m -run TestAttacks $(ARGS) -args -attack

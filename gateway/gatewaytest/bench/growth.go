@@ -7,6 +7,8 @@ import (
 	"os"
 	"text/tabwriter"
 	"time"
+
+	"revtail/gateway/gatewaytest/plot"
 )
 
 // curve describes how the product's figures grow with a parameter.
@@ -42,7 +44,7 @@ func (s *stage) curves() []curve {
 
 // runGrowth measures the curves, prints them as tables and plots them.
 func runGrowth(ctx context.Context, s *stage, o options, stdout io.Writer) error {
-	var panels []panel
+	var panels []plot.Panel
 	for _, c := range named(s.curves(), o.rows, func(c curve) string { return c.name }) {
 		var samples []sample
 		for _, step := range c.steps {
@@ -58,7 +60,7 @@ func runGrowth(ctx context.Context, s *stage, o options, stdout io.Writer) error
 		}
 		panels = append(panels, c.panel(samples))
 	}
-	return os.WriteFile(o.svg, plot(panels), 0o644) //nolint:gosec // a public file
+	return os.WriteFile(o.svg, plot.Draw(panels), 0o644) //nolint:gosec // a public file
 }
 
 // growFanOut measures a fan-out at a fixed rate, with a gateway of its own.
@@ -131,14 +133,14 @@ func (c curve) table(w io.Writer, samples []sample) error {
 	return out.Flush()
 }
 
-func (c curve) panel(samples []sample) panel {
-	p := panel{title: c.along}
+func (c curve) panel(samples []sample) plot.Panel {
+	p := plot.Panel{Title: c.along}
 	for _, m := range c.metrics {
-		line := series{name: m.name + ", " + m.unit}
+		line := plot.Series{Name: m.name + ", " + m.unit}
 		for i, step := range c.steps {
-			line.points = append(line.points, [2]float64{float64(step), samples[i][m.key]})
+			line.Points = append(line.Points, [2]float64{float64(step), samples[i][m.key]})
 		}
-		p.series = append(p.series, line)
+		p.Series = append(p.Series, line)
 	}
 	return p
 }

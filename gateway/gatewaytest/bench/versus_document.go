@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"revtail/gateway/gatewaytest/plot"
 )
 
 // document is the comparison as Markdown, with plots beside it.
@@ -96,7 +98,7 @@ func (d *document) write(folder string, stdout io.Writer) error {
 		return err
 	}
 	for _, g := range d.curves {
-		if err := os.WriteFile(filepath.Join(folder, g.name+".svg"), plot([]panel{g.panel()}), 0o644); err != nil { //nolint:gosec // a public file
+		if err := os.WriteFile(filepath.Join(folder, g.name+".svg"), plot.Draw([]plot.Panel{g.panel()}), 0o644); err != nil { //nolint:gosec // a public file
 			return err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"revtail/gateway/gatewaytest/plot"
 )
 
 // versusCurve shows how a cost grows with a parameter, for each contender.
@@ -60,14 +62,14 @@ func (s *stage) growVersus(ctx context.Context, c versusCurve, r *report) (grown
 }
 
 // panel is the plot, with a line for each contender.
-func (g grown) panel() panel {
-	lines := []series{{name: revtail}, {name: kubeAPIServer}, {name: null}}
+func (g grown) panel() plot.Panel {
+	lines := []plot.Series{{Name: revtail}, {Name: kubeAPIServer}, {Name: null}}
 	for i, c := range g.results {
 		for l, s := range []spread{c.own, c.kubernetes, c.null} {
-			lines[l].points = append(lines[l].points, [2]float64{float64(g.steps[i]), s.median})
+			lines[l].Points = append(lines[l].Points, [2]float64{float64(g.steps[i]), s.median})
 		}
 	}
-	return panel{title: g.caption, series: lines}
+	return plot.Panel{Title: g.caption, Series: lines}
 }
 
 // table has the values of the plot.
@@ -79,9 +81,9 @@ func (g grown) table() string {
 		rule += "--:|"
 	}
 	fmt.Fprintf(&b, "%s\n%s\n", head, rule)
-	for _, line := range g.panel().series {
-		fmt.Fprintf(&b, "| %s |", line.name)
-		for _, point := range line.points {
+	for _, line := range g.panel().Series {
+		fmt.Fprintf(&b, "| %s |", line.Name)
+		for _, point := range line.Points {
 			fmt.Fprintf(&b, " %s |", number(point[1]))
 		}
 		b.WriteByte('\n')

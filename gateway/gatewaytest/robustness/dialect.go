@@ -13,12 +13,13 @@ import (
 // Dialect is the format of a client's watch.
 type Dialect string
 
-// The dialects. Clients of the last two resume where the gateway says that they may, which is after a whole revision: later events of a
-// broken stream do not count.
+// The dialects. Clients of event streams and keys resume where the gateway says that they may, which is after a whole revision: later events
+// of a broken stream do not count.
 const (
 	Kubernetes  Dialect = ""
 	EventStream Dialect = "event stream" // Kubernetes' frames, for browsers
 	Keys        Dialect = "keys"         // of the keys API, which knows no labels
+	WebSocket   Dialect = "WebSocket"    // Kubernetes' frames, each a message
 )
 
 // request returns the request for a watch of a scope, after a revision.

@@ -89,6 +89,7 @@ const (
 	Any        ListKind = "any"        // resourceVersion=0
 	NotOlder   ListKind = "not-older"
 	Exact      ListKind = "exact"
+	Paged      ListKind = "pages" // consistent, in several requests
 )
 
 // List is a successful list request.

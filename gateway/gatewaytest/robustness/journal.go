@@ -66,7 +66,7 @@ const pastLists = 1000
 // readPast lists the state at random revisions since oldest; the validators compare the lists with etcd's history. mayBeGone says at which revisions
 // the answer may be 410; nil: at none.
 func (r *Run) readPast(oldest int64, mayBeGone func(revision int64) bool) {
-	h, newest := r.history(), r.newest()
+	h, newest := r.history(), r.Newest()
 	random := rand.New(rand.NewPCG(1, pastLists)) //nolint:gosec // a load that can be repeated
 	scopes := []Scope{{}, {Namespace: "a"}, {Label: "color=blue"}, {Namespace: "b", Name: "churn-0-1"}}
 	compacted, past, expired := h.compactedAt(time.Now()), 0, 0

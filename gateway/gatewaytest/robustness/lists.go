@@ -29,7 +29,7 @@ func freshList(h *History, _ Rules, r *report) {
 	answered := make(map[replica][]*List)
 	for _, l := range lists {
 		switch l.Kind {
-		case Consistent:
+		case Consistent, Paged:
 			if least := acknowledgedBefore(l.Sent); l.Revision < least {
 				r.add(l, "a write had been acknowledged at %d before it was asked for", least)
 			}

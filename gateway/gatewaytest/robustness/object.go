@@ -125,6 +125,12 @@ func (f *frames) parse(line []byte) (*Frame, error) {
 	return frame, nil
 }
 
+func (f *frames) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.known)
+}
+
 func parseFrame(line []byte) (*Frame, error) {
 	if isKeyFrame(line) {
 		var key keyFrame

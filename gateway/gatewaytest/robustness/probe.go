@@ -117,7 +117,7 @@ func (r *Run) told(h *History, since time.Time) {
 // turnBack continues with another history of etcd: an earlier state that equals the known history up to now.
 func (r *Run) turnBack() {
 	r.recording.stop()
-	revision := r.newest()
+	revision := r.Newest()
 	r.edit(func() {
 		r.past = append(r.past, r.present)
 		r.present = &History{Truth: r.present.Truth.Fork(revision)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -23,6 +22,8 @@ type Run struct {
 	gateways []*replica
 	etcd     *Etcd
 	client   *http.Client
+	http2    *http.Client
+	secured  *secured // nil: no gateway has HTTPS
 	frames   frames
 	items    items
 	opened   atomic.Int64 // number of open streams
@@ -69,7 +70,8 @@ func (l *load) stop() {
 // begin starts the processes that a scenario needs, and the recording of the truth.
 func begin(t *testing.T, s *Scenario) *Run {
 	t.Helper()
-	r := &Run{TB: t, client: newClient(), timelineOf: make(map[*Watching]*History)}
+	r := &Run{TB: t, timelineOf: make(map[*Watching]*History)}
+	r.connect(s)
 	var endpoints []string
 	if s.Etcd > 0 {
 		r.cluster = gatewaytest.StartEtcd(t, s.Etcd, s.EtcdArgs...)
@@ -110,19 +112,19 @@ func (r *Run) startGateway(s *Scenario, endpoints []string) *replica {
 	if len(endpoints) > 0 {
 		args = append(args, "--etcd-endpoints", strings.Join(endpoints, ","))
 	}
+	secure := len(r.gateways) >= max(1, s.Gateways)-s.Secure
+	if secure {
+		args = append(args, "--tls-cert-file", r.secured.cert, "--tls-private-key-file", r.secured.key)
+	}
 	if s.JournalDir != nil {
 		replica.journal = s.JournalDir(r.TB)
 		args = append(args, "--history-dir", filepath.Join(replica.journal, "journal"))
 	}
 	replica.Gateway = gatewaytest.Start(r.TB, args...)
+	if secure {
+		replica.TLS = r.secured.clients
+	}
 	return replica
-}
-
-func newClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, DisableCompression: true,
-		DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
-	}}
 }
 
 // record follows all members of etcd.
@@ -216,25 +218,17 @@ func (r *Run) Write(each int) {
 	}
 }
 
-// readLists makes all kinds of lists, twice a second.
-func (r *Run) readLists(ctx context.Context, gateway int) {
-	scopes := []Scope{{}, {Namespace: "a"}, {Label: "color=blue"}}
-	var last int64
-	for i := 0; pause(ctx, 250*time.Millisecond); i++ {
-		kind := []ListKind{Consistent, Any, NotOlder, Exact}[i%4]
-		if last == 0 {
-			kind = Consistent
-		}
-		h := r.history()
-		l, err := r.list(ctx, gateway, kind, scopes[i%len(scopes)], last)
-		if err != nil {
-			continue // failed lists must only fail in time, which the scenarios check themselves
-		}
-		l.Reader = fmt.Sprint("reader-", gateway)
-		h.addList(l)
-		last = l.Revision
+// Gateways returns the gateways.
+func (r *Run) Gateways() []*gatewaytest.Gateway {
+	gateways := make([]*gatewaytest.Gateway, len(r.gateways))
+	for i, replica := range r.gateways {
+		gateways[i] = replica.Gateway
 	}
+	return gateways
 }
+
+// Members returns the members of etcd.
+func (r *Run) Members() []*gatewaytest.Member { return r.cluster.Members }
 
 // Fault records a fault of the processes.
 func (r *Run) Fault(format string, args ...any) {
@@ -277,104 +271,6 @@ func (r *Run) Leader() *gatewaytest.Member {
 // Violate records a violation that only this scenario checks.
 func (r *Run) Violate(promise, who, format string, args ...any) {
 	r.violations = append(r.violations, Violation{promise, who, fmt.Sprintf(format, args...)})
-}
-
-// settle stops the writers and waits until all clients have all writes, or their time is over.
-func (r *Run) settle() {
-	r.writing.stop()
-	h := r.history()
-	objects, newest, err := r.etcd.state(r.Context())
-	if err != nil {
-		r.Fatalf("etcd: %v", err)
-	}
-	patient := time.After(settleTime)
-	for !r.settled(h, newest) {
-		select {
-		case <-patient:
-			r.watching.stop()
-			r.recording.stop()
-			return
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	want := make(map[string]Object)
-	for _, o := range objects {
-		want[o.Key()] = *o
-	}
-	var items []Object
-	for _, o := range h.Truth.State(Scope{}, newest) {
-		items = append(items, o)
-	}
-	compareState(items, want, func(format string, args ...any) { r.Violate("agreement", "the recorder of the truth", format, args...) })
-	for i := range r.gateways {
-		l, err := r.list(r.Context(), i, Consistent, Scope{}, 0)
-		if err != nil {
-			r.Violate("final-state", fmt.Sprint("gateway ", i), "it cannot list: %v", err)
-			continue
-		}
-		l.Reader = "the end"
-		h.addList(l)
-	}
-	r.watching.stop()
-	r.recording.stop()
-}
-
-// settleTime is the time for all clients to catch up in the end.
-const settleTime = 40 * time.Second
-
-func (r *Run) settled(h *History, newest int64) bool {
-	if h.Truth.Through() < newest {
-		return false
-	}
-	for _, w := range r.watchers {
-		view := h.Truth.View(w.Scope)
-		if len(view) > 0 && w.through.Load() < view[len(view)-1].Object.Revision {
-			return false
-		}
-	}
-	return true
-}
-
-// items caches decoded objects, as frames does for lines.
-type items struct {
-	mu    sync.Mutex // guards the field below
-	known map[string]Object
-}
-
-func (m *items) parse(text []byte) (Object, error) {
-	m.mu.Lock()
-	o, ok := m.known[string(text)]
-	m.mu.Unlock()
-	if ok {
-		return o, nil
-	}
-	o, _, err := parseObject(text)
-	if err != nil {
-		return o, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.known == nil {
-		m.known = make(map[string]Object)
-	}
-	m.known[string(text)] = o
-	return o, nil
-}
-
-// pauseWriters stops the writers and waits until all clients have all writes.
-func (r *Run) pauseWriters() {
-	r.writing.stop()
-	h, newest := r.history(), r.newest()
-	gatewaytest.Until(r.TB, "all clients have caught up", func() bool { return r.settled(h, newest) })
-}
-
-// newest returns etcd's newest revision.
-func (r *Run) newest() int64 {
-	_, newest, err := r.etcd.state(r.Context())
-	if err != nil {
-		r.Fatalf("etcd: %v", err)
-	}
-	return newest
 }
 
 // openOn returns the number of open watches of a gateway, from its metrics.

@@ -13,6 +13,7 @@ type Scenario struct {
 	Etcd        int // members; zero: the gateway has an etcd of its own
 	EtcdArgs    []string
 	Gateways    int // zero: one
+	Secure      int // of these, the last ones: they serve HTTPS
 	GatewayArgs []string
 	Proxied     bool // each gateway has proxies to etcd
 	// JournalDir returns the directory for the journal of a gateway; nil: it has none.

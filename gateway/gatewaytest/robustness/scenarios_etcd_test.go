@@ -125,7 +125,7 @@ var etcdScenarios = []Scenario{
 			if _, err := r.etcd.deleteAll(r.Context(), prefix+"full/"); err != nil {
 				r.Fatal(err)
 			}
-			r.Compact(r.newest())
+			r.Compact(r.Newest())
 			if err := r.etcd.recoverSpace(r.Context()); err != nil {
 				r.Fatal(err)
 			}

@@ -58,7 +58,7 @@ var journalScenarios = []Scenario{
 				gw.Restart(r.TB)
 			}
 			r.pauseWriters()
-			r.awaitJournals(r.newest())
+			r.awaitJournals(r.Newest())
 			r.compactJournaled(time.Second)
 			r.readPast(oldest, nil)
 			r.withoutGaps()
@@ -91,8 +91,8 @@ var journalScenarios = []Scenario{
 				gw.Restart(r.TB)
 			}
 			r.pauseWriters()
-			r.awaitJournals(r.newest())
-			r.Compact(r.newest())
+			r.awaitJournals(r.Newest())
+			r.Compact(r.Newest())
 			r.readPast(oldest, nil)
 			r.withoutGaps()
 			r.Write(20)
@@ -132,14 +132,14 @@ func playJournalRestore(r *Run, seconds int) {
 	member.Restart(r.TB)
 	r.Wait(time.Duration(seconds) * time.Second)
 	r.pauseWriters()
-	old, former := r.history(), r.newest()
+	old, former := r.history(), r.Newest()
 	r.awaitJournals(former)
 	r.Wait(time.Second) // the journals are on the disk
 	r.gateways[1].Kill(r.TB)
 	r.Fault("etcd's files are replaced by a backup")
 	r.putBack(member, backup)
 	r.told(old, time.Now())
-	restored := r.newest()
+	restored := r.Newest()
 	r.Note("etcd is at %d, and was at %d", restored, former)
 	r.outgrow(restored, former, 2)
 	r.Write(20)
@@ -166,11 +166,11 @@ func (r *Run) outgrow(restored, former, oldest int64) {
 	r.gateways[1].life.Add(1)
 	r.gateways[1].Restart(r.TB)
 	gatewaytest.Until(r.TB, "the journals go on", func() bool { return r.journaled() > former })
-	resumed := r.newest()
+	resumed := r.Newest()
 	r.Wait(2 * time.Second)
 	r.pauseWriters()
-	r.awaitJournals(r.newest())
-	r.Compact(r.newest())
+	r.awaitJournals(r.Newest())
+	r.Compact(r.Newest())
 	r.readPast(oldest, func(revision int64) bool { return revision < resumed })
 }
 
@@ -189,7 +189,7 @@ func playJournalSwap(r *Run, seconds int) {
 		r.tool("etcdutl", "snapshot", "restore", snapshot, "--data-dir", member.DataDir, "--name", "m0", "--initial-cluster", "m0="+member.Peer,
 			"--initial-advertise-peer-urls", member.Peer, "--initial-cluster-token", "another")
 	})
-	restored := r.newest()
+	restored := r.Newest()
 	r.Note("etcd is at %d, and was at %d", restored, former)
 	r.outgrow(restored, former, restored)
 	r.Write(20)
@@ -210,7 +210,7 @@ func playJournalSwap(r *Run, seconds int) {
 // turnTo kills the second gateway, and etcd, whose files change. It returns the newest revision of the history that ends.
 func (r *Run) turnTo(what string, change func()) (former int64) {
 	r.pauseWriters()
-	old, former := r.history(), r.newest()
+	old, former := r.history(), r.Newest()
 	r.awaitJournals(former)
 	r.Wait(time.Second) // the journals are on the disk
 	r.gateways[1].Kill(r.TB)
@@ -264,8 +264,8 @@ func playJournalFull(r *Run, seconds int) {
 	after := r.journaled()
 	r.Wait(2 * time.Second)
 	r.pauseWriters()
-	r.awaitJournals(r.newest())
-	r.Compact(r.newest())
+	r.awaitJournals(r.Newest())
+	r.Compact(r.Newest())
 	r.readPast(oldest, func(revision int64) bool { return revision > before && revision < after })
 	r.Note("the journal stopped at %d, and went on at %d at most", before, after)
 	r.Write(20)

@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -26,16 +23,22 @@ type Client struct {
 	Gateway   int           // the first one
 	Since     int64         // it begins with the state at this revision; zero: with the newest
 	Dialect   Dialect
-	Stay      bool // always on the same gateway; otherwise on the next one after each failure
+	HTTP2     bool          // over a connection that clients of the same gateway share, if that has HTTPS
+	Leave     time.Duration // it ends each watch after this time; zero: it stays until the gateway ends it
+	Stay      bool          // always on the same gateway; otherwise on the next one after each failure
 }
 
 // watcher is a correct client: it lists, watches from there, resumes on any gateway that answers, and lists again only after a 410.
 type watcher struct {
 	Client
 	run     *Run
-	log     *Watching // in the history of its last list
 	gateway int
 	through atomic.Int64 // its last revision
+
+	// The fields below change within run.edit.
+	log    *Watching // in the history of its last list
+	open   *Stream   // nil: it has none
+	listed bool      // it may watch; otherwise it has to list
 }
 
 // retryPause is the minimum pause of a client after a failure.
@@ -44,8 +47,7 @@ const retryPause = 50 * time.Millisecond
 // start lists and watches until ctx ends.
 func (w *watcher) start(ctx context.Context) {
 	w.gateway = w.Gateway
-	listed := false
-	for ctx.Err() == nil {
+	for listed := false; ctx.Err() == nil; {
 		if !listed {
 			if listed = w.list(ctx); !listed {
 				w.turn(ctx, 0)
@@ -53,9 +55,8 @@ func (w *watcher) start(ctx context.Context) {
 			}
 		}
 		s := w.stream(ctx)
-		w.run.edit(func() { w.log.Steps = append(w.log.Steps, Step{Stream: s}) })
 		listed = s.Code != gone
-		if s.End != Clean && s.End != Closed && listed {
+		if s.End != Clean && listed {
 			w.turn(ctx, s.Code)
 		}
 	}
@@ -90,30 +91,57 @@ func (w *watcher) list(ctx context.Context) bool {
 	}
 	w.Since = 0
 	l.Reader = w.Name
-	w.through.Store(l.Revision)
 	w.run.edit(func() {
+		if w.listed = w.run.present == h; !w.listed {
+			return // it lists again, in the new history
+		}
+		w.through.Store(l.Revision)
 		if w.log == nil || w.run.timelineOf[w.log] != h {
-			w.log = &Watching{Name: w.Name, Scope: w.Scope, Quiet: w.Quiet}
-			w.run.timelineOf[w.log] = h
-			h.addWatcher(w.log)
+			w.begin(h)
 		}
 		w.log.Steps = append(w.log.Steps, Step{List: l})
 	})
-	return true
+	return w.listed
+}
+
+// begin begins its log in a history.
+func (w *watcher) begin(h *History) {
+	w.log = &Watching{Name: w.Name, Scope: w.Scope, Quiet: w.Quiet}
+	w.run.timelineOf[w.log] = h
+	h.addWatcher(w.log)
 }
 
 // stream is one watch, from its request to its end.
 func (w *watcher) stream(ctx context.Context) *Stream {
-	s := &Stream{Gateway: w.gateway, From: w.through.Load(), Sent: time.Now()}
-	w.follow(ctx, s)
-	s.Ended = time.Now()
-	if ctx.Err() != nil && s.End != Clean && s.End != Failed {
-		s.End = Closed
+	if w.Leave > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.Leave)
+		defer cancel()
 	}
+	from := w.through.Load()
+	s := &Stream{Gateway: w.gateway, From: from, Sent: time.Now()}
+	w.run.edit(func() { w.open = s })
+	e := w.follow(ctx, from, s)
+	w.run.edit(func() {
+		s.End, s.Code, s.Why, s.Ended = e.end, e.code, e.why, time.Now()
+		if ctx.Err() != nil && s.End != Clean && s.End != Failed {
+			s.End = Closed
+		}
+		w.log.Steps = append(w.log.Steps, Step{Stream: s})
+		w.open, w.listed = nil, s.Code != gone
+	})
 	return s
 }
 
-func (w *watcher) follow(ctx context.Context, s *Stream) {
+// ending is how a stream ended.
+type ending struct {
+	end  End
+	code int
+	why  string
+}
+
+// follow requests a watch after a revision, and reads it to its end.
+func (w *watcher) follow(ctx context.Context, from int64, s *Stream) ending {
 	var parameters []string
 	if w.Bookmarks {
 		parameters = append(parameters, "allowWatchBookmarks", "1")
@@ -121,47 +149,48 @@ func (w *watcher) follow(ctx context.Context, s *Stream) {
 	if w.Timeout > 0 {
 		parameters = append(parameters, "timeoutSeconds", fmt.Sprint(int(w.Timeout.Seconds())))
 	}
-	path, header := w.Dialect.request(w.Scope, s.From, parameters...)
-	resp, err := w.run.ask(ctx, w.gateway, path, header)
+	path, header := w.Dialect.request(w.Scope, from, parameters...)
+	resp, err := w.ask(ctx, path, header)
 	if err != nil {
-		s.End, s.Why = Unreachable, err.Error()
-		return
+		return ending{end: Unreachable, why: err.Error()}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		s.End, s.Code, s.Why = Refused, resp.StatusCode, readText(resp.Body)
-		return
+		return ending{Refused, resp.StatusCode, readText(resp.Body)}
 	}
-	s.Opened = time.Now()
+	w.run.edit(func() { s.Opened = time.Now() })
 	w.run.opened.Add(1)
 	defer w.run.opened.Add(-1)
-	reader := bufio.NewReader(resp.Body)
+	return w.read(bufio.NewReader(resp.Body), s)
+}
+
+// read reads a stream to its end.
+func (w *watcher) read(reader *bufio.Reader, s *Stream) ending {
 	frames := reading{Dialect: w.Dialect, frames: &w.run.frames}
+	e := ending{end: Clean}
 	for {
 		line, err := readLine(reader)
 		switch {
 		case errors.Is(err, io.EOF) && len(line) == 0:
-			if s.End == "" {
-				s.End = Clean
-			}
-			return
+			return e
 		case err != nil:
-			s.End, s.Why = Cut, err.Error()
-			return
+			e.end, e.why = Cut, err.Error()
+			return e
 		}
 		complete, err := frames.take(line)
 		if err != nil {
-			s.End, s.Why = Malformed, err.Error()
-			return
+			return ending{end: Malformed, why: err.Error()}
 		}
-		for _, frame := range complete {
-			s.Lines = append(s.Lines, frame)
-			if frame.Type == failed {
-				s.End, s.Code, s.Why = Failed, frame.Code, string(line)
-				continue
+		w.run.edit(func() {
+			for _, frame := range complete {
+				s.Lines = append(s.Lines, frame)
+				if frame.Type == failed {
+					e = ending{Failed, frame.Code, string(line)}
+					continue
+				}
+				w.through.Store(frame.Object.Revision)
 			}
-			w.through.Store(frame.Object.Revision)
-		}
+		})
 	}
 }
 
@@ -180,73 +209,3 @@ func readText(r io.Reader) string {
 	text, _ := io.ReadAll(io.LimitReader(r, 1000))
 	return string(text)
 }
-
-// get sends a request to a gateway, and returns the response.
-func (r *Run) get(ctx context.Context, gateway int, path string) (*http.Response, error) {
-	return r.ask(ctx, gateway, path, nil)
-}
-
-func (r *Run) ask(ctx context.Context, gateway int, path string, header http.Header) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.gateways[gateway].URL+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(req.Header, header)
-	return r.client.Do(req)
-}
-
-// refusal is an unexpected response.
-type refusal struct {
-	code int
-	text string
-}
-
-func (r *refusal) Error() string { return fmt.Sprintf("%d: %s", r.code, r.text) }
-
-// list requests a list from a gateway.
-func (r *Run) list(ctx context.Context, gateway int, kind ListKind, scope Scope, asked int64) (*List, error) {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	l := &List{Gateway: gateway, Life: int(r.gateways[gateway].life.Load()), Kind: kind, Scope: scope, Asked: asked, Sent: time.Now()}
-	var parameters []string
-	switch kind {
-	case Any:
-		parameters = []string{"resourceVersion", "0"}
-	case NotOlder:
-		parameters = []string{"resourceVersion", fmt.Sprint(asked), "resourceVersionMatch", "NotOlderThan"}
-	case Exact:
-		parameters = []string{"resourceVersion", fmt.Sprint(asked), "resourceVersionMatch", "Exact"}
-	}
-	resp, err := r.get(ctx, gateway, scope.URL(parameters...))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return nil, &refusal{resp.StatusCode, readText(resp.Body)}
-	}
-	var body struct {
-		Metadata struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"metadata"`
-		Items []json.RawMessage `json:"items"`
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
-		return nil, err
-	}
-	l.Answered, l.Age = time.Now(), resp.Header.Get("Age")
-	if l.Revision, err = strconv.ParseInt(body.Metadata.ResourceVersion, 10, 64); err != nil {
-		return nil, err
-	}
-	for _, item := range body.Items {
-		o, err := r.items.parse(item)
-		if err != nil {
-			return nil, err
-		}
-		l.Items = append(l.Items, o)
-	}
-	return l, nil
-}
-
-// listTimeout is the timeout of a list.
-const listTimeout = 20 * time.Second

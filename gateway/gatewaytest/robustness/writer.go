@@ -30,6 +30,9 @@ var namespaces = []string{"a", "b", "c"}
 
 const objectsEach = 12
 
+// leased begins the names of the objects that a lease deletes.
+const leased = "leased"
+
 // write runs one kind of writer until ctx ends: one write every pace.
 func (w *writer) write(ctx context.Context, pace time.Duration, one func(context.Context)) {
 	tick := time.NewTicker(pace)
@@ -203,7 +206,7 @@ func (w *writer) transact(ctx context.Context) {
 		lease, _ = etcd.grant(ctx, 2*time.Second) // without a lease the keys stay
 	}
 	values, record := make(map[string]string), &Write{Writer: w.name, Verb: "transaction", Value: w.unique(), Sent: time.Now()}
-	group := []string{"foreign", "leased"}[min(1, int(min(1, lease)))]
+	group := []string{"foreign", leased}[min(1, int(min(1, lease)))]
 	for i := range 5 {
 		namespace, name := namespaces[min(i, 2)], fmt.Sprintf("%s-%d", group, i)
 		key := prefix + namespace + "/" + name
