@@ -89,7 +89,7 @@ func (w *watcher) step(ctx context.Context) (etcdstore.Batch, error) {
 			continue
 		}
 		step, err := w.store.journal.Events(ctx, p.History, p.within, journal.EventOptions{
-			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Through: w.options.Through, Bytes: stepBytes, Recorded: true,
+			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Through: w.options.Through, Bytes: stepBytes, Partial: true, Recorded: true,
 		})
 		if errors.Is(err, journal.ErrUnknown) {
 			return etcdstore.Batch{}, &etcdstore.CompactedError{Requested: w.options.After, Compacted: p.Oldest}

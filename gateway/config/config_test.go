@@ -75,7 +75,7 @@ var samples = map[string]struct {
 	"encryption-keys":                      {"/app/secret/, flat", "EncryptionKeys", []string{"/app/secret/", "flat"}},
 	"history":                              {"10m", "History", 10 * time.Minute},
 	"history-dir":                          {"journal", "HistoryDir", "journal"},
-	"history-resources":                    {"configmaps, *.apps", "HistoryResources", []string{"configmaps", "*.apps"}},
+	"history-resources":                    {"configmaps, *.apps, -events", "HistoryResources", []string{"configmaps", "*.apps", "-events"}},
 	"history-keys":                         {"/app/, flat", "HistoryKeys", []string{"/app/", "flat"}},
 	"history-from":                         {"https://a:1", "HistoryFrom", "https://a:1"},
 	"history-from-ca-file":                 {"ca.pem", "HistoryFromCAFile", "ca.pem"},
