@@ -82,6 +82,8 @@ type Config struct {
 	HistoryKeys              []string      // of the journal; empty: Keys and KeysWritable; one empty text: none; a leading - excludes
 	HistoryFrom              string        // URL of the gateway whose journal is copied; empty: none
 	HistoryFromCAFile        string        // empty: the authorities of the system
+	HistoryFromCertFile      string        // empty: no client certificate
+	HistoryFromKeyFile       string
 	HistoryFromTokenFile     string        // empty: no credentials
 	HistoryRetention         time.Duration // of the journal; zero: without end
 	HistoryMaxSize           Bytes         // of the journal; zero: without bound

@@ -79,6 +79,8 @@ var samples = map[string]struct {
 	"history-keys":                         {"/app/, flat", "HistoryKeys", []string{"/app/", "flat"}},
 	"history-from":                         {"https://a:1", "HistoryFrom", "https://a:1"},
 	"history-from-ca-file":                 {"ca.pem", "HistoryFromCAFile", "ca.pem"},
+	"history-from-cert-file":               {"cert.pem", "HistoryFromCertFile", "cert.pem"},
+	"history-from-key-file":                {"key.pem", "HistoryFromKeyFile", "key.pem"},
 	"history-from-token-file":              {"token", "HistoryFromTokenFile", "token"},
 	"history-retention":                    {"2d12h", "HistoryRetention", 60 * time.Hour},
 	"history-max-size":                     {"1.5GiB", "HistoryMaxSize", Bytes(3 << 29)},

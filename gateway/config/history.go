@@ -94,8 +94,10 @@ func (c Config) validateHistoryFrom() error {
 	switch {
 	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.User != nil, strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "":
 		return errors.New("--history-from: want the http:// or https:// URL of a gateway without a user, a path and a query, as https://revtail-0.example.com:8443")
-	case u.Scheme == "http" && c.HistoryFromCAFile != "":
-		return errors.New("--history-from is not TLS: write https://, or remove --history-from-ca-file")
+	case (c.HistoryFromCertFile == "") != (c.HistoryFromKeyFile == ""):
+		return errors.New("--history-from-cert-file and --history-from-key-file go together: give both or none")
+	case u.Scheme == "http" && c.HistoryFromCAFile+c.HistoryFromCertFile != "":
+		return errors.New("--history-from is not TLS: write https://, or remove --history-from-ca-file, --history-from-cert-file and --history-from-key-file")
 	case u.Scheme == "http" && c.HistoryFromTokenFile != "" && !Loopback(u.Hostname()):
 		return errors.New("--history-from: want https:// with --history-from-token-file: others could read the token")
 	}

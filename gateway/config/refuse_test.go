@@ -85,6 +85,8 @@ func TestValidateRefuses(t *testing.T) {
 		{name: "history from a path", args: []string{"--history-dir=j", "--history-from=https://a/v1/history"}, says: []string{"without a user, a path and a query"}},
 		{name: "a token in the open", args: []string{"--history-dir=j", "--history-from=http://a", "--history-from-token-file=t"}, says: []string{"want https:// with --history-from-token-file"}},
 		{name: "authorities without TLS", args: []string{"--history-dir=j", "--history-from=http://a", "--history-from-ca-file=t"}, says: []string{"--history-from is not TLS"}},
+		{name: "a certificate without TLS", args: []string{"--history-dir=j", "--history-from=http://a", "--history-from-cert-file=c", "--history-from-key-file=k"}, says: []string{"--history-from is not TLS"}},
+		{name: "a certificate without its key", args: []string{"--history-dir=j", "--history-from=https://a", "--history-from-cert-file=c"}, says: []string{"--history-from-cert-file and --history-from-key-file go together"}},
 		{name: "a token for nothing", args: []string{"--history-dir=j", "--history-from-token-file=t"}, says: []string{"--history-from-token-file has no effect with no --history-from"}},
 		{name: "all interfaces", args: []string{"--listen=:8080"}, says: []string{"--listen :8080", "--anonymous", "/registry", "no authentication"}},
 		{name: "other address", args: []string{"--listen=10.0.0.1:8080"}, says: []string{"--anonymous"}},
