@@ -15,6 +15,7 @@ import (
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/journal"
+	"revtail/etcdstore/readonly"
 )
 
 // Options configure Open.
@@ -43,7 +44,8 @@ var ErrNoRange = errors.New("the journal has nothing of a present history")
 // Open opens an export of a journal, or the directory of one. An export is imported into a directory below os.TempDir, which Close removes, as an error does. The
 // error of an export names its line. What a process that was killed has left of an import is removed, too.
 func Open(ctx context.Context, path string, o Options) (s *Store, err error) {
-	s = &Store{closed: make(chan struct{})}
+	s = &Store{}
+	s.Store = readonly.New(readonly.Source{Refusal: ErrReadOnly, Newest: func() etcdstore.Revision { return s.info.Newest }, Find: s.find})
 	if err = s.open(ctx, path, o); err == nil {
 		err = s.describe(ctx)
 	}

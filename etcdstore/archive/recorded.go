@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"iter"
-	"strings"
 	"time"
 
 	"revtail/etcdstore"
@@ -13,7 +12,7 @@ import (
 // RangeOf returns what is recorded of the keys with a prefix; false: nothing is.
 func (s *Store) RangeOf(prefix string) (journal.Range, bool) {
 	for _, r := range s.ranges {
-		if strings.HasPrefix(prefix, r.Prefix) {
+		if r.Records(prefix) {
 			return r, true
 		}
 	}

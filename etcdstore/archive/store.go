@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/journal"
+	"revtail/etcdstore/readonly"
 )
 
 // ErrReadOnly is the error of every write.
@@ -20,12 +18,12 @@ var ErrReadOnly = errors.New("the store is a journal, and is only read")
 // Store is the content of a journal. Keys that it does not record do not exist, and a value that it does not keep is nil. The state of a prefix that is recorded
 // to an earlier revision than others is the last one that is known. Every write fails with ErrReadOnly, and no lease ends.
 type Store struct {
+	*readonly.Store
+
 	journal   *journal.Journal
 	temporary string // a directory that Close removes; empty: none
 	ranges    []journal.Range
 	info      Info
-	closing   sync.Once
-	closed    chan struct{}
 }
 
 var _ etcdstore.Store = (*Store)(nil)
@@ -35,15 +33,15 @@ func (s *Store) Info() Info { return s.info }
 
 // Close ends all watches, closes the journal, and removes what was imported. No request may run, or follow.
 func (s *Store) Close() (err error) {
-	s.closing.Do(func() {
-		close(s.closed)
-		if s.journal != nil {
-			err = s.journal.Close()
-		}
-		if s.temporary != "" {
-			err = errors.Join(err, os.RemoveAll(s.temporary))
-		}
-	})
+	if !s.End() {
+		return nil
+	}
+	if s.journal != nil {
+		err = s.journal.Close()
+	}
+	if s.temporary != "" {
+		err = errors.Join(err, os.RemoveAll(s.temporary))
+	}
 	return err
 }
 
@@ -67,32 +65,13 @@ func (s *Store) parts(prefix string, exact bool) (out []part) {
 	return out
 }
 
-// Get implements etcdstore.Store.
-func (s *Store) Get(ctx context.Context, key string) (etcdstore.KV, etcdstore.Revision, error) {
-	page, err := s.List(ctx, key, etcdstore.ListOptions{Exact: true})
-	switch {
-	case err != nil:
-		return etcdstore.KV{}, 0, err
-	case len(page.KVs) == 0:
-		return etcdstore.KV{}, page.Revision, fmt.Errorf("get %q: %w", key, etcdstore.ErrNotFound)
-	}
-	return page.KVs[0], page.Revision, nil
-}
-
 // List implements etcdstore.Store.
 func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
-	if err := check(ctx, prefix); err != nil {
+	at, err := s.RevisionOf(ctx, prefix, o)
+	if err != nil {
 		return etcdstore.Page{}, err
 	}
-	page := etcdstore.Page{Revision: o.At}
-	switch {
-	case o.At < 0 || o.Limit < 0:
-		return etcdstore.Page{}, fmt.Errorf("%w: At and Limit must not be negative", etcdstore.ErrInvalid)
-	case o.At == 0:
-		page.Revision = s.info.Newest
-	case o.At > s.info.Newest:
-		return etcdstore.Page{}, fmt.Errorf("list %q: %w", prefix, &etcdstore.FutureError{Requested: o.At, Current: s.info.Newest})
-	}
+	page := etcdstore.Page{Revision: at}
 	for _, p := range s.parts(prefix, o.Exact) {
 		narrowed, full := o, o.Limit > 0 && len(page.KVs) >= o.Limit
 		if narrowed.Limit -= len(page.KVs); full {
@@ -121,96 +100,11 @@ func (s *Store) list(ctx context.Context, p part, at etcdstore.Revision, o etcds
 	return page, err
 }
 
-// Revision implements etcdstore.Store.
-func (s *Store) Revision(ctx context.Context) (etcdstore.Revision, error) {
-	return s.info.Newest, ctx.Err()
-}
-
-// History implements etcdstore.Store. There is only one history.
-func (s *Store) History() uint64 { return 1 }
-
-// Former implements etcdstore.Store.
-func (s *Store) Former() etcdstore.Revision { return 0 }
-
-// check refuses what etcd would take for all keys, and ended contexts.
-func check(ctx context.Context, key string) error {
-	if key == "" {
-		return fmt.Errorf("%w: keys and prefixes must not be empty", etcdstore.ErrInvalid)
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%q: %w", key, err)
-	}
-	return nil
-}
-
-// Transact implements etcdstore.Store. A transaction that only reads is executed at the newest revision.
-func (s *Store) Transact(ctx context.Context, t etcdstore.Txn) (etcdstore.TxnResult, error) {
-	if err := t.Check(); err != nil {
-		return etcdstore.TxnResult{}, err
-	}
-	if slices.ContainsFunc(slices.Concat(t.Then, t.Else), func(op etcdstore.Op) bool { return op.Verb != etcdstore.Get }) {
-		return etcdstore.TxnResult{}, fmt.Errorf("transaction: %w", ErrReadOnly)
-	}
-	out, ops := etcdstore.TxnResult{Succeeded: true, Revision: s.info.Newest}, t.Then
-	for _, c := range t.If {
-		kv, err := s.find(ctx, c.Key)
-		if err != nil {
-			return etcdstore.TxnResult{}, err
-		}
-		if !c.Holds(kv) {
-			out.Succeeded, ops = false, t.Else
-		}
-	}
-	for _, op := range ops {
-		kv, err := s.find(ctx, op.Key)
-		if err != nil {
-			return etcdstore.TxnResult{}, err
-		}
-		out.Results = append(out.Results, etcdstore.OpResult{KV: kv})
-	}
-	return out, nil
-}
-
 // find returns the newest state of a key; nil: it does not exist.
 func (s *Store) find(ctx context.Context, key string) (*etcdstore.KV, error) {
-	kv, _, err := s.Get(ctx, key)
-	if errors.Is(err, etcdstore.ErrNotFound) {
-		return nil, nil
+	page, err := s.List(ctx, key, etcdstore.ListOptions{Exact: true})
+	if err != nil || len(page.KVs) == 0 {
+		return nil, err
 	}
-	return &kv, err
+	return &page.KVs[0], nil
 }
-
-// Create implements etcdstore.Store.
-func (s *Store) Create(ctx context.Context, key string, _ []byte) (etcdstore.Revision, error) {
-	return refuse(ctx, "create", key)
-}
-
-// CreateGuarded implements etcdstore.Store.
-func (s *Store) CreateGuarded(ctx context.Context, key string, _ []byte, _ etcdstore.Guard) (etcdstore.Revision, error) {
-	return refuse(ctx, "create", key)
-}
-
-// Update implements etcdstore.Store.
-func (s *Store) Update(ctx context.Context, key string, _ []byte, _ etcdstore.Revision) (etcdstore.Revision, error) {
-	return refuse(ctx, "update", key)
-}
-
-// Delete implements etcdstore.Store.
-func (s *Store) Delete(ctx context.Context, key string, _ etcdstore.Revision) (etcdstore.Revision, error) {
-	return refuse(ctx, "delete", key)
-}
-
-func refuse(ctx context.Context, verb, key string) (etcdstore.Revision, error) {
-	if err := check(ctx, key); err != nil {
-		return 0, err
-	}
-	return 0, fmt.Errorf("%s %q: %w", verb, key, ErrReadOnly)
-}
-
-// Grant implements etcdstore.Store.
-func (*Store) Grant(context.Context, time.Duration) (lease int64, granted time.Duration, err error) {
-	return 0, 0, fmt.Errorf("lease: %w", ErrReadOnly)
-}
-
-// Revoke implements etcdstore.Store.
-func (*Store) Revoke(context.Context, int64) error { return fmt.Errorf("lease: %w", ErrReadOnly) }

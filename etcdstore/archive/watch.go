@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/journal"
@@ -15,70 +13,29 @@ import (
 // stepBytes is about how much of values one step of a watch has.
 const stepBytes = 1 << 20
 
-// watcher reads the events after a revision, and then waits for its end.
+// watcher reads the events after a revision.
 type watcher struct {
-	store    *Store
-	ctx      context.Context //nolint:containedctx // that of Watch
-	prefix   string
-	began    etcdstore.Revision // After of Watch
-	parts    []part
-	progress chan struct{} // holds one request
-	closing  sync.Once
-	closed   chan struct{}
-
-	// Only Next uses the fields below.
+	store   *Store
+	parts   []part
 	options etcdstore.WatchOptions // After is that of the last step
-	err     error
 }
-
-var _ etcdstore.Watcher = (*watcher)(nil)
 
 // Watch implements etcdstore.Store. Events have the time at which the gateway received them.
 func (s *Store) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
-	w := &watcher{
-		store: s, ctx: ctx, prefix: prefix, began: o.After, parts: s.parts(prefix, o.Exact), options: o, progress: make(chan struct{}, 1), closed: make(chan struct{}),
-	}
-	switch {
-	case prefix == "":
-		w.fail(fmt.Errorf("%w: the prefix must not be empty", etcdstore.ErrInvalid))
-	case o.After <= 0:
-		w.fail(fmt.Errorf("%w: a watch needs a revision to begin after", etcdstore.ErrInvalid))
-	}
-	return w
+	w := &watcher{store: s, parts: s.parts(prefix, o.Exact), options: o}
+	return s.NewWatcher(ctx, prefix, o, w.next)
 }
 
-// Next implements etcdstore.Watcher.
-func (w *watcher) Next(ctx context.Context) (etcdstore.Batch, error) {
-	for w.err == nil {
-		if err := w.ended(); err != nil {
-			w.fail(err)
-			break
-		}
-		if w.options.After < w.store.info.Newest {
-			step, err := w.step(ctx)
-			switch {
-			case err != nil && ctx.Err() != nil:
-				return etcdstore.Batch{}, fmt.Errorf("watch %q: %w", w.prefix, ctx.Err())
-			case err != nil:
-				w.fail(err)
-				continue
-			}
-			w.options.After = step.Through
-			return step, nil
-		}
-		select {
-		case <-w.progress:
-			if newest := w.store.info.Newest; newest > w.began {
-				return etcdstore.Batch{Through: newest}, nil
-			}
-		case <-w.closed:
-		case <-w.store.closed:
-		case <-w.ctx.Done():
-		case <-ctx.Done():
-			return etcdstore.Batch{}, fmt.Errorf("watch %q: %w", w.prefix, ctx.Err())
-		}
+// next returns the next step; one without Through: there are no more events.
+func (w *watcher) next(ctx context.Context) (etcdstore.Batch, error) {
+	if w.options.After >= w.store.info.Newest {
+		return etcdstore.Batch{}, nil
 	}
-	return etcdstore.Batch{}, w.err
+	step, err := w.step(ctx)
+	if err == nil {
+		w.options.After = step.Through
+	}
+	return step, err
 }
 
 // step reads the next events of all parts. They are complete through the least revision that a part has reached.
@@ -89,7 +46,7 @@ func (w *watcher) step(ctx context.Context) (etcdstore.Batch, error) {
 			continue
 		}
 		step, err := w.store.journal.Events(ctx, p.History, p.within, journal.EventOptions{
-			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Through: w.options.Through, Bytes: stepBytes, Recorded: true,
+			After: w.options.After, Exact: w.options.Exact, Previous: w.options.Previous, Through: w.options.Through, Bytes: stepBytes, Partial: true, Recorded: true,
 		})
 		if errors.Is(err, journal.ErrUnknown) {
 			return etcdstore.Batch{}, &etcdstore.CompactedError{Requested: w.options.After, Compacted: p.Oldest}
@@ -110,38 +67,4 @@ func (w *watcher) step(ctx context.Context) (etcdstore.Batch, error) {
 		out.Received = out.Events[n-1].Received
 	}
 	return out, nil
-}
-
-// ended returns the error if the watch or the store was closed, or its context ended.
-func (w *watcher) ended() error {
-	select {
-	case <-w.closed:
-		return etcdstore.ErrClosed
-	case <-w.store.closed:
-		return etcdstore.ErrClosed
-	default:
-		return w.ctx.Err()
-	}
-}
-
-// RequestProgress implements etcdstore.Watcher.
-func (w *watcher) RequestProgress(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("watch %q: %w", w.prefix, err)
-	}
-	select {
-	case w.progress <- struct{}{}:
-	default: // there is one already
-	}
-	return nil
-}
-
-// Close implements etcdstore.Watcher.
-func (w *watcher) Close() error {
-	w.closing.Do(func() { close(w.closed) })
-	return nil
-}
-
-func (w *watcher) fail(err error) {
-	w.err = fmt.Errorf("watch %q after %d: %w", w.prefix, w.options.After, err)
 }

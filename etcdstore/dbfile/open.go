@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"revtail/etcdstore"
+	"revtail/etcdstore/readonly"
 )
 
 // Options say what Open accepts.
@@ -55,7 +56,8 @@ func open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Unwrap(err) // without the name of the file
 	}
-	s := &Store{file: f, closed: make(chan struct{})}
+	s := &Store{file: f}
+	s.Store = readonly.New(readonly.Source{Refusal: ErrReadOnly, Newest: func() etcdstore.Revision { return s.info.Newest }, Find: s.find})
 	if err = lock(f); err == nil {
 		err = s.load(ctx, o)
 	}

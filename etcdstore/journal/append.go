@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -24,22 +25,23 @@ type Writer struct {
 // WriterOptions configure a Writer.
 type WriterOptions struct {
 	Omit   func(key string, value []byte) bool // says which values are not kept; nil: none
+	Except []string                            // prefixes of keys that are not recorded: neither the states nor the events that the writer is given have such keys
 	Memory int                                 // bound of the memory for values, in bytes; zero, or more than 64 MiB: 64 MiB
 }
 
-// Writer returns the writer of the present range of a prefix. A range that has not begun has Through zero, and needs Begin.
+// Writer returns the writer of the present range of a prefix with the same exceptions. A range that has not begun has Through zero, and needs Begin.
 func (j *Journal) Writer(prefix string, o WriterOptions) *Writer {
 	if o.Memory == 0 {
 		o.Memory = maxTails
 	}
 	w := &Writer{journal: j, omit: o.Omit, tails: newTails(min(o.Memory, maxTails))}
 	for _, r := range j.Ranges() {
-		if r.Prefix == prefix && r.Continues() {
+		if r.Prefix == prefix && slices.Equal(r.Except, o.Except) && r.Continues() {
 			w.current = r
 		}
 	}
 	if w.current.Number == 0 {
-		w.current = j.newRange(prefix, 0)
+		w.current = j.newRange(prefix, o.Except)
 	}
 	return w
 }

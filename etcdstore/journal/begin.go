@@ -182,6 +182,6 @@ func (w *Writer) BeginAnew(ctx context.Context, store etcdstore.Store) error {
 	if err := errors.Join(w.journal.end(w.current), w.journal.discard(0)); err != nil {
 		return err
 	}
-	w.current, w.tails = w.journal.newRange(w.current.Prefix, 0), newTails(w.tails.limit)
+	w.current, w.tails = w.journal.newRange(w.current.Prefix, w.current.Except), newTails(w.tails.limit)
 	return w.Begin(ctx, store)
 }

@@ -29,10 +29,11 @@ func (j *Journal) discard(after etcdstore.Revision) error {
 	return errors.Join(errs...)
 }
 
-// covering returns the ranges that have all keys with a prefix, the oldest first. Only the last one may go on.
-func (j *Journal) covering(history uint64, prefix string) (out []Range) {
+// covering returns the ranges that have all keys with a prefix, or if partial all of them that are not excluded, the oldest first. Only the last one may
+// go on.
+func (j *Journal) covering(history uint64, prefix string, partial bool) (out []Range) {
 	for _, r := range j.Ranges() {
-		if r.covers(history, prefix) {
+		if r.readable(history) && (r.Records(prefix) || partial && strings.HasPrefix(prefix, r.Prefix)) {
 			out = append(out, r)
 		}
 	}
@@ -42,9 +43,9 @@ func (j *Journal) covering(history uint64, prefix string) (out []Range) {
 	return out
 }
 
-// rangeAt returns the range that has all keys with a prefix at a revision, or after it; false: there is none.
-func (j *Journal) rangeAt(history uint64, prefix string, revision etcdstore.Revision) (Range, bool) {
-	for _, r := range slices.Backward(j.covering(history, prefix)) {
+// rangeAt returns the covering range of a revision, or of the events after it; false: there is none.
+func (j *Journal) rangeAt(history uint64, prefix string, revision etcdstore.Revision, partial bool) (Range, bool) {
+	for _, r := range slices.Backward(j.covering(history, prefix, partial)) {
 		if r.Oldest <= revision {
 			return r, true
 		}
@@ -56,7 +57,7 @@ func (j *Journal) rangeAt(history uint64, prefix string, revision etcdstore.Revi
 // are none.
 func (j *Journal) successor(history uint64, prefix string) (at etcdstore.Revision) {
 	for _, r := range j.Ranges() {
-		if r.Ended && !r.Former && r.History == history && (strings.HasPrefix(prefix, r.Prefix) || strings.HasPrefix(r.Prefix, prefix)) {
+		if r.Ended && r.readable(history) && (strings.HasPrefix(prefix, r.Prefix) || strings.HasPrefix(r.Prefix, prefix)) {
 			at = max(at, r.Through)
 		}
 	}

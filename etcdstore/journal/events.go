@@ -19,13 +19,14 @@ type EventOptions struct {
 	Previous bool               // sets Event.Prev
 	Through  etcdstore.Revision // no events after this revision; zero: all
 	Bytes    int                // about how much of values to read at a time; complete revisions are returned
+	Partial  bool               // keys that a range excludes do not exist; otherwise the events of all keys with a prefix that has such keys are unknown
 	Recorded bool               // events have Received, and states whose values are not kept have none; otherwise such events are unknown
 }
 
 // Events returns the next events of the keys with a prefix. A step without events has Through, too. The error is ErrUnknown if the journal does not
 // have all events after o.After; a step whose Through equals o.After says that there are no more yet.
 func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o EventOptions) (etcdstore.Batch, error) {
-	known, ok := j.rangeAt(history, prefix, o.After)
+	known, ok := j.rangeAt(history, prefix, o.After, o.Partial)
 	if !ok || known.Ended && o.After >= known.Through {
 		return etcdstore.Batch{}, ErrUnknown
 	}
@@ -67,7 +68,7 @@ func (j *Journal) Events(ctx context.Context, history uint64, prefix string, o E
 		}
 		step.Events, step.Received = append(step.Events, event), e.arrived
 	}
-	if again, ok := j.rangeAt(history, prefix, o.After); !ok || again.Number != known.Number {
+	if again, ok := j.rangeAt(history, prefix, o.After, o.Partial); !ok || again.Number != known.Number {
 		return etcdstore.Batch{}, ErrUnknown
 	}
 	return step, nil

@@ -47,7 +47,7 @@ type exporter struct {
 func (e *exporter) writeRange(ctx context.Context, known Range) error {
 	e.sum.Ranges++
 	e.recent = newTails(maxTails)
-	err := e.lines.Encode(line{Range: &rangeLine{known.Prefix, known.History, known.Oldest, known.Through, known.Gaps, known.Former, known.Ended}})
+	err := e.lines.Encode(line{Range: &rangeLine{known.Prefix, known.History, known.Oldest, known.Through, known.Except, known.Gaps, known.Former, known.Ended}})
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,8 @@ func (i *importer) begin(l *rangeLine) error {
 	if err := i.finish(); err != nil {
 		return err
 	}
-	known := i.journal.newRange(l.Prefix, l.History)
+	known := i.journal.newRange(l.Prefix, l.Except)
+	known.History = l.History
 	known.Oldest, known.Through, known.Gaps, known.Former, known.Ended = l.Oldest, l.Through, l.Gaps, l.Former, l.Ended
 	for _, other := range i.journal.Ranges() {
 		if known.Continues() && other.Continues() && other.Prefix == known.Prefix {

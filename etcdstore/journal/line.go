@@ -34,6 +34,7 @@ type rangeLine struct {
 	History uint64             `json:"history,string"`
 	Oldest  etcdstore.Revision `json:"oldest"`
 	Through etcdstore.Revision `json:"through"`
+	Except  []string           `json:"except,omitempty"`
 	Gaps    []Gap              `json:"gaps,omitempty"`
 	Former  bool               `json:"former,omitempty"`
 	Ended   bool               `json:"ended,omitempty"`
@@ -150,6 +151,11 @@ func parseLine(text []byte) (line, error) {
 func (l line) checkRange() error {
 	if l.Range == nil {
 		return nil
+	}
+	for _, except := range l.Range.Except {
+		if !strings.HasPrefix(except, l.Range.Prefix) {
+			return fmt.Errorf("the exception %q: want the beginning of keys of the range", except)
+		}
 	}
 	last := max(l.Range.Oldest, 1) - 1
 	for _, gap := range l.Range.Gaps {

@@ -20,14 +20,14 @@ func (j *Journal) List(ctx context.Context, history uint64, prefix string, o etc
 	return j.list(ctx, history, prefix, o, false)
 }
 
-// ListRecorded is List, but states whose values are not kept have none.
+// ListRecorded is List of what is recorded: states whose values are not kept have none, and keys that a range excludes do not exist.
 func (j *Journal) ListRecorded(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
 	return j.list(ctx, history, prefix, o, true)
 }
 
-func (j *Journal) list(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions, omitted bool) (etcdstore.Page, error) {
+func (j *Journal) list(ctx context.Context, history uint64, prefix string, o etcdstore.ListOptions, partial bool) (etcdstore.Page, error) {
 	remainders := j.remainders.Load() // before the range is looked at: truncate replaces them afterwards
-	known, ok := j.rangeAt(history, prefix, o.At)
+	known, ok := j.rangeAt(history, prefix, o.At, partial)
 	if !ok || !known.Has(o.At) {
 		return etcdstore.Page{}, ErrUnknown
 	}
@@ -36,7 +36,7 @@ func (j *Journal) list(ctx context.Context, history uint64, prefix string, o etc
 		return etcdstore.Page{}, err
 	}
 	defer r.close()
-	r.omitted = omitted
+	r.omitted = partial
 	l := lister{reader: r, options: o, page: etcdstore.Page{Revision: o.At}}
 	total, counted := remainders.get(position{known.Number, prefix, o.After, o.At})
 	for key, err := range r.keys(prefix, o) {
@@ -54,7 +54,7 @@ func (j *Journal) list(ctx context.Context, history uint64, prefix string, o etc
 		return etcdstore.Page{}, err
 	}
 	// It may have been pruned meanwhile.
-	if again, ok := j.rangeAt(history, prefix, o.At); !ok || again.Number != known.Number || !again.Has(o.At) {
+	if again, ok := j.rangeAt(history, prefix, o.At, partial); !ok || again.Number != known.Number || !again.Has(o.At) {
 		return etcdstore.Page{}, ErrUnknown
 	}
 	if counted {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"revtail/etcdstore"
@@ -60,8 +61,9 @@ func (o *order) event(c *changeLine) error {
 }
 
 func (o *order) prefix(c *changeLine) error {
-	if !strings.HasPrefix(c.key(), o.known.Prefix) {
-		return fmt.Errorf("%q is not in the range %q", c.key(), o.known.Prefix)
+	excluded := func(except string) bool { return strings.HasPrefix(c.key(), except) }
+	if !strings.HasPrefix(c.key(), o.known.Prefix) || slices.ContainsFunc(o.known.Except, excluded) {
+		return fmt.Errorf("%q is not in the range %q, or excluded", c.key(), o.known.Prefix)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -16,9 +17,10 @@ import (
 type Range struct {
 	Number  uint32             `json:"number"` // in the keys of the database
 	Prefix  string             `json:"prefix"`
-	History uint64             `json:"history"` // of the etcd: see etcdstore.Store.History
-	Oldest  etcdstore.Revision `json:"oldest"`  // that can be read
-	Through etcdstore.Revision `json:"through"` // later events have not arrived; zero: the range has not begun
+	History uint64             `json:"history"`          // of the etcd: see etcdstore.Store.History
+	Oldest  etcdstore.Revision `json:"oldest"`           // that can be read
+	Through etcdstore.Revision `json:"through"`          // later events have not arrived; zero: the range has not begun
+	Except  []string           `json:"except,omitempty"` // prefixes of those of its keys that are not recorded
 	Gaps    []Gap              `json:"gaps,omitempty"`
 	Indexed bool               `json:"indexed,omitempty"` // it has an index of keys: those of an earlier version have none
 	Former  bool               `json:"former,omitempty"`  // the etcd has another history now: nothing is added or read
@@ -55,9 +57,16 @@ func (r Range) End(after etcdstore.Revision) (etcdstore.Revision, bool) {
 	return r.Through, after >= r.Oldest
 }
 
-// covers reports whether a list or watch of a prefix in a history can be answered from the range.
-func (r Range) covers(history uint64, prefix string) bool {
-	return !r.Former && r.Through > 0 && r.History == history && strings.HasPrefix(prefix, r.Prefix)
+// Records reports whether all keys with a prefix are recorded.
+func (r Range) Records(prefix string) bool {
+	return strings.HasPrefix(prefix, r.Prefix) && !slices.ContainsFunc(r.Except, func(except string) bool {
+		return strings.HasPrefix(prefix, except) || strings.HasPrefix(except, prefix)
+	})
+}
+
+// readable reports whether the range can be read in a history.
+func (r Range) readable(history uint64) bool {
+	return !r.Former && r.Through > 0 && r.History == history
 }
 
 // Continues reports whether events can be added.
@@ -96,14 +105,14 @@ func (j *Journal) Ranges() []Range {
 }
 
 // newRange returns a range with a number of its own.
-func (j *Journal) newRange(prefix string, history uint64) Range {
+func (j *Journal) newRange(prefix string, except []string) Range {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.numbers++
 	for j.ranges[j.numbers].Number != 0 {
 		j.numbers++
 	}
-	return Range{Number: j.numbers, Prefix: prefix, History: history, Indexed: true}
+	return Range{Number: j.numbers, Prefix: prefix, Except: except, Indexed: true}
 }
 
 // through returns the newest revision of a range.

@@ -19,7 +19,7 @@ type View struct {
 // View returns the view of the keys with a prefix in a history.
 func (j *Journal) View(history uint64, prefix string) View { return View{j, history, prefix} }
 
-func (v View) ranges() []Range { return v.journal.covering(v.history, v.prefix) }
+func (v View) ranges() []Range { return v.journal.covering(v.history, v.prefix, false) }
 
 // Range returns what is known, as one range; false: nothing is. Where an ended range is not continued at once, it has a gap.
 func (v View) Range() (Range, bool) {

@@ -2,8 +2,6 @@ package config
 
 import (
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"revtail/gateway/api/mount"
@@ -80,10 +78,12 @@ type Config struct {
 
 	History                  time.Duration // zero: never compact
 	HistoryDir               string        // of the journal; empty: none
-	HistoryResources         []string      // of the journal; empty: all; one empty text: none
-	HistoryKeys              []string      // of the journal; empty: Keys and KeysWritable; one empty text: none
+	HistoryResources         []string      // of the journal; empty: all; one empty text: none; a leading - excludes
+	HistoryKeys              []string      // of the journal; empty: Keys and KeysWritable; one empty text: none; a leading - excludes
 	HistoryFrom              string        // URL of the gateway whose journal is copied; empty: none
 	HistoryFromCAFile        string        // empty: the authorities of the system
+	HistoryFromCertFile      string        // empty: no client certificate
+	HistoryFromKeyFile       string
 	HistoryFromTokenFile     string        // empty: no credentials
 	HistoryRetention         time.Duration // of the journal; zero: without end
 	HistoryMaxSize           Bytes         // of the journal; zero: without bound
@@ -181,19 +181,3 @@ func (c Config) File() string { return c.file }
 
 // External reports whether etcd is another process.
 func (c Config) External() bool { return len(c.EtcdEndpoints) > 0 }
-
-// RecordsAllResources reports whether the journal has the events of all resources and mounts.
-func (c Config) RecordsAllResources() bool {
-	return len(c.HistoryResources) == 0 || slices.Contains(c.HistoryResources, "*.*")
-}
-
-// RecordedKeys returns the keys and prefixes whose events the journal has, beside those of resources and mounts.
-func (c Config) RecordedKeys() []string {
-	keys := c.HistoryKeys
-	if len(keys) == 0 {
-		keys = slices.DeleteFunc(slices.Concat(c.Keys, c.KeysWritable), func(key string) bool {
-			return key == "*" || strings.HasPrefix(key, c.EtcdPrefix+"/") // a watch of every key would need a prefix without bytes; resources are not chosen here
-		})
-	}
-	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })
-}

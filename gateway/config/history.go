@@ -4,35 +4,83 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
+
+// RecordedResources returns the names of the resources and mounts whose events the journal has, as far as the others do not exclude them.
+func (c Config) RecordedResources() (included, excluded []string) {
+	if included, excluded = separate(c.HistoryResources); len(included) == 0 {
+		included = []string{"*.*"}
+	}
+	return included, excluded
+}
+
+// RecordsAllResources reports whether the journal has the events of all resources and mounts that are not excluded.
+func (c Config) RecordsAllResources() bool {
+	included, _ := c.RecordedResources()
+	return slices.Contains(included, "*.*")
+}
+
+// RecordedKeys returns the keys and prefixes whose events the journal has beside those of resources and mounts, as far as the others do not exclude them.
+func (c Config) RecordedKeys() (included, excluded []string) {
+	if included, excluded = separate(c.HistoryKeys); len(included) == 0 {
+		included = slices.DeleteFunc(slices.Concat(c.Keys, c.KeysWritable), func(key string) bool {
+			return key == "*" || strings.HasPrefix(key, c.EtcdPrefix+"/") // a watch of every key would need a prefix without bytes; resources are not chosen here
+		})
+	}
+	return slices.DeleteFunc(included, func(key string) bool { return key == "" }), excluded
+}
+
+// separate separates what a leading - excludes.
+func separate(names []string) (included, excluded []string) {
+	for _, name := range names {
+		if rest, ok := strings.CutPrefix(name, "-"); ok {
+			excluded = append(excluded, rest)
+		} else {
+			included = append(included, name)
+		}
+	}
+	return included, excluded
+}
 
 // validateRecorded refuses names of resources that cannot be read, and keys that are no keys or those of resources.
 func (c Config) validateRecorded() error {
 	var errs []error
 	for _, name := range c.HistoryResources {
-		plural, group, hasGroup := strings.Cut(name, ".")
+		plural, group, hasGroup := strings.Cut(strings.TrimPrefix(name, "-"), ".")
 		switch {
 		case name == "" && len(c.HistoryResources) == 1:
-		case name == "", strings.HasPrefix(name, "-"), plural == "*" && !hasGroup, plural == "", name != strings.ToLower(name), plural != "*" && hasGroup && group == "",
+		case name == "-*.*":
+			errs = append(errs, errors.New("--history-resources \"-*.*\" excludes all resources: write --history-resources \"\" to record none"))
+		case name == "", strings.HasPrefix(plural, "-"), plural == "*" && !hasGroup, plural == "", name != strings.ToLower(name), plural != "*" && hasGroup && group == "",
 			strings.ContainsAny(name, "/ "), strings.Contains(group, "*") && name != "*.*":
-			errs = append(errs, fmt.Errorf("--history-resources %q: want plurals with their groups, comma separated, as configmaps,deployments.apps; *.apps for a group, *. for the core group, *.* for all", name))
+			errs = append(errs, fmt.Errorf("--history-resources %q: want plurals with their groups, comma separated, as configmaps,deployments.apps; *.apps for a group, *. for the core group, *.* for all; -events for all others", name))
 		}
 	}
-	for _, key := range c.HistoryKeys {
+	for _, name := range c.HistoryKeys {
+		key := strings.TrimPrefix(name, "-")
 		switch {
-		case key == "" && len(c.HistoryKeys) == 1:
+		case name == "" && len(c.HistoryKeys) == 1:
 		case key == "" || key == "*":
-			errs = append(errs, fmt.Errorf("--history-keys %q: want keys, or prefixes that end with /, as /app/; there is no journal of every key", key))
-		case strings.HasPrefix(key, c.EtcdPrefix+"/"):
-			errs = append(errs, fmt.Errorf("--history-keys %s: the keys below %s are those of resources: choose them with --history-resources", key, c.EtcdPrefix))
+			errs = append(errs, fmt.Errorf("--history-keys %q: want keys, or prefixes that end with /, as /app/, or -/app/cache/ for all others; there is no journal of every key", name))
+		case strings.HasPrefix(key, c.EtcdPrefix+"/"), key != name && strings.HasPrefix(c.EtcdPrefix+"/", key):
+			errs = append(errs, fmt.Errorf("--history-keys %s: the keys below %s are those of resources: choose them with --history-resources", name, c.EtcdPrefix))
 		}
 	}
-	if c.HistoryDir != "" && !c.RecordsAllResources() {
-		for _, key := range c.RecordedKeys() {
-			if strings.HasPrefix(c.EtcdPrefix+"/", key) {
-				errs = append(errs, fmt.Errorf("--history-resources has no effect, because the keys %s are recorded, which are also those of all resources: name other keys with --history-keys, or none with --history-keys \"\"", key))
-			}
+	return errors.Join(append(errs, c.validateRange())...)
+}
+
+// validateRange refuses to choose resources whose keys are recorded anyway.
+func (c Config) validateRange() error {
+	if c.HistoryDir == "" || c.RecordsAllResources() {
+		return nil
+	}
+	var errs []error
+	keys, _ := c.RecordedKeys()
+	for _, key := range keys {
+		if strings.HasPrefix(c.EtcdPrefix+"/", key) {
+			errs = append(errs, fmt.Errorf("--history-resources has no effect, because the keys %s are recorded, which are also those of all resources: name other keys with --history-keys, or none with --history-keys \"\"", key))
 		}
 	}
 	return errors.Join(errs...)
@@ -46,8 +94,10 @@ func (c Config) validateHistoryFrom() error {
 	switch {
 	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.User != nil, strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "":
 		return errors.New("--history-from: want the http:// or https:// URL of a gateway without a user, a path and a query, as https://revtail-0.example.com:8443")
-	case u.Scheme == "http" && c.HistoryFromCAFile != "":
-		return errors.New("--history-from is not TLS: write https://, or remove --history-from-ca-file")
+	case (c.HistoryFromCertFile == "") != (c.HistoryFromKeyFile == ""):
+		return errors.New("--history-from-cert-file and --history-from-key-file go together: give both or none")
+	case u.Scheme == "http" && c.HistoryFromCAFile+c.HistoryFromCertFile != "":
+		return errors.New("--history-from is not TLS: write https://, or remove --history-from-ca-file, --history-from-cert-file and --history-from-key-file")
 	case u.Scheme == "http" && c.HistoryFromTokenFile != "" && !Loopback(u.Hostname()):
 		return errors.New("--history-from: want https:// with --history-from-token-file: others could read the token")
 	}

@@ -31,7 +31,7 @@ var exclusions = []struct {
 	{"no --kube-apiserver", func(c Config) bool { return !c.hasKubeAPIServer() },
 		[]string{"kube-apiserver-ca-file", "authentication-kubeconfig", "proxy-client-cert-file", "proxy-client-key-file"}},
 	{"no --history-dir", func(c Config) bool { return c.HistoryDir == "" }, []string{"history-resources", "history-keys", "history-from"}},
-	{"no --history-from", func(c Config) bool { return c.HistoryFrom == "" }, []string{"history-from-ca-file", "history-from-token-file"}},
+	{"no --history-from", func(c Config) bool { return c.HistoryFrom == "" }, []string{"history-from-ca-file", "history-from-cert-file", "history-from-key-file", "history-from-token-file"}},
 	{"no --otlp-endpoint", func(c Config) bool { return c.OTLPEndpoint == "" }, []string{"otlp-protocol", "trace-sampling"}},
 	{"no --audit-log-path", func(c Config) bool { return c.AuditLogPath == "" }, []string{"audit-level"}},
 	{"--cluster, which only reads", func(c Config) bool { return c.Cluster },

@@ -73,7 +73,12 @@ func (c *Journal) Collect(out chan<- prometheus.Metric) {
 		gauge(c.oldest, float64(r.Oldest), r.Prefix)
 		gauge(c.through, float64(r.Through), r.Prefix)
 		gauge(c.missing, float64(len(r.Gaps)), r.Prefix)
-		if _, began, ok, err := c.recorder.Oldest(r.Prefix); ok && err == nil && !began.IsZero() {
+		_, began, ok, err := c.recorder.Oldest(r.Prefix)
+		if len(r.Except) > 0 { // not all keys with the prefix are recorded
+			began, err = j.Began(r)
+			ok = true
+		}
+		if ok && err == nil && !began.IsZero() {
 			gauge(c.began, float64(began.UnixMilli())/1000, r.Prefix)
 		}
 	}

@@ -95,17 +95,11 @@ func (c *historyCopy) request(ctx context.Context) (*http.Response, error) {
 		}
 		r.Header.Set("Authorization", "Bearer "+string(bytes.TrimSpace(token)))
 	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: copyIdle, DisableKeepAlives: true}
-	if file := c.cfg.HistoryFromCAFile; file != "" {
-		authorities, failed := os.ReadFile(file) //nolint:gosec // the operator names it
-		if failed != nil {
-			return nil, fmt.Errorf("--history-from-ca-file: %w", failed)
-		}
-		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
-		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(authorities) {
-			return nil, fmt.Errorf("--history-from-ca-file %s: no certificate in this file", file)
-		}
+	security, err := c.tlsConfig()
+	if err != nil {
+		return nil, err
 	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: security, ResponseHeaderTimeout: copyIdle, DisableKeepAlives: true}
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r)
 	if err != nil {
@@ -115,6 +109,28 @@ func (c *historyCopy) request(ctx context.Context) (*http.Response, error) {
 		return resp, nil
 	}
 	return nil, errors.Join(refusal(resp), resp.Body.Close())
+}
+
+// tlsConfig reads the files of the options, which may have changed since the last attempt.
+func (c *historyCopy) tlsConfig() (*tls.Config, error) {
+	out := &tls.Config{MinVersion: tls.VersionTLS12}
+	if file := c.cfg.HistoryFromCAFile; file != "" {
+		authorities, err := os.ReadFile(file) //nolint:gosec // the operator names it
+		if err != nil {
+			return nil, fmt.Errorf("--history-from-ca-file: %w", err)
+		}
+		if out.RootCAs = x509.NewCertPool(); !out.RootCAs.AppendCertsFromPEM(authorities) {
+			return nil, fmt.Errorf("--history-from-ca-file %s: no certificate in this file", file)
+		}
+	}
+	if c.cfg.HistoryFromCertFile != "" {
+		certificate, err := tls.LoadX509KeyPair(c.cfg.HistoryFromCertFile, c.cfg.HistoryFromKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--history-from-cert-file, --history-from-key-file: %w", err)
+		}
+		out.Certificates = []tls.Certificate{certificate}
+	}
+	return out, nil
 }
 
 // maxRefusal bounds what is read of a response with an error.
@@ -128,7 +144,7 @@ func refusal(resp *http.Response) error {
 	hint := "look at its log"
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		hint = "it does not know the user: give a valid token with --history-from-token-file"
+		hint = "it does not know the user: give a valid token with --history-from-token-file, or a certificate with --history-from-cert-file"
 	case http.StatusForbidden:
 		hint = "its policy is to allow the user to get the nonResourceURL " + exportPath
 	case http.StatusNotFound, http.StatusMethodNotAllowed:

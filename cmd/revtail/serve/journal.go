@@ -35,7 +35,7 @@ func (p *process) openJournal(context.Context) (err error) {
 // chooseRecorded finds what is to be recorded.
 func (p *process) chooseRecorded() (err error) {
 	if p.cfg.HistoryDir != "" {
-		p.recorded, err = recordedPrefixes(p.cfg)
+		p.recorded, p.unrecorded, err = recordedKeys(p.cfg)
 	}
 	return err
 }
@@ -43,7 +43,7 @@ func (p *process) chooseRecorded() (err error) {
 // openRecorder opens the journal, unless it is to be copied from another gateway.
 func (p *process) openRecorder() (err error) {
 	c := recorder.Config{
-		Store: p.etcd.Store, Prefixes: p.recorded, Omit: omitPlainSecrets(p.cfg.EtcdPrefix),
+		Store: p.etcd.Store, Prefixes: p.recorded, Except: p.unrecorded, Omit: omitPlainSecrets(p.cfg.EtcdPrefix),
 		Bounds: journal.Bounds{Age: p.cfg.HistoryRetention, Size: int64(p.cfg.HistoryMaxSize)}, Logger: p.logger,
 	}
 	if p.cfg.HistoryFrom != "" {

@@ -65,6 +65,7 @@ type process struct {
 	kms           kmsHealth                           // of encryption
 	decryption    *decryption                         // nil: values are stored as they are
 	recorded      []string                            // the prefixes of the keys that are recorded
+	unrecorded    []string                            // those of keys among them that are excluded
 	journal       *journal.Journal                    // nil: none, or it is being copied
 	recorder      *recorder.Recorder                  // writes journal; nil: nothing is recorded
 	history       *changes.Source                     // what recorder has recorded

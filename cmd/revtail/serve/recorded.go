@@ -12,48 +12,56 @@ import (
 	"revtail/gateway/resource"
 )
 
-// recordedPrefixes returns the prefixes of the keys whose events the journal has. None begins with another one. The error names the resources of
-// --history-resources that cannot exist.
-func recordedPrefixes(cfg config.Config) ([]string, error) {
-	all := cfg.RecordedKeys()
-	if cfg.RecordsAllResources() {
-		all = append(all, cfg.EtcdPrefix+"/")
-		for _, m := range cfg.Mounts {
-			all = append(all, m.Prefix)
-		}
-	} else {
-		chosen, err := newSelection(cfg).prefixes(cfg.HistoryResources)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, chosen...)
+// recordedKeys returns the prefixes of the keys whose events the journal has, and those of keys among them that are excluded nevertheless. Of each, none
+// begins with another one. The error names the resources of --history-resources that cannot exist.
+func recordedKeys(cfg config.Config) (prefixes, except []string, err error) {
+	known := newSelection(cfg)
+	names, withoutNames := cfg.RecordedResources()
+	keys, withoutKeys := cfg.RecordedKeys()
+	resources, wrong := known.prefixes(names)
+	withoutResources, wrongToo := known.prefixes(withoutNames)
+	if err := errors.Join(wrong, wrongToo); err != nil {
+		return nil, nil, err
 	}
-	slices.Sort(all)
-	var out []string
-	for _, prefix := range all {
+	except = widest(slices.Concat(withoutResources, withoutKeys))
+	prefixes = slices.DeleteFunc(widest(slices.Concat(resources, keys)), func(prefix string) bool { return beginsWith(prefix, except) })
+	except = slices.DeleteFunc(except, func(prefix string) bool { return !beginsWith(prefix, prefixes) })
+	if len(prefixes) == 0 {
+		return nil, nil, errors.New("--history-dir: nothing is recorded: name resources with --history-resources, or keys with --history-keys")
+	}
+	return prefixes, except, nil
+}
+
+// widest returns the prefixes that do not begin with another one, in their order.
+func widest(prefixes []string) (out []string) {
+	slices.Sort(prefixes)
+	for _, prefix := range prefixes {
 		if n := len(out); n == 0 || !strings.HasPrefix(prefix, out[n-1]) {
 			out = append(out, prefix)
 		}
 	}
-	if len(out) == 0 {
-		return nil, errors.New("--history-dir: nothing is recorded: name resources with --history-resources, or keys with --history-keys")
-	}
-	return out, nil
+	return out
+}
+
+func beginsWith(key string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // selection finds the prefixes of the keys of resources that are named.
 type selection struct {
 	root    string
 	cluster bool
+	all     []string             // the prefixes of all resources
 	known   []*resource.Resource // built-in kinds and mounts
 }
 
 func newSelection(cfg config.Config) selection {
-	s := selection{root: cfg.EtcdPrefix, cluster: cfg.Cluster, known: kinds.Builtin()}
+	s := selection{root: cfg.EtcdPrefix, cluster: cfg.Cluster, all: []string{cfg.EtcdPrefix + "/"}, known: kinds.Builtin()}
 	if cfg.Cluster {
 		s.known = kinds.InCluster()
 	}
 	for _, m := range cfg.Mounts {
+		s.all = append(s.all, m.Prefix)
 		s.known = append(s.known, m.Resource())
 	}
 	return s
@@ -62,7 +70,11 @@ func newSelection(cfg config.Config) selection {
 func (s selection) prefixes(names []string) (out []string, err error) {
 	var errs []error
 	for _, name := range names {
-		if name == "" { // none
+		switch name {
+		case "": // none
+			continue
+		case "*.*":
+			out = append(out, s.all...)
 			continue
 		}
 		plural, group, _ := strings.Cut(name, ".")

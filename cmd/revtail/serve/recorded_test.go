@@ -10,8 +10,8 @@ import (
 	"revtail/gateway/config"
 )
 
-// TestRecordedPrefixes checks which keys are recorded with which options.
-func TestRecordedPrefixes(t *testing.T) {
+// TestRecordedKeys checks which keys are recorded with which options.
+func TestRecordedKeys(t *testing.T) {
 	settings := mount.Mount{Prefix: "/app/", Group: "app.example.com", Version: "v1", Kind: "Setting", Plural: "settings", Codec: codec.ValueJSON}
 	for name, test := range map[string]struct {
 		change func(c *config.Config)
@@ -35,6 +35,20 @@ func TestRecordedPrefixes(t *testing.T) {
 		"keys beside resources": {func(c *config.Config) {
 			c.HistoryResources, c.Keys = []string{"nodes"}, []string{"/a/", "*", "/registry/events/"}
 		}, "/a/ /registry/nodes/"},
+		"all but events":        {func(c *config.Config) { c.HistoryResources = []string{"-events"} }, "/app/ /registry/ -/registry/events/"},
+		"all but both":          {func(c *config.Config) { c.HistoryResources = []string{"-events.events.k8s.io", "-events", "*.*"} }, "/app/ /registry/ -/registry/events/"},
+		"all but a group":       {func(c *config.Config) { c.HistoryResources = []string{"-*.example.com"} }, "/app/ /registry/ -/registry/example.com/"},
+		"all but a mount":       {func(c *config.Config) { c.HistoryResources = []string{"-settings.app.example.com"} }, "/registry/"},
+		"a group but one of it": {func(c *config.Config) { c.HistoryResources = []string{"*.apps", "-daemonsets.apps"} }, "/registry/apps/ -/registry/apps/daemonsets/"},
+		"one but its group":     {func(c *config.Config) { c.HistoryResources = []string{"pods", "daemonsets.apps", "-*.apps"} }, "/registry/pods/"},
+		"one but another one":   {func(c *config.Config) { c.HistoryResources = []string{"pods", "-events"} }, "/registry/pods/"},
+		"all but some keys": {func(c *config.Config) {
+			c.HistoryKeys, c.Keys = []string{"-/a/cache/", "-/a/cache/b", "-/b"}, []string{"/a/", "/b/", "*"}
+		}, "/a/ /app/ /registry/ -/a/cache/"},
+		"keys but some of them": {func(c *config.Config) {
+			c.HistoryResources, c.HistoryKeys = []string{""}, []string{"/a/", "-/a/cache/"}
+		}, "/a/ -/a/cache/"},
+		"all but one in a cluster": {func(c *config.Config) { c.Cluster, c.HistoryResources = true, []string{"-leases.coordination.k8s.io"} }, "/app/ /registry/ -/registry/leases/"},
 		"in a cluster": {func(c *config.Config) {
 			c.Cluster, c.HistoryResources = true, []string{"nodes", "services", "deployments.apps"}
 		},
@@ -43,23 +57,27 @@ func TestRecordedPrefixes(t *testing.T) {
 		c := config.Default()
 		c.HistoryDir, c.Mounts = "history", []mount.Mount{settings}
 		test.change(&c)
-		got, err := recordedPrefixes(c)
+		got, except, err := recordedKeys(c)
+		for _, prefix := range except {
+			got = append(got, "-"+prefix)
+		}
 		if err != nil || strings.Join(got, " ") != test.want {
 			t.Errorf("%s: %q, %v; want %s", name, got, err, test.want)
 		}
 	}
 	c := config.Default()
 	c.HistoryResources = []string{"*."}
-	core, err := recordedPrefixes(c)
+	core, _, err := recordedKeys(c)
 	if err != nil || !slices.Contains(core, "/registry/pods/") || !slices.Contains(core, "/registry/events/") || slices.ContainsFunc(core, func(p string) bool { return strings.Contains(p, "apps") }) {
 		t.Errorf("the core group: %q, %v", core, err)
 	}
 	for name, says := range map[string]string{
 		"deployments": "did you mean deployments.apps?", "deployment.apps": "did you mean deployments.apps?", "pod": "did you mean pods?", "a.batch": "no such resource", "*.foo": "no such resource",
+		"-event": "did you mean", "-deployments": "did you mean deployments.apps?",
 		"lease.coordination.k8s.io": "did you mean leases.coordination.k8s.io?", "": "nothing is recorded",
 	} {
 		c.HistoryResources = []string{name}
-		if got, err := recordedPrefixes(c); err == nil || !strings.Contains(err.Error(), says) {
+		if got, _, err := recordedKeys(c); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %q, %v; want %q", name, got, err, says)
 		}
 	}

@@ -27,6 +27,7 @@ type recording struct {
 	*memory.Store
 	t        *testing.T
 	dir      string
+	except   []string // of what is recorded
 	recorder *Recorder
 	reader   etcdstore.Store // with the journal
 	stop     func()
@@ -43,7 +44,7 @@ func (r *recording) start(prefixes ...string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.recorder = New(j, Config{Store: r.Store, Prefixes: prefixes, Logger: slog.New(slog.DiscardHandler)})
+	r.recorder = New(j, Config{Store: r.Store, Prefixes: prefixes, Except: r.except, Logger: slog.New(slog.DiscardHandler)})
 	r.reader = NewStore(r.Store, r.recorder)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	var running sync.WaitGroup
@@ -69,16 +70,21 @@ func (r *recording) write() (last etcdstore.Revision) {
 		}
 	}
 	for _, prefix := range []string{eventKeys, configMaps} {
-		if !r.recorder.Records(prefix) {
-			continue
-		}
-		for known := (journal.Range{}); known.Through < last; known, _ = r.recorder.RangeOf(prefix) {
-			if err := r.recorder.Await(r.t.Context(), prefix, last); err != nil {
-				r.t.Fatal(err)
-			}
+		if r.recorder.Records(prefix) {
+			r.await(prefix, last)
 		}
 	}
 	return last
+}
+
+// await waits until the journal has a revision of a prefix.
+func (r *recording) await(prefix string, revision etcdstore.Revision) {
+	r.t.Helper()
+	for known := (journal.Range{}); known.Through < revision; known, _ = r.recorder.RangeOf(prefix) {
+		if err := r.recorder.Await(r.t.Context(), prefix, revision); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 }
 
 // knows reports whether the state and the events at a revision are known. What is known must be what the store had.
@@ -134,11 +140,8 @@ func TestChangedPrefixes(t *testing.T) {
 	r := &recording{Store: memory.New(), t: t, dir: t.TempDir()}
 	put(t, r.Store, root+"other", "x") // revision 2, with which the range begins at the latest
 	r.start(root)
+	r.await(root, 2)
 	first, _ := r.recorder.RangeOf(root)
-	for first.Through == 0 {
-		<-time.After(time.Millisecond)
-		first, _ = r.recorder.RangeOf(root)
-	}
 	one := r.write()
 	r.start(configMaps)
 	two := r.write()

@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Store    etcdstore.Store // the etcd itself: values are kept as it has them
 	Prefixes []string        // of the keys that are recorded; none begins with another one
+	Except   []string        // prefixes of keys that are not recorded nevertheless; none begins with another one
 	// Omit says for which values only the revisions are kept; nil: for none.
 	Omit   func(key string, value []byte) bool
 	Bounds journal.Bounds
@@ -52,6 +53,7 @@ type Recorder struct {
 // part records one prefix.
 type part struct {
 	prefix string
+	store  etcdstore.Store // without the keys that are not recorded
 	writer *journal.Writer // only the goroutine of the part uses it
 	// current reports whether the range is known to have the history of the etcd.
 	current   atomic.Bool
@@ -77,16 +79,28 @@ func New(j *journal.Journal, c Config) *Recorder {
 // Open gives the recorder its journal. It is called once, before Run.
 func (r *Recorder) Open(j *journal.Journal) {
 	r.journal, r.room.free = j, j.Free
-	o := journal.WriterOptions{Omit: r.config.Omit, Memory: maxMemory / max(len(r.config.Prefixes), 1)}
+	memory := maxMemory / max(len(r.config.Prefixes), 1)
 	for _, known := range j.Ranges() {
-		if known.Continues() && !slices.Contains(r.config.Prefixes, known.Prefix) {
-			r.ending = append(r.ending, j.Writer(known.Prefix, o))
+		if known.Continues() && !(slices.Contains(r.config.Prefixes, known.Prefix) && slices.Equal(r.except(known.Prefix), known.Except)) {
+			r.ending = append(r.ending, j.Writer(known.Prefix, journal.WriterOptions{Omit: r.config.Omit, Except: known.Except, Memory: memory}))
 		}
 	}
 	for _, prefix := range r.config.Prefixes {
-		r.parts = append(r.parts, &part{prefix: prefix, writer: j.Writer(prefix, o)})
+		except := r.except(prefix)
+		w := j.Writer(prefix, journal.WriterOptions{Omit: r.config.Omit, Except: except, Memory: memory})
+		r.parts = append(r.parts, &part{prefix: prefix, store: without(r.config.Store, except), writer: w})
 	}
 	r.opened.Store(true)
+}
+
+// except returns the prefixes of those keys with a prefix that are not recorded.
+func (r *Recorder) except(prefix string) (out []string) {
+	for _, except := range r.config.Except {
+		if strings.HasPrefix(except, prefix) {
+			out = append(out, except)
+		}
+	}
+	return out
 }
 
 // Journal returns the journal; nil: it is not open yet.
@@ -99,7 +113,9 @@ func (r *Recorder) Journal() *journal.Journal {
 
 // Records reports whether the keys with a prefix are recorded, or will be when the recorder has its journal.
 func (r *Recorder) Records(prefix string) bool {
-	return slices.ContainsFunc(r.config.Prefixes, func(recorded string) bool { return strings.HasPrefix(prefix, recorded) })
+	return slices.ContainsFunc(r.config.Prefixes, func(recorded string) bool {
+		return journal.Range{Prefix: recorded, Except: r.config.Except}.Records(prefix)
+	})
 }
 
 // Run records until ctx ends. The error is always nil: what fails is reported, and tried again.
@@ -117,7 +133,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 func (r *Recorder) endRanges(ctx context.Context) {
 	for _, w := range r.ending {
 		for ctx.Err() == nil {
-			err := w.End(ctx, r.config.Store)
+			err := w.End(ctx, without(r.config.Store, w.Range().Except))
 			if err == nil || ctx.Err() != nil {
 				break
 			}
@@ -169,9 +185,9 @@ func (r *Recorder) open(ctx context.Context, p *part) error {
 		if err := r.awaitRoom(ctx, nil); err != nil {
 			return err
 		}
-		return r.began(p, p.writer.Begin(ctx, r.config.Store))
+		return r.began(p, p.writer.Begin(ctx, p.store))
 	}
-	err := p.writer.Verify(ctx, r.config.Store)
+	err := p.writer.Verify(ctx, p.store)
 	compacted, other := errors.As(err, new(*etcdstore.CompactedError)), errors.Is(err, journal.ErrOtherHistory)
 	if (compacted || other) && !r.room.has() {
 		if err := r.awaitRoom(ctx, nil); err != nil {
@@ -180,13 +196,13 @@ func (r *Recorder) open(ctx context.Context, p *part) error {
 		return r.open(ctx, p) // the etcd may be another one by now
 	}
 	if compacted {
-		err = resume(ctx, r.config.Store)
+		err = resume(ctx, p.store)
 		other = errors.Is(err, journal.ErrOtherHistory)
 	}
 	switch {
 	case other:
 		r.config.Logger.Warn("etcd was restored or replaced: the journal begins anew, and keeps the former history apart", "prefix", p.prefix, "through", was.Through, "reason", err)
-		return r.began(p, p.writer.BeginAnew(ctx, r.config.Store))
+		return r.began(p, p.writer.BeginAnew(ctx, p.store))
 	case err == nil && compacted:
 		now := p.writer.Range()
 		r.config.Logger.Warn("etcd has compacted events that had not arrived: the journal has a gap", "prefix", p.prefix, "through", was.Through, "gaps", now.Gaps)
@@ -206,7 +222,7 @@ func (r *Recorder) began(p *part, err error) error {
 // follow adds the events of a watch until it ends. While the disk is slow, events wait in etcd.
 func (r *Recorder) follow(ctx context.Context, p *part) error {
 	known := p.writer.Range()
-	w := r.config.Store.Watch(ctx, known.Prefix, etcdstore.WatchOptions{After: known.Through})
+	w := p.store.Watch(ctx, known.Prefix, etcdstore.WatchOptions{After: known.Through})
 	defer func() { _ = w.Close() }()
 	p.watcher.Store(&w)
 	var pruned, synced time.Time

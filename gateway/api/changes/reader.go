@@ -122,7 +122,7 @@ func (r *Reader) Open(ctx context.Context) error {
 
 func notRecorded(name string) error {
 	return status.Error(http.StatusNotFound, "NotFound", "this gateway does not record "+name+": start it with "+name+
-		" in --history-resources, or without that option, or ask one that does; a mount that is added while the gateway runs is recorded from its next start on")
+		" in --history-resources, or without -"+name+" there, or without that option, or ask one that does; a mount that is added while the gateway runs is recorded from its next start on")
 }
 
 // revisionOf returns a revision that the request names, or that of the last event before a time that it names; zero: that is before all that is recorded.
