@@ -21,7 +21,7 @@ const (
 
 // limits are the limits of exceptional packages.
 var limits = map[string]struct{ files, lines int }{
-	"etcdstore/journal":  {files: maxPackageFiles + 7, lines: 3600},
+	"etcdstore/journal":  {files: maxPackageFiles + 8, lines: 3700},
 	"gateway":            {files: 12, lines: 900},
 	"gateway/watchcache": {files: maxPackageFiles + 2, lines: 3650},
 }
