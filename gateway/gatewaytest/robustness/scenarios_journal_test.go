@@ -68,7 +68,7 @@ var journalScenarios = []Scenario{
 	},
 	{
 		// The clients of a gateway that has begun anew resume where only the journal has events.
-		Name: "journal-compaction", Etcd: 1, Gateways: 2, JournalDir: journalDir, Seconds: [2]int{15, 120},
+		Name: "journal-compaction", Etcd: 1, Gateways: 2, JournalDir: journalDir, Seconds: [2]int{15, 105},
 		Rules: Rules{Ends: []End{Unreachable}, Codes: []int{429}, Journal: true, Events: 3000, Resumes: 50, Faults: 2, Acknowledged: 200},
 		Play: func(r *Run, seconds int) {
 			r.Watch(Crowd(40)...)
@@ -80,7 +80,7 @@ var journalScenarios = []Scenario{
 				r.Wait(time.Second)
 				compacted := r.journaled()
 				r.Compact(compacted)
-				r.Watch(rewound(fmt.Sprint("rewound-", i), 3, oldest, compacted)...)
+				r.Watch(rewound(fmt.Sprint("rewound-", i), 2, oldest, compacted)...)
 				if i%5 != 4 {
 					continue
 				}
