@@ -52,7 +52,7 @@ func (s *stage) startKubeAPIServer(ctx context.Context, e *etcd, t transport) (*
 
 // untilAnswers waits until the server answers a request with success.
 func (p *product) untilAnswers(ctx context.Context, path string) error {
-	const between = 10 * time.Millisecond // of two attempts
+	const between = 10 * time.Millisecond               // of two attempts
 	ctx, cancel := context.WithTimeout(ctx, 3*patience) // a first start takes long on a busy machine
 	defer cancel()
 	for {

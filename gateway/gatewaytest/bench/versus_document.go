@@ -41,7 +41,7 @@ func (d *document) markdown() []byte {
 	var b bytes.Buffer
 	rounds := fmt.Sprintf("%d rounds", d.report.Rounds)
 	if d.report.Quick {
-		rounds += " of a **quick run, which only finds what is broken**: its figures are no results"
+		rounds = "one round of a **quick run, which only finds what is broken**"
 	}
 	fmt.Fprintf(&b, documentHead, d.versions, d.report.Date.Format(time.DateOnly), d.report.Machine, rounds)
 	fmt.Fprintln(&b, "| | revtail | kube-apiserver | null | × kube-apiserver | × null |\n|---|--:|--:|--:|--:|--:|")

@@ -15,7 +15,8 @@ type write func(ctx context.Context, n int) (int64, error)
 // writing is a server, and clients that write to it: the first one also writes alone.
 type writing struct {
 	writers []write
-	watch   *fleet // gets every write; nil: none
+	clients []*client // of the writers; empty: they are none
+	watch   *fleet    // gets every write; nil: none
 	etcd    *etcd
 	servers []*process                               // whose cost is measured
 	count   func(ctx context.Context) (int64, error) // the number of objects
@@ -61,6 +62,11 @@ func (w *writing) run(ctx context.Context, d time.Duration) (sample, error) {
 		got["alone-"+server.name] = alone.cost[i]
 	}
 	return got, nil
+}
+
+// redial replaces the connections of the clients.
+func (w *writing) redial(ctx context.Context) error {
+	return eachOf(w.clients, dialers, func(c *client) error { return c.redial(ctx) })
 }
 
 // cpu returns the processor time of each of the servers.
