@@ -96,7 +96,7 @@ func (w *writing) check(ctx context.Context, t *tracker, before int64, revisions
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := t.reach(ctx, int64(len(revisions))); err != nil {
-		return err
+		return w.watch.explain(err)
 	}
 	return w.watch.check(revisions)
 }
