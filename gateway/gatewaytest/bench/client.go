@@ -13,7 +13,7 @@ import (
 // processors with the measured server.
 type client struct {
 	conn     net.Conn
-	address  string
+	endpoint endpoint
 	buffer   []byte
 	request  []byte
 	accept   string    // the header Accept; empty: none
@@ -35,7 +35,7 @@ func dial(ctx context.Context, e endpoint) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{conn: conn, address: e.address, buffer: make([]byte, 256<<10)}
+	c := &client{conn: conn, endpoint: e, buffer: make([]byte, 256<<10)}
 	if e.transport != plain {
 		config := e.trust.Clone()
 		config.NextProtos = []string{"http/1.1"}
@@ -47,6 +47,17 @@ func dial(ctx context.Context, e endpoint) (*client, error) {
 		}
 	}
 	return c, nil
+}
+
+// redial replaces the connection.
+func (c *client) redial(ctx context.Context) error {
+	fresh, err := dial(ctx, c.endpoint)
+	if err != nil {
+		return err
+	}
+	c.close()
+	c.conn, c.deadline = fresh.conn, fresh.deadline
+	return nil
 }
 
 func (c *client) close() { _ = c.conn.Close() }
@@ -85,7 +96,7 @@ func (c *client) do(method, path string, body []byte, take func(p []byte)) error
 			return err
 		}
 	}
-	c.request = fmt.Appendf(c.request[:0], "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, c.address)
+	c.request = fmt.Appendf(c.request[:0], "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, c.endpoint.address)
 	if c.accept != "" {
 		c.request = fmt.Appendf(c.request, "Accept: %s\r\n", c.accept)
 	}

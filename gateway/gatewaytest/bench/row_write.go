@@ -89,11 +89,16 @@ func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd
 		w.servers = append(w.servers, e.process)
 	}
 	for i := range writers {
-		one, failed := newWriter(ctx, o, p, kind, i)
+		c, failed := dial(ctx, p.endpoint)
 		if failed != nil {
 			return nil, failed
 		}
-		w.writers = append(w.writers, one)
+		o.own(c.close)
+		one, failed := newWriter(c, kind, i)
+		if failed != nil {
+			return nil, failed
+		}
+		w.writers, w.clients = append(w.writers, one), append(w.clients, c)
 	}
 	w.watch, err = openProductFleet(ctx, e, p, jsonLines, 1)
 	if err == nil {
@@ -102,13 +107,8 @@ func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd
 	return w, err
 }
 
-// newWriter returns a client that writes.
-func newWriter(ctx context.Context, o *opening, p *product, kind writeKind, i int) (write, error) {
-	c, err := dial(ctx, p.endpoint)
-	if err != nil {
-		return nil, err
-	}
-	o.own(c.close)
+// newWriter returns a writer that uses a client.
+func newWriter(c *client, kind writeKind, i int) (write, error) {
 	if kind == updates {
 		return newUpdates(c, i)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 )
 
@@ -27,8 +28,9 @@ type versus struct {
 // aspect is a line of the comparison: a metric of all contenders.
 type aspect struct {
 	what, metric, unit string
-	more               bool   // a greater value is better
-	reason             string // why revtail misses a limit; empty: it may not
+	more               bool // a greater value is better
+	// The reasons for which revtail misses the limit beside kube-apiserver, and beside null; empty: it may not.
+	besideKubernetes, besideNull string
 }
 
 // ratio returns how many times another contender's cost revtail's is.
@@ -42,10 +44,23 @@ func (a aspect) ratio(value, other float64) float64 {
 // comparison is the result of an aspect: medians, with their spread, and ratios. What was not measured is NaN.
 type comparison struct {
 	aspect
-	title                    string
-	own, kubernetes, null    spread
-	ofKubernetes, ofNull     float64
-	missesKubernetes, misses bool // the limit of kube-apiserver's cost, or any
+	title                 string
+	own, kubernetes, null spread
+	ofKubernetes, ofNull  float64
+}
+
+// miss is a limit that revtail misses, and the reason; empty: there is none.
+type miss struct{ what, reason string }
+
+func (c comparison) misses() []miss {
+	var all []miss
+	if c.ofKubernetes > mostOfKubernetes {
+		all = append(all, miss{fmt.Sprintf("%s: %s, %s × kube-apiserver", c.title, c.what, number(c.ofKubernetes)), c.besideKubernetes})
+	}
+	if c.ofNull > mostOfNull {
+		all = append(all, miss{fmt.Sprintf("%s: %s, %s × null", c.title, c.what, number(c.ofNull)), c.besideNull})
+	}
+	return all
 }
 
 // spread is a median between the least and the greatest value.
@@ -58,8 +73,6 @@ func (v versus) compare(r result) []comparison {
 		c := comparison{aspect: a, title: v.title,
 			own: r.spread(revtail, a.metric), kubernetes: r.spread(kubeAPIServer, a.metric), null: r.spread(null, a.metric)}
 		c.ofKubernetes, c.ofNull = a.ratio(c.own.median, c.kubernetes.median), a.ratio(c.own.median, c.null.median)
-		c.missesKubernetes = c.ofKubernetes > mostOfKubernetes
-		c.misses = c.missesKubernetes || c.ofNull > mostOfNull
 		all = append(all, c)
 	}
 	return all

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -43,7 +44,7 @@ func (d *document) markdown() []byte {
 	var b bytes.Buffer
 	rounds := fmt.Sprintf("%d rounds", d.report.Rounds)
 	if d.report.Quick {
-		rounds += " of a **quick run, which only finds what is broken**: its figures are no results"
+		rounds = "one round of a **quick run, which only finds what is broken**"
 	}
 	fmt.Fprintf(&b, documentHead, d.versions, d.report.Date.Format(time.DateOnly), d.report.Machine, rounds)
 	fmt.Fprintln(&b, "| | revtail | kube-apiserver | null | × kube-apiserver | × null |\n|---|--:|--:|--:|--:|--:|")
@@ -65,27 +66,32 @@ func (d *document) markdown() []byte {
 	return b.Bytes()
 }
 
+// misses returns the limits that are missed.
+func (d *document) misses() []miss {
+	var all []miss
+	for _, c := range d.rows {
+		all = append(all, c.misses()...)
+	}
+	return all
+}
+
 // reasons lists the limits that are missed.
 func (d *document) reasons(w io.Writer) {
-	none := true
-	for _, c := range d.rows {
-		if c.misses {
-			none = false
-			_, _ = fmt.Fprintf(w, "- %s: %s. %s\n", c.title, c.what, c.reason) // a buffer has no error
-		}
+	all := d.misses()
+	if len(all) == 0 {
+		_, _ = fmt.Fprintln(w, "None.") // a buffer has no error
 	}
-	if none {
-		_, _ = fmt.Fprintln(w, "None.")
+	for _, m := range all {
+		_, _ = fmt.Fprintf(w, "- %s. %s\n", m.what, cmp.Or(m.reason, "**No reason is known.**"))
 	}
 }
 
 // unexplained returns an error for each missed limit without a reason.
 func (d *document) unexplained() []error {
 	var errs []error
-	for _, c := range d.rows {
-		if c.misses && c.reason == "" {
-			errs = append(errs, fmt.Errorf("%s: %s: %s × kube-apiserver, %s × null: the row has no reason for that", c.title, c.what,
-				number(c.ofKubernetes), number(c.ofNull)))
+	for _, m := range d.misses() {
+		if m.reason == "" {
+			errs = append(errs, fmt.Errorf("%s: the row has no reason for that", m.what))
 		}
 	}
 	return errs

@@ -13,12 +13,18 @@ import (
 type listForm struct {
 	name, accept string
 	check        func(body []byte, revisions []int64) error
+	// The reasons for limits that its lists miss; empty: none.
+	besideKubernetes, besideNull string
 }
 
 var listForms = []listForm{
-	{"JSON", "application/json", checkList},
-	{"Table", "application/json;as=Table;g=meta.k8s.io;v=v1", checkTable},
-	{"protobuf", protobufType, checkMessage},
+	{name: "JSON", accept: "application/json", check: checkList},
+	{"Table", "application/json;as=Table;g=meta.k8s.io;v=v1", checkTable,
+		"revtail keeps objects as JSON, and decodes each one for its row in each list; a kube-apiserver keeps them decoded.",
+		"null sends rows that are prepared; revtail decodes each object for its row."},
+	{"protobuf", protobufType, checkMessage,
+		"revtail keeps objects as JSON, and encodes each one in each list.",
+		"null sends objects that are encoded; revtail encodes each one in each list."},
 }
 
 // file is the list that the null server sends.

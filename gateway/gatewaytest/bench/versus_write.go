@@ -14,6 +14,9 @@ func versusWrites(name, title string, kind writeKind, aspects []aspect) versus {
 			return solo{}, err
 		}
 		return v.alone(func(ctx context.Context) (sample, error) {
+			if err := w.redial(ctx); err != nil { // because a server ends connections that rest while it is frozen
+				return nil, err
+			}
 			got, err := w.run(ctx, s.size.writes)
 			if err == nil {
 				got["own"], got["own-alone"] = got["cpu-"+v.name], got["alone-"+v.name]

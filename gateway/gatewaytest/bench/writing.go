@@ -15,7 +15,8 @@ type write func(ctx context.Context, n int) (int64, error)
 // writing is a server, and clients that write to it: the first one also writes alone.
 type writing struct {
 	writers []write
-	watch   *fleet // gets every write; nil: none
+	clients []*client // of the writers; empty: they are none
+	watch   *fleet    // gets every write; nil: none
 	etcd    *etcd
 	servers []*process                               // whose cost is measured
 	count   func(ctx context.Context) (int64, error) // the number of objects
@@ -63,6 +64,11 @@ func (w *writing) run(ctx context.Context, d time.Duration) (sample, error) {
 	return got, nil
 }
 
+// redial replaces the connections of the clients.
+func (w *writing) redial(ctx context.Context) error {
+	return eachOf(w.clients, dialers, func(c *client) error { return c.redial(ctx) })
+}
+
 // cpu returns the processor time of each of the servers.
 func (w *writing) cpu() ([]time.Duration, error) {
 	used := make([]time.Duration, len(w.servers))
@@ -90,7 +96,7 @@ func (w *writing) check(ctx context.Context, t *tracker, before int64, revisions
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := t.reach(ctx, int64(len(revisions))); err != nil {
-		return err
+		return w.watch.explain(err)
 	}
 	return w.watch.check(revisions)
 }
