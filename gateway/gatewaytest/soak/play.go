@@ -76,16 +76,20 @@ func disturb(r *robustness.Run, i int, step time.Duration) {
 }
 
 // crowd returns clients of all kinds: of resources and keys, lines, event streams and WebSockets, over HTTP/1.1 and HTTP/2. Some leave, and come
-// back.
+// back. Those of keys watch all of them: each range has a log of its own in a gateway, and that of a key with few changes takes hours to be full.
 func crowd() []robustness.Client {
 	clients := robustness.Crowd(watchers)
 	for i := range clients {
-		clients[i].HTTP2 = i%3 == 0
+		c := &clients[i]
+		c.HTTP2 = i%3 == 0
 		if i%8 == 3 {
-			clients[i].Dialect = robustness.WebSocket
+			c.Dialect = robustness.WebSocket
 		}
 		if i%9 == 4 {
-			clients[i].Leave = time.Duration(10+i) * time.Second
+			c.Leave = time.Duration(10+i) * time.Second
+		}
+		if c.Dialect == robustness.Keys {
+			c.Scope, c.Gateway = robustness.Scope{}, i/8
 		}
 	}
 	return clients
