@@ -48,7 +48,12 @@ var deletionTimestamp = []string{"metadata", "deletionTimestamp"}
 // Normalize neither keeps nor modifies value. The error is a *jsontext.DecodeError: value is not a JSON object, not valid UTF-8, nested
 // deeper than 10,000 levels, or its metadata, labels or uid are of the wrong type.
 func Normalize(value []byte, id Identity, resourceVersion int64) (Object, error) {
-	if object, ok := splice(value, id, resourceVersion); ok {
+	return NormalizeIn(nil, value, id, resourceVersion)
+}
+
+// NormalizeIn is Normalize with memory for the document: the document may be in the capacity of buffer.
+func NormalizeIn(buffer, value []byte, id Identity, resourceVersion int64) (Object, error) {
+	if object, ok := splice(buffer, value, id, resourceVersion); ok {
 		return object, nil
 	}
 	return mend(value, id, resourceVersion)
@@ -78,7 +83,7 @@ const (
 
 // splice is Normalize for values that Marshal wrote with this identity: one scan, and one copy with the resourceVersion. It returns
 // false for all other values.
-func splice(value []byte, id Identity, resourceVersion int64) (Object, bool) {
+func splice(buffer, value []byte, id Identity, resourceVersion int64) (Object, bool) {
 	h := header{Scanner: jsontext.NewScanner(value), id: id}
 	if !h.Object(h.topMember) || h.Loose() || h.Pos() != len(value) {
 		return Object{}, false
@@ -90,7 +95,7 @@ func splice(value []byte, id Identity, resourceVersion int64) (Object, bool) {
 	if h.seen&want != want {
 		return Object{}, false
 	}
-	object := Object{JSON: insertResourceVersion(value, h.metadata, resourceVersion)}
+	object := Object{JSON: insertResourceVersion(buffer, value, h.metadata, resourceVersion)}
 	if h.seen&hasLabels != 0 {
 		shift := len(object.JSON) - len(value)
 		object.labelsStart, object.labelsEnd = uint32(h.labels[0]+shift), uint32(h.labels[1]+shift)

@@ -48,14 +48,18 @@ func findResourceVersion(doc []byte) (start, end int, found bool) {
 // Normalize would add. It reads value only up to the start of the metadata.
 func AddResourceVersion(value []byte, resourceVersion int64) []byte {
 	s, _ := jsontext.Seek(value, "metadata")
-	return insertResourceVersion(value, s.Pos()+1, resourceVersion)
+	return insertResourceVersion(nil, value, s.Pos()+1, resourceVersion)
 }
 
-// insertResourceVersion returns a copy of value with metadata.resourceVersion at a position, before another member.
-func insertResourceVersion(value []byte, at int, resourceVersion int64) []byte {
+// insertResourceVersion returns a copy of value with metadata.resourceVersion at a position, before another member. The copy is in the capacity of buffer
+// if that is enough.
+func insertResourceVersion(buffer, value []byte, at int, resourceVersion int64) []byte {
 	member := appendResourceVersion(make([]byte, 0, len(`"resourceVersion":"",`)+20), resourceVersion)
 	member = append(member, ',')
-	changed := make([]byte, 0, len(value)+len(member))
+	changed := buffer[:0]
+	if cap(buffer) < len(value)+len(member) {
+		changed = make([]byte, 0, len(value)+len(member))
+	}
 	changed = append(changed, value[:at]...)
 	changed = append(changed, member...)
 	return append(changed, value[at:]...)

@@ -114,7 +114,7 @@ func checkSpliced(t *testing.T, object map[string]any) {
 		}
 		t.Fatal(err)
 	}
-	if _, ok := splice(stored, pod, 7); !ok {
+	if _, ok := splice(nil, stored, pod, 7); !ok {
 		t.Errorf("not spliced: %s", stored)
 	}
 }

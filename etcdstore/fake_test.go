@@ -20,10 +20,16 @@ type fakeEtcd struct {
 	onRange func(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error)
 	onTxn   func(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error)
 	onWatch func(pb.Watch_WatchServer) error
+
+	onStream func(*pb.RangeRequest, pb.KV_RangeStreamServer) error
 }
 
 func (f *fakeEtcd) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return f.onRange(ctx, r)
+}
+
+func (f *fakeEtcd) RangeStream(r *pb.RangeRequest, s pb.KV_RangeStreamServer) error {
+	return f.onStream(r, s)
 }
 
 func (f *fakeEtcd) Txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,21 +110,10 @@ func (h *health) readiness(ctx context.Context) []check {
 	defer cancel()
 	_, err := h.etcd.Revision(ctx)
 	checks := []check{{"etcd", err}}
-	filling, wanted := 0, 0
-	for _, cache := range h.catalog.Current().Caches {
-		if !cache.Wanted() {
-			continue
-		}
-		if wanted++; !cache.Stats().Ready {
-			filling++
-		}
-	}
-	var caches, definitions, shutdown error
+	caches := h.filling()
+	var definitions, shutdown error
 	if !h.catalog.Complete() {
 		definitions = errors.New("custom resources are still being read")
-	}
-	if filling > 0 {
-		caches = fmt.Errorf("%d of %d are being filled", filling, wanted)
 	}
 	if h.shuttingDown() {
 		shutdown = status.ErrDraining
@@ -132,6 +122,32 @@ func (h *health) readiness(ctx context.Context) []check {
 		checks = append(checks, check{"decryption", h.decryption()})
 	}
 	return append(checks, check{"caches", caches}, check{"definitions", definitions}, check{"shutdown", shutdown})
+}
+
+// slowFill is the time after which a fill is shown with its progress.
+const slowFill = 2 * time.Second
+
+// filling returns an error with the number of caches that are being filled, and the progress of those that take long; nil: all are filled.
+func (h *health) filling() error {
+	filling, wanted, slow := 0, 0, []string(nil)
+	for res, cache := range h.catalog.Current().Caches {
+		if !cache.Wanted() {
+			continue
+		}
+		stats := cache.Stats()
+		if wanted++; stats.Ready {
+			continue
+		}
+		filling++
+		if now := stats.Filling; now.Of > 0 && time.Since(now.Began) > slowFill {
+			slow = append(slow, fmt.Sprintf("%s: %d of %d objects in %.0f s", res.QualifiedName(), now.Read, now.Of, time.Since(now.Began).Seconds()))
+		}
+	}
+	if filling == 0 {
+		return nil
+	}
+	slices.Sort(slow)
+	return errors.New(strings.Join(append([]string{fmt.Sprintf("%d of %d are being filled", filling, wanted)}, slow...), "; "))
 }
 
 func writeText(w http.ResponseWriter, code int, text string) {

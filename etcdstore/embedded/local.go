@@ -20,6 +20,7 @@ import (
 // one member needs only their check for a leader, and that of the disk.
 type local struct {
 	pb.KVClient
+	server  pb.KVServer
 	watches pb.WatchClient
 	member  *etcdserver.EtcdServer
 	disk    *disk
@@ -30,7 +31,8 @@ type local struct {
 }
 
 func newLocal(member *etcdserver.EtcdServer, disk *disk) *local {
-	l := &local{KVClient: adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(member)), member: member, disk: disk}
+	l := &local{server: v3rpc.NewQuotaKVServer(member), member: member, disk: disk}
+	l.KVClient = adapter.KvServerToKvClient(l.server)
 	l.watches = adapter.WatchServerToWatchClient(&localWatches{WatchServer: v3rpc.NewWatchServer(member), local: l})
 	l.open, l.ending = context.WithCancel(context.Background()) //nolint:forbidigo // it ends with the member
 	return l

@@ -2,6 +2,7 @@ package encryption
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -60,10 +61,31 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 	if err != nil || o.KeysOnly {
 		return page, err
 	}
+	return s.decryptPage(ctx, page)
+}
+
+// Scan implements etcdstore.Scanner.
+func (s *Store) Scan(ctx context.Context, prefix string) iter.Seq2[etcdstore.Page, error] {
+	return func(yield func(etcdstore.Page, error) bool) {
+		for page, err := range etcdstore.Scan(ctx, s.config.Store, prefix) {
+			if err == nil {
+				page, err = s.decryptPage(ctx, page)
+			}
+			if !yield(page, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// decryptPage decrypts the values of a page in place.
+func (s *Store) decryptPage(ctx context.Context, page etcdstore.Page) (etcdstore.Page, error) {
 	for i, kv := range page.KVs {
-		if page.KVs[i], err = s.decrypt(ctx, kv); err != nil {
+		decrypted, err := s.decrypt(ctx, kv)
+		if err != nil {
 			return etcdstore.Page{}, err
 		}
+		page.KVs[i] = decrypted
 	}
 	return page, nil
 }

@@ -68,6 +68,20 @@ var listTests = map[string]func(*fixture){
 		}
 		f.equal("names", want, got)
 	},
+	"scan": func(f *fixture) {
+		want := f.fill(7)
+		f.update(want[0], "changed", f.revision()-6)
+		list, seen := f.list(etcdstore.ListOptions{}), etcdstore.Page{Revision: f.revision()}
+		for page, err := range etcdstore.Scan(f.ctx(), f.Backend, f.prefix) {
+			if err != nil {
+				f.Fatal(err)
+			}
+			seen.KVs = append(seen.KVs, page.KVs...)
+			f.equal("remaining", int64(len(want)-len(seen.KVs)), page.Remaining)
+			f.equal("revision", seen.Revision, page.Revision)
+		}
+		f.equal("scan", list, seen)
+	},
 	"keys-only": func(f *fixture) {
 		created := f.create("a", "1")
 		want := f.kv("a", "", created, created)

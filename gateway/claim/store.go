@@ -3,6 +3,7 @@ package claim
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -57,6 +58,11 @@ type guarded struct {
 	etcdstore.Store
 	claim  *Claim
 	permit func(context.Context) (first bool, err error)
+}
+
+// Scan implements etcdstore.Scanner.
+func (g *guarded) Scan(ctx context.Context, prefix string) iter.Seq2[etcdstore.Page, error] {
+	return etcdstore.Scan(ctx, g.Store, prefix)
 }
 
 // allow asks for a permit, and claims the prefix before the first write.

@@ -145,8 +145,8 @@ func (cs *rangeCaches) openLocked(ranges keyrange.Ranges, user string) (*rangeCa
 	}}
 	c.Cache = watchcache.New(watchcache.Config{
 		Store: c.limit,
-		Decode: func(kv etcdstore.KV) (encoding.Object, error) {
-			return encoding.Object{JSON: encoding.AppendKeyValue(nil, keyValue(kv, false))}, nil
+		Decode: func(kv etcdstore.KV, buffer []byte) (encoding.Object, error) {
+			return encoding.Object{JSON: encoding.AppendKeyValue(buffer, keyValue(kv, false))}, nil
 		},
 		Logger: cs.logger.With("keys", c.ranges),
 		Gap:    watchcache.DefaultGap,

@@ -42,7 +42,7 @@ func TestPanicOfAWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := watchcache.New(watchcache.Config{Store: store, Prefix: "/registry/pods/", Logger: slog.New(slog.DiscardHandler),
-		Decode: func(kv etcdstore.KV) (encoding.Object, error) { return encoding.Object{JSON: kv.Value}, nil }})
+		Decode: func(kv etcdstore.KV, _ []byte) (encoding.Object, error) { return encoding.Object{JSON: kv.Value}, nil }})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = cache.Run(ctx) }) // always nil

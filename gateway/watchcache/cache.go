@@ -28,7 +28,8 @@ type Config struct {
 	Key func(path string) string
 	// Decode makes the document of a key and its value. The error says why the value cannot be decoded; with a document, the
 	// document shows the bytes of the value.
-	Decode   func(etcdstore.KV) (encoding.Object, error)
+	// The document may be in the capacity of an empty buffer.
+	Decode   func(kv etcdstore.KV, buffer []byte) (encoding.Object, error)
 	Logger   *slog.Logger
 	Readable <-chan struct{} // a value may be readable that was not; with it values are dear, and a fill reads no events before its state
 	// Gap is the least time between two wake-ups of watchers: the events of a burst reach them together, and the first event after
@@ -95,12 +96,15 @@ func New(config Config) *Cache {
 func (c *Cache) Filled() <-chan struct{} { return c.filled }
 
 // Decode makes an object from a key of the resource and its value, whether or not the cache holds it.
-func (c *Cache) Decode(kv etcdstore.KV) *Object {
+func (c *Cache) Decode(kv etcdstore.KV) *Object { return c.decodeIn(nil, kv) }
+
+// decodeIn is Decode, with memory for the document.
+func (c *Cache) decodeIn(buffer []byte, kv etcdstore.KV) *Object {
 	o := newObject(c.path(kv.Key), kv.Modified)
 	if kv.Unreadable != nil {
 		o.Invalid = kv.Unreadable
 	} else {
-		o.Object, o.Invalid = c.config.Decode(kv)
+		o.Object, o.Invalid = c.config.Decode(kv, buffer)
 	}
 	return o
 }
@@ -147,6 +151,7 @@ type Stats struct {
 	HistoryReaders  int // watchers that read etcd's history now
 	HistoryReads    int // watchers that have read etcd's history
 	SnapshotLoads   int // past snapshots that were loaded from etcd
+	Filling         Progress
 }
 
 // Stats returns the current figures.

@@ -26,6 +26,9 @@ type Object struct {
 	packed uint32
 }
 
+// shared is Object.packed of an object whose document is in memory that is written again: it must be packed or detached before.
+const shared = 1
+
 // newObject makes an object without a document.
 func newObject(path string, revision etcdstore.Revision) *Object {
 	return &Object{path: path, Revision: revision, nameStart: uint32(strings.IndexByte(path, '/') + 1)}

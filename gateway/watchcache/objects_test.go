@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"revtail/encoding"
 )
@@ -95,7 +96,7 @@ func (m model) checkRangeView(t *testing.T, e rangeView) {
 }
 
 // checkBlocks checks the costs: blocks are in order and of the right size, and few documents are outside of the text of their block.
-func checkBlocks(t *testing.T, s *objects) (blocks int) {
+func checkBlocks(t rapid.TB, s *objects) (blocks int) {
 	t.Helper()
 	before := ""
 	s.blocks.Scan(func(b *block) bool {

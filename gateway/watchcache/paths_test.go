@@ -25,7 +25,7 @@ func countdown(t *testing.T, prepare func(*memory.Store)) *world {
 		return fmt.Sprintf("a/%04d", 9999-n)
 	}
 	w.cache = New(Config{Store: w.store, Prefix: root, Path: path, Logger: slog.New(slog.DiscardHandler),
-		Decode: func(kv etcdstore.KV) (encoding.Object, error) {
+		Decode: func(kv etcdstore.KV, _ []byte) (encoding.Object, error) {
 			id := encoding.Identity{APIVersion: "v1", Kind: "Thing", Namespace: "a", Name: path(kv.Key[len(root):])[2:]}
 			object, err := encoding.Normalize(fmt.Appendf(nil, `{"metadata":{"labels":{"l":%q}}}`, kv.Value), id, int64(kv.Modified))
 			if err == nil && len(kv.Value)%2 == 1 {
@@ -43,7 +43,7 @@ func TestPathsInAnotherOrder(t *testing.T) {
 		var first etcdstore.Revision
 		w := countdown(t, func(s *memory.Store) {
 			puts := map[string][]byte{}
-			for n := range pageSize + 10 {
+			for n := range etcdstore.ScanKeys + 10 {
 				puts[fmt.Sprintf("%s%04d", root, n)] = []byte("xx")
 			}
 			first = s.Txn(puts, nil)
@@ -61,11 +61,11 @@ func TestPathsInAnotherOrder(t *testing.T) {
 				t.Errorf("%s: %d objects, want %d", what, found, count)
 			}
 		}
-		expect("filled", ListQuery{}, pageSize+10)
+		expect("filled", ListQuery{}, etcdstore.ScanKeys+10)
 		w.write("9998", []byte("new"))
 		w.remove("0000")
-		expect("changed", ListQuery{}, pageSize+10)
-		expect("of the past", ListQuery{At: first}, pageSize+10)
+		expect("changed", ListQuery{}, etcdstore.ScanKeys+10)
+		expect("of the past", ListQuery{At: first}, etcdstore.ScanKeys+10)
 		w.expectList(ListQuery{Namespace: "a", Name: "0001"}, "a/0001=new")
 		if difference, err := w.cache.checker.Compare(t.Context()); difference != "" || err != nil {
 			t.Errorf("the cache and the store differ: %s, %v", difference, err)

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// pageSize is how many keys one request of a fill asks for: some megabytes of usual objects.
-	pageSize = 5000
 	// idleProgressPeriod is the time between progress requests for a quiet watch. After silenceTimeout, three unanswered requests,
 	// the watch counts as dead.
 	idleProgressPeriod = 5 * time.Second
@@ -106,40 +104,6 @@ func (r *reflector) checkMismatch(err error) error {
 		r.cache.invalidate()
 	}
 	return err
-}
-
-// fill reads the whole state as of one revision. lookBack publishes it.
-func (r *reflector) fill(ctx context.Context) error {
-	filled, unordered := newMirror(), []etcdstore.KV(nil)
-	identity := r.cache.config.Store.History()
-	options := etcdstore.ListOptions{Limit: pageSize}
-	for {
-		page, err := r.cache.config.Store.List(ctx, r.cache.config.Prefix, options)
-		if err != nil {
-			return err
-		}
-		if r.cache.config.Path == nil {
-			filled.fill(r.cache.decodeAll(page.KVs))
-		} else { // paths have another order than keys, so all of them must be known
-			unordered = append(unordered, page.KVs...)
-		}
-		if n := len(page.KVs); n > 0 {
-			options.After = page.KVs[n-1].Key
-		}
-		options.At = page.Revision
-		if page.Remaining == 0 {
-			break
-		}
-	}
-	if len(unordered) > 0 {
-		filled.fill(r.cache.decodeAll(unordered))
-	}
-	r.identity = r.cache.config.Store.History()
-	if identity != 0 && identity != r.identity {
-		return history.ErrMismatch
-	}
-	r.mirror, r.since, r.through, r.published = filled, options.At, options.At, false
-	return nil
 }
 
 // watch applies the batches of etcd's watch until it fails. The mirror has the previous objects.

@@ -59,13 +59,13 @@ func (w *world) start() {
 	synctest.Wait()
 }
 
-func decodeThing(kv etcdstore.KV) (encoding.Object, error) {
+func decodeThing(kv etcdstore.KV, buffer []byte) (encoding.Object, error) {
 	namespace, name, ok := strings.Cut(strings.TrimPrefix(kv.Key, root), "/")
 	if !ok {
 		return encoding.Object{}, errors.New("not in a namespace")
 	}
 	id := encoding.Identity{APIVersion: "v1", Kind: "Thing", Namespace: namespace, Name: name}
-	return encoding.Normalize(kv.Value, id, int64(kv.Modified))
+	return encoding.NormalizeIn(buffer, kv.Value, id, int64(kv.Modified))
 }
 
 // thing returns the stored document of an object.

@@ -2,6 +2,7 @@ package flowcontrol
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"revtail/etcdstore"
@@ -24,6 +25,11 @@ type limitedStore struct {
 // says that the write was not done.
 func LimitWrites(store etcdstore.Store, writes *Pool) etcdstore.Store {
 	return limitedStore{store, writes}
+}
+
+// Scan implements etcdstore.Scanner.
+func (s limitedStore) Scan(ctx context.Context, prefix string) iter.Seq2[etcdstore.Page, error] {
+	return etcdstore.Scan(ctx, s.Store, prefix)
 }
 
 // acquire takes the seat of a write.

@@ -59,7 +59,7 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 	}
 	if res.Mount != nil {
 		config.Path = res.Mount.Path
-		config.Decode = func(kv etcdstore.KV) (encoding.Object, error) {
+		config.Decode = func(kv etcdstore.KV, _ []byte) (encoding.Object, error) {
 			return res.Mount.Decode(resource.Entry{Key: kv.Key, Value: kv.Value, Created: int64(kv.Created), Modified: int64(kv.Modified)})
 		}
 		config.Key = func(path string) string {
@@ -119,9 +119,9 @@ func (c *Cache) Demand(ctx context.Context) error {
 func (c *Cache) Wanted() bool { return c.demanded == nil || isClosed(c.demanded) }
 
 // decoder returns the function that decodes the keys below a resource's prefix.
-func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.Object, error) {
+func decoder(res *resource.Resource, root string) func(etcdstore.KV, []byte) (encoding.Object, error) {
 	prefix := res.Prefix(root)
-	return func(kv etcdstore.KV) (encoding.Object, error) {
+	return func(kv etcdstore.KV, buffer []byte) (encoding.Object, error) {
 		scope, ok := res.Split(kv.Key[len(prefix):])
 		if !ok {
 			return encoding.Object{}, errMisplaced
@@ -136,7 +136,7 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 			}
 		}
 		if res.Decode == nil {
-			return encoding.Normalize(object.WithDefaults(res, kv.Value), id, int64(kv.Modified))
+			return encoding.NormalizeIn(buffer, object.WithDefaults(res, kv.Value), id, int64(kv.Modified))
 		}
 		if bytes.HasPrefix(kv.Value, encrypted) {
 			return encoding.Object{}, &etcdstore.UnreadableError{Key: kv.Key, Reason: "no provider is configured: see --encryption-provider-config"}
@@ -145,7 +145,7 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV) (encoding.O
 		if err != nil {
 			return encoding.Object{}, err
 		}
-		return encoding.Normalize(value, id, int64(kv.Modified))
+		return encoding.NormalizeIn(buffer, value, id, int64(kv.Modified))
 	}
 }
 

@@ -177,9 +177,9 @@ func (s *loopServer) Adopt(session *watch.Session, h transport.Handle) bool {
 	return adopted
 }
 
-func decodeConfigMap(kv etcdstore.KV) (encoding.Object, error) {
+func decodeConfigMap(kv etcdstore.KV, buffer []byte) (encoding.Object, error) {
 	name := kv.Key[strings.LastIndexByte(kv.Key, '/')+1:]
-	return encoding.Normalize(kv.Value, encoding.Identity{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: name}, int64(kv.Modified))
+	return encoding.NormalizeIn(buffer, kv.Value, encoding.Identity{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: name}, int64(kv.Modified))
 }
 
 // testEncoder writes the JSON lines of Kubernetes.

@@ -1,0 +1,126 @@
+package watchcache
+
+import (
+	"context"
+	"iter"
+
+	"revtail/etcdstore"
+	"revtail/gateway/watchcache/history"
+)
+
+// fills holds one for each fill of the process that reads now. More at once would hold more pages in memory, and be no faster.
+var fills = make(chan struct{}, 4)
+
+// fill reads the whole state as of one revision. lookBack publishes it.
+func (r *reflector) fill(ctx context.Context) error {
+	if r.cache.config.Readable == nil { // no other fill waits for a webhook
+		select {
+		case fills <- struct{}{}:
+			defer func() { <-fills }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	config, b, unordered := r.cache.config, newBuilder(r.cache), []etcdstore.KV(nil)
+	identity, revision := config.Store.History(), etcdstore.Revision(0)
+	filling := r.cache.startProgress()
+	defer filling.end()
+	for page, err := range ahead(ctx, func(ctx context.Context) iter.Seq2[etcdstore.Page, error] {
+		return etcdstore.Scan(ctx, config.Store, config.Prefix)
+	}) {
+		if err != nil {
+			return err
+		}
+		revision = page.Revision
+		if config.Path == nil {
+			b.add(page.KVs)
+		} else { // paths have another order than keys, so all of them must be known
+			unordered = append(unordered, page.KVs...)
+		}
+		filling.add(len(page.KVs), int(page.Remaining))
+	}
+	b.flush()
+	if len(unordered) > 0 {
+		b.mirror.fill(r.cache.decodeAll(unordered))
+	}
+	r.identity = config.Store.History()
+	if identity != 0 && identity != r.identity {
+		return history.ErrMismatch
+	}
+	r.mirror, r.since, r.through, r.published = b.mirror, revision, revision, false
+	return nil
+}
+
+// ahead yields the pages of a sequence that runs in a goroutine of its own, so that the next page is read while the last one is decoded. The context of
+// the sequence ends when no more is wanted.
+func ahead(ctx context.Context, read func(context.Context) iter.Seq2[etcdstore.Page, error]) iter.Seq2[etcdstore.Page, error] {
+	type result struct {
+		page etcdstore.Page
+		err  error
+	}
+	return func(yield func(etcdstore.Page, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		results := make(chan result)
+		go func() {
+			defer close(results)
+			for page, err := range read(ctx) {
+				select {
+				case results <- result{page, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		defer func() {
+			cancel()
+			for range results { // until the goroutine has ended
+			}
+		}()
+		for r := range results {
+			if !yield(r.page, r.err) {
+				return
+			}
+		}
+	}
+}
+
+// builder makes a mirror of keys in the order of their paths. It decodes the objects of a block into one buffer, which is used again after the block
+// has its copy: a document that has memory of its own before would be garbage, and twice the cost.
+type builder struct {
+	cache  *Cache
+	mirror *mirror
+
+	buffer []byte    // its length is that of the documents of block
+	block  []*Object // the next ones
+	size   int       // of block
+}
+
+func newBuilder(c *Cache) *builder {
+	return &builder{cache: c, mirror: newMirror(), buffer: make([]byte, 0, 2*blockSize)}
+}
+
+// add decodes keys. The last objects wait for others, or for flush.
+func (b *builder) add(kvs []etcdstore.KV) {
+	for _, kv := range kvs {
+		free := b.buffer[len(b.buffer):cap(b.buffer)]
+		o := b.cache.decodeIn(free[:0], kv)
+		buffered := len(o.JSON) > 0 && len(free) > 0 && &o.JSON[0] == &free[0]
+		if len(b.block) == blockObjects || b.size+o.size() > blockSize {
+			b.flush()
+			if buffered { // at the place of the block
+				o.Object = o.At(append(b.buffer, o.JSON...))
+			}
+		}
+		if buffered {
+			b.buffer, o.packed = b.buffer[:len(b.buffer)+len(o.JSON)], shared
+		}
+		b.block, b.size = append(b.block, o), b.size+o.size()
+	}
+}
+
+// flush adds the objects of the block to the mirror.
+func (b *builder) flush() {
+	b.mirror.fill(b.block)
+	clear(b.block)
+	b.buffer, b.block, b.size = b.buffer[:0], b.block[:0], 0
+}
