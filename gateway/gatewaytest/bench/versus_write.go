@@ -14,9 +14,15 @@ func versusWrites(name, title string, kind writeKind, aspects []aspect) versus {
 			return solo{}, err
 		}
 		return v.alone(func(ctx context.Context) (sample, error) {
-			if err := w.redial(ctx); err != nil { // because a server ends connections that rest while it is frozen
+			if err := w.redial(ctx); err != nil { // because a server may end connections that rest while it is frozen
 				return nil, err
 			}
+			watch, err := openProductFleet(ctx, v.etcd, v.product, jsonLines, 1) // and it ends a watch
+			if err != nil {
+				return nil, err
+			}
+			defer watch.close()
+			w.watch = watch
 			got, err := w.run(ctx, s.size.writes)
 			if err == nil {
 				got["own"], got["own-alone"] = got["cpu-"+v.name], got["alone-"+v.name]
