@@ -46,34 +46,27 @@ export class Changes {
   #origin
   #what
   #newest = 0 // everything up to this revision has been read
-  #until // the next older changes end here
+  #next // the revision of the next older change; undefined: the newest one
   #most // changes that are asked for
-  #width // revisions of a window: one of #most revisions has no more changes of one object
   #gaps = new Set()
 
   constructor(origin) {
     this.#origin = origin
     this.#what = where(origin.collection, { namespace: origin.item.namespace, name: origin.item.name })
-    this.#width = this.#most = Math.max(4, Math.min(atOnce, Math.floor(characters / (origin.item.text?.length ?? 1))))
+    this.#most = Math.max(4, Math.min(atOnce, Math.floor(characters / (origin.item.text?.length ?? 1))))
   }
 
-  /** older reads at least `least` changes more, unless there are less. It goes back window by window, so that an answer has few states. */
-  async older(least, signal) {
+  /** older reads `count` changes more, unless there are less. */
+  async older(count, signal) {
     const found = []
-    this.#until ??= (await lines({ ...this.#what, since: '-1s', limit: 1 }, signal)).end.through
-    while (found.filter((each) => each.type !== 'GAP').length < least && !this.complete) {
-      const since = Math.max(1, this.#until - this.#width + 1)
-      const read = await lines({ ...this.#what, since, until: this.#until, limit: this.#most }, signal)
-      if (read.end.next) {
-        this.#width = Math.max(this.#most, Math.floor(this.#width / 8))
-        continue
-      }
+    for (let left = count; left > 0 && !this.complete; ) {
+      const read = await lines({ ...this.#what, until: this.#next, order: 'desc', limit: Math.min(left, this.#most) }, signal)
       this.end = read.end
-      this.#newest ||= this.#until
+      this.#newest ||= read.end.through
+      this.#next = read.end.next
+      this.complete = !read.end.next
+      left -= read.changes.length
       found.push(...this.#inOrder(read))
-      this.#until = since - 1
-      if (read.changes.length < this.#most / 4) this.#width *= 4
-      this.complete = since <= read.end.oldest + 1
     }
     return found
   }
@@ -94,8 +87,8 @@ export class Changes {
 
   /** last is the newest change, with the state before; undefined: none is recorded. */
   async last(signal) {
-    const [change] = (await this.older(1, signal)).filter((each) => each.type !== 'GAP')
-    return change && this.at(change.revision, signal)
+    const { changes: [change] } = await lines({ ...this.#what, order: 'desc', limit: 1, previous: true }, signal)
+    return change && this.#change(change)
   }
 
   #change({ object, previous, ...change }) {

@@ -41,13 +41,14 @@ func (s *soak) scenario() *robustness.Scenario {
 func (s *soak) play(r *robustness.Run) {
 	r.Watch(crowd()...)
 	began, step := time.Now(), min(mostStep, max(leastStep, s.length/20))
-	for i := 0; time.Since(began) < s.length; i++ {
+	for i, at := 0, time.Duration(0); at < s.length; i++ {
 		ends := time.Now().Add(step)
 		r.Write(writes)
 		disturb(r, i, step)
 		r.Wait(time.Until(ends))
 		history, violations := r.Checkpoint(rules)
-		now := measure(r, time.Since(began), r.Gateways(), history)
+		at = time.Since(began)
+		now := measure(r, at, r.Gateways(), history)
 		s.samples = append(s.samples, now)
 		_, _ = fmt.Fprintln(os.Stdout, now)
 		if err := save(s.folder, s.samples); err != nil {
