@@ -4,45 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 )
-
-// RecordedResources returns the names of the resources and mounts whose events the journal has, as far as the others do not exclude them.
-func (c Config) RecordedResources() (included, excluded []string) {
-	if included, excluded = separate(c.HistoryResources); len(included) == 0 {
-		included = []string{"*.*"}
-	}
-	return included, excluded
-}
-
-// RecordsAllResources reports whether the journal has the events of all resources and mounts that are not excluded.
-func (c Config) RecordsAllResources() bool {
-	included, _ := c.RecordedResources()
-	return slices.Contains(included, "*.*")
-}
-
-// RecordedKeys returns the keys and prefixes whose events the journal has beside those of resources and mounts, as far as the others do not exclude them.
-func (c Config) RecordedKeys() (included, excluded []string) {
-	if included, excluded = separate(c.HistoryKeys); len(included) == 0 {
-		included = slices.DeleteFunc(slices.Concat(c.Keys, c.KeysWritable), func(key string) bool {
-			return key == "*" || strings.HasPrefix(key, c.EtcdPrefix+"/") // a watch of every key would need a prefix without bytes; resources are not chosen here
-		})
-	}
-	return slices.DeleteFunc(included, func(key string) bool { return key == "" }), excluded
-}
-
-// separate separates what a leading - excludes.
-func separate(names []string) (included, excluded []string) {
-	for _, name := range names {
-		if rest, ok := strings.CutPrefix(name, "-"); ok {
-			excluded = append(excluded, rest)
-		} else {
-			included = append(included, name)
-		}
-	}
-	return included, excluded
-}
 
 // validateRecorded refuses names of resources that cannot be read, and keys that are no keys or those of resources.
 func (c Config) validateRecorded() error {

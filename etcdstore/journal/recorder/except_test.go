@@ -93,6 +93,7 @@ func TestExceptAfterCompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.start(root)
+	r.await(configMaps, missed) // the range has begun anew
 	last := put(t, r.Store, configMaps+"default/0", "last")
 	r.await(configMaps, last)
 	if known, ok := r.recorder.RangeOf(configMaps); !ok || len(known.Gaps) != 1 || known.Gaps[0].Until != missed {
