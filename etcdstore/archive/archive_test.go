@@ -217,6 +217,48 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestChangedPrefix checks that a journal that has some keys in an ended range and in a later one has each of them once, and the history of both ranges.
+func TestChangedPrefix(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	const wide, narrow = "/registry/", "/registry/configmaps/"
+	s := memory.New()
+	write(t, s, wide+"secrets/s", "1")
+	write(t, s, narrow+"a", "1")
+	j, err := journal.Open(t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	for i, prefix := range []string{wide, narrow} {
+		w := j.Writer(prefix, journal.WriterOptions{})
+		if err := w.Begin(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		write(t, s, narrow+"a", fmt.Sprint(prefix))
+		record(t, s, w, prefix, w.Range().Through)
+		if i == 0 {
+			if err := w.End(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	export := filepath.Join(t.TempDir(), "history.ndjson")
+	writeExport(t, j, export)
+	opened := open(t, export)
+	for at, want := range map[etcdstore.Revision]string{0: narrow, opened.Info().Newest - 1: wide} {
+		page, err := opened.List(t.Context(), wide, etcdstore.ListOptions{At: at})
+		if err != nil || len(page.KVs) != 1 || string(page.KVs[0].Value) != want {
+			t.Errorf("at %d: %v, %v; want one key with %q", at, page.KVs, err, want)
+		}
+	}
+	if known, ok := opened.RangeOf(narrow); !ok || known.Oldest != 3 || len(known.Gaps) > 0 {
+		t.Errorf("the narrow prefix: %+v", known)
+	}
+	if known, ok := opened.RangeOf(wide + "secrets/"); !ok || known.Through != 4 {
+		t.Errorf("the keys that are no longer recorded: %+v", known)
+	}
+}
+
 // TestTemporary checks that the directory of an import is removed, also after an error, and that of a process that was killed.
 func TestTemporary(t *testing.T) {
 	temporary := t.TempDir()

@@ -132,14 +132,15 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// describe chooses the ranges that are served: those of the present history, which has the newest event.
+// describe chooses the ranges that are served: those of the present history, which has the newest event, and the latest one of each key. Earlier ones are
+// read at their revisions, but not for keys that no later one has.
 func (s *Store) describe(ctx context.Context) error {
 	all := slices.DeleteFunc(s.journal.Ranges(), func(r journal.Range) bool { return r.Former || r.Through == 0 })
 	if len(all) == 0 {
 		return ErrNoRange
 	}
 	last := slices.MaxFunc(all, func(a, b journal.Range) int { return cmp.Compare(a.Through, b.Through) })
-	s.ranges = slices.DeleteFunc(all, func(r journal.Range) bool { return r.History != last.History })
+	s.history, s.ranges = last.History, disjoint(slices.DeleteFunc(all, func(r journal.Range) bool { return r.History != last.History }))
 	slices.SortFunc(s.ranges, func(a, b journal.Range) int { return cmp.Compare(a.Prefix, b.Prefix) })
 	s.info.Oldest, s.info.Newest = last.Oldest, last.Through
 	for _, r := range s.ranges {
@@ -158,6 +159,22 @@ func (s *Store) describe(ctx context.Context) error {
 		s.info.Keys += int64(len(page.KVs)) + page.Remaining
 	}
 	return nil
+}
+
+// disjoint returns the ranges without those that have keys of a later one, by prefix.
+func disjoint(all []journal.Range) (out []journal.Range) {
+	slices.SortFunc(all, func(a, b journal.Range) int {
+		return cmp.Or(cmp.Compare(b.Through, a.Through), cmp.Compare(a.Prefix, b.Prefix))
+	})
+	for _, r := range all {
+		if !slices.ContainsFunc(out, func(later journal.Range) bool {
+			return strings.HasPrefix(r.Prefix, later.Prefix) || strings.HasPrefix(later.Prefix, r.Prefix)
+		}) {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b journal.Range) int { return cmp.Compare(a.Prefix, b.Prefix) })
+	return out
 }
 
 // add adds a range to what the journal has.

@@ -22,7 +22,8 @@ type Store struct {
 
 	journal   *journal.Journal
 	temporary string // a directory that Close removes; empty: none
-	ranges    []journal.Range
+	history   uint64
+	ranges    []journal.Range // of which no two have the same keys
 	info      Info
 }
 
