@@ -131,7 +131,10 @@ func TestScanOfBrokenStreams(t *testing.T) {
 
 // A consumer that stops frees the stream: the leak test of the package sees to that.
 func TestScanStops(t *testing.T) {
-	for range etcdstore.Scan(t.Context(), open(t, streamed().serve(t)), "/a/") {
+	for page, err := range etcdstore.Scan(t.Context(), open(t, streamed().serve(t)), "/a/") {
+		if err != nil || len(page.KVs) == 0 {
+			t.Errorf("the first page has %d keys: %v", len(page.KVs), err)
+		}
 		break
 	}
 }

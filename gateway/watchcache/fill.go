@@ -53,13 +53,13 @@ func (r *reflector) fill(ctx context.Context) error {
 
 // ahead yields the pages of a sequence that runs in a goroutine of its own, so that the next page is read while the last one is decoded. The context of
 // the sequence ends when no more is wanted.
-func ahead(ctx context.Context, read func(context.Context) iter.Seq2[etcdstore.Page, error]) iter.Seq2[etcdstore.Page, error] {
+func ahead(parent context.Context, read func(context.Context) iter.Seq2[etcdstore.Page, error]) iter.Seq2[etcdstore.Page, error] {
 	type result struct {
 		page etcdstore.Page
 		err  error
 	}
 	return func(yield func(etcdstore.Page, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := context.WithCancel(parent)
 		results := make(chan result)
 		go func() {
 			defer close(results)

@@ -29,7 +29,7 @@ func measure(tb testing.TB, at time.Duration, gateways []*gatewaytest.Gateway, h
 	deliveries, lists := deliveriesOf(h), listsOf(h)
 	for i, g := range gateways {
 		s.events += len(deliveries[i])
-		s.replicas = append(s.replicas, reading{resident(tb, g), descriptors(tb, g), goroutines(tb, g), percentile(deliveries[i], 99), percentile(lists[i], 99)})
+		s.replicas = append(s.replicas, reading{resident(tb, g), descriptors(tb, g), goroutines(tb, g), p99(deliveries[i]), p99(lists[i])})
 	}
 	return s
 }

@@ -46,11 +46,11 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// percentile returns the smallest of the values that p per cent of them do not exceed; NaN: there are none.
-func percentile(values []float64, p float64) float64 {
+// p99 returns the smallest of the values that 99 per cent of them do not exceed; NaN: there are none.
+func p99(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[max(int(math.Ceil(p/100*float64(len(sorted)))), 1)-1]
+	return sorted[max(int(math.Ceil(0.99*float64(len(sorted)))), 1)-1]
 }

@@ -88,10 +88,10 @@ func TestPercentile(t *testing.T) {
 	for i := range values {
 		values[i] = float64(200 - i)
 	}
-	if got := percentile(values, 99); got != 198 {
+	if got := p99(values); got != 198 {
 		t.Errorf("p99 of 1 to 200: %v", got)
 	}
-	if got := percentile(nil, 99); !math.IsNaN(got) {
+	if got := p99(nil); !math.IsNaN(got) {
 		t.Errorf("p99 of nothing: %v", got)
 	}
 }
