@@ -39,13 +39,11 @@ func (s *stage) startEtcd(ctx context.Context) (*etcd, error) {
 }
 
 // connect connects to an etcd that has been started, and waits until it answers. It stops the process on failure.
-func (e *etcd) connect(ctx context.Context) (err error) {
-	e.conn, err = grpc.NewClient(e.endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
-	if err != nil {
+func (e *etcd) connect(ctx context.Context) error {
+	if err := e.dial(); err != nil {
 		e.stop()
 		return err
 	}
-	e.kv = pb.NewKVClient(e.conn)
 	starting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if _, err := e.revision(starting); err != nil {
@@ -53,6 +51,15 @@ func (e *etcd) connect(ctx context.Context) (err error) {
 		return fmt.Errorf("etcd: %w: %s", err, e.lastWords())
 	}
 	return nil
+}
+
+// dial makes a connection, which waits for the etcd.
+func (e *etcd) dial() (err error) {
+	e.conn, err = grpc.NewClient(e.endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	if err == nil {
+		e.kv = pb.NewKVClient(e.conn)
+	}
+	return err
 }
 
 func (e *etcd) close() {

@@ -14,9 +14,11 @@ func runPeer(ctx context.Context, args []string, stdout io.Writer) error {
 			return runNullFanOut(ctx, args[1:], stdout)
 		case "prepared":
 			return runPrepared(ctx, args[1:], stdout)
+		case "gateway":
+			return runNullGateway(ctx, args[1:], stdout)
 		}
 	}
-	return fmt.Errorf("peers: null, prepared")
+	return fmt.Errorf("peers: null, prepared, gateway")
 }
 
 // peer is a process of this program.

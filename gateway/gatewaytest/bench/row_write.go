@@ -22,6 +22,9 @@ const objectsPerWriter = 8
 // direct is the peer that writes to etcd without a gateway.
 const direct = "etcd"
 
+// bare is the peer that does nothing but HTTP and the transaction: what a write through any gateway takes at least.
+const bare = "HTTP and a transaction"
+
 // embeddedRow compares writes through a gateway with an embedded etcd with writes to an etcd process.
 func embeddedRow(kind writeKind, figures []figure) row {
 	return row{name: string(kind) + "-embedded", figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
@@ -76,11 +79,28 @@ func writeRow(kind writeKind, figures []figure) row {
 			}
 			o.add(writingContender(product.name, w, s.size.writes))
 		}
-		if s.withPeers {
-			o.add(writingContender(direct, directWriting(e, kind), s.size.writes))
+		if !s.withPeers {
+			return o.end(nil)
 		}
-		return o.end(nil)
+		o.add(writingContender(direct, directWriting(e, kind), s.size.writes))
+		w, err := s.openBareWriting(ctx, o, e, kind)
+		if err == nil {
+			o.add(writingContender(bare, w, s.size.writes))
+		}
+		return o.end(err)
 	}}
+}
+
+// openBareWriting writes through the peer that does nothing else.
+func (s *stage) openBareWriting(ctx context.Context, o *opening, e *etcd, kind writeKind) (*writing, error) {
+	const prefix = "/bare/"
+	p, err := s.startPeer(ctx, plain, "gateway", "-etcd", e.endpoint, "-prefix", prefix)
+	if err != nil {
+		return nil, err
+	}
+	o.own(p.stop)
+	w := &writing{etcd: e, servers: []*process{p.process, e.process}, adds: kind == creates, count: e.counter(prefix)}
+	return w, w.openWriters(ctx, o, p.endpoint, kind)
 }
 
 func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd, kind writeKind, prefix string) (w *writing, err error) {
@@ -88,23 +108,31 @@ func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd
 	if e.process != p.process {
 		w.servers = append(w.servers, e.process)
 	}
-	for i := range writers {
-		c, failed := dial(ctx, p.endpoint)
-		if failed != nil {
-			return nil, failed
-		}
-		o.own(c.close)
-		one, failed := newWriter(c, kind, i)
-		if failed != nil {
-			return nil, failed
-		}
-		w.writers, w.clients = append(w.writers, one), append(w.clients, c)
+	if err := w.openWriters(ctx, o, p.endpoint, kind); err != nil {
+		return nil, err
 	}
 	w.watch, err = openProductFleet(ctx, e, p, jsonLines, 1)
 	if err == nil {
 		o.own(w.watch.close)
 	}
 	return w, err
+}
+
+// openWriters opens the clients.
+func (w *writing) openWriters(ctx context.Context, o *opening, at endpoint, kind writeKind) error {
+	for i := range writers {
+		c, err := dial(ctx, at)
+		if err != nil {
+			return err
+		}
+		o.own(c.close)
+		one, err := newWriter(c, kind, i)
+		if err != nil {
+			return err
+		}
+		w.writers, w.clients = append(w.writers, one), append(w.clients, c)
+	}
+	return nil
 }
 
 // newWriter returns a writer that uses a client.
