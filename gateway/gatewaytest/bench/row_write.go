@@ -83,24 +83,24 @@ func writeRow(kind writeKind, figures []figure) row {
 			return o.end(nil)
 		}
 		o.add(writingContender(direct, directWriting(e, kind), s.size.writes))
-		w, err := s.openBareWriting(ctx, o, e, kind)
-		if err == nil {
-			o.add(writingContender(bare, w, s.size.writes))
-		}
-		return o.end(err)
+		return o.end(s.addBareWriting(ctx, o, e, kind))
 	}}
 }
 
-// openBareWriting writes through the peer that does nothing else.
-func (s *stage) openBareWriting(ctx context.Context, o *opening, e *etcd, kind writeKind) (*writing, error) {
+// addBareWriting adds the peer that does nothing else.
+func (s *stage) addBareWriting(ctx context.Context, o *opening, e *etcd, kind writeKind) error {
 	const prefix = "/bare/"
 	p, err := s.startPeer(ctx, plain, "gateway", "-etcd", e.endpoint, "-prefix", prefix)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o.own(p.stop)
 	w := &writing{etcd: e, servers: []*process{p.process, e.process}, adds: kind == creates, count: e.counter(prefix)}
-	return w, w.openWriters(ctx, o, p.endpoint, kind)
+	if err := w.openWriters(ctx, o, p.endpoint, kind); err != nil {
+		return err
+	}
+	o.add(writingContender(bare, w, s.size.writes))
+	return nil
 }
 
 func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd, kind writeKind, prefix string) (w *writing, err error) {
