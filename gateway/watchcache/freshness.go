@@ -39,16 +39,11 @@ const blockTimeout = 3 * time.Second
 
 // WaitUntil waits until the cache is complete up to a revision: *TooLargeError after 3 s, *NotReadyError, ErrStopped, or one of ctx.
 func (c *Cache) WaitUntil(ctx context.Context, revision etcdstore.Revision) error {
-	return c.waitUntil(ctx, revision, func(context.Context) time.Duration { return blockTimeout })
-}
-
-// waitUntil is WaitUntil with another timeout.
-func (c *Cache) waitUntil(ctx context.Context, revision etcdstore.Revision, timeout func(context.Context) time.Duration) error {
 	advanced, err := c.waitChannel(revision)
 	if advanced == nil {
 		return err
 	}
-	timer := time.NewTimer(timeout(ctx))
+	timer := time.NewTimer(blockTimeout)
 	defer timer.Stop()
 	for ; advanced != nil; advanced, err = c.waitChannel(revision) {
 		notify(c.progressRequested)

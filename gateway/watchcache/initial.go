@@ -3,7 +3,6 @@ package watchcache
 import (
 	"context"
 	"errors"
-	"time"
 
 	"revtail/encoding"
 	"revtail/gateway/access/cputime"
@@ -79,7 +78,7 @@ func (w *Watcher) takeSnapshotNow() error {
 // reached either belongs to another history.
 func (w *Watcher) waitForFuture(ctx context.Context) error {
 	for {
-		err := w.cache.waitUntil(ctx, w.through, futureTimeout)
+		err := w.cache.WaitUntil(ctx, w.through)
 		if _, late := errors.AsType[*TooLargeError](err); !late {
 			return err
 		}
@@ -93,16 +92,6 @@ func (w *Watcher) waitForFuture(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// futureTimeout returns how long a watch waits before it asks etcd for its revision: no longer than half the time that the watch has left, because a
-// client with short watches would not learn otherwise that its revision is of another history.
-func futureTimeout(ctx context.Context) time.Duration {
-	const least = 50 * time.Millisecond // between two reads
-	if deadline, ok := ctx.Deadline(); ok {
-		return min(blockTimeout, max(time.Until(deadline)/2, least))
-	}
-	return blockTimeout
 }
 
 func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
