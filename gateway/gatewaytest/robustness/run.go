@@ -180,7 +180,7 @@ func Crowd(n int) []Client {
 			c.Scope.Label = "color=red"
 		}
 		if i%7 == 6 {
-			c.Timeout = time.Duration(3+i%5) * time.Second
+			c.Timeout = time.Duration(4+i%5) * time.Second // a revision that is not reached is 410 after three seconds
 		}
 		switch {
 		case i%8 == 1:
