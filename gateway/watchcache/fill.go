@@ -8,7 +8,7 @@ import (
 	"revtail/gateway/watchcache/history"
 )
 
-// fills holds one for each fill of the process that reads now. More at once would hold more pages in memory, and be no faster.
+// fills holds one for each fill of the process that reads now. More at once would hold more pages in memory.
 var fills = make(chan struct{}, 4)
 
 // fill reads the whole state as of one revision. lookBack publishes it.
