@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// stuckWriter signals that Write is entered, and blocks until goOn is closed.
+// stuckWriter signals that Write is entered, and blocks until goOn is closed. The buffer of entered holds the first signal.
 type stuckWriter struct {
 	entered, goOn chan struct{}
 	written       bytes.Buffer
@@ -24,7 +24,7 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 }
 
 func TestAsyncWriterNeverBlocks(t *testing.T) {
-	to := &stuckWriter{entered: make(chan struct{}), goOn: make(chan struct{})}
+	to := &stuckWriter{entered: make(chan struct{}, 1), goOn: make(chan struct{})}
 	var dropped []uint64
 	w := newAsyncWriter(to, func(n uint64) { dropped = append(dropped, n) })
 
