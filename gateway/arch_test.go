@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"gateway/api/discovery":           {"gateway/config/buildinfo", "gateway/http/response", "gateway/resource"},
 	"gateway/api/garbage":             {"encoding/jsontext", "etcdstore"},
 	"gateway/api/informer":            {"encoding", "etcdstore", "gateway/api/catalog", "gateway/api/kinds", "gateway/resource", "gateway/watchcache"},
-	"gateway/api/kinds":               {"encoding/gotype", "gateway/resource"},
+	"gateway/api/kinds":               {"encoding/gotype", "encoding/jsontext", "gateway/resource"},
 	"gateway/api/managedfields":       {"gateway/api/object", "gateway/api/schema", "gateway/resource"},
 	"gateway/api/migration":           {"encoding", "encoding/jsontext", "etcdstore", "gateway/claim", "gateway/resource"},
 	"gateway/api/mount":               {"encoding", "encoding/codec", "encoding/jsontext", "gateway/resource"},

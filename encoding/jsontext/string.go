@@ -2,6 +2,7 @@ package jsontext
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -12,11 +13,16 @@ import (
 func (s *Scanner) Quoted() ([]byte, bool) {
 	start := s.pos + 1
 	for i := start; i < len(s.doc); {
-		c := s.doc[i]
-		if plain[c] {
-			i++
-			continue
+		for i+wordSize <= len(s.doc) && plainWord(binary.LittleEndian.Uint64(s.doc[i:])) {
+			i += wordSize
 		}
+		for i < len(s.doc) && plain[s.doc[i]] {
+			i++
+		}
+		if i == len(s.doc) {
+			break
+		}
+		c := s.doc[i]
 		s.pos = i
 		switch {
 		case c == '"':
@@ -38,6 +44,17 @@ var plain = func() (set [256]bool) {
 	}
 	return set
 }()
+
+// wordSize is the number of bytes that plainWord looks at.
+const wordSize = 8
+
+// plainWord reports whether all bytes of a word are plain. The lowest byte that is not plain sets a top bit, because no byte below it borrows.
+func plainWord(word uint64) bool {
+	const ones, tops = ^uint64(0) / 0xff, ^uint64(0) / 0xff << 7
+	quote, backslash := word^ones*'"', word^ones*'\\'
+	control := word - ones*' ' // the top bit of a byte below a space is set
+	return (control|(quote-ones)|(backslash-ones)|word)&tops == 0
+}
 
 // rune steps over a character that is not ASCII.
 func (s *Scanner) rune() bool {

@@ -50,7 +50,7 @@ func checkPrinter(t *testing.T, res *resource.Resource) {
 	if res.Kind == "IPAddress" {
 		want++
 	}
-	if cells, err := res.Printer.Cells(map[string]any{}); err != nil || len(cells) != want {
+	if cells, err := res.Printer.Cells([]byte(`{}`)); err != nil || len(cells) != want {
 		t.Errorf("an empty object has the cells %v, want %d: %v", cells, want, err)
 	}
 }

@@ -60,8 +60,8 @@ func (p printer) Columns() []resource.Column {
 }
 
 // Cells implements resource.Printer.
-func (p printer) Cells(object map[string]any) ([]any, error) {
-	internal, err := p.internal(object)
+func (p printer) Cells(document []byte) ([]any, error) {
+	internal, err := decodeDocument(document, p.kind)
 	if err != nil {
 		return nil, err
 	}

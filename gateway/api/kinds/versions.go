@@ -8,6 +8,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"revtail/encoding/gotype"
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -84,6 +85,34 @@ func decode(object map[string]any, kind schema.GroupVersionKind) (runtime.Object
 	if err = gotype.Decode(object, typed); err != nil {
 		return nil, err
 	}
+	return toInternal(typed, kind)
+}
+
+// decodeDocument is decode for a document, with which the object shares memory.
+func decodeDocument(document []byte, kind schema.GroupVersionKind) (runtime.Object, error) {
+	typed, err := legacyscheme.Scheme.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	if err = gotype.Unmarshal(withoutManagedFields(document), typed); err != nil {
+		return nil, err
+	}
+	return toInternal(typed, kind)
+}
+
+// withoutManagedFields returns a document whose managed fields are null. It does not change the document.
+func withoutManagedFields(document []byte) []byte {
+	s, found := jsontext.Seek(document, "metadata", "managedFields")
+	start := s.Pos()
+	if !found || !s.Skip() {
+		return document
+	}
+	out := make([]byte, 0, start+len("null")+len(document)-s.Pos())
+	return append(append(append(out, document[:start]...), "null"...), document[s.Pos():]...)
+}
+
+// toInternal returns an object of a kind, with its defaults, in the internal type. It takes over its memory.
+func toInternal(typed runtime.Object, kind schema.GroupVersionKind) (runtime.Object, error) {
 	legacyscheme.Scheme.Default(typed)
 	return legacyscheme.Scheme.UnsafeConvertToVersion(typed, schema.GroupVersion{Group: kind.Group, Version: runtime.APIVersionInternal})
 }

@@ -30,12 +30,10 @@ func (p printed) Definitions() []byte {
 
 // Cells implements Table. The row of an object that another program stored, and that is none of the kind, has only its name.
 func (p printed) Cells(doc []byte, _ time.Time) []any {
-	decoded, err := jsontext.Unmarshal(doc)
-	if err == nil {
-		if cells, ok := p.print(decoded); ok {
-			return cells
-		}
+	if cells, ok := p.print(doc); ok {
+		return cells
 	}
+	decoded, _ := jsontext.Unmarshal(doc) // nil: no object
 	cells := make([]any, len(p.columns))
 	name := slices.IndexFunc(p.columns, func(c resource.Column) bool { return c.Format == "name" })
 	cells[max(name, 0)] = jsonValue{decoded}.name()
@@ -44,12 +42,12 @@ func (p printed) Cells(doc []byte, _ time.Time) []any {
 
 // print returns the cells of an object; false: it is none of the kind. Printers of Kubernetes panic if a field is missing that its
 // validation requires.
-func (p printed) print(object map[string]any) (cells []any, ok bool) {
+func (p printed) print(doc []byte) (cells []any, ok bool) {
 	defer func() {
 		if recover() != nil {
 			cells, ok = nil, false
 		}
 	}()
-	cells, err := p.printer.Cells(object)
+	cells, err := p.printer.Cells(doc)
 	return cells, err == nil
 }

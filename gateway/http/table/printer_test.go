@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"revtail/encoding/jsontext"
 	"revtail/gateway/resource"
 )
 
@@ -16,7 +17,11 @@ func (testPrinter) Columns() []resource.Column {
 	return []resource.Column{{Name: "Count", Type: "integer"}, {Name: "Name", Type: "string", Format: "name", Description: "The name.", Priority: 1}}
 }
 
-func (testPrinter) Cells(object map[string]any) ([]any, error) {
+func (testPrinter) Cells(document []byte) ([]any, error) {
+	object, err := jsontext.Unmarshal(document)
+	if err != nil {
+		return nil, err
+	}
 	if spec := object["spec"]; spec == false {
 		panic("has a false spec")
 	} else if spec != nil {
