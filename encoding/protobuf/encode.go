@@ -114,6 +114,16 @@ func appendEnvelopeTail(dst []byte) []byte {
 	return appendField(appendField(dst, unknownContentEncoding, 0), unknownContentType, 0)
 }
 
+// contentOf returns the protobuf form of its kind that AppendObject has put into an envelope.
+func contentOf(envelope []byte) []byte {
+	rest := envelope[len(magic):]
+	_, _, size := protowire.ConsumeField(rest) // the kind
+	rest = rest[size:]
+	_, _, size = protowire.ConsumeTag(rest)
+	content, _ := protowire.ConsumeBytes(rest[size:])
+	return content
+}
+
 // appendField appends the tag and the length of a field.
 func appendField(dst []byte, number protowire.Number, size int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, number, protowire.BytesType), uint64(size))

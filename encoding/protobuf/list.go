@@ -35,30 +35,21 @@ func NewList(items *Kind) *List {
 	return l
 }
 
-// Add appends an item. The error says why the document is not of the kind; the list is as before.
-func (l *List) Add(document []byte) error {
-	object, err := l.kind.decode(document)
-	if err != nil {
-		return err
-	}
-	size := object.Size()
+// Add appends an object, which AppendObject has made of the kind.
+func (l *List) Add(object []byte) {
+	content := contentOf(object)
 	last := len(l.pieces) - 1
 	switch {
 	case last < 0:
 		l.pieces = [][]byte{nil} // it grows, because most lists are small
 		last = 0
-	case len(l.pieces[last])+size > pieceSize:
-		l.pieces = append(l.pieces, make([]byte, 0, max(pieceSize, size+maxFieldHead)))
+	case len(l.pieces[last])+len(content) > pieceSize:
+		l.pieces = append(l.pieces, make([]byte, 0, max(pieceSize, len(content)+maxFieldHead)))
 		last++
 	}
 	before := len(l.pieces[last])
-	piece, err := appendMessage(appendField(l.pieces[last], l.items, size), object, size)
-	if err != nil {
-		return err
-	}
-	l.pieces[last] = piece
-	l.size += len(piece) - before
-	return nil
+	l.pieces[last] = append(appendField(l.pieces[last], l.items, len(content)), content...)
+	l.size += len(l.pieces[last]) - before
 }
 
 // Finish completes the list. kind is that of the list.

@@ -14,6 +14,7 @@ import (
 	"revtail/gateway/api/apiservices"
 	"revtail/gateway/api/catalog"
 	"revtail/gateway/api/changes"
+	"revtail/gateway/api/forms"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
@@ -41,7 +42,8 @@ type Handler struct {
 	Build       buildinfo.Info               // of the program
 	Watches     *watch.Service
 	Timeline    *timeline.Timeline // for reads at a time
-	History     *changes.Source    // nil: none is recorded
+	Forms       forms.Store
+	History     *changes.Source // nil: none is recorded
 }
 
 // ServeResource serves the URL of a collection, an object or a subresource.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,10 +11,9 @@ import (
 	"revtail/encoding/protobuf"
 	"revtail/gateway/access"
 	"revtail/gateway/api/catalog"
+	"revtail/gateway/api/forms"
 	"revtail/gateway/api/storage"
 	"revtail/gateway/http/response"
-	"revtail/gateway/http/status"
-	"revtail/gateway/resource"
 	"revtail/gateway/watchcache"
 )
 
@@ -26,12 +24,6 @@ func protobufOf(t catalog.Target) response.Protobuf {
 		return response.ObjectProtobuf
 	}
 	return response.MetadataProtobuf
-}
-
-// messageError returns the error of an object that is not of its kind, as only another program can have written it.
-func messageError(res *resource.Resource, name string, cause error) error {
-	return status.Error(http.StatusInternalServerError, metav1.StatusReasonInternalError, fmt.Sprintf(
-		"%s %q cannot be encoded in protobuf, because its value in etcd does not fit the kind: %v; ask for JSON", res.QualifiedName(), name, cause))
 }
 
 // respondMessage writes an object in protobuf. An object that is not of its kind leaves as JSON, if the client accepts that.
@@ -45,7 +37,7 @@ func (h *Handler) respondMessage(w http.ResponseWriter, r *http.Request, t catal
 	}
 	f, ok := withoutProtobuf(r, response.Object, f)
 	if !ok {
-		return messageError(t.Resource, t.Scope.Path(), cause)
+		return forms.MessageError(t.Resource, t.Scope.Path(), cause)
 	}
 	response.WriteDocument(body(), f.Format(r), f.View(kind).Object(document))
 	return nil
@@ -75,7 +67,7 @@ func (h *Handler) respondMessageList(ctx context.Context, w http.ResponseWriter,
 		return err
 	}
 	defer memory.Release()
-	messages, bad, cause := encodeList(ctx, t, f, list, objects)
+	messages, bad, cause := h.encodeList(ctx, t, f, list, objects)
 	if cause == nil {
 		body := response.NewBody(w, r, http.StatusOK, h.Responder.Compressors)
 		response.WriteMessageList(body, messages.Size(), messages.Pieces())
@@ -86,7 +78,7 @@ func (h *Handler) respondMessageList(ctx context.Context, w http.ResponseWriter,
 	}
 	f, ok := withoutProtobuf(r, response.List, f)
 	if !ok {
-		return messageError(t.Resource, bad.Path(), cause)
+		return cause
 	}
 	again := *list
 	again.Objects = slices.Values(objects)
@@ -107,8 +99,9 @@ func messageMemory(objects []*watchcache.Object) int64 {
 }
 
 // encodeList encodes a list in turns of its account. bad is the object that has caused the error; nil: the request has ended.
-func encodeList(ctx context.Context, t catalog.Target, f response.Representation, list *watchcache.List, objects []*watchcache.Object) (messages *protobuf.List, bad *watchcache.Object, err error) {
-	shown, messages := f.View(t.Resource), protobuf.NewList(f.MessageKind(t.Resource))
+func (h *Handler) encodeList(ctx context.Context, t catalog.Target, f response.Representation, list *watchcache.List, objects []*watchcache.Object) (messages *protobuf.List, bad *watchcache.Object, err error) {
+	form := h.Forms.Messages(t.Resource, f)
+	messages = protobuf.NewList(form.Kind)
 	turn := list.Account.Turn()
 	defer turn.End()
 	for _, o := range objects {
@@ -118,9 +111,11 @@ func encodeList(ctx context.Context, t catalog.Target, f response.Representation
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		if err := messages.Add(shown.Item(o.JSON)); err != nil {
+		message, err := form.EncodeStored(o)
+		if err != nil {
 			return nil, o, err
 		}
+		messages.Add(message)
 	}
 	meta := metav1.ListMeta{RemainingItemCount: list.Remaining, Continue: storage.NextPage(t, list)}
 	if list.Revision != notStored {

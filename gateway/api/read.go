@@ -133,10 +133,11 @@ func (h *Handler) writeList(w http.ResponseWriter, r *http.Request, t catalog.Ta
 		return
 	}
 	p.Bytes = written.AppendHead(p.Bytes, shown.ListHead(meta))
+	item := h.Forms.Items(t.Resource, f, shown)
 	empty, turn := true, list.Account.Turn()
 	for object := range list.Objects {
 		_ = turn.Continue() // a list that has begun goes on: its time is limited
-		p.Bytes = written.AppendItem(p.Bytes, shown.Item(object.JSON), empty)
+		p.Bytes = written.AppendItem(p.Bytes, item(object), empty)
 		turn.End() // before a write, which waits for the client
 		empty = false
 		if p.FlushLarge() != nil {

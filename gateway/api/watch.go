@@ -26,7 +26,7 @@ func (h *Handler) serveWatch(w http.ResponseWriter, r *http.Request, t catalog.T
 	if err = t.Cache.AwaitConverted(r.Context(), query); err != nil {
 		return err
 	}
-	written := encoderOf(r, t, f, &query)
+	written := h.encoderOf(r, t, f, &query)
 	start := watch.Start{
 		Resource: t.Resource.QualifiedName(), Cache: t.Cache.Cache, Query: query, Encoder: written,
 		Bookmarks: params.Bookmarks, BookmarkEvery: watch.BookmarkPeriod,

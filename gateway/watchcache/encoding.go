@@ -12,6 +12,8 @@ import (
 type Encoding interface {
 	// Encode returns an object in another form, which nothing modifies afterwards. An error ends the watch.
 	Encode(o *Object) ([]byte, error)
+	// EncodeStored is Encode for an object of the state, which lists and other watches show too.
+	EncodeStored(o *Object) ([]byte, error)
 	// Passes returns how often Encode reads the document, as WatchQuery.Passes does.
 	Passes() int
 	// Common reports whether all clients together use few such Encodings. Events keep the forms then, which are made once for all

@@ -25,6 +25,8 @@ func (s shout) Encode(o *Object) ([]byte, error) {
 	return []byte("<" + o.Name() + ">"), nil
 }
 
+func (s shout) EncodeStored(o *Object) ([]byte, error) { return s.Encode(o) }
+
 func (shout) Passes() int    { return 1 }
 func (s shout) Common() bool { return s.common }
 
@@ -99,9 +101,10 @@ func TestEncodingErrorEndsTheWatch(t *testing.T) {
 // panics is an Encoding that panics.
 type panics struct{}
 
-func (panics) Encode(*Object) ([]byte, error) { panic("broken") }
-func (panics) Passes() int                    { return 1 }
-func (panics) Common() bool                   { return true }
+func (panics) Encode(*Object) ([]byte, error)       { panic("broken") }
+func (panics) EncodeStored(*Object) ([]byte, error) { panic("broken") }
+func (panics) Passes() int                          { return 1 }
+func (panics) Common() bool                         { return true }
 
 // TestPanicOfAnEncoding checks that watchers of an event whose encoding has panicked get an error and not an empty object.
 func TestPanicOfAnEncoding(t *testing.T) {

@@ -136,5 +136,5 @@ func (w *Watcher) encode(turn *cputime.Turn, o *Object) ([]byte, error) {
 	if err := turn.Continue(); err != nil {
 		return nil, err
 	}
-	return w.query.Encoding.Encode(o)
+	return w.query.Encoding.EncodeStored(o)
 }

@@ -161,6 +161,17 @@ func (f Representation) View(res *resource.Resource) View {
 	return PlainView{res}
 }
 
+// TableForm says how a Table shows objects.
+type TableForm struct {
+	apiVersion string
+	include    metav1.IncludeObjectPolicy
+}
+
+// TableForm returns the form of a Table; false: the representation is none.
+func (f Representation) TableForm() (TableForm, bool) {
+	return TableForm{f.apiVersion, f.include}, f.As == asTable
+}
+
 // Format returns the format for a request.
 func (f Representation) Format(r *http.Request) Format {
 	if f.yaml {

@@ -1,0 +1,152 @@
+package forms
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"revtail/gateway/watchcache"
+)
+
+const (
+	// period is how long a form stays that is not used, at least. It stays for less than two periods.
+	period = 15 * time.Second
+	// maxBytes bounds the memory of all forms. What is beyond it is made for each client.
+	maxBytes = 64 << 20
+	// overhead is about how many bytes a form takes beside its text: in the map, and as the header of a slice.
+	overhead = 128
+)
+
+// Store keeps the forms of a gateway. It is safe for concurrent use; the zero value is empty.
+type Store struct {
+	bytes  atomic.Int64
+	mu     sync.Mutex // guards the fields below, for O(1) or a step for each table
+	tables map[any]*Table
+	timer  bool // one runs
+}
+
+// Of returns the table of a form. Equal values of by, of a comparable type, have the same table. It is for one request.
+func (s *Store) Of(by any) *Table {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tables[by]
+	if t == nil {
+		if s.tables == nil {
+			s.tables = make(map[any]*Table)
+		}
+		t = &Table{store: s}
+		s.tables[by] = t
+	}
+	if !s.timer {
+		s.timer = true
+		time.AfterFunc(period, s.age)
+	}
+	return t
+}
+
+// age drops the forms that were not used for a period, and comes again as long as there are others.
+func (s *Store) age() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for by, t := range s.tables {
+		if t.age() {
+			delete(s.tables, by)
+		}
+	}
+	if s.timer = len(s.tables) > 0; s.timer {
+		time.AfterFunc(period, s.age)
+	}
+}
+
+// Form is an object in another form.
+type Form struct {
+	Text  []byte    // is not modified
+	Until time.Time // when the form is no longer right; zero: it stays right
+}
+
+func (f Form) size() int64 { return int64(len(f.Text)) + overhead }
+
+// Table has the objects in one form.
+type Table struct {
+	store *Store
+
+	mu          sync.Mutex // guards the fields below, for O(1)
+	recent, old generation // old: not used in this period
+	dropped     bool       // the store has another table by now
+}
+
+// generation are the forms that were used last in the same period.
+type generation struct {
+	forms map[*watchcache.Object]Form
+	bytes int64
+}
+
+// Get returns the text of an object, which is not modified. If the table has none that is right, create makes it; its error is returned, and
+// nothing kept. Concurrent callers may make the same form.
+func (t *Table) Get(o *watchcache.Object, create func() (Form, error)) ([]byte, error) {
+	if f, ok := t.find(o); ok && (f.Until.IsZero() || time.Now().Before(f.Until)) {
+		return f.Text, nil
+	}
+	f, err := create()
+	if err != nil {
+		return nil, err
+	}
+	t.keep(o, f)
+	return f.Text, nil
+}
+
+// find returns a form, which has been used in this period then.
+func (t *Table) find(o *watchcache.Object) (Form, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f, ok := t.recent.forms[o]
+	if ok {
+		return f, true
+	}
+	if f, ok = t.old.forms[o]; ok {
+		t.old.remove(o)
+		t.recent.add(o, f)
+	}
+	return f, ok
+}
+
+// keep adds a form, or replaces one, if there is room.
+func (t *Table) keep(o *watchcache.Object, f Form) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	removed := t.recent.remove(o)
+	if t.store.bytes.Add(f.size()-removed) > maxBytes || t.dropped {
+		t.store.bytes.Add(-f.size())
+		return
+	}
+	t.recent.add(o, f)
+}
+
+// age drops the forms that were not used in this period. It returns whether none are left: the table keeps none then.
+func (t *Table) age() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.store.bytes.Add(-t.old.bytes)
+	t.old, t.recent = t.recent, generation{}
+	t.dropped = len(t.old.forms) == 0
+	return t.dropped
+}
+
+func (g *generation) add(o *watchcache.Object, f Form) {
+	if g.forms == nil {
+		g.forms = make(map[*watchcache.Object]Form)
+	}
+	g.forms[o] = f
+	g.bytes += f.size()
+}
+
+// remove returns how many bytes it has removed.
+func (g *generation) remove(o *watchcache.Object) int64 {
+	f, ok := g.forms[o]
+	if !ok {
+		return 0
+	}
+	delete(g.forms, o)
+	g.bytes -= f.size()
+	return f.size()
+}
