@@ -11,6 +11,8 @@ import (
 const (
 	// period is how long a form stays that is not used, at least. It stays for less than two periods.
 	period = 15 * time.Second
+	// shortPeriod is the period while there is no room.
+	shortPeriod = 3 * time.Second
 	// maxBytes bounds the memory of all forms. What is beyond it is made for each client.
 	maxBytes = 64 << 20
 	// overhead is about how many bytes a form takes beside its text: in the map, and as the header of a slice.
@@ -22,7 +24,8 @@ type Store struct {
 	bytes  atomic.Int64
 	mu     sync.Mutex // guards the fields below, for O(1) or a step for each table
 	tables map[any]*Table
-	timer  bool // one runs
+	timer  bool      // one runs
+	aged   time.Time // when forms aged last
 }
 
 // Of returns the table of a form. Equal values of by, of a comparable type, have the same table. It is for one request.
@@ -48,13 +51,27 @@ func (s *Store) Of(by any) *Table {
 func (s *Store) age() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.ageLocked()
+	if s.timer = len(s.tables) > 0; s.timer {
+		time.AfterFunc(period, s.age)
+	}
+}
+
+func (s *Store) ageLocked() {
+	s.aged = time.Now()
 	for by, t := range s.tables {
 		if t.age() {
 			delete(s.tables, by)
 		}
 	}
-	if s.timer = len(s.tables) > 0; s.timer {
-		time.AfterFunc(period, s.age)
+}
+
+// makeRoom drops the forms that were not used for a short period.
+func (s *Store) makeRoom() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.aged) >= shortPeriod {
+		s.ageLocked()
 	}
 }
 
@@ -91,7 +108,9 @@ func (t *Table) Get(o *watchcache.Object, create func() (Form, error)) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	t.keep(o, f)
+	if !t.keep(o, f) {
+		t.store.makeRoom()
+	}
 	return f.Text, nil
 }
 
@@ -110,16 +129,17 @@ func (t *Table) find(o *watchcache.Object) (Form, bool) {
 	return f, ok
 }
 
-// keep adds a form, or replaces one, if there is room.
-func (t *Table) keep(o *watchcache.Object, f Form) {
+// keep adds a form, or replaces one, if there is room. It returns false if there is none.
+func (t *Table) keep(o *watchcache.Object, f Form) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	removed := t.recent.remove(o)
 	if t.store.bytes.Add(f.size()-removed) > maxBytes || t.dropped {
 		t.store.bytes.Add(-f.size())
-		return
+		return t.dropped
 	}
 	t.recent.add(o, f)
+	return true
 }
 
 // age drops the forms that were not used in this period. It returns whether none are left: the table keeps none then.

@@ -79,11 +79,21 @@ func TestFormsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Store
 		table, large := s.Of("rows"), counter{size: maxBytes / 3}
+		first := new(watchcache.Object)
 		for range 4 {
+			large.get(t, table, first)
 			large.get(t, table, new(watchcache.Object))
 		}
-		if kept := len(table.recent.forms); kept != 2 || s.bytes.Load() > maxBytes {
+		if kept := len(table.recent.forms) + len(table.old.forms); kept != 2 || s.bytes.Load() > maxBytes {
 			t.Errorf("%d forms of %d bytes are kept", kept, s.bytes.Load())
+		}
+		for range 3 { // what is used stays, and the others make room
+			time.Sleep(shortPeriod)
+			large.get(t, table, first)
+			large.get(t, table, new(watchcache.Object))
+		}
+		if large.made != 8 || s.bytes.Load() > maxBytes {
+			t.Errorf("%d forms were made, want 8: %d bytes", large.made, s.bytes.Load())
 		}
 		time.Sleep(2*period + time.Second)
 		synctest.Wait()

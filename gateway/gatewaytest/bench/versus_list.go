@@ -20,11 +20,11 @@ type listForm struct {
 var listForms = []listForm{
 	{name: "JSON", accept: "application/json", check: checkList},
 	{"Table", "application/json;as=Table;g=meta.k8s.io;v=v1", checkTable,
-		"revtail keeps objects as JSON, and decodes each one for its row in each list; a kube-apiserver keeps them decoded.",
-		"null sends rows that are prepared; revtail decodes each object for its row."},
+		"The objects are minutes old: their ages, and with them their rows, change each second, and revtail decodes each object for a new row; a kube-apiserver keeps objects decoded.",
+		"null sends rows that are prepared; revtail makes new ones each second, because the ages of young objects change."},
 	{"protobuf", protobufType, checkMessage,
-		"revtail keeps objects as JSON, and encodes each one in each list.",
-		"null sends objects that are encoded; revtail encodes each one in each list."},
+		"revtail keeps objects as JSON. It keeps messages for half a minute, in 64 MiB, and encodes what has no room in each list.",
+		"null sends objects that are encoded; revtail copies each one behind the size of the list, and encodes what has no room."},
 }
 
 // file is the list that the null server sends.
