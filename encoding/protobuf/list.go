@@ -9,11 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// pieceSize is the size, in bytes, from which List begins another piece.
+// pieceSize is the size, in bytes, that the pieces of a List do not exceed, unless an item alone does.
 const pieceSize = 64 << 10
-
-// maxFieldHead is the largest size of the tag and the length of an item.
-const maxFieldHead = 6
 
 // List is the protobuf form of a list. The envelope begins with the size of its content: a list cannot be sent before its last item is
 // encoded.
@@ -22,34 +19,24 @@ type List struct {
 	items      protowire.Number
 	metadata   protowire.Number
 	head, tail []byte
-	pieces     [][]byte
-	size       int // of the items
+	contents   [][]byte // of the items
+	size       int      // of the items
 }
 
-// NewList returns an empty list of items of a kind.
-func NewList(items *Kind) *List {
-	l := &List{kind: items, metadata: 1, items: 2}
+// NewList returns an empty list of items of a kind. count is how many there will be.
+func NewList(items *Kind, count int) *List {
+	l := &List{kind: items, metadata: 1, items: 2, contents: make([][]byte, 0, count)}
 	if items.typeMeta.APIVersion == metav1beta1.SchemeGroupVersion.String() {
 		l.items, l.metadata = 1, 2 // the other way round in PartialObjectMetadataList
 	}
 	return l
 }
 
-// Add appends an object, which AppendObject has made of the kind.
+// Add appends an object, which AppendObject has made of the kind, and which must not change.
 func (l *List) Add(object []byte) {
 	content := contentOf(object)
-	last := len(l.pieces) - 1
-	switch {
-	case last < 0:
-		l.pieces = [][]byte{nil} // it grows, because most lists are small
-		last = 0
-	case len(l.pieces[last])+len(content) > pieceSize:
-		l.pieces = append(l.pieces, make([]byte, 0, max(pieceSize, len(content)+maxFieldHead)))
-		last++
-	}
-	before := len(l.pieces[last])
-	l.pieces[last] = append(appendField(l.pieces[last], l.items, len(content)), content...)
-	l.size += len(l.pieces[last]) - before
+	l.contents = append(l.contents, content)
+	l.size += protowire.SizeTag(l.items) + protowire.SizeBytes(len(content))
 }
 
 // Finish completes the list. kind is that of the list.
@@ -68,18 +55,20 @@ func (l *List) Finish(kind string, meta metav1.ListMeta) error {
 	return nil
 }
 
-// Pieces yields the parts of the list, which Finish has completed.
+// Pieces yields the parts of the list, which Finish has completed. A part is right until the next one.
 func (l *List) Pieces() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		if !yield(l.head) {
-			return
-		}
-		for _, piece := range l.pieces {
-			if !yield(piece) {
-				return
+		piece := append(make([]byte, 0, min(l.Size(), pieceSize)), l.head...)
+		for _, content := range l.contents {
+			if len(piece)+protowire.SizeTag(l.items)+protowire.SizeBytes(len(content)) > pieceSize {
+				if !yield(piece) {
+					return
+				}
+				piece = piece[:0]
 			}
+			piece = append(appendField(piece, l.items, len(content)), content...)
 		}
-		yield(l.tail)
+		_ = yield(append(piece, l.tail...))
 	}
 }
 

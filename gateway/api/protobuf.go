@@ -101,7 +101,7 @@ func messageMemory(objects []*watchcache.Object) int64 {
 // encodeList encodes a list in turns of its account. bad is the object that has caused the error; nil: the request has ended.
 func (h *Handler) encodeList(ctx context.Context, t catalog.Target, f response.Representation, list *watchcache.List, objects []*watchcache.Object) (messages *protobuf.List, bad *watchcache.Object, err error) {
 	form := h.Forms.Messages(t.Resource, f)
-	messages = protobuf.NewList(form.Kind)
+	messages = protobuf.NewList(form.Kind, len(objects))
 	turn := list.Account.Turn()
 	defer turn.End()
 	for _, o := range objects {
