@@ -2,7 +2,9 @@ package jsontext
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -11,12 +13,8 @@ import (
 // Quoted steps over a string, whose opening quote must come next, and returns the text between the quotes, with its escapes.
 func (s *Scanner) Quoted() ([]byte, bool) {
 	start := s.pos + 1
-	for i := start; i < len(s.doc); {
+	for i := start + plainBytes(s.doc[start:]); i < len(s.doc); i += plainBytes(s.doc[i:]) {
 		c := s.doc[i]
-		if plain[c] {
-			i++
-			continue
-		}
 		s.pos = i
 		switch {
 		case c == '"':
@@ -29,6 +27,26 @@ func (s *Scanner) Quoted() ([]byte, bool) {
 		}
 	}
 	return nil, false
+}
+
+// plainBytes returns how many bytes at the start of text are plain. It tests eight bytes at once, each in its own part of a number: the highest bit
+// of a part is set in the difference if the byte is less than the subtrahend. A borrow can spoil only bytes after one that is not plain.
+func plainBytes(text []byte) int {
+	const each, highest = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+	i := 0
+	for ; len(text)-i >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(text[i:])
+		quote, backslash := x^('"'*each), x^('\\'*each)
+		control := (x - ' '*each) &^ x
+		found := (control | (quote-each)&^quote | (backslash-each)&^backslash | x) & highest
+		if found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(text) && plain[text[i]] {
+		i++
+	}
+	return i
 }
 
 // plain marks the bytes that need no escape in a string: ASCII without control characters, quote and backslash.
