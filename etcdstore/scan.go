@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"revtail/etcdstore/rangestream"
 )
 
 // Scanner is a Store that reads many keys at less cost than List does in pages.
@@ -107,7 +109,7 @@ func (s *scan) stream(ctx context.Context) error {
 	defer context.AfterFunc(s.etcd.ctx, cancel)()
 	silent := time.AfterFunc(requestTimeout, cancel) // unless a page comes before
 	defer silent.Stop()
-	codec := newScanCodec()
+	codec := rangestream.New(fromStream)
 	stream, err := s.etcd.kv.RangeStream(ctx, &pb.RangeRequest{
 		Key: []byte(max(s.prefix, s.after+"\x00")), RangeEnd: rangeEnd(s.prefix, false), Revision: int64(s.revision),
 	}, grpc.ForceCodecV2(codec))
@@ -115,7 +117,7 @@ func (s *scan) stream(ctx context.Context) error {
 		var message *pb.RangeStreamResponse
 		if message, err = stream.Recv(); err == nil {
 			silent.Stop()
-			err = s.receive(message.RangeResponse.GetHeader(), codec.take(message.RangeResponse))
+			err = s.receive(message.RangeResponse, codec)
 			silent.Reset(requestTimeout)
 		}
 	}
@@ -125,15 +127,20 @@ func (s *scan) stream(ctx context.Context) error {
 	return err
 }
 
-// receive yields a page. The last message has a header.
-func (s *scan) receive(header *pb.ResponseHeader, page Page) error {
-	if header != nil {
+// receive yields the keys of a message. The last message has a header.
+func (s *scan) receive(message *pb.RangeResponse, codec *rangestream.Codec[KV]) error {
+	if header := message.Header; header != nil {
 		s.etcd.lineage.read(header.GetClusterId(), Revision(header.GetRevision()))
+	}
+	page, decoded := Page{Revision: s.revision}, false
+	if page.KVs, page.Release, decoded = codec.Take(); !decoded {
+		for _, kv := range message.Kvs {
+			page.KVs = append(page.KVs, toKV(kv))
+		}
 	}
 	if len(page.KVs) == 0 {
 		return nil
 	}
-	page.Revision = s.revision
 	s.after = page.KVs[len(page.KVs)-1].Key
 	s.remaining -= int64(len(page.KVs))
 	if page.Remaining = s.remaining; s.remaining < 0 {
@@ -141,6 +148,10 @@ func (s *scan) receive(header *pb.ResponseHeader, page Page) error {
 	}
 	s.stopped = !s.yield(page, nil)
 	return nil
+}
+
+func fromStream(kv rangestream.KeyValue) KV {
+	return KV{Key: kv.Key, Value: kv.Value, Created: Revision(kv.Created), Modified: Revision(kv.Modified), Version: kv.Version, Lease: kv.Lease}
 }
 
 // pages yields the rest of the keys with List.

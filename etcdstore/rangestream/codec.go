@@ -1,4 +1,5 @@
-package etcdstore
+// Package rangestream decodes the stream of a range of etcd without a copy of each value, into memory that is used again.
+package rangestream
 
 import (
 	"errors"
@@ -13,44 +14,54 @@ import (
 )
 
 const (
-	// freePages is how many pages a scan keeps for its next messages: one is read while another one is used.
+	// freePages is how many pages a codec keeps for its next messages: one is read while another one is used.
 	freePages = 2
 	// maxFreePage bounds the memory of a page that is kept. etcd aims at messages of 1.5 MiB, the size of its largest request.
 	maxFreePage = 8 << 20
 )
 
-// scanPage is the memory of a page of a stream, which the page after the next one uses again.
-type scanPage struct {
-	message []byte // has the values
-	kvs     []KV
-	keys    []byte
-	ends    []int // of each key in keys
+// KeyValue is a key with its value, in the memory of a page.
+type KeyValue struct {
+	Key                               string
+	Value                             []byte
+	Created, Modified, Version, Lease int64
 }
 
-// scanCodec decodes the messages of a stream, and keeps their values in the memory of the message: as messages of protobuf, a value would be garbage
-// after its copy into a block of a cache. One goroutine receives.
-type scanCodec struct {
+// Codec is the codec of one stream. The values of a message stay in its memory: as messages of protobuf, each would have memory of its own, which is
+// garbage if the value is copied. K is what the caller makes of a key. One goroutine receives and takes; pages are released by any.
+type Codec[K any] struct {
 	encoding.CodecV2 // of requests, and of other responses
 
-	free chan *scanPage
-	page *scanPage // the keys of the last message; nil: it was not decoded, or its keys are taken
+	convert func(KeyValue) K
+	free    chan *page[K]
+	last    *page[K] // the keys of the last message; nil: it was not decoded, or its keys are taken
 }
 
-func newScanCodec() *scanCodec {
-	return &scanCodec{CodecV2: encoding.GetCodecV2(proto.Name), free: make(chan *scanPage, freePages)}
+// page is the memory of the keys of a message.
+type page[K any] struct {
+	message   []byte // has the values
+	keys      []byte
+	ends      []int // of each key in keys
+	kvs       []KeyValue
+	converted []K
 }
 
-// Unmarshal implements encoding.CodecV2. It leaves all fields of a response but the header to page.
-func (c *scanCodec) Unmarshal(data mem.BufferSlice, v any) error {
+// New returns a codec, for grpc.ForceCodecV2.
+func New[K any](convert func(KeyValue) K) *Codec[K] {
+	return &Codec[K]{CodecV2: encoding.GetCodecV2(proto.Name), convert: convert, free: make(chan *page[K], freePages)}
+}
+
+// Unmarshal implements encoding.CodecV2. Of a RangeStreamResponse it decodes the header, and the keys for Take; the rest is left out.
+func (c *Codec[K]) Unmarshal(data mem.BufferSlice, v any) error {
 	response, ok := v.(*pb.RangeStreamResponse)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	var p *scanPage
+	var p *page[K]
 	select {
 	case p = <-c.free:
 	default:
-		p = new(scanPage)
+		p = new(page[K])
 	}
 	if n := data.Len(); n > cap(p.message) {
 		p.message = make([]byte, n)
@@ -58,28 +69,35 @@ func (c *scanCodec) Unmarshal(data mem.BufferSlice, v any) error {
 		p.message = p.message[:n]
 	}
 	data.CopyTo(p.message)
-	c.page, response.RangeResponse = p, new(pb.RangeResponse)
-	return p.decode(response.RangeResponse)
+	response.RangeResponse = new(pb.RangeResponse)
+	if err := p.decode(response.RangeResponse); err != nil {
+		return fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	keys, start := string(p.keys), 0
+	for i, end := range p.ends {
+		p.kvs[i].Key, start = keys[start:end], end
+		p.converted = append(p.converted, c.convert(p.kvs[i]))
+	}
+	c.last = p
+	return nil
 }
 
-// take returns the keys of the last message. Those of an etcd in this process, which needs no codec, are in the message.
-func (c *scanCodec) take(message *pb.RangeResponse) Page {
-	if p := c.page; p != nil {
-		c.page = nil
-		return Page{KVs: p.kvs, Release: func() { c.release(p) }}
+// Take returns the keys of the last message. release, which may be called once, gives the memory of their values and of the slice to a later message;
+// strings stay. ok is false if no message was decoded: an etcd in this process needs no codec.
+func (c *Codec[K]) Take() (keys []K, release func(), ok bool) {
+	p := c.last
+	if p == nil {
+		return nil, nil, false
 	}
-	page := Page{KVs: make([]KV, len(message.Kvs))}
-	for i, kv := range message.Kvs {
-		page.KVs[i] = toKV(kv)
-	}
-	return page
+	c.last = nil
+	return p.converted, func() { c.release(p) }, true
 }
 
-func (c *scanCodec) release(p *scanPage) {
+func (c *Codec[K]) release(p *page[K]) {
 	if cap(p.message) > maxFreePage {
 		return
 	}
-	clear(p.kvs)
+	clear(p.converted)
 	select {
 	case c.free <- p:
 	default:
@@ -88,10 +106,10 @@ func (c *scanCodec) release(p *scanPage) {
 
 var errMalformed = errors.New("etcd sent a malformed message")
 
-// decode finds the keys in the message, and decodes its header. Fields that no scan needs are skipped.
-func (p *scanPage) decode(response *pb.RangeResponse) error {
-	p.kvs, p.keys, p.ends = p.kvs[:0], p.keys[:0], p.ends[:0]
-	err := eachField(p.message, func(number protowire.Number, value []byte, _ uint64) error {
+// decode finds the keys in the message, and decodes its header. Other fields are skipped.
+func (p *page[K]) decode(response *pb.RangeResponse) error {
+	p.keys, p.ends, p.kvs, p.converted = p.keys[:0], p.ends[:0], p.kvs[:0], p.converted[:0]
+	return eachField(p.message, func(number protowire.Number, value []byte, _ uint64) error {
 		if number != 1 { // RangeStreamResponse.range_response
 			return nil
 		}
@@ -106,27 +124,19 @@ func (p *scanPage) decode(response *pb.RangeResponse) error {
 			return nil
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("%w: %w", errMalformed, err)
-	}
-	keys, start := string(p.keys), 0
-	for i, end := range p.ends {
-		p.kvs[i].Key, start = keys[start:end], end
-	}
-	return nil
 }
 
-// add decodes a message KeyValue. Its key follows with those of the page.
-func (p *scanPage) add(message []byte) error {
-	var kv KV
+// add decodes a message KeyValue. Its key follows with those of the page, in one string.
+func (p *page[K]) add(message []byte) error {
+	var kv KeyValue
 	err := eachField(message, func(number protowire.Number, value []byte, n uint64) error {
 		switch number {
 		case 1:
 			p.keys = append(p.keys, value...)
 		case 2:
-			kv.Created = Revision(n)
+			kv.Created = int64(n)
 		case 3:
-			kv.Modified = Revision(n)
+			kv.Modified = int64(n)
 		case 4:
 			kv.Version = int64(n)
 		case 5:
