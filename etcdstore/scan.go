@@ -9,9 +9,12 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"revtail/etcdstore/rangestream"
 )
 
 // Scanner is a Store that reads many keys at less cost than List does in pages.
@@ -21,8 +24,8 @@ type Scanner interface {
 }
 
 // Scan reads the keys that begin with prefix in pages: in byte order, all at the revision of the first page, which is the newest one. There is at
-// least one page. An error ends it: *CompactedError if the store compacts the revision meanwhile. From a store that is no Scanner it
-// reads pages of ScanKeys keys with List.
+// least one page, and its consumer may call Page.Release. An error ends it: *CompactedError if the store compacts the revision meanwhile. From a
+// store that is no Scanner it reads pages of ScanKeys keys with List.
 func Scan(ctx context.Context, store Store, prefix string) iter.Seq2[Page, error] {
 	if scanner, ok := store.(Scanner); ok {
 		return scanner.Scan(ctx, prefix)
@@ -106,14 +109,15 @@ func (s *scan) stream(ctx context.Context) error {
 	defer context.AfterFunc(s.etcd.ctx, cancel)()
 	silent := time.AfterFunc(requestTimeout, cancel) // unless a page comes before
 	defer silent.Stop()
+	codec := rangestream.New(fromStream)
 	stream, err := s.etcd.kv.RangeStream(ctx, &pb.RangeRequest{
 		Key: []byte(max(s.prefix, s.after+"\x00")), RangeEnd: rangeEnd(s.prefix, false), Revision: int64(s.revision),
-	})
+	}, grpc.ForceCodecV2(codec))
 	for err == nil && !s.stopped {
 		var message *pb.RangeStreamResponse
 		if message, err = stream.Recv(); err == nil {
 			silent.Stop()
-			err = s.receive(message.RangeResponse)
+			err = s.receive(message.RangeResponse, codec)
 			silent.Reset(requestTimeout)
 		}
 	}
@@ -124,16 +128,18 @@ func (s *scan) stream(ctx context.Context) error {
 }
 
 // receive yields the keys of a message. The last message has a header.
-func (s *scan) receive(message *pb.RangeResponse) error {
+func (s *scan) receive(message *pb.RangeResponse, codec *rangestream.Codec[KV]) error {
 	if header := message.Header; header != nil {
 		s.etcd.lineage.read(header.GetClusterId(), Revision(header.GetRevision()))
 	}
-	if len(message.Kvs) == 0 {
-		return nil
+	page, decoded := Page{Revision: s.revision}, false
+	if page.KVs, page.Release, decoded = codec.Take(); !decoded {
+		for _, kv := range message.Kvs {
+			page.KVs = append(page.KVs, toKV(kv))
+		}
 	}
-	page := Page{KVs: make([]KV, len(message.Kvs)), Revision: s.revision}
-	for i, kv := range message.Kvs {
-		page.KVs[i] = toKV(kv)
+	if len(page.KVs) == 0 {
+		return nil
 	}
 	s.after = page.KVs[len(page.KVs)-1].Key
 	s.remaining -= int64(len(page.KVs))
@@ -142,6 +148,10 @@ func (s *scan) receive(message *pb.RangeResponse) error {
 	}
 	s.stopped = !s.yield(page, nil)
 	return nil
+}
+
+func fromStream(kv rangestream.KeyValue) KV {
+	return KV{Key: kv.Key, Value: kv.Value, Created: Revision(kv.Created), Modified: Revision(kv.Modified), Version: kv.Version, Lease: kv.Lease}
 }
 
 // pages yields the rest of the keys with List.

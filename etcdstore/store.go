@@ -72,11 +72,15 @@ type WatchOptions struct {
 	Through Revision
 }
 
-// Page is the result of a List.
+// Page is the result of a List, or a part of that of a Scan.
 type Page struct {
 	KVs       []KV     // in byte order of their keys
 	Revision  Revision // of all KVs: ListOptions.At, or the newest one
 	Remaining int64    // number of keys of the prefix after this page
+
+	// Release gives the values of a page of a Scan back to the scan, which uses their memory for a later page: they must not be used afterwards,
+	// unlike the keys. Nil: they have memory of their own. A consumer may call it, once; without that the page is garbage in the end.
+	Release func()
 }
 
 // Guard is a condition of a write to another key: Key must be at a revision.

@@ -22,18 +22,6 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// TestBytesOfStrings checks each byte at each position of a string that is longer than two words.
-func TestBytesOfStrings(t *testing.T) {
-	const length = 2*wordSize + 3
-	for position := range length {
-		for c := range 256 {
-			text := []byte(`"` + strings.Repeat("a", length) + `"`)
-			text[1+position] = byte(c)
-			checkScanner(t, string(text))
-		}
-	}
-}
-
 // TestDepth checks that encoding/json can read an accepted text inside of a response, and that deeper texts are refused.
 func TestDepth(t *testing.T) {
 	for depth, want := range map[int]bool{MaxDepth: true, MaxDepth + 1: false} {

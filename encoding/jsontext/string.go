@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -12,16 +13,7 @@ import (
 // Quoted steps over a string, whose opening quote must come next, and returns the text between the quotes, with its escapes.
 func (s *Scanner) Quoted() ([]byte, bool) {
 	start := s.pos + 1
-	for i := start; i < len(s.doc); {
-		for i+wordSize <= len(s.doc) && plainWord(binary.LittleEndian.Uint64(s.doc[i:])) {
-			i += wordSize
-		}
-		for i < len(s.doc) && plain[s.doc[i]] {
-			i++
-		}
-		if i == len(s.doc) {
-			break
-		}
+	for i := start + plainBytes(s.doc[start:]); i < len(s.doc); i += plainBytes(s.doc[i:]) {
 		c := s.doc[i]
 		s.pos = i
 		switch {
@@ -37,6 +29,26 @@ func (s *Scanner) Quoted() ([]byte, bool) {
 	return nil, false
 }
 
+// plainBytes returns how many bytes at the start of text are plain. It tests eight bytes at once, each in its own part of a number: the highest bit
+// of a part is set in the difference if the byte is less than the subtrahend. A borrow can spoil only bytes after one that is not plain.
+func plainBytes(text []byte) int {
+	const each, highest = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+	i := 0
+	for ; len(text)-i >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(text[i:])
+		quote, backslash := x^('"'*each), x^('\\'*each)
+		control := (x - ' '*each) &^ x
+		found := (control | (quote-each)&^quote | (backslash-each)&^backslash | x) & highest
+		if found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(text) && plain[text[i]] {
+		i++
+	}
+	return i
+}
+
 // plain marks the bytes that need no escape in a string: ASCII without control characters, quote and backslash.
 var plain = func() (set [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
@@ -44,17 +56,6 @@ var plain = func() (set [256]bool) {
 	}
 	return set
 }()
-
-// wordSize is the number of bytes that plainWord looks at.
-const wordSize = 8
-
-// plainWord reports whether all bytes of a word are plain. The lowest byte that is not plain sets a top bit, because no byte below it borrows.
-func plainWord(word uint64) bool {
-	const ones, tops = ^uint64(0) / 0xff, ^uint64(0) / 0xff << 7
-	quote, backslash := word^ones*'"', word^ones*'\\'
-	control := word - ones*' ' // the top bit of a byte below a space is set
-	return (control|(quote-ones)|(backslash-ones)|word)&tops == 0
-}
 
 // rune steps over a character that is not ASCII.
 func (s *Scanner) rune() bool {

@@ -142,7 +142,7 @@ func TestOwner(t *testing.T) {
 // TestOwnerOfMany checks that objects of revtail, and protobuf, are found behind a page of other objects.
 func TestOwnerOfMany(t *testing.T) {
 	s := memory.New()
-	for i := range 2 * scanPage {
+	for i := range 2 * etcdstore.ScanKeys {
 		fill(t, s, fmt.Sprintf("/registry/configmaps/default/%04d", i), "{}")
 	}
 	if got := mustOpen(t, s, nil).State().Owner; got != Foreign {

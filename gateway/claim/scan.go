@@ -13,12 +13,8 @@ import (
 	"revtail/gateway/resource"
 )
 
-const (
-	// scanPage is how many objects one read has: a few megabytes of objects of the usual size.
-	scanPage = 500
-	// scanReport is the interval of the log lines of a long scan.
-	scanReport = 5 * time.Second
-)
+// scanReport is the interval of the log lines of a long scan.
+const scanReport = 5 * time.Second
 
 // content is the data under a prefix without a marker.
 type content struct {
@@ -34,9 +30,7 @@ func (c *Claim) scan(ctx context.Context) (content, error) {
 	resources := append(kinds.Builtin(), customresource.Kind())
 	reported := time.Now()
 	prefix := c.config.Prefix + "/"
-	options := etcdstore.ListOptions{Limit: scanPage}
-	for {
-		page, err := c.config.Store.List(ctx, prefix, options)
+	for page, err := range etcdstore.Scan(ctx, c.config.Store, prefix) {
 		if err != nil {
 			return content{}, fmt.Errorf("finding out whose data is under %s: %w", c.config.Prefix, err)
 		}
@@ -45,15 +39,15 @@ func (c *Claim) scan(ctx context.Context) (content, error) {
 				return found, nil
 			}
 		}
-		if page.Remaining == 0 || len(page.KVs) == 0 {
-			return found, nil
-		}
 		if time.Since(reported) > scanReport {
 			reported = time.Now()
 			c.config.Logger.Info("finding out whose data is there", "prefix", c.config.Prefix, "keys", found.keys, "left", page.Remaining)
 		}
-		options.At, options.After = page.Revision, page.KVs[len(page.KVs)-1].Key
+		if page.Release != nil {
+			page.Release()
+		}
 	}
+	return found, nil
 }
 
 func (f *content) add(prefix string, resources []*resource.Resource, kv etcdstore.KV) {

@@ -96,17 +96,20 @@ func New(config Config) *Cache {
 func (c *Cache) Filled() <-chan struct{} { return c.filled }
 
 // Decode makes an object from a key of the resource and its value, whether or not the cache holds it.
-func (c *Cache) Decode(kv etcdstore.KV) *Object { return c.decodeIn(nil, kv) }
+func (c *Cache) Decode(kv etcdstore.KV) *Object {
+	o := new(Object)
+	c.decodeTo(o, nil, kv)
+	return o
+}
 
-// decodeIn is Decode, with memory for the document.
-func (c *Cache) decodeIn(buffer []byte, kv etcdstore.KV) *Object {
-	o := newObject(c.path(kv.Key), kv.Modified)
+// decodeTo is Decode, with memory for the object and for its document.
+func (c *Cache) decodeTo(o *Object, buffer []byte, kv etcdstore.KV) {
+	*o = makeObject(c.path(kv.Key), kv.Modified)
 	if kv.Unreadable != nil {
 		o.Invalid = kv.Unreadable
 	} else {
 		o.Object, o.Invalid = c.config.Decode(kv, buffer)
 	}
-	return o
 }
 
 func (c *Cache) path(key string) string {

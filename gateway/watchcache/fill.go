@@ -38,6 +38,9 @@ func (r *reflector) fill(ctx context.Context) error {
 			unordered = append(unordered, page.KVs...)
 		}
 		filling.add(len(page.KVs), int(page.Remaining))
+		if config.Path == nil && page.Release != nil {
+			page.Release()
+		}
 	}
 	b.flush()
 	if len(unordered) > 0 {
@@ -84,36 +87,43 @@ func ahead(parent context.Context, read func(context.Context) iter.Seq2[etcdstor
 	}
 }
 
-// builder makes a mirror of keys in the order of their paths. It decodes the objects of a block into one buffer, which is used again after the block
-// has its copy: a document that has memory of its own before would be garbage, and twice the cost.
+// builder makes a mirror of keys in the order of their paths. It decodes the objects of a block into memory that is used again after the block has its
+// copy: objects and documents that have memory of their own before would be garbage, and twice the cost.
 type builder struct {
 	cache  *Cache
 	mirror *mirror
 
-	buffer []byte    // its length is that of the documents of block
-	block  []*Object // the next ones
-	size   int       // of block
+	objects []Object  // the memory of those of block; nil before the first one
+	buffer  []byte    // its length is that of the documents of block
+	block   []*Object // the next ones
+	size    int       // of block
 }
 
-func newBuilder(c *Cache) *builder {
-	return &builder{cache: c, mirror: newMirror(), buffer: make([]byte, 0, 2*blockSize)}
-}
+func newBuilder(c *Cache) *builder { return &builder{cache: c, mirror: newMirror()} }
 
 // add decodes keys. The last objects wait for others, or for flush.
 func (b *builder) add(kvs []etcdstore.KV) {
+	if b.objects == nil && len(kvs) > 0 { // most resources have none
+		b.objects, b.buffer = make([]Object, blockObjects), make([]byte, 0, 2*blockSize)
+	}
 	for _, kv := range kvs {
+		var next Object
 		free := b.buffer[len(b.buffer):cap(b.buffer)]
-		o := b.cache.decodeIn(free[:0], kv)
-		buffered := len(o.JSON) > 0 && len(free) > 0 && &o.JSON[0] == &free[0]
-		if len(b.block) == blockObjects || b.size+o.size() > blockSize {
+		b.cache.decodeTo(&next, free[:0], kv)
+		buffered := len(next.JSON) > 0 && len(free) > 0 && &next.JSON[0] == &free[0]
+		if len(b.block) == blockObjects || b.size+next.size() > blockSize {
 			b.flush()
 			if buffered { // at the place of the block
-				o.Object = o.At(append(b.buffer, o.JSON...))
+				next.Object = next.At(append(b.buffer, next.JSON...))
 			}
 		}
+		o := &b.objects[len(b.block)]
 		if buffered {
-			b.buffer, o.packed = b.buffer[:len(b.buffer)+len(o.JSON)], shared
+			b.buffer, next.packed = b.buffer[:len(b.buffer)+len(next.JSON)], shared
+		} else {
+			o = new(Object) // it may be in no block
 		}
+		*o = next
 		b.block, b.size = append(b.block, o), b.size+o.size()
 	}
 }

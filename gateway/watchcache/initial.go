@@ -101,6 +101,9 @@ func (w *Watcher) nextInitial(ctx context.Context) (batch Batch, err error) {
 	turn := w.query.Account.Turn()
 	defer turn.End()
 	look, ok, selects := initialScan, true, w.query.selects()
+	if !selects && w.wakeKey.scope == (scope{}) { // every object
+		batch.Changes = make([]Change, 0, min(initialEvents, w.initial.snapshot.objects.count))
+	}
 	w.initial.snapshot.objects.ascend(w.wakeKey.scope, w.initial.after, func(o *Object) bool {
 		if selects {
 			if ok, err = matches(ctx, &turn, w.query.Selector, w.query.Filter, o, w.cache); err != nil {

@@ -31,7 +31,12 @@ const shared = 1
 
 // newObject makes an object without a document.
 func newObject(path string, revision etcdstore.Revision) *Object {
-	return &Object{path: path, Revision: revision, nameStart: uint32(strings.IndexByte(path, '/') + 1)}
+	o := makeObject(path, revision)
+	return &o
+}
+
+func makeObject(path string, revision etcdstore.Revision) Object {
+	return Object{path: path, Revision: revision, nameStart: uint32(strings.IndexByte(path, '/') + 1)}
 }
 
 // Shown reports whether the object has a document.

@@ -32,7 +32,7 @@ func ReleaseWhenIdle(ctx context.Context, endedWatches func() uint64) {
 		return now.allocated + endedWatches()*endedWatchBytes, now.live
 	}
 	allocated, _ := read()
-	d := idleDetector{allocated: allocated, released: allocated}
+	d := idleDetector{allocated: allocated} // what was allocated before counts, because a start has more to do when this is called
 	for tick := time.Tick(idlePeriod); ; {
 		select {
 		case <-ctx.Done():

@@ -120,7 +120,7 @@ func (c *Cache) Wanted() bool { return c.demanded == nil || isClosed(c.demanded)
 
 // decoder returns the function that decodes the keys below a resource's prefix.
 func decoder(res *resource.Resource, root string) func(etcdstore.KV, []byte) (encoding.Object, error) {
-	prefix := res.Prefix(root)
+	prefix, apiVersion := res.Prefix(root), res.APIVersion()
 	return func(kv etcdstore.KV, buffer []byte) (encoding.Object, error) {
 		scope, ok := res.Split(kv.Key[len(prefix):])
 		if !ok {
@@ -129,7 +129,7 @@ func decoder(res *resource.Resource, root string) func(etcdstore.KV, []byte) (en
 		if len(kv.Value) == 0 {
 			return encoding.Object{}, errNoValue
 		}
-		id := encoding.Identity{APIVersion: res.APIVersion(), Kind: res.Kind, Namespace: scope.Namespace, Name: scope.Name}
+		id := encoding.Identity{APIVersion: apiVersion, Kind: res.Kind, Namespace: scope.Namespace, Name: scope.Name}
 		if res.AnyVersion {
 			if stored, ok := jsontext.Lookup(kv.Value, []string{"apiVersion"}); ok {
 				id.APIVersion = stored
