@@ -53,6 +53,7 @@ type Conn struct {
 	initial int64 // window of a new stream
 	size    int   // of the largest frame that the client accepts
 	streams map[uint32]*Stream
+	waiting []*Stream      // streams with waits, and some without
 	taken   int            // number of hijacked streams that have not ended
 	limit   int            // of taken
 	keeper  chan struct{}  // closed when taken becomes zero; nil: no handler waits
@@ -185,9 +186,18 @@ func (c *Conn) failLocked(err error) {
 	c.notifyLocked()
 }
 
-// notifyLocked notifies the streams that wait for room.
+// notifyLocked notifies the streams that wait for room, or all streams after an error.
 func (c *Conn) notifyLocked() {
-	for _, s := range c.streams {
+	if c.err != nil {
+		for _, s := range c.streams {
+			s.notifyLocked()
+		}
+		return
+	}
+	waiting := c.waiting
+	c.waiting = nil
+	for _, s := range waiting {
+		s.listed = false
 		s.notifyLocked()
 	}
 }

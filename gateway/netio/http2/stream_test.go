@@ -211,6 +211,11 @@ func TestClientsEndStreams(t *testing.T) {
 		}
 		<-owner.end
 		_, err = stream.Send([]byte("more"))
+		stream.conn.mu.Lock()
+		defer stream.conn.mu.Unlock()
+		if len(stream.conn.waiting) > 0 {
+			t.Error("the connection keeps a stream that has ended, because it has waited")
+		}
 		ended <- err
 	})
 	p.ask(1, "/")
