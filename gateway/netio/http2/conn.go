@@ -57,6 +57,8 @@ type Conn struct {
 	taken   int            // number of hijacked streams that have not ended
 	limit   int            // of taken
 	keeper  chan struct{}  // closed when taken becomes zero; nil: no handler waits
+	kept    *Stream        // whose handler has waited last; nil: none has
+	closed  bool           // Close was called
 	frames  *buffer.Buffer // of hijacked streams, not encrypted yet; nil: none
 	err     error          // of a write; nothing is sent after it
 }
@@ -203,12 +205,30 @@ func (c *Conn) notifyLocked() {
 }
 
 // Read implements net.Conn, for net/http.
-func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
+func (c *Conn) Read(p []byte) (int, error) {
+	n, err := c.in.read(p)
+	if err != nil {
+		c.endReading(err)
+	}
+	return n, err
+}
+
+// endReading is called when the client is gone. It waits until net/http has ended the stream of keepOpen, because net/http would keep a connection
+// that ends with an open stream in memory for the idle timeout: it stops the idle timer, and starts it again when it closes the stream.
+func (c *Conn) endReading(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failLocked(err)
+	for c.kept != nil && !c.kept.returned && !c.closed {
+		c.changed.Wait()
+	}
+}
 
 // Close implements net.Conn. It makes Stream.Send fail, and waits for the goroutine that writes.
 func (c *Conn) Close() error {
 	err := c.secure.Close()
 	c.mu.Lock()
+	c.closed = true
 	c.failLocked(net.ErrClosed)
 	c.mu.Unlock()
 	c.outbox.close()

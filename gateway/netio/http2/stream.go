@@ -84,7 +84,7 @@ func (s *Stream) keepOpen() {
 		return
 	}
 	none := make(chan struct{})
-	c.keeper = none
+	c.keeper, c.kept = none, s
 	c.mu.Unlock()
 	<-none
 }
