@@ -43,6 +43,9 @@ func measure(ctx context.Context, o options, p point, say func(string, ...any)) 
 	if r.before, err = resident(ctx, s.gateway); err != nil {
 		return r, err
 	}
+	if err := <-r.profile(ctx, o, s, "heap?debug=1", "before"); err != nil {
+		return r, err
+	}
 	f, err := r.open(ctx, o, s)
 	if f != nil {
 		defer f.close()
@@ -65,9 +68,11 @@ func measure(ctx context.Context, o options, p point, say func(string, ...any)) 
 	if err := program.Pause(ctx, o.left); err != nil {
 		return r, err
 	}
-	r.left, err = s.gateway.Resident()
-	say("%.0f MB before, %.0f MB after they left", float64(r.before)/1e6, float64(r.left)/1e6)
-	return r, err
+	if r.left, err = s.gateway.Resident(); err != nil {
+		return r, err
+	}
+	say("%.0f MB before, %.0f MB after they left", megabytes(r.before), megabytes(r.left))
+	return r, <-r.profile(ctx, o, s, "heap?debug=1", "left")
 }
 
 // open opens the watches.
