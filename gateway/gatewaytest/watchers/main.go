@@ -54,7 +54,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.idle, "idle", 20*time.Second, "how long after the last watch was opened the memory is read")
 	flags.DurationVar(&o.left, "left", 60*time.Second, "how long after the last watch has ended the memory is read")
 	flags.BoolVar(&o.wide, "wide", false, "clients extend a window when half of it is used, not after every 4 KiB as Go's client does")
-	flags.BoolVar(&o.model, "model", false, "fit costs as functions of watchers, events and objects to 12 measured points")
+	flags.BoolVar(&o.model, "model", false, "fit costs as functions of watchers, events and objects to nine measured points, without churn")
 	flags.StringVar(&o.profiles, "profiles", "", "`folder` for profiles of the gateway; empty: none")
 	flags.StringVar(&o.etcd, "etcd", "bin/tools/etcd", "the `program`")
 	flags.StringVar(&o.revtail, "revtail", "bin/revtail", "the `program`")
@@ -69,7 +69,7 @@ func (o options) points() ([]point, error) {
 	var points []point
 	if o.model {
 		for _, objects := range []int{100, 10_000, 40_000} {
-			for _, watchers := range []int{1000, 5000, 10_000, 20_000} {
+			for _, watchers := range []int{1000, 10_000, 30_000} {
 				points = append(points, point{watchers, objects})
 			}
 		}
@@ -89,6 +89,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	o, err := parseOptions(args, stderr)
 	if err != nil {
 		return err
+	}
+	if o.model {
+		o.churn, o.left = 0, 0
 	}
 	points, err := o.points()
 	if err != nil {
@@ -110,13 +113,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	var results []result
 	for _, p := range points {
-		r, err := measure(ctx, o, p, say)
-		if err != nil {
-			return fmt.Errorf("%d watchers: %w", p.watchers, err)
+		r, measured := measure(ctx, o, p, say)
+		if measured != nil {
+			err = fmt.Errorf("%d watchers: %w", p.watchers, measured)
+			break
 		}
 		results = append(results, r)
 	}
-	if err := writeTable(stdout, results); err != nil || !o.model {
+	if err := errors.Join(err, writeTable(stdout, results)); err != nil || !o.model {
 		return err
 	}
 	return writeModel(stdout, results)
