@@ -120,7 +120,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		}
 		results = append(results, r)
 	}
-	if err := errors.Join(err, writeTable(stdout, results)); err != nil || !o.model {
+	if err = errors.Join(err, writeTable(stdout, results)); err != nil || !o.model {
 		return err
 	}
 	return writeModel(stdout, results)

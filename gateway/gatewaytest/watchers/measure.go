@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"revtail/gateway/gatewaytest/program"
@@ -182,13 +181,4 @@ func (f *fleet) run(ctx context.Context, o options, before int) (d delivery, err
 	n := time.Duration(o.events)
 	d = delivery{p50: times[len(times)/2], worst: times[len(times)-1], cpu: (after - cpu) / n, load: (ownCPU() - own) / n}
 	return d, f.check(before+o.events, last)
-}
-
-// ownCPU returns the processor time of this process.
-func ownCPU() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return 0
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
