@@ -23,6 +23,7 @@ BUILD    := build -buildvcs=auto $(if $(TAGS),-tags $(TAGS)) -ldflags '-s -w $(i
 TOOLS    := $(CURDIR)/bin/tools
 CLIENTS  := gateway/gatewaytest/clients
 BENCH    := gateway/gatewaytest/bench
+WATCHERS := gateway/gatewaytest/watchers
 ROBUST   := gateway/gatewaytest/robustness
 SOAK     := gateway/gatewaytest/soak
 IMAGE    ?= revtail
@@ -44,7 +45,7 @@ export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath -vet=off)
 CONCURRENT := cmd/revtail/client cmd/revtail/serve etcdstore gateway/access gateway/keys gateway/metrics gateway/middleware gateway/netio gateway/watch gateway/watchcache
 GOROUTINES  = $$(grep -rlE --include='*.go' --exclude-dir=gatewaytest 'go func|\.Go\(' cmd encoding etcdstore gateway | xargs -n 1 dirname | sort -u)
 
-.PHONY: help build run test race race-quick e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long soak abuse console fuzz bench bench-quick bench-diff bench-growth bench-kubernetes bench-history bench-databases microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
+.PHONY: help build run test race race-quick e2e cluster foreign conformance conformance-kubernetes conformance-kubernetes-quick envtest robustness robustness-long soak abuse console fuzz bench bench-quick bench-diff bench-growth bench-watchers bench-kubernetes bench-history bench-databases microbench typecheck lint vuln fix cover manifests image release release-test compose-test control-plane-test systemd-test ci clean tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-30s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -128,6 +129,9 @@ bench-diff: $(TOOLS)/etcd ## Measure the working tree and the commit REF in turn
 
 bench-growth: $(TOOLS)/etcd ## Measure how cost grows: tables, and the plot bin/bench-growth.svg
 	go run ./$(BENCH) -growth $(ARGS)
+
+bench-watchers: build $(TOOLS)/etcd ## Measure one gateway with many watchers over HTTP/2: memory, opens, one event to all, churn; ARGS="-watchers 100000", or -model for the costs as functions
+	go run ./$(WATCHERS) $(ARGS)
 
 bench-kubernetes: $(TOOLS)/etcd $(TOOLS)/kube-apiserver ## Measure the program beside a kube-apiserver on the same work, and rewrite gateway/gatewaytest/bench/KUBERNETES.md; ARGS=-quick finds what is broken
 	go run ./$(BENCH) -kubernetes -json bin/bench-kubernetes.json $(ARGS)

@@ -47,7 +47,7 @@ func (c *crew) step(watcher *Watcher) bool {
 	if err != nil {
 		c.w.t.Fatal(err)
 	}
-	name := watcher.Owner().(string)
+	name := Owners(nil, []*Watcher{watcher})[0].(string)
 	for _, change := range batch.Changes {
 		c.got[name] = append(c.got[name], fmt.Sprint(change.Type, " ", change.Object.Path(), " ", change.Revision))
 	}
@@ -132,6 +132,40 @@ func TestReadyListForgetsClosedWatchers(t *testing.T) {
 		w.expect(kept, "MODIFIED a/x l=3 rv=3")
 		if woken := c.serve(); woken != 0 {
 			t.Errorf("%d watchers are ready, want none", woken)
+		}
+	})
+}
+
+// Large wait groups use the memory of those that have woken, which small ones would waste.
+func TestWaitGroupsReuseMemory(t *testing.T) {
+	bubble(t, nil, func(w *world) {
+		start := w.put("a/x", "one", "")
+		c := newCrew(w)
+		c.attach("alone", start, WatchQuery{Name: "y"})
+		for range 1000 {
+			c.attach("all", start, WatchQuery{})
+		}
+		w.put("a/x", "one", "")
+		woken := c.ready.Take()
+		if len(woken) != 1 || len(woken[0]) != 1000 {
+			t.Fatalf("%d groups", len(woken))
+		}
+		memory := &woken[0][0]
+		for _, watcher := range woken[0] {
+			c.poll(watcher)
+		}
+		c.ready.Reuse(woken[0])
+		w.put("a/y", "one", "") // wakes both groups, which wait again
+		for _, group := range c.ready.Take() {
+			for _, watcher := range group {
+				c.poll(watcher)
+			}
+		}
+		w.put("a/y", "one", "")
+		for _, group := range c.ready.Take() {
+			if large := len(group) == 1000; large != (&group[0] == memory) {
+				t.Errorf("a group of %d watchers has reused memory: %v", len(group), !large)
+			}
 		}
 	})
 }

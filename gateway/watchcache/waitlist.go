@@ -43,6 +43,9 @@ func (s *waitList) add(w *Watcher) {
 		p = &s.groups[len(s.groups)-1]
 	}
 	w.index = len(p.watchers)
+	if w.index == cap(p.watchers) && p.ready != nil {
+		p.watchers = p.ready.grow(p.watchers)
+	}
 	p.watchers = append(p.watchers, w)
 }
 
@@ -167,8 +170,9 @@ func (c *Cache) wakeAllLocked() {
 type ReadyList struct {
 	notify func()
 
-	mu    sync.Mutex   // guards the field below
+	mu    sync.Mutex   // guards the fields below
 	woken [][]*Watcher // by wait group
+	spare []*Watcher   // empty memory for a wait group
 }
 
 // NewReadyList makes one. notify is called, with locks held, when the list was empty before: it must not block, and not call back.
@@ -197,6 +201,30 @@ func (r *ReadyList) Take() [][]*Watcher {
 	return woken
 }
 
+// Reuse makes later wait groups use the memory of one that Take has returned, because a large one would be allocated, and grow, for each event.
+// The caller does not use it any more.
+func (r *ReadyList) Reuse(watchers []*Watcher) {
+	clear(watchers)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if cap(watchers) > cap(r.spare) {
+		r.spare = watchers[:0]
+	}
+}
+
+// grow moves the watchers of a wait group to the memory of Reuse, unless that is too small, or so large that the group would waste it.
+func (r *ReadyList) grow(watchers []*Watcher) []*Watcher {
+	const most = 8 // times the size of the group
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if spare := cap(r.spare); spare <= len(watchers) || spare > most*len(watchers) {
+		return watchers
+	}
+	watchers = append(r.spare, watchers...)
+	r.spare = nil
+	return watchers
+}
+
 // Attach makes the ReadyList get the watcher when it wakes, from its next Poll on; Next must not be called until Detach. The
 // watcher must have CaughtUp.
 func (w *Watcher) Attach(ready *ReadyList, owner any) {
@@ -214,9 +242,22 @@ func (w *Watcher) Detach() {
 	w.readyList, w.owner = nil, nil
 }
 
-// Owner is the owner of Attach; nil: the watcher is not attached.
-func (w *Watcher) Owner() any {
-	w.cache.mu.Lock()
-	defer w.cache.mu.Unlock()
-	return w.owner
+// Owners returns the owners of Attach of watchers that Take has returned together. The owner of a watcher that is not attached is nil. dst is
+// used as memory.
+func Owners(dst []any, woken []*Watcher) []any {
+	const together = 256 // because other goroutines wait for the lock
+	dst = slices.Grow(dst[:0], len(woken))
+	for some := range slices.Chunk(woken, together) {
+		dst = appendOwners(dst, some[0].cache, some)
+	}
+	return dst
+}
+
+func appendOwners(dst []any, c *Cache, watchers []*Watcher) []any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range watchers {
+		dst = append(dst, w.owner)
+	}
+	return dst
 }

@@ -34,7 +34,7 @@ func (c *limitedCrew) poll(watcher *Watcher) {
 		if err != nil {
 			c.w.t.Fatal(err)
 		}
-		name := watcher.Owner().(string)
+		name := Owners(nil, []*Watcher{watcher})[0].(string)
 		for _, change := range batch.Changes {
 			c.got[name] = append(c.got[name], fmt.Sprint(change.Type, " ", change.Object.Path(), " ", change.Revision))
 		}

@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"revtail/gateway/gatewaytest/program"
+)
 
 // apiServer is a server of the Kubernetes API in the comparison.
 type apiServer struct {
@@ -64,11 +68,11 @@ func (a apiServer) open(ctx context.Context, s *stage, o *opening, t transport, 
 	if err != nil {
 		return nil, err
 	}
-	o.own(p.stop)
+	o.own(p.Stop)
 	return &served{product: p, etcd: e, revisions: revisions}, nil
 }
 
 // alone returns a contender that needs the server and its etcd.
 func (v *served) alone(run func(ctx context.Context) (sample, error)) solo {
-	return solo{processes: []*process{v.etcd.process, v.process}, run: run}
+	return solo{processes: []*program.Process{v.etcd.Process, v.Process}, run: run}
 }

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"net"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // client is a connection with one request at a time. It reads responses without storing them and without garbage, because it shares the
@@ -90,8 +92,8 @@ func (c *client) send(method, path string, body []byte) (answer, error) {
 }
 
 func (c *client) do(method, path string, body []byte, take func(p []byte)) error {
-	if now := time.Now(); c.deadline.Sub(now) < patience { // because setting it is expensive
-		c.deadline = now.Add(2 * patience)
+	if now := time.Now(); c.deadline.Sub(now) < program.Patience { // because setting it is expensive
+		c.deadline = now.Add(2 * program.Patience)
 		if err := c.conn.SetDeadline(c.deadline); err != nil {
 			return err
 		}

@@ -3,18 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // etcd is an etcd process and a connection to it. The requests are those of clientv3 without its overhead.
 type etcd struct {
-	*process
+	*program.Process
 	dir      string // of its data
 	endpoint string // host:port
 	conn     *grpc.ClientConn
@@ -27,9 +27,9 @@ func (s *stage) startEtcd(ctx context.Context) (*etcd, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, peer := freeAddress(), freeAddress()
+	client, peer := program.FreeAddress(), program.FreeAddress()
 	e := &etcd{dir: dir, endpoint: client}
-	e.process, err = launch("etcd", s.dir, s.etcdProgram, "--data-dir", dir, "--log-level", "warn", "--quota-backend-bytes", "8589934592",
+	e.Process, err = program.Launch("etcd", s.dir, s.etcdProgram, "--data-dir", dir, "--log-level", "warn", "--quota-backend-bytes", "8589934592",
 		"--listen-client-urls", "http://"+client, "--advertise-client-urls", "http://"+client,
 		"--listen-peer-urls", "http://"+peer, "--initial-advertise-peer-urls", "http://"+peer, "--initial-cluster", "default=http://"+peer)
 	if err != nil {
@@ -41,14 +41,14 @@ func (s *stage) startEtcd(ctx context.Context) (*etcd, error) {
 // connect connects to an etcd that has been started, and waits until it answers. It stops the process on failure.
 func (e *etcd) connect(ctx context.Context) error {
 	if err := e.dial(); err != nil {
-		e.stop()
+		e.Stop()
 		return err
 	}
-	starting, cancel := context.WithTimeout(ctx, patience)
+	starting, cancel := context.WithTimeout(ctx, program.Patience)
 	defer cancel()
 	if _, err := e.revision(starting); err != nil {
 		e.close()
-		return fmt.Errorf("etcd: %w: %s", err, e.lastWords())
+		return fmt.Errorf("etcd: %w: %s", err, e.LastWords())
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (e *etcd) dial() (err error) {
 
 func (e *etcd) close() {
 	_ = e.conn.Close()
-	e.stop()
+	e.Stop()
 	_ = os.RemoveAll(e.dir) // the stage removes the rest
 }
 
@@ -95,15 +95,4 @@ func (e *etcd) load(ctx context.Context, n int, object func(i int) (key string, 
 		revisions[i], err = e.put(ctx, key, value)
 		return err
 	})
-}
-
-// freeAddress returns an unused address on loopback. Its port is below those that the kernel chooses for outgoing connections.
-func freeAddress() string {
-	for {
-		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(20_000))
-		if l, err := net.Listen("tcp", address); err == nil {
-			_ = l.Close()
-			return address
-		}
-	}
 }

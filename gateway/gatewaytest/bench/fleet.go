@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // transport is the protocol between a client and a server.
@@ -199,7 +201,7 @@ func (b *barrier) arrive() {
 }
 
 func (b *barrier) wait(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, program.Patience)
 	defer cancel()
 	select {
 	case <-b.open:

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // faulty is a publisher that acknowledges an event which it does not send.
@@ -46,7 +48,7 @@ func TestFanOutFindsALostEvent(t *testing.T) {
 	watching.Go(func() { // 49 of 50 events are delivered
 		defer cancel()
 		for t := sound; ctx.Err() == nil && (t == sound || t.complete.Load() < 49 || acknowledged(t) < 50); t = f.fleet.tracker.Load() {
-			_ = pause(ctx, time.Millisecond)
+			_ = program.Pause(ctx, time.Millisecond)
 		}
 	})
 	if _, err := f.run(ctx, load{events: 50}); err == nil || !strings.Contains(err.Error(), "150 of 150 watchers") || !strings.Contains(err.Error(), "49 events, want 50") {
@@ -72,7 +74,7 @@ func TestFanOutFindsADeadServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.server.stop()
+	f.server.Stop()
 	if _, err := f.run(t.Context(), load{events: 50}); err == nil {
 		t.Error("no error")
 	}

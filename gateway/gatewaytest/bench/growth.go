@@ -94,7 +94,7 @@ func (s *stage) growState(ctx context.Context, objects int) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory, err := p.settled(ctx, s.size.settle)
+	memory, err := p.Settled(ctx, s.size.settle)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *stage) growState(ctx context.Context, objects int) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := openListing(p.process, client)
+	l, err := openListing(p.Process, client)
 	if err != nil {
 		return nil, err
 	}

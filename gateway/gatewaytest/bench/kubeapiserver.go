@@ -10,6 +10,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // kubeAPIServer is the contender that is a real kube-apiserver.
@@ -21,14 +23,14 @@ func (s *stage) startKubeAPIServer(ctx context.Context, e *etcd, t transport) (*
 	if t == plain {
 		t = tls11
 	}
-	address := freeAddress()
+	address := program.FreeAddress()
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	cert, key := s.certificate.certFile, s.certificate.keyFile
+	cert, key := s.certificate.CertFile, s.certificate.KeyFile
 	start := time.Now()
-	process, err := launch(kubeAPIServer, s.dir, s.kubeAPIServerProgram, "--etcd-servers", "http://"+e.endpoint,
+	process, err := program.Launch(kubeAPIServer, s.dir, s.kubeAPIServerProgram, "--etcd-servers", "http://"+e.endpoint,
 		"--bind-address", "127.0.0.1", "--secure-port", port,
 		"--advertise-address", "192.0.2.1", // because it refuses one of loopback; it is not used
 		"--tls-cert-file", cert, "--tls-private-key-file", key, "--cert-dir", s.dir,
@@ -39,10 +41,10 @@ func (s *stage) startKubeAPIServer(ctx context.Context, e *etcd, t transport) (*
 	if err != nil {
 		return nil, err
 	}
-	p := &product{process: process, endpoint: endpoint{transport: t, address: address, trust: s.certificate.trust}}
+	p := &product{Process: process, endpoint: endpoint{transport: t, address: address, trust: s.certificate.Trust}}
 	for _, path := range []string{"/readyz", "/api/v1/namespaces/default"} {
 		if err := p.untilAnswers(ctx, path); err != nil {
-			p.stop()
+			p.Stop()
 			return nil, err
 		}
 	}
@@ -52,8 +54,8 @@ func (s *stage) startKubeAPIServer(ctx context.Context, e *etcd, t transport) (*
 
 // untilAnswers waits until the server answers a request with success.
 func (p *product) untilAnswers(ctx context.Context, path string) error {
-	const between = 10 * time.Millisecond               // of two attempts
-	ctx, cancel := context.WithTimeout(ctx, 3*patience) // a first start takes long on a busy machine
+	const between = 10 * time.Millisecond                       // of two attempts
+	ctx, cancel := context.WithTimeout(ctx, 3*program.Patience) // a first start takes long on a busy machine
 	defer cancel()
 	for {
 		_, err := p.getOnce(ctx, path)
@@ -61,10 +63,10 @@ func (p *product) untilAnswers(ctx context.Context, path string) error {
 			return nil
 		}
 		select {
-		case <-p.ended:
-			return fmt.Errorf("%s ended before it was ready: %s", p.name, p.lastWords())
+		case <-p.Ended:
+			return fmt.Errorf("%s ended before it was ready: %s", p.Name, p.LastWords())
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w: %s", p.name, err, p.lastWords())
+			return fmt.Errorf("%s is not ready: %w: %s", p.Name, err, p.LastWords())
 		case <-time.After(between):
 		}
 	}

@@ -10,13 +10,7 @@ import (
 // The measurement needs /proc and epoll. On other systems the program builds, and fails with an error.
 var errLinuxOnly = errors.New("the benchmark runs on Linux only")
 
-func raiseFileLimit() (uint64, error) { return 0, errLinuxOnly }
-
 func connectPlain(*fleet, endpoint, []request) error { return errLinuxOnly }
-
-func (*process) freeze() error { return errLinuxOnly }
-
-func (*process) thaw() error { return errLinuxOnly }
 
 type shards struct{}
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // runPeer runs this program as one of the servers with which the product is compared.
@@ -23,7 +25,7 @@ func runPeer(ctx context.Context, args []string, stdout io.Writer) error {
 
 // peer is a process of this program.
 type peer struct {
-	*process
+	*program.Process
 	endpoint endpoint
 	control  string // address for the events of a null fan-out
 }
@@ -31,18 +33,18 @@ type peer struct {
 func (s *stage) startPeer(ctx context.Context, t transport, args ...string) (*peer, error) {
 	command := append([]string{s.self, "peer"}, args...)
 	if t != plain {
-		command = append(command, "-cert", s.certificate.certFile, "-key", s.certificate.keyFile)
+		command = append(command, "-cert", s.certificate.CertFile, "-key", s.certificate.KeyFile)
 	}
-	p, err := launch(args[0], s.dir, command...)
+	p, err := program.Launch(args[0], s.dir, command...)
 	if err != nil {
 		return nil, err
 	}
-	ready, err := p.ready(ctx)
+	ready, err := p.Ready(ctx)
 	if err != nil {
-		p.stop()
+		p.Stop()
 		return nil, err
 	}
-	return &peer{process: p, endpoint: endpoint{transport: t, address: ready["http"], trust: s.certificate.trust}, control: ready["control"]}, nil
+	return &peer{Process: p, endpoint: endpoint{transport: t, address: ready["http"], trust: s.certificate.Trust}, control: ready["control"]}, nil
 }
 
 func (s *stage) startNull(ctx context.Context, d design, t transport) (*peer, error) {
@@ -53,7 +55,7 @@ func (s *stage) startNull(ctx context.Context, d design, t transport) (*peer, er
 func (s *stage) openPrepared(ctx context.Context, o *opening, t transport, body string) (*peer, error) {
 	p, err := s.startPeer(ctx, t, prepared, "-body", body)
 	if err == nil {
-		o.own(p.stop)
+		o.own(p.Stop)
 	}
 	return p, err
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // prepare finds or builds the programs, and raises the limit of open files of this process.
@@ -70,7 +72,7 @@ const spareFiles = 500
 // raiseFileLimit asks for as many open files as the system allows, which the peers and the product inherit. With a low limit, fewer
 // watchers are opened.
 func (s *stage) raiseFileLimit() error {
-	limit, err := raiseFileLimit()
+	limit, err := program.RaiseFileLimit()
 	if err != nil {
 		return err
 	}

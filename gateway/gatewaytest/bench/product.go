@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // product is a revtail process before an external etcd.
 type product struct {
-	*process
+	*program.Process
 	endpoint endpoint
 	startUp  time.Duration // from its start to its ready line
 }
@@ -27,12 +29,12 @@ func (s *stage) startEmbedded(ctx context.Context, binary string) (*product, *et
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &etcd{dir: dir, endpoint: freeAddress()}
+	e := &etcd{dir: dir, endpoint: program.FreeAddress()}
 	p, err := s.startGateway(ctx, binary, plain, []string{"--data-dir", dir, "--embedded-client-url", "http://" + e.endpoint})
 	if err != nil {
 		return nil, nil, err
 	}
-	e.process = p.process
+	e.Process = p.Process
 	return p, e, e.connect(ctx)
 }
 
@@ -42,16 +44,16 @@ func (s *stage) startGateway(ctx context.Context, binary string, t transport, fl
 		command = append(command, "--keys=", "--keys-writable=") // no timeline either, so that etcd's revision does not change between writes
 	}
 	if t != plain {
-		command = append(command, "--tls-cert-file", s.certificate.certFile, "--tls-private-key-file", s.certificate.keyFile)
+		command = append(command, "--tls-cert-file", s.certificate.CertFile, "--tls-private-key-file", s.certificate.KeyFile)
 	}
 	start := time.Now()
-	p, err := launch("revtail", s.dir, append(command, flags...)...)
+	p, err := program.Launch("revtail", s.dir, append(command, flags...)...)
 	if err != nil {
 		return nil, err
 	}
-	ready, err := p.ready(ctx)
+	ready, err := p.Ready(ctx)
 	if err != nil {
-		p.stop()
+		p.Stop()
 		if strings.Contains(err.Error(), "unknown flag: --tls") {
 			return nil, notMeasured("this revtail has no --tls-cert-file")
 		}
@@ -59,17 +61,17 @@ func (s *stage) startGateway(ctx context.Context, binary string, t transport, fl
 	}
 	_, address, ok := strings.Cut(ready["http"], "://")
 	if !ok {
-		p.stop()
+		p.Stop()
 		return nil, fmt.Errorf("revtail serves %q", ready["http"])
 	}
-	return &product{process: p, startUp: time.Since(start), endpoint: endpoint{transport: t, address: address, trust: s.certificate.trust}}, nil
+	return &product{Process: p, startUp: time.Since(start), endpoint: endpoint{transport: t, address: address, trust: s.certificate.Trust}}, nil
 }
 
 // openProduct starts a revtail that is closed with the next contender.
 func (s *stage) openProduct(ctx context.Context, o *opening, binary string, e *etcd, t transport, flags ...string) (*product, error) {
 	p, err := s.startProduct(ctx, binary, e, t, flags...)
 	if err == nil {
-		o.own(p.stop)
+		o.own(p.Stop)
 	}
 	return p, err
 }

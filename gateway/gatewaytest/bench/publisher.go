@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // publisher publishes events.
@@ -54,5 +56,5 @@ func (l load) await(ctx context.Context, t *tracker, i int) error {
 	if l.rate == 0 {
 		return t.reach(ctx, int64(i-cmp.Or(l.ahead, ahead)))
 	}
-	return pause(ctx, time.Until(t.start.Add(time.Duration(float64(i)/l.rate*float64(time.Second)))))
+	return program.Pause(ctx, time.Until(t.start.Add(time.Duration(float64(i)/l.rate*float64(time.Second)))))
 }

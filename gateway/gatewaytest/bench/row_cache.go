@@ -33,7 +33,7 @@ func (s *stage) cache(ctx context.Context, e *etcd, binary string, version int) 
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := p.settled(ctx, s.size.settle)
+	loaded, err := p.Settled(ctx, s.size.settle)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func (s *stage) cache(ctx context.Context, e *etcd, binary string, version int) 
 		name := objectName(i)
 		return configMapsKey + name, configMap(name, "all", version)
 	}
-	events := &fanOut{server: p.process, publisher: etcdPublisher{e, updated}, fleet: f}
+	events := &fanOut{server: p.Process, publisher: etcdPublisher{e, updated}, fleet: f}
 	if _, err := events.run(ctx, load{events: s.size.cached}); err != nil {
 		return nil, err
 	}
-	after, err := p.settled(ctx, s.size.settle)
+	after, err := p.Settled(ctx, s.size.settle)
 	bytes := float64(s.size.cached) * objectSize
 	return sample{"loaded": float64(loaded-empty) / bytes, "updated": float64(after-empty) / bytes}, err
 }
@@ -61,6 +61,6 @@ func (s *stage) memoryOf(ctx context.Context, binary string, e *etcd, flags ...s
 	if err != nil {
 		return 0, err
 	}
-	defer p.stop()
-	return p.settled(ctx, s.size.settle)
+	defer p.Stop()
+	return p.Settled(ctx, s.size.settle)
 }

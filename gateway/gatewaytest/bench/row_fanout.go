@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // fanOut is a server with watchers, and the publisher of its events.
 type fanOut struct {
-	server    *process
+	server    *program.Process
 	publisher publisher
 	fleet     *fleet
 }
@@ -21,10 +23,10 @@ func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*program.Patience)
 	defer cancel()
 	defer context.AfterFunc(f.fleet.ctx, cancel)() // a broken stream ends the run
-	before, err := f.server.cpu()
+	before, err := f.server.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -36,11 +38,11 @@ func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 	}
 	late := t.reach(ctx, int64(l.events))
 	took := time.Since(t.start)
-	after, err := f.server.cpu()
+	after, err := f.server.CPU()
 	if err != nil {
 		return nil, err
 	}
-	_ = pause(ctx, doubling) // when ctx has ended, the check reports the missing events
+	_ = program.Pause(ctx, doubling) // when ctx has ended, the check reports the missing events
 	if err := f.fleet.check(revisions); err != nil {
 		return nil, f.fleet.explain(err)
 	}
@@ -138,7 +140,7 @@ func (s *stage) openProductFanOut(ctx context.Context, o *opening, binary string
 		return nil, err
 	}
 	o.own(f.close)
-	return &fanOut{server: p.process, publisher: etcdPublisher{e, published}, fleet: f}, nil
+	return &fanOut{server: p.Process, publisher: etcdPublisher{e, published}, fleet: f}, nil
 }
 
 // openProductFleet opens watches of all ConfigMaps from the current revision.
@@ -156,7 +158,7 @@ func (s *stage) openNullFanOut(ctx context.Context, o *opening, d design, t tran
 	if err != nil {
 		return nil, err
 	}
-	o.own(n.stop)
+	o.own(n.Stop)
 	c, err := dialControl(ctx, n.control)
 	if err != nil {
 		return nil, err
@@ -167,7 +169,7 @@ func (s *stage) openNullFanOut(ctx context.Context, o *opening, d design, t tran
 		return nil, err
 	}
 	o.own(f.close)
-	return &fanOut{server: n.process, publisher: c, fleet: f}, nil
+	return &fanOut{server: n.Process, publisher: c, fleet: f}, nil
 }
 
 func openNullFleet(ctx context.Context, n *peer, watchers int) (*fleet, error) {

@@ -40,7 +40,7 @@ func (s *stage) openEtcdFanOut(ctx context.Context, o *opening, d design) (*fanO
 		return nil, err
 	}
 	o.own(f.close)
-	return &fanOut{server: e.process, publisher: etcdPublisher{e, published}, fleet: f}, nil
+	return &fanOut{server: e.Process, publisher: etcdPublisher{e, published}, fleet: f}, nil
 }
 
 // jsonRange is the range of all ConfigMaps for etcd's HTTP gateway.

@@ -33,7 +33,7 @@ func (s *stage) idleProduct(ctx context.Context, binary string, t transport) (sa
 	if err != nil {
 		return nil, err
 	}
-	return s.idle(ctx, &fanOut{server: p.process, publisher: etcdPublisher{e, published}}, t, func(watchers int) (*fleet, error) {
+	return s.idle(ctx, &fanOut{server: p.Process, publisher: etcdPublisher{e, published}}, t, func(watchers int) (*fleet, error) {
 		return openProductFleet(ctx, e, p, jsonLines, watchers)
 	})
 }
@@ -45,13 +45,13 @@ func (s *stage) idleNull(ctx context.Context, d design, t transport) (sample, er
 	if err != nil {
 		return nil, err
 	}
-	o.own(n.stop)
+	o.own(n.Stop)
 	c, err := dialControl(ctx, n.control)
 	if err != nil {
 		return nil, err
 	}
 	o.own(c.close)
-	return s.idle(ctx, &fanOut{server: n.process, publisher: c}, t, func(watchers int) (*fleet, error) {
+	return s.idle(ctx, &fanOut{server: n.Process, publisher: c}, t, func(watchers int) (*fleet, error) {
 		return openNullFleet(ctx, n, watchers)
 	})
 }
@@ -64,7 +64,7 @@ func (s *stage) idle(ctx context.Context, f *fanOut, t transport, open func(watc
 		return nil, err
 	}
 	defer warm.close()
-	before, err := f.server.settled(ctx, s.size.settle)
+	before, err := f.server.Settled(ctx, s.size.settle)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *stage) idle(ctx context.Context, f *fanOut, t transport, open func(watc
 		return nil, err
 	}
 	defer f.fleet.close()
-	after, err := f.server.settled(ctx, s.size.settle)
+	after, err := f.server.Settled(ctx, s.size.settle)
 	if err != nil {
 		return nil, err
 	}

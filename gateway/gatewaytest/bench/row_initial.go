@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // initialEvents are watches that request the state first.
@@ -13,7 +15,7 @@ const initialEvents = configMapsURL + "?watch=1&sendInitialEvents=true&resourceV
 
 // states is a server from which many clients read the whole state at once.
 type states struct {
-	server   *process
+	server   *program.Process
 	endpoint endpoint
 	watchers int
 	bytes    int64 // of the state
@@ -22,14 +24,14 @@ type states struct {
 
 // run opens the watches and waits until each has the state.
 func (st *states) run(ctx context.Context) (sample, error) {
-	resident, err := st.server.resident()
+	resident, err := st.server.Resident()
 	if err != nil {
 		return nil, err
 	}
-	if err := st.server.forgetPeak(); err != nil {
+	if err := st.server.ForgetPeak(); err != nil {
 		return nil, err
 	}
-	before, err := st.server.cpu()
+	before, err := st.server.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func (st *states) run(ctx context.Context) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, err := st.server.cpu()
+	after, err := st.server.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func (st *states) run(ctx context.Context) (sample, error) {
 			return nil, fmt.Errorf("watcher %d: %w", i, err)
 		}
 	}
-	peak, err := st.server.peak()
+	peak, err := st.server.Peak()
 	objects := float64(st.want.count) * float64(st.watchers)
 	return sample{
 		"rate": float64(st.bytes) * float64(st.watchers) / took.Seconds() / 1e6, "events": objects / took.Seconds(),
@@ -68,7 +70,7 @@ func initialRow(figures []figure) row {
 		if err != nil {
 			return o.end(err)
 		}
-		add := func(name string, server *process, at endpoint, bytes int) {
+		add := func(name string, server *program.Process, at endpoint, bytes int) {
 			st := &states{server: server, endpoint: at, watchers: watchers, bytes: int64(bytes), want: sequenceOf(revisions)}
 			o.add(contender{name: name, run: st.run})
 		}
@@ -81,7 +83,7 @@ func initialRow(figures []figure) row {
 			if state, err = readState(ctx, p.endpoint); err != nil {
 				return o.end(err)
 			}
-			add(product.name, p.process, p.endpoint, len(state))
+			add(product.name, p.Process, p.endpoint, len(state))
 		}
 		if !s.withPeers {
 			return o.end(nil)
@@ -94,7 +96,7 @@ func initialRow(figures []figure) row {
 		if err != nil {
 			return o.end(err)
 		}
-		add(prepared, p.process, p.endpoint, len(state))
+		add(prepared, p.Process, p.endpoint, len(state))
 		return o.end(nil)
 	}}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // prepared is the name of the peer that sends the same bytes from memory.
@@ -14,7 +16,7 @@ const prepared = "prepared"
 
 // listing is a server, clients that list everything repeatedly, and the expected response.
 type listing struct {
-	server  *process
+	server  *program.Process
 	clients []lister
 	want    answer
 }
@@ -23,7 +25,7 @@ type listing struct {
 type lister func() (answer, error)
 
 // openListing takes the first response as the expected one.
-func openListing(server *process, clients []lister) (*listing, error) {
+func openListing(server *program.Process, clients []lister) (*listing, error) {
 	want, err := clients[0]()
 	return &listing{server: server, clients: clients, want: want}, err
 }
@@ -63,14 +65,14 @@ func acceptListers(ctx context.Context, o *opening, e endpoint, accept string, s
 
 // run lists for a duration with all clients at once.
 func (l *listing) run(d time.Duration) (sample, error) {
-	resident, err := l.server.resident()
+	resident, err := l.server.Resident()
 	if err != nil {
 		return nil, err
 	}
-	if err := l.server.forgetPeak(); err != nil {
+	if err := l.server.ForgetPeak(); err != nil {
 		return nil, err
 	}
-	before, err := l.server.cpu()
+	before, err := l.server.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +82,11 @@ func (l *listing) run(d time.Duration) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, err := l.server.cpu()
+	after, err := l.server.CPU()
 	if err != nil {
 		return nil, err
 	}
-	peak, err := l.server.peak()
+	peak, err := l.server.Peak()
 	bytes := float64(lists) * float64(l.want.bytes)
 	return sample{
 		"rate": bytes / took.Seconds() / 1e6, "cpu": (after - before).Seconds() / (bytes / 1e9),
@@ -160,7 +162,7 @@ func listRow(name string, t transport, objects func(size) int, clients int, figu
 			if body, err = s.keepList(ctx, p.endpoint, revisions); err != nil {
 				return o.end(err)
 			}
-			if err := s.addListing(ctx, o, product.name, p.process, p.endpoint, clients); err != nil {
+			if err := s.addListing(ctx, o, product.name, p.Process, p.endpoint, clients); err != nil {
 				return o.end(err)
 			}
 		}
@@ -171,7 +173,7 @@ func listRow(name string, t transport, objects func(size) int, clients int, figu
 		if err != nil {
 			return o.end(err)
 		}
-		if err := s.addListing(ctx, o, prepared, p.process, p.endpoint, clients); err != nil || !besideEtcd {
+		if err := s.addListing(ctx, o, prepared, p.Process, p.endpoint, clients); err != nil || !besideEtcd {
 			return o.end(err)
 		}
 		return o.end(s.addEtcdLists(ctx, o, e))
@@ -179,7 +181,7 @@ func listRow(name string, t transport, objects func(size) int, clients int, figu
 }
 
 // addListing adds a server as a contender of a list row.
-func (s *stage) addListing(ctx context.Context, o *opening, name string, server *process, e endpoint, clients int) error {
+func (s *stage) addListing(ctx context.Context, o *opening, name string, server *program.Process, e endpoint, clients int) error {
 	all, err := listers(ctx, o, e, configMapsURL, "", clients)
 	if err != nil {
 		return err
@@ -187,7 +189,7 @@ func (s *stage) addListing(ctx context.Context, o *opening, name string, server 
 	return s.addListers(o, name, server, all)
 }
 
-func (s *stage) addListers(o *opening, name string, server *process, clients []lister) error {
+func (s *stage) addListers(o *opening, name string, server *program.Process, clients []lister) error {
 	l, err := openListing(server, clients)
 	if err == nil {
 		o.add(contender{name: name, run: func(context.Context) (sample, error) { return l.run(s.size.lists) }})
@@ -197,7 +199,7 @@ func (s *stage) addListers(o *opening, name string, server *process, clients []l
 
 // addEtcdLists adds etcd itself, and its own HTTP gateway, as contenders for information.
 func (s *stage) addEtcdLists(ctx context.Context, o *opening, e *etcd) error {
-	err := s.addListers(o, string(etcdGRPC), e.process, []lister{func() (answer, error) { return e.rangeAll(ctx) }})
+	err := s.addListers(o, string(etcdGRPC), e.Process, []lister{func() (answer, error) { return e.rangeAll(ctx) }})
 	if err != nil {
 		return err
 	}
@@ -205,7 +207,7 @@ func (s *stage) addEtcdLists(ctx context.Context, o *opening, e *etcd) error {
 	if err != nil {
 		return err
 	}
-	if err := s.addListers(o, string(etcdHTTP), e.process, all); err != nil {
+	if err := s.addListers(o, string(etcdHTTP), e.Process, all); err != nil {
 		return err
 	}
 	for i := len(o.contenders) - 2; i < len(o.contenders); i++ {
@@ -253,7 +255,7 @@ func firstByteRow(figures []figure) row {
 			if err != nil {
 				return err
 			}
-			return s.addListers(o, name, p.process, rested(clients))
+			return s.addListers(o, name, p.Process, rested(clients))
 		}
 		for _, product := range s.products {
 			if err := add(product.name, product.binary, s.size.objects[1]); err != nil {

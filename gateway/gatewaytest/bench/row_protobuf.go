@@ -64,7 +64,7 @@ func messageListRow(name string, objects func(size) int, clients int, figures []
 			if err != nil {
 				return o.end(err)
 			}
-			if err := s.addListers(o, product.name, p.process, all); err != nil {
+			if err := s.addListers(o, product.name, p.Process, all); err != nil {
 				return o.end(err)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // oneType is the contender with a single custom resource.
@@ -43,7 +45,7 @@ func (s *stage) openTypes(ctx context.Context, o *opening, binary string, types 
 	if err != nil {
 		return nil, err
 	}
-	defer p.stop()
+	defer p.Stop()
 	c, err := dial(ctx, p.endpoint)
 	if err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func (s *stage) openTypes(ctx context.Context, o *opening, binary string, types 
 
 // untilServed waits until the last of the types is served.
 func untilServed(ctx context.Context, c *client, types int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, program.Patience)
 	defer cancel()
 	for {
 		_, err := c.get(typeURL(types - 1))
@@ -69,7 +71,7 @@ func untilServed(ctx context.Context, c *client, types int) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("the last of %d types is not served: %w", types, err)
 		}
-		_ = pause(ctx, 50*time.Millisecond)
+		_ = program.Pause(ctx, 50*time.Millisecond)
 	}
 }
 
@@ -79,8 +81,8 @@ func (s *stage) startTypes(ctx context.Context, binary string, e *etcd, types in
 	if err != nil {
 		return nil, err
 	}
-	defer p.stop()
-	memory, err := p.settled(ctx, s.size.settle)
+	defer p.Stop()
+	memory, err := p.Settled(ctx, s.size.settle)
 	if err != nil {
 		return nil, err
 	}

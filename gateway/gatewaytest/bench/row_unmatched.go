@@ -92,7 +92,7 @@ func (s *stage) openUnmatched(ctx context.Context, o *opening, binary string, se
 		}
 		return f, failed
 	}
-	u := &unmatched{fanOut: fanOut{server: p.process, publisher: etcdPublisher{e, sel.object}}}
+	u := &unmatched{fanOut: fanOut{server: p.Process, publisher: etcdPublisher{e, sel.object}}}
 	if u.fleet, err = open(0, 1); err == nil && watchers > 1 {
 		u.others, err = open(1, watchers-1)
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // writeKind is the kind of the writes.
@@ -94,8 +96,8 @@ func (s *stage) addBareWriting(ctx context.Context, o *opening, e *etcd, kind wr
 	if err != nil {
 		return err
 	}
-	o.own(p.stop)
-	w := &writing{etcd: e, servers: []*process{p.process, e.process}, adds: kind == creates, count: e.counter(prefix)}
+	o.own(p.Stop)
+	w := &writing{etcd: e, servers: []*program.Process{p.Process, e.Process}, adds: kind == creates, count: e.counter(prefix)}
 	if err := w.openWriters(ctx, o, p.endpoint, kind); err != nil {
 		return err
 	}
@@ -104,9 +106,9 @@ func (s *stage) addBareWriting(ctx context.Context, o *opening, e *etcd, kind wr
 }
 
 func (s *stage) openWriting(ctx context.Context, o *opening, p *product, e *etcd, kind writeKind, prefix string) (w *writing, err error) {
-	w = &writing{etcd: e, servers: []*process{p.process}, adds: kind == creates, count: e.counter(prefix + "/configmaps/default/")}
-	if e.process != p.process {
-		w.servers = append(w.servers, e.process)
+	w = &writing{etcd: e, servers: []*program.Process{p.Process}, adds: kind == creates, count: e.counter(prefix + "/configmaps/default/")}
+	if e.Process != p.Process {
+		w.servers = append(w.servers, e.Process)
 	}
 	if err := w.openWriters(ctx, o, p.endpoint, kind); err != nil {
 		return nil, err
@@ -185,7 +187,7 @@ func newUpdates(c *client, writer int) (write, error) {
 // directWriting writes values of the same size under a prefix that no gateway watches.
 func directWriting(e *etcd, kind writeKind) *writing {
 	const prefix = "/direct/"
-	w := &writing{etcd: e, servers: []*process{e.process}, adds: kind == creates, count: e.counter(prefix)}
+	w := &writing{etcd: e, servers: []*program.Process{e.Process}, adds: kind == creates, count: e.counter(prefix)}
 	for i := range writers {
 		w.writers = append(w.writers, func(ctx context.Context, n int) (int64, error) {
 			name := fmt.Sprintf("created-%d", n)

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // solo is a contender whose processes run only while it is measured.
 type solo struct {
-	processes []*process
+	processes []*program.Process
 	run       func(ctx context.Context) (sample, error)
 }
 
@@ -21,7 +23,7 @@ func (o *opening) addSolo(name string, one solo) error {
 		if err := one.thaw(); err != nil {
 			return nil, err
 		}
-		if err := pause(ctx, awake); err != nil {
+		if err := program.Pause(ctx, awake); err != nil {
 			return nil, err
 		}
 		got, err := one.run(ctx)
@@ -34,12 +36,12 @@ func (o *opening) addSolo(name string, one solo) error {
 }
 
 // freeze stops the processes; their connections stay open.
-func (c solo) freeze() error { return c.each((*process).freeze) }
+func (c solo) freeze() error { return c.each((*program.Process).Freeze) }
 
 // thaw lets them continue.
-func (c solo) thaw() error { return c.each((*process).thaw) }
+func (c solo) thaw() error { return c.each((*program.Process).Thaw) }
 
-func (c solo) each(do func(*process) error) error {
+func (c solo) each(do func(*program.Process) error) error {
 	for _, p := range c.processes {
 		if err := do(p); err != nil {
 			return err

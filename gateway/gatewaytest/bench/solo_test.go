@@ -5,12 +5,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // state returns the state of a process, as /proc/PID/stat has it: T is stopped by a signal.
-func state(t *testing.T, p *process) string {
+func state(t *testing.T, p *program.Process) string {
 	t.Helper()
-	stat, err := os.ReadFile(p.file("stat"))
+	stat, err := os.ReadFile(p.File("stat"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,10 +32,10 @@ func TestSolo(t *testing.T) {
 			if *p, err = s.startNull(ctx, flushPerBatch, plain); err != nil {
 				return o.end(err)
 			}
-			o.own((*p).stop)
-			if err := o.addSolo(name, solo{[]*process{(*p).process}, func(context.Context) (sample, error) {
+			o.own((*p).Stop)
+			if err := o.addSolo(name, solo{[]*program.Process{(*p).Process}, func(context.Context) (sample, error) {
 				if name == "first" {
-					during = state(t, first.process) + state(t, second.process)
+					during = state(t, first.Process) + state(t, second.Process)
 				}
 				return sample{}, nil
 			}}); err != nil {
@@ -48,8 +50,8 @@ func TestSolo(t *testing.T) {
 	if !strings.HasSuffix(during, "T") || strings.HasPrefix(during, "T") {
 		t.Errorf("while the first is measured, they are %q", during)
 	}
-	<-first.ended
-	<-second.ended
+	<-first.Ended
+	<-second.Ended
 }
 
 // TestSoloHasEnded checks that a process that has ended fails the round.
@@ -59,8 +61,8 @@ func TestSoloHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.stop()
-	if err := new(opening).addSolo("null", solo{processes: []*process{p.process}}); err == nil || !strings.Contains(err.Error(), "null") {
+	p.Stop()
+	if err := new(opening).addSolo("null", solo{processes: []*program.Process{p.Process}}); err == nil || !strings.Contains(err.Error(), "null") {
 		t.Errorf("no process: %v", err)
 	}
 }

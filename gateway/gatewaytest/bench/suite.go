@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // stage is the environment of the rows: programs, a folder, and the amount of work.
@@ -18,7 +20,7 @@ type stage struct {
 	kubeAPIServerProgram string
 	self                 string // this program, which runs the peers too
 	dir                  string
-	certificate          *certificate
+	certificate          *program.Certificate
 	size                 size
 	rounds               int
 	progress             io.Writer
@@ -157,7 +159,7 @@ func newStage(progress io.Writer) (*stage, error) {
 		return nil, err
 	}
 	s := &stage{dir: dir, progress: progress, withPeers: true, rounds: 3, size: fullSize()}
-	if s.certificate, err = newCertificate(dir); err == nil {
+	if s.certificate, err = program.NewCertificate(dir); err == nil {
 		s.self, err = os.Executable()
 	}
 	return s, err

@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"revtail/gateway/gatewaytest/program"
+)
 
 // versusFanOut compares fan-outs to a number of watchers over one transport, under one load.
 func versusFanOut(name, title string, t transport, watchers int, l load, aspects []aspect) versus {
@@ -14,7 +18,7 @@ func versusFanOut(name, title string, t transport, watchers int, l load, aspects
 			return solo{}, err
 		}
 		o.own(f.close)
-		events := &fanOut{server: v.process, publisher: etcdPublisher{v.etcd, a.object(published)}, fleet: f}
+		events := &fanOut{server: v.Process, publisher: etcdPublisher{v.etcd, a.object(published)}, fleet: f}
 		return v.alone(func(ctx context.Context) (sample, error) { return events.run(ctx, l) }), nil
 	}, func(ctx context.Context, s *stage, o *opening) (solo, error) {
 		sized := *s
@@ -23,7 +27,7 @@ func versusFanOut(name, title string, t transport, watchers int, l load, aspects
 		if err != nil {
 			return solo{}, err
 		}
-		return solo{[]*process{f.server}, func(ctx context.Context) (sample, error) { return f.run(ctx, l) }}, nil
+		return solo{[]*program.Process{f.server}, func(ctx context.Context) (sample, error) { return f.run(ctx, l) }}, nil
 	})
 }
 
@@ -46,7 +50,7 @@ func versusIdle(name, title string, t transport, aspects []aspect) versus {
 			if err != nil {
 				return nil, err
 			}
-			events := &fanOut{server: v.process, publisher: etcdPublisher{v.etcd, a.object(published)}}
+			events := &fanOut{server: v.Process, publisher: etcdPublisher{v.etcd, a.object(published)}}
 			return s.idle(ctx, events, t, func(watchers int) (*fleet, error) {
 				return openProductFleet(ctx, v.etcd, v.product, jsonLines, watchers)
 			})

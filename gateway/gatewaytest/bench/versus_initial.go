@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // versusInitial compares initial events: watches that request the whole state first.
@@ -20,7 +22,7 @@ func versusInitial(name, title string, watchers, objects int, aspects []aspect) 
 		if err != nil {
 			return solo{}, err
 		}
-		st := &states{server: v.process, endpoint: v.endpoint, watchers: watchers, bytes: int64(len(state)), want: sequenceOf(v.revisions)}
+		st := &states{server: v.Process, endpoint: v.endpoint, watchers: watchers, bytes: int64(len(state)), want: sequenceOf(v.revisions)}
 		want, size = st.want, st.bytes
 		return v.alone(st.run), os.WriteFile(file(s), state, 0o600)
 	}, func(ctx context.Context, s *stage, o *opening) (solo, error) {
@@ -28,7 +30,7 @@ func versusInitial(name, title string, watchers, objects int, aspects []aspect) 
 		if err != nil {
 			return solo{}, err
 		}
-		st := &states{server: p.process, endpoint: p.endpoint, watchers: watchers, bytes: size, want: want}
-		return solo{[]*process{p.process}, st.run}, nil
+		st := &states{server: p.Process, endpoint: p.endpoint, watchers: watchers, bytes: size, want: want}
+		return solo{[]*program.Process{p.Process}, st.run}, nil
 	})
 }

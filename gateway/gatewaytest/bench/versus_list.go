@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // listForm is a form of a list, and the check of one.
@@ -59,7 +61,7 @@ const listHead = 120
 // listings are the lists of one server in one form.
 type listings struct {
 	form     listForm
-	server   *process
+	server   *program.Process
 	endpoint endpoint
 	want     answer
 }
@@ -112,18 +114,18 @@ func versusList(name, title string, objects int, forms []listForm, aspects []asp
 				return solo{}, err
 			}
 			wants[form.name] = want
-			all = append(all, listings{form, v.process, v.endpoint, want})
+			all = append(all, listings{form, v.Process, v.endpoint, want})
 		}
 		return v.alone(func(ctx context.Context) (sample, error) { return s.listAll(ctx, all) }), nil
 	}, func(ctx context.Context, s *stage, o *opening) (solo, error) {
 		var all []listings
-		var processes []*process
+		var processes []*program.Process
 		for _, form := range forms {
 			p, err := s.openPrepared(ctx, o, tls11, form.file(s))
 			if err != nil {
 				return solo{}, err
 			}
-			all, processes = append(all, listings{form, p.process, p.endpoint, wants[form.name]}), append(processes, p.process)
+			all, processes = append(all, listings{form, p.Process, p.endpoint, wants[form.name]}), append(processes, p.Process)
 		}
 		return solo{processes, func(ctx context.Context) (sample, error) { return s.listAll(ctx, all) }}, nil
 	})

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // versusStart compares starts before an etcd with objects, in which the server has stored what it needs, up to the first list.
@@ -16,7 +18,7 @@ func versusStart(name, title string, objects int, aspects []aspect) versus {
 		if _, err := start(ctx); err != nil { // the first start stores it
 			return solo{}, err
 		}
-		return solo{[]*process{e.process}, start}, nil
+		return solo{[]*program.Process{e.Process}, start}, nil
 	}, nil)
 }
 
@@ -27,12 +29,12 @@ func (a apiServer) startAndList(ctx context.Context, s *stage, e *etcd, revision
 	if err != nil {
 		return nil, err
 	}
-	defer p.stop()
+	defer p.Stop()
 	if err := p.untilAnswers(ctx, configMapsURL); err != nil {
 		return nil, err
 	}
 	listed := time.Since(begun)
-	used, err := p.cpu()
+	used, err := p.CPU()
 	if err != nil {
 		return nil, err
 	}

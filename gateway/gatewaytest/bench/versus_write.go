@@ -1,6 +1,10 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"revtail/gateway/gatewaytest/program"
+)
 
 // versusWrites compares writes to the API servers with puts to a bare etcd.
 func versusWrites(name, title string, kind writeKind, aspects []aspect) versus {
@@ -25,7 +29,7 @@ func versusWrites(name, title string, kind writeKind, aspects []aspect) versus {
 			w.watch = watch
 			got, err := w.run(ctx, s.size.writes)
 			if err == nil {
-				got["own"], got["own-alone"] = got["cpu-"+v.name], got["alone-"+v.name]
+				got["own"], got["own-alone"] = got["cpu-"+v.Name], got["alone-"+v.Name]
 			}
 			return got, err
 		}), nil
@@ -36,6 +40,6 @@ func versusWrites(name, title string, kind writeKind, aspects []aspect) versus {
 		}
 		o.own(e.close)
 		w := directWriting(e, kind)
-		return solo{[]*process{e.process}, func(ctx context.Context) (sample, error) { return w.run(ctx, s.size.writes) }}, nil
+		return solo{[]*program.Process{e.Process}, func(ctx context.Context) (sample, error) { return w.run(ctx, s.size.writes) }}, nil
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"revtail/gateway/gatewaytest/program"
 )
 
 // write makes the n-th write, as one of the writers, and returns the revision.
@@ -18,7 +20,7 @@ type writing struct {
 	clients []*client // of the writers; empty: they are none
 	watch   *fleet    // gets every write; nil: none
 	etcd    *etcd
-	servers []*process                               // whose cost is measured
+	servers []*program.Process                       // whose cost is measured
 	count   func(ctx context.Context) (int64, error) // the number of objects
 	adds    bool                                     // each write creates an object
 	turn    int                                      // of the next write; only grows
@@ -57,9 +59,9 @@ func (w *writing) run(ctx context.Context, d time.Duration) (sample, error) {
 	}
 	for i, server := range w.servers {
 		got["cpu"] += all.cost[i]
-		got["cpu-"+server.name] = all.cost[i]
+		got["cpu-"+server.Name] = all.cost[i]
 		got["alone"] += alone.cost[i]
-		got["alone-"+server.name] = alone.cost[i]
+		got["alone-"+server.Name] = alone.cost[i]
 	}
 	return got, nil
 }
@@ -74,7 +76,7 @@ func (w *writing) cpu() ([]time.Duration, error) {
 	used := make([]time.Duration, len(w.servers))
 	var err error
 	for i, server := range w.servers {
-		if used[i], err = server.cpu(); err != nil {
+		if used[i], err = server.CPU(); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +95,7 @@ func (w *writing) check(ctx context.Context, t *tracker, before int64, revisions
 	if w.watch == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, program.Patience)
 	defer cancel()
 	if err := t.reach(ctx, int64(len(revisions))); err != nil {
 		return w.watch.explain(err)

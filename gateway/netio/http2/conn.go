@@ -53,9 +53,12 @@ type Conn struct {
 	initial int64 // window of a new stream
 	size    int   // of the largest frame that the client accepts
 	streams map[uint32]*Stream
+	waiting []*Stream      // streams with waits, and some without
 	taken   int            // number of hijacked streams that have not ended
 	limit   int            // of taken
 	keeper  chan struct{}  // closed when taken becomes zero; nil: no handler waits
+	kept    *Stream        // whose handler has waited last; nil: none has
+	closed  bool           // Close was called
 	frames  *buffer.Buffer // of hijacked streams, not encrypted yet; nil: none
 	err     error          // of a write; nothing is sent after it
 }
@@ -185,20 +188,47 @@ func (c *Conn) failLocked(err error) {
 	c.notifyLocked()
 }
 
-// notifyLocked notifies the streams that wait for room.
+// notifyLocked notifies the streams that wait for room, or all streams after an error.
 func (c *Conn) notifyLocked() {
-	for _, s := range c.streams {
+	if c.err != nil {
+		for _, s := range c.streams {
+			s.notifyLocked()
+		}
+		return
+	}
+	waiting := c.waiting
+	c.waiting = nil
+	for _, s := range waiting {
+		s.listed = false
 		s.notifyLocked()
 	}
 }
 
 // Read implements net.Conn, for net/http.
-func (c *Conn) Read(p []byte) (int, error) { return c.in.read(p) }
+func (c *Conn) Read(p []byte) (int, error) {
+	n, err := c.in.read(p)
+	if err != nil {
+		c.endReading(err)
+	}
+	return n, err
+}
+
+// endReading is called when the client is gone. It waits until net/http has ended the stream of keepOpen, because net/http would keep a connection
+// that ends with an open stream in memory for the idle timeout: it stops the idle timer, and starts it again when it closes the stream.
+func (c *Conn) endReading(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failLocked(err)
+	for c.kept != nil && !c.kept.returned && !c.closed {
+		c.changed.Wait()
+	}
+}
 
 // Close implements net.Conn. It makes Stream.Send fail, and waits for the goroutine that writes.
 func (c *Conn) Close() error {
 	err := c.secure.Close()
 	c.mu.Lock()
+	c.closed = true
 	c.failLocked(net.ErrClosed)
 	c.mu.Unlock()
 	c.outbox.close()

@@ -39,9 +39,10 @@ type incoming struct {
 	pass   int    // number of bytes that it then reads unchanged
 	insert []byte // bytes that it reads after them
 
-	header frameHeader
-	last   uint32  // the newest stream
-	block  *Stream // a new stream whose header fields are being read; nil: none, or the fields of another stream
+	header    frameHeader
+	increment [4]byte // memory of windowUpdate
+	last      uint32  // the newest stream
+	block     *Stream // a new stream whose header fields are being read; nil: none, or the fields of another stream
 }
 
 func (in *incoming) read(p []byte) (int, error) {
@@ -152,11 +153,10 @@ func (in *incoming) windowUpdate() error {
 		in.passOn()
 		return nil
 	}
-	var payload [4]byte
-	if err := in.readFull(payload[:]); err != nil {
+	if err := in.readFull(in.increment[:]); err != nil {
 		return err
 	}
-	granted := int64(binary.BigEndian.Uint32(payload[:]) & maxWindow)
+	granted := int64(binary.BigEndian.Uint32(in.increment[:]) & maxWindow)
 	theirs, err := in.conn.grant(h.stream(), granted)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package http2
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,7 @@ type Stream struct {
 	returned  bool  // net/http has ended the stream
 	handled   bool  // the handler has returned
 	waits     bool  // Send or Ready has found too little room
+	listed    bool  // the stream is in waiting of its connection
 	owner     Owner // nil: none
 }
 
@@ -82,7 +84,7 @@ func (s *Stream) keepOpen() {
 		return
 	}
 	none := make(chan struct{})
-	c.keeper = none
+	c.keeper, c.kept = none, s
 	c.mu.Unlock()
 	<-none
 }
@@ -165,10 +167,19 @@ func (s *Stream) readyLocked() (int, error) {
 	full := c.frames != nil && len(c.frames.Bytes) >= maxFrames || c.outbox.busy()
 	room := min(s.window, c.window.ours(), int64(c.size))
 	if full || room <= 0 {
-		s.waits = true
+		s.waitLocked()
 		return 0, nil
 	}
 	return int(room), nil
+}
+
+// waitLocked makes notifyLocked notify the stream.
+func (s *Stream) waitLocked() {
+	s.waits = true
+	if !s.listed {
+		s.listed = true
+		s.conn.waiting = append(s.conn.waiting, s)
+	}
 }
 
 // Ended returns the error that Send returns for an ended stream or a broken connection, and nil otherwise.
@@ -224,6 +235,9 @@ func (s *Stream) endLocked() {
 	s.gone = true
 	s.notifyLocked()
 	c := s.conn
+	if s.listed { // otherwise a client that opens and resets streams would fill the memory
+		c.waiting = slices.DeleteFunc(c.waiting, func(other *Stream) bool { return other == s })
+	}
 	c.changed.Broadcast()
 	if s.taken {
 		if c.taken--; c.taken == 0 {

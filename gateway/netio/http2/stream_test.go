@@ -8,10 +8,12 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	h2 "golang.org/x/net/http2"
 )
@@ -211,6 +213,11 @@ func TestClientsEndStreams(t *testing.T) {
 		}
 		<-owner.end
 		_, err = stream.Send([]byte("more"))
+		stream.conn.mu.Lock()
+		defer stream.conn.mu.Unlock()
+		if len(stream.conn.waiting) > 0 {
+			t.Error("the connection keeps a stream that has ended, because it has waited")
+		}
 		ended <- err
 	})
 	p.ask(1, "/")
@@ -224,6 +231,24 @@ func TestClientsEndStreams(t *testing.T) {
 	p.must(p.framer.WriteRSTStream(1, h2.ErrCodeCancel))
 	if err := <-ended; !errors.Is(err, errGone) {
 		t.Errorf("Send returned %v", err)
+	}
+}
+
+// TestConnectionsAreForgotten checks that no timer keeps a connection in memory whose client has left with open streams.
+func TestConnectionsAreForgotten(t *testing.T) {
+	taken := make(chan weak.Pointer[Conn], 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { taken <- weak.Make(take(t, w).conn) }))
+	server.Config.IdleTimeout = time.Hour
+	startServer(server, time.Minute)
+	t.Cleanup(server.Close)
+	p := dialServer(t, server, 1000, 1<<20)
+	p.ask(1, "/")
+	conn := <-taken
+	p.must(p.conn.Close())
+	for began := time.Now(); conn.Value() != nil; runtime.GC() {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the connection is in memory")
+		}
 	}
 }
 

@@ -13,6 +13,10 @@ import (
 type conn interface {
 	// join registers for events of the client. It reports whether the client is still connected.
 	join(l *eventLoop, c *client) bool
+	// connection returns the HTTP/2 connection; nil: the client has a connection of its own.
+	connection() *connection
+	// leave is called when the client is removed from the loop.
+	leave(l *eventLoop)
 	// chunked reports whether each frame is a chunk, and the body ends with the last chunk.
 	chunked() bool
 	// ready reports whether write would accept some bytes. If not, l.onWritable is called when it may.
@@ -64,6 +68,10 @@ func (h *http1Conn) join(l *eventLoop, c *client) bool {
 	}
 	return h.secure == nil || h.drainRead(l, c) // TLS may have buffered more than the last read returned
 }
+
+func (*http1Conn) connection() *connection { return nil }
+
+func (*http1Conn) leave(*eventLoop) {}
 
 func (*http1Conn) chunked() bool { return true }
 

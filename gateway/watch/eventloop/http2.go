@@ -9,11 +9,12 @@ import (
 // http2Conn is a hijacked HTTP/2 stream. It is the owner of the stream.
 type http2Conn struct {
 	stream *http2.Stream
-	client *client // set by join
+	client *client     // set by join
+	of     *connection // of stream; set by join
 }
 
-func (h *http2Conn) join(_ *eventLoop, c *client) bool {
-	h.client = c
+func (h *http2Conn) join(l *eventLoop, c *client) bool {
+	h.client, h.of = c, l.enter(h.stream.Conn())
 	h.stream.SetOwner(h)
 	return true
 }
@@ -28,6 +29,14 @@ func (h *http2Conn) OnRoom() {
 func (h *http2Conn) OnEnd() {
 	l, c := h.client.loop, h.client
 	l.postFor(c, func() { l.close(c, transport.StreamError(h.stream.Ended())) })
+}
+
+func (h *http2Conn) connection() *connection { return h.of }
+
+func (h *http2Conn) leave(l *eventLoop) {
+	if h.of != nil { // otherwise it has not joined
+		l.leave(h.of)
+	}
 }
 
 func (*http2Conn) chunked() bool { return false }

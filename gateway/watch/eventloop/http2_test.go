@@ -142,3 +142,47 @@ func TestStreamsOfOneConnection(t *testing.T) {
 		expect(body)
 	}
 }
+
+// TestConnectionsAreForgotten checks that a loop knows a connection as long as it serves streams of it.
+func TestConnectionsAreForgotten(t *testing.T) {
+	s := newLoopServer(t, variant{"HTTP/2", true, true}, socket.WriteTimeout)
+	revision := s.create("first")
+	var bodies []io.Closer
+	for range 3 {
+		before := s.adoptions.Load()
+		answer := rawhttp.Get(t, s.front.Client(), fmt.Sprintf("%s/?resourceVersion=%v", s.front.URL, revision), "Accept-Encoding", "identity")
+		bodies = append(bodies, answer.Body)
+		s.awaitAdoption(before)
+	}
+	for left := len(bodies); ; left-- {
+		rawhttp.Await(t, fmt.Sprintf("%d clients", left), func() bool {
+			streams, connections := s.connections()
+			return streams == left && connections == min(left, 1)
+		})
+		if left == 0 {
+			return
+		}
+		if err := bodies[left-1].Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// connections returns the numbers of HTTP/2 streams and connections that loops know.
+func (s *loopServer) connections() (streams, connections int) {
+	s.pool.mu.Lock()
+	loops := s.pool.loops
+	s.pool.mu.Unlock()
+	for _, l := range loops {
+		done := make(chan struct{})
+		l.post(func() {
+			defer close(done)
+			for _, of := range l.connections {
+				streams += of.clients
+			}
+			connections += len(l.connections)
+		})
+		<-done
+	}
+	return streams, connections
+}

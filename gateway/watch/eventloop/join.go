@@ -58,6 +58,7 @@ func (l *eventLoop) remove(c *client) {
 	c.closed, c.unsent = true, nil
 	delete(l.clients, c.tag)
 	l.schedule.remove(c)
+	c.conn.leave(l)
 }
 
 // guard calls f, and recovers from a panic of f.

@@ -44,6 +44,9 @@ type eventLoop struct {
 	line           []byte                              // one frame of encoded
 	encrypted      []byte                              // output of TLS for one write
 	unflushed      []*http2.Conn
+	connections    map[*http2.Conn]*connection     // of clients
+	owners         []any                           // memory of serveWoken
+	woken          []*connection                   // memory of serveWoken
 	discard        [512]byte                       // buffer for bytes that are discarded
 	refreshing     map[*watchcache.Cache][]*client // clients that refreshCaches serves in this round
 }
@@ -55,7 +58,7 @@ func newEventLoop(ctx context.Context, pool *Pool) (*eventLoop, error) {
 	}
 	l := &eventLoop{
 		pool: pool, ctx: ctx, poller: poller, wakeup: make(chan struct{}, 1),
-		clients: make(map[int32]*client), refreshing: make(map[*watchcache.Cache][]*client),
+		clients: make(map[int32]*client), connections: make(map[*http2.Conn]*connection), refreshing: make(map[*watchcache.Cache][]*client),
 		evaluating: make(map[watchcache.Evaluation][]*client),
 	}
 	l.ready = watchcache.NewReadyList(l.wake)
@@ -141,11 +144,7 @@ func (l *eventLoop) work() {
 		f()
 	}
 	for _, woken := range l.ready.Take() {
-		for _, watcher := range woken {
-			if c, ok := watcher.Owner().(*client); ok && c.loop == l { // another loop or a goroutine may serve the session now
-				l.serve(c)
-			}
-		}
+		l.serveWoken(woken)
 	}
 	queue := l.queue
 	l.queue = l.lastQueue[:0]
@@ -159,21 +158,6 @@ func (l *eventLoop) work() {
 	}
 	l.refreshCaches()
 	l.flush()
-}
-
-// flushLater makes flush write the frames of all streams of conn together, at the end of the round.
-func (l *eventLoop) flushLater(conn *http2.Conn) {
-	if n := len(l.unflushed); n == 0 || l.unflushed[n-1] != conn {
-		l.unflushed = append(l.unflushed, conn)
-	}
-}
-
-func (l *eventLoop) flush() {
-	for _, conn := range l.unflushed {
-		conn.Flush()
-	}
-	clear(l.unflushed)
-	l.unflushed = l.unflushed[:0]
 }
 
 func (l *eventLoop) quit() {

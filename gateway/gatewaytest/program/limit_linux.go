@@ -1,9 +1,9 @@
-package main
+package program
 
 import "syscall"
 
-// raiseFileLimit raises the limit of open files as far as possible, and returns it.
-func raiseFileLimit() (uint64, error) {
+// RaiseFileLimit raises the limit of open files as far as possible, and returns it.
+func RaiseFileLimit() (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, err

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"bufio"
@@ -15,27 +15,27 @@ import (
 	"time"
 )
 
-// patience is the longest wait for an event that normally follows at once.
-const patience = 60 * time.Second
+// Patience is the longest wait for an event that normally follows at once.
+const Patience = 60 * time.Second
 
-// process is a program that is measured from outside: its costs are those that the operating system reports.
-type process struct {
-	name  string
+// Process is a program that is measured from outside: its costs are those that the operating system reports.
+type Process struct {
+	Name  string
 	cmd   *exec.Cmd
 	log   string        // the file with its stderr
 	first chan string   // gets its first line on stdout
-	ended chan struct{} // closed when the process has ended
+	Ended chan struct{} // closed when the process has ended
 }
 
-// launch starts a program whose files are in dir.
-func launch(name, dir string, command ...string) (*process, error) {
+// Launch starts a program whose files are in dir.
+func Launch(name, dir string, command ...string) (*Process, error) {
 	log, err := os.CreateTemp(dir, name+"-*.log")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // the program has its own descriptor
-	p := &process{name: name, log: log.Name(), first: make(chan string, 1), ended: make(chan struct{})}
-	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // stop stops it gracefully
+	p := &Process{Name: name, log: log.Name(), first: make(chan string, 1), Ended: make(chan struct{})}
+	p.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // Stop stops it gracefully
 	p.cmd.Dir = dir
 	p.cmd.Stderr = log
 	for _, variable := range os.Environ() {
@@ -54,19 +54,19 @@ func launch(name, dir string, command ...string) (*process, error) {
 	return p, nil
 }
 
-func (p *process) follow(stdout io.Reader) {
+func (p *Process) follow(stdout io.Reader) {
 	reader := bufio.NewReader(stdout)
 	if line, err := reader.ReadString('\n'); err == nil {
 		p.first <- strings.TrimSpace(line)
 	}
 	_, _ = io.Copy(io.Discard, reader)
 	_ = p.cmd.Wait() // its exit code does not matter
-	close(p.ended)
+	close(p.Ended)
 }
 
-// ready waits for the program's first line, and returns its words of the form key=value.
-func (p *process) ready(ctx context.Context) (map[string]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// Ready waits for the program's first line, and returns its words of the form key=value.
+func (p *Process) Ready(ctx context.Context) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	select {
 	case line := <-p.first:
@@ -76,15 +76,15 @@ func (p *process) ready(ctx context.Context) (map[string]string, error) {
 			words[key] = value
 		}
 		return words, nil
-	case <-p.ended:
-		return nil, fmt.Errorf("%s ended before it was ready: %s", p.name, p.lastWords())
+	case <-p.Ended:
+		return nil, fmt.Errorf("%s ended before it was ready: %s", p.Name, p.LastWords())
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s is not ready: %w", p.name, ctx.Err())
+		return nil, fmt.Errorf("%s is not ready: %w", p.Name, ctx.Err())
 	}
 }
 
-// lastWords returns the end of the log.
-func (p *process) lastWords() string {
+// LastWords returns the end of the log.
+func (p *Process) LastWords() string {
 	const most = 1000
 	log, err := os.ReadFile(p.log)
 	if err != nil {
@@ -93,26 +93,26 @@ func (p *process) lastWords() string {
 	return string(bytes.TrimSpace(log[max(0, len(log)-most):]))
 }
 
-// stop ends the program gracefully, or else by force.
-func (p *process) stop() {
+// Stop ends the program gracefully, or else by force.
+func (p *Process) Stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
-	case <-p.ended:
+	case <-p.Ended:
 	case <-time.After(10 * time.Second):
 		_ = p.cmd.Process.Kill()
-		<-p.ended
+		<-p.Ended
 	}
 }
 
-// file returns the path of a file below /proc/PID.
-func (p *process) file(name string) string {
+// File returns the path of a file below /proc/PID.
+func (p *Process) File(name string) string {
 	return filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), name)
 }
 
-// cpu returns the processor time of the program, in user and kernel mode. The scheduler's statistics of its threads, of which a Go program
+// CPU returns the processor time of the program, in user and kernel mode. The scheduler's statistics of its threads, of which a Go program
 // ends none, are exact; without them the ticks of the process are used.
-func (p *process) cpu() (time.Duration, error) {
-	threads, err := filepath.Glob(p.file("task/*/schedstat"))
+func (p *Process) CPU() (time.Duration, error) {
+	threads, err := filepath.Glob(p.File("task/*/schedstat"))
 	if err != nil {
 		return 0, err
 	}
@@ -142,8 +142,8 @@ func parseSchedstat(account string) (time.Duration, error) {
 }
 
 // ticks returns the processor time in units of 10 ms.
-func (p *process) ticks() (time.Duration, error) {
-	stat, err := os.ReadFile(p.file("stat"))
+func (p *Process) ticks() (time.Duration, error) {
+	stat, err := os.ReadFile(p.File("stat"))
 	if err != nil {
 		return 0, err
 	}
@@ -165,19 +165,19 @@ func parseCPU(stat string) (time.Duration, error) {
 	return time.Duration(user+system) * tick, err
 }
 
-// memory returns the anonymous memory of the program in RAM: its heap and stacks.
-func (p *process) memory() (int64, error) { return p.kilobytes("smaps_rollup", "Anonymous") }
+// Memory returns the anonymous memory of the program in RAM: its heap and stacks.
+func (p *Process) Memory() (int64, error) { return p.kilobytes("smaps_rollup", "Anonymous") }
 
-// resident returns all memory of the program in RAM, and peak its maximum since forgetPeak.
-func (p *process) resident() (int64, error) { return p.kilobytes("status", "VmRSS") }
+// Resident returns all memory of the program in RAM; Peak returns its maximum since ForgetPeak.
+func (p *Process) Resident() (int64, error) { return p.kilobytes("status", "VmRSS") }
 
-func (p *process) peak() (int64, error) { return p.kilobytes("status", "VmHWM") }
+func (p *Process) Peak() (int64, error) { return p.kilobytes("status", "VmHWM") }
 
-func (p *process) forgetPeak() error { return os.WriteFile(p.file("clear_refs"), []byte("5"), 0) }
+func (p *Process) ForgetPeak() error { return os.WriteFile(p.File("clear_refs"), []byte("5"), 0) }
 
 // kilobytes returns the value of a line of a file below /proc/PID, in bytes.
-func (p *process) kilobytes(file, key string) (int64, error) {
-	text, err := os.ReadFile(p.file(file))
+func (p *Process) kilobytes(file, key string) (int64, error) {
+	text, err := os.ReadFile(p.File(file))
 	if err != nil {
 		return 0, err
 	}
@@ -194,21 +194,21 @@ func parseKilobytes(text, key string) (int64, error) {
 	return 0, fmt.Errorf("no line %s", key)
 }
 
-// settled returns the smallest memory of the idle program within a time, because garbage is returned to the operating system late.
-func (p *process) settled(ctx context.Context, d time.Duration) (int64, error) {
-	least, err := p.memory()
+// Settled returns the smallest memory of the idle program within a time, because garbage is returned to the operating system late.
+func (p *Process) Settled(ctx context.Context, d time.Duration) (int64, error) {
+	least, err := p.Memory()
 	for end := time.Now().Add(d); err == nil && time.Now().Before(end); {
-		if err = pause(ctx, d/10); err == nil {
+		if err = Pause(ctx, d/10); err == nil {
 			var now int64
-			now, err = p.memory()
+			now, err = p.Memory()
 			least = min(least, now)
 		}
 	}
 	return least, err
 }
 
-// pause lets time pass, unless ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause lets time pass, unless ctx ends.
+func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"crypto/ecdsa"
@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// certificate is a server's certificate on loopback, and the pool that its clients trust.
-type certificate struct {
-	certFile, keyFile string
-	trust             *tls.Config
+// Certificate is a server's certificate on loopback, and the pool that its clients trust.
+type Certificate struct {
+	CertFile, KeyFile string
+	Trust             *tls.Config
 }
 
-// newCertificate writes a self-signed certificate to files in dir.
-func newCertificate(dir string) (*certificate, error) {
+// NewCertificate writes a self-signed certificate to files in dir.
+func NewCertificate(dir string) (*Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "revtail"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true, IsCA: true,
@@ -41,16 +41,16 @@ func newCertificate(dir string) (*certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &certificate{certFile: filepath.Join(dir, "tls.crt"), keyFile: filepath.Join(dir, "tls.key")}
+	c := &Certificate{CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := os.WriteFile(c.certFile, certPEM, 0o600); err != nil {
+	if err := os.WriteFile(c.CertFile, certPEM, 0o600); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(c.keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600); err != nil {
+	if err := os.WriteFile(c.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600); err != nil {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(certPEM)
-	c.trust = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS13}
+	c.Trust = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS13}
 	return c, nil
 }
