@@ -46,7 +46,7 @@ func list(tb testing.TB, url, accept string) {
 		tb.Fatal(err)
 	}
 	request.Header.Set("Accept", accept)
-	response, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultTransport.RoundTrip(request)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -168,11 +168,13 @@ func parseCPU(stat string) (time.Duration, error) {
 // Memory returns the anonymous memory of the program in RAM: its heap and stacks.
 func (p *Process) Memory() (int64, error) { return p.kilobytes("smaps_rollup", "Anonymous") }
 
-// Resident returns all memory of the program in RAM; Peak returns its maximum since ForgetPeak.
+// Resident returns all memory of the program in RAM.
 func (p *Process) Resident() (int64, error) { return p.kilobytes("status", "VmRSS") }
 
+// Peak returns the maximum of Resident since ForgetPeak.
 func (p *Process) Peak() (int64, error) { return p.kilobytes("status", "VmHWM") }
 
+// ForgetPeak makes Peak begin with the present.
 func (p *Process) ForgetPeak() error { return os.WriteFile(p.File("clear_refs"), []byte("5"), 0) }
 
 // kilobytes returns the value of a line of a file below /proc/PID, in bytes.

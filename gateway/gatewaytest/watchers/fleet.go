@@ -55,12 +55,12 @@ func openFleet(ctx context.Context, s *servers, watchers int, rate float64, wide
 	began := time.Now()
 	for left := watchers; left > 0; left -= streamsPerConn {
 		if rate > 0 {
-			if err := program.Pause(ctx, time.Until(began.Add(time.Duration(float64(watchers-left)/rate*float64(time.Second))))); err != nil {
+			if err = program.Pause(ctx, time.Until(began.Add(time.Duration(float64(watchers-left)/rate*float64(time.Second))))); err != nil {
 				return f, 0, err
 			}
 		}
-		c, err := dial(ctx, f, min(left, streamsPerConn))
-		if err != nil {
+		var c *conn
+		if c, err = dial(ctx, f, min(left, streamsPerConn)); err != nil {
 			return f, 0, err
 		}
 		f.conns = append(f.conns, c)

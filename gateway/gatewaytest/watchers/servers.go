@@ -161,7 +161,7 @@ func (s *servers) profile(ctx context.Context, path, file string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := http.DefaultTransport.RoundTrip(request)
 	if err != nil {
 		return err
 	}
