@@ -9,8 +9,8 @@ import (
 	"revtail/encoding/protobuf"
 )
 
-// TestListsInOtherFormsFollowTheState checks that lists whose objects are kept in another form show what was written since, and that two forms are not
-// taken for each other.
+// TestListsInOtherFormsFollowTheState checks that a list in protobuf or as a Table shows every write before it, though the store keeps messages and
+// rows, and that a list in one form never has the objects of another form.
 func TestListsInOtherFormsFollowTheState(t *testing.T) {
 	s := newTestServer(t)
 	s.create("a")

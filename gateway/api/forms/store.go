@@ -28,7 +28,8 @@ type Store struct {
 	aged   time.Time // when forms aged last
 }
 
-// Of returns the table of a form. Equal values of by, of a comparable type, have the same table. It is for one request.
+// Of returns the table of a form. Equal values of by, of a comparable type, have the same table. A request asks for it once, and does not keep it: a
+// table that is not used leaves the store, and keeps nothing afterwards.
 func (s *Store) Of(by any) *Table {
 	s.mu.Lock()
 	defer s.mu.Unlock()
