@@ -171,8 +171,8 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// replace installs the whole state after a fill. The log starts anew with the events later than floor, and watchers seek again.
-func (c *Cache) replace(s snapshot, floor etcdstore.Revision, newest []*event) {
+// replace installs the whole state after a fill. The log starts anew after floor, and watchers seek again.
+func (c *Cache) replace(s snapshot, floor etcdstore.Revision) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ready = true
@@ -182,12 +182,10 @@ func (c *Cache) replace(s snapshot, floor etcdstore.Revision, newest []*event) {
 	c.current = s
 	c.log.reset(floor)
 	c.log.resize(s.objects.size)
-	for _, e := range newest {
-		c.log.append(e)
-	}
 	c.advanceLocked(s.revision)
 	c.wakeAllLocked()
 	c.notifier.published(c.log.next)
+	c.notifier.burst = 0 // the log has skipped positions
 }
 
 // appendBatch installs the state after one batch, and its events.

@@ -11,7 +11,7 @@ import (
 // fills holds one for each fill of the process that reads now. More at once would hold more pages in memory.
 var fills = make(chan struct{}, 4)
 
-// fill reads the whole state as of one revision. lookBack publishes it.
+// fill reads the whole state as of one revision.
 func (r *reflector) fill(ctx context.Context) error {
 	if r.cache.config.Readable == nil { // no other fill waits for a webhook
 		select {
@@ -42,6 +42,9 @@ func (r *reflector) fill(ctx context.Context) error {
 			page.Release()
 		}
 	}
+	if ctx.Err() != nil {
+		return ctx.Err() // the pages may have ended early
+	}
 	b.flush()
 	if len(unordered) > 0 {
 		b.mirror.fill(r.cache.decodeAll(unordered))
@@ -50,7 +53,7 @@ func (r *reflector) fill(ctx context.Context) error {
 	if identity != 0 && identity != r.identity {
 		return history.ErrMismatch
 	}
-	r.mirror, r.since, r.through, r.published = b.mirror, revision, revision, false
+	r.mirror, r.since, r.through = b.mirror, revision, revision
 	return nil
 }
 

@@ -13,10 +13,10 @@ import (
 	"revtail/etcdstore/memory"
 )
 
-// ownWatches is how many watches a cache opens: one for lookBack, and one for later events.
+// ownWatches is how many watches a cache opens: one to look back, and one for later events.
 const ownWatches = 2
 
-// lookBackTimeout is how long a cache waits for the events before its state.
+// lookBackTimeout is how long a look back waits for events.
 const lookBackTimeout = time.Second
 
 // gated is a store whose first watches, the cache's own, can be blocked and broken.
@@ -75,15 +75,22 @@ func (w *gatedWatcher) Next(ctx context.Context) (etcdstore.Batch, error) {
 
 func gatedBubble(t *testing.T, test func(*world, *gated)) {
 	t.Helper()
+	gatedBubbleLookingBack(t, 0, test)
+}
+
+func gatedBubbleLookingBack(t *testing.T, lookBack etcdstore.Revision, test func(*world, *gated)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := &gated{Store: memory.New(), gate: make(chan struct{}), broken: make(chan error)}
-		w := &world{t: t, store: store.Store}
+		w := &world{t: t, store: store.Store, lookBack: lookBack}
 		for _, label := range []string{"1", "2", "3"} {
 			store.Txn(map[string][]byte{root + "a/x": thing("a/x", label, "")}, nil)
 		}
 		w.cache = New(Config{Store: store, Prefix: root, Decode: decodeThing, Logger: slog.New(slog.DiscardHandler)})
 		w.start()
-		<-time.After(lookBackTimeout) // the gate is closed
+		if lookBack == 0 {
+			<-time.After(lookBackTimeout) // the gate is closed
+		}
 		synctest.Wait()
 		test(w, store)
 	})

@@ -2,6 +2,7 @@ package watchcache
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 
 	"revtail/etcdstore"
@@ -29,11 +30,12 @@ type log struct {
 	floor etcdstore.Revision
 }
 
-// reset drops all events; the log is complete after floor. Every earlier position becomes invalid, because one is skipped, and
-// position zero is never used.
+// reset drops all events; the log is complete after floor. Every earlier position becomes invalid, because enough are skipped for
+// prepend and one more. Position zero is never used.
 func (l *log) reset(floor etcdstore.Revision) {
 	limit := cmp.Or(l.limit, maxEvents)
-	*l = log{ring: make([]*event, min(minEvents, limit)), first: l.next + 1, next: l.next + 1, byteLimit: l.byteLimit, limit: limit, floor: floor}
+	next := l.next + uint64(limit) + 1
+	*l = log{ring: make([]*event, min(minEvents, limit)), first: next, next: next, byteLimit: l.byteLimit, limit: limit, floor: floor}
 }
 
 func (l *log) at(position uint64) *event { return l.ring[position&uint64(len(l.ring)-1)] }
@@ -52,6 +54,24 @@ func (l *log) append(e *event) {
 	for l.bytes > max(l.byteLimit, minBytes) && l.first < l.next-1 {
 		l.drop()
 	}
+}
+
+// prepend puts events before those that the log holds, as many of the newest as fit. The log would be complete after floor with all of
+// them. It is called once after a reset, while the log has dropped no event.
+func (l *log) prepend(older []*event, floor etcdstore.Revision) {
+	for _, e := range slices.Backward(older) {
+		if l.next-l.first == uint64(l.limit) || l.bytes+e.memory > max(l.byteLimit, minBytes) {
+			l.floor = e.revision
+			return
+		}
+		if l.next-l.first == uint64(len(l.ring)) {
+			l.grow()
+		}
+		l.first--
+		l.ring[l.first&uint64(len(l.ring)-1)] = e
+		l.bytes += e.memory
+	}
+	l.floor = floor
 }
 
 // resize sets the limit for a state of that size.

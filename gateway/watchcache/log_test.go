@@ -1,6 +1,7 @@
 package watchcache
 
 import (
+	"slices"
 	"testing"
 
 	"revtail/encoding"
@@ -93,5 +94,38 @@ func TestLogStepIsBoundedInBytes(t *testing.T) {
 		if got := revisions(l.read(nil, l.after(1), 100, limit)); len(got) != want {
 			t.Errorf("a step of %d bytes is %v, want %d events", limit, got, want)
 		}
+	}
+}
+
+func TestLogPrepend(t *testing.T) {
+	l := log{limit: 8}
+	l.reset(1)
+	before := l.next
+	l.reset(10)
+	for revision := etcdstore.Revision(11); revision <= 13; revision++ {
+		l.append(at(revision))
+	}
+	position := l.after(11)
+	l.prepend([]*event{at(3), at(5), at(5), at(9)}, 2)
+	if got := revisions(l.read(nil, l.after(2), 100, 1<<20)); !slices.Equal(got, []etcdstore.Revision{3, 5, 5, 9, 11, 12, 13}) || l.floor != 2 {
+		t.Errorf("the log holds %v after %d", got, l.floor)
+	}
+	if l.at(position).revision != 12 || l.first <= before {
+		t.Errorf("position %d has revision %d, and the log begins at %d, want later than %d", position, l.at(position).revision, l.first, before)
+	}
+
+	l.reset(10)
+	for revision := etcdstore.Revision(11); revision <= 15; revision++ {
+		l.append(at(revision))
+	}
+	l.prepend([]*event{at(3), at(5), at(5), at(8), at(9)}, 2)
+	if got := revisions(l.read(nil, l.after(5), 100, 1<<20)); len(got) != 8-1 || l.floor != 5 {
+		t.Errorf("a full log holds %v after %d, want 8 to 15 after 5", got, l.floor)
+	}
+
+	l.reset(10)
+	l.prepend([]*event{{revision: 4, memory: minBytes}, {revision: 5, memory: minBytes/2 + 1}, {revision: 6, memory: minBytes / 2}}, 3)
+	if l.next-l.first != 1 || l.floor != 5 {
+		t.Errorf("a log holds %d events beyond its limit of bytes, after %d", l.next-l.first, l.floor)
 	}
 }

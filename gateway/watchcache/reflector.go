@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -19,7 +18,7 @@ const (
 	// the watch counts as dead.
 	idleProgressPeriod = 5 * time.Second
 	silenceTimeout     = 15 * time.Second
-	// The log begins lookBack revisions before the state of a fill, so that clients resume in memory after a restart.
+	// lookBack is how many revisions before the state of a fill the log gets, so that clients resume in memory after a restart.
 	lookBack = maxEvents
 )
 
@@ -70,8 +69,6 @@ type reflector struct {
 	identity uint64             // of the store's history at the fill
 	since    etcdstore.Revision // revision of the last change in the mirror
 	through  etcdstore.Revision // the mirror is complete up to here; zero: it must be filled
-
-	published bool // the cache serves the mirror
 }
 
 // listAndWatch fills the mirror if needed and watches etcd until an error. followed reports whether the watch delivered anything.
@@ -86,15 +83,24 @@ func (r *reflector) listAndWatch(ctx context.Context) (followed bool, err error)
 		if err = r.fill(ctx); err != nil {
 			return false, fmt.Errorf("fill: %w", err)
 		}
-		err = r.lookBack(ctx)
+		r.publish()
+		defer r.startLookBack(ctx)()
 	}
-	if err == nil {
-		followed, err = r.watch(ctx)
-	}
-	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errOutOfOrder) || errors.Is(err, errReadable) || !r.published {
-		r.through = 0 // events are lost, or the mirror is wrong, lacks values or was never served
+	followed, err = r.watch(ctx)
+	if _, compacted := errors.AsType[*etcdstore.CompactedError](err); compacted || errors.Is(err, errOutOfOrder) || errors.Is(err, errReadable) {
+		r.through = 0 // events are lost, or the mirror is wrong or lacks values
 	}
 	return followed, r.checkMismatch(err)
+}
+
+// publish makes the cache serve the mirror. The log begins after it.
+func (r *reflector) publish() {
+	floor := r.through
+	if floor == 1 {
+		floor = 0 // etcd has no write yet, so the log holds everything
+	}
+	r.cache.markLive()
+	r.cache.replace(r.mirror.snapshot(r.since, r.through), floor)
 }
 
 // checkMismatch starts anew after a history.ErrMismatch. It returns the error.
@@ -146,61 +152,6 @@ func (r *reflector) watch(ctx context.Context) (followed bool, err error) {
 		}
 		followed, quiet = true, silenceTimeout
 	}
-}
-
-// lookBack fills the log with the newest events up to the state of the mirror, as far as etcd has them, and publishes the mirror.
-func (r *reflector) lookBack(ctx context.Context) error {
-	switch {
-	case r.through == 1:
-		r.publish(0, nil) // etcd has no write yet
-		return nil
-	case r.cache.config.Readable != nil:
-		r.publish(r.through, nil)
-		return nil
-	}
-	after := max(r.through-r.cache.lookBack, 1)
-	err := r.lookBackTo(ctx, after)
-	if compacted, ok := errors.AsType[*etcdstore.CompactedError](err); ok && after < compacted.Compacted && compacted.Compacted <= r.through {
-		// The newest revision at least is read again, because a client may have only a part of it.
-		err = r.lookBackTo(ctx, min(compacted.Compacted, r.through-1))
-	}
-	return err
-}
-
-// lookBackTo is lookBack from a revision. When the events do not come in time the log begins after them, and when a previous value
-// is compacted it begins after that event. It uses its own watch, because previous values cost etcd a read each and watch needs
-// none.
-func (r *reflector) lookBackTo(ctx context.Context, after etcdstore.Revision) error {
-	var recent log // holds as many events as its limit allows
-	recent.resize(r.mirror.objects.size)
-	recent.reset(after)
-	if after == 1 {
-		recent.floor = 0 // the first write makes revision 2, so the log holds everything
-	}
-	config := r.cache.config
-	batch, err := history.Recent(ctx, config.Store, config.Prefix, after, r.through, func(e etcdstore.Event) {
-		if e.PrevLost() {
-			recent.reset(e.Revision)
-		} else if decoded := r.cache.decodeEvent(e); decoded != nil && e.Revision > recent.floor {
-			recent.append(decoded)
-		}
-	})
-	switch {
-	case errors.Is(err, history.ErrSilent):
-		r.publish(r.through, nil)
-		return nil
-	case err != nil:
-		return err
-	}
-	r.publish(recent.floor, recent.read(nil, recent.first, math.MaxInt, math.MaxInt))
-	return r.apply(batch)
-}
-
-// publish makes the cache serve the mirror; newest are the events later than floor.
-func (r *reflector) publish(floor etcdstore.Revision, newest []*event) {
-	r.published = true
-	r.cache.markLive()
-	r.cache.replace(r.mirror.snapshot(r.since, r.through), floor, newest)
 }
 
 // checkSilence decides whether a silent watch is dead, and how long to wait on. etcd answers no progress request before the first

@@ -28,22 +28,24 @@ func NextWithin(ctx context.Context, watcher etcdstore.Watcher, timeout time.Dur
 	return batch, err
 }
 
-// Recent calls add for each event of a prefix in (after, through], with its previous value. It returns the first batch that
-// reaches through, without the events that were added. ErrSilent says that etcd did not deliver the events in time.
-func Recent(ctx context.Context, store etcdstore.Store, prefix string, after, through etcdstore.Revision, add func(etcdstore.Event)) (etcdstore.Batch, error) {
+// Recent calls add for each event of a prefix in (after, through], with its previous value. ErrSilent says that etcd did not deliver
+// the events in time.
+func Recent(ctx context.Context, store etcdstore.Store, prefix string, after, through etcdstore.Revision, add func(etcdstore.Event)) error {
 	watcher := store.Watch(ctx, prefix, etcdstore.WatchOptions{After: after, Previous: true})
 	defer func() { _ = watcher.Close() }() // Next has returned its error
 	for {
 		batch, err := nextRecent(ctx, watcher)
 		if err != nil {
-			return batch, err
+			return err
 		}
-		for len(batch.Events) > 0 && batch.Events[0].Revision <= through {
-			add(batch.Events[0])
-			batch.Events = batch.Events[1:]
+		for _, e := range batch.Events {
+			if e.Revision > through {
+				return nil
+			}
+			add(e)
 		}
 		if batch.Through >= through {
-			return batch, nil
+			return nil
 		}
 	}
 }
