@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 )
@@ -53,10 +52,10 @@ func (r *registry) beginDraining() (ended <-chan struct{}, open []*registration)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.draining = true
-	if len(r.open) > 0 && r.ended == nil {
+	if r.open.len() > 0 && r.ended == nil {
 		r.ended = make(chan struct{})
 	}
-	return r.ended, slices.Collect(maps.Keys(r.open))
+	return r.ended, slices.Collect(r.open.all())
 }
 
 // watchesPerTick returns how many of n streams Drain ends in each tick.
@@ -74,7 +73,7 @@ func (r *registry) endEach(open []*registration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range open {
-		if _, still := r.open[e]; still {
+		if r.open.contains(e) {
 			e.draining = true
 			e.endLocked()
 		}
@@ -86,7 +85,7 @@ func (r *registry) abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.aborting = true
-	for e := range r.open {
+	for e := range r.open.all() {
 		e.abortLocked()
 	}
 }

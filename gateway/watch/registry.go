@@ -20,7 +20,7 @@ type registry struct {
 	announced bool       // AnnounceDrain was called
 	draining  bool       // Drain was called: Add refuses new streams
 	aborting  bool       // the time to drain is over: every connection is broken
-	open      map[*registration]struct{}
+	open      openSet[*registration]
 	Pool      *flowcontrol.Pool // whose seats the streams hold; nil: no limits. Set before the first Add
 	ended     chan struct{}     // closed by Done of the last open stream; nil: Drain does not wait for it
 }
@@ -69,10 +69,7 @@ func (r *registry) Add(stream *http.Request) (e *registration, ctx context.Conte
 	}
 	e = &registration{registry: r, caller: access.CallerOf(stream), seat: seat}
 	ctx, e.cancel = context.WithCancelCause(stream.Context())
-	if r.open == nil {
-		r.open = make(map[*registration]struct{})
-	}
-	r.open[e] = struct{}{}
+	r.open.add(e)
 	return e, ctx, nil
 }
 
@@ -81,7 +78,7 @@ func (r *registry) authenticated() []*registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var authenticated []*registration
-	for e := range r.open {
+	for e := range r.open.all() {
 		if e.caller != nil {
 			authenticated = append(authenticated, e)
 		}
@@ -184,9 +181,9 @@ func (e *registration) Done() {
 	if e.cancel != nil {
 		e.cancel(context.Canceled)
 	}
-	delete(r.open, e)
+	r.open.remove(e)
 	e.seat.Release()
-	if len(r.open) == 0 && r.ended != nil {
+	if r.open.len() == 0 && r.ended != nil {
 		close(r.ended)
 		r.ended = nil
 	}

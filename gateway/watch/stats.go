@@ -20,7 +20,7 @@ import (
 // shared counters would be contended at each delivery; list and Figures read them all. Its methods may be called by any goroutine.
 type stats struct {
 	mu    sync.Mutex              // guards open, sent and ended
-	open  map[*Counters]struct{}  // of open watches
+	open  openSet[*Counters]      // of open watches
 	sent  map[string]metrics.Sent // of ended watches, by resource
 	ended map[string]uint64       // number of ended watches, by reason
 
@@ -82,10 +82,10 @@ func (s *stats) add(r *http.Request, cache *watchcache.Cache, resource string) *
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open, s.sent, s.ended = make(map[*Counters]struct{}), make(map[string]metrics.Sent), make(map[string]uint64)
+	if s.sent == nil {
+		s.sent, s.ended = make(map[string]metrics.Sent), make(map[string]uint64)
 	}
-	s.open[out] = struct{}{}
+	s.open.add(out)
 	return out
 }
 
@@ -93,7 +93,7 @@ func (s *stats) add(r *http.Request, cache *watchcache.Cache, resource string) *
 func (s *stats) remove(c *Counters, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, c)
+	s.open.remove(c)
 	s.sent[c.resource] = s.sent[c.resource].Plus(c.sum())
 	s.ended[reason]++
 }
@@ -161,7 +161,7 @@ func (c *Counters) recordError(err error) error {
 // list returns the counters of the open watches, the oldest first.
 func (s *stats) list() []*Counters {
 	s.mu.Lock()
-	open := slices.Collect(maps.Keys(s.open))
+	open := slices.Collect(s.open.all())
 	s.mu.Unlock()
 	slices.SortFunc(open, func(a, b *Counters) int { return a.since.Compare(b.since) })
 	return open
@@ -170,7 +170,7 @@ func (s *stats) list() []*Counters {
 // Figures returns the totals of all watches, for /metrics. The caller may modify the result.
 func (s *stats) Figures() metrics.Watches {
 	s.mu.Lock()
-	open := slices.Collect(maps.Keys(s.open))
+	open := slices.Collect(s.open.all())
 	out := metrics.Watches{Sent: maps.Clone(s.sent), Ended: maps.Clone(s.ended), Delays: []*metrics.Delays{&s.delays}}
 	s.mu.Unlock()
 	now := time.Now()

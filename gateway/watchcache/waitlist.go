@@ -212,6 +212,13 @@ func (r *ReadyList) Reuse(watchers []*Watcher) {
 	}
 }
 
+// Shrink gives back the memory of Reuse.
+func (r *ReadyList) Shrink() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spare = nil
+}
+
 // grow moves the watchers of a wait group to the memory of Reuse, unless that is too small, or so large that the group would waste it.
 func (r *ReadyList) grow(watchers []*Watcher) []*Watcher {
 	const most = 8 // times the size of the group

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"text/tabwriter"
-	"time"
 
 	"revtail/gateway/gatewaytest/plot"
 )
@@ -36,9 +35,7 @@ func (s *stage) curves() []curve {
 		{"events", "events/s, 1,000 watchers", []int{1, 10, 100, 500, 1000, 2000}, fanOutMetrics, func(ctx context.Context, rate int) (sample, error) {
 			return s.growFanOut(ctx, plain, s.size.watchers, rate)
 		}},
-		{"objects", "objects", []int{1000, 10_000, 100_000, 500_000}, []metric{
-			{"start", "start-up", "s"}, {"memory", "memory", "MiB"}, {"list", "a list", "ms"}, {"first", "its first byte", "ms"},
-		}, s.growState},
+		{"objects", "objects", []int{1000, 20_000, 100_000, 1_000_000}, stateMetrics, s.growState},
 	}
 }
 
@@ -80,41 +77,6 @@ func (s *stage) growFanOut(ctx context.Context, t transport, watchers, rate int)
 	}
 	got["event"] = got["cpu"] * float64(watchers) / 1000
 	return got, nil
-}
-
-// growState measures a gateway that starts before an etcd with many objects, and lists them.
-func (s *stage) growState(ctx context.Context, objects int) (sample, error) {
-	o := new(opening)
-	defer func() { closeAll(o.closers) }()
-	e, revisions, err := s.openStored(ctx, o, objects)
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.openProduct(ctx, o, s.products[0].binary, e, plain)
-	if err != nil {
-		return nil, err
-	}
-	memory, err := p.Settled(ctx, s.size.settle)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := s.keepList(ctx, p.endpoint, revisions); err != nil {
-		return nil, err
-	}
-	client, err := listers(ctx, o, p.endpoint, configMapsURL, "", 1)
-	if err != nil {
-		return nil, err
-	}
-	l, err := openListing(p.Process, client)
-	if err != nil {
-		return nil, err
-	}
-	got, err := l.run(2 * time.Second)
-	if err != nil {
-		return nil, err
-	}
-	return sample{"start": p.startUp.Seconds(), "memory": float64(memory) / (1 << 20), "first": got["first"],
-		"list": float64(l.want.bytes) / 1e3 / got["rate"]}, nil
 }
 
 func (c curve) table(w io.Writer, samples []sample) error {

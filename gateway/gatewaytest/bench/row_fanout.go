@@ -50,7 +50,7 @@ func (f *fanOut) run(ctx context.Context, l load) (sample, error) {
 	lags := t.lags()
 	return sample{
 		"cpu": (after - before).Seconds() * 1e6 / deliveries, "rate": deliveries / took.Seconds(),
-		"p50": percentile(lags, 50), "p99": percentile(lags, 99),
+		"p50": percentile(lags, 50), "p99": percentile(lags, 99), "max": percentile(lags, 100),
 	}, late
 }
 

@@ -28,6 +28,7 @@ type eventLoop struct {
 
 	// The goroutine owns the fields below.
 	clients        map[int32]*client // by tag
+	most           int               // clients since the memory for them was allocated
 	tag            int32             // of the newest client
 	schedule       schedule
 	queue          []*client // clients with more events
@@ -158,6 +159,20 @@ func (l *eventLoop) work() {
 	}
 	l.refreshCaches()
 	l.flush()
+	l.shrink()
+}
+
+// shrink gives memory back when most clients have left.
+func (l *eventLoop) shrink() {
+	l.most = max(l.most, len(l.clients))
+	if l.most < watch.ShrinkAt || len(l.clients) >= l.most/watch.ShrinkShare {
+		return
+	}
+	l.most = len(l.clients)
+	l.clients, l.connections = watch.Shrunk(l.clients), watch.Shrunk(l.connections)
+	l.queue, l.schedule = slices.Clone(l.queue), slices.Clone(l.schedule)
+	l.lastQueue, l.owners, l.woken = nil, nil, nil
+	l.ready.Shrink()
 }
 
 func (l *eventLoop) quit() {
