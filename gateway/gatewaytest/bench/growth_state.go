@@ -117,7 +117,7 @@ func measureInitialEvents(ctx context.Context, _ *opening, p *product, revisions
 	return nil
 }
 
-// measureEvents delivers events, 20 a second, to watchers.
+// measureEvents delivers events, 100 a second, to watchers.
 func (s *stage) measureEvents(ctx context.Context, o *opening, e *etcd, p *product, got sample) error {
 	f, err := openProductFleet(ctx, e, p, jsonLines, eventWatchers)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *stage) measureEvents(ctx context.Context, o *opening, e *etcd, p *produ
 	}
 	o.own(f.close)
 	fan := &fanOut{server: p.Process, publisher: etcdPublisher{e, published}, fleet: f}
-	of, err := fan.run(ctx, load{events: 200, rate: 20})
+	of, err := fan.run(ctx, load{events: 1000, rate: 100})
 	if err != nil {
 		return err
 	}

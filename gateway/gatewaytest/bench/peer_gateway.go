@@ -23,6 +23,7 @@ func runNullGateway(ctx context.Context, args []string, stdout io.Writer) error 
 	e := new(etcd)
 	flags.StringVar(&e.endpoint, "etcd", "", "host:port of the etcd")
 	prefix := flags.String("prefix", "", "the prefix of the keys")
+	watches := flags.Bool("watch", false, "watch the keys, as a gateway does that serves them from memory")
 	pair := addPairFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -31,7 +32,36 @@ func runNullGateway(ctx context.Context, args []string, stdout io.Writer) error 
 		return err
 	}
 	defer func() { _ = e.conn.Close() }()
+	if *watches {
+		events, err := watchPrefix(ctx, e, *prefix)
+		if err != nil {
+			return err
+		}
+		go drain(events)
+	}
 	return servePeer(ctx, &nullGateway{e.kv, *prefix}, pair, "", stdout)
+}
+
+// watchPrefix opens a watch of all keys with a prefix. It ends with ctx.
+func watchPrefix(ctx context.Context, e *etcd, prefix string) (pb.Watch_WatchClient, error) {
+	stream, err := pb.NewWatchClient(e.conn).Watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	end := []byte(prefix)
+	end[len(end)-1]++
+	return stream, stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{
+		CreateRequest: &pb.WatchCreateRequest{Key: []byte(prefix), RangeEnd: end},
+	}})
+}
+
+// drain receives events until the watch ends.
+func drain(events pb.Watch_WatchClient) {
+	for {
+		if _, err := events.Recv(); err != nil {
+			return
+		}
+	}
 }
 
 // nameOf returns the name of a posted object.

@@ -27,6 +27,9 @@ const direct = "etcd"
 // bare is the peer that does nothing but HTTP and the transaction: what a write through any gateway takes at least.
 const bare = "HTTP and a transaction"
 
+// bareWatching is the peer that also gets the events of what it writes, as a gateway must that serves reads from memory.
+const bareWatching = "HTTP, a transaction and its watch"
+
 // embeddedRow compares writes through a gateway with an embedded etcd with writes to an etcd process.
 func embeddedRow(kind writeKind, figures []figure) row {
 	return row{name: string(kind) + "-embedded", figures: figures, open: func(ctx context.Context, s *stage) ([]contender, error) {
@@ -85,14 +88,17 @@ func writeRow(kind writeKind, figures []figure) row {
 			return o.end(nil)
 		}
 		o.add(writingContender(direct, directWriting(e, kind), s.size.writes))
-		return o.end(s.addBareWriting(ctx, o, e, kind))
+		err = s.addBareWriting(ctx, o, e, kind, bare, "/bare/")
+		if err == nil {
+			err = s.addBareWriting(ctx, o, e, kind, bareWatching, "/watched/", "-watch")
+		}
+		return o.end(err)
 	}}
 }
 
-// addBareWriting adds the peer that does nothing else.
-func (s *stage) addBareWriting(ctx context.Context, o *opening, e *etcd, kind writeKind) error {
-	const prefix = "/bare/"
-	p, err := s.startPeer(ctx, plain, "gateway", "-etcd", e.endpoint, "-prefix", prefix)
+// addBareWriting adds a peer that does nothing else. Its keys have a prefix.
+func (s *stage) addBareWriting(ctx context.Context, o *opening, e *etcd, kind writeKind, name, prefix string, flags ...string) error {
+	p, err := s.startPeer(ctx, plain, append([]string{"gateway", "-etcd", e.endpoint, "-prefix", prefix}, flags...)...)
 	if err != nil {
 		return err
 	}
@@ -101,7 +107,7 @@ func (s *stage) addBareWriting(ctx context.Context, o *opening, e *etcd, kind wr
 	if err := w.openWriters(ctx, o, p.endpoint, kind); err != nil {
 		return err
 	}
-	o.add(writingContender(bare, w, s.size.writes))
+	o.add(writingContender(name, w, s.size.writes))
 	return nil
 }
 

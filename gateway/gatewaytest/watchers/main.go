@@ -3,6 +3,7 @@
 // and its etcd are processes of their own; this process is the load.
 //
 //	go run ./gateway/gatewaytest/watchers -watchers 5000,20000    a line of the table for each number
+//	go run ./gateway/gatewaytest/watchers -watchers 40000 -replicas 4 behind a balancer
 //	go run ./gateway/gatewaytest/watchers -model                  costs as a function of watchers, events and objects, with its error
 package main
 
@@ -37,7 +38,8 @@ func main() {
 type options struct {
 	watchers, etcd, revtail, profiles string
 	rate, churn                       float64
-	events, objects                   int
+	events, objects, replicas         int
+	balancer                          string
 	idle, left                        time.Duration
 	wide, model                       bool
 }
@@ -51,6 +53,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.events, "events", 10, "how many events are measured, with and without churn")
 	flags.Float64Var(&o.churn, "churn", 0.01, "the share of the watchers that leave and come back in each second of the churn")
 	flags.IntVar(&o.objects, "objects", 100, "how many objects of 1 KiB are watched")
+	flags.IntVar(&o.replicas, "replicas", 1, "how many gateways share the watchers, behind HAProxy as in the compose stack; memory and processor time are those of one of them, on average")
+	flags.StringVar(&o.balancer, "balancer", "deploy/haproxy.cfg", "configuration `file` of HAProxy")
 	flags.DurationVar(&o.idle, "idle", 20*time.Second, "how long after the last watch was opened the memory is read")
 	flags.DurationVar(&o.left, "left", 60*time.Second, "how long after the last watch has ended the memory is read")
 	flags.BoolVar(&o.wide, "wide", false, "clients extend a window when half of it is used, not after every 4 KiB as Go's client does")
@@ -89,6 +93,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	o, err := parseOptions(args, stderr)
 	if err != nil {
 		return err
+	}
+	if o.replicas < 1 {
+		return fmt.Errorf("-replicas %d: want 1 or more", o.replicas)
 	}
 	if o.model {
 		o.churn, o.left = 0, 0

@@ -2,6 +2,8 @@ package main
 
 import (
 	"math"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -45,5 +47,22 @@ func TestFit(t *testing.T) {
 	}
 	if rms, worst := residuals(rows, values, at); rms > 1e-6 || worst > 1e-6 {
 		t.Errorf("the error is %v, %v", rms, worst)
+	}
+}
+
+// TestBalancerConfig checks that HAProxy gets the replicas instead of the gateways of the compose stack.
+func TestBalancerConfig(t *testing.T) {
+	config, err := os.ReadFile("../../../deploy/haproxy.cfg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := balancerConfig(string(config), "127.0.0.1:1", "/c.pem", []string{"127.0.0.1:2", "127.0.0.1:3"})
+	for _, want := range []string{"\tbind 127.0.0.1:1 ssl crt /c.pem alpn h2,http/1.1\n", "\tserver gateway-1 127.0.0.1:2 ssl", "\tserver gateway-2 127.0.0.1:3 ssl", "option httpchk GET /readyz"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the configuration lacks %q", want)
+		}
+	}
+	if strings.Contains(got, "gateway-1:8080") || strings.Contains(got, "init-addr") || strings.Contains(got, "bind :8080") {
+		t.Errorf("the configuration has a name of the compose stack:\n%s", got)
 	}
 }

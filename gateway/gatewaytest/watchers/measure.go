@@ -13,6 +13,7 @@ import (
 // result is one line of the table.
 type result struct {
 	point
+	replicas           int
 	opening            time.Duration // of all watches
 	openingCPU         time.Duration // of the gateway
 	before, idle, left int64         // resident memory of the gateway
@@ -28,7 +29,7 @@ type delivery struct {
 
 // measure measures one point, with servers of its own.
 func measure(ctx context.Context, o options, p point, say func(string, ...any)) (r result, err error) {
-	r.point = p
+	r.point, r.replicas = p, o.replicas
 	s, err := startServers(ctx, o, p.objects)
 	if s != nil {
 		defer s.stop()
@@ -82,7 +83,7 @@ func (r *result) open(ctx context.Context, o options, s *servers) (f *fleet, err
 		return nil, err
 	}
 	if f, r.opening, err = openFleet(ctx, s, r.watchers, o.rate, o.wide); err != nil {
-		return f, err
+		return f, s.explain(err)
 	}
 	after, err := s.gateway.CPU()
 	if err != nil {
@@ -106,7 +107,10 @@ func (r *result) profile(ctx context.Context, o options, s *servers, path, name 
 }
 
 // memory returns what an idle watch takes, in KB.
-func (r result) memory() float64 { return float64(r.idle-r.before) / 1000 / float64(r.watchers) }
+func (r result) memory() float64 { return float64(r.idle-r.before) / 1000 / r.ofReplica() }
+
+// ofReplica returns the number of watchers of each replica.
+func (r result) ofReplica() float64 { return float64(r.watchers) / float64(r.replicas) }
 
 // warm opens and leaves a few watches, because the first ones allocate memory once for a process.
 func warm(ctx context.Context, s *servers, o options) error {
@@ -119,7 +123,7 @@ func warm(ctx context.Context, s *servers, o options) error {
 }
 
 // resident returns the memory of the gateway when it is idle.
-func resident(ctx context.Context, gateway *program.Process) (int64, error) {
+func resident(ctx context.Context, gateway gateways) (int64, error) {
 	if err := program.Pause(ctx, 5*time.Second); err != nil {
 		return 0, err
 	}

@@ -27,19 +27,21 @@ const (
 	objectSize = 1024
 )
 
-// servers are an etcd and a gateway before it.
+// servers are an etcd and the gateways before it.
 type servers struct {
 	dir     string
 	etcd    *program.Process
 	conn    *grpc.ClientConn
 	kv      pb.KVClient
-	gateway *program.Process
-	address string // of the gateway
-	admin   string // address of its operators' listener
-	trust   *tls.Config
+	gateway gateways
+
+	balancer *program.Process // before the replicas; nil: there is one gateway
+	address  string           // of the balancer, or the gateway
+	admin    string           // address of the operators' listener of the first gateway
+	trust    *tls.Config
 }
 
-// startServers starts both, with a number of objects in etcd. The caller calls stop, also after an error.
+// startServers starts them, with a number of objects in etcd. The caller calls stop, also after an error.
 func startServers(ctx context.Context, o options, objects int) (*servers, error) {
 	dir, err := os.MkdirTemp("", "revtail-watchers-")
 	if err != nil {
@@ -52,7 +54,7 @@ func startServers(ctx context.Context, o options, objects int) (*servers, error)
 	if err = s.fill(ctx, objects); err != nil {
 		return s, fmt.Errorf("%w: %s", err, s.etcd.LastWords())
 	}
-	return s, s.startGateway(ctx, o.revtail)
+	return s, s.startGateways(ctx, o)
 }
 
 func (s *servers) startEtcd(path string) (err error) {
@@ -70,31 +72,58 @@ func (s *servers) startEtcd(path string) (err error) {
 	return err
 }
 
-func (s *servers) startGateway(ctx context.Context, path string) error {
+func (s *servers) startGateways(ctx context.Context, o options) error {
 	certificate, err := program.NewCertificate(s.dir)
 	if err != nil {
 		return err
 	}
 	s.trust, s.admin = certificate.Trust.Clone(), program.FreeAddress()
 	s.trust.NextProtos = []string{"h2"}
-	s.gateway, err = program.Launch("revtail", s.dir, path, "serve", "--listen", "127.0.0.1:0", "--garbage-collector=false", "--log-level", "warn", "--keys=",
-		"--keys-writable=", "--etcd-endpoints", "http://"+s.conn.Target(), "--admin-listen", s.admin,
-		"--tls-cert-file", certificate.CertFile, "--tls-private-key-file", certificate.KeyFile)
+	var addresses []string
+	for i := range o.replicas {
+		flags := []string{"--tls-cert-file", certificate.CertFile, "--tls-private-key-file", certificate.KeyFile}
+		if i == 0 {
+			flags = append(flags, "--admin-listen", s.admin)
+		}
+		address, err := s.startGateway(ctx, o.revtail, flags)
+		if err != nil {
+			return err
+		}
+		addresses = append(addresses, address)
+	}
+	s.address = addresses[0]
+	if o.replicas > 1 {
+		s.balancer, s.address, err = startBalancer(ctx, s.dir, o.balancer, certificate, addresses)
+	}
+	return err
+}
+
+// startGateway starts a gateway, and returns its address.
+func (s *servers) startGateway(ctx context.Context, path string, flags []string) (string, error) {
+	gateway, err := program.Launch("revtail", s.dir, append([]string{path, "serve", "--listen", "127.0.0.1:0", "--garbage-collector=false", "--log-level", "warn",
+		"--keys=", "--keys-writable=", "--etcd-endpoints", "http://" + s.conn.Target()}, flags...)...)
 	if err != nil {
+		return "", err
+	}
+	s.gateway = append(s.gateway, gateway)
+	ready, err := gateway.Ready(ctx)
+	_, address, _ := strings.Cut(ready["http"], "://")
+	return address, err
+}
+
+// explain adds what the balancer, if there is one, has said.
+func (s *servers) explain(err error) error {
+	if s.balancer == nil {
 		return err
 	}
-	ready, err := s.gateway.Ready(ctx)
-	if err != nil {
-		return err
-	}
-	_, s.address, _ = strings.Cut(ready["http"], "://")
-	return nil
+	return fmt.Errorf("%w: %s", err, s.balancer.LastWords())
 }
 
 func (s *servers) stop() {
-	if s.gateway != nil {
-		s.gateway.Stop()
+	if s.balancer != nil {
+		s.balancer.Stop()
 	}
+	s.gateway.stop()
 	if s.conn != nil {
 		_ = s.conn.Close()
 	}
