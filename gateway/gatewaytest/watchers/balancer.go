@@ -20,8 +20,8 @@ var (
 	dockersNames = regexp.MustCompile(` resolvers docker init-addr libc,none`)
 )
 
-// startBalancer starts HAProxy before the gateways, with the configuration file of the compose stack, but for the addresses and that both of
-// its sides have HTTPS and HTTP/2. It returns the address of HAProxy.
+// startBalancer starts HAProxy before the gateways, with the configuration file of the compose stack, but for the addresses, and with HTTPS and
+// HTTP/2 for clients. It returns the address of HAProxy.
 func startBalancer(ctx context.Context, dir, config string, certificate *program.Certificate, addresses []string) (*program.Process, string, error) {
 	path, err := exec.LookPath("haproxy")
 	if err != nil {
@@ -67,9 +67,9 @@ func balancerConfig(config, address, pair string, servers []string) string {
 	config = bindLine.ReplaceAllLiteralString(config, fmt.Sprintf("\tbind %s ssl crt %s alpn h2,http/1.1", address, pair))
 	config = serverLines.ReplaceAllLiteralString(dockersNames.ReplaceAllLiteralString(config, ""), "")
 	var out strings.Builder
-	out.WriteString(strings.TrimRight(config, "\n") + "\n\thttp-reuse always\n") // otherwise each watch has a connection of its own to the gateway
+	out.WriteString(strings.TrimRight(config, "\n") + "\n")
 	for i, server := range servers {
-		fmt.Fprintf(&out, "\tserver gateway-%d %s ssl verify none alpn h2 check-alpn http/1.1\n", i+1, server)
+		fmt.Fprintf(&out, "\tserver gateway-%d %s\n", i+1, server)
 	}
 	return out.String()
 }

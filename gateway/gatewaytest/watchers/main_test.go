@@ -57,7 +57,7 @@ func TestBalancerConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := balancerConfig(string(config), "127.0.0.1:1", "/c.pem", []string{"127.0.0.1:2", "127.0.0.1:3"})
-	for _, want := range []string{"\tbind 127.0.0.1:1 ssl crt /c.pem alpn h2,http/1.1\n", "\tserver gateway-1 127.0.0.1:2 ssl", "\tserver gateway-2 127.0.0.1:3 ssl", "option httpchk GET /readyz"} {
+	for _, want := range []string{"\tbind 127.0.0.1:1 ssl crt /c.pem alpn h2,http/1.1\n", "\tserver gateway-1 127.0.0.1:2\n", "\tserver gateway-2 127.0.0.1:3\n", "option httpchk GET /readyz"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the configuration lacks %q", want)
 		}

@@ -81,7 +81,10 @@ func (s *servers) startGateways(ctx context.Context, o options) error {
 	s.trust.NextProtos = []string{"h2"}
 	var addresses []string
 	for i := range o.replicas {
-		flags := []string{"--tls-cert-file", certificate.CertFile, "--tls-private-key-file", certificate.KeyFile}
+		var flags []string
+		if o.replicas == 1 { // otherwise the balancer has the certificate
+			flags = append(flags, "--tls-cert-file", certificate.CertFile, "--tls-private-key-file", certificate.KeyFile)
+		}
 		if i == 0 {
 			flags = append(flags, "--admin-listen", s.admin)
 		}
