@@ -44,12 +44,12 @@ func replicaMoves(s size) []versus {
 		{what: "RSS of the kube-apiserver", metric: "rss", unit: "MB", besideKubernetes: own},
 	}
 	move := func(users string) string {
-		return fmt.Sprintf("%s watchers of %s get 10 events/s from …, HTTP/2", thousands(float64(s.watchers)), users)
+		return fmt.Sprintf("Replica: %s watchers of %s watch at the server of the column, 10 events/s, HTTP/2", thousands(float64(s.watchers)), users)
 	}
 	return []versus{
 		replicaMove("replica-move", move("one user"), sameUser, s, aspects),
 		replicaMove("replica-move-users", move("as many users"), ownUser, s, aspects),
-		replicaPods("replica-pods", fmt.Sprintf("%s Pods, listed in pages", thousands(float64(s.pods))), s, []aspect{
+		replicaPods("replica-pods", fmt.Sprintf("Replica: %s Pods, listed in pages", thousands(float64(s.pods))), s, []aspect{
 			{what: "RSS", metric: "rss", unit: "MB", besideKubernetes: pods},
 			{what: "peak RSS", metric: "peak", unit: "MB", besideKubernetes: pods},
 		}),

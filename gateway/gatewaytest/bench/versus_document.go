@@ -71,8 +71,9 @@ const replicaHead = `
 ## The replica of a cluster
 
 ` + "`revtail serve --cluster --kube-apiserver`" + ` and the kube-apiserver read one etcd, which has objects in protobuf. Both run all the time, and only the one that is
-measured has watchers. Clients have tokens; revtail asks the kube-apiserver about them and about their rights. The lines about processes with watchers
-have in each column what they cost while that server has the watchers. Pods have 2 to 4 KB in etcd. The limit is half of a kube-apiserver here too.
+measured has watchers. Clients have tokens; revtail asks the kube-apiserver about them and about their rights. Where the watchers are at the server of the
+column, the difference of the columns is what the kube-apiserver saves when its watchers move to revtail. Pods have 2 to 4 KB in etcd. The limit is half of
+a kube-apiserver here too.
 
 `
 
