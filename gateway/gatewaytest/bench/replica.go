@@ -142,6 +142,9 @@ func replicaPods(name, title string, s size, aspects []aspect) versus {
 	}
 	return freshRow(name, title, aspects, open, func(ctx context.Context, c *cluster, server string) (sample, error) {
 		p := c.servers[server]
+		if err := p.untilAnswers(ctx, "/api/v1/pods?limit=1"); err != nil { // the cache of the replica is filled by the first request
+			return nil, err
+		}
 		if err := listPods(ctx, p.endpoint, s.pods); err != nil {
 			return nil, err
 		}

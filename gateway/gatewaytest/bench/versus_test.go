@@ -88,6 +88,18 @@ func TestVersusRowsHaveTheirOwnNames(t *testing.T) {
 	}
 }
 
+// TestReplicaRowsAreSelected checks that -row replica selects the rows about a replica and no others.
+func TestReplicaRowsAreSelected(t *testing.T) {
+	name := func(v versus) string { return v.name }
+	s := kubernetesSize(true)
+	if got, want := len(named(replicaRows(s), "replica", name)), len(replicaRows(s)); got != want || want == 0 {
+		t.Errorf("replica selects %d of %d rows", got, want)
+	}
+	if others := named(versusRows(s), "replica", name); len(others) > 0 {
+		t.Errorf("replica selects %s", others[0].name)
+	}
+}
+
 func TestAspectRatio(t *testing.T) {
 	if got := (aspect{more: true}).ratio(math.NaN(), 1); !math.IsNaN(got) {
 		t.Errorf("of nothing: %v", got)
