@@ -135,20 +135,27 @@ func (c *cluster) clock(used *[2]time.Duration) (stop func() error, err error) {
 	}, nil
 }
 
-// replicaPods compares the memory of the servers with many Pods that a client has listed.
+// podRest is the time of rest after a list of many Pods, in times of size.settle: in two minutes Go collects the garbage of an idle program.
+const podRest = 6
+
+// replicaPods compares the memory of the servers with many Pods, before and after a client has listed them.
 func replicaPods(name, title string, s size, aspects []aspect) versus {
 	open := func(ctx context.Context, st *stage, o *opening) (*cluster, error) {
 		return st.openCluster(ctx, o, tls11, sameUser, s.pods, storedPod)
 	}
 	return freshRow(name, title, aspects, open, func(ctx context.Context, c *cluster, server string) (sample, error) {
 		p := c.servers[server]
+		before, err := p.Resident()
+		if err != nil {
+			return nil, err
+		}
 		if err := p.untilAnswers(ctx, "/api/v1/pods?limit=1"); err != nil { // the cache of the replica is filled by the first request
 			return nil, err
 		}
 		if err := listPods(ctx, p.endpoint, s.pods); err != nil {
 			return nil, err
 		}
-		if _, err := p.Settled(ctx, s.settle); err != nil {
+		if _, err := p.Settled(ctx, podRest*s.settle); err != nil {
 			return nil, err
 		}
 		resident, err := p.Resident()
@@ -156,6 +163,6 @@ func replicaPods(name, title string, s size, aspects []aspect) versus {
 			return nil, err
 		}
 		peak, err := p.Peak()
-		return sample{"rss": float64(resident) / 1e6, "peak": float64(peak) / 1e6}, err
+		return sample{"before": float64(before) / 1e6, "rss": float64(resident) / 1e6, "peak": float64(peak) / 1e6}, err
 	})
 }

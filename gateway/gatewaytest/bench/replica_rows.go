@@ -50,7 +50,8 @@ func replicaMoves(s size) []versus {
 		replicaMove("replica-move", move("one user"), sameUser, s, aspects),
 		replicaMove("replica-move-users", move("as many users"), ownUser, s, aspects),
 		replicaPods("replica-pods", fmt.Sprintf("Replica: %s Pods, listed in pages", thousands(float64(s.pods))), s, []aspect{
-			{what: "RSS", metric: "rss", unit: "MB", besideKubernetes: pods},
+			{what: "RSS at the start", metric: "before", unit: "MB", besideKubernetes: own},
+			{what: fmt.Sprintf("RSS after a list and %v of rest", podRest*s.settle), metric: "rss", unit: "MB", besideKubernetes: pods},
 			{what: "peak RSS", metric: "peak", unit: "MB", besideKubernetes: pods},
 		}),
 	}
