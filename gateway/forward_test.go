@@ -42,6 +42,8 @@ func (j *judge) Authorize(identity *authentication.Identity, about authorization
 	return about.ForbiddenBecause(identity.Name, "no rule")
 }
 
+func (*judge) Kept(*authentication.Identity, authorization.Attributes) bool { return false }
+
 // convertedByService is a definition whose objects a service in the cluster converts.
 const convertedByService = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com","uid":"u",
 "creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"group":"example.com","scope":"Namespaced",

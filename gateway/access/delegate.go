@@ -18,6 +18,9 @@ type Delegate interface {
 	// Authorize returns nil if a user may make a request, a Status with 403 if not, and ErrUndecided or another Status with 503 if the delegate cannot
 	// decide that.
 	Authorize(identity *authentication.Identity, attributes authorization.Attributes) error
+	// Kept reports whether the delegate has allowed a request so recently that the request stays allowed while the delegate cannot decide. It does not wait
+	// for a decision.
+	Kept(identity *authentication.Identity, attributes authorization.Attributes) bool
 }
 
 // undecidedRetry is when a client may ask again, in seconds.

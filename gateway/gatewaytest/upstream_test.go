@@ -21,9 +21,12 @@ import (
 type behind struct {
 	kube    *gatewaytest.KubeAPIServer
 	gateway *gatewaytest.Gateway
+	etcd    *gatewaytest.Cluster
 	carol   tls.Certificate // of a client, for both
 
-	gatewayCA []byte // of the gateway's certificate
+	gatewayCA []byte      // of the gateway's certificate
+	trust     *tls.Config // of that
+	args      []string    // of the gateway, without its etcd
 }
 
 // startBehind starts a kube-apiserver with RBAC, and a gateway with more arguments whose clients are those of the kube-apiserver.
@@ -41,7 +44,7 @@ func startBehind(t *testing.T, more ...string) *behind {
 	}
 	clients, proxies, gateways := gatewaytest.NewAuthority(t, "clients"), gatewaytest.NewAuthority(t, "front-proxies"), gatewaytest.NewAuthority(t, "gateways")
 	clientCA := write("clients.crt", clients.PEM)
-	b := &behind{carol: clients.Issue(t, "carol", func(c *x509.Certificate) { c.Subject.Organization = []string{"dev"} }).TLS(t)}
+	b := &behind{etcd: etcd, trust: &tls.Config{RootCAs: gateways.Pool()}, carol: clients.Issue(t, "carol", func(c *x509.Certificate) { c.Subject.Organization = []string{"dev"} }).TLS(t)}
 	b.kube = gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(),
 		"--token-auth-file", write("tokens", []byte("administrator,admin,admin,\"system:masters\"\nalice-token,alice,1\nbob-token,bob,2\nrevtail-token,system:revtail,3\n")),
 		"--client-ca-file", clientCA, "--requestheader-client-ca-file", write("proxies.crt", proxies.PEM), "--requestheader-allowed-names", "front-proxy-client",
@@ -49,18 +52,20 @@ func startBehind(t *testing.T, more ...string) *behind {
 	b.prepare(t)
 	frontCert, frontKey := proxies.Issue(t, "front-proxy-client").Write(t, dir, "front-proxy-client")
 	cert, key := gateways.Issue(t, "localhost").Write(t, dir, "tls")
-	b.gateway = b.start(t, etcd.Endpoints(), append(more, "--tls-cert-file", cert, "--tls-private-key-file", key, "--client-ca-file", clientCA,
+	b.args = append(more, "--tls-cert-file", cert, "--tls-private-key-file", key, "--client-ca-file", clientCA,
 		"--kube-apiserver-ca-file", write("kube.crt", b.kube.CA), "--proxy-client-cert-file", frontCert, "--proxy-client-key-file", frontKey,
 		"--authentication-kubeconfig", write("revtail.conf", []byte("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"+
-			"clusters: [{name: a, cluster: {server: "+b.kube.URL+"}}]\nusers: [{name: a, user: {token: revtail-token}}]\n")))...)
-	b.gateway.TLS, b.gatewayCA = &tls.Config{RootCAs: gateways.Pool()}, gateways.PEM
+			"clusters: [{name: a, cluster: {server: "+b.kube.URL+"}}]\nusers: [{name: a, user: {token: revtail-token}}]\n")))
+	b.gateway, b.gatewayCA = b.start(t, etcd.Endpoints()), gateways.PEM
 	return b
 }
 
-// start starts the gateway. It is the only place that does.
-func (b *behind) start(t *testing.T, endpoints string, args ...string) *gatewaytest.Gateway {
+// start starts a gateway. It is the only place that does.
+func (b *behind) start(t *testing.T, endpoints string) *gatewaytest.Gateway {
 	t.Helper()
-	return gatewaytest.Start(t, append([]string{"--cluster", "--etcd-endpoints", endpoints, "--kube-apiserver", b.kube.URL}, args...)...)
+	g := gatewaytest.Start(t, append([]string{"--cluster", "--etcd-endpoints", endpoints, "--kube-apiserver", b.kube.URL}, b.args...)...)
+	g.TLS = b.trust
+	return g
 }
 
 // prepare makes the objects and the rights of the users. alice may read the ConfigMaps of the namespace a, bob everything there, carol those of

@@ -2,6 +2,7 @@ package authentication
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,9 @@ func (i *Identity) Holds(now time.Time) bool {
 
 // MayHaveEnded reports whether the credential may be invalid at a time although Authenticator.Generation has not changed: Holds knows.
 func (i *Identity) MayHaveEnded(now time.Time) bool { return i.revocable || i.expired(now) }
+
+// Revocable reports whether only the issuer of the credential knows if it is still valid: Holds may ask another server then.
+func (i *Identity) Revocable() bool { return i.revocable }
 
 func (i *Identity) expired(now time.Time) bool { return !i.Expires.IsZero() && !now.Before(i.Expires) }
 
@@ -87,6 +91,11 @@ type Impersonated struct {
 	UID    string
 	Groups []string
 	Extra  map[string][]string
+}
+
+// Equal reports whether two identities are the same user, with the same groups and extras.
+func (i *Identity) Equal(other *Identity) bool {
+	return i.Name == other.Name && i.UID == other.UID && slices.Equal(i.Groups, other.Groups) && maps.EqualFunc(i.Extra, other.Extra, slices.Equal)
 }
 
 // Impersonate returns the identity of another user, which is valid as long as i. Like every user it is in the group of authenticated users,

@@ -25,13 +25,30 @@ func (d *Delegate) Authorize(identity *authentication.Identity, about authorizat
 	return d.decide(identity, about)
 }
 
-func (d *Delegate) decide(identity *authentication.Identity, about authorization.Attributes) error {
-	key := d.digest(identity.Name, identity.UID, identity.Groups, identity.Extra, about.Verb, about.Group, about.Version, about.Resource, about.Subresource,
+// Kept implements access.Delegate.
+func (d *Delegate) Kept(identity *authentication.Identity, about authorization.Attributes) bool {
+	for _, key := range about.Keys {
+		if !d.keeps(identity, authorization.Attributes{Verb: about.Verb, Key: key}) {
+			return false
+		}
+	}
+	return d.keeps(identity, about)
+}
+
+func (d *Delegate) keeps(identity *authentication.Identity, about authorization.Attributes) bool {
+	_, ok := d.allows.Get(d.requestKey(identity, about))
+	return ok
+}
+
+func (d *Delegate) requestKey(identity *authentication.Identity, about authorization.Attributes) digest {
+	return d.digest(identity.Name, identity.UID, identity.Groups, identity.Extra, about.Verb, about.Group, about.Version, about.Resource, about.Subresource,
 		about.Namespace, about.Name, about.FieldSelector, about.LabelSelector, about.Key, about.Path)
+}
+
+func (d *Delegate) decide(identity *authentication.Identity, about authorization.Attributes) error {
+	key := d.requestKey(identity, about)
 	if !d.availability.Away() {
-		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout) //nolint:forbidigo // access.Delegate has none
-		defer cancel()
-		decision, reason, err := d.clients().authorizer.Authorize(ctx, record(identity, about))
+		decision, reason, err := d.ask(key, identity, about)
 		switch {
 		case decision == authorizer.DecisionDeny, err == nil && decision != authorizer.DecisionAllow:
 			d.allows.Remove(key)
@@ -52,6 +69,25 @@ func (d *Delegate) decide(identity *authentication.Identity, about authorization
 	}
 	d.count(subjectReview, undecided)
 	return access.ErrUndecided
+}
+
+// subjectAnswer is the answer to a SubjectAccessReview.
+type subjectAnswer struct {
+	decision authorizer.Decision
+	reason   string
+}
+
+// ask asks the kube-apiserver about a request. Requests with the same key at the same time share one question, because the authorizer of Kubernetes
+// caches answers, but not questions.
+func (d *Delegate) ask(key digest, identity *authentication.Identity, about authorization.Attributes) (authorizer.Decision, string, error) {
+	got, err, _ := d.asked.Do(string(key[:]), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout) //nolint:forbidigo // access.Delegate has none
+		defer cancel()
+		decision, reason, err := d.clients().authorizer.Authorize(ctx, record(identity, about))
+		return subjectAnswer{decision, reason}, err
+	})
+	a := got.(subjectAnswer)
+	return a.decision, a.reason, err
 }
 
 // record returns a request in the form of Kubernetes.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
@@ -38,6 +39,8 @@ type Delegate struct {
 	secret []byte                // makes digests that nobody else can make
 	users  *cache.LRUExpireCache // of accepted tokens, by their digests: *authentication.Identity
 	allows *cache.LRUExpireCache // digests of allowed requests
+
+	asked singleflight.Group // questions about requests in flight, by the digests of the requests
 
 	decisions *prometheus.CounterVec
 }

@@ -33,9 +33,11 @@ import (
 // decider is a kube-apiserver with one rule: those in the group readers may do everything, and others may list configmaps with the selectors
 // a=b, x=y.
 type decider struct {
-	code     atomic.Int64 // of all answers, in the place of decisions; zero: none
-	tokens   atomic.Int64 // the TokenReviews
-	subjects atomic.Int64 // the SubjectAccessReviews
+	code     atomic.Int64  // of all answers, in the place of decisions; zero: none
+	tokens   atomic.Int64  // the TokenReviews
+	subjects atomic.Int64  // the SubjectAccessReviews
+	admin    atomic.Bool   // users of tokens are also in the group admins
+	hold     chan struct{} // if not nil, SubjectAccessReviews wait until it is closed. Set before the first one
 
 	mu   sync.Mutex // guards the field below
 	last authorizationv1.SubjectAccessReviewSpec
@@ -71,13 +73,19 @@ func (d *decider) reviewToken(r *http.Request) *authenticationv1.TokenReview {
 		review.Status.Error = "[invalid bearer token, token lookup failed]"
 		return review
 	}
+	if d.admin.Load() {
+		group += ",admins"
+	}
 	review.Status.Authenticated = true
-	review.Status.User = authenticationv1.UserInfo{Username: name, UID: "1", Groups: []string{group}, Extra: map[string]authenticationv1.ExtraValue{"scopes": {"a"}}}
+	review.Status.User = authenticationv1.UserInfo{Username: name, UID: "1", Groups: strings.Split(group, ","), Extra: map[string]authenticationv1.ExtraValue{"scopes": {"a"}}}
 	return review
 }
 
 func (d *decider) reviewSubject(r *http.Request) *authorizationv1.SubjectAccessReview {
 	d.subjects.Add(1)
+	if d.hold != nil {
+		<-d.hold
+	}
 	review := new(authorizationv1.SubjectAccessReview)
 	_ = json.NewDecoder(r.Body).Decode(review) // what is missing is denied
 	d.mu.Lock()
@@ -92,6 +100,11 @@ func (d *decider) reviewSubject(r *http.Request) *authorizationv1.SubjectAccessR
 	return review
 }
 
+// config returns the configuration of clients of a server.
+func config(server *httptest.Server) *rest.Config {
+	return restrict(&rest.Config{}, server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+}
+
 // start starts a decider and a Delegate that asks it.
 func start(t *testing.T) (*decider, *httptest.Server, *Delegate, *testingclock.FakeClock) {
 	t.Helper()
@@ -99,8 +112,7 @@ func start(t *testing.T) (*decider, *httptest.Server, *Delegate, *testingclock.F
 	server := httptest.NewTLSServer(d)
 	t.Cleanup(server.Close)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	clients, err := NewClients(restrict(&rest.Config{}, server.URL, bundle))
+	clients, err := NewClients(config(server))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,9 +304,7 @@ func TestMetrics(t *testing.T) {
 func TestDenialIsRemembered(t *testing.T) {
 	_, server, d, _ := start(t)
 	list := authorization.Attributes{Verb: "list", Resource: "configmaps"}
-	key := d.digest(other.Name, other.UID, other.Groups, other.Extra, list.Verb, list.Group, list.Version, list.Resource, list.Subresource,
-		list.Namespace, list.Name, list.FieldSelector, list.LabelSelector, list.Key, list.Path)
-	d.allows.Add(key, struct{}{}, MaxStale)
+	d.allows.Add(d.requestKey(other, list), struct{}{}, MaxStale)
 	if err := d.Authorize(other, list); !apierrors.IsForbidden(err) {
 		t.Fatal(err)
 	}

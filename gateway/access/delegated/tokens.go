@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apiserver/pkg/authentication/user"
+
 	"revtail/gateway/access/authentication"
 )
 
@@ -16,10 +18,8 @@ func (d *Delegate) ReviewToken(ctx context.Context, token string) (*authenticati
 		answer, ok, err := d.clients().tokens.AuthenticateToken(ctx, token)
 		switch {
 		case ok && err == nil:
-			identity := authentication.Reviewed(answer.User, func() bool { return d.holds(token) })
-			d.users.Add(key, identity, MaxStale)
 			d.count(tokenReview, allowed)
-			return identity, nil
+			return d.keepUser(key, token, answer.User), nil
 		case err == nil:
 			d.users.Remove(key)
 			d.count(tokenReview, denied)
@@ -39,11 +39,23 @@ func (d *Delegate) ReviewToken(ctx context.Context, token string) (*authenticati
 	return nil, authentication.ErrUnavailable
 }
 
-// holds reports whether the token of an open watch is still accepted. A token that nobody can review holds: that its user may still watch, which
-// is decided too, does not hold longer than MaxStale.
-func (d *Delegate) holds(token string) bool {
+// keepUser keeps the user of an accepted token for MaxStale, and returns the identity of that user: the same one for the same token, so that open
+// watches of a token share one review, unless the user has changed.
+func (d *Delegate) keepUser(key digest, token string, info user.Info) *authentication.Identity {
+	var identity *authentication.Identity
+	identity = authentication.Reviewed(info, func() bool { return d.holds(token, identity) })
+	if known, ok := d.users.Get(key); ok && known.(*authentication.Identity).Equal(identity) {
+		identity = known.(*authentication.Identity)
+	}
+	d.users.Add(key, identity, MaxStale)
+	return identity
+}
+
+// holds reports whether the token of an open watch is still accepted, and for the same user in the same groups. A token that cannot be reviewed holds:
+// that its user may still watch, which is decided too, does not hold longer than MaxStale.
+func (d *Delegate) holds(token string, of *authentication.Identity) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*reviewTimeout) //nolint:forbidigo // an open watch has none
 	defer cancel()
-	_, err := d.ReviewToken(ctx, token)
-	return !errors.Is(err, authentication.ErrRefused)
+	now, err := d.ReviewToken(ctx, token)
+	return err == nil && now.Equal(of) || err != nil && !errors.Is(err, authentication.ErrRefused)
 }

@@ -24,7 +24,10 @@ func (s *stage) apiServers() []apiServer {
 			return s.startProduct(ctx, own.binary, e, t)
 		},
 			defaultNamespace, func(object []byte) []byte { return object }},
-		{kubeAPIServer, s.startKubeAPIServer, everyoneIsAdmin, messageConfigMap},
+		{kubeAPIServer, func(ctx context.Context, e *etcd, t transport) (*product, error) {
+			return s.startKubeAPIServer(ctx, e, t)
+		},
+			everyoneIsAdmin, messageConfigMap},
 	}
 }
 

@@ -102,6 +102,9 @@ func (c *client) do(method, path string, body []byte, take func(p []byte)) error
 	if c.accept != "" {
 		c.request = fmt.Appendf(c.request, "Accept: %s\r\n", c.accept)
 	}
+	if token := c.endpoint.tokenOf(0); token != "" {
+		c.request = fmt.Appendf(c.request, "Authorization: Bearer %s\r\n", token)
+	}
 	if len(body) > 0 {
 		c.request = fmt.Appendf(c.request, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}

@@ -77,7 +77,11 @@ func (c *http2Client) request(conn *tls.Conn, group []request) error {
 	encoder := hpack.NewEncoder(&block)
 	for i, r := range group {
 		block.Reset()
-		for _, field := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", r.address}, {":path", r.path}} {
+		fields := [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", r.address}, {":path", r.path}}
+		if r.token != "" {
+			fields = append(fields, [2]string{"authorization", "Bearer " + r.token})
+		}
+		for _, field := range fields {
 			if err := encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}); err != nil {
 				return err
 			}

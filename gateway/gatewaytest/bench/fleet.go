@@ -27,7 +27,16 @@ const (
 type endpoint struct {
 	transport transport
 	address   string
-	trust     *tls.Config // nil: plain
+	trust     *tls.Config        // nil: plain
+	token     func(i int) string // of the i-th client; nil: clients show none
+}
+
+// tokenOf returns the token of the i-th client; empty: none.
+func (e endpoint) tokenOf(i int) string {
+	if e.token == nil {
+		return ""
+	}
+	return e.token(i)
 }
 
 // fleet is a number of clients that watch. They use little processor time, because they share the machine with the server: one goroutine
@@ -67,7 +76,7 @@ func openFleet(ctx context.Context, e endpoint, w watches) (*fleet, error) {
 		watcher := newWatcher(f)
 		watcher.state = w.state
 		f.watchers = append(f.watchers, watcher)
-		requests[i] = request{watcher: watcher, address: e.address, path: w.path(i), accept: w.form.accept(), body: w.body, after: w.after}
+		requests[i] = request{watcher: watcher, address: e.address, path: w.path(i), accept: w.form.accept(), body: w.body, after: w.after, token: e.tokenOf(i)}
 	}
 	connect := map[transport]func(*fleet, endpoint, []request) error{
 		plain: connectPlain, tls11: connectTLS, http2: connectHTTP2, rpc: connectGRPC,
@@ -161,7 +170,7 @@ func (f *fleet) check(acknowledged []int64) error {
 type request struct {
 	watcher             *watcher
 	address, path, body string
-	accept              string // empty: none
+	accept, token       string // empty: none
 	after               int64
 }
 
@@ -173,6 +182,9 @@ func (r request) text() []byte {
 	}
 	if r.accept != "" {
 		body += "Accept: " + r.accept + "\r\n"
+	}
+	if r.token != "" {
+		body += "Authorization: Bearer " + r.token + "\r\n"
 	}
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n%s", method, r.path, r.address, body, r.body)
 }

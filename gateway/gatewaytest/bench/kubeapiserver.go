@@ -18,8 +18,8 @@ import (
 const kubeAPIServer = "kube-apiserver"
 
 // startKubeAPIServer starts a kube-apiserver before an etcd and waits until it is ready and serves the Namespace default. It has no plain
-// HTTP, and serves TLS instead. Its limits on requests are off, as revtail's are.
-func (s *stage) startKubeAPIServer(ctx context.Context, e *etcd, t transport) (*product, error) {
+// HTTP, and serves TLS instead. Its limits on requests are off, as revtail's are. More arguments are flags.
+func (s *stage) startKubeAPIServer(ctx context.Context, e *etcd, t transport, flags ...string) (*product, error) {
 	if t == plain {
 		t = tls11
 	}
@@ -30,14 +30,14 @@ func (s *stage) startKubeAPIServer(ctx context.Context, e *etcd, t transport) (*
 	}
 	cert, key := s.certificate.CertFile, s.certificate.KeyFile
 	start := time.Now()
-	process, err := program.Launch(kubeAPIServer, s.dir, s.kubeAPIServerProgram, "--etcd-servers", "http://"+e.endpoint,
+	process, err := program.Launch(kubeAPIServer, s.dir, append([]string{s.kubeAPIServerProgram, "--etcd-servers", "http://" + e.endpoint,
 		"--bind-address", "127.0.0.1", "--secure-port", port,
 		"--advertise-address", "192.0.2.1", // because it refuses one of loopback; it is not used
 		"--tls-cert-file", cert, "--tls-private-key-file", key, "--cert-dir", s.dir,
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", cert, "--service-account-signing-key-file", key,
 		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount",
 		"--authorization-mode", "RBAC", "--feature-gates", "UnauthenticatedHTTP2DOSMitigation=false", "--enable-priority-and-fairness=false",
-		"--max-requests-inflight", "0", "--max-mutating-requests-inflight", "0")
+		"--max-requests-inflight", "0", "--max-mutating-requests-inflight", "0"}, flags...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,12 @@ var messagePrefix = []byte("k8s\x00")
 func messageConfigMap(object []byte) []byte {
 	var config v1.ConfigMap
 	_ = json.Unmarshal(object, &config) // it is one of ours; an error leaves an object without a name, which every check finds
-	raw, _ := config.Marshal()          // it has no field that cannot be marshaled
-	message, _ := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Raw: raw}).Marshal()
+	return messageOf("v1", "ConfigMap", &config)
+}
+
+// messageOf encodes an object as a kube-apiserver stores it.
+func messageOf(version, kind string, object interface{ Marshal() ([]byte, error) }) []byte {
+	raw, _ := object.Marshal() // it has no field that cannot be marshaled
+	message, _ := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: version, Kind: kind}, Raw: raw}).Marshal()
 	return slices.Concat(messagePrefix, message)
 }

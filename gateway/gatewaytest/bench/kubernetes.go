@@ -21,17 +21,15 @@ func runKubernetes(ctx context.Context, s *stage, o options, stdout io.Writer) e
 	}
 	d := &document{report: r, versions: versions}
 	var failed []error
-	for _, v := range named(versusRows(s.size), o.rows, func(v versus) string { return v.name }) {
-		res := s.measure(ctx, v.row)
+	for _, part := range []struct {
+		rows []versus
+		to   *[]comparison
+	}{{versusRows(s.size), &d.rows}, {replicaRows(s.size), &d.replica}} {
+		compared, errs := s.compareAll(ctx, named(part.rows, o.rows, func(v versus) string { return v.name }), r)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r.Samples[v.name] = res.samples
-		if res.err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", v.name, res.err))
-			continue
-		}
-		d.rows = append(d.rows, v.compare(res)...)
+		*part.to, failed = compared, append(failed, errs...)
 	}
 	for _, c := range named(versusCurves(s.size), o.rows, func(c versusCurve) string { return c.name }) {
 		g, err := s.growVersus(ctx, c, r)
@@ -58,6 +56,23 @@ func runKubernetes(ctx context.Context, s *stage, o options, stdout io.Writer) e
 		failed = append(failed, d.unexplained()...)
 	}
 	return errors.Join(failed...)
+}
+
+// compareAll measures rows, and returns the comparisons of those that do not fail.
+func (s *stage) compareAll(ctx context.Context, rows []versus, r *report) (all []comparison, failed []error) {
+	for _, v := range rows {
+		res := s.measure(ctx, v.row)
+		if ctx.Err() != nil {
+			return all, failed
+		}
+		r.Samples[v.name] = res.samples
+		if res.err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", v.name, res.err))
+			continue
+		}
+		all = append(all, v.compare(res)...)
+	}
+	return all, failed
 }
 
 // versions describes the programs, in the order of the contenders.

@@ -39,8 +39,11 @@ func (s *stage) startEmbedded(ctx context.Context, binary string) (*product, *et
 }
 
 func (s *stage) startGateway(ctx context.Context, binary string, t transport, flags []string) (*product, error) {
-	command := []string{binary, "serve", "--listen", "127.0.0.1:0", "--garbage-collector=false", "--log-level", "warn"}
-	if !slices.Contains(flags, "--keys") {
+	command := []string{binary, "serve", "--listen", "127.0.0.1:0", "--log-level", "warn"}
+	if !slices.Contains(flags, "--cluster") {
+		command = append(command, "--garbage-collector=false")
+	}
+	if !slices.Contains(flags, "--cluster") && !slices.Contains(flags, "--keys") {
 		command = append(command, "--keys=", "--keys-writable=") // no timeline either, so that etcd's revision does not change between writes
 	}
 	if t != plain {

@@ -17,6 +17,8 @@ type size struct {
 	initial       [2]int        // watchers and objects of initial events
 	writes        time.Duration // duration of the writes
 	resourceTypes int
+	moved         int // seconds of the events while the watchers of a kube-apiserver are at its replica
+	pods          int // in the cluster of a replica
 }
 
 func fullSize() size {
@@ -34,13 +36,14 @@ func kubernetesSize(quick bool) size {
 	s := size{
 		watchers: 1000, events: 300, paced: 5, steady: 3, idle: map[transport]int{plain: 1000, tls11: 1000, http2: 1000},
 		settle: 20 * time.Second, objects: [2]int{20_000, 100_000}, lists: 1500 * time.Millisecond, initial: [2]int{50, 20_000},
-		writes: time.Second,
+		writes: time.Second, moved: 20, pods: 100_000,
 	}
 	if quick {
 		s.watchers, s.events, s.paced, s.steady = 100, 100, 1, 1
 		s.idle = map[transport]int{plain: 200, tls11: 200, http2: 200}
 		s.settle, s.lists, s.writes = time.Second, 300*time.Millisecond, 300*time.Millisecond
 		s.objects, s.initial = [2]int{1000, 5000}, [2]int{10, 1000}
+		s.moved, s.pods = 2, 2000
 	}
 	return s
 }

@@ -50,6 +50,8 @@ func TestVersusDocument(t *testing.T) {
 	lower, higher := sample{"cpu": 1, "rate": 100}, sample{"cpu": 4, "rate": 10}
 	d := &document{report: &report{Machine: "a machine", Rounds: 3}, versions: "revtail abc, kube-apiserver v1"}
 	d.rows = versusResult("Because.", lower, higher, sample{"cpu": 0.5})
+	d.replica = (versus{title: "Replica", aspects: []aspect{{what: "CPU", metric: "cpu", unit: "µs", besideKubernetes: "Half."}}}).compare(
+		result{samples: map[string][]sample{revtail: {{"cpu": 3}}, kubeAPIServer: {{"cpu": 4}}}})
 	g := grown{versusCurve: versusCurve{name: "plot", caption: "CPU by size", steps: []int{1, 1000}}}
 	g.results = append(versusResult("", lower, higher, nil)[:1], versusResult("", higher, lower, nil)[0])
 	d.curves = []grown{g}
@@ -57,6 +59,7 @@ func TestVersusDocument(t *testing.T) {
 	for _, want := range []string{
 		"- revtail abc, kube-apiserver v1. ", "- Medians of 3 rounds, ",
 		"| **Work**: CPU, µs | 1.00 | 4.00 | 0.50 | 0.25 | 2.00 ✗ |", "| … speed, /s | 100 | 10.0 | – | 0.10 | – |",
+		"## The replica of a cluster", "| **Replica**: CPU, µs | 3.00 | 4.00 | 0.75 ✗ |", "- Replica: CPU, 0.75 × kube-apiserver. Half.",
 		"- Work: CPU, 2.00 × null. Because.", "![CPU by size](plot.svg)", "| kube-apiserver | 4.00 | 1.00 |",
 	} {
 		if !strings.Contains(text, want) {
@@ -74,7 +77,7 @@ func TestVersusDocument(t *testing.T) {
 
 func TestVersusRowsHaveTheirOwnNames(t *testing.T) {
 	names := map[string]bool{}
-	for _, v := range versusRows(kubernetesSize(false)) {
+	for _, v := range slices.Concat(versusRows(kubernetesSize(false)), replicaRows(kubernetesSize(false))) {
 		if names[v.name] {
 			t.Errorf("two rows are named %s", v.name)
 		}
@@ -82,6 +85,18 @@ func TestVersusRowsHaveTheirOwnNames(t *testing.T) {
 	}
 	if got := stepsTo(500); !slices.Equal(got, []int{1, 10, 100, 500}) {
 		t.Errorf("steps to 500: %v", got)
+	}
+}
+
+// TestReplicaRowsAreSelected checks that -row replica selects the rows about a replica and no others.
+func TestReplicaRowsAreSelected(t *testing.T) {
+	name := func(v versus) string { return v.name }
+	s := kubernetesSize(true)
+	if got, want := len(named(replicaRows(s), "replica", name)), len(replicaRows(s)); got != want || want == 0 {
+		t.Errorf("replica selects %d of %d rows", got, want)
+	}
+	if others := named(versusRows(s), "replica", name); len(others) > 0 {
+		t.Errorf("replica selects %s", others[0].name)
 	}
 }
 

@@ -36,7 +36,8 @@ func newGate() gate {
 	return g
 }
 
-func startProxy(ctx context.Context, target string) (*Proxy, error) {
+// StartProxy starts a proxy to an address. The caller closes it.
+func StartProxy(ctx context.Context, target string) (*Proxy, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func (r *Run) startGateway(s *Scenario, endpoints []string) *replica {
 	if s.Proxied {
 		own := make([]string, 0, len(endpoints))
 		for _, endpoint := range endpoints {
-			p, err := startProxy(r.Context(), strings.TrimPrefix(endpoint, "http://"))
+			p, err := StartProxy(r.Context(), strings.TrimPrefix(endpoint, "http://"))
 			if err != nil {
 				r.Fatal(err)
 			}
