@@ -76,7 +76,7 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 		return err
 	}
 	s.Server, err = gateway.New(gateway.Options{
-		Store: s.store, History: s.history(), Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
+		Store: s.store, History: s.history(), Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, File: true, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
 		Limits: flowcontrol.Limits{Memory: memory.Limit()},
 	})
 	return err
