@@ -47,7 +47,7 @@ func TestStoredPagesEqualCachedOnes(t *testing.T) {
 			"all": {}, "a namespace": {Namespace: "a"}, "a name": {Name: "x"}, "a name of a namespace": {Namespace: "ab", Name: "x"},
 			"a past revision": {At: past}, "of a namespace": {At: past, Namespace: "b"}, "a selector": {Selector: parse(w.t, "l=1", "")},
 			"a selector of the past": {At: past, Namespace: "a", Selector: parse(w.t, "l in (1,3)", "")},
-			"nothing": {Namespace: "none"}, "not older": {AtLeast: past}, "after a path": {After: "b/"},
+			"nothing":                {Namespace: "none"}, "not older": {AtLeast: past}, "after a path": {After: "b/"},
 		} {
 			for _, q.Limit = range []int{1, 3, 13, 14, 100} {
 				want, wantRemaining := w.pages(q, false)
