@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
@@ -102,6 +103,9 @@ func (s *Server) Owner() claim.Owner { return s.claim.State().Owner }
 // name returns what is served, for people.
 func (s *Server) name() string {
 	name := fmt.Sprintf("the %s %s at revision %d", s.info.Kind, filepath.Base(s.options.File), s.info.Newest)
+	if !s.info.Saved.IsZero() {
+		name += ", last written " + s.info.Saved.UTC().Format(time.RFC3339)
+	}
 	if s.info.Damage != nil {
 		name += " (a part of a damaged file)"
 	}
