@@ -33,8 +33,11 @@ type Options struct {
 	// Cluster says that a kube-apiserver stores the resources: they are decoded as it stores them, and caches are filled when the first
 	// request needs them. The Claim must not allow writes.
 	Cluster bool
-	Logger  *slog.Logger   // nil: slog.Default()
-	Build   buildinfo.Info // of the program, for /version and the metrics
+	// File says that Store is that of a file: caches are filled when the first request needs them, and pages of lists are read from Store without
+	// a cache. The Claim must not allow writes.
+	File   bool
+	Logger *slog.Logger   // nil: slog.Default()
+	Build  buildinfo.Info // of the program, for /version and the metrics
 
 	History *changes.Source // what a journal has recorded of Store; nil: nothing
 

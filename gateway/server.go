@@ -57,7 +57,7 @@ func New(options Options) (*Server, error) {
 	flows := flowcontrol.NewPools(options.Limits, options.Logger)
 	options.Store = flowcontrol.LimitWrites(options.Store, flows.Writes)
 	resources, err := catalog.New(catalog.Config{
-		Store: options.Store, Own: own, Prefix: options.Prefix, Claim: options.Claim, Logger: options.Logger, Mounts: options.Mounts, Cluster: options.Cluster,
+		Store: options.Store, Own: own, Prefix: options.Prefix, Claim: options.Claim, Logger: options.Logger, Mounts: options.Mounts, Cluster: options.Cluster, File: options.File,
 	})
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.keys.Start(ctx, &running)
 	running.Go(func() { s.catalog.Run(ctx, s.store) })
 	running.Go(func() { s.store.Run(ctx) })
-	if !s.catalog.Cluster { // otherwise nothing is written
+	if !s.catalog.Cluster && !s.catalog.File { // otherwise nothing is written
 		running.Go(func() { s.routes.api.APIServices.Run(ctx) })
 		running.Go(func() { s.store.Admission.Run(ctx, quota.Statuses{Store: s.store}) })
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/readonly"
@@ -27,6 +28,7 @@ type Options struct {
 type Info struct {
 	File     string             // the database itself, where Open got a directory
 	Size     int64              // of the database, without a checksum
+	Written  time.Time          // when the file was last written
 	Version  string             // of the format; empty: of an etcd before 3.6, or one that had just started
 	Checksum bool               // the file ends in one, and it is right or was not checked
 	Oldest   etcdstore.Revision // that can be read
@@ -96,6 +98,7 @@ func (s *Store) load(ctx context.Context, o Options) error {
 		return err
 	}
 	size := info.Size()
+	s.info.Written = info.ModTime()
 	if s.info.Checksum = size%512 == sha256.Size; s.info.Checksum {
 		size -= sha256.Size
 	}

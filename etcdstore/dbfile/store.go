@@ -19,10 +19,11 @@ import (
 type Store struct {
 	*readonly.Store
 
-	file  *os.File
-	pages *pages
-	index *index
-	info  Info
+	file   *os.File
+	pages  *pages
+	index  *index
+	counts counts
+	info   Info
 }
 
 var _ etcdstore.Store = (*Store)(nil)
@@ -65,8 +66,8 @@ func (s *Store) List(ctx context.Context, prefix string, o etcdstore.ListOptions
 		case place < 0:
 			continue
 		case o.Limit > 0 && len(page.KVs) == o.Limit:
-			page.Remaining++
-			continue
+			page.Remaining = s.counts.between(s.index, at, key, last)
+			return page, nil
 		}
 		kv, err := s.state(place)
 		if err = errors.Join(err, ctx.Err()); err != nil {

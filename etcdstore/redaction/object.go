@@ -25,6 +25,9 @@ func IsRedacted(object []byte) bool {
 		Kind       string            `json:"kind"`
 		Data       map[string]string `json:"data"`
 		StringData map[string]string `json:"stringData"`
+		Metadata   struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
 	}
 	if json.Unmarshal(object, &secret) != nil || secret.Kind != kind {
 		return false
@@ -39,5 +42,5 @@ func IsRedacted(object []byte) bool {
 			return true
 		}
 	}
-	return false
+	return IsText([]byte(secret.Metadata.Annotations[lastApplied])) // of a Secret without values
 }

@@ -156,7 +156,8 @@ func (h *Handler) locate(w http.ResponseWriter, r *http.Request, info *request.I
 	}
 	t.Cache = now.Caches[t.Resource]
 	h.APIServices.Await(r.Context(), t.Resource)
-	return t, t.Cache.Demand(r.Context())
+	verb := info.Attributes.Verb
+	return t, t.Cache.DemandFor(r.Context(), verb == "get" || verb == "list")
 }
 
 // WhenComplete responds with 429 to a request for a document of all resources until all definitions are read.

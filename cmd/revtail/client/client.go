@@ -22,6 +22,7 @@ type Client struct {
 	tokenFile string
 	flag      string // of the servers
 	namespace string
+	inProcess bool // the gateway is in this process
 }
 
 // New makes a client. It sends no request yet. Errors name the flag to change.
@@ -30,7 +31,7 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Client{tokenFile: c.TokenFile, flag: s.flag, namespace: s.namespace}
+	out := &Client{tokenFile: c.TokenFile, flag: s.flag, namespace: s.namespace, inProcess: c.Dial != nil}
 	secrets := c.TokenFile != "" || s.rest.BearerToken+s.rest.Password != "" || s.rest.ExecProvider != nil
 	loopback := true
 	for _, text := range s.servers {

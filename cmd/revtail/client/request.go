@@ -29,15 +29,22 @@ func (r Request) reads() bool { return r.Method == "" || r.Method == http.Method
 const maxRetries = 10
 
 // Do sends a request and returns a response whose status is 2xx; the caller closes its body. Another status is a *StatusError. While
-// the gateway answers 429 or 503 with Retry-After, which means that it has not carried out the request, Do waits and sends it again.
-// A write is never sent twice when its outcome is unknown. Do has no timeout of its own.
+// the gateway answers 429 or 503 with Retry-After, which means that it has not carried out the request, Do waits and sends it again, but
+// not after a 503 of a gateway in this process, which serves a file. A write is never sent twice when its outcome is unknown. If ctx ends
+// meanwhile, the error is the last answer. Do has no timeout of its own.
 func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
+	var refused error
 	for retries := 0; ; retries++ {
 		resp, err := c.open(ctx, r)
+		if err != nil && refused != nil && ctx.Err() != nil {
+			return nil, refused
+		}
 		delay := retryAfter(err)
-		if delay == 0 || retries == maxRetries || !HasCode(err, http.StatusTooManyRequests) && !HasCode(err, http.StatusServiceUnavailable) {
+		unavailable := HasCode(err, http.StatusServiceUnavailable)
+		if delay == 0 || retries == maxRetries || !HasCode(err, http.StatusTooManyRequests) && !unavailable || unavailable && c.inProcess {
 			return resp, err
 		}
+		refused = err
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():

@@ -26,6 +26,7 @@ type Info struct {
 	Oldest etcdstore.Revision
 	Newest etcdstore.Revision
 	Keys   int64                // at the newest revision
+	Saved  time.Time            // when the file of an etcd was last written
 	Damage *dbfile.DamagedError // of a file that was opened in part; nil: it is whole
 
 	// Of a journal:
@@ -48,7 +49,7 @@ func (s *Server) openFile(ctx context.Context, logger *slog.Logger) error {
 		return explain(err)
 	}
 	i := opened.Info()
-	s.file, s.info = opened, Info{File: i.File, Kind: "database", Oldest: i.Oldest, Newest: i.Newest, Keys: int64(i.Keys), Damage: i.Damage}
+	s.file, s.info = opened, Info{File: i.File, Kind: "database", Oldest: i.Oldest, Newest: i.Newest, Keys: int64(i.Keys), Saved: i.Written, Damage: i.Damage}
 	if i.Checksum {
 		s.info.Kind = "snapshot"
 	}

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	"revtail/cmd/revtail/memory"
@@ -19,10 +18,8 @@ import (
 	"revtail/etcdstore/redaction"
 	"revtail/gateway"
 	"revtail/gateway/access/flowcontrol"
-	"revtail/gateway/api/kinds"
 	"revtail/gateway/claim"
 	"revtail/gateway/config/buildinfo"
-	"revtail/gateway/resource"
 )
 
 // Server serves a file.
@@ -34,7 +31,8 @@ type Server struct {
 	info      Info
 	store     etcdstore.Store       // of the gateway
 	cluster   bool                  // the data is that of a kube-apiserver
-	providers *encryption.Providers // nil: values are shown as they are stored
+	decrypted *encryption.Store     // over the file
+	providers *encryption.Providers // of decrypted
 	claim     *claim.Claim
 }
 
@@ -65,9 +63,10 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 		return err
 	}
 	s.cluster = state.Owner == claim.Kubernetes
-	if s.store, err = s.decrypted(ctx, logger); err != nil {
+	if err = s.decrypt(ctx, logger); err != nil {
 		return err
 	}
+	s.store = s.decrypted
 	if s.options.Redacts() {
 		s.store = redaction.New(redaction.Config{Store: s.store, Prefix: s.options.Prefix, Key: s.options.Key})
 	}
@@ -76,7 +75,8 @@ func (s *Server) open(ctx context.Context, logger *slog.Logger) (err error) {
 		return err
 	}
 	s.Server, err = gateway.New(gateway.Options{
-		Store: s.store, History: s.history(), Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
+		Store: s.store, History: s.history(), Prefix: s.options.Prefix, Claim: s.claim, Cluster: s.cluster, File: true, Logger: logger, Build: buildinfo.Get(), Keys: []string{"*"},
+		EncryptionFailure: s.undecrypted,
 		Limits: flowcontrol.Limits{Memory: memory.Limit()},
 	})
 	return err
@@ -102,6 +102,9 @@ func (s *Server) Owner() claim.Owner { return s.claim.State().Owner }
 // name returns what is served, for people.
 func (s *Server) name() string {
 	name := fmt.Sprintf("the %s %s at revision %d", s.info.Kind, filepath.Base(s.options.File), s.info.Newest)
+	if !s.info.Saved.IsZero() {
+		name += ", last written " + s.info.Saved.UTC().Format(time.RFC3339)
+	}
 	if s.info.Damage != nil {
 		name += " (a part of a damaged file)"
 	}
@@ -131,35 +134,4 @@ func (s *Server) findPrefix(ctx context.Context) (string, error) {
 		return defaultPrefix, err
 	}
 	return strings.TrimPrefix(marked.KVs[0].Key, claims), nil
-}
-
-// decrypted returns the file, or a store over it that decrypts its values.
-func (s *Server) decrypted(ctx context.Context, logger *slog.Logger) (etcdstore.Store, error) {
-	path := s.options.EncryptionProviderConfig
-	if path == "" {
-		return s.file, nil
-	}
-	content, err := os.ReadFile(path)
-	if err == nil {
-		s.providers, err = encryption.Load(ctx, path, content)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--encryption-provider-config: %w", err)
-	}
-	return encryption.New(encryption.Config{
-		Store: s.file, Providers: func() *encryption.Providers { return s.providers }, Logger: logger,
-		Resource: func(key string) (schema.GroupResource, bool) { return s.resourceOf(key) },
-	}), nil
-}
-
-// resourceOf returns the resource whose providers the value of a key has.
-func (s *Server) resourceOf(key string) (schema.GroupResource, bool) {
-	if s.cluster {
-		return kinds.ClusterResource(s.options.Prefix, key)
-	}
-	of, ok := resource.Of(s.options.Prefix, key)
-	if of.Group == "events.k8s.io" { // a configuration cannot name it: in Kubernetes they are the events of the core group
-		of.Group = ""
-	}
-	return of, ok
 }

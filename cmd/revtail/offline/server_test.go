@@ -158,6 +158,8 @@ var paths = []struct{ name, method, path, accept, body string }{
 	{name: "object in protobuf", path: "/api/v1/namespaces/default/secrets/s", accept: "application/vnd.kubernetes.protobuf"},
 	{name: "list", path: "/api/v1/secrets"},
 	{name: "pages", path: "/api/v1/secrets?limit=1"},
+	{name: "pages of a past revision", path: "/api/v1/secrets?limit=1&resourceVersion=6&resourceVersionMatch=Exact"},
+	{name: "pages of a table", path: "/api/v1/configmaps?limit=500", accept: table},
 	{name: "list of a past revision", path: "/api/v1/secrets?resourceVersion=6&resourceVersionMatch=Exact"},
 	{name: "table", path: "/api/v1/secrets?includeObject=Object", accept: table},
 	{name: "watch", path: "/api/v1/secrets?watch=1&resourceVersion=5&timeoutSeconds=1"},
@@ -252,6 +254,26 @@ func TestSameAsGateway(t *testing.T) {
 		if got := get(t, s, write.method, write.path, "", write.body); got.Code != http.StatusMethodNotAllowed {
 			t.Errorf("%s %s: %d %s, want 405", write.method, write.path, got.Code, got.Body)
 		}
+	}
+}
+
+// TestReadsWhatIsAsked checks that objects and pages of lists are read from the file, and that a cache is filled by the first request that needs it.
+func TestReadsWhatIsAsked(t *testing.T) {
+	s := openFile(t, Options{File: save(t, startStore(t)), Redact: redactNone})
+	cached := func() bool {
+		return strings.Contains(get(t, s, http.MethodGet, "/metrics", "", "").Body, `revtail_cache_objects{resource="secrets"}`)
+	}
+	for _, path := range []string{"/api/v1/namespaces/default/secrets/s", "/api/v1/secrets?limit=2", "/api/v1/secrets?limit=2&labelSelector=a"} {
+		if got := get(t, s, http.MethodGet, path, "", ""); got.Code != http.StatusOK || cached() {
+			t.Errorf("%s: %d %.300s; cached: %t", path, got.Code, got.Body, cached())
+		}
+	}
+	whole := get(t, s, http.MethodGet, "/api/v1/secrets", "", "")
+	if !cached() {
+		t.Error("a list without a limit fills no cache")
+	}
+	if paged := get(t, s, http.MethodGet, "/api/v1/secrets?limit=9", "", ""); paged != whole {
+		t.Errorf("a page of everything (-list +page):\n%s", cmp.Diff(whole, paged))
 	}
 }
 

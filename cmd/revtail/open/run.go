@@ -52,6 +52,7 @@ func run(ctx context.Context, o offline.Options, listen []string, logger *slog.L
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	if s.WaitReady(ready) == nil {
+		warnUndecrypted(ready, s, logger)
 		_, _ = fmt.Fprintln(stdout, readyLine(s, web.URLs())) // its reader may have gone away
 	}
 	select {
@@ -74,6 +75,17 @@ func warn(info offline.Info, logger *slog.Logger) {
 	}
 	if lagging := info.Lagging; len(lagging) > 0 {
 		logger.Warn("some keys were not recorded through the newest revision: what is shown of them is the last state that is known", "prefixes", lagging)
+	}
+}
+
+// warnUndecrypted says which values cannot be decrypted.
+func warnUndecrypted(ctx context.Context, s *offline.Server, logger *slog.Logger) {
+	problems, err := s.CheckDecryption(ctx)
+	for _, problem := range problems {
+		logger.Warn("values of a resource cannot be decrypted, and requests for them get 500: --encryption-provider-config names the file with their keys", "reason", problem)
+	}
+	if err != nil && ctx.Err() == nil {
+		logger.Warn("whether all values can be decrypted is not known", "error", err)
 	}
 }
 

@@ -32,6 +32,7 @@ type Cache struct {
 	stop     context.CancelFunc // nil: not started
 	demanded chan struct{}      // closed by the first Demand; nil: the cache is filled from the start
 	demand   func()             // closes demanded, once
+	paged    bool               // pages of lists are read from the store as long as the cache is not filled
 }
 
 // eventGap is the time for which events are collected, so that a burst of writes becomes one write to each watch. It is shorter than a
@@ -48,9 +49,10 @@ func (c *Catalog) NewCache(res *resource.Resource) *Cache {
 		Gap:    eventGap,
 	}
 	out := &Cache{resource: res, store: c.Store}
-	if c.Cluster && res != customresource.Kind() {
+	if (c.Cluster || c.File) && res != customresource.Kind() {
 		out.demanded = make(chan struct{})
 		out.demand = sync.OnceFunc(func() { close(out.demanded) })
+		out.paged = c.File && res.Conversion == nil && res.Mount == nil
 	}
 	if res.Conversion != nil {
 		out.converts = conversion.NewStore(c.Store, res.Conversion)

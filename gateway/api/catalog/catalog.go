@@ -31,6 +31,8 @@ type Config struct {
 
 	// Cluster says that a kube-apiserver stores the resources: they can be read only, and a cache is filled when somebody needs it.
 	Cluster bool
+	// File says that Store is that of a file: nothing is written, a cache is filled when somebody needs it, and pages of lists need none.
+	File bool
 }
 
 // Objects reads and writes the objects of the resources. storage.Store implements it.

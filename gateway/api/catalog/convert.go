@@ -19,6 +19,12 @@ const (
 
 // List lists objects. If a webhook failed to convert one of them, it tries again: the error is that of now, not of then.
 func (c *Cache) List(ctx context.Context, q watchcache.ListQuery) (list *watchcache.List, err error) {
+	if c.isPaged() && 0 < q.Limit && q.Limit <= watchcache.MaxStored {
+		return c.ListStored(ctx, q)
+	}
+	if err := c.demandOfFile(ctx); err != nil {
+		return nil, err
+	}
 	err = c.converted(ctx, func() (err error) {
 		list, err = c.Cache.List(ctx, q)
 		return err
@@ -28,6 +34,9 @@ func (c *Cache) List(ctx context.Context, q watchcache.ListQuery) (list *watchca
 
 // Get is watchcache.Cache.Get. An object that a webhook failed to convert is read from etcd, and converted anew.
 func (c *Cache) Get(ctx context.Context, path string, atLeast etcdstore.Revision) (*watchcache.Object, error) {
+	if err := c.demandOfFile(ctx); err != nil {
+		return nil, err
+	}
 	o, err := c.Cache.Get(ctx, path, atLeast)
 	if err != nil || o == nil || conversionOf(o.Invalid) == nil {
 		return o, err

@@ -129,6 +129,8 @@ export class RevtailError extends Error {
   readonly reason: string
   /** The Status or problem. */
   readonly body: any
+  /** The answer as it was; empty: there was none. */
+  readonly text: string
   /** Seconds after which to try again; 0: not said. */
   readonly retryAfter: number
   /** The revision that a refusal is true of; 0: not said. */

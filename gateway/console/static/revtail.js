@@ -150,9 +150,9 @@ function members(text) {
 
 /** RevtailError is a refusal of the gateway (status: the HTTP code, reason: as in a Kubernetes Status), or that it does not answer (status 0). */
 export class RevtailError extends Error {
-  constructor(status, reason, message, { body = {}, retryAfter = 0, revision = 0 } = {}) {
+  constructor(status, reason, message, { body = {}, text = '', retryAfter = 0, revision = 0 } = {}) {
     super(message)
-    Object.assign(this, { name: 'RevtailError', status, reason, body, retryAfter, revision })
+    Object.assign(this, { name: 'RevtailError', status, reason, body, text, retryAfter, revision })
   }
 
   /** gone: etcd has compacted the revision that was asked for. */
@@ -167,7 +167,7 @@ export class RevtailError extends Error {
       body = JSON.parse(text) ?? {}
     } catch { /* it is no JSON */ }
     return new RevtailError(body.code ?? body.status ?? status, body.reason ?? body.title ?? '', body.detail ?? body.message ?? (text.slice(0, 200).trim() || `status ${status}`), {
-      body, retryAfter: Number(headers.get('Retry-After') ?? body.details?.retryAfterSeconds) || 0, revision: Number(headers.get('Revtail-Revision')) || 0,
+      body, text, retryAfter: Number(headers.get('Retry-After') ?? body.details?.retryAfterSeconds) || 0, revision: Number(headers.get('Revtail-Revision')) || 0,
     })
   }
 }
