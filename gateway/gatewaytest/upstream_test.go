@@ -19,6 +19,7 @@ import (
 
 // behind is a gateway with a kube-apiserver behind it. Both read one etcd.
 type behind struct {
+	etcd    *gatewaytest.Cluster
 	kube    *gatewaytest.KubeAPIServer
 	gateway *gatewaytest.Gateway
 	carol   tls.Certificate // of a client, for both
@@ -28,6 +29,12 @@ type behind struct {
 
 // startBehind starts a kube-apiserver with RBAC, and a gateway with more arguments whose clients are those of the kube-apiserver.
 func startBehind(t *testing.T, more ...string) *behind {
+	t.Helper()
+	return startBehindWith(t, nil, more...)
+}
+
+// startBehindWith is startBehind with further arguments for the kube-apiserver.
+func startBehindWith(t *testing.T, ofKube []string, more ...string) *behind {
 	t.Helper()
 	needCluster(t)
 	etcd, dir := gatewaytest.StartEtcd(t, 1), t.TempDir()
@@ -42,10 +49,10 @@ func startBehind(t *testing.T, more ...string) *behind {
 	clients, proxies, gateways := gatewaytest.NewAuthority(t, "clients"), gatewaytest.NewAuthority(t, "front-proxies"), gatewaytest.NewAuthority(t, "gateways")
 	clientCA := write("clients.crt", clients.PEM)
 	b := &behind{carol: clients.Issue(t, "carol", func(c *x509.Certificate) { c.Subject.Organization = []string{"dev"} }).TLS(t)}
-	b.kube = gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(),
+	b.etcd, b.kube = etcd, gatewaytest.StartKubeAPIServer(t, etcd.Endpoints(), append(ofKube,
 		"--token-auth-file", write("tokens", []byte("administrator,admin,admin,\"system:masters\"\nalice-token,alice,1\nbob-token,bob,2\nrevtail-token,system:revtail,3\n")),
 		"--client-ca-file", clientCA, "--requestheader-client-ca-file", write("proxies.crt", proxies.PEM), "--requestheader-allowed-names", "front-proxy-client",
-		"--requestheader-username-headers", "X-Remote-User", "--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-")
+		"--requestheader-username-headers", "X-Remote-User", "--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-")...)
 	b.prepare(t)
 	frontCert, frontKey := proxies.Issue(t, "front-proxy-client").Write(t, dir, "front-proxy-client")
 	cert, key := gateways.Issue(t, "localhost").Write(t, dir, "tls")
