@@ -70,6 +70,9 @@ func (b *behind) start(t *testing.T, endpoints string, args ...string) *gatewayt
 	return gatewaytest.Start(t, append([]string{"--cluster", "--etcd-endpoints", endpoints, "--kube-apiserver", b.kube.URL}, args...)...)
 }
 
+// rbacPath is the path of roles and their bindings.
+const rbacPath = "/apis/rbac.authorization.k8s.io/v1"
+
 // prepare makes the objects and the rights of the users. alice may read the ConfigMaps of the namespace a, bob everything there, carol those of
 // her group; alice may act as bob.
 func (b *behind) prepare(t *testing.T) {
@@ -80,12 +83,11 @@ func (b *behind) prepare(t *testing.T) {
 		admin.Create(t, "/api/v1/namespaces/"+namespace+"/configmaps", `{"metadata":{"name":"one","labels":{"app":"web"}},"data":{"k":"v"}}`)
 		admin.Create(t, "/api/v1/namespaces/"+namespace+"/secrets", `{"metadata":{"name":"one"},"stringData":{"k":"v"}}`)
 	}
-	const rbac = "/apis/rbac.authorization.k8s.io/v1"
 	role := func(path, name, rules string) {
-		admin.Create(t, rbac+path, `{"metadata":{"name":"`+name+`"},"rules":[`+rules+`]}`)
+		admin.Create(t, rbacPath+path, `{"metadata":{"name":"`+name+`"},"rules":[`+rules+`]}`)
 	}
 	bind := func(path, kind, name, subject string) {
-		admin.Create(t, rbac+path, `{"metadata":{"name":"`+name+`"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"`+kind+`","name":"`+name+
+		admin.Create(t, rbacPath+path, `{"metadata":{"name":"`+name+`"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"`+kind+`","name":"`+name+
 			`"},"subjects":[`+subject+`]}`)
 	}
 	user := func(name string) string {
