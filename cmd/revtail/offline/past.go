@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
+	"slices"
 
 	"revtail/etcdstore"
 	"revtail/etcdstore/dbfile"
 	"revtail/etcdstore/readonly"
 )
 
-// past is a file at one revision. It has no other revisions, so that definitions of resources that were deleted later are there.
+// past is a file as it was at a revision: it has no later ones, so that definitions of resources that were deleted later are there.
 type past struct {
 	*readonly.Store
 
@@ -35,25 +35,43 @@ func (p *past) find(ctx context.Context, key string) (*etcdstore.KV, error) {
 
 // List implements etcdstore.Store.
 func (p *past) List(ctx context.Context, prefix string, o etcdstore.ListOptions) (etcdstore.Page, error) {
-	at, err := p.RevisionOf(ctx, prefix, o)
-	if err == nil && at < p.revision {
-		err = fmt.Errorf("list %q: %w", prefix, &etcdstore.CompactedError{Requested: at, Compacted: p.revision})
-	}
-	if err != nil {
+	var err error
+	if o.At, err = p.RevisionOf(ctx, prefix, o); err != nil {
 		return etcdstore.Page{}, err
 	}
-	o.At = at
 	return p.file.List(ctx, prefix, o)
 }
 
-// Watch implements etcdstore.Store. Nothing happens after the revision.
+// Watch implements etcdstore.Store.
 func (p *past) Watch(ctx context.Context, prefix string, o etcdstore.WatchOptions) etcdstore.Watcher {
-	return p.NewWatcher(ctx, prefix, o, func(context.Context) (etcdstore.Batch, error) {
-		if o.After < p.revision {
-			return etcdstore.Batch{}, &etcdstore.CompactedError{Requested: o.After, Compacted: p.revision}
+	w := &pastWatcher{file: p.file.Watch(ctx, prefix, o), through: p.revision, ended: o.After >= p.revision}
+	return p.NewWatcher(ctx, prefix, o, w.read)
+}
+
+// pastWatcher reads the events of a file up to a revision.
+type pastWatcher struct {
+	file    etcdstore.Watcher // holds nothing that must be closed
+	through etcdstore.Revision
+	ended   bool
+}
+
+// read returns the next events. The file, whose newest revision is a later one, answers each request for progress.
+func (w *pastWatcher) read(ctx context.Context) (etcdstore.Batch, error) {
+	for !w.ended {
+		if err := w.file.RequestProgress(ctx); err != nil {
+			return etcdstore.Batch{}, err
 		}
-		return etcdstore.Batch{Received: time.Now()}, nil
-	})
+		batch, err := w.file.Next(ctx)
+		if err != nil {
+			return etcdstore.Batch{}, err
+		}
+		w.ended = batch.Through >= w.through
+		batch.Events = slices.DeleteFunc(batch.Events, func(e etcdstore.Event) bool { return e.Revision > w.through })
+		if batch.Through = min(batch.Through, w.through); len(batch.Events) > 0 {
+			return batch, nil
+		}
+	}
+	return etcdstore.Batch{}, nil
 }
 
 // Close ends the watches. The file stays open.
@@ -62,11 +80,11 @@ func (p *past) Close() error {
 	return nil
 }
 
-// AsOf returns a server of the same file as it was at one of its revisions. It serves the resources that were defined then. The caller runs the server and closes
+// AsOf returns a server of the same file as it was at one of its revisions, other than the newest. It serves the resources that were defined then. The caller runs the server and closes
 // it, before s.
 func (s *Server) AsOf(ctx context.Context, revision etcdstore.Revision, logger *slog.Logger) (*Server, error) {
 	then := &Server{options: s.options, info: s.info, file: newPast(s.file, revision)}
-	then.info.Newest, then.info.Oldest = revision, revision
+	then.info.Newest = revision
 	if err := then.open(ctx, logger); err != nil {
 		return nil, fmt.Errorf("revision %d: %w", revision, err)
 	}

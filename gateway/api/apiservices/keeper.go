@@ -71,7 +71,8 @@ func (s *Services) Await(ctx context.Context, res *resource.Resource) {
 	if res.Group != apiregistrationv1.GroupName {
 		return
 	}
-	if s.ask(); s.store.Claim.State().Owner != claim.Own {
+	s.ask()
+	if state := s.store.Claim.State(); state.Owner != claim.Own || state.File != "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
